@@ -1,0 +1,104 @@
+/* Allocation that cannot fail from the caller's view, growable arrays by doubling, arenas of 64 KiB blocks. */
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void out_of_memory(size_t size)
+{
+    fprintf(stderr, "gputally: out of memory: %zu more bytes could not be had\n", size);
+    exit(1);
+}
+
+void *gt_alloc(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (!p) out_of_memory(size);
+    return p;
+}
+
+void *gt_alloc_zero(size_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size ? size : 1);
+    if (!p) out_of_memory(count * size);
+    return p;
+}
+
+void *gt_realloc(void *old, size_t size)
+{
+    void *p = realloc(old, size ? size : 1);
+    if (!p) out_of_memory(size);
+    return p;
+}
+
+char *gt_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(gt_alloc(size), text, size);
+}
+
+char *gt_format(const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    char *text = gt_alloc((size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
+{
+    if (need <= *capacity) return items;
+    size_t wanted = *capacity + *capacity / 2 + 8;
+    if (wanted < need) wanted = need;
+    size_t bytes;
+    if (__builtin_mul_overflow(wanted, item_size, &bytes)) out_of_memory(SIZE_MAX);
+    *capacity = wanted;
+    return gt_realloc(items, bytes);
+}
+
+struct gt_arena_block {
+    struct gt_arena_block *before;
+    char data[];
+};
+
+enum { ARENA_BLOCK_BYTES = 64 * 1024 };
+
+void *gt_arena_alloc(gt_arena *arena, size_t size)
+{
+    size = (size + 7) & ~(size_t)7;
+    if ((size_t)(arena->end - arena->next) < size) {
+        size_t room = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
+        struct gt_arena_block *block = gt_alloc(sizeof *block + room);
+        block->before = arena->blocks;
+        arena->blocks = block;
+        arena->next = block->data;
+        arena->end = block->data + room;
+    }
+    void *p = arena->next;
+    arena->next += size;
+    return p;
+}
+
+char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len)
+{
+    char *copy = gt_arena_alloc(arena, len + 1);
+    if (len) memcpy(copy, bytes, len);
+    copy[len] = 0;
+    return copy;
+}
+
+void gt_arena_free(gt_arena *arena)
+{
+    for (struct gt_arena_block *block = arena->blocks, *before; block; block = before) {
+        before = block->before;
+        free(block);
+    }
+    *arena = (gt_arena){0};
+}

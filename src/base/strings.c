@@ -1,0 +1,121 @@
+/* The intern table: open addressing over ids, texts in an arena. */
+#include "base/strings.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+    const char *bytes;
+    uint32_t len;
+    uint32_t hash; /* the high half of the 64-bit hash: what a probe compares first */
+} entry;
+
+struct gt_strings {
+    gt_arena arena;
+    entry *entries;
+    size_t count, capacity;
+    uint32_t *slots; /* ids; 0 where empty */
+    size_t mask;
+};
+
+uint64_t gt_hash_bytes(const void *bytes, size_t len)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = len * 0x9E3779B97F4A7C15u, word;
+    while (len >= 8) {
+        memcpy(&word, p, 8);
+        h = (h ^ word) * 0xD6E8FEB86659FD93u;
+        h ^= h >> 32;
+        p += 8;
+        len -= 8;
+    }
+    word = 0;
+    if (len) memcpy(&word, p, len);
+    h = (h ^ word) * 0xD6E8FEB86659FD93u;
+    return h ^ (h >> 29);
+}
+
+int gt_text_compare(gt_text a, gt_text b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.bytes, b.bytes, len) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+gt_strings *gt_strings_new(void)
+{
+    gt_strings *s = gt_alloc_zero(1, sizeof *s);
+    s->mask = 255;
+    s->slots = gt_alloc_zero(s->mask + 1, sizeof *s->slots);
+    GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_TEXT_NONE: in no slot */
+    gt_strings_add(s, "", 0);
+    return s;
+}
+
+void gt_strings_free(gt_strings *s)
+{
+    if (!s) return;
+    gt_arena_free(&s->arena);
+    free(s->entries);
+    free(s->slots);
+    free(s);
+}
+
+static size_t find_slot(const gt_strings *s, const void *bytes, size_t len, uint64_t hash)
+{
+    uint32_t high = (uint32_t)(hash >> 32);
+    size_t at = hash & s->mask;
+    for (; s->slots[at]; at = (at + 1) & s->mask) {
+        const entry *e = &s->entries[s->slots[at]];
+        if (e->hash == high && e->len == len && (len == 0 || memcmp(e->bytes, bytes, len) == 0)) break;
+    }
+    return at;
+}
+
+static void double_slots(gt_strings *s)
+{
+    size_t mask = s->mask * 2 + 1;
+    uint32_t *slots = gt_alloc_zero(mask + 1, sizeof *slots);
+    for (uint32_t id = 1; id < s->count; id++) {
+        size_t at = gt_hash_bytes(s->entries[id].bytes, s->entries[id].len) & mask;
+        while (slots[at]) at = (at + 1) & mask;
+        slots[at] = id;
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->mask = mask;
+}
+
+uint32_t gt_strings_add(gt_strings *s, const void *bytes, size_t len)
+{
+    uint64_t hash = gt_hash_bytes(bytes, len);
+    size_t at = find_slot(s, bytes, len, hash);
+    if (s->slots[at]) return s->slots[at];
+    uint32_t id = (uint32_t)s->count;
+    GT_PUSH(s->entries, s->count, s->capacity,
+            ((entry){gt_arena_bytes(&s->arena, bytes, len), (uint32_t)len, (uint32_t)(hash >> 32)}));
+    s->slots[at] = id;
+    if (s->count * 2 > s->mask) double_slots(s);
+    return id;
+}
+
+uint32_t gt_strings_add_cstr(gt_strings *s, const char *text)
+{
+    return gt_strings_add(s, text, strlen(text));
+}
+
+uint32_t gt_strings_find(const gt_strings *s, const void *bytes, size_t len)
+{
+    return s->slots[find_slot(s, bytes, len, gt_hash_bytes(bytes, len))];
+}
+
+gt_text gt_strings_get(const gt_strings *s, uint32_t id)
+{
+    return (gt_text){s->entries[id].bytes, s->entries[id].len};
+}
+
+uint32_t gt_strings_count(const gt_strings *s)
+{
+    return (uint32_t)s->count;
+}
