@@ -1,0 +1,5 @@
+/* The gputally program. */
+int main(void)
+{
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* A run as rocprofv3 recorded it: kernel dispatches, memory copies, and what is known of the process. Every
+ * rocprofv3 format is read into this, so that the sheets do not depend on the format. */
+#ifndef GT_TRACE_ROCPROF_H
+#define GT_TRACE_ROCPROF_H
+
+#include "trace/store.h"
+
+/* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */
+enum {
+    GT_DISPATCH_KERNEL_ID, /* GT_NO_KERNEL_ID where the record has none */
+    GT_DISPATCH_START,
+    GT_DISPATCH_END,
+    GT_DISPATCH_STREAM,
+    GT_DISPATCH_ID,
+    GT_DISPATCH_GRID_X,
+    GT_DISPATCH_GRID_Y,
+    GT_DISPATCH_GRID_Z,
+    GT_DISPATCH_BLOCK_X,
+    GT_DISPATCH_BLOCK_Y,
+    GT_DISPATCH_BLOCK_Z,
+    GT_DISPATCH_AGENT,
+    GT_DISPATCH_THREAD,
+    GT_DISPATCH_COLUMNS
+};
+#define GT_NO_KERNEL_ID INT64_MIN
+
+/* Columns of gt_rocprof.copies; INT, nanoseconds. */
+enum { GT_COPY_START, GT_COPY_END, GT_COPY_COLUMNS };
+
+typedef struct gt_rocprof {
+    gt_strings *strings;  /* owned; kernel names are here */
+    gt_store *dispatches; /* in file order; never NULL */
+    gt_store *copies;
+    int64_t init_ns, fini_ns; /* the profiled window; 0 where unknown */
+    int64_t pid;
+    uint32_t hostname;      /* text id; "unknown" where the file does not say */
+    uint64_t api_calls;     /* HIP and HSA calls recorded */
+    size_t processes;       /* in the file; only the first is read */
+    struct gt_kernel_names *kernel_names;
+} gt_rocprof;
+
+/* One kernel name (text id in run->strings) a dispatch, in file order; the caller frees it. A dispatch whose kernel
+ * has no symbol is named unknown_kernel_<id>. */
+uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run);
+
+void gt_rocprof_free(gt_rocprof *run);
+
+#endif
