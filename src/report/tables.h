@@ -1,0 +1,16 @@
+/* The tables that make one document, in the order of its sheets. */
+#ifndef GT_REPORT_TABLES_H
+#define GT_REPORT_TABLES_H
+
+#include "table/table.h"
+
+typedef struct gt_table_list {
+    gt_table **items; /* owned, each of them too */
+    size_t count, capacity;
+} gt_table_list;
+
+void gt_table_list_add(gt_table_list *list, gt_table *table); /* the list owns the table from here on */
+const gt_table *gt_table_list_find(const gt_table_list *list, const char *name); /* NULL where there is none */
+void gt_table_list_free(gt_table_list *list); /* frees the tables and leaves an empty list */
+
+#endif
