@@ -1,4 +1,4 @@
-/* Messages for people, on standard error: warnings and the progress line. */
+/* Messages for people, on standard error: warnings, information, and the status line at the bottom of a terminal. */
 #ifndef GT_BASE_LOG_H
 #define GT_BASE_LOG_H
 
@@ -9,5 +9,8 @@ void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Plain information, not shown under --quiet. */
 void gt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_log_quiet(bool quiet); /* --quiet: no gt_say; warnings stay */
+
+/* The one line that stands below everything else and is drawn over; NULL takes it away. For the progress line. */
+void gt_log_status(const char *text);
 
 #endif
