@@ -1,4 +1,5 @@
-/* Messages: one lock keeps lines whole, and the status line is taken away before a message and put back after. */
+/* Messages: one lock keeps lines whole, and the status line is taken away before a message and put back
+ * after. */
 #include "base/log.h"
 
 #include <pthread.h>

@@ -1,16 +1,19 @@
-/* Messages for people, on standard error: warnings, information, and the status line at the bottom of a terminal. */
+/* Messages for people, on standard error: warnings, information, and the status line at the bottom of a
+ * terminal. */
 #ifndef GT_BASE_LOG_H
 #define GT_BASE_LOG_H
 
 #include <stdbool.h>
 
-/* "gputally: warning: ..." on standard error, clear of a progress line that may stand there. Safe from any thread. */
+/* "gputally: warning: ..." on standard error, clear of a progress line that may stand there. Safe from any
+ * thread. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Plain information, not shown under --quiet. */
 void gt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_log_quiet(bool quiet); /* --quiet: no gt_say; warnings stay */
 
-/* The one line that stands below everything else and is drawn over; NULL takes it away. For the progress line. */
+/* The one line that stands below everything else and is drawn over; NULL takes it away. For the progress
+ * line. */
 void gt_log_status(const char *text);
 
 #endif

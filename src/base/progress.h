@@ -1,7 +1,7 @@
 /* The progress line: how far a long read has come, how fast it goes and when it will be done.
  *
- * It stands on standard error, only where that is a terminal, and only once the work has taken a second. One piece
- * of work is shown at a time; the counters are atomic, so any thread may add to them at any rate. */
+ * It stands on standard error, only where that is a terminal, and only once the work has taken a second. One
+ * piece of work is shown at a time; the counters are atomic, so any thread may add to them at any rate. */
 #ifndef GT_BASE_PROGRESS_H
 #define GT_BASE_PROGRESS_H
 
@@ -16,8 +16,9 @@ void gt_progress_end(void); /* the line goes away; nothing happens where none wa
 
 void gt_progress_enable(bool enabled); /* --no_progress, --quiet; enabled at the start */
 
-/* What the line says after `seconds`, cut to `width` columns: kept apart from the clock and the terminal for tests. */
-void gt_progress_text(char *out, size_t size, size_t width, const char *what, uint64_t bytes, uint64_t total_bytes,
-                      uint64_t events, double seconds);
+/* What the line says after `seconds`, cut to `width` columns: kept apart from the clock and the terminal for
+ * tests. */
+void gt_progress_text(char *out, size_t size, size_t width, const char *what, uint64_t bytes,
+                      uint64_t total_bytes, uint64_t events, double seconds);
 
 #endif

@@ -1,0 +1,134 @@
+/* Threads: the cores that affinity and the control group leave to this process, and fork-join over pthreads.
+ */
+#include "base/threads.h"
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned cores_by_affinity(void)
+{
+    for (size_t cpus = 1024; cpus <= 1 << 20; cpus *= 4) { /* the set must be as large as the kernel's own */
+        size_t size = CPU_ALLOC_SIZE(cpus);
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (!set) break;
+        int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (count > 0) return (unsigned)count;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+/* The first two whitespace-separated words of a file, as cpu.max has them ("200000 100000" or "max 100000").
+ */
+static bool read_words(const char *path, char first[32], char second[32])
+{
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    first[0] = second[0] = 0;
+    int words = fscanf(file, "%31s %31s", first, second);
+    fclose(file);
+    return words >= 1;
+}
+
+/* Cores that a quota amounts to, rounded up; 0 where there is no quota. */
+static unsigned cores_of_quota(const char *quota, const char *period)
+{
+    double q = strtod(quota, NULL),
+           p = strtod(period, NULL); /* "max" reads as 0, no quota of version 1 as -1 */
+    if (!(q > 0) || !(p > 0) || q / p > 1e6) return 0;
+    unsigned whole = (unsigned)(q / p);
+    return (double)whole * p < q ? whole + 1 : whole;
+}
+
+static unsigned cores_in_group(const char *group, bool version_2)
+{
+    char path[4096], quota[32], period[32], rest[32];
+    if (version_2) {
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+        return read_words(path, quota, period) ? cores_of_quota(quota, period) : 0;
+    }
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", group);
+    if (!read_words(path, quota, rest)) return 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", group);
+    return read_words(path, period, rest) ? cores_of_quota(quota, period) : 0;
+}
+
+/* The least quota of the group and the groups around it; 0 where none has one. */
+static unsigned cores_up_the_groups(char *group, bool version_2)
+{
+    unsigned least = 0;
+    for (;;) {
+        unsigned cores = cores_in_group(group, version_2);
+        if (cores && (!least || cores < least)) least = cores;
+        char *slash = strrchr(group, '/');
+        if (!slash) return least;
+        *slash = 0;
+    }
+}
+
+static unsigned cores_by_control_group(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file) return 0;
+    unsigned least = 0;
+    char line[4096];
+    while (fgets(line, sizeof line, file)) { /* "0::/path" is version 2, "3:cpu,cpuacct:/path" version 1 */
+        line[strcspn(line, "\n")] = 0;
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group) continue;
+        *group++ = 0;
+        controllers++;
+        bool version_2 = controllers[0] == 0;
+        if (!version_2 && strcmp(controllers, "cpu") && strncmp(controllers, "cpu,", 4) &&
+            !strstr(controllers, ",cpu,"))
+            continue;
+        unsigned cores = cores_up_the_groups(group, version_2);
+        if (cores && (!least || cores < least)) least = cores;
+    }
+    fclose(file);
+    return least;
+}
+
+unsigned gt_threads_default(void)
+{
+    unsigned cores = cores_by_affinity(), quota = cores_by_control_group();
+    return quota && quota < cores ? quota : cores;
+}
+
+typedef struct job {
+    pthread_t thread;
+    bool started;
+    unsigned index;
+    void (*work)(void *context, unsigned index);
+    void *context;
+} job;
+
+static void *run_job(void *argument)
+{
+    job *j = argument;
+    j->work(j->context, j->index);
+    return NULL;
+}
+
+void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), void *context)
+{
+    if (n == 0) return;
+    job *jobs = gt_alloc_zero(n, sizeof *jobs);
+    for (unsigned i = 1; i < n; i++) {
+        jobs[i] = (job){.index = i, .work = work, .context = context};
+        jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
+    }
+    work(context, 0);
+    for (unsigned i = 1; i < n; i++)
+        if (!jobs[i].started) work(context, i);
+    for (unsigned i = 1; i < n; i++)
+        if (jobs[i].started) pthread_join(jobs[i].thread, NULL);
+    free(jobs);
+}
