@@ -3,6 +3,7 @@
 #ifndef GT_TRACE_ROCPROF_H
 #define GT_TRACE_ROCPROF_H
 
+#include "base/error.h"
 #include "trace/store.h"
 
 /* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */
@@ -33,16 +34,27 @@ typedef struct gt_rocprof {
     gt_store *copies;
     int64_t init_ns, fini_ns; /* the profiled window; 0 where unknown */
     int64_t pid;
-    uint32_t hostname;      /* text id; "unknown" where the file does not say */
-    uint64_t api_calls;     /* HIP and HSA calls recorded */
-    size_t processes;       /* in the file; only the first is read */
+    uint32_t hostname;  /* text id; "unknown" where the file does not say */
+    uint64_t api_calls; /* HIP and HSA calls recorded */
+    size_t processes;   /* in the file; only the first is read */
     struct gt_kernel_names *kernel_names;
 } gt_rocprof;
 
-/* One kernel name (text id in run->strings) a dispatch, in file order; the caller frees it. A dispatch whose kernel
- * has no symbol is named unknown_kernel_<id>. */
+/* Names a kernel. The last name given to an id wins; GT_TEXT_NONE takes a name back (a symbol without one).
+ * The map is made with the first name: a new run has kernel_names NULL. */
+void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text);
+
+/* One kernel name (text id in run->strings) a dispatch, in file order; the caller frees it. A dispatch whose
+ * kernel has no name is named unknown_kernel_<id>, and unknown_kernel_None where it has no kernel id either.
+ */
 uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run);
 
+/* One duration (end - start, nanoseconds; 0 and negative ones occur) a dispatch, in file order; the caller
+ * frees it. NULL where the times are so far apart that the durations, taken without sign, do not add up
+ * within an int64: so callers may add up any of them. */
+int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error);
+
+/* Frees the run itself too, which came from gt_alloc. NULL is allowed. */
 void gt_rocprof_free(gt_rocprof *run);
 
 #endif
