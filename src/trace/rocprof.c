@@ -111,13 +111,13 @@ uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
 /* Turns ends into durations in place; returns the first dispatch where that fails, or `count`. */
 static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count)
 {
-    int64_t total = 0;
+    uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        int64_t duration, size;
+        int64_t duration;
         if (__builtin_sub_overflow(ends[i], starts[i], &duration)) return i;
-        if (duration < 0 ? __builtin_sub_overflow((int64_t)0, duration, &size) : (size = duration, false))
-            return i;
-        if (__builtin_add_overflow(total, size, &total)) return i;
+        uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
+        if (size > INT64_MAX - total) return i;
+        total += size;
         ends[i] = duration;
     }
     return count;

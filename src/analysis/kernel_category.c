@@ -1,0 +1,48 @@
+/* Kernel categories by parts of the name, in upper or lower case: the first rule of the table that has a part
+ * in the name wins. The parts are crude, and known so: an AllReduce_Sum kernel is a Reduction and a convert
+ * kernel a Convolution. People compare these figures over years, so a rule changes only for a reason that
+ * users would name. */
+#include "analysis/kernel_category.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { PARTS_MAX = 4 };
+
+static const struct {
+    const char *category;
+    const char *parts[PARTS_MAX]; /* in lower case; the unused ones are NULL */
+} rules[] = {
+    {"GEMM", {"gemm", "matmul", "cijk"}}, {"Elementwise", {"elementwise"}},
+    {"Reduction", {"reduce", "sum"}},     {"Convolution", {"conv"}},
+    {"Normalization", {"norm"}},          {"Attention", {"flash", "attn", "fmha"}},
+    {"Memory", {"copy", "memcpy"}},       {"COMM", {"rccl", "nccl"}},
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool begins_with(const char *name, const char *part, size_t part_len)
+{
+    for (size_t i = 0; i < part_len; i++)
+        if (lower(name[i]) != part[i]) return false;
+    return true;
+}
+
+static bool contains(gt_text name, const char *part)
+{
+    size_t part_len = strlen(part);
+    for (size_t at = 0; at + part_len <= name.len; at++)
+        if (begins_with(name.bytes + at, part, part_len)) return true;
+    return false;
+}
+
+const char *gt_kernel_category(gt_text name)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        for (size_t j = 0; j < PARTS_MAX && rules[i].parts[j]; j++)
+            if (contains(name, rules[i].parts[j])) return rules[i].category;
+    return "Other";
+}
