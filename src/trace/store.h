@@ -26,6 +26,36 @@ typedef struct gt_store_column {
 
 typedef struct gt_store gt_store;
 
+/* Text cells are ids in `strings`, which the store borrows. */
+gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_strings *strings);
+void gt_store_free(gt_store *store);
+
+/* A cell on its way into a column: which member counts is the column's type. */
+typedef union gt_cell {
+    int64_t integer;
+    uint32_t text;
+    double time;
+} gt_cell;
+
+enum { GT_STORE_MAX_COLUMNS = 64 };
+
+/* A writer collects events of one thread. Its text ids are those of `strings`, its own or the store's. */
+typedef struct gt_store_writer gt_store_writer;
+gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count, gt_strings *strings);
+void gt_store_writer_free(gt_store_writer *writer);
+/* One event: bit c of `present` tells whether cells[c] holds a value for column c. */
+void gt_store_writer_add(gt_store_writer *writer, uint64_t present, const gt_cell *cells);
+
+/* What a writer has collected since it was last asked, packed: a piece of the store to come. */
+typedef struct gt_store_piece gt_store_piece;
+gt_store_piece *gt_store_writer_take(gt_store_writer *writer);
+void gt_store_piece_free(gt_store_piece *piece);
+size_t gt_store_piece_count(const gt_store_piece *piece);
+/* Puts a piece at the store's end; the piece is the store's then. Where the piece was written with strings of its
+ * own, gt_store_adopt_strings must be called for them once all pieces are in and before any column is asked for. */
+void gt_store_append(gt_store *store, gt_store_piece *piece);
+void gt_store_adopt_strings(gt_store *store, const gt_strings *strings);
+
 size_t gt_store_count(const gt_store *store);
 const gt_strings *gt_store_strings(const gt_store *store);
 size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
@@ -34,7 +64,5 @@ size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 int64_t *gt_store_ints(const gt_store *store, size_t column);
 uint32_t *gt_store_texts(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);
-
-void gt_store_free(gt_store *store);
 
 #endif

@@ -1,0 +1,224 @@
+/* Escapes, UTF-8 and numbers. Exactness first: a number is what strtod makes of it; the usual ones take a short way
+ * that gives the same bits (an integer below 2^53 divided once by a power of ten is rounded once). */
+#include "input/json_text.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/* Four hexadecimal digits at p, or -1. */
+static int hex4(const char *p, const char *end)
+{
+    if (end - p < 4) return -1;
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(p[i]);
+        if (digit < 0) return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+const char *gt_json_text_bad_escape(gt_text raw)
+{
+    const char *p = raw.bytes, *end = p + raw.len;
+    while ((p = memchr(p, '\\', (size_t)(end - p)))) {
+        if (end - p < 2) return p;
+        if (p[1] == 'u') {
+            if (hex4(p + 2, end) < 0) return p;
+            p += 6;
+        } else {
+            if (!strchr("\"\\/bfnrt", p[1]) || !p[1]) return p;
+            p += 2;
+        }
+    }
+    return NULL;
+}
+
+/* The length of the UTF-8 sequence at p, 0 where there is none. */
+static size_t utf8_len(const uint8_t *p, const uint8_t *end)
+{
+    if (p[0] < 0x80) return 1;
+    size_t left = (size_t)(end - p);
+    bool second = left >= 2 && (p[1] & 0xC0) == 0x80;
+    bool third = left >= 3 && (p[2] & 0xC0) == 0x80;
+    bool fourth = left >= 4 && (p[3] & 0xC0) == 0x80;
+    if (p[0] >= 0xC2 && p[0] <= 0xDF) return second ? 2 : 0;
+    if (p[0] >= 0xE0 && p[0] <= 0xEF) {
+        if (!second || !third || (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)) return 0;
+        return 3;
+    }
+    if (p[0] >= 0xF0 && p[0] <= 0xF4) {
+        if (!second || !third || !fourth || (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F)) return 0;
+        return 4;
+    }
+    return 0;
+}
+
+bool gt_json_text_is_plain(gt_text raw)
+{
+    const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
+    while (p < end) {
+        if (*p == '\\') return false;
+        size_t len = utf8_len(p, end);
+        if (!len) return false;
+        p += len;
+    }
+    return true;
+}
+
+static char *put_code_point(char *out, unsigned code)
+{
+    if (code < 0x80) {
+        *out++ = (char)code;
+    } else if (code < 0x800) {
+        *out++ = (char)(0xC0 | code >> 6);
+        *out++ = (char)(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        *out++ = (char)(0xE0 | code >> 12);
+        *out++ = (char)(0x80 | (code >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (code & 0x3F));
+    } else {
+        *out++ = (char)(0xF0 | code >> 18);
+        *out++ = (char)(0x80 | (code >> 12 & 0x3F));
+        *out++ = (char)(0x80 | (code >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (code & 0x3F));
+    }
+    return out;
+}
+
+/* The escape at *p, which moves behind it. */
+static unsigned read_escape(const char **p, const char *end)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const char *at = *p + 1;
+    if (at < end && *at != 'u') {
+        const char *name = *at ? strchr(names, *at) : NULL;
+        *p = at + 1;
+        return name ? (unsigned char)values[name - names] : 0xFFFD;
+    }
+    int code = at < end ? hex4(at + 1, end) : -1;
+    if (code < 0) {
+        *p = end;
+        return 0xFFFD;
+    }
+    *p = at + 5;
+    if (code < 0xD800 || code > 0xDFFF) return (unsigned)code;
+    if (code <= 0xDBFF && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
+        int low = hex4(*p + 2, end);
+        if (low >= 0xDC00 && low <= 0xDFFF) {
+            *p += 6;
+            return 0x10000 + (((unsigned)code - 0xD800) << 10) + ((unsigned)low - 0xDC00);
+        }
+    }
+    return 0xFFFD;
+}
+
+size_t gt_json_text_decode(gt_text raw, char *out)
+{
+    const char *p = raw.bytes, *end = p + raw.len;
+    char *start = out;
+    while (p < end) {
+        if (*p == '\\') {
+            out = put_code_point(out, read_escape(&p, end));
+            continue;
+        }
+        size_t len = utf8_len((const uint8_t *)p, (const uint8_t *)end);
+        if (!len) {
+            out = put_code_point(out, 0xFFFD);
+            p++;
+            continue;
+        }
+        memcpy(out, p, len);
+        out += len;
+        p += len;
+    }
+    return (size_t)(out - start);
+}
+
+static const char *digits_end(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9') p++;
+    return p;
+}
+
+/* Whether the word has the form of a JSON number; `*whole` ends its integer part. */
+static bool number_form(gt_text word, const char **whole)
+{
+    const char *p = word.bytes, *end = p + word.len;
+    if (p < end && *p == '-') p++;
+    const char *digits = p;
+    p = digits_end(p, end);
+    if (p == digits || (*digits == '0' && p - digits > 1)) return false;
+    *whole = p;
+    if (p < end && *p == '.') {
+        const char *fraction = ++p;
+        p = digits_end(p, end);
+        if (p == fraction) return false;
+    }
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        if (++p < end && (*p == '+' || *p == '-')) p++;
+        const char *exponent = p;
+        p = digits_end(p, end);
+        if (p == exponent) return false;
+    }
+    return p == end;
+}
+
+static double slow_double(gt_text word)
+{
+    char short_copy[64];
+    char *copy = word.len < sizeof short_copy ? short_copy : gt_alloc(word.len + 1);
+    memcpy(copy, word.bytes, word.len);
+    copy[word.len] = 0;
+    double value = strtod(copy, NULL);
+    if (copy != short_copy) free(copy);
+    return value;
+}
+
+static bool named_number(gt_text word, gt_json_number *number)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } names[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (word.len == strlen(names[i].name) && memcmp(word.bytes, names[i].name, word.len) == 0) {
+            *number = (gt_json_number){.real = names[i].value};
+            return true;
+        }
+    return false;
+}
+
+bool gt_json_text_number(gt_text word, gt_json_number *number)
+{
+    const char *whole;
+    if (!number_form(word, &whole)) return named_number(word, number);
+    *number = (gt_json_number){0};
+    if (whole == word.bytes + word.len) {
+        bool negative = word.bytes[0] == '-';
+        bool fits = true;
+        int64_t value = 0;
+        for (const char *p = word.bytes + negative; p < whole && fits; p++)
+            fits = !__builtin_mul_overflow(value, 10, &value) && !__builtin_sub_overflow(value, *p - '0', &value);
+        /* Counted downwards, because the least int64 has no positive twin. */
+        if (fits && !negative) fits = !__builtin_sub_overflow(0, value, &value);
+        if (fits) {
+            number->is_int = true;
+            number->integer = value;
+            number->real = value == 0 && negative ? -0.0 : (double)value;
+            return true;
+        }
+    }
+    number->real = slow_double(word);
+    return true;
+}

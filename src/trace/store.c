@@ -1,0 +1,351 @@
+/* The event store. A writer fills a segment of SEGMENT_ROWS events as plain 8-byte cells that stay in the cache; a
+ * full one is packed column by column into just as many bytes as its values need and the cells are used again. */
+#include "trace/store.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEGMENT_ROWS = 2048 };
+
+/* A packed column: value i is base + the unsigned integer of `width` bytes at i. Times with at most three decimals
+ * are packed as integer thousandths, which gives their exact bits back (one correctly rounded division). */
+typedef struct packed {
+    int64_t base;
+    uint32_t start; /* where its bytes begin in the segment's data */
+    uint8_t width;  /* 0 where every value is base */
+    bool thousandths;
+} packed;
+
+typedef struct segment {
+    uint32_t rows;
+    const gt_strings *strings; /* whose ids its texts are */
+    const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
+    uint8_t *data;
+    packed columns[];
+} segment;
+
+struct gt_store_piece {
+    segment **segments;
+    size_t count, capacity, rows;
+};
+
+typedef struct adopted {
+    const gt_strings *strings;
+    uint32_t *ids;
+} adopted;
+
+struct gt_store {
+    gt_store_column *columns;
+    size_t column_count;
+    gt_strings *strings;
+    gt_store_piece all;
+    adopted *adopted;
+    size_t adopted_count, adopted_capacity;
+};
+
+struct gt_store_writer {
+    const gt_store_column *columns;
+    size_t column_count;
+    const gt_strings *strings;
+    gt_store_piece *piece;
+    size_t rows;       /* in the open segment */
+    uint64_t present;  /* columns that have a value in it */
+    int64_t *cells[];  /* by column; SEGMENT_ROWS each; times as their bits */
+};
+
+/* ---- packing ---- */
+
+static int64_t time_bits(double time)
+{
+    int64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return bits;
+}
+
+static double bits_time(int64_t bits)
+{
+    double time;
+    memcpy(&time, &bits, sizeof time);
+    return time;
+}
+
+/* Turns times into thousandths where each of them comes back exactly; leaves them as they are otherwise. */
+static bool to_thousandths(int64_t *cells, size_t rows)
+{
+    int64_t out[SEGMENT_ROWS];
+    int64_t bad = 0;
+    for (size_t i = 0; i < rows; i++) {
+        double time = bits_time(cells[i]);
+        bool small = fabs(time) < 9e12; /* times 1000 stays below 2^53; false for NaN */
+        int64_t whole = small ? (int64_t)rint(time * 1000.0) : 0;
+        bad |= !small | (time_bits((double)whole / 1000.0) != cells[i]);
+        out[i] = whole;
+    }
+    if (bad) return false;
+    memcpy(cells, out, rows * sizeof *cells);
+    return true;
+}
+
+static packed plan(int64_t *cells, size_t rows, gt_store_type type)
+{
+    packed p = {0};
+    if (type == GT_STORE_TIME) p.thousandths = to_thousandths(cells, rows);
+    int64_t low = cells[0], high = cells[0];
+    for (size_t i = 1; i < rows; i++) {
+        low = cells[i] < low ? cells[i] : low;
+        high = cells[i] > high ? cells[i] : high;
+    }
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    p.base = low;
+    p.width = span == 0 ? 0 : span <= UINT8_MAX ? 1 : span <= UINT16_MAX ? 2 : span <= UINT32_MAX ? 4 : 8;
+    return p;
+}
+
+#define PACK(type)                                                                                             \
+    for (size_t i = 0; i < rows; i++) {                                                                        \
+        type v = (type)((uint64_t)cells[i] - (uint64_t)base);                                                  \
+        memcpy(out + i * sizeof v, &v, sizeof v);                                                              \
+    }
+
+static void pack(const int64_t *cells, size_t rows, int64_t base, unsigned width, uint8_t *out)
+{
+    if (width == 1) PACK(uint8_t)
+    else if (width == 2) PACK(uint16_t)
+    else if (width == 4) PACK(uint32_t)
+    else if (width == 8) PACK(uint64_t)
+}
+
+#define UNPACK(type)                                                                                           \
+    for (size_t i = 0; i < rows; i++) {                                                                        \
+        type v;                                                                                                \
+        memcpy(&v, in + i * sizeof v, sizeof v);                                                               \
+        out[i] = (int64_t)((uint64_t)p->base + v);                                                             \
+    }
+
+static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *out)
+{
+    const uint8_t *in = data + p->start;
+    if (p->width == 0)
+        for (size_t i = 0; i < rows; i++) out[i] = p->base;
+    else if (p->width == 1) UNPACK(uint8_t)
+    else if (p->width == 2) UNPACK(uint16_t)
+    else if (p->width == 4) UNPACK(uint32_t)
+    else UNPACK(uint64_t)
+}
+
+/* ---- writing ---- */
+
+static int64_t absent_cell(const gt_store_column *column)
+{
+    switch (column->type) {
+    case GT_STORE_INT: return column->absent;
+    case GT_STORE_TIME: return time_bits((double)NAN);
+    default: return GT_TEXT_NONE;
+    }
+}
+
+static void fill_absent(gt_store_writer *w, size_t column, size_t rows)
+{
+    int64_t value = absent_cell(&w->columns[column]);
+    for (size_t i = 0; i < rows; i++) w->cells[column][i] = value;
+}
+
+gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count, gt_strings *strings)
+{
+    gt_store_writer *w = gt_alloc_zero(1, sizeof *w + column_count * sizeof *w->cells);
+    w->columns = columns;
+    w->column_count = column_count;
+    w->strings = strings;
+    w->piece = gt_alloc_zero(1, sizeof *w->piece);
+    for (size_t c = 0; c < column_count; c++) {
+        w->cells[c] = gt_alloc(SEGMENT_ROWS * sizeof **w->cells);
+        fill_absent(w, c, SEGMENT_ROWS);
+    }
+    return w;
+}
+
+void gt_store_writer_free(gt_store_writer *w)
+{
+    if (!w) return;
+    gt_store_piece_free(w->piece);
+    for (size_t c = 0; c < w->column_count; c++) free(w->cells[c]);
+    free(w);
+}
+
+/* Packs the open segment and begins the next. */
+static void close_segment(gt_store_writer *w)
+{
+    if (!w->rows) return;
+    segment *s = gt_alloc_zero(1, sizeof *s + w->column_count * sizeof *s->columns);
+    s->rows = (uint32_t)w->rows;
+    s->strings = w->strings;
+    uint32_t bytes = 0;
+    for (size_t c = 0; c < w->column_count; c++) {
+        packed *p = &s->columns[c];
+        if (w->present >> c & 1) *p = plan(w->cells[c], w->rows, w->columns[c].type);
+        else p->base = absent_cell(&w->columns[c]);
+        p->start = bytes;
+        bytes += (uint32_t)(p->width * w->rows);
+    }
+    s->data = gt_alloc(bytes);
+    for (size_t c = 0; c < w->column_count; c++) {
+        if (!(w->present >> c & 1)) continue;
+        const packed *p = &s->columns[c];
+        pack(w->cells[c], w->rows, p->base, p->width, s->data + p->start);
+        fill_absent(w, c, w->rows);
+    }
+    GT_PUSH(w->piece->segments, w->piece->count, w->piece->capacity, s);
+    w->piece->rows += w->rows;
+    w->rows = 0;
+    w->present = 0;
+}
+
+void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *cells)
+{
+    size_t row = w->rows++;
+    w->present |= present;
+    for (; present; present &= present - 1) {
+        int c = __builtin_ctzll(present);
+        switch (w->columns[c].type) {
+        case GT_STORE_INT: w->cells[c][row] = cells[c].integer; break;
+        case GT_STORE_TEXT: w->cells[c][row] = cells[c].text; break;
+        case GT_STORE_TIME: w->cells[c][row] = time_bits(cells[c].time); break;
+        }
+    }
+    if (w->rows == SEGMENT_ROWS) close_segment(w);
+}
+
+gt_store_piece *gt_store_writer_take(gt_store_writer *w)
+{
+    close_segment(w);
+    gt_store_piece *piece = w->piece;
+    w->piece = gt_alloc_zero(1, sizeof *piece);
+    return piece;
+}
+
+static void free_segments(gt_store_piece *piece)
+{
+    for (size_t i = 0; i < piece->count; i++) {
+        free(piece->segments[i]->data);
+        free(piece->segments[i]);
+    }
+    free(piece->segments);
+}
+
+void gt_store_piece_free(gt_store_piece *piece)
+{
+    if (!piece) return;
+    free_segments(piece);
+    free(piece);
+}
+
+size_t gt_store_piece_count(const gt_store_piece *piece)
+{
+    return piece->rows;
+}
+
+/* ---- the store ---- */
+
+gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_strings *strings)
+{
+    gt_store *store = gt_alloc_zero(1, sizeof *store);
+    store->columns = gt_alloc(column_count * sizeof *columns);
+    memcpy(store->columns, columns, column_count * sizeof *columns);
+    store->column_count = column_count;
+    store->strings = strings;
+    return store;
+}
+
+void gt_store_free(gt_store *store)
+{
+    if (!store) return;
+    free_segments(&store->all);
+    for (size_t i = 0; i < store->adopted_count; i++) free(store->adopted[i].ids);
+    free(store->adopted);
+    free(store->columns);
+    free(store);
+}
+
+void gt_store_append(gt_store *store, gt_store_piece *piece)
+{
+    for (size_t i = 0; i < piece->count; i++)
+        GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
+    store->all.rows += piece->rows;
+    free(piece->segments);
+    free(piece);
+}
+
+void gt_store_adopt_strings(gt_store *store, const gt_strings *strings)
+{
+    uint32_t count = gt_strings_count(strings);
+    adopted from = {strings, gt_alloc(count * sizeof *from.ids)};
+    from.ids[GT_TEXT_NONE] = GT_TEXT_NONE;
+    for (uint32_t id = 1; id < count; id++) {
+        gt_text text = gt_strings_get(strings, id);
+        from.ids[id] = gt_strings_add(store->strings, text.bytes, text.len);
+    }
+    GT_PUSH(store->adopted, store->adopted_count, store->adopted_capacity, from);
+    for (size_t i = 0; i < store->all.count; i++)
+        if (store->all.segments[i]->strings == strings) store->all.segments[i]->text_ids = from.ids;
+}
+
+size_t gt_store_count(const gt_store *store)
+{
+    return store->all.rows;
+}
+
+const gt_strings *gt_store_strings(const gt_store *store)
+{
+    return store->strings;
+}
+
+size_t gt_store_bytes(const gt_store *store)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < store->all.count; i++) {
+        const segment *s = store->all.segments[i];
+        const packed *last = &s->columns[store->column_count - 1];
+        bytes += sizeof *s + store->column_count * sizeof *s->columns + last->start + last->width * s->rows;
+    }
+    return bytes;
+}
+
+int64_t *gt_store_ints(const gt_store *store, size_t column)
+{
+    int64_t *values = gt_alloc(store->all.rows * sizeof *values), *next = values;
+    for (size_t i = 0; i < store->all.count; i++) {
+        const segment *s = store->all.segments[i];
+        unpack(&s->columns[column], s->data, s->rows, next);
+        next += s->rows;
+    }
+    return values;
+}
+
+uint32_t *gt_store_texts(const gt_store *store, size_t column)
+{
+    uint32_t *ids = gt_alloc(store->all.rows * sizeof *ids), *next = ids;
+    int64_t cells[SEGMENT_ROWS];
+    for (size_t i = 0; i < store->all.count; i++) {
+        const segment *s = store->all.segments[i];
+        unpack(&s->columns[column], s->data, s->rows, cells);
+        for (size_t row = 0; row < s->rows; row++)
+            *next++ = s->text_ids ? s->text_ids[cells[row]] : (uint32_t)cells[row];
+    }
+    return ids;
+}
+
+double *gt_store_times(const gt_store *store, size_t column)
+{
+    double *times = gt_alloc(store->all.rows * sizeof *times), *next = times;
+    int64_t cells[SEGMENT_ROWS];
+    for (size_t i = 0; i < store->all.count; i++) {
+        const segment *s = store->all.segments[i];
+        const packed *p = &s->columns[column];
+        unpack(p, s->data, s->rows, cells);
+        for (size_t row = 0; row < s->rows; row++)
+            *next++ = p->thousandths ? (double)cells[row] / 1000.0 : bits_time(cells[row]);
+    }
+    return times;
+}
