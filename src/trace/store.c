@@ -10,9 +10,11 @@
 enum { SEGMENT_ROWS = 2048 };
 
 /* A packed column: value i is base + the unsigned integer of `width` bytes at i. Times with at most three decimals
- * are packed as integer thousandths, which gives their exact bits back (one correctly rounded division). */
+ * are packed as integer thousandths, which gives their exact bits back (one correctly rounded division); absent ones
+ * among them are packed as one more than the greatest. */
 typedef struct packed {
     int64_t base;
+    int64_t absent; /* of thousandths: the value that stands for an absent time */
     uint32_t start; /* where its bytes begin in the segment's data */
     uint8_t width;  /* 0 where every value is base */
     bool thousandths;
@@ -71,6 +73,8 @@ static double bits_time(int64_t bits)
     return time;
 }
 
+static const int64_t ABSENT = INT64_MAX; /* in a column of thousandths, before it is packed */
+
 /* Turns times into thousandths where each of them comes back exactly; leaves them as they are otherwise. */
 static bool to_thousandths(int64_t *cells, size_t rows)
 {
@@ -80,18 +84,33 @@ static bool to_thousandths(int64_t *cells, size_t rows)
         double time = bits_time(cells[i]);
         bool small = fabs(time) < 9e12; /* times 1000 stays below 2^53; false for NaN */
         int64_t whole = small ? (int64_t)rint(time * 1000.0) : 0;
-        bad |= !small | (time_bits((double)whole / 1000.0) != cells[i]);
-        out[i] = whole;
+        bad |= small ? time_bits((double)whole / 1000.0) != cells[i] : !isnan(time);
+        out[i] = small ? whole : ABSENT;
     }
     if (bad) return false;
     memcpy(cells, out, rows * sizeof *cells);
     return true;
 }
 
+/* Gives absent times a value next to the others, so that they do not widen the column. */
+static int64_t place_absent(int64_t *cells, size_t rows)
+{
+    int64_t high = INT64_MIN;
+    for (size_t i = 0; i < rows; i++)
+        if (cells[i] != ABSENT && cells[i] > high) high = cells[i];
+    if (high == INT64_MIN) return ABSENT; /* none is present */
+    for (size_t i = 0; i < rows; i++)
+        if (cells[i] == ABSENT) cells[i] = high + 1;
+    return high + 1;
+}
+
 static packed plan(int64_t *cells, size_t rows, gt_store_type type)
 {
     packed p = {0};
-    if (type == GT_STORE_TIME) p.thousandths = to_thousandths(cells, rows);
+    if (type == GT_STORE_TIME && to_thousandths(cells, rows)) {
+        p.thousandths = true;
+        p.absent = place_absent(cells, rows);
+    }
     int64_t low = cells[0], high = cells[0];
     for (size_t i = 1; i < rows; i++) {
         low = cells[i] < low ? cells[i] : low;
@@ -344,8 +363,10 @@ double *gt_store_times(const gt_store *store, size_t column)
         const segment *s = store->all.segments[i];
         const packed *p = &s->columns[column];
         unpack(p, s->data, s->rows, cells);
-        for (size_t row = 0; row < s->rows; row++)
-            *next++ = p->thousandths ? (double)cells[row] / 1000.0 : bits_time(cells[row]);
+        for (size_t row = 0; row < s->rows; row++) {
+            if (!p->thousandths) *next++ = bits_time(cells[row]);
+            else *next++ = cells[row] == p->absent ? NAN : (double)cells[row] / 1000.0;
+        }
     }
     return times;
 }
