@@ -11,6 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
+    [GT_DISPATCH_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
+    [GT_DISPATCH_START] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_END] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_STREAM] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_ID] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_GRID_X] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_GRID_Y] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_GRID_Z] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_X] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_Y] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_Z] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_AGENT] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_THREAD] = {GT_STORE_INT, 0},
+};
+
+const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
+    [GT_COPY_START] = {GT_STORE_INT, 0},
+    [GT_COPY_END] = {GT_STORE_INT, 0},
+};
+
+gt_rocprof *gt_rocprof_new(void)
+{
+    gt_rocprof *run = gt_alloc_zero(1, sizeof *run);
+    run->strings = gt_strings_new();
+    run->dispatches = gt_store_new(gt_dispatch_columns, GT_DISPATCH_COLUMNS, run->strings);
+    run->copies = gt_store_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
+    run->hostname = gt_strings_add_cstr(run->strings, "unknown");
+    run->processes = 1;
+    return run;
+}
+
 typedef struct kernel_name {
     int64_t kernel_id;
     size_t order; /* in the file */

@@ -28,6 +28,11 @@ enum {
 /* Columns of gt_rocprof.copies; INT, nanoseconds. */
 enum { GT_COPY_START, GT_COPY_END, GT_COPY_COLUMNS };
 
+/* What the columns hold where a record does not say: 0, but a grid and block of 1 x 1 x 1 and no kernel id.
+ */
+extern const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS];
+extern const gt_store_column gt_copy_columns[GT_COPY_COLUMNS];
+
 typedef struct gt_rocprof {
     gt_strings *strings;  /* owned; kernel names are here */
     gt_store *dispatches; /* in file order; never NULL */
@@ -39,6 +44,9 @@ typedef struct gt_rocprof {
     size_t processes;   /* in the file; only the first is read */
     struct gt_kernel_names *kernel_names;
 } gt_rocprof;
+
+/* An empty run of one process on host "unknown". */
+gt_rocprof *gt_rocprof_new(void);
 
 /* Names a kernel. The last name given to an id wins; GT_TEXT_NONE takes a name back (a symbol without one).
  * The map is made with the first name: a new run has kernel_names NULL. */
@@ -54,7 +62,7 @@ uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run);
  * within an int64: so callers may add up any of them. */
 int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error);
 
-/* Frees the run itself too, which came from gt_alloc. NULL is allowed. */
+/* Frees the run itself too. NULL is allowed. */
 void gt_rocprof_free(gt_rocprof *run);
 
 #endif
