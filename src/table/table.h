@@ -1,10 +1,13 @@
-/* The one table type. Every sheet of every report is a gt_table: named, typed columns in the order users know.
+/* The one table type. Every sheet of every report is a gt_table: named, typed columns in the order users
+ * know.
  *
- * A table owns its columns and their names. Text cells are ids of an intern table that the table borrows and that
- * must outlive it; tables made together usually share one. A table knows nothing of traces or of documents. */
+ * A table owns its columns and their names. Text cells are ids of an intern table that the table borrows and
+ * that must outlive it; tables made together usually share one. A table knows nothing of traces or of
+ * documents. */
 #ifndef GT_TABLE_TABLE_H
 #define GT_TABLE_TABLE_H
 
+#include "base/error.h"
 #include "base/strings.h"
 
 #include <stdbool.h>
@@ -16,7 +19,7 @@ typedef enum gt_type {
     GT_TYPE_FLOAT, /* double; NaN counts as null */
     GT_TYPE_TEXT,  /* interned text; GT_TEXT_NONE counts as null */
     GT_TYPE_BOOL,
-    GT_TYPE_LIST,  /* each cell is a run of rows of `items` */
+    GT_TYPE_LIST, /* each cell is a run of rows of `items` */
 } gt_type;
 
 typedef struct gt_column {
@@ -30,9 +33,11 @@ typedef struct gt_column {
         uint8_t *bools;
         size_t *list_ends; /* cell i is items[list_ends[i-1] .. list_ends[i]) */
     };
-    uint8_t *nulls;          /* one byte a row, NULL while no INT, BOOL or LIST cell is null */
+    uint8_t *nulls; /* of INT, BOOL and LIST: one byte a row, 1 where null; NULL while no cell is null.
+                     * It may be there and hold no 1: ask gt_column_has_nulls */
     struct gt_column *items; /* of a LIST column: the cells' elements, any type */
     bool items_as_tuple;     /* of a LIST column: printed (1, 2) and not [1, 2] */
+    size_t list_cells;       /* of a LIST column being filled: cells begun so far; later ones are null */
 } gt_column;
 
 typedef struct gt_table {
@@ -46,13 +51,20 @@ typedef struct gt_table {
 gt_table *gt_table_new(const char *name, gt_strings *strings);
 void gt_table_free(gt_table *table);
 
-/* Adds an empty column (the table must have no rows yet, or gt_table_add_filled gives its cells). Returns its index. */
+/* Adds an empty column (the table must have no rows yet, or gt_table_add_filled gives its cells). Returns its
+ * index. */
 size_t gt_table_add_column(gt_table *table, const char *name, gt_type type);
 /* Adds a column of row_count cells, all null; the caller sets them. */
 size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type);
+/* The same, for callers that fill the column's array themselves: its cells are as gt_table_add_rows leaves
+ * them. */
+size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type);
 
 /* Room for one more row, all null. Returns its index. */
 size_t gt_table_add_row(gt_table *table);
+/* Many rows at once, for callers that fill the columns' arrays themselves: INT cells are 0 and BOOL
+ * cells false, not null; the others are null. Returns the index of the first. */
+size_t gt_table_add_rows(gt_table *table, size_t count);
 void gt_table_reserve(gt_table *table, size_t rows);
 
 void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value);
@@ -60,9 +72,55 @@ void gt_table_set_float(gt_table *table, size_t column, size_t row, double value
 void gt_table_set_text(gt_table *table, size_t column, size_t row, uint32_t id);
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text);
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value);
+void gt_table_set_null(gt_table *table, size_t column, size_t row);
 
 bool gt_column_is_null(const gt_column *column, size_t row);
+bool gt_column_has_nulls(const gt_column *column, size_t row_count);
 /* The column's index, or SIZE_MAX where there is none of that name. */
 size_t gt_table_find(const gt_table *table, const char *name);
+
+/* The same, for a column that must be there: a missing one is a mistake in the program and ends it. */
+gt_column *gt_table_column(const gt_table *table, const char *name);
+
+/* LIST cells. A new LIST column holds INT elements; gt_list_of says otherwise and gives the column of the
+ * elements: gt_list_of(gt_list_of(&table->columns[c], GT_TYPE_LIST), GT_TYPE_INT) makes a column of lists of
+ * lists of INT. Cells are filled in row order (rows may be left out: they are null): begin a cell, then push
+ * its elements. A cell that is not null is items[begin .. end) of gt_list_begin_of and gt_list_end_of. */
+gt_column *gt_list_of(gt_column *list, gt_type element);
+void gt_list_begin(gt_column *list, size_t row); /* the cell is now an empty list */
+void gt_list_push_int(gt_column *list, int64_t value);
+void gt_list_push_float(gt_column *list, double value);
+void gt_list_push_text(gt_column *list, uint32_t id);
+void gt_list_push_bool(gt_column *list, bool value);
+void gt_list_push_null(gt_column *list);
+gt_column *
+gt_list_push_list(gt_column *list); /* pushes an empty list; push its elements to what is returned */
+size_t gt_list_begin_of(const gt_column *list, size_t row);
+size_t gt_list_end_of(const gt_column *list, size_t row);
+
+/* Columns. */
+void gt_table_drop_column(gt_table *table, size_t column);
+void gt_table_rename_column(gt_table *table, size_t column, const char *name);
+void gt_table_move_column(gt_table *table, size_t from, size_t to); /* `to` is its index afterwards */
+/* Keeps the named columns in the order given and drops the others; a name that the table lacks is passed
+ * over. */
+void gt_table_select(gt_table *table, const char *const *names, size_t count);
+/* Makes an INT or BOOL column FLOAT, null becoming NaN. */
+void gt_table_make_float(gt_table *table, size_t column);
+/* What pandas does to integers beside a missing value: every INT column with a null becomes FLOAT. */
+void gt_table_widen_ints(gt_table *table);
+
+/* Rows. A row list may name a row any number of times; GT_NO_ROW in it gives a row of nulls. */
+#define GT_NO_ROW UINT32_MAX
+gt_table *gt_table_copy(const gt_table *table);
+gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t count);
+void gt_table_take(gt_table *table, const uint32_t *rows, size_t count); /* the table becomes those rows */
+void gt_table_keep(gt_table *table, const uint8_t *keep); /* the rows where keep[row] is not 0 */
+void gt_table_head(gt_table *table, int64_t count); /* the first rows; negative: all but the last |count| */
+/* Adds the rows of another table with the same columns in any order; an INT beside a FLOAT column becomes
+ * FLOAT. The tables need not share an intern table. */
+bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error);
+/* Moves all text to another intern table, which the table borrows from now on. */
+void gt_table_use_strings(gt_table *table, gt_strings *strings);
 
 #endif

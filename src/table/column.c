@@ -1,0 +1,336 @@
+/* Columns: arrays of cells with null marks, copied by row lists, and the cells of LIST columns. */
+#include "table/column.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t cell_bytes[] = {
+    [GT_TYPE_INT] = sizeof(int64_t),  [GT_TYPE_FLOAT] = sizeof(double), [GT_TYPE_TEXT] = sizeof(uint32_t),
+    [GT_TYPE_BOOL] = sizeof(uint8_t), [GT_TYPE_LIST] = sizeof(size_t),
+};
+
+void gt_column_init(gt_column *column, const char *name, gt_type type)
+{
+    *column = (gt_column){.name = name ? gt_strdup(name) : NULL, .type = type};
+    if (type == GT_TYPE_LIST) gt_list_of(column, GT_TYPE_INT);
+}
+
+void gt_column_free(gt_column *column)
+{
+    if (column->items) gt_column_free(column->items);
+    free(column->items);
+    free(column->ints); /* whichever array it is */
+    free(column->nulls);
+    free(column->name);
+}
+
+void gt_column_reserve(gt_column *column, size_t cells)
+{
+    size_t before = column->capacity;
+    if (cells <= before) return;
+    column->ints = gt_grow(column->ints, &column->capacity, cells, cell_bytes[column->type]);
+    if (!column->nulls) return;
+    column->nulls = gt_realloc(column->nulls, column->capacity);
+    memset(column->nulls + before, 0, column->capacity - before);
+}
+
+static uint8_t *null_marks(gt_column *column)
+{
+    if (!column->nulls) column->nulls = gt_alloc_zero(column->capacity, 1);
+    return column->nulls;
+}
+
+bool gt_column_is_null(const gt_column *column, size_t row)
+{
+    switch (column->type) {
+    case GT_TYPE_FLOAT:
+        return isnan(column->floats[row]);
+    case GT_TYPE_TEXT:
+        return column->texts[row] == GT_TEXT_NONE;
+    default:
+        return column->nulls && column->nulls[row];
+    }
+}
+
+bool gt_column_has_nulls(const gt_column *column, size_t row_count)
+{
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+        return column->nulls && row_count && memchr(column->nulls, 1, row_count);
+    for (size_t row = 0; row < row_count; row++)
+        if (gt_column_is_null(column, row)) return true;
+    return false;
+}
+
+/* What stands in cells without a value: 0, false, an empty run of items, NaN, no text. */
+static void fill_blank(gt_column *column, size_t from, size_t to)
+{
+    if (from >= to) return;
+    switch (column->type) {
+    case GT_TYPE_FLOAT:
+        for (size_t row = from; row < to; row++) column->floats[row] = NAN;
+        break;
+    case GT_TYPE_LIST: {
+        size_t end = from ? column->list_ends[from - 1] : 0;
+        for (size_t row = from; row < to; row++) column->list_ends[row] = end;
+        break;
+    }
+    default: {
+        size_t bytes = cell_bytes[column->type];
+        memset((char *)column->ints + from * bytes, 0, (to - from) * bytes);
+    }
+    }
+}
+
+void gt_column_set_null(gt_column *column, size_t row)
+{
+    if (column->type != GT_TYPE_LIST) fill_blank(column, row, row + 1);
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT) null_marks(column)[row] = 1;
+}
+
+void gt_column_fill_null(gt_column *column, size_t from, size_t to)
+{
+    fill_blank(column, from, to);
+    if (from < to && column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+        memset(null_marks(column) + from, 1, to - from);
+}
+
+void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
+{
+    if (column->type == GT_TYPE_LIST) {
+        gt_column_fill_null(column, from, to);
+        return;
+    }
+    fill_blank(column, from, to);
+    if (from < to && column->nulls) memset(column->nulls + from, 0, to - from);
+}
+
+void gt_column_make_float(gt_column *column, size_t rows)
+{
+    if (column->type == GT_TYPE_FLOAT) return;
+    assert(column->type == GT_TYPE_INT || column->type == GT_TYPE_BOOL);
+    double *floats = gt_alloc(column->capacity * sizeof *floats);
+    for (size_t row = 0; row < rows; row++) {
+        if (gt_column_is_null(column, row))
+            floats[row] = NAN;
+        else
+            floats[row] =
+                column->type == GT_TYPE_INT ? (double)column->ints[row] : (double)column->bools[row];
+    }
+    free(column->ints);
+    free(column->nulls);
+    column->floats = floats;
+    column->nulls = NULL;
+    column->type = GT_TYPE_FLOAT;
+}
+
+/* Null cells behind the last one begun may have ends that fell behind: brings them up. Returns the number of
+ * items. */
+static size_t settle_list_ends(gt_column *list, size_t rows)
+{
+    size_t end = 0;
+    for (size_t row = 0; row < rows; row++) {
+        if (list->list_ends[row] > end) end = list->list_ends[row];
+        list->list_ends[row] = end;
+    }
+    return end;
+}
+
+void gt_column_move_texts(gt_column *column, size_t rows, const gt_strings *from, gt_strings *to,
+                          uint32_t *map)
+{
+    if (column->type == GT_TYPE_LIST)
+        gt_column_move_texts(column->items, settle_list_ends(column, rows), from, to, map);
+    if (column->type != GT_TYPE_TEXT) return;
+    for (size_t row = 0; row < rows; row++) {
+        uint32_t id = column->texts[row];
+        if (id != GT_TEXT_NONE && map[id] == 0) {
+            gt_text text = gt_strings_get(from, id);
+            map[id] = gt_strings_add(to, text.bytes, text.len);
+        }
+        column->texts[row] = map[id];
+    }
+}
+
+void gt_column_truncate(gt_column *column, size_t rows, size_t kept)
+{
+    if (column->nulls) memset(column->nulls + kept, 0, rows - kept);
+    if (column->type != GT_TYPE_LIST) return;
+    size_t items = settle_list_ends(column, rows);
+    gt_column_truncate(column->items, items, kept ? column->list_ends[kept - 1] : 0);
+    if (column->list_cells > kept) column->list_cells = kept;
+}
+
+/* ---- copies by row list ---- */
+
+#define TAKE(array, blank)                                                                                   \
+    for (size_t i = 0; i < count; i++)                                                                       \
+    taken.array[i] = rows[i] == GT_NO_ROW ? (blank) : column->array[rows[i]]
+
+static void take_lists(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
+{
+    uint32_t *items = NULL;
+    size_t item_count = 0, capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i] != GT_NO_ROW && !gt_column_is_null(column, rows[i])) {
+            size_t begin = gt_list_begin_of(column, rows[i]), end = gt_list_end_of(column, rows[i]);
+            assert(end < GT_NO_ROW);
+            items = gt_grow(items, &capacity, item_count + (end - begin), sizeof *items);
+            for (size_t item = begin; item < end; item++) items[item_count++] = (uint32_t)item;
+        }
+        taken->list_ends[i] = item_count;
+    }
+    taken->list_cells = count;
+    gt_column_free(taken->items);
+    *taken->items = gt_column_take(column->items, items, item_count);
+    free(items);
+}
+
+static void take_nulls(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i] == GT_NO_ROW || (column->nulls && column->nulls[rows[i]])) null_marks(taken)[i] = 1;
+}
+
+gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count)
+{
+    gt_column taken;
+    gt_column_init(&taken, column->name, column->type);
+    taken.items_as_tuple = column->items_as_tuple;
+    if (count) {
+        taken.ints = gt_alloc(count * cell_bytes[column->type]);
+        taken.capacity = count;
+    }
+    switch (column->type) {
+    case GT_TYPE_INT:
+        TAKE(ints, 0);
+        break;
+    case GT_TYPE_FLOAT:
+        TAKE(floats, NAN);
+        break;
+    case GT_TYPE_TEXT:
+        TAKE(texts, GT_TEXT_NONE);
+        break;
+    case GT_TYPE_BOOL:
+        TAKE(bools, 0);
+        break;
+    case GT_TYPE_LIST:
+        take_lists(&taken, column, rows, count);
+        break;
+    }
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+        take_nulls(&taken, column, rows, count);
+    return taken;
+}
+
+/* ---- cells behind others ---- */
+
+static void append_lists(gt_column *column, size_t rows, const gt_column *more, size_t more_rows)
+{
+    uint32_t *all = gt_alloc(more_rows * sizeof *all);
+    for (size_t row = 0; row < more_rows; row++) all[row] = (uint32_t)row;
+    gt_column packed =
+        gt_column_take(more, all, more_rows); /* its ends are whole and its items in row order */
+    free(all);
+    size_t items = settle_list_ends(column, rows);
+    for (size_t row = 0; row < more_rows; row++)
+        column->list_ends[rows + row] = items + packed.list_ends[row];
+    gt_column_append(column->items, items, packed.items, more_rows ? packed.list_ends[more_rows - 1] : 0);
+    column->list_cells = rows + more_rows;
+    gt_column_free(&packed);
+}
+
+void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows)
+{
+    assert(column->type == more->type);
+    gt_column_reserve(column, rows + more_rows);
+    if (!more_rows) return;
+    size_t bytes = cell_bytes[column->type];
+    if (column->type == GT_TYPE_LIST)
+        append_lists(column, rows, more, more_rows);
+    else
+        memcpy((char *)column->ints + rows * bytes, more->ints, more_rows * bytes);
+    if (more->nulls) memcpy(null_marks(column) + rows, more->nulls, more_rows);
+}
+
+/* ---- LIST cells ---- */
+
+gt_column *gt_list_of(gt_column *list, gt_type element)
+{
+    assert(list->type == GT_TYPE_LIST && list->list_cells == 0);
+    if (list->items)
+        gt_column_free(list->items);
+    else
+        list->items = gt_alloc(sizeof *list->items);
+    gt_column_init(list->items, NULL, element);
+    return list->items;
+}
+
+size_t gt_list_begin_of(const gt_column *list, size_t row)
+{
+    return row ? list->list_ends[row - 1] : 0;
+}
+
+size_t gt_list_end_of(const gt_column *list, size_t row)
+{
+    return list->list_ends[row];
+}
+
+void gt_list_begin(gt_column *list, size_t row)
+{
+    assert(list->type == GT_TYPE_LIST && row >= list->list_cells);
+    gt_column_reserve(list, row + 1);
+    fill_blank(list, list->list_cells, row + 1);
+    list->list_cells = row + 1;
+    if (list->nulls) list->nulls[row] = 0;
+}
+
+/* Room for one more element of the cell begun last. Returns its row in list->items. */
+static size_t push_item(gt_column *list, gt_type element)
+{
+    assert(list->list_cells && list->items->type == element);
+    size_t item = list->list_ends[list->list_cells - 1]++;
+    gt_column_reserve(list->items, item + 1);
+    return item;
+}
+
+void gt_list_push_int(gt_column *list, int64_t value)
+{
+    size_t item = push_item(list, GT_TYPE_INT); /* first: it may move the array */
+    list->items->ints[item] = value;
+}
+
+void gt_list_push_float(gt_column *list, double value)
+{
+    size_t item = push_item(list, GT_TYPE_FLOAT); /* first: it may move the array */
+    list->items->floats[item] = value;
+}
+
+void gt_list_push_text(gt_column *list, uint32_t id)
+{
+    size_t item = push_item(list, GT_TYPE_TEXT); /* first: it may move the array */
+    list->items->texts[item] = id;
+}
+
+void gt_list_push_bool(gt_column *list, bool value)
+{
+    size_t item = push_item(list, GT_TYPE_BOOL); /* first: it may move the array */
+    list->items->bools[item] = value;
+}
+
+void gt_list_push_null(gt_column *list)
+{
+    if (list->items->type == GT_TYPE_LIST)
+        gt_list_push_list(list);
+    else
+        push_item(list, list->items->type);
+    gt_column_set_null(list->items, list->list_ends[list->list_cells - 1] - 1);
+}
+
+gt_column *gt_list_push_list(gt_column *list)
+{
+    gt_list_begin(list->items, push_item(list, GT_TYPE_LIST));
+    return list->items;
+}

@@ -1,0 +1,29 @@
+/* One column: the steps that tables are built from. Only src/table uses this.
+ *
+ * A column does not know how many rows it has; its table does. Its arrays have room for `capacity` cells, and
+ * the null marks of cells behind the last row are 0. */
+#ifndef GT_TABLE_COLUMN_H
+#define GT_TABLE_COLUMN_H
+
+#include "table/table.h"
+
+void gt_column_init(gt_column *column, const char *name, gt_type type);
+void gt_column_free(gt_column *column);
+
+void gt_column_reserve(gt_column *column, size_t cells);
+void gt_column_set_null(gt_column *column, size_t row);
+void gt_column_fill_null(gt_column *column, size_t from, size_t to);
+void gt_column_fill_zero(gt_column *column, size_t from, size_t to); /* as gt_table_add_rows leaves them */
+
+/* A new column of the given rows of this one, GT_NO_ROW giving null. Its name is a copy. */
+gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count);
+/* Adds the cells of a column of the same type behind the first `rows` cells. */
+void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows);
+void gt_column_make_float(gt_column *column, size_t rows);
+/* Drops the cells behind the first `kept`. */
+void gt_column_truncate(gt_column *column, size_t rows, size_t kept);
+/* Interns the texts in `to` and replaces their ids. map: one entry an id of `from`, 0 where not moved yet. */
+void gt_column_move_texts(gt_column *column, size_t rows, const gt_strings *from, gt_strings *to,
+                          uint32_t *map);
+
+#endif

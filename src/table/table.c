@@ -1,0 +1,190 @@
+/* Tables: columns side by side with one row count, cells set one at a time, rows picked by row lists. */
+#include "table/column.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+gt_table *gt_table_new(const char *name, gt_strings *strings)
+{
+    gt_table *table = gt_alloc_zero(1, sizeof *table);
+    table->name = gt_strdup(name ? name : "");
+    table->strings = strings;
+    return table;
+}
+
+void gt_table_free(gt_table *table)
+{
+    if (!table) return;
+    for (size_t c = 0; c < table->column_count; c++) gt_column_free(&table->columns[c]);
+    free(table->columns);
+    free(table->name);
+    free(table);
+}
+
+/* ---- columns ---- */
+
+static gt_column *new_column(gt_table *table, const char *name, gt_type type)
+{
+    gt_column column;
+    gt_column_init(&column, name, type);
+    gt_column_reserve(&column, table->row_count);
+    GT_PUSH(table->columns, table->column_count, table->column_capacity, column);
+    return &table->columns[table->column_count - 1];
+}
+
+size_t gt_table_add_column(gt_table *table, const char *name, gt_type type)
+{
+    return gt_table_add_filled(table, name, type);
+}
+
+size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type)
+{
+    gt_column_fill_null(new_column(table, name, type), 0, table->row_count);
+    return table->column_count - 1;
+}
+
+size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type)
+{
+    gt_column_fill_zero(new_column(table, name, type), 0, table->row_count);
+    return table->column_count - 1;
+}
+
+size_t gt_table_find(const gt_table *table, const char *name)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        if (strcmp(table->columns[c].name, name) == 0) return c;
+    return SIZE_MAX;
+}
+
+gt_column *gt_table_column(const gt_table *table, const char *name)
+{
+    size_t column = gt_table_find(table, name);
+    if (column == SIZE_MAX) {
+        fprintf(stderr, "gputally: mistake in the program: table '%s' has no column '%s'\n", table->name,
+                name);
+        abort();
+    }
+    return &table->columns[column];
+}
+
+void gt_table_drop_column(gt_table *table, size_t column)
+{
+    gt_table_move_column(table, column, table->column_count - 1);
+    gt_column_free(&table->columns[--table->column_count]);
+}
+
+void gt_table_rename_column(gt_table *table, size_t column, const char *name)
+{
+    char *before = table->columns[column].name;
+    table->columns[column].name = gt_strdup(name);
+    free(before);
+}
+
+void gt_table_move_column(gt_table *table, size_t from, size_t to)
+{
+    gt_column *columns = table->columns, moved = columns[from];
+    assert(from < table->column_count && to < table->column_count);
+    if (from < to)
+        memmove(columns + from, columns + from + 1, (to - from) * sizeof *columns);
+    else
+        memmove(columns + to + 1, columns + to, (from - to) * sizeof *columns);
+    columns[to] = moved;
+}
+
+void gt_table_select(gt_table *table, const char *const *names, size_t count)
+{
+    size_t kept = 0;
+    for (size_t n = 0; n < count; n++) {
+        size_t column = kept;
+        while (column < table->column_count && strcmp(table->columns[column].name, names[n])) column++;
+        if (column < table->column_count) gt_table_move_column(table, column, kept++);
+    }
+    while (table->column_count > kept) gt_table_drop_column(table, table->column_count - 1);
+}
+
+void gt_table_make_float(gt_table *table, size_t column)
+{
+    gt_column_make_float(&table->columns[column], table->row_count);
+}
+
+void gt_table_widen_ints(gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        gt_column *column = &table->columns[c];
+        if (column->type == GT_TYPE_INT && gt_column_has_nulls(column, table->row_count))
+            gt_column_make_float(column, table->row_count);
+    }
+}
+
+/* ---- rows and cells ---- */
+
+void gt_table_reserve(gt_table *table, size_t rows)
+{
+    for (size_t c = 0; c < table->column_count; c++) gt_column_reserve(&table->columns[c], rows);
+}
+
+size_t gt_table_add_row(gt_table *table)
+{
+    size_t row = table->row_count++;
+    for (size_t c = 0; c < table->column_count; c++) {
+        gt_column *column = &table->columns[c];
+        gt_column_reserve(column, row + 1);
+        gt_column_fill_null(column, row, row + 1);
+    }
+    return row;
+}
+
+size_t gt_table_add_rows(gt_table *table, size_t count)
+{
+    size_t first = table->row_count;
+    gt_table_reserve(table, first + count);
+    for (size_t c = 0; c < table->column_count; c++)
+        gt_column_fill_zero(&table->columns[c], first, first + count);
+    table->row_count += count;
+    return first;
+}
+
+void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value)
+{
+    gt_column *cells = &table->columns[column];
+    if (cells->type == GT_TYPE_FLOAT) {
+        cells->floats[row] = (double)value;
+        return;
+    }
+    assert(cells->type == GT_TYPE_INT);
+    cells->ints[row] = value;
+    if (cells->nulls) cells->nulls[row] = 0;
+}
+
+void gt_table_set_float(gt_table *table, size_t column, size_t row, double value)
+{
+    assert(table->columns[column].type == GT_TYPE_FLOAT);
+    table->columns[column].floats[row] = value;
+}
+
+void gt_table_set_text(gt_table *table, size_t column, size_t row, uint32_t id)
+{
+    assert(table->columns[column].type == GT_TYPE_TEXT);
+    table->columns[column].texts[row] = id;
+}
+
+void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text)
+{
+    gt_table_set_text(table, column, row, gt_strings_add_cstr(table->strings, text));
+}
+
+void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value)
+{
+    gt_column *cells = &table->columns[column];
+    assert(cells->type == GT_TYPE_BOOL);
+    cells->bools[row] = value;
+    if (cells->nulls) cells->nulls[row] = 0;
+}
+
+void gt_table_set_null(gt_table *table, size_t column, size_t row)
+{
+    gt_column_set_null(&table->columns[column], row);
+}
