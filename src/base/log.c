@@ -5,18 +5,24 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool be_quiet;
+static gt_log_handler *handle;
 static char status[512]; /* what stands at the bottom; "" where nothing does */
 
 #define ERASE_LINE "\r\033[K"
 
-static void print_line(const char *label, const char *format, va_list args)
+static void print_line(bool warning, const char *format, va_list args)
 {
+    if (handle) {
+        char text[1200];
+        vsnprintf(text, sizeof text, format, args);
+        handle(warning, text);
+        return;
+    }
     if (status[0]) fputs(ERASE_LINE, stderr);
-    fputs(label, stderr);
+    fputs(warning ? "gputally: warning: " : "gputally: ", stderr);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     if (status[0]) fputs(status, stderr);
@@ -27,7 +33,7 @@ void gt_warn(const char *format, ...)
     va_list args;
     va_start(args, format);
     pthread_mutex_lock(&lock);
-    print_line("gputally: warning: ", format, args);
+    print_line(true, format, args);
     pthread_mutex_unlock(&lock);
     va_end(args);
 }
@@ -37,9 +43,16 @@ void gt_say(const char *format, ...)
     va_list args;
     va_start(args, format);
     pthread_mutex_lock(&lock);
-    if (!be_quiet) print_line("gputally: ", format, args);
+    if (!be_quiet) print_line(false, format, args);
     pthread_mutex_unlock(&lock);
     va_end(args);
+}
+
+void gt_log_to(gt_log_handler *handler)
+{
+    pthread_mutex_lock(&lock);
+    handle = handler;
+    pthread_mutex_unlock(&lock);
 }
 
 void gt_log_quiet(bool quiet)

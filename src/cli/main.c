@@ -1,5 +1,86 @@
-/* The gputally program. */
-int main(void)
+/* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
+ * it. */
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+#include "output/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
+                           char **argv)
 {
-    return 0;
+    gt_call call = {.command = command, .program = program, .by_old_name = by_old_name};
+    gt_error error;
+    gt_exit status = GT_EXIT_DONE;
+    if (!gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error))
+        status = gt_usage_error(program, "%s", error.text);
+    else if (call.arguments.help)
+        gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
+    else
+        status = command->run(&call);
+    gt_arguments_free(&call.arguments);
+    return status;
+}
+
+static gt_exit unknown_command(const char *word)
+{
+    if (access(word, F_OK) == 0)
+        return gt_usage_error(
+            "gputally", "'%s' is a file, not a command; to get its report: gputally report %s", word, word);
+    const char *names[8] = {"help"};
+    size_t count = 1;
+    for (size_t i = 0; i < gt_command_count && count < sizeof names / sizeof *names; i++)
+        names[count++] = gt_commands[i].name;
+    const char *nearest = gt_nearest(word, names, count);
+    return nearest ? gt_usage_error("gputally", "unknown command '%s' (did you mean %s?)", word, nearest)
+                   : gt_usage_error("gputally", "unknown command '%s'", word);
+}
+
+static gt_exit run_named(const char *name, int argc, char **argv)
+{
+    const gt_command *command = gt_command_find(name);
+    if (!command) return unknown_command(name);
+    char program[64];
+    snprintf(program, sizeof program, "gputally %s", command->name);
+    return run_command(command, program, false, argc, argv);
+}
+
+static gt_exit run_gputally(int argc, char **argv)
+{
+    if (argc < 2) {
+        gt_help_program(stderr, gt_terminal_for(stderr).width);
+        return GT_EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    bool wants_help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    if (wants_help && argc > 2) return run_named(argv[2], 1, (char *[]){(char[]){"--help"}});
+    if (wants_help) {
+        gt_help_program(stdout, gt_terminal_for(stdout).width);
+        return GT_EXIT_DONE;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
+        printf("gputally %s\n", GT_VERSION);
+        return GT_EXIT_DONE;
+    }
+    if (word[0] == '-')
+        return gt_usage_error("gputally", "a command comes first: gputally COMMAND [options], not %s", word);
+    return run_named(word, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    const char *called_as = slash ? slash + 1 : argc ? argv[0] : "";
+    const gt_command *command = gt_command_find_by_old_name(called_as);
+    gt_exit status = command ? run_command(command, command->old_name, true, argc - 1, argv + 1)
+                             : run_gputally(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "gputally: cannot write to standard output: %s\n", strerror(errno));
+        return status ? (int)status : GT_EXIT_FAILED;
+    }
+    return (int)status;
 }

@@ -1,0 +1,49 @@
+/* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
+ * function. */
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/rocprof.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const gt_command gt_commands[] = {
+    {"report", NULL, "the report that fits each trace, whatever its format", &gt_report_syntax, gt_report_run,
+     "Finds out from its bytes what each FILE is and makes the report for that format. Several files give "
+     "one report "
+     "each. FILE may be compressed with gzip or zstd; \"-\" is standard input."},
+    {"rocprof", "TraceLens_generate_perf_report_rocprof",
+     "report of a rocprofv3 JSON trace: timeline and kernels", &gt_rocprof_syntax, gt_rocprof_run,
+     "Makes the performance report of a rocprofv3 run from its *_results.json: GPU timeline, kernels by name "
+     "and by "
+     "category, and on request every dispatch and a study of short kernels. FILE may be compressed with gzip "
+     "or zstd; "
+     "\"-\" is standard input."},
+};
+const size_t gt_command_count = sizeof gt_commands / sizeof *gt_commands;
+
+const gt_command *gt_command_find(const char *name)
+{
+    for (size_t i = 0; i < gt_command_count; i++)
+        if (strcmp(gt_commands[i].name, name) == 0) return &gt_commands[i];
+    return NULL;
+}
+
+const gt_command *gt_command_find_by_old_name(const char *name)
+{
+    for (size_t i = 0; i < gt_command_count; i++)
+        if (gt_commands[i].old_name && strcmp(gt_commands[i].old_name, name) == 0) return &gt_commands[i];
+    return NULL;
+}
+
+gt_exit gt_usage_error(const char *program, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: error: ", program);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\nTry '%s --help'.\n", program);
+    va_end(args);
+    return GT_EXIT_USAGE;
+}

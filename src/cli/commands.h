@@ -1,0 +1,38 @@
+/* The commands of gputally: one table, one row a command. */
+#ifndef GT_CLI_COMMANDS_H
+#define GT_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+typedef enum gt_exit { GT_EXIT_DONE = 0, GT_EXIT_FAILED = 1, GT_EXIT_USAGE = 2 } gt_exit;
+
+typedef struct gt_call gt_call;
+
+typedef struct gt_command {
+    const char *name;
+    const char *old_name; /* the program of the Python tool that this command stands in for; NULL for none */
+    const char *summary;  /* one line, for the list of commands */
+    const gt_syntax *syntax;
+    gt_exit (*run)(const gt_call *call);
+    const char *description; /* for the command's own help */
+} gt_command;
+
+extern const gt_command gt_commands[];
+extern const size_t gt_command_count;
+
+/* One call of a command, as `run` sees it. */
+struct gt_call {
+    const gt_command *command;
+    const char *program; /* as messages name it: "gputally rocprof", or the old name */
+    bool by_old_name;    /* called through a link of the old name: defaults and messages are those of that
+                            program */
+    gt_arguments arguments;
+};
+
+const gt_command *gt_command_find(const char *name);             /* NULL where there is none */
+const gt_command *gt_command_find_by_old_name(const char *name); /* NULL where there is none */
+
+/* "PROGRAM: error: SENTENCE" on standard error; returns GT_EXIT_USAGE. */
+gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

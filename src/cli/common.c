@@ -1,0 +1,47 @@
+/* The options of every command, and what they set. */
+#include "cli/common.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/threads.h"
+
+#include <inttypes.h>
+
+static const gt_option output_options[] = {
+    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+     "write an Excel workbook here; by default, where no other output is named, beside the trace: "
+     "908_results.json "
+     "gives 908_perf_report.xlsx"},
+    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "write one CSV file a sheet into this folder instead of a workbook"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+};
+
+static const gt_option common_options[] = {
+    {"threads", GT_OPTION_INT, "N", NULL, "threads to use (default: one a core)"},
+    {"strict", GT_OPTION_FLAG, NULL, NULL,
+     "treat a damaged or truncated trace as an error instead of reading what is whole"},
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print nothing but warnings and errors"},
+    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
+};
+
+const gt_option_group gt_output_group = {"Output", output_options,
+                                         sizeof output_options / sizeof *output_options};
+const gt_option_group gt_common_group = {"Common options", common_options,
+                                         sizeof common_options / sizeof *common_options};
+
+enum { THREADS_MAX = 1024 };
+
+bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const gt_option_value *threads = gt_arguments_value(arguments, "threads");
+    if (threads->given && (threads->number < 1 || threads->number > THREADS_MAX))
+        return gt_fail(error, "argument --threads: must be from 1 to %d, not %" PRId64, THREADS_MAX,
+                       threads->number);
+    bool quiet = gt_arguments_flag(arguments, "quiet");
+    gt_log_quiet(quiet);
+    gt_progress_enable(!quiet && !gt_arguments_flag(arguments, "no_progress"));
+    *options = (gt_read_options){.threads = threads->given ? (unsigned)threads->number : gt_threads_default(),
+                                 .strict = gt_arguments_flag(arguments, "strict")};
+    return true;
+}

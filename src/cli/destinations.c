@@ -1,0 +1,137 @@
+/* Output names are made from the trace's name as the Python tool makes them; documents are written together.
+ */
+#include "cli/destinations.h"
+#include "base/memory.h"
+#include "cli/journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define REPORT_SUFFIX "_perf_report.xlsx"
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+    return len > end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+/* Length of the file name's part that names the run: "908_results.json" gives 3, "t.json.gz" 1, "t" 1. */
+static size_t stem_length(const char *name)
+{
+    size_t len = strlen(name);
+    if (ends_with(name, len, "_results.json")) return len - strlen("_results.json");
+    for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows it */
+        if (strncmp(name + at, ".json", 5) == 0) return at;
+    if (ends_with(name, len, ".gz")) len -= 3;
+    if (ends_with(name, len, ".zst")) len -= 4;
+    for (size_t at = len; at-- > 1;)
+        if (name[at] == '.') return at;
+    return len;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *gt_default_xlsx_path(const char *trace_path)
+{
+    if (strcmp(trace_path, "-") == 0) return gt_strdup("stdin" REPORT_SUFFIX);
+    const char *name = file_name(trace_path);
+    return gt_format("%.*s%.*s" REPORT_SUFFIX, (int)(name - trace_path), trace_path, (int)stem_length(name),
+                     name);
+}
+
+static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
+{
+    char *xlsx = gt_default_xlsx_path(trace_path);
+    const char *name = file_name(xlsx);
+    size_t dir_len = strlen(csvs_dir);
+    char *folder = gt_format("%s%s%.*s", csvs_dir, csvs_dir[dir_len - 1] == '/' ? "" : "/",
+                             (int)(strlen(name) - strlen(REPORT_SUFFIX)), name);
+    free(xlsx);
+    return folder;
+}
+
+bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
+                            size_t traces, gt_error *error)
+{
+    *destinations = (gt_destinations){0};
+    const char *xlsx = gt_arguments_text(&call->arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_text(&call->arguments, "output_csvs_dir");
+    const char *db = gt_arguments_text(&call->arguments, "output_db");
+    if (traces > 1 && (xlsx || db))
+        return gt_fail(error,
+                       "argument --%s: names one file, but there are %zu traces; --output_csvs_dir makes a "
+                       "folder for each",
+                       xlsx ? "output_xlsx_path" : "output_db", traces);
+    if (csvs) destinations->csvs_dir = traces > 1 ? folder_of_trace(csvs, trace_path) : gt_strdup(csvs);
+    if (db) destinations->db_path = gt_strdup(db);
+    if (xlsx && !(csvs && call->by_old_name)) /* the Python tool ignores it beside --output_csvs_dir */
+        destinations->xlsx_path = gt_strdup(xlsx);
+    else if (!csvs && !db)
+        destinations->xlsx_path = gt_default_xlsx_path(trace_path);
+    return true;
+}
+
+void gt_destinations_free(gt_destinations *destinations)
+{
+    free(destinations->xlsx_path);
+    free(destinations->csvs_dir);
+    free(destinations->db_path);
+    *destinations = (gt_destinations){0};
+}
+
+const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b)
+{
+    if (a->xlsx_path && b->xlsx_path && strcmp(a->xlsx_path, b->xlsx_path) == 0) return a->xlsx_path;
+    if (a->csvs_dir && b->csvs_dir && strcmp(a->csvs_dir, b->csvs_dir) == 0) return a->csvs_dir;
+    return NULL;
+}
+
+/* A report that would replace the trace it is made from is a slip of the hand. */
+static bool spares_the_trace(const char *output_path, const char *trace_path, gt_error *error)
+{
+    struct stat output, trace;
+    if (!output_path || stat(output_path, &output) != 0 || stat(trace_path, &trace) != 0) return true;
+    if (output.st_dev != trace.st_dev || output.st_ino != trace.st_ino) return true;
+    return gt_fail(error, "%s: this is the trace itself; the report needs another name", output_path);
+}
+
+static bool write_csvs(gt_output *output, const char *dir, const gt_table_list *tables, gt_error *error)
+{
+    gt_journal_info("Writing CSV files to: %s", dir);
+    if (!gt_output_csvs(output, dir, tables->items, tables->count, error)) return false;
+    for (size_t i = 0; i < tables->count; i++)
+        gt_journal_info("  - %s.csv (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
+    return true;
+}
+
+static bool write_xlsx(gt_output *output, const char *path, const gt_table_list *tables, gt_error *error)
+{
+    gt_journal_info("Writing Excel file to: %s", path);
+    if (!gt_output_xlsx(output, path, tables->items, tables->count, error)) return false;
+    for (size_t i = 0; i < tables->count; i++)
+        gt_journal_info("  - Sheet '%s' (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
+    return true;
+}
+
+gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
+                                 const gt_table_list *tables, gt_error *error)
+{
+    if (!spares_the_trace(to->xlsx_path, trace_path, error) ||
+        !spares_the_trace(to->db_path, trace_path, error))
+        return NULL;
+    gt_output *output = gt_output_new();
+    bool written =
+        (!to->csvs_dir || write_csvs(output, to->csvs_dir, tables, error)) &&
+        (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
+        (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
+        gt_output_commit(output, error);
+    if (written && to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
+    if (written) return output;
+    gt_output_free(output);
+    return NULL;
+}

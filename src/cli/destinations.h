@@ -1,0 +1,32 @@
+/* Where a report goes: which documents the options ask for, what they are called, and writing them. */
+#ifndef GT_CLI_DESTINATIONS_H
+#define GT_CLI_DESTINATIONS_H
+
+#include "cli/commands.h"
+#include "output/output.h"
+#include "report/tables.h"
+
+typedef struct gt_destinations {
+    char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL where that document is not wanted */
+} gt_destinations;
+
+/* The workbook's name beside a trace: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
+ * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the current
+ * folder. The caller frees it. */
+char *gt_default_xlsx_path(const char *trace_path);
+
+/* Chooses by the output options. Of several traces (`traces` > 1), each gets its own workbook beside it or
+ * its own folder of CSV files; one named file for all of them is an error. */
+bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
+                            size_t traces, gt_error *error);
+void gt_destinations_free(gt_destinations *destinations);
+
+/* Whether two traces would be written to the same place: that place, or NULL. */
+const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b);
+
+/* Writes every document, or none. The output then has the names of the files; the caller frees it. NULL on
+ * failure. */
+gt_output *gt_destinations_write(const gt_destinations *destinations, const char *trace_path,
+                                 const gt_table_list *tables, gt_error *error);
+
+#endif

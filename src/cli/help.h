@@ -1,0 +1,12 @@
+/* Help texts, made from the table of commands and the tables of options. */
+#ifndef GT_CLI_HELP_H
+#define GT_CLI_HELP_H
+
+#include "cli/commands.h"
+
+#include <stdio.h>
+
+void gt_help_program(FILE *out, size_t width);
+void gt_help_command(FILE *out, size_t width, const gt_command *command, const char *program);
+
+#endif

@@ -1,0 +1,230 @@
+/* The option parser: one pass over the words, names looked up in the groups' tables. */
+#include "cli/options.h"
+#include "base/memory.h"
+#include "cli/suggest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_FOUND = GT_OPTIONS_MAX, AMBIGUOUS };
+
+typedef struct parser {
+    gt_arguments *arguments;
+    const gt_option *options[GT_OPTIONS_MAX]; /* of all groups, in the order of gt_arguments.values */
+    size_t option_count;
+    char **words;
+    size_t word_count, next;
+    gt_error *error;
+} parser;
+
+static size_t collect_options(const gt_syntax *syntax, const gt_option *options[GT_OPTIONS_MAX])
+{
+    size_t count = 0;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
+        for (size_t i = 0; i < syntax->groups[g]->count && count < GT_OPTIONS_MAX; i++)
+            options[count++] = &syntax->groups[g]->options[i];
+    return count;
+}
+
+/* Whether `typed`, of `len` letters, is the beginning of `name`. */
+static bool begins(const char *name, const char *typed, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (name[i] != typed[i] && !(name[i] == '_' && typed[i] == '-')) return false;
+    return true;
+}
+
+static bool ambiguous(const parser *p, const char *typed, size_t len)
+{
+    char list[512] = "";
+    for (size_t i = 0; i < p->option_count; i++) {
+        size_t used = strlen(list);
+        if (begins(p->options[i]->name, typed, len))
+            snprintf(list + used, sizeof list - used, "%s--%s", used ? ", " : "", p->options[i]->name);
+    }
+    return gt_fail(p->error, "ambiguous option: --%.*s could match %s", (int)len, typed, list);
+}
+
+static bool unknown(const parser *p, const char *word, size_t name_len)
+{
+    const char *names[GT_OPTIONS_MAX + 1] = {"help"};
+    for (size_t i = 0; i < p->option_count; i++) names[i + 1] = p->options[i]->name;
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)(name_len < 60 ? name_len : 60), word + 2);
+    const char *nearest = name_len ? gt_nearest(typed, names, p->option_count + 1) : NULL;
+    return nearest ? gt_fail(p->error, "unrecognized arguments: %.200s (did you mean --%s?)", word, nearest)
+                   : gt_fail(p->error, "unrecognized arguments: %.200s", word);
+}
+
+static size_t find_option(const parser *p, const char *typed, size_t len)
+{
+    size_t found = NOT_FOUND;
+    for (size_t i = 0; i < p->option_count; i++) {
+        if (!begins(p->options[i]->name, typed, len)) continue;
+        if (p->options[i]->name[len] == 0) return i;
+        found = found == NOT_FOUND ? i : AMBIGUOUS;
+    }
+    return len ? found : NOT_FOUND;
+}
+
+/* As Python's int(): spaces around, a sign, digits with single '_' between them. */
+static bool parse_int(const char *text, int64_t *value, bool *too_large)
+{
+    char digits[64];
+    size_t len = 0;
+    while (isspace((unsigned char)*text)) text++;
+    if (*text == '-' || *text == '+') digits[len++] = *text++;
+    bool after_digit = false, any = false;
+    for (; isdigit((unsigned char)*text) || (*text == '_' && after_digit); text++) {
+        after_digit = *text != '_';
+        any = any || after_digit;
+        if (after_digit && len < sizeof digits - 1) digits[len++] = *text;
+    }
+    if (!any || !after_digit) return false;
+    while (isspace((unsigned char)*text)) text++;
+    if (*text) return false;
+    digits[len] = 0;
+    errno = 0;
+    *value = strtoll(digits, NULL, 10);
+    *too_large = errno == ERANGE;
+    return !*too_large;
+}
+
+static bool set_value(parser *p, size_t index, const char *text)
+{
+    const gt_option *option = p->options[index];
+    gt_option_value *value = &p->arguments->values[index];
+    bool too_large = false;
+    if (option->kind == GT_OPTION_INT && !parse_int(text, &value->number, &too_large))
+        return gt_fail(p->error, "argument --%s: %s: '%.200s'", option->name,
+                       too_large ? "value out of range" : "invalid int value", text);
+    value->text = text;
+    value->given = true;
+    return true;
+}
+
+/* A word that cannot be a value because it looks like an option; "-" and negative numbers do not. */
+static bool looks_like_option(const char *word)
+{
+    if (word[0] != '-' || word[1] == 0 || strchr(word, ' ')) return false;
+    char *end;
+    strtod(word, &end);
+    return *end != 0;
+}
+
+static bool take_option(parser *p, const char *word)
+{
+    const char *typed = word + 2, *equals = strchr(typed, '=');
+    size_t len = equals ? (size_t)(equals - typed) : strlen(typed);
+    size_t index = find_option(p, typed, len);
+    if (index == NOT_FOUND && len && begins("help", typed, len) && !equals) return p->arguments->help = true;
+    if (index == NOT_FOUND) return unknown(p, word, len);
+    if (index == AMBIGUOUS) return ambiguous(p, typed, len);
+
+    const gt_option *option = p->options[index];
+    if (option->kind == GT_OPTION_FLAG) {
+        if (equals)
+            return gt_fail(p->error, "argument --%s: ignored explicit argument '%.200s'", option->name,
+                           equals + 1);
+        p->arguments->values[index].given = true;
+        return true;
+    }
+    if (equals) return set_value(p, index, equals + 1);
+    if (p->next == p->word_count || looks_like_option(p->words[p->next]))
+        return gt_fail(p->error, "argument --%s: expected one argument", option->name);
+    return set_value(p, index, p->words[p->next++]);
+}
+
+static bool take_file(parser *p, const char *word)
+{
+    gt_arguments *a = p->arguments;
+    if (a->file_count == a->syntax->files_max)
+        return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+    GT_PUSH(a->files, a->file_count, a->file_capacity, word);
+    return true;
+}
+
+static bool take_words(parser *p)
+{
+    bool options_ended = false;
+    while (p->next < p->word_count && !p->arguments->help) {
+        const char *word = p->words[p->next++];
+        if (!options_ended && strcmp(word, "--") == 0)
+            options_ended = true;
+        else if (!options_ended && strcmp(word, "-h") == 0)
+            p->arguments->help = true;
+        else if (!options_ended && strncmp(word, "--", 2) == 0) {
+            if (!take_option(p, word)) return false;
+        } else if (!options_ended && looks_like_option(word))
+            return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+        else if (!take_file(p, word))
+            return false;
+    }
+    return true;
+}
+
+/* A file without an option name stands for the file option where there is one; some file there must be. */
+static bool settle_files(parser *p)
+{
+    gt_arguments *a = p->arguments;
+    const char *name = a->syntax->file_option;
+    if (!name)
+        return a->file_count ||
+               gt_fail(p->error, "the following arguments are required: %s", a->syntax->files);
+    size_t index = find_option(p, name, strlen(name));
+    if (a->file_count && a->values[index].given)
+        return gt_fail(p->error, "argument --%s: given twice, as '%.200s' and as '%.200s'", name,
+                       a->values[index].text, a->files[0]);
+    if (a->file_count) return set_value(p, index, a->files[0]);
+    if (!a->values[index].given) return gt_fail(p->error, "the following arguments are required: --%s", name);
+    return true;
+}
+
+bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int argc, char **argv,
+                        gt_error *error)
+{
+    *arguments = (gt_arguments){.syntax = syntax};
+    parser p = {.arguments = arguments, .words = argv, .word_count = (size_t)argc, .error = error};
+    p.option_count = collect_options(syntax, p.options);
+    for (size_t i = 0; i < p.option_count; i++) {
+        if (!p.options[i]->initial) continue;
+        if (!set_value(&p, i, p.options[i]->initial)) return false;
+        arguments->values[i].given = false;
+    }
+    return take_words(&p) && (arguments->help || settle_files(&p));
+}
+
+void gt_arguments_free(gt_arguments *arguments)
+{
+    free(arguments->files);
+    *arguments = (gt_arguments){0};
+}
+
+const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const char *name)
+{
+    const gt_option *options[GT_OPTIONS_MAX];
+    size_t count = collect_options(arguments->syntax, options);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options[i]->name, name) == 0) return &arguments->values[i];
+    fprintf(stderr, "gputally: the command has no option --%s\n", name); /* a mistake in the program itself */
+    abort();
+}
+
+bool gt_arguments_flag(const gt_arguments *arguments, const char *name)
+{
+    return gt_arguments_value(arguments, name)->given;
+}
+
+int64_t gt_arguments_int(const gt_arguments *arguments, const char *name)
+{
+    return gt_arguments_value(arguments, name)->number;
+}
+
+const char *gt_arguments_text(const gt_arguments *arguments, const char *name)
+{
+    const char *text = gt_arguments_value(arguments, name)->text;
+    return text && text[0] ? text : NULL;
+}

@@ -1,0 +1,125 @@
+/* `gputally rocprof`: reads a rocprofv3 JSON trace, makes its sheets, writes them, shows a summary. */
+#include "cli/rocprof.h"
+#include "cli/common.h"
+#include "cli/journal.h"
+#include "cli/traces.h"
+#include "input/rocprof_json.h"
+#include "output/terminal.h"
+#include "report/rocprof.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const gt_option input_options[] = {
+    {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
+     "the *_results.json of rocprofv3; the same as FILE without an option"},
+};
+static const gt_option_group input_group = {"Input", input_options,
+                                            sizeof input_options / sizeof *input_options};
+
+static const gt_option report_options[] = {
+    {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
+     "leave out the sheets kernel_summary and kernel_summary_by_category"},
+    {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheet kernel_details: every dispatch with its grid and block sizes"},
+    {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
+    {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheets short_kernels_summary and short_kernel_histogram"},
+    {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10", "a kernel is short below this many microseconds"},
+    {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100", "bins of short_kernel_histogram"},
+};
+const gt_option_group gt_rocprof_group = {"Sheets of a rocprofv3 report", report_options,
+                                          sizeof report_options / sizeof *report_options};
+
+const gt_syntax gt_rocprof_syntax = {
+    .groups = {&input_group, &gt_rocprof_group, &gt_output_group, &gt_common_group},
+    .files = "FILE",
+    .file_option = "profile_json_path",
+    .files_max = 1,
+};
+
+static gt_rocprof_options sheets_wanted(const gt_arguments *arguments)
+{
+    return (gt_rocprof_options){
+        .kernel_summary = !gt_arguments_flag(arguments, "disable_kernel_summary"),
+        .kernel_details = gt_arguments_flag(arguments, "kernel_details"),
+        .short_kernel_study = gt_arguments_flag(arguments, "short_kernel_study"),
+        .short_threshold_us = gt_arguments_int(arguments, "short_kernel_threshold_us"),
+        .short_bins = gt_arguments_int(arguments, "short_kernel_histogram_bins"),
+        .limit_details = gt_arguments_value(arguments, "topk_kernels")->given,
+        .topk_kernels = gt_arguments_int(arguments, "topk_kernels"),
+    };
+}
+
+static void note_what_was_read(const gt_rocprof *run)
+{
+    gt_journal_info("Extracting kernel events...");
+    gt_journal_info("  Found %zu kernel dispatches", gt_store_count(run->dispatches));
+    gt_journal_info("Extracting memory events...");
+    gt_journal_info("  Found %zu memory operations", gt_store_count(run->copies));
+    gt_journal_info("Extracting API events...");
+    gt_journal_info("  Found %" PRIu64 " API calls", run->api_calls);
+    gt_journal_info("  PID: %" PRId64 ", Hostname: %s", run->pid,
+                    gt_strings_get(run->strings, run->hostname).bytes);
+}
+
+static void note_what_is_made(const gt_rocprof_options *wanted)
+{
+    gt_journal_info("Generating performance analysis...");
+    gt_journal_info("  - GPU timeline");
+    if (wanted->kernel_summary) {
+        gt_journal_info("  - Kernel summary");
+        gt_journal_info("  - Kernel summary by category");
+    }
+    if (wanted->kernel_details) gt_journal_info("  - Kernel details");
+    if (wanted->short_kernel_study)
+        gt_journal_info("  - Short kernels (threshold: %" PRId64 " µs)", wanted->short_threshold_us);
+}
+
+static void show(const gt_rocprof *run, const gt_table_list *tables, const gt_output *output)
+{
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_rocprof_print_summary(stdout, run, tables, (int)terminal.width, terminal.utf8);
+    putchar('\n');
+    for (size_t i = 0; i < gt_output_file_count(output); i++)
+        printf("wrote %s\n", gt_output_file_path(output, i));
+}
+
+static bool make_report(const gt_call *call, gt_rocprof *run, const char *trace_path,
+                        const gt_destinations *destinations, gt_error *error)
+{
+    gt_rocprof_options wanted = sheets_wanted(&call->arguments);
+    gt_table_list tables = {0};
+    note_what_was_read(run);
+    note_what_is_made(&wanted);
+    gt_output *output = NULL;
+    if (gt_rocprof_tables(run, &wanted, &tables, error)) {
+        output = gt_destinations_write(destinations, trace_path, &tables, error);
+        if (output && !gt_journal_is_kept() && !gt_arguments_flag(&call->arguments, "quiet"))
+            show(run, &tables, output);
+    }
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    return made;
+}
+
+bool gt_rocprof_report(const gt_call *call, const char *trace_path, const gt_read_options *read,
+                       const gt_destinations *destinations, gt_error *error)
+{
+    gt_journal_info("Loading rocprofv3 data from: %s", trace_path);
+    gt_rocprof *run = gt_rocprof_read_json(trace_path, read, error);
+    if (!run) {
+        gt_journal_error("Error loading rocprof data: %s", error->text);
+        return false;
+    }
+    bool made = make_report(call, run, trace_path, destinations, error);
+    gt_rocprof_free(run);
+    return made;
+}
+
+gt_exit gt_rocprof_run(const gt_call *call)
+{
+    const char *trace_path = gt_arguments_value(&call->arguments, "profile_json_path")->text;
+    return gt_each_trace(call, &trace_path, 1, gt_rocprof_report);
+}

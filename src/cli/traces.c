@@ -1,0 +1,78 @@
+/* One report a trace: all output names are settled before the first trace is read. */
+#include "cli/traces.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "cli/common.h"
+#include "cli/journal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool choose_destinations(const gt_call *call, const char *const *paths, size_t count,
+                                gt_destinations *destinations, gt_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!gt_destinations_choose(&destinations[i], call, paths[i], count, error)) return false;
+        for (size_t j = 0; j < i; j++) {
+            const char *place = gt_destinations_clash(&destinations[i], &destinations[j]);
+            if (place)
+                return gt_fail(error, "the reports of %.300s and %.300s would both be written to %.300s",
+                               paths[j], paths[i], place);
+        }
+    }
+    return true;
+}
+
+static bool is_missing(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool make_one(const gt_call *call, const char *path, const gt_read_options *read,
+                     const gt_destinations *destinations, gt_report_maker *make)
+{
+    gt_error error = {""};
+    if (is_missing(path)) {
+        gt_fail(&error, "Input file not found: %s", path);
+        gt_journal_error("%s", error.text);
+    } else if (make(call, path, read, destinations, &error)) {
+        return true;
+    } else {
+        gt_journal_error("Error generating report: %s", error.text);
+    }
+    gt_progress_end();
+    if (!gt_journal_is_kept()) fprintf(stderr, "gputally: %s\n", error.text);
+    return false;
+}
+
+static gt_exit make_all(const gt_call *call, const char *const *paths, size_t count,
+                        const gt_read_options *read, const gt_destinations *destinations,
+                        gt_report_maker *make)
+{
+    bool quiet = gt_arguments_flag(&call->arguments, "quiet");
+    gt_exit status = GT_EXIT_DONE;
+    if (call->by_old_name) gt_journal_start(quiet);
+    for (size_t i = 0; i < count; i++) {
+        if (!make_one(call, paths[i], read, &destinations[i], make)) status = GT_EXIT_FAILED;
+        if (i + 1 < count && !quiet) putchar('\n');
+    }
+    return status;
+}
+
+gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t count, gt_report_maker *make)
+{
+    gt_error error;
+    gt_read_options read;
+    gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
+    bool sound =
+        gt_common_apply(call, &read, &error) && choose_destinations(call, paths, count, destinations, &error);
+    gt_exit status = sound ? make_all(call, paths, count, &read, destinations, make)
+                           : gt_usage_error(call->program, "%s", error.text);
+    for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
+    free(destinations);
+    return status;
+}

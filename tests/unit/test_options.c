@@ -1,0 +1,250 @@
+/* The command line: what Python's argparse accepts is accepted, and what it refuses is refused in its words
+ * (those were taken from a run of argparse); names of outputs; suggestions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/destinations.h"
+#include "cli/options.h"
+#include "cli/rocprof.h"
+#include "cli/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORDS_MAX = 12 };
+
+static int split(char *line, char **words)
+{
+    int count = 0;
+    for (char *word = strtok(line, " "); word && count < WORDS_MAX; word = strtok(NULL, " "))
+        words[count++] = word;
+    return count;
+}
+
+/* Parses a line of words by the options of `gputally rocprof`. */
+static bool parse(gt_arguments *arguments, char *line, gt_error *error)
+{
+    static char *words[WORDS_MAX];
+    int count = split(line, words);
+    return gt_arguments_parse(arguments, &gt_rocprof_syntax, count, words, error);
+}
+
+#define ACCEPT(name, line)                                                                                   \
+    char name##_line[] = line;                                                                               \
+    gt_arguments name;                                                                                       \
+    gt_error name##_error = {""};                                                                            \
+    if (!parse(&name, name##_line, &name##_error)) fail_msg("refused: %s", name##_error.text)
+
+static void refuses(const char *line, const char *sentence)
+{
+    char copy[256];
+    strcpy(copy, line);
+    gt_arguments arguments;
+    gt_error error = {""};
+    if (parse(&arguments, copy, &error)) fail_msg("accepted: %s", line);
+    assert_string_equal(error.text, sentence);
+    gt_arguments_free(&arguments);
+}
+
+static void has_the_defaults_of_the_python_tool(void **state)
+{
+    (void)state;
+    ACCEPT(a, "--profile_json_path t.json");
+    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
+    assert_null(gt_arguments_text(&a, "output_xlsx_path"));
+    assert_null(gt_arguments_text(&a, "output_csvs_dir"));
+    assert_false(gt_arguments_flag(&a, "disable_kernel_summary"));
+    assert_false(gt_arguments_flag(&a, "kernel_details"));
+    assert_false(gt_arguments_flag(&a, "short_kernel_study"));
+    assert_int_equal(gt_arguments_int(&a, "short_kernel_threshold_us"), 10);
+    assert_int_equal(gt_arguments_int(&a, "short_kernel_histogram_bins"), 100);
+    assert_false(gt_arguments_value(&a, "topk_kernels")->given);
+    gt_arguments_free(&a);
+}
+
+static void takes_every_way_of_writing(void **state)
+{
+    (void)state;
+    ACCEPT(a, "--profile-json-path=t.json --short-kernel_threshold_us=20 --topk_kernels -5 --kernel-details "
+              "--kernel_details --output_csvs_dir= --output-db=a=b.db");
+    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
+    assert_int_equal(gt_arguments_int(&a, "short_kernel_threshold_us"), 20);
+    assert_int_equal(gt_arguments_int(&a, "topk_kernels"), -5);
+    assert_true(gt_arguments_flag(&a, "kernel_details"));
+    assert_null(gt_arguments_text(&a, "output_csvs_dir")); /* empty, as with an unset shell variable */
+    assert_string_equal(gt_arguments_text(&a, "output_db"), "a=b.db");
+    gt_arguments_free(&a);
+    ACCEPT(b, "--prof t.json --topk +1_000 --topk 7 --short_kernel_h 3");
+    assert_int_equal(gt_arguments_int(&b, "topk_kernels"), 7);
+    assert_int_equal(gt_arguments_int(&b, "short_kernel_histogram_bins"), 3);
+    gt_arguments_free(&b);
+}
+
+static void takes_the_trace_without_an_option(void **state)
+{
+    (void)state;
+    ACCEPT(a, "--kernel_details t.json --topk_kernels 3");
+    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
+    gt_arguments_free(&a);
+    ACCEPT(b, "--kernel_details -- --odd.json");
+    assert_string_equal(gt_arguments_text(&b, "profile_json_path"), "--odd.json");
+    gt_arguments_free(&b);
+    ACCEPT(c, "-");
+    assert_string_equal(gt_arguments_text(&c, "profile_json_path"), "-");
+    gt_arguments_free(&c);
+    refuses("a.json b.json", "unrecognized arguments: b.json");
+    refuses("a.json --profile_json_path b.json",
+            "argument --profile_json_path: given twice, as 'b.json' and as 'a.json'");
+}
+
+static void refuses_in_the_words_of_argparse(void **state)
+{
+    (void)state;
+    refuses("", "the following arguments are required: --profile_json_path");
+    refuses("t.json --topk_kernels abc", "argument --topk_kernels: invalid int value: 'abc'");
+    refuses("t.json --topk_kernels=", "argument --topk_kernels: invalid int value: ''");
+    refuses("t.json --topk_kernels 1.5", "argument --topk_kernels: invalid int value: '1.5'");
+    refuses("t.json --topk_kernels 1__0", "argument --topk_kernels: invalid int value: '1__0'");
+    refuses("t.json --topk_kernels 0x10", "argument --topk_kernels: invalid int value: '0x10'");
+    refuses("t.json --topk_kernels", "argument --topk_kernels: expected one argument");
+    refuses("t.json --output_csvs_dir --kernel_details", "argument --output_csvs_dir: expected one argument");
+    refuses("t.json --kernel_details=yes", "argument --kernel_details: ignored explicit argument 'yes'");
+    refuses("t.json --short_kernel_", "ambiguous option: --short_kernel_ could match --short_kernel_study, "
+                                      "--short_kernel_threshold_us, --short_kernel_histogram_bins");
+    refuses("t.json --frobnicate 3", "unrecognized arguments: --frobnicate");
+    refuses("t.json -x", "unrecognized arguments: -x");
+}
+
+static void refuses_numbers_beyond_64_bits(void **state)
+{
+    (void)state;
+    ACCEPT(a, "t.json --topk_kernels 9223372036854775807");
+    assert_int_equal(gt_arguments_int(&a, "topk_kernels"), INT64_MAX);
+    gt_arguments_free(&a);
+    refuses("t.json --topk_kernels 9223372036854775808",
+            "argument --topk_kernels: value out of range: '9223372036854775808'");
+}
+
+static void names_the_nearest_option(void **state)
+{
+    (void)state;
+    refuses("t.json --kernal_details",
+            "unrecognized arguments: --kernal_details (did you mean --kernel_details?)");
+    refuses("t.json --topk-kernles=3",
+            "unrecognized arguments: --topk-kernles=3 (did you mean --topk_kernels?)");
+    refuses("t.json --output_csv_dir out",
+            "unrecognized arguments: --output_csv_dir (did you mean --output_csvs_dir?)");
+}
+
+static void help_wins_over_what_is_missing(void **state)
+{
+    (void)state;
+    ACCEPT(a, "--kernel_details --help --topk_kernels abc");
+    assert_true(a.help);
+    gt_arguments_free(&a);
+    ACCEPT(b, "-h");
+    assert_true(b.help);
+    gt_arguments_free(&b);
+}
+
+static void distances_are_counted_right(void **state)
+{
+    (void)state;
+    assert_int_equal(gt_edit_distance("", ""), 0);
+    assert_int_equal(gt_edit_distance("", "abc"), 3);
+    assert_int_equal(gt_edit_distance("kitten", "sitting"), 3);
+    assert_int_equal(gt_edit_distance("rocrpof", "rocprof"), 1); /* neighbours swapped */
+    assert_int_equal(gt_edit_distance("a-b", "a_b"), 0);
+    char long_a[200], long_b[200];
+    memset(long_a, 'a', sizeof long_a);
+    memset(long_b, 'b', sizeof long_b);
+    long_a[199] = long_b[199] = 0;
+    assert_int_equal(gt_edit_distance(long_a, long_b), 63); /* only so many letters are looked at */
+    const char *const names[] = {"report", "rocprof"};
+    assert_string_equal(gt_nearest("rocrpof", names, 2), "rocprof");
+    assert_string_equal(gt_nearest("reprot", names, 2), "report");
+    assert_null(gt_nearest("x", names, 2));
+    assert_null(gt_nearest("pytorch", names, 2));
+}
+
+static void check_name(const char *trace, const char *expected)
+{
+    char *path = gt_default_xlsx_path(trace);
+    assert_string_equal(path, expected);
+    free(path);
+}
+
+static void workbooks_are_named_after_the_trace(void **state)
+{
+    (void)state;
+    check_name("908_results.json", "908_perf_report.xlsx"); /* these four as the Python tool names them */
+    check_name("run/host/908_results.json", "run/host/908_perf_report.xlsx");
+    check_name("t.json", "t_perf_report.xlsx");
+    check_name("908_results.json.gz", "908_results_perf_report.xlsx");
+    check_name("a_results.json/t.json.zst", "a_results.json/t_perf_report.xlsx");
+    check_name("a.json.b.json", "a.json.b_perf_report.xlsx");
+    check_name("trace", "trace_perf_report.xlsx");
+    check_name("run.1/trace", "run.1/trace_perf_report.xlsx");
+    check_name("trace.gz", "trace_perf_report.xlsx");
+    check_name("trace.txt.zst", "trace_perf_report.xlsx");
+    check_name(".json", ".json_perf_report.xlsx");
+    check_name("/", "/_perf_report.xlsx");
+    check_name("-", "stdin_perf_report.xlsx");
+}
+
+/* "xlsx csvs db" that a line asks for, of one trace or of several. */
+static void check_destinations(const char *line, bool by_old_name, size_t traces, const char *expected)
+{
+    char copy[256], got[256];
+    strcpy(copy, line);
+    gt_error error = {""};
+    gt_call call = {.by_old_name = by_old_name};
+    assert_true(parse(&call.arguments, copy, &error));
+    gt_destinations to;
+    if (gt_destinations_choose(&to, &call, "d/908_results.json", traces, &error))
+        snprintf(got, sizeof got, "%s %s %s", to.xlsx_path ? to.xlsx_path : ".",
+                 to.csvs_dir ? to.csvs_dir : ".", to.db_path ? to.db_path : ".");
+    else
+        snprintf(got, sizeof got, "%.17s", error.text);
+    assert_string_equal(got, expected);
+    gt_destinations_free(&to);
+    gt_arguments_free(&call.arguments);
+}
+
+static void outputs_are_those_asked_for(void **state)
+{
+    (void)state;
+    check_destinations("t", false, 1, "d/908_perf_report.xlsx . .");
+    check_destinations("t --output_xlsx_path x.xlsx", false, 1, "x.xlsx . .");
+    check_destinations("t --output_csvs_dir c", false, 1, ". c .");
+    check_destinations("t --output_db q.db", false, 1, ". . q.db");
+    check_destinations("t --output_db q.db --output_xlsx_path x.xlsx", false, 1, "x.xlsx . q.db");
+    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c", false, 1, "x.xlsx c .");
+    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c", true, 1, ". c .");
+    check_destinations("t", false, 2, "d/908_perf_report.xlsx . .");
+    check_destinations("t --output_csvs_dir c", false, 2, ". c/908 .");
+    check_destinations("t --output_csvs_dir c/", false, 2, ". c/908 .");
+    check_destinations("t --output_db q.db", false, 2, "argument --output");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_the_defaults_of_the_python_tool),
+        cmocka_unit_test(takes_every_way_of_writing),
+        cmocka_unit_test(takes_the_trace_without_an_option),
+        cmocka_unit_test(refuses_in_the_words_of_argparse),
+        cmocka_unit_test(refuses_numbers_beyond_64_bits),
+        cmocka_unit_test(names_the_nearest_option),
+        cmocka_unit_test(help_wins_over_what_is_missing),
+        cmocka_unit_test(distances_are_counted_right),
+        cmocka_unit_test(workbooks_are_named_after_the_trace),
+        cmocka_unit_test(outputs_are_those_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
