@@ -1,0 +1,53 @@
+/* One row a dispatch, sorted by duration, columns as rocprofv3 recorded them.
+ *
+ *     Kernel duration (µs)  (end - start) / 1000.0
+ *     grid_x, _y, _z        in work-items, as recorded (not divided by the block)
+ *     agent_id              the handle of the GPU
+ *
+ * Columns are unpacked and put in order one at a time, so that memory holds the sheet and little more. */
+#include "analysis/kernel_details.h"
+
+#include "table/sort.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    size_t column; /* of the run's dispatches */
+} recorded[] = {
+    {"stream", GT_DISPATCH_STREAM},    {"dispatch_id", GT_DISPATCH_ID},  {"grid_x", GT_DISPATCH_GRID_X},
+    {"grid_y", GT_DISPATCH_GRID_Y},    {"grid_z", GT_DISPATCH_GRID_Z},   {"block_x", GT_DISPATCH_BLOCK_X},
+    {"block_y", GT_DISPATCH_BLOCK_Y},  {"block_z", GT_DISPATCH_BLOCK_Z}, {"agent_id", GT_DISPATCH_AGENT},
+    {"thread_id", GT_DISPATCH_THREAD},
+};
+
+static void add_recorded(gt_table *details, const gt_store *dispatches, const uint32_t *order, size_t which)
+{
+    size_t column = gt_table_add_zeroed(details, recorded[which].name, GT_TYPE_INT);
+    int64_t *cells = details->columns[column].ints;
+    int64_t *values = gt_store_ints(dispatches, recorded[which].column);
+    for (size_t row = 0; row < details->row_count; row++) cells[row] = values[order[row]];
+    free(values);
+}
+
+gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_kernel_times *kernels, size_t rows_max)
+{
+    gt_table *details = gt_table_new("kernel_details", run->strings);
+    if (!kernels->count) return details;
+
+    uint32_t *order = gt_order_new(kernels->count);
+    gt_order_by_ints(order, kernels->count, kernels->dur_ns, NULL, true);
+
+    size_t name = gt_table_add_column(details, "name", GT_TYPE_TEXT);
+    size_t duration = gt_table_add_column(details, "Kernel duration (µs)", GT_TYPE_FLOAT);
+    size_t rows = kernels->count < rows_max ? kernels->count : rows_max;
+    gt_table_add_rows(details, rows);
+    for (size_t row = 0; row < rows; row++) {
+        details->columns[name].texts[row] = kernels->names[order[row]];
+        details->columns[duration].floats[row] = (double)kernels->dur_ns[order[row]] / 1000.0;
+    }
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
+        add_recorded(details, run->dispatches, order, i);
+    free(order);
+    return details;
+}

@@ -1,0 +1,13 @@
+/* Sheet kernel_details: which dispatches took longest, and how were they launched? */
+#ifndef GT_ANALYSIS_KERNEL_DETAILS_H
+#define GT_ANALYSIS_KERNEL_DETAILS_H
+
+#include "analysis/kernel_times.h"
+#include "table/table.h"
+#include "trace/rocprof.h"
+
+/* One row a dispatch, the longest first, equal ones in the order of the trace; no more than `rows_max` rows.
+ * `kernels` are those of the run. A run without dispatches gives a table without columns. */
+gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_kernel_times *kernels, size_t rows_max);
+
+#endif
