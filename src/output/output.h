@@ -1,7 +1,8 @@
 /* The documents of one report: tables to CSV files, an Excel workbook, an SQLite file.
  *
- * Every document is first written whole beside its final name. gt_output_commit then renames them all; until then,
- * a failure, exit(), SIGINT or SIGTERM leaves nothing behind, neither files nor folders that were made for them:
+ * Every document is first written whole beside its final name. gt_output_commit then renames them all; until
+ * then, a failure, exit(), SIGINT or SIGTERM leaves nothing behind, neither files nor folders that were made
+ * for them:
  *
  *     gt_output *output = gt_output_new();
  *     bool ok = gt_output_csvs(output, "out", tables, count, &error) && gt_output_commit(output, &error);
@@ -20,16 +21,21 @@ typedef struct gt_output gt_output;
 
 gt_output *gt_output_new(void);
 
-/* Each writes the tables in their order; any number of them may be called, in any order. Missing folders are made.
- * A false return has removed the files of that call's document; the caller then frees the output. */
-bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count, gt_error *error);
-bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count, gt_error *error);
-bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count, gt_error *error);
+/* Each writes the tables in their order; any number of them may be called, in any order. Missing folders are
+ * made. After a false return nothing is left to do but free the output. Files of a CSV folder are named
+ * "<table>.csv". */
+bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,
+                    gt_error *error);
+bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
+                    gt_error *error);
+bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
+                      gt_error *error);
 
 /* Gives every file its final name, or none: false leaves the files that stood there before. */
 bool gt_output_commit(gt_output *output, gt_error *error);
 
-/* The final names, in the order they were written, before and after the commit; they live as long as the output. */
+/* The final names, in the order they were written, before and after the commit; they live as long as the
+ * output. */
 size_t gt_output_file_count(const gt_output *output);
 const char *gt_output_file_path(const gt_output *output, size_t index);
 

@@ -1,0 +1,173 @@
+/* What does pandas write for this cell? Numbers as Python's repr, nothing for a null, True and False, lists
+ * as Python literals; a field in quotes only where it holds a comma, a quote or a line break. One difference:
+ * bytes that are no UTF-8 become U+FFFD, because readers of the file would refuse them. */
+#include "output/csv.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "output/literal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_NAME_CHARS = 200 };
+
+/* ---- text ---- */
+
+/* One bit in each byte of `chunk` that equals `byte`; exact as to whether there is any. */
+static uint64_t bytes_equal(uint64_t chunk, unsigned char byte)
+{
+    uint64_t ones = 0x0101010101010101u;
+    uint64_t difference = chunk ^ ones * byte;
+    return (difference - ones) & ~difference & 0x8080808080808080u;
+}
+
+static bool is_plain_byte(unsigned char byte)
+{
+    return byte != ',' && byte != '"' && byte != '\n' && byte != '\r' && byte < 0x80;
+}
+
+/* ASCII with nothing in it that asks for quotes. */
+static bool is_plain(const char *bytes, size_t len)
+{
+    uint64_t chunk;
+    for (; len >= sizeof chunk; bytes += sizeof chunk, len -= sizeof chunk) {
+        memcpy(&chunk, bytes, sizeof chunk);
+        if ((chunk & 0x8080808080808080u) | bytes_equal(chunk, ',') | bytes_equal(chunk, '"') |
+            bytes_equal(chunk, '\n') | bytes_equal(chunk, '\r'))
+            return false;
+    }
+    while (len > 0 && is_plain_byte((unsigned char)*bytes)) bytes++, len--;
+    return len == 0;
+}
+
+static bool asks_for_quotes(gt_text text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.bytes[i] == ',' || text.bytes[i] == '"' || text.bytes[i] == '\n' || text.bytes[i] == '\r')
+            return true;
+    return false;
+}
+
+static void write_quoted(gt_file *file, gt_text text)
+{
+    gt_file_put(file, '"');
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    const char *quote;
+    while ((quote = memchr(place, '"', (size_t)(end - place)))) {
+        gt_file_write(file, place, (size_t)(quote + 1 - place));
+        gt_file_put(file, '"');
+        place = quote + 1;
+    }
+    gt_file_write(file, place, (size_t)(end - place));
+    gt_file_put(file, '"');
+}
+
+static void write_text(gt_file *file, gt_text text)
+{
+    if (is_plain(text.bytes, text.len)) {
+        gt_file_write(file, text.bytes, text.len);
+        return;
+    }
+    gt_buffer repaired = {0};
+    text = gt_utf8_repair(text, &repaired);
+    if (asks_for_quotes(text)) {
+        write_quoted(file, text);
+    } else {
+        gt_file_write(file, text.bytes, text.len);
+    }
+    gt_buffer_free(&repaired);
+}
+
+/* ---- cells ---- */
+
+static void write_list(gt_file *file, const gt_table *table, const gt_column *column, size_t row)
+{
+    gt_buffer literal = {0};
+    gt_literal_add(&literal, column, row, table->strings);
+    write_text(file, gt_buffer_text(&literal));
+    gt_buffer_free(&literal);
+}
+
+static void write_cell(gt_file *file, const gt_table *table, const gt_column *column, size_t row)
+{
+    switch (column->type) {
+    case GT_TYPE_INT:
+        if (column->nulls && column->nulls[row]) return;
+        file->used += gt_print_int(gt_file_room(file, GT_NUMBER_MAX), column->ints[row]);
+        return;
+    case GT_TYPE_FLOAT:
+        if (isnan(column->floats[row])) return;
+        file->used += gt_print_double(gt_file_room(file, GT_NUMBER_MAX), column->floats[row]);
+        return;
+    case GT_TYPE_TEXT:
+        write_text(file, gt_strings_get(table->strings, column->texts[row]));
+        return;
+    case GT_TYPE_BOOL:
+        if (gt_column_is_null(column, row)) return;
+        gt_file_write(file, column->bools[row] ? "True" : "False", column->bools[row] ? 4 : 5);
+        return;
+    case GT_TYPE_LIST:
+        if (!gt_column_is_null(column, row)) write_list(file, table, column, row);
+        return;
+    }
+}
+
+static bool is_empty(const gt_table *table, const gt_column *column, size_t row)
+{
+    return gt_column_is_null(column, row) ||
+           (column->type == GT_TYPE_TEXT && gt_strings_get(table->strings, column->texts[row]).len == 0);
+}
+
+void gt_csv_write(gt_file *file, const gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (c > 0) gt_file_put(file, ',');
+        const char *name = table->columns[c].name;
+        write_text(file, (gt_text){name, strlen(name)});
+    }
+    /* An only field that is empty is written "", so that its line is not taken for an empty one. */
+    bool alone = table->column_count == 1;
+    if (alone && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
+    gt_file_put(file, '\n');
+
+    if (table->column_count == 0) return;
+    for (size_t row = 0; row < table->row_count; row++) {
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (c > 0) gt_file_put(file, ',');
+            write_cell(file, table, &table->columns[c], row);
+        }
+        if (alone && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
+        gt_file_put(file, '\n');
+    }
+}
+
+static bool write_one(gt_output *output, const char *dir, const char *name, const gt_table *table,
+                      gt_error *error)
+{
+    size_t dir_len = strlen(dir);
+    while (dir_len > 1 && dir[dir_len - 1] == '/') dir_len--;
+    char *path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name);
+    for (char *p = path + dir_len + 1; *p; p++)
+        if (*p == '/') *p = '_';
+    gt_file file;
+    bool ok = gt_file_open(&file, output, path, error);
+    free(path);
+    if (!ok) return false;
+    gt_csv_write(&file, table);
+    return gt_file_close(&file, error);
+}
+
+bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,
+                    gt_error *error)
+{
+    if (!*dir) dir = ".";
+    if (!gt_output_add_folder(output, dir, error)) return false;
+    gt_names names = {0};
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = write_one(output, dir, gt_names_add(&names, tables[i]->name, FILE_NAME_CHARS), tables[i], error);
+    gt_names_free(&names);
+    return ok;
+}

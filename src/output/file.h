@@ -1,0 +1,47 @@
+/* One file of a report, written through a buffer.
+ *
+ * Writes do not report failure one by one: the first failure is kept, later writes do nothing, and closing
+ * tells. */
+#ifndef GT_OUTPUT_FILE_H
+#define GT_OUTPUT_FILE_H
+
+#include "output/output.h"
+
+/* Creates an empty file that the commit will rename to `path`, and gives its name, which lives as long as the
+ * output; for writers that open files by name. NULL on failure. Missing folders are made. */
+const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
+bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
+
+/* "cannot write report.xlsx: No space left on device" */
+bool gt_fail_writing(gt_error *error, const char *path, int error_number);
+
+enum { GT_FILE_BUFFER = 256 * 1024 };
+
+typedef struct gt_file {
+    char *path; /* the final name, for the sentence */
+    int descriptor;
+    int failure; /* errno of the first failed write, or 0 */
+    size_t used;
+    char *buffer;
+} gt_file;
+
+bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *error);
+void gt_file_flush(gt_file *file);
+void gt_file_write(gt_file *file, const void *bytes, size_t len);
+/* Writes what is left and frees the file's memory, also when it fails. */
+bool gt_file_close(gt_file *file, gt_error *error);
+
+/* Room for `need` bytes, at most GT_FILE_BUFFER; the caller adds what it used of it to file->used. */
+static inline char *gt_file_room(gt_file *file, size_t need)
+{
+    if (GT_FILE_BUFFER - file->used < need) gt_file_flush(file);
+    return file->buffer + file->used;
+}
+
+static inline void gt_file_put(gt_file *file, char byte)
+{
+    *gt_file_room(file, 1) = byte;
+    file->used++;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* UTF-8, buffers and unique names; see text.h. */
+#include "output/text.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- buffers ---- */
+
+char *gt_buffer_room(gt_buffer *buffer, size_t need)
+{
+    if (buffer->capacity - buffer->len < need)
+        buffer->bytes = gt_grow(buffer->bytes, &buffer->capacity, buffer->len + need, 1);
+    return buffer->bytes + buffer->len;
+}
+
+void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len)
+{
+    if (len == 0) return;
+    memcpy(gt_buffer_room(buffer, len), bytes, len);
+    buffer->len += len;
+}
+
+void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
+{
+    gt_buffer_add(buffer, text, strlen(text));
+}
+
+void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point)
+{
+    unsigned char bytes[4];
+    size_t len;
+    if (code_point < 0x80) {
+        bytes[0] = (unsigned char)code_point;
+        len = 1;
+    } else if (code_point < 0x800) {
+        bytes[0] = (unsigned char)(0xC0 | code_point >> 6);
+        len = 2;
+    } else if (code_point < 0x10000) {
+        bytes[0] = (unsigned char)(0xE0 | code_point >> 12);
+        len = 3;
+    } else {
+        bytes[0] = (unsigned char)(0xF0 | code_point >> 18);
+        len = 4;
+    }
+    for (size_t i = 1; i < len; i++)
+        bytes[i] = (unsigned char)(0x80 | (code_point >> 6 * (len - 1 - i) & 0x3F));
+    gt_buffer_add(buffer, bytes, len);
+}
+
+gt_text gt_buffer_text(gt_buffer *buffer)
+{
+    *gt_buffer_room(buffer, 1) = 0;
+    return (gt_text){buffer->bytes, buffer->len};
+}
+
+void gt_buffer_free(gt_buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (gt_buffer){0};
+}
+
+/* ---- UTF-8 ---- */
+
+/* First bytes of multi-byte characters: how many bytes follow, and what the first of these may be. The bounds
+ * keep out surrogates, characters past U+10FFFF and longer forms than needed. */
+static const struct {
+    unsigned char first, last, following, low, high;
+} leads[] = {
+    {0xC2, 0xDF, 1, 0x80, 0xBF}, {0xE0, 0xE0, 2, 0xA0, 0xBF}, {0xE1, 0xEC, 2, 0x80, 0xBF},
+    {0xED, 0xED, 2, 0x80, 0x9F}, {0xEE, 0xEF, 2, 0x80, 0xBF}, {0xF0, 0xF0, 3, 0x90, 0xBF},
+    {0xF1, 0xF3, 3, 0x80, 0xBF}, {0xF4, 0xF4, 3, 0x80, 0x8F},
+};
+
+static uint32_t next_or_invalid(const char **place, const char *end, bool *valid)
+{
+    unsigned char lead = (unsigned char)*(*place)++;
+    if (lead < 0x80) return lead;
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+        if (lead < leads[i].first || lead > leads[i].last) continue;
+        uint32_t code_point = lead & (0x3Fu >> leads[i].following);
+        unsigned char low = leads[i].low, high = leads[i].high;
+        for (int left = leads[i].following; left > 0; left--) {
+            if (*place == end) break;
+            unsigned char byte = (unsigned char)**place;
+            if (byte < low || byte > high) break;
+            code_point = code_point << 6 | (byte & 0x3F);
+            ++*place;
+            if (left == 1) return code_point;
+            low = 0x80;
+            high = 0xBF;
+        }
+        break;
+    }
+    *valid = false;
+    return GT_REPLACEMENT;
+}
+
+uint32_t gt_utf8_next(const char **place, const char *end)
+{
+    bool valid = true;
+    return next_or_invalid(place, end, &valid);
+}
+
+static const char *skip_ascii(const char *place, const char *end)
+{
+    uint64_t chunk;
+    while (end - place >= (ptrdiff_t)sizeof chunk) {
+        memcpy(&chunk, place, sizeof chunk);
+        if (chunk & 0x8080808080808080u) break;
+        place += sizeof chunk;
+    }
+    while (place < end && (unsigned char)*place < 0x80) place++;
+    return place;
+}
+
+bool gt_utf8_is_valid(gt_text text)
+{
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    bool valid = true;
+    while ((place = skip_ascii(place, end)) < end && valid) next_or_invalid(&place, end, &valid);
+    return valid;
+}
+
+gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch)
+{
+    if (gt_utf8_is_valid(text)) return text;
+    scratch->len = 0;
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    while (place < end) gt_buffer_add_code_point(scratch, gt_utf8_next(&place, end));
+    return gt_buffer_text(scratch);
+}
+
+/* ---- names ---- */
+
+static bool is_taken(const gt_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcasecmp(names->names[i], name) == 0) return true;
+    return false;
+}
+
+/* The bytes that the first `chars` code points of valid UTF-8 take. */
+static size_t bytes_of_chars(const char *text, size_t chars)
+{
+    const char *place = text, *end = text + strlen(text);
+    while (place < end && chars-- > 0) gt_utf8_next(&place, end);
+    return (size_t)(place - text);
+}
+
+const char *gt_names_add(gt_names *names, const char *wanted, size_t max_chars)
+{
+    char *name = gt_format("%.*s", (int)bytes_of_chars(wanted, max_chars), wanted);
+    for (unsigned number = 2; is_taken(names, name); number++) {
+        char suffix[16];
+        size_t suffix_len = (size_t)snprintf(suffix, sizeof suffix, "_%u", number);
+        size_t kept = max_chars > suffix_len ? max_chars - suffix_len : 0;
+        free(name);
+        name = gt_format("%.*s%s", (int)bytes_of_chars(wanted, kept), wanted, suffix);
+    }
+    GT_PUSH(names->names, names->count, names->capacity, name);
+    return name;
+}
+
+void gt_names_free(gt_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) free(names->names[i]);
+    free(names->names);
+    *names = (gt_names){0};
+}

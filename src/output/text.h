@@ -1,0 +1,44 @@
+/* Text that may hold anything, made safe for documents: UTF-8 read and repaired, buffers of bytes, unique
+ * names. */
+#ifndef GT_OUTPUT_TEXT_H
+#define GT_OUTPUT_TEXT_H
+
+#include "base/strings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct gt_buffer {
+    char *bytes;
+    size_t len, capacity;
+} gt_buffer;
+
+char *gt_buffer_room(gt_buffer *buffer, size_t need); /* where the next bytes go; the caller adds to len */
+void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len);
+void gt_buffer_add_cstr(gt_buffer *buffer, const char *text);
+void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
+gt_text gt_buffer_text(gt_buffer *buffer);                             /* its bytes, with a NUL behind them */
+void gt_buffer_free(gt_buffer *buffer);
+
+enum { GT_REPLACEMENT = 0xFFFD };
+
+/* The code point at *place, which moves past it. Bytes that are no UTF-8 give U+FFFD, one for each run that
+ * could have begun a character, as Python's errors="replace". */
+uint32_t gt_utf8_next(const char **place, const char *end);
+bool gt_utf8_is_valid(gt_text text);
+/* The text itself where it is valid; else a repaired copy in `scratch`, which is emptied first. */
+gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch);
+
+/* Names for files, sheets, SQL tables and columns: no two alike, letter case aside. */
+typedef struct gt_names {
+    char **names;
+    size_t count, capacity;
+} gt_names;
+
+/* `wanted`, or where that is taken `wanted` with _2, _3, ... behind it, cut so that no more than `max_chars`
+ * code points remain. Lives as long as the names. */
+const char *gt_names_add(gt_names *names, const char *wanted, size_t max_chars);
+void gt_names_free(gt_names *names);
+
+#endif
