@@ -23,7 +23,8 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
         (items)[(count)++] = (value);                                                                          \
     } while (0)
 
-/* An arena: many small allocations with one owner, freed together. */
+/* An arena: many small allocations with one owner, freed together. Up to 64 bytes behind each may be read (not
+ * written), so that loops over 16 bytes at a time need not stop short. */
 typedef struct gt_arena {
     struct gt_arena_block *blocks;
     char *next, *end;

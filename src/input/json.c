@@ -8,13 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 
+static const uint8_t nothing[GT_STREAM_PAD];
+
 void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset)
 {
-    static const uint8_t nothing[GT_STREAM_PAD];
     *json = (gt_json){.stream = stream, .block_offset = offset, .block = nothing, .at = nothing, .end = nothing};
     json->first = true;
     if (offset == 0 && gt_json_more(json) && json->end - json->at >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0)
         json->at += 3;
+}
+
+void gt_json_move(gt_json *json, uint64_t offset)
+{
+    gt_stream_move(json->stream, offset);
+    json->block = json->at = json->end = nothing;
+    json->block_offset = offset;
+    json->mark = NULL;
+    json->last_block = false;
+}
+
+void gt_json_begin_text(gt_json *json, gt_text text)
+{
+    const uint8_t *bytes = (const uint8_t *)text.bytes;
+    *json = (gt_json){.block = bytes, .at = bytes, .end = bytes + text.len, .last_block = true, .first = true};
 }
 
 bool gt_json_fail(gt_json *json, const char *format, ...)

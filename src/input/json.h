@@ -50,6 +50,10 @@ typedef struct gt_json {
 
 /* Begins at the stream's first byte, which is byte `offset` of the input. */
 void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset);
+/* Goes on at another place of a seekable stream, keeping the nesting as it is. */
+void gt_json_move(gt_json *json, uint64_t offset);
+/* Begins at text in memory, behind which GT_STREAM_PAD bytes can be read. */
+void gt_json_begin_text(gt_json *json, gt_text text);
 
 static inline bool gt_json_failed(const gt_json *json) { return json->failed; }
 /* The place of the cursor in the (inflated) input. */

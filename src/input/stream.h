@@ -28,6 +28,8 @@ gt_stream *gt_stream_memory(const void *bytes, size_t len, size_t block, gt_erro
 /* A stretch of an open plain file, from offset `begin` on to the end of the file: what each parallel worker reads.
  * `plain` must be seekable (gt_stream_seekable) and must outlive the range. */
 gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin, gt_error *error);
+/* Goes on at another offset of a seekable stream or range; its buffer is kept. The block given last is gone. */
+void gt_stream_move(gt_stream *stream, uint64_t offset);
 void gt_stream_close(gt_stream *stream);
 
 /* The next block. Its text begins with the `keep_len` bytes at `keep`, which must lie in the block given last: the

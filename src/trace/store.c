@@ -306,8 +306,12 @@ void gt_store_adopt_strings(gt_store *store, const gt_strings *strings)
         from.ids[id] = gt_strings_add(store->strings, text.bytes, text.len);
     }
     GT_PUSH(store->adopted, store->adopted_count, store->adopted_capacity, from);
-    for (size_t i = 0; i < store->all.count; i++)
-        if (store->all.segments[i]->strings == strings) store->all.segments[i]->text_ids = from.ids;
+    for (size_t i = 0; i < store->all.count; i++) {
+        segment *s = store->all.segments[i];
+        if (s->strings != strings) continue;
+        s->text_ids = from.ids;
+        s->strings = store->strings;
+    }
 }
 
 size_t gt_store_count(const gt_store *store)
@@ -315,7 +319,7 @@ size_t gt_store_count(const gt_store *store)
     return store->all.rows;
 }
 
-const gt_strings *gt_store_strings(const gt_store *store)
+gt_strings *gt_store_strings(const gt_store *store)
 {
     return store->strings;
 }

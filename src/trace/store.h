@@ -57,7 +57,7 @@ void gt_store_append(gt_store *store, gt_store_piece *piece);
 void gt_store_adopt_strings(gt_store *store, const gt_strings *strings);
 
 size_t gt_store_count(const gt_store *store);
-const gt_strings *gt_store_strings(const gt_store *store);
+gt_strings *gt_store_strings(const gt_store *store);
 size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 
 /* A whole column, unpacked, one entry an event; the caller frees it. Text ids are those of gt_store_strings. */

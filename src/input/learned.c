@@ -1,0 +1,423 @@
+/* The tree of learned text. Only text that the general way has parsed is in it, so following it is sound: what is not
+ * compared byte by byte is read by a step that checks it.
+ *
+ * Three habits of traces make it fast. Values that stay the same for many records (process and thread ids) are taken
+ * into the text: two edges and the value between them become one. Texts follow each other in the same order again and
+ * again, so each text is first compared with the one that came after its predecessor last time. And of several edges
+ * the one used last is tried first. */
+#include "input/learned.h"
+#include "base/memory.h"
+#include "input/json_text.h"
+#include "input/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_EDGES = 12,           /* at a node */
+    MAX_EDGE_TEXT = 2048,     /* bytes; a record with longer constant text is not learned */
+    MAX_FOLDED_TEXT = 256,    /* bytes that an edge with constant values taken in may reach */
+    MAX_NODES = 8192,         /* in all: hostile input must not make us learn without end */
+    FOLD_AFTER = 24,          /* the same value so often in a row counts as constant */
+    UNFOLD_AFTER = 1024,      /* failing so often in a row, it no longer does */
+    MAX_FOLDS = 8,            /* constants tried for one value before it counts as varying */
+    GUESSES = 256,            /* remembered successors of texts at a node; a power of two */
+};
+
+typedef struct effect {
+    uint8_t field;
+    bool mistyped;
+    gt_cell cell;
+} effect;
+
+typedef struct edge {
+    uint8_t *text; /* padded to a multiple of 16 */
+    uint32_t len;
+    uint32_t effect_count;
+    effect *effects;
+    struct node *to; /* NULL at the record's end */
+    int64_t last;    /* what the value behind this edge was */
+    uint16_t same;   /* how often in a row it was that */
+    uint16_t misses; /* of a folded edge: tries in vain since it last fitted */
+    uint8_t folds;   /* how often the value was taken for constant */
+    bool folded;
+} edge;
+
+typedef struct node {
+    gt_step_op op;
+    int field;
+    bool mistyped;
+    uint8_t edge_count;
+    edge *edges[MAX_EDGES];
+    uint32_t *guesses;
+} node;
+
+struct gt_learned {
+    gt_intern *strings, *values;
+    gt_arena arena;
+    node *root;
+    size_t nodes;
+    uint32_t before; /* the text read last, by its raw number */
+};
+
+static node *new_node(gt_learned *learned, gt_step_op op, int field, bool mistyped)
+{
+    node *n = gt_arena_alloc(&learned->arena, sizeof *n);
+    *n = (node){.op = op, .field = field, .mistyped = mistyped};
+    if (op == GT_STEP_TEXT || op == GT_STEP_JSON) {
+        n->guesses = gt_arena_alloc(&learned->arena, GUESSES * sizeof *n->guesses);
+        memset(n->guesses, 0, GUESSES * sizeof *n->guesses);
+    }
+    learned->nodes++;
+    return n;
+}
+
+gt_learned *gt_learned_new(gt_intern *strings, gt_intern *values)
+{
+    gt_learned *learned = gt_alloc_zero(1, sizeof *learned);
+    learned->strings = strings;
+    learned->values = values;
+    learned->root = new_node(learned, GT_STEP_CONSTANT, -1, false);
+    return learned;
+}
+
+void gt_learned_free(gt_learned *learned)
+{
+    if (!learned) return;
+    gt_arena_free(&learned->arena);
+    free(learned);
+}
+
+/* ---- learning ---- */
+
+static edge *new_edge(gt_learned *learned, size_t len, const effect *effects, size_t effect_count, node *to)
+{
+    edge *e = gt_arena_alloc(&learned->arena, sizeof *e);
+    size_t effect_bytes = effect_count * sizeof *effects;
+    *e = (edge){.len = (uint32_t)len, .effect_count = (uint32_t)effect_count, .to = to};
+    e->text = gt_arena_alloc(&learned->arena, (len + 15) & ~(size_t)15);
+    e->effects = gt_arena_alloc(&learned->arena, effect_bytes);
+    if (effect_bytes) memcpy(e->effects, effects, effect_bytes);
+    return e;
+}
+
+/* Puts the edge first; the one tried last gives way where there are too many. */
+static void put_edge(node *from, edge *e)
+{
+    size_t behind = from->edge_count < MAX_EDGES ? from->edge_count++ : MAX_EDGES - 1;
+    memmove(from->edges + 1, from->edges, behind * sizeof *from->edges);
+    from->edges[0] = e;
+}
+
+static edge *find_edge(const node *from, const uint8_t *text, size_t len)
+{
+    for (size_t i = 0; i < from->edge_count; i++) {
+        edge *e = from->edges[i];
+        if (!e->folded && e->len == len && memcmp(e->text, text, len) == 0) return e;
+    }
+    return NULL;
+}
+
+static bool same_value(const node *to, const gt_step *step)
+{
+    return step ? to && to->op == step->op && to->field == step->field && to->mistyped == step->mistyped : !to;
+}
+
+/* The edge with this text to this step (NULL: the end), made where it is not there yet. */
+static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, size_t len, const effect *effects,
+                       size_t effect_count, const gt_step *step)
+{
+    edge *e = find_edge(from, text, len);
+    if (e && same_value(e->to, step)) return e;
+    node *to = step ? new_node(learned, step->op, step->field, step->mistyped) : NULL;
+    e = new_edge(learned, len, effects, effect_count, to);
+    memcpy(e->text, text, len);
+    put_edge(from, e);
+    return e;
+}
+
+void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count)
+{
+    effect effects[GT_RECORD_MAX_FIELDS];
+    size_t effect_count = 0, from = 0;
+    node *at = learned->root;
+    if (learned->nodes + count > MAX_NODES) return;
+    for (size_t i = 0; i <= count; i++) {
+        const gt_step *step = i < count ? &steps[i] : NULL;
+        if (step && step->op == GT_STEP_CONSTANT) {
+            if (step->field < 0) continue;
+            if (effect_count == GT_RECORD_MAX_FIELDS) return;
+            effects[effect_count++] = (effect){(uint8_t)step->field, step->mistyped, step->cell};
+            continue;
+        }
+        size_t to = step ? step->begin : len;
+        if (to - from > MAX_EDGE_TEXT) return;
+        edge *e = grow_edge(learned, at, text + from, to - from, effects, effect_count, step);
+        at = e->to;
+        from = step ? step->end : len;
+        effect_count = 0;
+    }
+}
+
+/* The value between two edges has been the same for long: joins the edges before and behind it into one. */
+static void fold(gt_learned *learned, node *from, const edge *before, const edge *behind, gt_text value_text,
+                 effect value)
+{
+    size_t len = before->len + value_text.len + behind->len;
+    size_t count = before->effect_count + behind->effect_count;
+    if (len > MAX_FOLDED_TEXT || count >= GT_RECORD_MAX_FIELDS || learned->nodes >= MAX_NODES) return;
+    effect effects[GT_RECORD_MAX_FIELDS];
+    memcpy(effects, before->effects, before->effect_count * sizeof *effects);
+    count = before->effect_count;
+    if (before->to->field >= 0) effects[count++] = value;
+    memcpy(effects + count, behind->effects, behind->effect_count * sizeof *effects);
+    count += behind->effect_count;
+    edge *e = new_edge(learned, len, effects, count, behind->to);
+    memcpy(e->text, before->text, before->len);
+    memcpy(e->text + before->len, value_text.bytes, value_text.len);
+    memcpy(e->text + before->len + value_text.len, behind->text, behind->len);
+    e->folded = true;
+    put_edge(from, e);
+    learned->nodes++;
+}
+
+static void drop_edge(node *from, size_t index)
+{
+    from->edge_count--;
+    memmove(from->edges + index, from->edges + index + 1, (from->edge_count - index) * sizeof *from->edges);
+}
+
+/* ---- reading ---- */
+
+static inline bool is_digit(uint8_t c) { return (uint8_t)(c - '0') <= 9; }
+
+static inline bool eight_digits(uint64_t chunk)
+{
+    return ((chunk & 0xF0F0F0F0F0F0F0F0u) | (((chunk + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u) >> 4)) ==
+           0x3333333333333333u;
+}
+
+/* The number that eight ASCII digits stand for, the first in the lowest byte. */
+static inline uint32_t eight_digit_value(uint64_t chunk)
+{
+    chunk = (chunk & 0x0F0F0F0F0F0F0F0Fu) * 2561 >> 8;
+    chunk = (chunk & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
+    return (uint32_t)((chunk & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
+}
+
+static inline const uint8_t *read_digits(const uint8_t *p, uint64_t *value)
+{
+    uint64_t v = *value, chunk;
+    for (memcpy(&chunk, p, 8); eight_digits(chunk); memcpy(&chunk, p, 8)) {
+        v = v * 100000000u + eight_digit_value(chunk);
+        p += 8;
+    }
+    for (; is_digit(*p); p++) v = v * 10 + (uint64_t)(*p - '0');
+    *value = v;
+    return p;
+}
+
+static const uint8_t *number_end(const uint8_t *p)
+{
+    while (is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || (*p | 0x20) == 'e') p++;
+    return p;
+}
+
+/* The integer at p, NULL where it is not a plain one of at most 18 digits. */
+static inline const uint8_t *read_int(const uint8_t *p, int64_t *out)
+{
+    bool negative = *p == '-';
+    const uint8_t *digits = p += negative;
+    uint64_t value = 0;
+    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
+    p = read_digits(p, &value);
+    if (p - digits > 18 || *p == '.' || (*p | 0x20) == 'e') return NULL;
+    *out = negative ? -(int64_t)value : (int64_t)value;
+    return p;
+}
+
+static const uint8_t *read_slow_time(const uint8_t *p, double *out)
+{
+    const uint8_t *end = number_end(p);
+    gt_json_number number;
+    if (!gt_json_text_number((gt_text){(const char *)p, (size_t)(end - p)}, &number)) return NULL;
+    *out = number.real;
+    return end;
+}
+
+/* The number at p as strtod reads it: exact in one division where its digits fit into 2^53. */
+static inline const uint8_t *read_time(const uint8_t *p, double *out)
+{
+    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
+                                    1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    const uint8_t *start = p;
+    bool negative = *p == '-';
+    const uint8_t *digits = p += negative;
+    uint64_t value = 0;
+    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
+    p = read_digits(p, &value);
+    size_t count = (size_t)(p - digits), decimals = 0;
+    if (*p == '.') {
+        const uint8_t *fraction = ++p;
+        if (!is_digit(*p)) return NULL;
+        p = read_digits(p, &value);
+        decimals = (size_t)(p - fraction);
+        count += decimals;
+    }
+    if (count > 18 || value > (UINT64_C(1) << 53) || (*p | 0x20) == 'e') return read_slow_time(start, out);
+    double time = decimals ? (double)value / powers[decimals] : (double)value;
+    *out = negative ? -time : time;
+    return p;
+}
+
+/* The string or value at p, by its raw number: first the guess, then the long way. NULL where it is not sound. */
+static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8_t *p, const uint8_t *end,
+                                       uint32_t *meaning)
+{
+    bool is_string = n->op == GT_STEP_TEXT;
+    gt_intern *intern = is_string ? learned->strings : learned->values;
+    uint32_t *guess = &n->guesses[learned->before % GUESSES];
+    if (*guess) {
+        gt_text raw = gt_intern_raw(intern, *guess);
+        if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
+            (is_string ? p[raw.len] == '"' : *p == '[' || *p == '{')) {
+            learned->before = *guess;
+            *meaning = gt_intern_meaning(intern, *guess);
+            return p + raw.len;
+        }
+    }
+    const uint8_t *close;
+    if (is_string) close = gt_scan_string(p, end);
+    else if (*p == '"') close = gt_scan_string(p + 1, end) + 1;
+    else if (*p == '[' || *p == '{') close = gt_scan_container(p + 1, end);
+    else close = number_end(p);
+    if (!close || close >= end) return NULL;
+    uint32_t id = gt_intern_add(intern, (gt_text){(const char *)p, (size_t)(close - p)});
+    if (!id) return NULL;
+    learned->before = *guess = id;
+    *meaning = gt_intern_meaning(intern, id);
+    return close;
+}
+
+static void set_cell(gt_record *record, int field, gt_cell cell)
+{
+    record->cells[field] = cell;
+    record->present |= UINT64_C(1) << field;
+}
+
+/* Tells two texts apart well enough to notice a value that never changes. */
+static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
+{
+    uint64_t head;
+    memcpy(&head, p, 8);
+    return (int64_t)(head ^ ((uint64_t)(end - p) << 56));
+}
+
+/* Reads the value of a node; NULL where it does not fit. `*seen` is equal for equal values. */
+static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint8_t *p, const gt_json *json,
+                                        gt_record *record, int64_t *seen)
+{
+    gt_cell cell = {0};
+    const uint8_t *end = json->end, *from = p;
+    switch (n->op) {
+    case GT_STEP_INT: p = read_int(p, &cell.integer); break;
+    case GT_STEP_TIME: p = read_time(p, &cell.time); break;
+    case GT_STEP_TEXT:
+    case GT_STEP_JSON:
+        p = read_text(learned, n, p, end, &cell.text);
+        break;
+    case GT_STEP_VIEW:
+        p = gt_scan_string(p, end);
+        if (p == end) return NULL;
+        record->views[n->field].begin = (uint32_t)(from - json->at);
+        record->views[n->field].len = (uint32_t)(p - from);
+        record->present |= UINT64_C(1) << n->field;
+        return p;
+    case GT_STEP_SKIP_STRING: p = gt_scan_string(p, end); break;
+    case GT_STEP_SKIP_NUMBER: p = number_end(p); break;
+    case GT_STEP_SKIP_CONTAINER: p = gt_scan_container(p, end); break;
+    case GT_STEP_CONSTANT: return NULL;
+    }
+    if (!p || p >= end) return NULL;
+    if (n->field >= 0) {
+        if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
+        else set_cell(record, n->field, cell);
+    }
+    *seen = n->op == GT_STEP_INT ? cell.integer : fingerprint(from, p);
+    return p;
+}
+
+static inline void apply(const edge *e, gt_record *record)
+{
+    for (size_t i = 0; i < e->effect_count; i++) {
+        const effect *f = &e->effects[i];
+        if (f->mistyped) record->mistyped |= UINT64_C(1) << f->field;
+        else set_cell(record, f->field, f->cell);
+    }
+}
+
+/* The edge that fits the text at p, NULL where none does. */
+static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
+{
+    for (size_t i = 0; i < from->edge_count; i++) {
+        edge *e = from->edges[i];
+        if (e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len)) {
+            if (i) { /* one step nearer to the front */
+                from->edges[i] = from->edges[i - 1];
+                from->edges[i - 1] = e;
+            }
+            e->misses = 0;
+            return e;
+        }
+        if (e->folded && ++e->misses > UNFOLD_AFTER) drop_edge(from, i--);
+    }
+    return NULL;
+}
+
+/* Whether values read by this step may be taken into the text around them. */
+static inline bool may_fold(gt_step_op op)
+{
+    return op == GT_STEP_INT || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
+}
+
+/* Counts how often the value behind an edge stays the same. True when it is time to take it for constant. */
+static inline bool is_constant(edge *before, int64_t seen)
+{
+    if (before->last != seen) {
+        before->last = seen;
+        before->same = 0;
+    }
+    if (before->folds == MAX_FOLDS || ++before->same < FOLD_AFTER) return false;
+    before->same = 0;
+    before->folds++;
+    return true;
+}
+
+bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
+{
+    const uint8_t *p = json->at, *end = json->end;
+    node *from = NULL, *n = learned->root; /* from: the node before n */
+    edge *before = NULL;                   /* between the two */
+    const uint8_t *value = NULL;           /* n's value */
+    int64_t seen = 0;
+    for (;;) {
+        edge *e = follow(n, p, end);
+        if (!e) return false;
+        if (before && may_fold(n->op) && is_constant(before, seen)) {
+            effect constant = {(uint8_t)n->field, n->mistyped, {.integer = seen}};
+            fold(learned, from, before, e, (gt_text){(const char *)value, (size_t)(p - value)}, constant);
+        }
+        p += e->len;
+        apply(e, record);
+        if (!e->to) break;
+        from = n;
+        before = e;
+        n = e->to;
+        value = p;
+        p = read_value(learned, n, p, json, record, &seen);
+        if (!p) return false;
+    }
+    json->at = p;
+    json->first = false;
+    return true;
+}
