@@ -1,0 +1,156 @@
+/* Tables as one SQLite file: a table a sheet, INTEGER, REAL and TEXT columns, lists as their Python literal.
+ *
+ * The file has a name of its own until the report is committed, so it needs no journal: it is whole or thrown
+ * away. A sheet without columns has no table, since SQL knows none. */
+#include "output/file.h"
+
+#include "base/memory.h"
+#include "output/literal.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_CHARS = 1000 };
+
+static const char *const column_types[] = {
+    [GT_TYPE_INT] = "INTEGER",  [GT_TYPE_FLOAT] = "REAL", [GT_TYPE_TEXT] = "TEXT",
+    [GT_TYPE_BOOL] = "INTEGER", [GT_TYPE_LIST] = "TEXT",
+};
+
+typedef struct writer {
+    sqlite3 *database;
+    const char *path; /* the final name, for the sentence */
+    gt_names table_names;
+    gt_buffer sql, scratch;
+} writer;
+
+static bool fail(const writer *to, gt_error *error)
+{
+    int number = sqlite3_system_errno(to->database);
+    if (number) return gt_fail_writing(error, to->path, number);
+    return gt_fail(error, "cannot write %s: %s", to->path, sqlite3_errmsg(to->database));
+}
+
+static bool run(writer *to, const char *sql, gt_error *error)
+{
+    return sqlite3_exec(to->database, sql, NULL, NULL, NULL) == SQLITE_OK || fail(to, error);
+}
+
+static void add_quoted_name(gt_buffer *sql, const char *name)
+{
+    gt_buffer_add(sql, "\"", 1);
+    for (; *name; name++) {
+        if (*name == '"') gt_buffer_add(sql, "\"", 1);
+        gt_buffer_add(sql, name, 1);
+    }
+    gt_buffer_add(sql, "\"", 1);
+}
+
+static bool create_table(writer *to, const gt_table *table, const char *name, gt_error *error)
+{
+    gt_names column_names = {0};
+    to->sql.len = 0;
+    gt_buffer_add_cstr(&to->sql, "CREATE TABLE ");
+    add_quoted_name(&to->sql, name);
+    for (size_t c = 0; c < table->column_count; c++) {
+        gt_buffer_add_cstr(&to->sql, c == 0 ? " (" : ", ");
+        add_quoted_name(&to->sql, gt_names_add(&column_names, table->columns[c].name, NAME_CHARS));
+        gt_buffer_add_cstr(&to->sql, " ");
+        gt_buffer_add_cstr(&to->sql, column_types[table->columns[c].type]);
+    }
+    gt_buffer_add_cstr(&to->sql, ")");
+    gt_names_free(&column_names);
+    return run(to, gt_buffer_text(&to->sql).bytes, error);
+}
+
+static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const char *name, gt_error *error)
+{
+    to->sql.len = 0;
+    gt_buffer_add_cstr(&to->sql, "INSERT INTO ");
+    add_quoted_name(&to->sql, name);
+    for (size_t c = 0; c < table->column_count; c++)
+        gt_buffer_add_cstr(&to->sql, c == 0 ? " VALUES (?" : ", ?");
+    gt_buffer_add_cstr(&to->sql, ")");
+    sqlite3_stmt *insert = NULL;
+    if (sqlite3_prepare_v2(to->database, gt_buffer_text(&to->sql).bytes, -1, &insert, NULL) != SQLITE_OK)
+        fail(to, error);
+    return insert;
+}
+
+static int bind_text(sqlite3_stmt *insert, int parameter, gt_text text)
+{
+    return sqlite3_bind_text64(insert, parameter, text.bytes, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, size_t c, size_t row)
+{
+    const gt_column *column = &table->columns[c];
+    int parameter = (int)c + 1;
+    if (gt_column_is_null(column, row)) return sqlite3_bind_null(insert, parameter);
+    switch (column->type) {
+    case GT_TYPE_INT:
+        return sqlite3_bind_int64(insert, parameter, column->ints[row]);
+    case GT_TYPE_FLOAT:
+        return sqlite3_bind_double(insert, parameter, column->floats[row]);
+    case GT_TYPE_BOOL:
+        return sqlite3_bind_int(insert, parameter, column->bools[row] != 0);
+    case GT_TYPE_TEXT: {
+        gt_text text = gt_strings_get(table->strings, column->texts[row]);
+        return bind_text(insert, parameter, gt_utf8_repair(text, &to->scratch));
+    }
+    case GT_TYPE_LIST:
+        to->scratch.len = 0;
+        gt_literal_add(&to->scratch, column, row, table->strings);
+        return bind_text(insert, parameter, gt_buffer_text(&to->scratch));
+    }
+    return SQLITE_MISUSE;
+}
+
+static bool write_rows(writer *to, sqlite3_stmt *insert, const gt_table *table, gt_error *error)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        for (size_t c = 0; c < table->column_count; c++)
+            if (bind_cell(to, insert, table, c, row) != SQLITE_OK) return fail(to, error);
+        if (sqlite3_step(insert) != SQLITE_DONE) return fail(to, error);
+        sqlite3_reset(insert);
+    }
+    return true;
+}
+
+static bool write_table(writer *to, const gt_table *table, gt_error *error)
+{
+    if (table->column_count == 0) return true;
+    bool reserved = strncasecmp(table->name, "sqlite_", 7) == 0;
+    char *wanted = gt_format("%s%s", reserved ? "_" : "", table->name);
+    const char *name = gt_names_add(&to->table_names, wanted, NAME_CHARS);
+    free(wanted);
+    if (!create_table(to, table, name, error)) return false;
+    sqlite3_stmt *insert = prepare_insert(to, table, name, error);
+    bool ok = insert && write_rows(to, insert, table, error);
+    sqlite3_finalize(insert);
+    return ok;
+}
+
+bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
+                      gt_error *error)
+{
+    const char *temporary = gt_output_add_file(output, path, error);
+    if (!temporary) return false;
+    writer to = {.path = path};
+    bool ok = sqlite3_open_v2(temporary, &to.database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
+              fail(&to, error);
+    ok = ok &&
+         run(&to,
+             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN",
+             error);
+    for (size_t i = 0; i < count && ok; i++) ok = write_table(&to, tables[i], error);
+    ok = ok && run(&to, "COMMIT", error);
+    if (sqlite3_close(to.database) != SQLITE_OK && ok)
+        ok = gt_fail(error, "cannot write %s: not closed", path);
+    gt_names_free(&to.table_names);
+    gt_buffer_free(&to.sql);
+    gt_buffer_free(&to.scratch);
+    return ok;
+}

@@ -1,0 +1,150 @@
+/* The SQLite file is read back with SQLite; a full disk gives one sentence and leaves nothing. */
+#include "output/file.h"
+#include "output_help.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static gt_strings *strings;
+
+static int begin(void **state)
+{
+    strings = gt_strings_new();
+    return make_scratch(state);
+}
+
+static int end(void **state)
+{
+    gt_strings_free(strings);
+    return remove_scratch(state);
+}
+
+/* The rows of a query, cells as SQLite's quote() shows them, joined by | and ended by newlines. */
+static void expect_query(const char *path, const char *sql, const char *expected)
+{
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    sqlite3_stmt *query;
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &query, NULL), SQLITE_OK);
+    char found[4096] = "";
+    while (sqlite3_step(query) == SQLITE_ROW) {
+        for (int c = 0; c < sqlite3_column_count(query); c++) {
+            const char *cell = (const char *)sqlite3_column_text(query, c);
+            strcat(strcat(found, c ? "|" : ""), cell ? cell : "NULL");
+        }
+        strcat(found, "\n");
+    }
+    sqlite3_finalize(query);
+    sqlite3_close(database);
+    assert_string_equal(found, expected);
+}
+
+static void write_and_commit(const char *path, gt_table *const *tables, size_t count)
+{
+    gt_error error;
+    gt_output *output = gt_output_new();
+    if (!gt_output_sqlite(output, path, tables, count, &error)) fail_msg("%s", error.text);
+    assert_true(gt_output_commit(output, &error));
+    gt_output_free(output);
+}
+
+static void every_kind_of_cell(void **state)
+{
+    (void)state;
+    gt_table *table = gt_table_new("kernel \"summary\"", strings);
+    gt_table_add_column(table, "count", GT_TYPE_INT);
+    gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
+    gt_table_add_column(table, "say \"hi\"; DROP", GT_TYPE_TEXT);
+    gt_table_add_column(table, "busy", GT_TYPE_BOOL);
+    gt_table_add_column(table, "COUNT", GT_TYPE_LIST);
+    gt_table_add_row(table);
+    gt_table_set_int(table, 0, 0, INT64_MIN);
+    gt_table_set_float(table, 1, 0, 13.787398317937406);
+    gt_table_set_cstr(table, 2, 0, "it's \xff");
+    gt_table_set_bool(table, 3, 0, true);
+    gt_list_begin(&table->columns[4], 0);
+    gt_list_push_int(&table->columns[4], 1);
+    gt_list_push_int(&table->columns[4], 2);
+    gt_table_add_row(table);
+    gt_table_set_float(table, 1, 1, INFINITY);
+    write_and_commit(in_scratch("made/report.db"), &table, 1);
+    gt_table_free(table);
+
+    const char *path = in_scratch("made/report.db");
+    expect_query(path, "SELECT name, type FROM pragma_table_info('kernel \"summary\"')",
+                 "count|INTEGER\nTime (µs)|REAL\nsay \"hi\"; DROP|TEXT\nbusy|INTEGER\nCOUNT_2|TEXT\n");
+    expect_query(path,
+                 "SELECT typeof(count), count, typeof(\"Time (µs)\"), \"Time (µs)\" = 13.787398317937406,"
+                 " \"say \"\"hi\"\"; DROP\", busy, COUNT_2 FROM \"kernel \"\"summary\"\"\"",
+                 "integer|-9223372036854775808|real|1|it's \uFFFD|1|[1, 2]\n"
+                 "null|NULL|real|0|NULL|NULL|NULL\n");
+    expect_query(path, "SELECT \"Time (µs)\" = 9e999 FROM \"kernel \"\"summary\"\"\"", "0\n1\n");
+    expect_query(path, "PRAGMA integrity_check", "ok\n");
+    assert_int_equal(entries(in_scratch("made")), 1);
+}
+
+static void every_table_in_its_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"b", "a", "B", "no_columns", "sqlite_master"};
+    gt_table *tables[5];
+    for (int i = 0; i < 5; i++) {
+        tables[i] = gt_table_new(names[i], strings);
+        if (i != 3) gt_table_add_column(tables[i], "", GT_TYPE_INT);
+    }
+    write_and_commit(in_scratch("report.db"), tables, 5);
+    expect_query(in_scratch("report.db"), "SELECT name FROM sqlite_schema ORDER BY rowid",
+                 "b\na\nB_2\n_sqlite_master\n");
+    for (int i = 0; i < 5; i++) gt_table_free(tables[i]);
+}
+
+static void an_empty_report_is_a_database(void **state)
+{
+    (void)state;
+    write_and_commit(in_scratch("report.db"), NULL, 0);
+    expect_query(in_scratch("report.db"), "SELECT count(*) FROM sqlite_schema", "0\n");
+}
+
+static void a_full_disk_leaves_nothing(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        gt_error error = {""};
+        gt_table *table = gt_table_new("large", strings);
+        gt_table_add_column(table, "text", GT_TYPE_TEXT);
+        char text[1000];
+        memset(text, 'x', sizeof text);
+        gt_table_add_rows(table, 5000);
+        uint32_t id = gt_strings_add(strings, text, sizeof text);
+        for (size_t row = 0; row < 5000; row++) gt_table_set_text(table, 0, row, id);
+        gt_output *output = gt_output_new();
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){300000, 300000});
+        if (gt_output_sqlite(output, in_scratch("made/large.db"), &table, 1, &error)) _exit(1);
+        char expected[600];
+        snprintf(expected, sizeof expected, "cannot write %s: ", in_scratch("made/large.db"));
+        if (strncmp(error.text, expected, strlen(expected)) != 0) _exit(2);
+        gt_output_free(output);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(entries(scratch), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_kind_of_cell),
+        TEST(every_table_in_its_order),
+        TEST(an_empty_report_is_a_database),
+        TEST(a_full_disk_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
