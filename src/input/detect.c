@@ -1,0 +1,85 @@
+/* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
+#include "input/detect.h"
+#include "input/json.h"
+
+#include <string.h>
+
+static const char *const names[GT_FORMATS] = {
+    [GT_FORMAT_UNKNOWN] = "a file of an unknown kind",
+    [GT_FORMAT_ROCPROF_JSON] = "a rocprofv3 JSON trace",
+    [GT_FORMAT_KINETO_JSON] = "a PyTorch (Chrome format) trace",
+    [GT_FORMAT_OTHER_JSON] = "a JSON file, but no trace that is known",
+    [GT_FORMAT_SQLITE] = "an SQLite database",
+    [GT_FORMAT_ZIP] = "a zip archive",
+    [GT_FORMAT_ELF] = "a program",
+    [GT_FORMAT_EMPTY] = "an empty file",
+};
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    gt_format format;
+} magics[] = {
+    {"SQLite format 3", 16, GT_FORMAT_SQLITE}, /* its NUL counts */
+    {"PK\3\4", 4, GT_FORMAT_ZIP},
+    {"\177ELF", 4, GT_FORMAT_ELF},
+};
+
+static const struct {
+    const char *key;
+    gt_format format;
+} keys[] = {
+    {"rocprofiler-sdk-tool", GT_FORMAT_ROCPROF_JSON},
+    {"traceEvents", GT_FORMAT_KINETO_JSON},
+};
+
+const char *gt_format_name(gt_format format)
+{
+    return names[format];
+}
+
+static gt_format format_of_object(gt_json *json)
+{
+    gt_text key;
+    if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
+    while (gt_json_next_key(json, &key)) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (key.len == strlen(keys[i].key) && memcmp(key.bytes, keys[i].key, key.len) == 0) return keys[i].format;
+        if (!gt_json_skip(json)) break;
+    }
+    return GT_FORMAT_OTHER_JSON;
+}
+
+/* An array of events is a Chrome trace too: each has a phase. */
+static gt_format format_of_array(gt_json *json)
+{
+    gt_text key;
+    if (!gt_json_enter_array(json) || !gt_json_next_element(json) || gt_json_peek(json) != GT_JSON_OBJECT ||
+        !gt_json_enter_object(json))
+        return GT_FORMAT_OTHER_JSON;
+    while (gt_json_next_key(json, &key)) {
+        if (key.len == 2 && memcmp(key.bytes, "ph", 2) == 0) return GT_FORMAT_KINETO_JSON;
+        if (!gt_json_skip(json)) break;
+    }
+    return GT_FORMAT_OTHER_JSON;
+}
+
+bool gt_detect(const char *path, gt_format *format, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return false;
+    gt_json json;
+    gt_json_begin(&json, stream, 0);
+    size_t len = (size_t)(json.end - json.at);
+    *format = GT_FORMAT_UNKNOWN;
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (len >= magics[i].len && memcmp(json.at, magics[i].bytes, magics[i].len) == 0) *format = magics[i].format;
+    if (*format == GT_FORMAT_UNKNOWN && !json.failed) {
+        gt_json_type type = gt_json_peek(&json);
+        if (type == GT_JSON_OBJECT) *format = format_of_object(&json);
+        else if (type == GT_JSON_ARRAY) *format = format_of_array(&json);
+        else if (json.truncated) *format = GT_FORMAT_EMPTY;
+    }
+    gt_stream_close(stream);
+    return true;
+}
