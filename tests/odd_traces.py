@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Odd but sound traces: every output must hold exactly what rocprof_sheets.py computes.
+
+    odd_traces.py --bin build/gputally [--million N] [--seconds S] [--only TEXT]
+
+Each trace is reported as CSV, XLSX and SQLite in one run, and every cell of every sheet is compared. XLSX is read with
+openpyxl where a Python that has it is found. --million 0 leaves out the huge trace.
+"""
+import argparse
+import json
+import math
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+import make_rocprof_trace
+import rocprof_sheets
+from rocprof_sheets import Dispatch, Run
+
+XLSX_CELL_LIMIT = 32_767  # UTF-16 units
+# Where rows tie on this column, they may stand in any order: sheet -> (sort column, cumulative column)
+TIES = {"kernel_summary": (9, 8), "kernel_summary_by_category": (2, 4)}
+
+
+# ---- small traces made by hand ----
+
+
+def symbol(kernel_id, **names):
+    return {"kernel_id": kernel_id, **names}
+
+
+def dispatch(start, end, kernel_id=1, number=1, stream=0, agent=5, thread=77, grid=(256, 1, 1), block=(64, 1, 1)):
+    axes = lambda values: dict(zip("xyz", values))
+    return {"thread_id": thread, "start_timestamp": start, "end_timestamp": end, "stream_id": {"handle": stream},
+            "dispatch_info": {"agent_id": {"handle": agent}, "kernel_id": kernel_id, "dispatch_id": number,
+                              "workgroup_size": axes(block), "grid_size": axes(grid)}}
+
+
+def document(dispatches, symbols=(), copies=(), window=(0, 1_000_000), **more):
+    return {"rocprofiler-sdk-tool": [{
+        "metadata": {"init_time": window[0], "fini_time": window[1], "pid": 12},
+        "kernel_symbols": list(symbols),
+        "buffer_records": {"kernel_dispatch": list(dispatches),
+                           "memory_copy": [{"start_timestamp": a, "end_timestamp": b} for a, b in copies], **more}}]}
+
+
+def named(names, **more):
+    """One kernel a name, of different lengths."""
+    symbols = [symbol(i, truncated_kernel_name=name) for i, name in enumerate(names)]
+    return document([dispatch(i * 9000, i * 9000 + 1000 + 7 * i * i, i, i) for i in range(len(names))], symbols,
+                    window=(0, len(names) * 10_000), **more)
+
+
+class Case(NamedTuple):
+    name: str
+    data: bytes
+    options: dict = {}  # of rocprof_sheets.sheets
+    warns: str = ""  # what standard error must hold; "" for nothing at all
+    xlsx: bool = True
+    expect: object = None  # a document, where the data cannot be read by Python's json
+
+
+def encoded(value, ascii_only=True):
+    return json.dumps(value, ensure_ascii=ascii_only).encode()
+
+
+def raw_controls(text):
+    """JSON text with every escape but those of quote and backslash written as the character itself."""
+    plain = lambda m: m.group(0) if m.group(1) in '"\\' else json.loads(f'"{m.group(0)}"')
+    return re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})', plain, text)
+
+
+def small_cases():
+    yield Case("smallest trace", b'{"rocprofiler-sdk-tool":[{"buffer_records":{}}]}', warns="No kernel events")
+    yield Case("no dispatches, but copies", encoded(document([], copies=[(5, 9)])), warns="No kernel events")
+    yield Case("one kernel", encoded(document([dispatch(1000, 5000)], [symbol(1, truncated_kernel_name="gemm")])))
+    yield Case("one kernel that took no time", encoded({"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [
+        {"start_timestamp": 10, "end_timestamp": 10, "dispatch_info": {"kernel_id": 4}}]}}]}), {"bins": 2})
+    yield Case("a record with nothing in it", encoded(document([{}])))
+    tiny = document(
+        [dispatch(2000, 5000, 1, 1), dispatch(4000, 9000, 2, 2, stream=3), dispatch(20000, 20007, 9, 3),
+         dispatch(30000, 31000, 1, 4, grid=(8, 8, 2)), dispatch(40000, 60000, 3, 5), dispatch(9000, 9005, 2, 6)],
+        [symbol(1, truncated_kernel_name="Cijk_A.kd"),
+         symbol(2, truncated_kernel_name="", formatted_kernel_name='fmt,2 "q"'), symbol(3, kernel_name="ncclDevKernel")],
+        [(8000, 12000)], (1000, 101000))
+    for topk in (None, 0, 1, 5, 6, 100, -1, -5, -6, -100):
+        yield Case(f"tiny trace, topk {topk}", encoded(tiny), {"topk": topk, "bins": 4})
+    for threshold in (0, 1, 4, 5, 20, 21, 1_000_000, 10**15, -3):
+        for bins in (1, 3, 7, 1000):
+            yield Case(f"tiny trace, below {threshold} µs, {bins} bins", encoded(tiny),
+                       {"threshold_us": threshold, "bins": bins})
+    yield Case("symbols: the last of an id counts, names may be missing", encoded(document(
+        [dispatch(i * 100, i * 100 + 50 + i, i, i) for i in range(8)],
+        [symbol(0, truncated_kernel_name="first"), symbol(0, truncated_kernel_name="second"),
+         symbol(1, truncated_kernel_name="", formatted_kernel_name="", kernel_name=""),
+         symbol(2, truncated_kernel_name="", formatted_kernel_name=""), symbol(3), symbol(4, kernel_name="k"),
+         symbol(5, formatted_kernel_name="f", kernel_name="k"), symbol(-6, kernel_name="minus six")])))
+    yield Case("symbols behind the records", b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[%s]},'
+               b'"kernel_symbols":[{"truncated_kernel_name":"late","kernel_id":1}],"metadata":{"fini_time":9,"init_time":1}}]}'
+               % encoded(dispatch(2, 5)))
+    yield Case("times at their limits", encoded(document(
+        [dispatch(0, 1, number=1), dispatch(2**62, 2**62 + 1000, number=2), dispatch(5, 2**53 + 1, number=3)],
+        window=(0, 2**62 + 5000))))
+    yield Case("records that end before they start", encoded(document(
+        [dispatch(5000, 4000, number=1), dispatch(100, 900, number=2), dispatch(700, 650, number=3)], window=(0, 9000))))
+    yield Case("a window of no length", encoded(document([dispatch(0, 10)], window=(7, 7))))
+    yield Case("a window that ends before it starts", encoded(document([dispatch(0, 10)], window=(9, 7))))
+    yield Case("everything at once", encoded(document([dispatch(100, 200, number=i) for i in range(50)], [],
+                                                      [(150, 250)] * 20)))
+    yield Case("ties of many lengths", encoded(document(
+        [dispatch(i * 10, i * 10 + i % 3, i % 7, i) for i in range(2000)], window=(0, 30_000))), {"bins": 5})
+    yield Case("large and negative numbers", encoded(document(
+        [dispatch(1, 2, stream=2**63 - 1, agent=-1, thread=-2**63, number=2**62, grid=(0, -1, 2**40))])))
+
+
+def name_cases():
+    odd = make_rocprof_trace.ODD_NAMES
+    yield Case("odd names, escaped", encoded(named(odd)), warns="32,767|32767")
+    yield Case("odd names, as UTF-8", encoded(named(odd), False), warns="32,767|32767")
+    yield Case("odd names, control characters as they are", raw_controls(encoded(named(odd), False).decode()).encode(),
+               warns="32,767|32767")
+    for name in odd:
+        if len(name) < XLSX_CELL_LIMIT / 2:
+            yield Case(f"alone: {name[:30]!r}", encoded(named([name])))
+    yield Case("odd names, twice over", encoded(named(odd[:30] + odd[:30])))
+    yield Case("the same name under many ids", encoded(named(["same"] * 300)))
+    yield Case("names that differ in their last letter", encoded(named(["k" * 300 + chr(65 + i) for i in range(60)])))
+    yield Case("20,000 names", encoded(named([f"kernel_{i:05d}_{'ab'[i % 2] * (i % 50)}" for i in range(20_000)])))
+    yield Case("every length of name from 0 to 300", encoded(named(["n" * i for i in range(301)])))
+    yield Case("lone surrogates", encoded(named(["\ud800 high", "low \udc00", "\udc00\ud800", "end \ud83d"])),
+               expect=named(["\ufffd high", "low \ufffd", "\ufffd\ufffd", "end \ufffd"]))
+    bad = [(b"\xff", "\ufffd"), (b"caf\xe9 au lait", "caf\ufffd au lait"), (b"\xc3", "\ufffd"), (b"\x80x", "\ufffdx"),
+           (b"\xe2\x82x", "\ufffdx"), (b"\xf0\x9f\x98", "\ufffd"), (b"ok \xc3\xa9", "ok \u00e9")]
+    holders = [f"@{i}@" for i in range(len(bad))]
+    data = encoded(named(holders))
+    for holder, (raw, _) in zip(holders, bad):
+        data = data.replace(holder.encode(), raw)
+    yield Case("invalid UTF-8", data, expect=named([meaning for _, meaning in bad]))
+    yield Case("characters that XML has not", encoded(named(["a\ufffeb", "c\uffffd", "plain"])))
+    yield Case("NUL in a name", encoded(named(["a\0b", "\0", "c\0"])))
+
+
+def generated_cases(folder):
+    path = os.path.join(folder, "generated.json")
+    for name, options, warns in (
+            ("generated", dict(), ""), ("one GPU", dict(agents=1, dispatches=700), ""),
+            ("eight GPUs", dict(agents=8, dispatches=9000, copies=300), ""),
+            ("three processes", dict(processes=3, dispatches=400, api_calls=90), "process"),
+            ("many symbols", dict(symbols=3000, dispatches=500), ""),
+            ("no copies", dict(copies=0, dispatches=5), "")):
+        make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
+        with open(path, "rb") as file:
+            yield Case(name, file.read(), {"bins": 33, "threshold_us": 40}, warns)
+
+
+# ---- reading the outputs ----
+
+DUMP_XLSX = r"""
+import json, sys, warnings
+warnings.simplefilter("error")
+import openpyxl
+book = openpyxl.load_workbook(sys.argv[1])
+json.dump([[sheet.title, [[[cell.value, cell.data_type] for cell in row] for row in sheet.iter_rows()],
+            sheet.freeze_panes, bool(sheet._hyperlinks)] for sheet in book], sys.stdout)
+"""
+
+
+def python_with_openpyxl():
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and subprocess.run([python, "-c", "import openpyxl"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def unescape_xlsx(text):
+    """Undoes the _xHHHH_ notation of the file format."""
+    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda m: chr(int(m.group(1), 16)), text)
+
+
+def read_xlsx(python, path):
+    """Sheets as {name: (headings, rows)} with Python values, and what is wrong with them as a document."""
+    done = subprocess.run([python, "-c", DUMP_XLSX, path], capture_output=True, text=True)
+    if done.returncode != 0:
+        return None, [f"openpyxl cannot read it: {done.stderr.strip()[-200:]}"]
+    sheets, troubles = {}, []
+    for title, rows, _, has_links in json.loads(done.stdout):
+        if has_links or any(kind == "f" for row in rows for _, kind in row):
+            troubles.append(f"{title} holds links or formulas")
+        values = [[unescape_xlsx(value) if isinstance(value, str) else value for value, _ in row] for row in rows]
+        sheets[title] = (values[0] if values and values[0] != [None] else [], values[1:])
+    return sheets, troubles
+
+
+def read_sqlite(path):
+    base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    problem = base.execute("pragma integrity_check").fetchone()[0]
+    if problem != "ok":
+        return None, [problem]
+    sheets = {}
+    for (name,) in base.execute("select name from sqlite_master where type = 'table'").fetchall():
+        cursor = base.execute('select * from "%s"' % name.replace('"', '""'))
+        sheets[name] = ([column[0] for column in cursor.description], [list(row) for row in cursor])
+    base.close()
+    return sheets, []
+
+
+# ---- comparing ----
+
+
+def same_number(expected, found):
+    return math.isclose(expected, found, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def same_csv_cell(expected, found):
+    """Also holds numbers to the notation of the sheets: whole numbers plain, others with the fewest digits."""
+    if expected is None:
+        return found == ""
+    if isinstance(expected, str):
+        return expected == found
+    if not same_number(expected, float(found)):
+        return False
+    whole = re.fullmatch(r"-?\d+", found)
+    return bool(whole) if isinstance(expected, int) and expected != 0 else bool(whole) or repr(float(found)) == found
+
+
+def same_value(expected, found):
+    if expected is None or isinstance(expected, str):
+        return expected == found
+    return isinstance(found, (int, float)) and same_number(expected, found)
+
+
+def same_xlsx_value(expected, found):
+    if not isinstance(expected, str):
+        return same_value(expected, found)
+    if expected == "":
+        return found in (None, "")
+    units = expected.encode("utf-16-le")
+    if len(units) <= 2 * XLSX_CELL_LIMIT:
+        return expected == found or re.sub("[\0\ufffe\uffff]", "\ufffd", expected) == found
+    kept = found.encode("utf-16-le")  # cut, perhaps with a mark at the end
+    return len(kept) <= 2 * XLSX_CELL_LIMIT and len(kept) > 64_000 and kept[:64_000] == units[:64_000]
+
+
+def in_tie_order(rows, sort_column, cumulative):
+    """Rows with ties in order of name, and the cumulative column apart, which holds whatever the tied rows' order."""
+    rows = [list(row) for row in rows]
+    running = [row.pop(cumulative) for row in rows]
+    column = sort_column - (cumulative < sort_column)
+    key = lambda row: (-round(float(row[column]), 9), row[0])
+    in_order = all(float(a[column]) >= float(b[column]) - 1e-9 for a, b in zip(rows, rows[1:]))
+    return sorted(rows, key=key) if in_order else rows, running
+
+
+def differences(sheet, expected, found, same):
+    (headings, rows), (found_headings, found_rows) = expected, found
+    if list(headings) != list(found_headings):
+        return [f"{sheet}: headings {found_headings}"]
+    if len(rows) != len(found_rows):
+        return [f"{sheet}: {len(found_rows)} rows, expected {len(rows)}"]
+    if sheet in TIES and rows:
+        rows, running = in_tie_order(rows, *TIES[sheet])
+        found_rows, found_running = in_tie_order(found_rows, *TIES[sheet])
+        rows, found_rows = rows + [[v] for v in running], found_rows + [[v] for v in found_running]
+    for number, (row, found_row) in enumerate(zip(rows, found_rows)):
+        for column, (cell, found_cell) in enumerate(zip(row, found_row)):
+            if not same(cell, found_cell):
+                return [f"{sheet} row {number} column {column}: {str(found_cell)[:80]!r}, expected {str(cell)[:80]!r}"]
+        if len(row) != len(found_row):
+            return [f"{sheet} row {number} has {len(found_row)} cells"]
+    return []
+
+
+def compare(expected, found, same, without_columns_left_out=False):
+    wanted = {name: sheet for name, sheet in expected.items() if sheet[0] or not without_columns_left_out}
+    if list(found) != list(wanted):
+        return [f"sheets are {list(found)}"]
+    return [trouble for name in wanted for trouble in differences(name, wanted[name], found[name], same)]
+
+
+def read_csvs(folder, names):
+    extra = set(os.listdir(folder)) - {f"{name}.csv" for name in names}
+    found = {name: harness.read_csv(os.path.join(folder, f"{name}.csv")) for name in names}
+    return {name: sheet if sheet[0] != [""] else ([], sheet[1]) for name, sheet in found.items()}, [f"also there: {extra}"] if extra else []
+
+
+def command_for(binary, path, folder, options, documents):
+    given = {"threshold_us": "short_kernel_threshold_us", "bins": "short_kernel_histogram_bins", "topk": "topk_kernels"}
+    command = [binary, "rocprof", "--profile_json_path", path, "--output_csvs_dir", os.path.join(folder, "csv"),
+               "--kernel_details", "--short_kernel_study", "--quiet"]
+    for name, value in options.items():
+        if value is not None:
+            command += [f"--{given[name]}", str(value)]
+    for option, name in documents:
+        command += [option, os.path.join(folder, name)]
+    return command
+
+
+def check_case(binary, openpyxl_python, case, folder, timeout):
+    path = os.path.join(folder, "odd_results.json")
+    with open(path, "wb") as file:
+        file.write(case.data)
+    documents = [("--output_db", "report.db")] + ([("--output_xlsx_path", "report.xlsx")] if case.xlsx else [])
+    outcome = harness.run(command_for(binary, path, folder, case.options, documents), timeout)
+    if outcome.troubles() or outcome.code != 0:
+        return outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"]
+    troubles = []
+    if bool(case.warns) != bool(outcome.stderr) or not re.search(case.warns, outcome.stderr):
+        troubles.append(f"standard error holds {outcome.stderr[:200]!r}, not {case.warns!r}")
+    read = rocprof_sheets.run_of(case.expect or json.loads(case.data.decode(), strict=False))
+    expected = rocprof_sheets.sheets(read, **case.options)
+    found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
+    troubles += [f"csv: {t}" for t in wrong + compare(expected, found, same_csv_cell)]
+    found, wrong = read_sqlite(os.path.join(folder, "report.db"))
+    troubles += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, without_columns_left_out=True)]
+    if case.xlsx and openpyxl_python:
+        found, wrong = read_xlsx(openpyxl_python, os.path.join(folder, "report.xlsx"))
+        troubles += [f"xlsx: {t}" for t in wrong or compare(expected, found, same_xlsx_value)]
+    left = set(os.listdir(folder)) - {"odd_results.json", "csv", "report.db", "report.xlsx"}
+    return troubles + ([f"left behind: {left}"] if left else [])
+
+
+# ---- a huge trace ----
+
+
+def check_million(binary, count, seconds, tally):
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        path = os.path.join(folder, "million_results.json")
+        run = make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(dispatches=count, copies=2000))
+        started = time.monotonic()
+        outcome = harness.run(command_for(binary, path, folder, {}, [("--output_db", "report.db")]), seconds)
+        took = time.monotonic() - started
+        if outcome.troubles() or outcome.code != 0:
+            tally.add(f"{count} dispatches", outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"])
+            return
+        print(f"{count} dispatches, {os.path.getsize(path) / 1e6:.0f} MB: all sheets as CSV and SQLite in {took:.1f} s")
+        expected = rocprof_sheets.sheets(run)
+        found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
+        tally.add(f"{count} dispatches, csv", wrong + compare(expected, found, same_csv_cell))
+        del found
+        found, wrong = read_sqlite(os.path.join(folder, "report.db"))
+        tally.add(f"{count} dispatches, sqlite", wrong or compare(expected, found, same_value))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--million", type=int, default=1_000_000, help="dispatches of the huge trace")
+    parser.add_argument("--seconds", type=float, default=60, help="time that the huge trace may take")
+    parser.add_argument("--timeout", type=float, default=20, help="time that any other trace may take")
+    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    options = parser.parse_args()
+    binary = harness.require_binary(options.bin)
+    openpyxl_python = python_with_openpyxl()
+    if not openpyxl_python:
+        print("skipped: openpyxl is not installed, so the workbooks are not read")
+    tally = harness.Tally()
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        cases = [case for made in (small_cases(), name_cases(), generated_cases(folder)) for case in made
+                 if options.only in case.name]
+    harness.run_all(cases, lambda case, folder: check_case(binary, openpyxl_python, case, folder, options.timeout), tally)
+    if options.million and not options.only:
+        check_million(binary, options.million, options.seconds, tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
