@@ -15,7 +15,7 @@
 #define FIRST_AFTER_SECONDS 1.0
 #define REDRAW_SECONDS      0.2
 
-static bool enabled = true;
+static bool enabled;
 static _Atomic uint64_t done_bytes, done_events;
 
 static struct {

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts a line such as "reading 908_results.json". total_bytes is 0 where the size is unknown. */
+/* Starts a line; `what` is the name of the file being read. total_bytes is 0 where the size is unknown. */
 void gt_progress_begin(const char *what, uint64_t total_bytes);
 void gt_progress_add(uint64_t bytes, uint64_t events);
 void gt_progress_end(void); /* the line goes away; nothing happens where none was begun */
 
-void gt_progress_enable(bool enabled); /* --no_progress, --quiet; enabled at the start */
+void gt_progress_enable(bool enabled); /* off until a program turns it on */
 
 /* What the line says after `seconds`, cut to `width` columns: kept apart from the clock and the terminal for
  * tests. */

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Tests of the command line as a user meets it: what is printed where, exit codes, and which files are there afterwards.
+
+    run.py --bin build/gputally [TEXT]      only cases whose title contains TEXT
+
+Most are data: cases*.txt beside this file, whose head explains how a case is written. What data cannot say (a file's
+content, a terminal, an installed tree) is a function here. Ends with "N passed, N failed".
+"""
+import argparse
+import csv
+import glob
+import os
+import pty
+import re
+import select
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OLD_NAME = "TraceLens_generate_perf_report_rocprof"
+
+
+class Folder:
+    """A fresh folder with the program, its old name and the small trace in it; commands run there."""
+
+    def __init__(self, binary):
+        self.path = tempfile.mkdtemp(prefix="gputally-cli-")
+        for name in ("gputally", OLD_NAME):
+            os.symlink(binary, os.path.join(self.path, name))
+        shutil.copy(os.path.join(HERE, "tiny_results.json"), self.path)
+
+    def sh(self, line, **environment):
+        env = {**os.environ, "PATH": self.path + ":" + os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": "100",
+               "TZ": "UTC", "ASAN_OPTIONS": "detect_leaks=1", **environment}
+        return subprocess.run(["bash", "-c", line], cwd=self.path, env=env, capture_output=True, text=True, timeout=120)
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def rows(self, name):
+        with open(self.file(name), newline="", encoding="utf-8") as f:
+            return list(csv.reader(f))
+
+    def names(self):
+        return sorted(os.path.relpath(os.path.join(d, f), self.path) for d, _, fs in os.walk(self.path) for f in fs
+                      if f not in ("gputally", OLD_NAME, "tiny_results.json"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["chmod", "-R", "u+rwX", self.path])
+        shutil.rmtree(self.path)
+
+
+# ---- cases as data ----
+
+def read_cases(path):
+    """[(title, command, [(key, text)])]"""
+    cases, title = [], ""
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            line = line.rstrip("\n")
+            if line.startswith("#"):
+                title = line[1:].strip()
+            elif line.startswith("$ "):
+                cases.append((f"{title} ({os.path.basename(path)}:{number})", line[2:], []))
+            elif line:
+                key, _, text = line.partition(":")
+                cases[-1][2].append((key, text[1:]))
+    return cases
+
+
+def matches(wanted, line):
+    return re.fullmatch(".*".join(re.escape(part) for part in wanted.split("...")), line) is not None
+
+
+def find_in_order(wanted, text):
+    """The first wanted line that is not found after the one before it, or None."""
+    lines = iter(text.splitlines())
+    for w in wanted:
+        if not any(matches(w, line) for line in lines):
+            return w
+    return None
+
+
+def check_case(binary, command, expectations):
+    with Folder(binary) as folder:
+        r = folder.sh(command)
+        shown = f"$ {command}\n[exit {r.returncode}]\n{r.stdout}[stderr]\n{r.stderr}"
+        wanted = {key: [t for k, t in expectations if k == key] for key in ("exit", "out", "err", "files")}
+        assert r.returncode == int(wanted["exit"][0] if wanted["exit"] else 0), f"another exit code\n{shown}"
+        for stream, text in (("out", r.stdout), ("err", r.stderr)):
+            if wanted[stream] == ["(nothing)"]:
+                assert text == "", f"std{stream} is not empty\n{shown}"
+                continue
+            lost = find_in_order(wanted[stream], text)
+            assert lost is None, f"std{stream} lacks: {lost}\n{shown}"
+            if stream == "err" and r.returncode and wanted["err"]:
+                assert len(text.splitlines()) == len(wanted["err"]), f"more was said than expected\n{shown}"
+        assert not wanted["err"] == [] or r.stderr == "", f"stderr is not empty\n{shown}"
+        if wanted["files"]:
+            expected = sorted(wanted["files"][0].split()) if wanted["files"] != ["(none)"] else []
+            assert folder.names() == expected, f"files are {folder.names()}\n{shown}"
+
+
+# ---- cases as functions ----
+
+SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category"]
+ALL_SHEETS = SHEETS + ["kernel_details", "short_kernels_summary", "short_kernel_histogram"]
+
+
+def test_csv_content(binary):
+    """The sheets of the small trace, worked out by hand: durations 3, 5, 0.007, 1, 20 and 0.005 µs."""
+    with Folder(binary) as folder:
+        r = folder.sh("gputally rocprof tiny_results.json --output_csvs_dir out --kernel_details --topk_kernels 5 "
+                      "--short_kernel_study --short_kernel_threshold_us 4 --short_kernel_histogram_bins 4")
+        assert r.returncode == 0, r.stderr
+        timeline = {row[0]: [float(x) for x in row[1:]] for row in folder.rows("out/gpu_timeline.csv")[1:]}
+        near = lambda a, b: all(abs(x - y) <= 1e-9 * max(1, abs(y)) for x, y in zip(a, b))
+        for kind, expected in {"total_time": (0.1, 100), "kernel": (0.028012, 28.012), "memory": (0.004, 4),
+                               "busy_time": (0.031007, 31.007), "idle": (0.068993, 68.993)}.items():
+            assert near(timeline[kind], expected), (kind, timeline[kind])
+        details = folder.rows("out/kernel_details.csv")[1:]
+        assert [row[3] for row in details] == ["5", "2", "1", "4", "3"]
+        assert details[3][0] == "Cijk_A.kd" and float(details[3][1]) == 1 and details[3][4:10] == ["8", "8", "2", "64", "1", "1"]
+        summary = folder.rows("out/kernel_summary.csv")
+        assert [row[0] for row in summary[1:]] == ["ncclDevKernel", 'fmt,2 "q"', "Cijk_A.kd", "unknown_kernel_9"]
+        assert [row[1] for row in summary[1:]] == ["1", "2", "2", "1"]
+        cumulative = summary[0].index("Cumulative Percentage (%)")
+        assert near([float(row[cumulative]) for row in summary[1:]],
+                    [20000 / 290.12, 25005 / 290.12, 29005 / 290.12, 100])
+        short = folder.rows("out/short_kernels_summary.csv")[1:]
+        assert [(row[0], row[1], float(row[2])) for row in short] == [
+            ("Cijk_A.kd", "2", 4.0), ("unknown_kernel_9", "1", 0.007), ('fmt,2 "q"', "1", 0.005)]
+
+
+def test_every_document_at_once(binary):
+    with Folder(binary) as folder:
+        r = folder.sh("gputally report tiny_results.json --output_csvs_dir out --output_xlsx_path r.xlsx --output_db r.db")
+        assert r.returncode == 0, r.stderr
+        assert folder.names() == sorted([f"out/{s}.csv" for s in SHEETS] + ["r.db", "r.xlsx"]), folder.names()
+        book = zipfile.ZipFile(folder.file("r.xlsx"))
+        assert book.testzip() is None
+        names = re.findall(r'<sheet name="([^"]*)"', book.read("xl/workbook.xml").decode())
+        assert names == SHEETS, names
+        db = sqlite3.connect(folder.file("r.db"))
+        tables = [row[0] for row in db.execute("select name from sqlite_master where type = 'table'")]
+        assert sorted(tables) == sorted(SHEETS), tables
+        assert db.execute("select count(*) from kernel_summary").fetchone() == (4,)
+        db.close()
+
+
+def test_compressed_and_piped_input(binary):
+    """gzip, zstd and standard input give the same sheets as the plain file."""
+    with Folder(binary) as folder:
+        assert folder.sh("gputally report tiny_results.json --output_csvs_dir plain").returncode == 0
+        r = folder.sh("gzip -k tiny_results.json && gputally report tiny_results.json.gz --output_csvs_dir a && "
+                      "cat tiny_results.json | gputally report - --output_csvs_dir b && "
+                      "gputally rocprof - --output_csvs_dir c < tiny_results.json.gz")
+        assert r.returncode == 0, r.stderr
+        kinds = ["a", "b", "c"]
+        if shutil.which("zstd"):
+            r = folder.sh("zstd -q tiny_results.json -o z && gputally report z --output_csvs_dir d")
+            assert r.returncode == 0, r.stderr
+            kinds.append("d")
+        for kind in kinds:
+            for sheet in SHEETS:
+                assert folder.rows(f"{kind}/{sheet}.csv") == folder.rows(f"plain/{sheet}.csv"), (kind, sheet)
+
+
+def test_a_failure_leaves_what_was_there(binary):
+    with Folder(binary) as folder:
+        for name in ("tiny_perf_report.xlsx", "r.db"):
+            with open(folder.file(name), "w") as f:
+                f.write("precious")
+        r = folder.sh("head -c 100 tiny_results.json > cut.json; gputally rocprof cut.json --strict --output_db r.db "
+                      "--output_xlsx_path tiny_perf_report.xlsx")
+        assert r.returncode == 1 and len(r.stderr.splitlines()) == 1, r.stderr
+        for name in ("tiny_perf_report.xlsx", "r.db"):
+            assert open(folder.file(name)).read() == "precious"
+        assert folder.names() == ["cut.json", "r.db", "tiny_perf_report.xlsx"], folder.names()
+
+
+def run_on_terminal(folder, line):
+    """(exit code, everything that a terminal shows)"""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(folder.path)
+        os.environ.update(PATH=folder.path + ":" + os.environ["PATH"], TERM="xterm", LC_ALL="C.UTF-8")
+        os.execvp("bash", ["bash", "-c", line])
+    shown, end = b"", time.time() + 60
+    while time.time() < end:
+        if not select.select([master], [], [], 1)[0]:
+            continue
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
+def test_progress_line_on_a_terminal(binary):
+    """A slow pipe: the line appears after a second, says how far it is, and is gone at the end."""
+    slow = "(head -c 2000 tiny_results.json; sleep 1.6; tail -c +2001 tiny_results.json)"
+    with Folder(binary) as folder:
+        status, shown = run_on_terminal(folder, f"{slow} | gputally report - --output_csvs_dir out")
+        assert status == 0, shown
+        assert re.search(r"standard input.*: .*B", shown), repr(shown)
+        last = shown.rfind("\x1b[K")
+        assert last >= 0 and "standard input" not in shown[last:], repr(shown)
+        for option in ("--no_progress", "--quiet"):
+            status, shown = run_on_terminal(folder, f"{slow} | gputally report - --output_csvs_dir out {option}")
+            assert status == 0 and "standard input" not in shown, repr(shown)
+        r = folder.sh(f"{slow} | gputally report - --output_csvs_dir out")
+        assert r.returncode == 0 and r.stderr == "", r.stderr
+
+
+def test_full_standard_output(binary):
+    with Folder(binary) as folder:
+        r = folder.sh("gputally report tiny_results.json --output_db r.db > /dev/full")
+        assert r.returncode == 1 and r.stderr == "gputally: cannot write to standard output: No space left on device\n", r
+        assert folder.names() == ["r.db"]
+
+
+def test_options_are_described_everywhere(binary):
+    """Every option of every command stands in the man page, the completion offers it, and the reverse."""
+    man = open(os.path.join(ROOT, "docs/man/gputally.1"), encoding="utf-8").read().replace("\\-", "-")
+    with Folder(binary) as folder:
+        commands = re.findall(r"^  ([a-z_]+)  ", folder.sh("gputally --help").stdout.split("Commands:")[1].split("\n\n")[0], re.M)
+        assert commands == ["report", "rocprof"], commands
+        described = set()
+        for command in commands:
+            options = set(re.findall(r"^  (--[a-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
+            described |= options
+            line = (f"source {ROOT}/completions/gputally; COMP_WORDS=(gputally {command} --); COMP_CWORD=2; _gputally; "
+                    'printf "%s\\n" "${COMPREPLY[@]}"')
+            offered = set(folder.sh(line).stdout.split())
+            assert offered == options | {"--help"}, (command, offered ^ options)
+        in_man = set(re.findall(r"^\.BI? (--[a-z_]+)", man, re.M))
+        assert in_man == described, in_man ^ described
+        for command in commands:
+            assert f"\n.B {command}\n" in man, command
+
+
+def test_completion(binary):
+    complete = "source {}/completions/gputally; COMP_WORDS=({}); COMP_CWORD={}; _gputally; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    with Folder(binary) as folder:
+        os.mkdir(folder.file("folder"))
+        for words, at, expected in [
+            ("gputally ro", 1, {"rocprof"}),
+            ("gputally ''", 1, {"report", "rocprof", "help", "--help", "--version"}),
+            ("gputally help re", 2, {"report"}),
+            ("gputally rocprof --topk", 2, {"--topk_kernels"}),
+            (f"{OLD_NAME} --short_kernel_s", 1, {"--short_kernel_study"}),
+            ("gputally rocprof tiny", 2, {"tiny_results.json"}),
+            ("gputally rocprof --output_csvs_dir ''", 3, {"folder"}),
+            ("gputally rocprof --output_csvs_dir = f", 4, {"folder"}),
+            ("gputally rocprof --threads ''", 3, set()),
+        ]:
+            got = set(folder.sh(complete.format(ROOT, words, at)).stdout.split())
+            assert got == expected, (words, got)
+
+
+def test_installed_tree(binary):
+    """`make install` puts everything in its place, and a C program can be built against it."""
+    build = os.path.dirname(binary)
+    with Folder(binary) as folder:
+        prefix = folder.file("prefix")
+        r = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True)
+        assert r.returncode == 0, r.stderr
+        found = {os.path.relpath(os.path.join(d, f), prefix) for d, _, fs in os.walk(prefix) for f in fs}
+        for name in ("bin/gputally", f"bin/{OLD_NAME}", "include/gputally/gputally.h", "share/man/man1/gputally.1",
+                     "share/bash-completion/completions/gputally", f"share/bash-completion/completions/{OLD_NAME}"):
+            assert name in found, (name, sorted(found))
+        for end in ("libgputally.a", "libgputally.so", "gputally.pc"):
+            assert any(name.endswith(end) for name in found), (end, sorted(found))
+        r = folder.sh(f"prefix/bin/{OLD_NAME} --profile_json_path tiny_results.json")
+        assert r.returncode == 0 and os.path.exists(folder.file("tiny_perf_report.xlsx")), r.stderr
+
+
+# ---- running ----
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", default="build/gputally")
+    parser.add_argument("only", nargs="?", default="")
+    arguments = parser.parse_args()
+    binary = os.path.abspath(arguments.bin)
+    tests = [(title, lambda c=command, e=expected: check_case(binary, c, e))
+             for path in sorted(glob.glob(os.path.join(HERE, "cases*.txt"))) for title, command, expected in read_cases(path)]
+    tests += [(name[5:].replace("_", " "), lambda f=function: f(binary))
+              for name, function in globals().items() if name.startswith("test_")]
+    passed = failed = 0
+    for title, test in tests:
+        if arguments.only not in title:
+            continue
+        try:
+            test()
+            passed += 1
+        except Exception as problem:  # a test that breaks is a test that fails
+            failed += 1
+            print(f"FAIL {title}\n     " + f"{type(problem).__name__}: {problem}".replace("\n", "\n     "))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+sys.exit(main())
