@@ -72,7 +72,7 @@ static gt_rocprof *read_trace(const char *path, const gputally_options *options,
 {
     gt_read_options read = {.threads = options->threads ? options->threads : gt_threads_default(),
                             .strict = options->strict};
-    gt_format format;
+    gt_trace_format format;
     if (!gt_detect(path, &format, error)) return NULL;
     if (format == GT_FORMAT_ROCPROF_JSON) return gt_rocprof_read_json(path, &read, error);
     gt_fail(error, "%s: this is %s, and gputally %s has no report for it", path, gt_format_name(format),

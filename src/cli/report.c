@@ -9,7 +9,7 @@
 
 /* The formats that have a report. */
 static const struct {
-    gt_format format;
+    gt_trace_format format;
     gt_report_maker *make;
 } reports[] = {
     {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
@@ -22,7 +22,7 @@ const gt_syntax gt_report_syntax = {
     .files_max = SIZE_MAX,
 };
 
-static gt_report_maker *report_of(gt_format format)
+static gt_report_maker *report_of(gt_trace_format format)
 {
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (reports[i].format == format) return reports[i].make;
@@ -34,7 +34,7 @@ static bool make_fitting_report(const gt_call *call, const char *trace_path, con
 {
     /* Standard input cannot be read twice: as long as one format has a report, it is taken to be of that one.
      */
-    gt_format format = reports[0].format;
+    gt_trace_format format = reports[0].format;
     if (strcmp(trace_path, "-") != 0 && !gt_detect(trace_path, &format, error)) return false;
     gt_report_maker *make = report_of(format);
     if (!make)

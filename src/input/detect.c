@@ -18,7 +18,7 @@ static const char *const names[GT_FORMATS] = {
 static const struct {
     const char *bytes;
     size_t len;
-    gt_format format;
+    gt_trace_format format;
 } magics[] = {
     {"SQLite format 3", 16, GT_FORMAT_SQLITE}, /* its NUL counts */
     {"PK\3\4", 4, GT_FORMAT_ZIP},
@@ -27,18 +27,18 @@ static const struct {
 
 static const struct {
     const char *key;
-    gt_format format;
+    gt_trace_format format;
 } keys[] = {
     {"rocprofiler-sdk-tool", GT_FORMAT_ROCPROF_JSON},
     {"traceEvents", GT_FORMAT_KINETO_JSON},
 };
 
-const char *gt_format_name(gt_format format)
+const char *gt_format_name(gt_trace_format format)
 {
     return names[format];
 }
 
-static gt_format format_of_object(gt_json *json)
+static gt_trace_format format_of_object(gt_json *json)
 {
     gt_text key;
     if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
@@ -51,7 +51,7 @@ static gt_format format_of_object(gt_json *json)
 }
 
 /* An array of events is a Chrome trace too: each has a phase. */
-static gt_format format_of_array(gt_json *json)
+static gt_trace_format format_of_array(gt_json *json)
 {
     gt_text key;
     if (!gt_json_enter_array(json) || !gt_json_next_element(json) || gt_json_peek(json) != GT_JSON_OBJECT ||
@@ -64,7 +64,7 @@ static gt_format format_of_array(gt_json *json)
     return GT_FORMAT_OTHER_JSON;
 }
 
-bool gt_detect(const char *path, gt_format *format, gt_error *error)
+bool gt_detect(const char *path, gt_trace_format *format, gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return false;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-typedef enum gt_format {
+typedef enum gt_trace_format {
     GT_FORMAT_UNKNOWN,
     GT_FORMAT_ROCPROF_JSON,
     GT_FORMAT_KINETO_JSON,
@@ -14,12 +14,12 @@ typedef enum gt_format {
     GT_FORMAT_ELF,
     GT_FORMAT_EMPTY,
     GT_FORMATS
-} gt_format;
+} gt_trace_format;
 
 /* Looks at the beginning of the file, inflated where it is compressed. False where it cannot be read. */
-bool gt_detect(const char *path, gt_format *format, gt_error *error);
+bool gt_detect(const char *path, gt_trace_format *format, gt_error *error);
 
 /* "a rocprofv3 JSON trace": to be put into a sentence. */
-const char *gt_format_name(gt_format format);
+const char *gt_format_name(gt_trace_format format);
 
 #endif
