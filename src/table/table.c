@@ -76,6 +76,13 @@ void gt_table_drop_column(gt_table *table, size_t column)
     gt_column_free(&table->columns[--table->column_count]);
 }
 
+void gt_table_rename(gt_table *table, const char *name)
+{
+    char *before = table->name;
+    table->name = gt_strdup(name);
+    free(before);
+}
+
 void gt_table_rename_column(gt_table *table, size_t column, const char *name)
 {
     char *before = table->columns[column].name;

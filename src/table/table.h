@@ -50,6 +50,7 @@ typedef struct gt_table {
 
 gt_table *gt_table_new(const char *name, gt_strings *strings);
 void gt_table_free(gt_table *table);
+void gt_table_rename(gt_table *table, const char *name);
 
 /* Adds an empty column (the table must have no rows yet, or gt_table_add_filled gives its cells). Returns its
  * index. */
