@@ -280,7 +280,7 @@ static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8
     if (*guess) {
         gt_text raw = gt_intern_raw(intern, *guess);
         if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
-            (is_string ? p[raw.len] == '"' : *p == '[' || *p == '{')) {
+            (is_string ? p[raw.len] == '"' : number_end(p + raw.len) == p + raw.len)) {
             learned->before = *guess;
             *meaning = gt_intern_meaning(intern, *guess);
             return p + raw.len;
@@ -343,7 +343,7 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
         if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
         else set_cell(record, n->field, cell);
     }
-    *seen = n->op == GT_STEP_INT ? cell.integer : fingerprint(from, p);
+    *seen = n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell.integer : fingerprint(from, p);
     return p;
 }
 
@@ -377,7 +377,7 @@ static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
 /* Whether values read by this step may be taken into the text around them. */
 static inline bool may_fold(gt_step_op op)
 {
-    return op == GT_STEP_INT || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
+    return op == GT_STEP_INT || op == GT_STEP_JSON || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
 }
 
 /* Counts how often the value behind an edge stays the same. True when it is time to take it for constant. */

@@ -1,0 +1,46 @@
+/* Reads a trace into the event store and prints how long that took, how many events there are and what memory it
+ * took: bench_reader FILE [THREADS]. */
+#include "base/memory.h"
+#include "input/detect.h"
+#include "input/kineto.h"
+#include "input/rocprof_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    gt_read_options options = {.threads = argc > 2 ? (unsigned)atoi(argv[2]) : 1, .strict = true};
+    gt_error error;
+    gt_trace_format format;
+    if (!gt_detect(argv[1], &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+    size_t events = 0, bytes = 0;
+    double begin = now_ms();
+    if (format == GT_FORMAT_ROCPROF_JSON) {
+        gt_rocprof *run = gt_rocprof_read_json(argv[1], &options, &error);
+        if (!run) return fprintf(stderr, "%s\n", error.text), 1;
+        events = gt_store_count(run->dispatches);
+        bytes = gt_store_bytes(run->dispatches);
+    } else {
+        gt_store *store = gt_kineto_read(argv[1], gt_strings_new(), &options, &error);
+        if (!store) return fprintf(stderr, "%s\n", error.text), 1;
+        events = gt_store_count(store);
+        bytes = gt_store_bytes(store);
+    }
+    double ms = now_ms() - begin;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("{\"ms\": %.3f, \"events\": %zu, \"store_bytes\": %zu, \"peak_kb\": %ld}\n", ms, events, bytes,
+           usage.ru_maxrss);
+    return 0;
+}
