@@ -30,22 +30,29 @@ static void add_recorded(gt_table *details, const gt_store *dispatches, const ui
     free(values);
 }
 
-gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_kernel_times *kernels, size_t rows_max)
+/* The names and durations of the kernels in the given order. */
+static void add_times(gt_table *details, const gt_table *kernels, const uint32_t *order, size_t rows)
 {
-    gt_table *details = gt_table_new("kernel_details", run->strings);
-    if (!kernels->count) return details;
-
-    uint32_t *order = gt_order_new(kernels->count);
-    gt_order_by_ints(order, kernels->count, kernels->dur_ns, NULL, true);
-
+    const uint32_t *names = kernels->columns[GT_KERNEL_NAME].texts;
+    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
     size_t name = gt_table_add_column(details, "name", GT_TYPE_TEXT);
     size_t duration = gt_table_add_column(details, "Kernel duration (µs)", GT_TYPE_FLOAT);
-    size_t rows = kernels->count < rows_max ? kernels->count : rows_max;
     gt_table_add_rows(details, rows);
     for (size_t row = 0; row < rows; row++) {
-        details->columns[name].texts[row] = kernels->names[order[row]];
-        details->columns[duration].floats[row] = (double)kernels->dur_ns[order[row]] / 1000.0;
+        details->columns[name].texts[row] = names[order[row]];
+        details->columns[duration].floats[row] = (double)dur_ns[order[row]] / 1000.0;
     }
+}
+
+gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_table *kernels, size_t rows_max)
+{
+    gt_table *details = gt_table_new("kernel_details", run->strings);
+    size_t rows = kernels->row_count < rows_max ? kernels->row_count : rows_max;
+    if (!kernels->row_count) return details;
+
+    uint32_t *order = gt_order_new(kernels->row_count);
+    gt_order_by_ints(order, kernels->row_count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
+    add_times(details, kernels, order, rows);
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
         add_recorded(details, run->dispatches, order, i);
     free(order);

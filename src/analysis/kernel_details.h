@@ -7,7 +7,7 @@
 #include "trace/rocprof.h"
 
 /* One row a dispatch, the longest first, equal ones in the order of the trace; no more than `rows_max` rows.
- * `kernels` are those of the run. A run without dispatches gives a table without columns. */
-gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_kernel_times *kernels, size_t rows_max);
+ * `kernels` are the run's kernel times. A run without dispatches gives a table without columns. */
+gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_table *kernels, size_t rows_max);
 
 #endif

@@ -23,11 +23,15 @@ typedef struct gt_rocprof_options {
 
 gt_rocprof_options gt_rocprof_options_default(void);
 
-/* Adds the sheets to `tables`, whose text ids are those of run->strings: the tables must be freed before the run.
- * On failure nothing has been added. Warns where the run has no kernels or the file held several processes. */
-bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables, gt_error *error);
+/* Adds the sheets to `tables`, whose text ids are those of run->strings: the tables must be freed before the
+ * run. On failure nothing has been added. Warns where the run has no kernels or the file held several
+ * processes. */
+bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
+                       gt_error *error);
 
-/* A short view of the report for people: the timeline as bars, the categories and the kernels that took longest. */
-void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width, bool utf8);
+/* A short view of the report for people: the timeline as bars, the categories and the kernels that took
+ * longest. */
+void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
+                              bool utf8);
 
 #endif

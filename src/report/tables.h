@@ -10,7 +10,8 @@ typedef struct gt_table_list {
 } gt_table_list;
 
 void gt_table_list_add(gt_table_list *list, gt_table *table); /* the list owns the table from here on */
-const gt_table *gt_table_list_find(const gt_table_list *list, const char *name); /* NULL where there is none */
-void gt_table_list_free(gt_table_list *list); /* frees the tables and leaves an empty list */
+const gt_table *gt_table_list_find(const gt_table_list *list,
+                                   const char *name); /* NULL where there is none */
+void gt_table_list_free(gt_table_list *list);         /* frees the tables and leaves an empty list */
 
 #endif

@@ -1,0 +1,38 @@
+/* Percentages of a column. */
+#include "analysis/percentages.h"
+
+#include "table/stats.h"
+
+static double cell(const gt_column *column, size_t row)
+{
+    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
+}
+
+/* Of INT cells exact, of FLOAT cells in numpy's order of additions. */
+static double column_sum(const gt_column *column, size_t rows)
+{
+    if (column->type == GT_TYPE_FLOAT) return gt_sum_pairwise(column->floats, rows);
+    __int128 sum = 0;
+    for (size_t row = 0; row < rows; row++) sum += column->ints[row];
+    return (double)sum;
+}
+
+size_t gt_table_add_percentage(gt_table *table, size_t column, double total, const char *name)
+{
+    if (!(total > 0)) return gt_table_add_zeroed(table, name, GT_TYPE_INT);
+    size_t added = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
+    for (size_t row = 0; row < table->row_count; row++)
+        table->columns[added].floats[row] = cell(&table->columns[column], row) / total * 100.0;
+    return added;
+}
+
+void gt_table_add_percentages(gt_table *table, size_t column)
+{
+    double total = column_sum(&table->columns[column], table->row_count);
+    size_t percentage = gt_table_add_percentage(table, column, total, "Percentage (%)");
+    gt_type type = table->columns[percentage].type;
+    size_t cumulative = gt_table_add_zeroed(table, "Cumulative Percentage (%)", type);
+    if (type == GT_TYPE_FLOAT)
+        gt_cumulative_sum(table->columns[cumulative].floats, table->columns[percentage].floats,
+                          table->row_count);
+}

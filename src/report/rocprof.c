@@ -1,0 +1,178 @@
+/* The rocprofv3 report: which sheets, in which order, and the summary on the terminal. */
+#include "report/rocprof.h"
+
+#include "analysis/gpu_timeline.h"
+#include "analysis/kernel_details.h"
+#include "analysis/kernel_summary.h"
+#include "analysis/kernel_times.h"
+#include "analysis/short_kernels.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "output/terminal.h"
+#include "table/stats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { SUMMARY_KERNELS = 10 }; /* rows of the terminal's table of kernels */
+
+gt_rocprof_options gt_rocprof_options_default(void)
+{
+    return (gt_rocprof_options){.kernel_summary = true, .short_threshold_us = 10, .short_bins = 100};
+}
+
+/* ---- sheets ---- */
+
+static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels)
+{
+    if (run->processes > 1)
+        gt_warn("the trace holds %zu processes; the report is of the first one (PID %" PRId64 ")",
+                run->processes, run->pid);
+    if (!kernels->row_count) gt_warn("No kernel events found in rocprof data");
+    size_t backwards = 0;
+    for (size_t row = 0; row < kernels->row_count; row++)
+        backwards += kernels->columns[GT_KERNEL_DUR_NS].ints[row] < 0;
+    if (backwards)
+        gt_warn("%zu kernel dispatches end before they start; they count with their negative durations",
+                backwards);
+}
+
+/* How many rows `head(topk)` keeps of `count`, as pandas has it. */
+static size_t details_kept(const gt_rocprof_options *options, size_t count)
+{
+    if (!options->limit_details) return count;
+    if (options->topk_kernels >= 0)
+        return (uint64_t)options->topk_kernels < count ? (size_t)options->topk_kernels : count;
+    uint64_t cut = 0 - (uint64_t)options->topk_kernels;
+    return cut < count ? count - (size_t)cut : 0;
+}
+
+static void add_summaries(const gt_table *kernels, gt_table_list *tables)
+{
+    gt_table *by_name = gt_kernels_by_name(kernels);
+    gt_table_list_add(tables, gt_kernel_summary(by_name));
+    gt_table_list_add(tables, gt_kernel_summary_by_category(by_name));
+    gt_table_free(by_name);
+}
+
+static gt_table *histogram_of(const gt_table *kernels, int64_t bins, gt_error *error)
+{
+    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
+    double *dur_us = gt_alloc(kernels->row_count * sizeof *dur_us);
+    for (size_t row = 0; row < kernels->row_count; row++) dur_us[row] = (double)dur_ns[row] / 1000.0;
+    gt_table *histogram =
+        gt_short_kernel_histogram(kernels->strings, dur_us, kernels->row_count, bins, error);
+    free(dur_us);
+    return histogram;
+}
+
+static bool add_short_kernels(const gt_table *kernels, const gt_rocprof_options *options,
+                              gt_table_list *tables, gt_error *error)
+{
+    gt_table *short_kernels = gt_short_kernels(kernels, options->short_threshold_us);
+    gt_table *histogram = histogram_of(short_kernels, options->short_bins, error);
+    if (histogram) {
+        int64_t all_ns = 0;
+        gt_sum_ints(kernels->columns[GT_KERNEL_DUR_NS].ints, kernels->row_count, &all_ns);
+        gt_table_list_add(tables, gt_short_kernels_summary(short_kernels, all_ns));
+        gt_table_list_add(tables, histogram);
+    }
+    if (histogram && kernels->row_count && !short_kernels->row_count)
+        gt_say("No kernels found with duration < %" PRId64 " µs", options->short_threshold_us);
+    gt_table_free(short_kernels);
+    return histogram != NULL;
+}
+
+bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
+                       gt_error *error)
+{
+    gt_table *kernels = gt_rocprof_kernel_times(run, error);
+    if (!kernels) return false;
+    warn_of_oddities(run, kernels);
+
+    gt_table_list made = {0};
+    gt_table_list_add(&made, gt_rocprof_gpu_timeline(run));
+    if (options->kernel_summary) add_summaries(kernels, &made);
+    if (options->kernel_details)
+        gt_table_list_add(&made,
+                          gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count)));
+    bool ok = !options->short_kernel_study || add_short_kernels(kernels, options, &made, error);
+    gt_table_free(kernels);
+
+    for (size_t i = 0; ok && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
+    if (ok) made.count = 0;
+    gt_table_list_free(&made);
+    return ok;
+}
+
+/* ---- the summary on the terminal ---- */
+
+static void print_bars(const gt_terminal *terminal, const gt_table *table, const char *label,
+                       const char *time, const char *percent)
+{
+    const gt_column *labels = gt_table_column(table, label), *times = gt_table_column(table, time);
+    const gt_column *percents = gt_table_column(table, percent);
+    gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
+    for (size_t row = 0; row < table->row_count; row++)
+        bars[row] = (gt_bar){
+            .label = gt_strings_get(table->strings, labels->texts[row]).bytes,
+            .value = times->floats[row],
+            .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
+        };
+    gt_terminal_bars(terminal, bars, table->row_count, "ms");
+    free(bars);
+}
+
+static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
+{
+    gt_terminal_heading(terminal, "GPU timeline");
+    print_bars(terminal, timeline, "type", "time ms", "percent");
+}
+
+static void print_categories(const gt_terminal *terminal, const gt_table *categories)
+{
+    gt_terminal_heading(terminal, "Kernel time by category");
+    print_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+}
+
+static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
+{
+    static const gt_terminal_column columns[] = {
+        {"Percentage (%)", "share", 1, "%"},
+        {"Total Kernel Time (ms)", "total ms", 3, NULL},
+        {"Count", "count", 0, NULL},
+        {"Mean Kernel Time (µs)", "mean µs", 1, NULL},
+        {"Max Kernel Time (µs)", "max µs", 1, NULL},
+        {"Category", "category", 0, NULL},
+        {"name", "kernel", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "Kernels by total time");
+    gt_terminal_rows(terminal, summary, columns, sizeof columns / sizeof *columns, SUMMARY_KERNELS);
+    if (summary->row_count > SUMMARY_KERNELS)
+        fprintf(terminal->file, "and %zu more names\n", summary->row_count - SUMMARY_KERNELS);
+}
+
+void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
+                              bool utf8)
+{
+    const struct {
+        const char *sheet;
+        void (*print)(const gt_terminal *terminal, const gt_table *table);
+    } sections[] = {
+        {"gpu_timeline", print_timeline},
+        {"kernel_summary_by_category", print_categories},
+        {"kernel_summary", print_kernels},
+    };
+    gt_terminal terminal = gt_terminal_for(out);
+    terminal.width = width > 0 ? (size_t)width : 0;
+    terminal.utf8 = utf8;
+
+    fprintf(out, "%zu kernel dispatches, %zu memory copies, %" PRIu64 " API calls; PID %" PRId64 "\n",
+            gt_store_count(run->dispatches), gt_store_count(run->copies), run->api_calls, run->pid);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const gt_table *table = gt_table_list_find(tables, sections[i].sheet);
+        if (!table || !table->row_count) continue;
+        fputc('\n', out);
+        sections[i].print(&terminal, table);
+    }
+}
