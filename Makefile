@@ -20,7 +20,7 @@ help: ## this list
 
 build: ## the optimised program, build/gputally (the default)
 	@scripts/install-packages build
-	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >build.log 2>&1 || { cat build.log; exit 1; }
+	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release >build.log 2>&1 || { cat build.log; exit 1; }
 	@rm -f build.log
 	@$(BUILD) build -j$(JOBS) --target gputally_bin gputally_static gputally_shared -- --no-print-directory
 
@@ -49,7 +49,7 @@ bench: ## the benchmarks: our time over a simdjson pass of the same file
 	@scripts/install-packages build bench
 	@$(CMAKE) -B build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF >/dev/null
 	@$(BUILD) build-bench -j$(JOBS) -- --no-print-directory
-	@tests/bench/run build-bench
+	@scripts/bench --bin build-bench/gputally --bench_dir build-bench
 
 install: build ## program, libraries, header, man page, completion and old names under PREFIX (/usr/local)
 	@cmake --install build --prefix $(abspath $(PREFIX))
