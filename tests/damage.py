@@ -3,52 +3,24 @@
 
     damage.py --bin build/gputally [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
 
-Traces are cut, flipped, shortened, repeated and given fields of other types; other kinds of files are handed in; the
-disk is full. After every run: exit code 0 or 1, no signal, no sanitizer report, within the time; on failure one
-sentence that names the file, and nothing in the output folder; on success whole sheets. What must come out is known
-from how the input was made: a cut trace must give every dispatch that stands whole before the cut. --keep DIR keeps
-the folders of failed cases.
+Runs every case of damaged_inputs.py. After every run: exit code 0 or 1, no signal, no sanitizer report, within the
+time; on failure one sentence that names the file, and nothing in the output folder; on success whole sheets with as
+many dispatches as the case knows of. Then disks that fill up and names that are taken. --keep DIR keeps the folders of
+failed cases.
 """
 import argparse
-import copy
-import gzip
-import io
-import json
 import os
 import random
 import re
-import shutil
-import sqlite3
-import subprocess
 import sys
 import tempfile
-import zipfile
-import zlib
-from typing import Callable, NamedTuple, Optional
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
-import make_rocprof_trace
-import rocprof_sheets
+from damaged_inputs import Trace, all_cases
 
 SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category", "kernel_details", "short_kernels_summary",
           "short_kernel_histogram"]
-DISPATCH_END = re.compile(rb'"stream_id":\{"handle":\d+\}\}')
-
-
-class Case(NamedTuple):
-    name: str
-    data: Optional[bytes]  # None: prepare() makes the input
-    must: str = "end"  # end: 0 or 1; fail: 1; read: 0; pass: 0 and no warning; cut: 0 and a warning, and 1 under --strict
-    rows: Optional[range] = None  # how many dispatches a success may show
-    arguments: tuple = ()
-    prepare: Optional[Callable] = None  # (folder) -> path
-    stdin: bool = False
-    file_size_limit: Optional[int] = None
-    suffix: str = ".json"
-
-
-# ---- what is checked after a run ----
 
 
 def failure_troubles(outcome, path, out):
@@ -127,7 +99,9 @@ def check_case(binary, case, folder, timeout):
 
 
 def cut_troubles(binary, case, folder, outcome, timeout):
-    troubles = [] if warns_of_cut(outcome.stderr) else [f"no warning that says how much was read: {outcome.stderr[:300]!r}"]
+    troubles = []
+    if not warns_of_cut(outcome.stderr):
+        troubles.append(f"no warning that says how much was read: {outcome.stderr[:300]!r}")
     out = os.path.join(folder, "strict_5582")
     path, strict = run_case(binary, case, folder, out, timeout, ("--strict",))
     troubles += [f"--strict: {trouble}" for trouble in strict.troubles()]
@@ -140,297 +114,11 @@ def cut_troubles(binary, case, folder, outcome, timeout):
     return troubles
 
 
-# ---- traces to damage ----
-
-
-class Trace:
-    """A generated trace: its bytes, and where each dispatch ends in them."""
-
-    def __init__(self, **options):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "trace.json")
-            make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
-            with open(path, "rb") as file:
-                self.data = file.read()
-        self.first = self.data.index(b'"kernel_dispatch":[') + len(b'"kernel_dispatch":[')
-        self.last = self.data.index(b'],"hip_api"')
-        self.ends = [m.end() for m in DISPATCH_END.finditer(self.data, self.first, self.last)]
-
-    def whole_before(self, length):
-        return sum(end <= length for end in self.ends)
-
-
-def exactly(count):
-    return range(count, count + 1)
-
-
-def zstd(data):
-    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
-
-
-def unzstd_cut(data):
-    """How much of cut zstd data can be had: whole blocks only, says the zstd tool."""
-    return len(subprocess.run(["zstd", "-q", "-d", "-c"], input=data, capture_output=True).stdout)
-
-
-def thread_choice(i):
-    return ("--threads", str(1 + i % 2))
-
-
-def cuts(trace, label, places, rng):
-    """Plain text cut at random places. Before the first dispatch there is nothing to report, and either end will do."""
-    for i in range(places):
-        at = rng.randrange(0, len(trace.data)) if i else len(trace.data) - 1
-        whole = trace.whole_before(at)
-        yield Case(f"{label} cut at {at}", trace.data[:at], "cut" if at >= trace.first else "end", exactly(whole),
-                   thread_choice(i), stdin=i % 9 == 8)
-
-
-def compressed_cuts(trace, label, packed, available, suffix, places, rng):
-    """Compressed text cut: what can be inflated counts, give or take what a decoder holds back."""
-    for i in range(places):
-        at = rng.randrange(20, len(packed)) if i else len(packed) - 1
-        length = available(packed[:at])
-        whole = trace.whole_before(length)
-        yield Case(f"{label} cut at {at}", packed[:at], "cut" if length >= trace.first else "end",
-                   range(max(0, whole - 1), whole + 1), thread_choice(i), suffix=suffix)
-
-
-def gunzip_cut(data):
-    return len(zlib.decompressobj(31).decompress(data))
-
-
-def flips(trace, label, data, places, rng, suffix=".json", sound_from=None):
-    """One bit of a byte turned over. A checksum notices every one from `sound_from` on."""
-    for i in range(places):
-        at, bit = rng.randrange(len(data)), rng.randrange(8)
-        damaged = bytearray(data)
-        damaged[at] ^= 1 << bit
-        must = "fail" if sound_from is not None and at >= sound_from else "end"
-        yield Case(f"{label} bit {bit} of byte {at}", bytes(damaged), must, arguments=thread_choice(i), suffix=suffix)
-
-
-def garbage(trace, places, rng):
-    """Bytes overwritten, ranges taken out, doubled, and moved."""
-    data = trace.data
-    for i in range(places):
-        at = rng.randrange(len(data))
-        length = rng.choice([1, 1, 2, 3, 7, 40, 300, 5000])
-        piece = data[at:at + length]
-        yield Case(f"delete {length} at {at}", data[:at] + data[at + length:], arguments=thread_choice(i))
-        yield Case(f"double {length} at {at}", data[:at] + piece + data[at:], arguments=thread_choice(i))
-        yield Case(f"random {length} at {at}", data[:at] + rng.randbytes(length) + data[at + length:],
-                   arguments=thread_choice(i))
-        to = rng.randrange(len(data))
-        yield Case(f"move {length} from {at} to {to}", data[:to] + piece + data[to:], arguments=thread_choice(i))
-
-
-# ---- fields of other types ----
-
-FIELDS = [
-    [], ["metadata"], ["metadata", "init_time"], ["metadata", "fini_time"], ["metadata", "pid"], ["metadata", "node"],
-    ["metadata", "node", "hostname"], ["agents"], ["strings"], ["kernel_symbols"], ["kernel_symbols", 1],
-    ["kernel_symbols", 1, "kernel_id"], ["kernel_symbols", 1, "kernel_name"],
-    ["kernel_symbols", 1, "truncated_kernel_name"], ["kernel_symbols", 1, "formatted_kernel_name"],
-    ["buffer_records"], ["buffer_records", "kernel_dispatch"], ["buffer_records", "kernel_dispatch", 3],
-    ["buffer_records", "kernel_dispatch", 3, "start_timestamp"],
-    ["buffer_records", "kernel_dispatch", 3, "end_timestamp"], ["buffer_records", "kernel_dispatch", 3, "thread_id"],
-    ["buffer_records", "kernel_dispatch", 3, "stream_id"],
-    ["buffer_records", "kernel_dispatch", 3, "stream_id", "handle"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "kernel_id"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "dispatch_id"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "agent_id"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "agent_id", "handle"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "grid_size"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "grid_size", "y"],
-    ["buffer_records", "kernel_dispatch", 3, "dispatch_info", "workgroup_size", "z"],
-    ["buffer_records", "memory_copy"], ["buffer_records", "memory_copy", 0],
-    ["buffer_records", "memory_copy", 0, "start_timestamp"], ["buffer_records", "memory_copy", 0, "end_timestamp"],
-    ["buffer_records", "hip_api"], ["buffer_records", "hip_api", 0], ["buffer_records", "hsa_api"],
-]
-VALUES = ["text", "", None, True, -5, 0, 1.5, -1e300, 1e308, 2**63 - 1, -2**63, 2**63, 2**64 - 1, 2**64, -2**80, 10**400,
-          float("nan"), float("inf"), [], {}, [[]], {"handle": "x"}, {"x": None}, "9" * 50, [1, 2, 3]]
-NULL_FAILS = [["buffer_records"], ["metadata"], ["buffer_records", "kernel_dispatch", 3, "dispatch_info"]]
-MISSING_FAILS = [["buffer_records"], ["kernel_symbols", 1, "kernel_id"]]
-MISSING_READ = [field for field in FIELDS if field and not isinstance(field[-1], int) and field not in MISSING_FAILS]
-
-
-def changed(document, field, change):
-    """A copy of the document whose first process has change(container, key) applied at the field."""
-    fresh = copy.deepcopy(document)
-    at, steps = fresh, ["rocprofiler-sdk-tool", 0, *field]
-    for step in steps[:-1]:
-        at = at[step]
-    change(at, steps[-1])
-    return fresh
-
-
-def other_types(trace, rng):
-    document = json.loads(trace.data)
-    dump = lambda value: json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-    count = len(trace.ends)
-    for field in FIELDS:
-        where = ".".join(map(str, field)) or "process"
-        for number, value in enumerate(VALUES):
-            def put(container, key, value=value):
-                container[key] = value
-            must = "fail" if value is None and field in NULL_FAILS else "end"
-            yield Case(f"{where} = {str(value)[:20]!r} ({number})", dump(changed(document, field, put)), must)
-
-        def drop(container, key):
-            del container[key]
-        must = "fail" if field in MISSING_FAILS else "read" if field in MISSING_READ else "end"
-        rows = exactly(0 if field == ["buffer_records", "kernel_dispatch"] else count) if must == "read" else None
-        yield Case(f"{where} missing", dump(changed(document, field, drop)), must, rows)
-    yield from doubled_keys(trace, dump, document)
-
-
-def doubled_keys(trace, dump, document):
-    """A key that stands twice, in each record of one kind."""
-    text, count = trace.data, len(trace.ends)
-    for key in (b'"start_timestamp":', b'"kernel_id":', b'"dispatch_info":', b'"agent_id":', b'"handle":', b'"x":',
-                b'"truncated_kernel_name":', b'"kernel_symbols":', b'"kernel_dispatch":', b'"metadata":',
-                b'"buffer_records":', b'"rocprofiler-sdk-tool":'):
-        for value in (b"1", b'"x"', b"null", b"{}", b"[]", b'[{"a":[{}]}]'):
-            yield Case(f"{key.decode()} {value.decode()} before each", text.replace(key, key + value + b"," + key))
-        yield Case(f"{key.decode()} escaped", text.replace(key, b'"\\u00' + b"%02x" % key[1] + key[2:]))
-    yield Case("unknown keys everywhere", text.replace(b'{"size":184', b'{"new":[{"a":[1,{"b":null}]}],"size":184'),
-               "pass", exactly(count))
-    pretty = json.dumps(document, indent=4, ensure_ascii=False).encode()
-    yield Case("indented", pretty, "pass", exactly(count))
-    yield Case("with a byte order mark", b"\xef\xbb\xbf" + text, "pass", exactly(count))
-    yield Case("sorted keys", json.dumps(document, sort_keys=True).encode(), "pass", exactly(count))
-    reversed_keys = lambda v: ({k: reversed_keys(v[k]) for k in reversed(v)} if isinstance(v, dict) else
-                               [reversed_keys(item) for item in v] if isinstance(v, list) else v)
-    yield Case("keys the other way round", dump(reversed_keys(document)), "pass", exactly(count))
-
-
-# ---- other kinds of files ----
-
-
-def sqlite_bytes():
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "x.db")
-        base = sqlite3.connect(path)
-        base.execute("create table rocpd_kernel (id integer, name text)")
-        base.execute("insert into rocpd_kernel values (1, 'k')")
-        base.commit()
-        base.close()
-        with open(path, "rb") as file:
-            return file.read()
-
-
-def zip_bytes():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<?xml version='1.0'?><Types/>")
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    return packed.getvalue()
-
-
-def make_folder(folder):
-    path = os.path.join(folder, "input_7391_folder")
-    os.mkdir(path)
-    return path
-
-
-def other_files(trace, rng):
-    text, count = trace.data, len(trace.ends)
-    empty = b'{"rocprofiler-sdk-tool":[{"buffer_records":{}}]}'
-    foreign = {
-        "empty": b"", "one byte": b"{", "one newline": b"\n", "spaces": b" " * 10_000, "NULs": b"\0" * 10_000,
-        "PNG": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\6\0\0\0" + rng.randbytes(3000),
-        "ELF": b"\x7fELF\2\1\1\0" + b"\0" * 8 + rng.randbytes(4000), "random": rng.randbytes(50_000),
-        "text": b"To whom it may concern:\nthis is no trace.\n" * 50,
-        "CSV": b'"Kind","Agent_Id","Kernel_Name"\n"KERNEL_DISPATCH",1,"gemm"\n', "XLSX": zip_bytes(),
-        "SQLite": sqlite_bytes(), "UTF-16": trace.data.decode().encode("utf-16"), "UTF-32": b"{".decode().encode("utf-32"),
-        "JSON array": b'[{"ph":"X","name":"k","ts":1,"dur":2}]', "JSON number": b"12", "JSON string": b'"trace"',
-        "JSON null": b"null", "JSON empty object": b"{}", "other key": b'{"x":1}',
-        "PyTorch trace": b'{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1.5,"dur":2.25}]}',
-        "empty process list": b'{"rocprofiler-sdk-tool":[]}', "process list is null": b'{"rocprofiler-sdk-tool":null}',
-        "process is null": b'{"rocprofiler-sdk-tool":[null]}', "process without records": b'{"rocprofiler-sdk-tool":[{}]}',
-        "process list is a number": b'{"rocprofiler-sdk-tool":7}', "HTML": b"<!doctype html><title>404</title>",
-        "two documents": empty + empty, "text behind": empty + b" and more", "NUL behind": empty + b"\0",
-        "deep arrays": b"[" * 1_000_000, "deep objects": b'{"a":' * 500_000,
-        "deep in a record": b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[{"x":' + b"[" * 2000 + b"]" * 2000
-                            + b"}]}}]}",
-        "protobuf": b"\x0a\x10\x08\x01\x12\x0csome.process" * 200, "newline-delimited JSON": b'{"a":1}\n{"a":2}\n',
-        "one string of 4 MB": b'"' + b"x" * 4_000_000, "one number of 4 MB": b"1" * 4_000_000,
-        "single quotes": b"{'rocprofiler-sdk-tool': []}", "gzip magic only": b"\x1f\x8b", "gzip header only": b"\x1f\x8b\x08" + b"\0" * 7,
-        "gzip of an unknown method": b"\x1f\x8b\x07" + b"\0" * 40, "zstd magic only": b"\x28\xb5\x2f\xfd",
-        "zstd of noise": b"\x28\xb5\x2f\xfd" + rng.randbytes(2000), "gzip of noise": b"\x1f\x8b\x08" + b"\0" * 7 + rng.randbytes(2000),
-        "gzip of nothing": gzip.compress(b""), "gzip of PNG": gzip.compress(b"\x89PNG\r\n\x1a\n" + rng.randbytes(100)),
-        "gzip twice": gzip.compress(gzip.compress(text)), "gzip of 200 MB of spaces": gzip.compress(b" " * 200_000_000, 1),
-        "gzip of 50 MB of brackets": gzip.compress(b"[" * 50_000_000, 1),
-        "gzip with a wrong length": gzip.compress(text)[:-4] + b"\1\0\0\0",
-        "gzip with a wrong checksum": gzip.compress(text)[:-8] + b"\1\2\3\4" + gzip.compress(text)[-4:],
-        "bzip2": b"BZh91AY&SY" + rng.randbytes(100), "xz": b"\xfd7zXZ\0" + rng.randbytes(100),
-    }
-    for name, data in foreign.items():
-        yield Case(name, data, "fail")
-        yield Case(name + ", standard input", data, "fail", stdin=True)
-    yield Case("a folder", None, "fail", prepare=make_folder)
-    yield Case("a file that is not there", None, "fail", prepare=lambda folder: os.path.join(folder, "input_7391_absent"))
-    yield Case("a path through a file", None, "fail", prepare=lambda folder: "/dev/null/input_7391_absent")
-    yield Case("/dev/null", None, "fail", prepare=lambda folder: "/dev/null")
-    half = len(text) // 2
-    fine = {
-        "plain": text, "gzip": gzip.compress(text), "gzip of two members": gzip.compress(text[:half]) + gzip.compress(text[half:]),
-        "gzip of many members": b"".join(gzip.compress(text[i:i + 3000]) for i in range(0, len(text), 3000)),
-        "gzip with an empty member": gzip.compress(b"") + gzip.compress(text) + gzip.compress(b""),
-        "gzip stored": gzip.compress(text, 0), "gzip level 1": gzip.compress(text, 1),
-        "gzip fixed codes": gzip_with(text, zlib.Z_FIXED), "gzip run lengths": gzip_with(text, zlib.Z_RLE),
-        "gzip Huffman only": gzip_with(text, zlib.Z_HUFFMAN_ONLY), "gzip with a name": gzip_named(text),
-        "gzip with zeros behind": gzip.compress(text) + b"\0" * 512, "newlines behind": text + b"\n \r\n\t",
-    }
-    if shutil.which("zstd"):
-        fine.update({"zstd": zstd(text), "zstd of two frames": zstd(text[:half]) + zstd(text[half:]),
-                     "zstd with a skippable frame": b"\x50\x2a\x4d\x18\4\0\0\0abcd" + zstd(text)})
-        yield Case("zstd of nothing", zstd(b""), "fail")
-    for name, data in fine.items():
-        for i in range(2):
-            yield Case(f"{name}, {i + 1} threads", data, "pass", exactly(count), thread_choice(i))
-        yield Case(f"{name}, standard input", data, "pass", exactly(count), stdin=True)
-        yield Case(f"{name}, misleading name", data, "pass", exactly(count), suffix=".txt")
-    yield Case("gzip with text behind", gzip.compress(text) + b"more text", "end", exactly(count))
-
-
-def gzip_with(data, strategy):
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31, 8, strategy)
-    return packer.compress(data) + packer.flush()
-
-
-def gzip_named(data):
-    plain = gzip.compress(data, mtime=0)
-    return plain[:3] + b"\x1e" + plain[4:10] + b"\4\0abcd" + b"name.json\0" + b"a comment\0" + gzip_header_crc(plain) + plain[10:]
-
-
-def gzip_header_crc(plain):
-    header = plain[:3] + b"\x1e" + plain[4:10] + b"\4\0abcd" + b"name.json\0" + b"a comment\0"
-    return (zlib.crc32(header) & 0xFFFF).to_bytes(2, "little")
-
-
-# ---- outputs that cannot be written ----
-
-
-def bad_outputs(trace):
-    def taken(folder):
-        with open(os.path.join(folder, "out_5582"), "wb") as file:
-            file.write(b"a file where the folder should be")
-        path = os.path.join(folder, "input_7391_results.json")
-        with open(path, "wb") as file:
-            file.write(trace.data)
-        return path
-    yield Case("the output folder is a file", None, "fail", prepare=taken)
-    for limit in (1, 512, 4096, 16_384, 60_000):
-        yield Case(f"disk full after {limit} bytes", trace.data, "fail", file_size_limit=limit)
-
-
 def check_documents(binary, trace, tally, timeout):
     """XLSX and SQLite: a full disk or a folder in the way leaves nothing, and a former file as it was."""
     for option, name in (("--output_xlsx_path", "out_5582.xlsx"), ("--output_db", "out_5582.db")):
-        for situation in ("no such folder can be made", "disk full", "disk full over an older file", "a folder of that name"):
+        for situation in ("no such folder can be made", "disk full", "disk full over an older file",
+                          "a folder of that name"):
             with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
                 source, target = os.path.join(folder, "in_results.json"), os.path.join(folder, name)
                 with open(source, "wb") as file:
@@ -443,7 +131,8 @@ def check_documents(binary, trace, tally, timeout):
                     with open(target, "wb") as file:
                         file.write(b"older")
                 before = harness.files_under(folder)
-                outcome = harness.run([binary, "rocprof", "--profile_json_path", source, option, target, "--quiet"], timeout,
+                command = [binary, "rocprof", "--profile_json_path", source, option, target, "--quiet"]
+                outcome = harness.run(command, timeout,
                                       file_size_limit=2048 if situation.startswith("disk full") else None)
                 troubles = outcome.troubles() + ([] if outcome.code == 1 else [f"exit code {outcome.code}"])
                 troubles += failure_troubles(outcome, source, target)
@@ -452,32 +141,6 @@ def check_documents(binary, trace, tally, timeout):
                 if situation == "disk full over an older file" and open(target, "rb").read() != b"older":
                     troubles.append("the older file was changed")
                 tally.add(f"{option}: {situation}", troubles)
-
-
-def all_cases(rng):
-    small = Trace(dispatches=220, layers=1, copies=6, api_calls=24, processes=1, seed=5,
-                  names=('quote " comma,', "line\nbreak", "emoji 🚀", "<script>"))
-    large = Trace(dispatches=9_000, symbols=400, copies=50, api_calls=400, seed=6)  # 4 MB: several blocks, both threads
-    two = Trace(dispatches=150, layers=1, copies=4, processes=2, seed=7)
-    yield from cuts(small, "plain", 130, rng)
-    yield from cuts(large, "large", 40, rng)
-    yield from compressed_cuts(small, "gzip", gzip.compress(small.data), gunzip_cut, ".json.gz", 60, rng)
-    yield from compressed_cuts(large, "large gzip", gzip.compress(large.data), gunzip_cut, ".json.gz", 20, rng)
-    yield from flips(small, "plain", small.data, 350, rng)
-    yield from flips(two, "two processes", two.data, 50, rng)
-    yield from flips(large, "large", large.data, 60, rng)
-    yield from flips(small, "gzip", gzip.compress(small.data), 120, rng, ".json.gz", 10)
-    yield from flips(large, "large gzip", gzip.compress(large.data, 1), 20, rng, ".json.gz", 10)
-    if shutil.which("zstd"):
-        yield from compressed_cuts(small, "zstd", zstd(small.data), unzstd_cut, ".json.zst", 40, rng)
-        yield from compressed_cuts(large, "large zstd", zstd(large.data), unzstd_cut, ".json.zst", 20, rng)
-        yield from flips(small, "zstd", zstd(small.data), 60, rng, ".json.zst", 20)
-    else:
-        print("skipped: zstd is not installed, so no zstd file is damaged")
-    yield from garbage(small, 50, rng)
-    yield from other_types(small, rng)
-    yield from other_files(small, rng)
-    yield from bad_outputs(small)
 
 
 def main():

@@ -70,7 +70,8 @@ KERNELS = {
                       44_800, (32, 8, 1), (4096, 8, 1)),
     "reduce": native("reduce_kernel", "void demo::{}<512, 1, demo::sum_op<float>>(demo::reduce_config)",
                      9_300, (32, 16, 1), (4096, 16, 1)),
-    "fill": native("vectorized_fill_kernel", "void demo::{}<4, float>(float*, long)", 3_100, (256, 1, 1), (65536, 1, 1)),
+    "fill": native("vectorized_fill_kernel", "void demo::{}<4, float>(float*, long)",
+                   3_100, (256, 1, 1), (65536, 1, 1)),
     "copy": native("__amd_rocclr_copyBuffer.kd", "", 5_600, (512, 1, 1), (131072, 1, 1)),
     "embedding": native("embedding_gather", "void demo::{}<bfloat16, long>(bfloat16*, bfloat16 const*, long const*)",
                         38_200, (64, 4, 1), (65536, 64, 1)),
@@ -161,7 +162,8 @@ def symbols_of(options, rng):
             mangled = f"_ZN4demo{len(kernel.function)}{kernel.function}ILi{len(formatted)}EEEvv.kd"
             symbols.append((kernel.function, formatted, formatted + " [clone .kd]", mangled, kernel))
         else:
-            symbols.append((kernel.function, kernel.function.removesuffix(".kd"), kernel.function, kernel.function, kernel))
+            name = kernel.function
+            symbols.append((name, name.removesuffix(".kd"), name, name, kernel))
     for name in options.names:
         symbols.append((name, name, name, name, native(name, "", rng.randrange(900, 60_000), (64, 1, 1), (640, 2, 3))))
     while len(symbols) < options.symbols:
@@ -212,7 +214,7 @@ def head_json(options, pid, init, fini):
             "node": {"id": 0, "hash": 0, "machine_id": "0" * 32, "system_name": "Linux", "hostname": "demo-node",
                      "release": "6.1.0-demo", "version": "#1 SMP", "hardware_name": "x86_64", "domain_name": "(none)"},
             "pid": pid, "init_time": init, "fini_time": fini,
-            "command": ["python3", "train.py", "--layers", str(options.layers), "--note", "a \"quoted\" word, \\ and ☃"],
+            "command": ["python3", "train.py", "--layers", str(options.layers), "--note", 'a "quoted" word, \\ and ☃'],
             "config": {"output_path": "traces", "output_file": str(pid), "summary": False, "summary_groups": [],
                        "json_output": True, "kernel_rename": False},
         },
@@ -235,6 +237,11 @@ TAIL_JSON = ('"marker_api":[],"rccl_api":[],"memory_copy":[%s],"memory_allocatio
 HOST_FUNCTIONS_JSON = ('"host_functions":[{"size":0,"host_function_id":0,"kernel_id":0,"code_object_id":0,'
                        '"host_function":{"handle":0},"modules":{"handle":0},"device_function":""}],"summary":[],'
                        '"callback_records":{"counter_collection":[]}')
+
+
+COPY_JSON = ('{"size":120,"kind":10,"operation":%d,"thread_id":%d,"correlation_id":{"internal":%d,"external":0},'
+             '"start_timestamp":%d,"end_timestamp":%d,"dst_agent_id":{"handle":%d},"src_agent_id":{"handle":%d},'
+             '"bytes":%d,"stream_id":{"handle":0}}')
 
 
 def axes_json(axes):
@@ -315,10 +322,8 @@ def copy_records(options, first, last, pid, rng):
         gpu, to_device = FIRST_GPU + i % options.agents, i % 4 != 3
         source, target = (FIRST_GPU - 1, gpu) if to_device else (gpu, FIRST_GPU - 1)
         spans.append((start, end))
-        texts.append('{"size":120,"kind":10,"operation":%d,"thread_id":%d,"correlation_id":{"internal":%d,"external":0},'
-                     '"start_timestamp":%d,"end_timestamp":%d,"dst_agent_id":{"handle":%d},"src_agent_id":{"handle":%d},'
-                     '"bytes":%d,"stream_id":{"handle":0}}' % (2 if to_device else 3, pid, 900_000 + i, start, end, target,
-                                                               source, 4096 * rng.randrange(1, 9_000)))
+        texts.append(COPY_JSON % (2 if to_device else 3, pid, 900_000 + i, start, end, target, source,
+                                  4096 * rng.randrange(1, 9_000)))
     return spans, texts
 
 

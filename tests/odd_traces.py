@@ -22,7 +22,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 import make_rocprof_trace
 import rocprof_sheets
-from rocprof_sheets import Dispatch, Run
 
 XLSX_CELL_LIMIT = 32_767  # UTF-16 units
 # Where rows tie on this column, they may stand in any order: sheet -> (sort column, cumulative column)
@@ -81,14 +80,16 @@ def small_cases():
     yield Case("smallest trace", b'{"rocprofiler-sdk-tool":[{"buffer_records":{}}]}', warns="No kernel events")
     yield Case("no dispatches, but copies", encoded(document([], copies=[(5, 9)])), warns="No kernel events")
     yield Case("one kernel", encoded(document([dispatch(1000, 5000)], [symbol(1, truncated_kernel_name="gemm")])))
-    yield Case("one kernel that took no time", encoded({"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [
-        {"start_timestamp": 10, "end_timestamp": 10, "dispatch_info": {"kernel_id": 4}}]}}]}), {"bins": 2})
+    no_time = {"start_timestamp": 10, "end_timestamp": 10, "dispatch_info": {"kernel_id": 4}}
+    yield Case("one kernel that took no time", encoded(
+        {"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [no_time]}}]}), {"bins": 2})
     yield Case("a record with nothing in it", encoded(document([{}])))
     tiny = document(
         [dispatch(2000, 5000, 1, 1), dispatch(4000, 9000, 2, 2, stream=3), dispatch(20000, 20007, 9, 3),
          dispatch(30000, 31000, 1, 4, grid=(8, 8, 2)), dispatch(40000, 60000, 3, 5), dispatch(9000, 9005, 2, 6)],
         [symbol(1, truncated_kernel_name="Cijk_A.kd"),
-         symbol(2, truncated_kernel_name="", formatted_kernel_name='fmt,2 "q"'), symbol(3, kernel_name="ncclDevKernel")],
+         symbol(2, truncated_kernel_name="", formatted_kernel_name='fmt,2 "q"'),
+         symbol(3, kernel_name="ncclDevKernel")],
         [(8000, 12000)], (1000, 101000))
     for topk in (None, 0, 1, 5, 6, 100, -1, -5, -6, -100):
         yield Case(f"tiny trace, topk {topk}", encoded(tiny), {"topk": topk, "bins": 4})
@@ -103,13 +104,15 @@ def small_cases():
          symbol(2, truncated_kernel_name="", formatted_kernel_name=""), symbol(3), symbol(4, kernel_name="k"),
          symbol(5, formatted_kernel_name="f", kernel_name="k"), symbol(-6, kernel_name="minus six")])))
     yield Case("symbols behind the records", b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[%s]},'
-               b'"kernel_symbols":[{"truncated_kernel_name":"late","kernel_id":1}],"metadata":{"fini_time":9,"init_time":1}}]}'
+               b'"kernel_symbols":[{"truncated_kernel_name":"late","kernel_id":1}],'
+               b'"metadata":{"fini_time":9,"init_time":1}}]}'
                % encoded(dispatch(2, 5)))
     yield Case("times at their limits", encoded(document(
         [dispatch(0, 1, number=1), dispatch(2**62, 2**62 + 1000, number=2), dispatch(5, 2**53 + 1, number=3)],
         window=(0, 2**62 + 5000))))
     yield Case("records that end before they start", encoded(document(
-        [dispatch(5000, 4000, number=1), dispatch(100, 900, number=2), dispatch(700, 650, number=3)], window=(0, 9000))))
+        [dispatch(5000, 4000, number=1), dispatch(100, 900, number=2), dispatch(700, 650, number=3)],
+        window=(0, 9000))))
     yield Case("a window of no length", encoded(document([dispatch(0, 10)], window=(7, 7))))
     yield Case("a window that ends before it starts", encoded(document([dispatch(0, 10)], window=(9, 7))))
     yield Case("everything at once", encoded(document([dispatch(100, 200, number=i) for i in range(50)], [],
@@ -173,10 +176,8 @@ json.dump([[sheet.title, [[[cell.value, cell.data_type] for cell in row] for row
 
 
 def python_with_openpyxl():
-    for python in (sys.executable, "/usr/bin/python3"):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import openpyxl"], capture_output=True).returncode == 0:
-            return python
-    return None
+    has_it = lambda python: subprocess.run([python, "-c", "import openpyxl"], capture_output=True).returncode == 0
+    return next((p for p in (sys.executable, "/usr/bin/python3") if os.path.exists(p) and has_it(p)), None)
 
 
 def unescape_xlsx(text):
@@ -287,7 +288,7 @@ def compare(expected, found, same, without_columns_left_out=False):
 def read_csvs(folder, names):
     extra = set(os.listdir(folder)) - {f"{name}.csv" for name in names}
     found = {name: harness.read_csv(os.path.join(folder, f"{name}.csv")) for name in names}
-    return {name: sheet if sheet[0] != [""] else ([], sheet[1]) for name, sheet in found.items()}, [f"also there: {extra}"] if extra else []
+    return found, [f"also there: {extra}"] if extra else []
 
 
 def command_for(binary, path, folder, options, documents):
@@ -364,7 +365,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         cases = [case for made in (small_cases(), name_cases(), generated_cases(folder)) for case in made
                  if options.only in case.name]
-    harness.run_all(cases, lambda case, folder: check_case(binary, openpyxl_python, case, folder, options.timeout), tally)
+    check = lambda case, folder: check_case(binary, openpyxl_python, case, folder, options.timeout)
+    harness.run_all(cases, check, tally)
     if options.million and not options.only:
         check_million(binary, options.million, options.seconds, tally)
     return tally.finish()

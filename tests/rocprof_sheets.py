@@ -88,7 +88,8 @@ def run_of(document):
             names[kernel_id], record.get("start_timestamp", 0), record.get("end_timestamp", 0),
             record.get("stream_id", {}).get("handle", 0), info.get("dispatch_id", 0), axes("grid_size"),
             axes("workgroup_size"), info.get("agent_id", {}).get("handle", 0), record.get("thread_id", 0)))
-    run.copies = [(copy.get("start_timestamp", 0), copy.get("end_timestamp", 0)) for copy in records.get("memory_copy", [])]
+    run.copies = [(copy.get("start_timestamp", 0), copy.get("end_timestamp", 0))
+                  for copy in records.get("memory_copy", [])]
     return run
 
 
