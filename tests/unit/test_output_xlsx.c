@@ -1,0 +1,453 @@
+/* The workbook's parts, unpacked with zlib, against what the file format asks for; Excel's limits; full
+ * disks. How the whole looks in a spreadsheet program is not tested here. */
+#include "output/file.h"
+#include "output/xlsx_check.h"
+#include "output/xlsx_look.h"
+#include "output_help.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <zlib.h>
+
+static gt_strings *strings;
+
+static int begin(void **state)
+{
+    strings = gt_strings_new();
+    return make_scratch(state);
+}
+
+static int end(void **state)
+{
+    gt_strings_free(strings);
+    return remove_scratch(state);
+}
+
+/* ---- reading a workbook back ---- */
+
+/* The text of one part; the caller frees it. Parts follow one another in the archive, each behind a header
+ * that names it and says how long it is. */
+static char *unpack(const char *path, const char *part)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    unsigned char *archive = malloc(size);
+    rewind(file);
+    assert_int_equal(fread(archive, 1, size, file), size);
+    fclose(file);
+    for (size_t at = 0; memcmp(archive + at, "PK\3\4", 4) == 0;) {
+        unsigned char *header = archive + at;
+        uint32_t packed, whole;
+        uint16_t name_len, extra_len;
+        memcpy(&packed, header + 18, 4);
+        memcpy(&whole, header + 22, 4);
+        memcpy(&name_len, header + 26, 2);
+        memcpy(&extra_len, header + 28, 2);
+        unsigned char *data = header + 30 + name_len + extra_len;
+        if (strlen(part) == name_len && memcmp(header + 30, part, name_len) == 0) {
+            char *text = calloc(1, (size_t)whole + 1);
+            z_stream stream = {
+                .next_in = data, .avail_in = packed, .next_out = (void *)text, .avail_out = whole};
+            assert_int_equal(inflateInit2(&stream, -MAX_WBITS), Z_OK);
+            assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+            inflateEnd(&stream);
+            free(archive);
+            return text;
+        }
+        at = (size_t)(data + packed - archive);
+    }
+    fail_msg("no part %s in %s", part, path);
+    return NULL;
+}
+
+static void expect_in(const char *text, const char *expected)
+{
+    if (!strstr(text, expected)) fail_msg("no %s in %.3000s", expected, text);
+}
+
+static void expect_not_in(const char *text, const char *unexpected)
+{
+    if (strstr(text, unexpected)) fail_msg("%s in %.3000s", unexpected, text);
+}
+
+/* Writes the workbook with standard error caught; returns what was printed there, which the caller frees. */
+static char *write_book(const char *path, gt_table *const *tables, size_t count)
+{
+    gt_error error;
+    fflush(stderr);
+    int usual = dup(2), caught = open(in_scratch("stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    dup2(caught, 2);
+    gt_output *output = gt_output_new();
+    bool ok = gt_output_xlsx(output, path, tables, count, &error) && gt_output_commit(output, &error);
+    gt_output_free(output);
+    fflush(stderr);
+    dup2(usual, 2);
+    close(usual);
+    close(caught);
+    if (!ok) fail_msg("%s", error.text);
+    return slurp(in_scratch("stderr"));
+}
+
+static char *first_sheet(gt_table *table)
+{
+    char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
+    assert_string_equal(warnings, "");
+    free(warnings);
+    gt_table_free(table);
+    return unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
+}
+
+/* ---- cells ---- */
+
+static void every_kind_of_cell(void **state)
+{
+    (void)state;
+    gt_table *table = gt_table_new("cells", strings);
+    gt_table_add_column(table, "count", GT_TYPE_INT);
+    gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
+    gt_table_add_column(table, "<name>", GT_TYPE_TEXT);
+    gt_table_add_column(table, "busy", GT_TYPE_BOOL);
+    gt_table_add_column(table, "shape", GT_TYPE_LIST);
+    for (int row = 0; row < 4; row++) gt_table_add_row(table);
+    gt_table_set_int(table, 0, 0, 43915);
+    gt_table_set_float(table, 1, 0, 13.787398317937406);
+    gt_table_set_cstr(table, 2, 0, "a<b> & \"c\"");
+    gt_table_set_bool(table, 3, 0, true);
+    gt_list_begin(&table->columns[4], 0);
+    gt_list_push_int(&table->columns[4], 1);
+    gt_table_set_float(table, 1, 1, INFINITY);
+    gt_table_set_float(table, 1, 2, -INFINITY);
+    gt_table_set_cstr(table, 2, 1, "=1+1");
+    gt_table_set_cstr(table, 2, 2, "https://example.org");
+    gt_table_set_cstr(table, 2, 3, "µs ✓");
+    char *sheet = first_sheet(table);
+    expect_in(sheet, "<t>count</t>");
+    expect_in(sheet, "<t>&lt;name&gt;</t>");
+    expect_in(sheet, "<v>43915</v>");
+    expect_in(sheet, "<v>13.78739831793741</v>"); /* 16 digits */
+    expect_in(sheet, "t=\"inlineStr\"><is><t>a&lt;b&gt; &amp; \"c\"</t>");
+    expect_in(sheet, "<c r=\"D2\" t=\"b\"><v>1</v></c>");
+    expect_in(sheet, "<t>[1]</t>");
+    expect_in(sheet, "<c r=\"B3\" t=\"inlineStr\"><is><t>inf</t>");
+    expect_in(sheet, "<c r=\"B4\" t=\"inlineStr\"><is><t>-inf</t>");
+    expect_in(sheet, "<t>=1+1</t>");
+    expect_in(sheet, "<t>https://example.org</t>");
+    expect_in(sheet, "<t>µs ✓</t>");
+    expect_not_in(sheet, "<f>");
+    expect_not_in(sheet, "hyperlink");
+    expect_not_in(sheet, "r=\"A3\""); /* null */
+    expect_not_in(sheet, "r=\"B5\"");
+    expect_in(sheet, "<autoFilter ref=\"A1:E5\"/>");
+    expect_in(sheet, "<pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/>");
+    free(sheet);
+    char *styles = unpack(in_scratch("book.xlsx"), "xl/styles.xml");
+    expect_in(styles, "<b/>");
+    free(styles);
+}
+
+static char *sheet_of_text(const char *bytes, size_t len)
+{
+    gt_table *table = gt_table_new("text", strings);
+    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_row(table);
+    gt_table_set_text(table, 0, 0, gt_strings_add(strings, bytes, len));
+    return first_sheet(table);
+}
+
+static void expect_text(const char *bytes, size_t len, const char *expected)
+{
+    char *sheet = sheet_of_text(bytes, len);
+    expect_in(sheet, expected);
+    free(sheet);
+}
+
+static void characters_that_xml_forbids(void **state)
+{
+    (void)state;
+    expect_text("nul\0bell\a", 9, ">nul\uFFFDbell_x0007_</t>");
+    expect_text("esc\x1b[0m\r\n", 9, ">esc_x001B_[0m_x000D_\n</t>");
+    expect_text("not utf-8 \xff\xc3", 12, ">not utf-8 \uFFFD\uFFFD</t>");
+    expect_text("\xef\xbf\xbe\xef\xbf\xbf", 6, ">\uFFFD\uFFFD</t>");
+    /* What looks like Excel's escape is itself escaped; what only begins like one is not. */
+    expect_text("gemm_x0041_y", 12, ">gemm_x005F_x0041_y</t>");
+    expect_text("gemm_x004_y_x", 13, ">gemm_x004_y_x</t>");
+}
+
+/* ---- Excel's limits ---- */
+
+static void long_texts_are_cut_and_it_is_said(void **state)
+{
+    (void)state;
+    enum { FITS = 32767 };
+    char *text = malloc(FITS + 2);
+    memset(text, 'x', FITS + 1);
+    text[FITS + 1] = 0;
+    gt_table *table = gt_table_new("long", strings);
+    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    for (int row = 0; row < 3; row++) gt_table_add_row(table);
+    gt_table_set_text(table, 0, 0, gt_strings_add(strings, text, FITS));
+    gt_table_set_text(table, 0, 1, gt_strings_add(strings, text, FITS + 1));
+    char *wide = malloc(4 * FITS + 4); /* each character counts as two in Excel */
+    for (int i = 0; i < FITS; i++) memcpy(wide + 4 * i, "\U0001F600", 4);
+    gt_table_set_text(table, 0, 2, gt_strings_add(strings, wide, 4 * FITS));
+
+    char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
+    expect_in(warnings, "sheet long of the workbook has 2 cells cut: Excel allows 32767 characters\n");
+    char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
+    char *first = strstr(sheet, "<t>xxx"), *second = strstr(first + 1, "<t>xxx"),
+         *third = strstr(sheet, "<t>\U0001F600");
+    assert_int_equal(strcspn(first + 3, "<"), FITS);
+    assert_int_equal(strcspn(second + 3, "<"), FITS);
+    assert_memory_equal(second + 3 + FITS - 10, " ... (cut)</t>", 14);
+    assert_int_equal(strspn(third + 3, "\U0001F600") / 4, (FITS - 10) / 2);
+    free(sheet);
+    free(warnings);
+    free(text);
+    free(wide);
+    gt_table_free(table);
+}
+
+static void rows_past_the_last_are_left_out_and_it_is_said(void **state)
+{
+    (void)state;
+    gt_table *table = gt_table_new("many", strings);
+    gt_table_add_column(table, "n", GT_TYPE_INT);
+    gt_table_add_rows(table, 1048576 + 2);
+    for (size_t row = 0; row < table->row_count; row++) table->columns[0].ints[row] = (int64_t)row;
+    char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
+    expect_in(warnings, "sheet many of the workbook lacks the last 3 rows: Excel allows 1048576\n");
+    char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
+    char *tail = sheet + strlen(sheet) - 1000;
+    expect_in(tail, "<row r=\"1048576\"");
+    expect_in(tail, "<v>1048574</v>");
+    expect_in(tail, "<autoFilter ref=\"A1:A1048576\"/>");
+    free(sheet);
+    free(warnings);
+    gt_table_free(table);
+}
+
+static void sheet_names_are_made_legal_and_unique(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *expected;
+    } cases[] = {
+        {"kernel_summary", "name=\"kernel_summary\""},
+        {"Kernel_Summary", "name=\"Kernel_Summary_2\""},
+        {"a[b]:c*d?e/f\\g", "name=\"a_b__c_d_e_f_g\""},
+        {"'quoted'", "name=\"_quoted_\""},
+        {"1234567890123456789012345678901234", "name=\"1234567890123456789012345678901\""},
+        {"12345678901234567890123456789012345", "name=\"12345678901234567890123456789_2\""},
+        {"µµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµ", "name=\"µµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµ\""},
+        {"", "name=\"Sheet\""},
+        {"history", "name=\"history_\""},
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    gt_table *tables[CASES];
+    for (int i = 0; i < CASES; i++) tables[i] = gt_table_new(cases[i].name, strings);
+    char *warnings = write_book(in_scratch("book.xlsx"), tables, CASES);
+    expect_in(warnings, "sheet 'quoted' is called _quoted_ in the workbook");
+    expect_not_in(warnings, "sheet kernel_summary ");
+    char *book = unpack(in_scratch("book.xlsx"), "xl/workbook.xml");
+    char *place = book;
+    for (int i = 0; i < CASES; i++) { /* in the tables' order */
+        expect_in(place, cases[i].expected);
+        place = strstr(place, cases[i].expected) + 1;
+        gt_table_free(tables[i]);
+    }
+    free(book);
+    free(warnings);
+}
+
+static void empty_tables_have_sheets(void **state)
+{
+    (void)state;
+    gt_table *tables[2] = {gt_table_new("no_rows", strings), gt_table_new("no_columns", strings)};
+    gt_table_add_column(tables[0], "bin_start", GT_TYPE_FLOAT);
+    gt_table_add_column(tables[0], "count", GT_TYPE_INT);
+    char *warnings = write_book(in_scratch("book.xlsx"), tables, 2);
+    assert_string_equal(warnings, "");
+    char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
+    expect_in(sheet, "<t>bin_start</t>");
+    expect_in(sheet, "<autoFilter ref=\"A1:B1\"/>");
+    free(sheet);
+    sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet2.xml");
+    expect_in(sheet, "<sheetData/>");
+    free(sheet);
+    free(warnings);
+    warnings = write_book(in_scratch("none.xlsx"), NULL, 0);
+    assert_string_equal(warnings, "");
+    free(warnings);
+    for (int i = 0; i < 2; i++) gt_table_free(tables[i]);
+}
+
+/* ---- failure ---- */
+
+/* The exit status says which expectation failed; limits from "nothing fits" to "all but the last bytes fit".
+ */
+static void write_under_limit(rlim_t limit)
+{
+    gt_error error = {""};
+    gt_table *table = gt_table_new("large", strings);
+    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_rows(table, 3000);
+    for (size_t row = 0; row < 3000; row++) gt_table_set_cstr(table, 0, row, "the same text in every row");
+    gt_output *output = gt_output_new();
+    int said = open(in_scratch("stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    dup2(said, 2);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit, limit});
+    if (gt_output_xlsx(output, in_scratch("made/large.xlsx"), &table, 1, &error)) _exit(1);
+    char expected[600];
+    snprintf(expected, sizeof expected, "cannot write %s: ", in_scratch("made/large.xlsx"));
+    if (strncmp(error.text, expected, strlen(expected)) != 0) _exit(2);
+    gt_output_free(output);
+    if (lseek(2, 0, SEEK_END) != 0) _exit(3); /* one sentence, and that is the caller's to print */
+    if (exists(in_scratch("made"))) _exit(4);
+    _exit(0);
+}
+
+static void a_full_disk_leaves_nothing(void **state)
+{
+    (void)state;
+    /* The sheet is 250 KB before packing and 20 KB after it. */
+    static const rlim_t limits[] = {0, 100, 1000, 5000, 20000, 50000, 100000, 200000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) write_under_limit(limits[i]);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+static void write_archive(const char *path, const char *part)
+{
+    unsigned char packed[1000], header[30] = {'P', 'K', 3, 4, [8] = 8, [26] = 1};
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)part,
+                       .avail_in = (unsigned)strlen(part),
+                       .next_out = packed,
+                       .avail_out = sizeof packed};
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    FILE *file = fopen(path, "wb");
+    fwrite(header, 1, sizeof header, file);
+    fwrite("n", 1, 1, file);
+    fwrite(packed, 1, stream.total_out, file);
+    fwrite("PK\1\2", 1, 4, file);
+    fclose(file);
+    deflateEnd(&stream);
+}
+
+static void a_part_that_ends_early_is_noticed(void **state)
+{
+    (void)state;
+    const char *path = in_scratch("archive");
+    write_archive(path, "<?xml version=\"1.0\"?>\n<sheet a=\"b\"><row></row></sheet>\n");
+    assert_true(gt_xlsx_is_whole(path));
+    write_archive(path, "<?xml version=\"1.0\"?>\n<sheet a=\"b\"><row></row>");
+    assert_false(gt_xlsx_is_whole(path));
+    write_archive(path, "<?xml version=\"1.0\"?>\n<sheet a=\"b\"><row></row></shee");
+    assert_false(gt_xlsx_is_whole(path));
+    write_archive(path, "");
+    assert_false(gt_xlsx_is_whole(path));
+    write_archive(path, "<?xml version=\"1.0\"?>\n<sheet></sheet>");
+    assert_int_equal(truncate(path, 60), 0);
+    assert_false(gt_xlsx_is_whole(path));
+    write_file(path, "");
+    assert_false(gt_xlsx_is_whole(path));
+    assert_false(gt_xlsx_is_whole(in_scratch("absent")));
+}
+
+/* ---- looks ---- */
+
+static gt_xlsx_look look_of_floats(const char *name, double a, double b)
+{
+    gt_table *table = gt_table_new("look", strings);
+    gt_table_add_column(table, name, GT_TYPE_FLOAT);
+    gt_table_add_rows(table, 3);
+    gt_table_set_float(table, 0, 0, a);
+    gt_table_set_float(table, 0, 1, b);
+    gt_xlsx_look look = gt_xlsx_look_of(table, 0, 3);
+    gt_table_free(table);
+    return look;
+}
+
+static void numbers_are_shown_by_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double a, b;
+        const char *format;
+    } cases[] = {
+        {"Percentage (%)", 12.5, 100, "0.00"},
+        {"Short Kernel duration (µs) percent of total time", 0.001, 3, "0.00"},
+        {"pct_arrived_last", 100, 0, "0.00"},
+        {"dispatch_id", 2809, 12345, "0"},
+        {"UID_first", 1, 99999, "0"},
+        {"Kernel stream", 7, 8, "0"},
+        {"rank_0_ts", 4458676786367.745, 1, "0.000"},
+        {"Count", 1234567, 2, "#,##0"},
+        {"grid_x", 26624, 1, "#,##0"},
+        {"Mean Kernel Time (µs)", 3174.623418320611, 1, "#,##0.00"},
+        {"rank_0_dur", 31.392, 1, "#,##0.000"},
+        {"ratio", 1e-7, 1e-9, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *format = look_of_floats(cases[i].name, cases[i].a, cases[i].b).number_format;
+        if (cases[i].format) {
+            assert_non_null(format);
+            assert_string_equal(format, cases[i].format);
+        } else {
+            assert_null(format);
+        }
+    }
+}
+
+static void columns_are_as_wide_as_what_they_hold(void **state)
+{
+    (void)state;
+    assert_true(look_of_floats("t", -12345678.5, 1).width == 15); /* "-12,345,678.50" and one more */
+    assert_true(look_of_floats("n", 1, 2).width == 8);
+    assert_true(look_of_floats("Cumulative Percentage (%)", 1, 2).width ==
+                16); /* half of 25, and the button */
+    assert_int_equal(gt_xlsx_header_lines("Cumulative Percentage (%)", 16), 3);
+    assert_int_equal(gt_xlsx_header_lines("Cumulative Percentage (%)", 28), 1);
+    assert_int_equal(gt_xlsx_header_lines("", 8), 1);
+    assert_int_equal(gt_xlsx_header_lines("total_direct_kernel_time_ms", 27), 2);
+    gt_table *table = gt_table_new("look", strings);
+    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_rows(table, 2);
+    gt_table_set_cstr(table, 0, 0, "µµµµµµµµµµ");
+    assert_true(gt_xlsx_look_of(table, 0, 2).width == 11);
+    char text[500] = {0};
+    memset(text, 'x', sizeof text - 1);
+    gt_table_set_cstr(table, 0, 1, text);
+    assert_true(gt_xlsx_look_of(table, 0, 2).width == 60);
+    gt_table_free(table);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_kind_of_cell),
+        TEST(characters_that_xml_forbids),
+        TEST(long_texts_are_cut_and_it_is_said),
+        TEST(rows_past_the_last_are_left_out_and_it_is_said),
+        TEST(sheet_names_are_made_legal_and_unique),
+        TEST(empty_tables_have_sheets),
+        TEST(a_full_disk_leaves_nothing),
+        TEST(a_part_that_ends_early_is_noticed),
+        TEST(numbers_are_shown_by_what_they_are),
+        TEST(columns_are_as_wide_as_what_they_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
