@@ -30,9 +30,7 @@ static const gt_aggregate of_name[] = {
 
 gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
 {
-    int64_t threshold_ns;
-    if (__builtin_mul_overflow(threshold_us, (int64_t)1000, &threshold_ns))
-        threshold_ns = threshold_us < 0 ? INT64_MIN : INT64_MAX;
+    __int128 threshold_ns = (__int128)threshold_us * 1000;
     const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
     uint32_t *rows = gt_alloc(kernels->row_count * sizeof *rows);
     size_t count = 0;

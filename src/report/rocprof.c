@@ -33,7 +33,7 @@ static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels)
     for (size_t row = 0; row < kernels->row_count; row++)
         backwards += kernels->columns[GT_KERNEL_DUR_NS].ints[row] < 0;
     if (backwards)
-        gt_warn("%zu kernel dispatches end before they start; they count with their negative durations",
+        gt_warn("kernel dispatches that end before they start: %zu; they count with their negative durations",
                 backwards);
 }
 
@@ -155,7 +155,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
                               bool utf8)
 {
-    const struct {
+    static const struct {
         const char *sheet;
         void (*print)(const gt_terminal *terminal, const gt_table *table);
     } sections[] = {

@@ -1,0 +1,735 @@
+/* The rocprofv3 report: a run is made record by record, and its sheets are held against figures worked out by
+ * hand (small runs) or by slow, plain loops in this file (a large one). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "report/rocprof.h"
+
+/* ---- making runs ---- */
+
+typedef struct dispatch {
+    int64_t kernel_id, start, end, stream, id, grid[3], block[3], agent, thread;
+} dispatch;
+
+static void set(gt_cell *cells, uint64_t *present, size_t column, int64_t value)
+{
+    cells[column].integer = value;
+    *present |= (uint64_t)1 << column;
+}
+
+static void add_dispatches(gt_rocprof *run, const dispatch *dispatches, size_t count)
+{
+    gt_store_writer *writer = gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_COLUMNS, run->strings);
+    for (size_t i = 0; i < count; i++) {
+        const dispatch *d = &dispatches[i];
+        gt_cell cells[GT_DISPATCH_COLUMNS];
+        uint64_t present = 0;
+        if (d->kernel_id != GT_NO_KERNEL_ID) set(cells, &present, GT_DISPATCH_KERNEL_ID, d->kernel_id);
+        set(cells, &present, GT_DISPATCH_START, d->start);
+        set(cells, &present, GT_DISPATCH_END, d->end);
+        set(cells, &present, GT_DISPATCH_STREAM, d->stream);
+        set(cells, &present, GT_DISPATCH_ID, d->id);
+        for (size_t axis = 0; axis < 3; axis++) { /* a size of 0 stands for one that the record lacks */
+            if (d->grid[axis]) set(cells, &present, GT_DISPATCH_GRID_X + axis, d->grid[axis]);
+            if (d->block[axis]) set(cells, &present, GT_DISPATCH_BLOCK_X + axis, d->block[axis]);
+        }
+        set(cells, &present, GT_DISPATCH_AGENT, d->agent);
+        set(cells, &present, GT_DISPATCH_THREAD, d->thread);
+        gt_store_writer_add(writer, present, cells);
+    }
+    gt_store_append(run->dispatches, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
+}
+
+static void add_copy(gt_rocprof *run, int64_t start, int64_t end)
+{
+    gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
+    gt_cell cells[GT_COPY_COLUMNS];
+    uint64_t present = 0;
+    set(cells, &present, GT_COPY_START, start);
+    set(cells, &present, GT_COPY_END, end);
+    gt_store_writer_add(writer, present, cells);
+    gt_store_append(run->copies, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
+}
+
+static void name_kernel(gt_rocprof *run, int64_t kernel_id, const char *name)
+{
+    gt_kernel_names_set(run, kernel_id, gt_strings_add_cstr(run->strings, name));
+}
+
+static gt_rocprof_options all_sheets(void)
+{
+    gt_rocprof_options options = gt_rocprof_options_default();
+    options.kernel_details = options.short_kernel_study = true;
+    return options;
+}
+
+static gt_table_list sheets_of(gt_rocprof *run, gt_rocprof_options options)
+{
+    gt_table_list tables = {0};
+    gt_error error;
+    assert_true(gt_rocprof_tables(run, &options, &tables, &error));
+    return tables;
+}
+
+static void free_all(gt_table_list *tables, gt_rocprof *run)
+{
+    gt_table_list_free(tables);
+    gt_rocprof_free(run);
+}
+
+/* ---- comparing sheets ---- */
+
+static void assert_close(double found, double expected)
+{
+    double size = fmax(fabs(found), fabs(expected));
+    if (fabs(found - expected) > 1e-12 * size) fail_msg("%.17g is not %.17g", found, expected);
+}
+
+/* `expected` is a cell as CSV prints it: "2" is an INT, "2.0" a FLOAT, "" no value. */
+static void assert_cell(const gt_table *table, size_t column, size_t row, const char *expected)
+{
+    const gt_column *cells = &table->columns[column];
+    if (cells->type != GT_TYPE_TEXT && !*expected) {
+        assert_true(gt_column_is_null(cells, row));
+        return;
+    }
+    assert_false(gt_column_is_null(cells, row));
+    if (cells->type == GT_TYPE_TEXT) {
+        assert_string_equal(gt_strings_get(table->strings, cells->texts[row]).bytes, expected);
+    } else if (strpbrk(expected, ".e")) {
+        assert_int_equal(cells->type, GT_TYPE_FLOAT);
+        assert_close(cells->floats[row], strtod(expected, NULL));
+    } else {
+        assert_int_equal(cells->type, GT_TYPE_INT);
+        assert_int_equal(cells->ints[row], strtoll(expected, NULL, 10));
+    }
+}
+
+/* The line's cells, split at '|', into parts; the line is changed. */
+static size_t split(char *line, char **parts, size_t parts_max)
+{
+    size_t count = 0;
+    for (char *next = line; next; count++) {
+        assert_true(count < parts_max);
+        parts[count] = strsep(&next, "|");
+    }
+    return count;
+}
+
+/* `expected`: the header, then the rows, a line each; a table without columns is "". */
+static void assert_sheet(const gt_table_list *tables, const char *name, const char *expected)
+{
+    const gt_table *table = gt_table_list_find(tables, name);
+    assert_non_null(table);
+    char *text = gt_strdup(expected), *rest = text, *line, *parts[16];
+    size_t lines = 0;
+    while ((line = strsep(&rest, "\n")) && *line) {
+        size_t count = split(line, parts, 16);
+        assert_int_equal(count, table->column_count);
+        for (size_t column = 0; column < count; column++) {
+            if (lines == 0)
+                assert_string_equal(table->columns[column].name, parts[column]);
+            else
+                assert_cell(table, column, lines - 1, parts[column]);
+        }
+        lines++;
+    }
+    free(text);
+    assert_int_equal(table->row_count, lines ? lines - 1 : 0);
+    if (!lines) assert_int_equal(table->column_count, 0);
+}
+
+#define SUMMARY_HEADER                                                                                        \
+    "name|Count|Mean Kernel Time (µs)|Median Kernel Time (µs)|Std Kernel Time (µs)|Min Kernel Time (µs)|" \
+    "Max Kernel Time (µs)|Percentage (%)|Cumulative Percentage (%)|Total Kernel Time (ms)|Category\n"
+#define CATEGORY_HEADER                                                                                      \
+    "op category|Count|total_direct_kernel_time_ms|Percentage (%)|Cumulative Percentage (%)\n"
+#define DETAILS_HEADER                                                                                       \
+    "name|Kernel duration "                                                                                  \
+    "(µs)|stream|dispatch_id|grid_x|grid_y|grid_z|block_x|block_y|block_z|agent_id|thread_id\n"
+#define SHORT_HEADER                                                                                         \
+    "name|Short Kernel count|Short Kernel duration (µs) sum|Short Kernel duration (µs) mean|"              \
+    "Short Kernel duration (µs) percent of total time\n"
+
+/* ---- small runs ---- */
+
+static gt_rocprof *tiny_run(void)
+{
+    static const dispatch dispatches[] = {
+        {1, 2000, 5000, 0, 1, {256, 1, 1}, {64, 1, 1}, 5, 77},
+        {2, 4000, 9000, 3, 2, {256, 1, 1}, {64, 1, 1}, 5, 77},
+        {9, 20000, 20007, 0, 3, {256, 1, 1}, {64, 1, 1}, 5, 77},
+        {1, 30000, 31000, 0, 4, {8, 8, 2}, {64, 1, 1}, 5, 77},
+        {3, 40000, 60000, 0, 5, {256, 1, 1}, {64, 1, 1}, 5, 77},
+        {2, 9000, 9005, 0, 6, {256, 1, 1}, {64, 1, 1}, 5, 77},
+    };
+    gt_rocprof *run = gt_rocprof_new();
+    run->init_ns = 1000;
+    run->fini_ns = 101000;
+    name_kernel(run, 1, "Cijk_A.kd");
+    name_kernel(run, 2, "fmt,2 \"q\"");
+    name_kernel(run, 3, "ncclDevKernel");
+    add_dispatches(run, dispatches, sizeof dispatches / sizeof *dispatches);
+    add_copy(run, 8000, 12000);
+    return run;
+}
+
+/* Kernels run in [2,9.005], [20,20.007], [30,31], [40,60] µs: 7.005 + 0.007 + 1 + 20 = 28.012; with the copy
+ * in [8,12] the first becomes [2,12]: 31.007. The window is 101 - 1 = 100 µs. */
+static void timeline_of_a_tiny_run(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_table_list tables = sheets_of(run, all_sheets());
+    assert_sheet(&tables, "gpu_timeline",
+                 "type|time ms|percent\n"
+                 "total_time|0.1|100.0\n"
+                 "kernel|0.028012000000000002|28.011999999999997\n"
+                 "memory|0.004|4.0\n"
+                 "busy_time|0.031007|31.007\n"
+                 "idle|0.068993|68.993\n");
+    free_all(&tables, run);
+}
+
+/* Durations in ns: Cijk_A.kd 3000, 1000; fmt 5000, 5; unknown_kernel_9 7; ncclDevKernel 20000; in all 29012.
+ * Percentages: 20000, 5005, 4000 and 7 of 29012. Standard deviation of two: their distance over the root of
+ * 2, 4.995 / 1.4142... = 3.5319983... and 2 / 1.4142... = 1.4142... */
+static void kernel_summary_of_a_tiny_run(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_table_list tables = sheets_of(run, all_sheets());
+    assert_sheet(
+        &tables, "kernel_summary",
+        SUMMARY_HEADER
+        "ncclDevKernel|1|20.0|20.0||20.0|20.0|68.93699158968703|68.93699158968703|0.02|COMM\n"
+        "fmt,2 \"q\"|2|2.5025|2.5025|3.531998372026805|0.005|5.0|17.251482145319176|86.18847373500621|"
+        "0.005005|Other\n"
+        "Cijk_A.kd|2|2.0|2.0|1.4142135623730951|1.0|3.0|13.787398317937406|99.97587205294361|0.004|GEMM\n"
+        "unknown_kernel_9|1|0.007|0.007||0.007|0.007|0.02412794705639046|100.0|7e-06|Other\n");
+    /* Other: 5005 + 7 = 5012 ns, 17.251482145319176 + 0.02412794705639046 per cent */
+    assert_sheet(&tables, "kernel_summary_by_category",
+                 CATEGORY_HEADER "COMM|1|0.02|68.93699158968703|68.93699158968703\n"
+                                 "Other|3|0.005012|17.275610092375567|86.2126016820626\n"
+                                 "GEMM|2|0.004|13.787398317937406|100.0\n");
+    free_all(&tables, run);
+}
+
+static void kernel_details_of_a_tiny_run(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_rocprof_options options = all_sheets();
+    options.limit_details = true;
+    options.topk_kernels = 5;
+    gt_table_list tables = sheets_of(run, options);
+    assert_sheet(&tables, "kernel_details",
+                 DETAILS_HEADER "ncclDevKernel|20.0|0|5|256|1|1|64|1|1|5|77\n"
+                                "fmt,2 \"q\"|5.0|3|2|256|1|1|64|1|1|5|77\n"
+                                "Cijk_A.kd|3.0|0|1|256|1|1|64|1|1|5|77\n"
+                                "Cijk_A.kd|1.0|0|4|8|8|2|64|1|1|5|77\n"
+                                "unknown_kernel_9|0.007|0|3|256|1|1|64|1|1|5|77\n");
+    free_all(&tables, run);
+}
+
+/* Below 10 µs: all but ncclDevKernel. Durations 0.005, 0.007, 1, 3, 5; bins of (5 - 0.005) / 4 = 1.24875. */
+static void short_kernels_of_a_tiny_run(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_rocprof_options options = all_sheets();
+    options.short_bins = 4;
+    gt_table_list tables = sheets_of(run, options);
+    assert_sheet(&tables, "short_kernels_summary",
+                 SHORT_HEADER "fmt,2 \"q\"|2|5.005|2.5025|17.251482145319176\n"
+                              "Cijk_A.kd|2|4.0|2.0|13.787398317937406\n"
+                              "unknown_kernel_9|1|0.007|0.007|0.02412794705639046\n");
+    assert_sheet(&tables, "short_kernel_histogram",
+                 "bin_start|bin_end|count\n"
+                 "0.005|1.25375|3\n"
+                 "1.25375|2.5025|0\n"
+                 "2.5025|3.75125|1\n"
+                 "3.75125|5.0|1\n");
+    free_all(&tables, run);
+}
+
+/* 5 µs itself is not below 5 µs. */
+static void the_threshold_is_in_microseconds_and_strict(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_rocprof_options options = all_sheets();
+    options.short_threshold_us = 5;
+    options.short_bins = 1;
+    gt_table_list tables = sheets_of(run, options);
+    assert_sheet(&tables, "short_kernel_histogram", "bin_start|bin_end|count\n0.005|3.0|4\n");
+    gt_table_list_free(&tables);
+
+    options.short_threshold_us = INT64_MAX;
+    tables = sheets_of(run, options);
+    assert_sheet(&tables, "short_kernel_histogram", "bin_start|bin_end|count\n0.005|20.0|6\n");
+    gt_table_list_free(&tables);
+
+    options.short_threshold_us = INT64_MIN;
+    tables = sheets_of(run, options);
+    assert_sheet(&tables, "short_kernels_summary", SHORT_HEADER);
+    assert_sheet(&tables, "short_kernel_histogram", "bin_start|bin_end|count\n");
+    free_all(&tables, run);
+}
+
+/* One dispatch of no duration, no symbols, no window: percentages are the integer 0, but for the timeline's.
+ */
+static void one_kernel_of_no_duration(void **state)
+{
+    (void)state;
+    static const dispatch only = {.kernel_id = 4, .start = 10, .end = 10};
+    gt_rocprof *run = gt_rocprof_new();
+    add_dispatches(run, &only, 1);
+    gt_rocprof_options options = all_sheets();
+    options.short_bins = 2;
+    gt_table_list tables = sheets_of(run, options);
+    assert_sheet(&tables, "gpu_timeline",
+                 "type|time ms|percent\n"
+                 "total_time|0.0|100.0\n"
+                 "kernel|0.0|0.0\n"
+                 "memory|0.0|0.0\n"
+                 "busy_time|0.0|0.0\n"
+                 "idle|0.0|0.0\n");
+    assert_sheet(&tables, "kernel_summary",
+                 SUMMARY_HEADER "unknown_kernel_4|1|0.0|0.0||0.0|0.0|0|0|0.0|Other\n");
+    assert_sheet(&tables, "kernel_summary_by_category", CATEGORY_HEADER "Other|1|0.0|0|0\n");
+    assert_sheet(&tables, "kernel_details", DETAILS_HEADER "unknown_kernel_4|0.0|0|0|1|1|1|1|1|1|0|0\n");
+    assert_sheet(&tables, "short_kernels_summary", SHORT_HEADER "unknown_kernel_4|1|0.0|0.0|0\n");
+    assert_sheet(&tables, "short_kernel_histogram", "bin_start|bin_end|count\n-0.5|0.0|0\n0.0|0.5|1\n");
+    free_all(&tables, run);
+}
+
+static void no_kernels_give_headers_only(void **state)
+{
+    (void)state;
+    gt_rocprof *run = gt_rocprof_new();
+    add_copy(run, 100, 200);
+    run->fini_ns = 1000;
+    gt_table_list tables = sheets_of(run, all_sheets());
+    assert_int_equal(tables.count, 6);
+    assert_sheet(&tables, "gpu_timeline", "type|time ms|percent\n");
+    assert_sheet(&tables, "kernel_summary",
+                 "name|Count|Mean Kernel Time (µs)|Median Kernel Time (µs)|Std Kernel Time (µs)|"
+                 "Min Kernel Time (µs)|Max Kernel Time (µs)|Total Kernel Time (ms)|Percentage (%)|"
+                 "Cumulative Percentage (%)|Category\n");
+    assert_sheet(&tables, "kernel_summary_by_category", CATEGORY_HEADER);
+    assert_sheet(&tables, "kernel_details", "");
+    assert_sheet(&tables, "short_kernels_summary", SHORT_HEADER);
+    assert_sheet(&tables, "short_kernel_histogram", "bin_start|bin_end|count\n");
+    free_all(&tables, run);
+}
+
+static void options_choose_the_sheets(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "gpu_timeline",   "kernel_summary",        "kernel_summary_by_category",
+        "kernel_details", "short_kernels_summary", "short_kernel_histogram",
+    };
+    gt_rocprof *run = tiny_run();
+    for (unsigned choice = 0; choice < 8; choice++) {
+        gt_rocprof_options options = gt_rocprof_options_default();
+        assert_true(options.kernel_summary && !options.kernel_details && !options.short_kernel_study);
+        options.kernel_summary = choice & 1;
+        options.kernel_details = choice & 2;
+        options.short_kernel_study = choice & 4;
+        bool wanted[] = {true, choice & 1, choice & 1, choice & 2, choice & 4, choice & 4};
+        gt_table_list tables = sheets_of(run, options);
+        size_t at = 0;
+        for (size_t i = 0; i < 6; i++)
+            if (wanted[i]) assert_string_equal(tables.items[at++]->name, names[i]);
+        assert_int_equal(tables.count, at);
+        gt_table_list_free(&tables);
+    }
+    gt_rocprof_free(run);
+}
+
+static void topk_keeps_rows_as_head_does(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t topk;
+        size_t rows;
+    } cases[] = {{0, 0}, {1, 1}, {6, 6}, {7, 6}, {INT64_MAX, 6}, {-1, 5}, {-6, 0}, {-7, 0}, {INT64_MIN, 0}};
+    gt_rocprof *run = tiny_run();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gt_rocprof_options options = all_sheets();
+        options.limit_details = true;
+        options.topk_kernels = cases[i].topk;
+        gt_table_list tables = sheets_of(run, options);
+        const gt_table *details = gt_table_list_find(&tables, "kernel_details");
+        assert_int_equal(details->row_count, cases[i].rows);
+        assert_int_equal(details->column_count, 12);
+        gt_table_list_free(&tables);
+    }
+    gt_rocprof_free(run);
+}
+
+static void equal_totals_and_durations_keep_their_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    dispatch dispatches[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        dispatches[i] = (dispatch){.kernel_id = 50 - i % 50, .start = i * 10, .end = i * 10 + 5, .id = i};
+    gt_rocprof *run = gt_rocprof_new();
+    for (int id = 1; id <= 50; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "kernel_%02d", id);
+        name_kernel(run, id, name);
+    }
+    add_dispatches(run, dispatches, COUNT);
+    gt_table_list tables = sheets_of(run, all_sheets());
+    const gt_table *details = gt_table_list_find(&tables, "kernel_details");
+    for (size_t row = 0; row < COUNT; row++)
+        assert_int_equal(gt_table_column(details, "dispatch_id")->ints[row], row);
+    const char *sheets[] = {"kernel_summary", "short_kernels_summary"};
+    for (size_t sheet = 0; sheet < 2; sheet++) {
+        const gt_table *by_name = gt_table_list_find(&tables, sheets[sheet]);
+        assert_int_equal(by_name->row_count, 50);
+        for (size_t row = 1; row < 50; row++) {
+            const uint32_t *names = gt_table_column(by_name, "name")->texts;
+            gt_text before = gt_strings_get(run->strings, names[row - 1]);
+            assert_true(strcmp(before.bytes, gt_strings_get(run->strings, names[row]).bytes) < 0);
+        }
+    }
+    free_all(&tables, run);
+}
+
+/* ---- damaged input ---- */
+
+static void assert_refused(const dispatch *dispatches, size_t count)
+{
+    gt_rocprof *run = gt_rocprof_new();
+    add_dispatches(run, dispatches, count);
+    gt_rocprof_options options = all_sheets();
+    gt_table_list tables = {0};
+    gt_error error = {0};
+    assert_false(gt_rocprof_tables(run, &options, &tables, &error));
+    assert_non_null(strstr(error.text, "kernel dispatch"));
+    assert_int_equal(tables.count, 0);
+    free_all(&tables, run);
+}
+
+static void times_too_far_apart_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(&(dispatch){.start = INT64_MIN, .end = INT64_MAX}, 1);
+    assert_refused(&(dispatch){.start = 1, .end = INT64_MIN + 1},
+                   1); /* a duration of -2^63 has no opposite */
+    dispatch two[] = {{.start = 0, .end = INT64_MAX}, {.start = 0, .end = 1}};
+    assert_refused(two, 2);
+    dispatch opposite[] = {{.start = 0, .end = INT64_MAX}, {.start = 1, .end = 0}};
+    assert_refused(opposite, 2);
+}
+
+static void the_greatest_duration_passes(void **state)
+{
+    (void)state;
+    static const dispatch longest = {.kernel_id = 1, .start = 0, .end = INT64_MAX};
+    gt_rocprof *run = gt_rocprof_new();
+    add_dispatches(run, &longest, 1);
+    gt_rocprof_options options = all_sheets();
+    gt_table_list tables = sheets_of(run, options);
+    assert_sheet(&tables, "kernel_summary_by_category",
+                 CATEGORY_HEADER "Other|1|9223372036854.775807|100.0|100.0\n");
+    gt_table_list_free(&tables);
+    options.short_threshold_us =
+        INT64_MAX; /* the kernel is short now, but half a microsecond around it is nothing */
+    tables = (gt_table_list){0};
+    gt_error error = {0};
+    assert_false(gt_rocprof_tables(run, &options, &tables, &error));
+    assert_non_null(strstr(error.text, "bins"));
+    free_all(&tables, run);
+}
+
+/* 10 - 4 = 6 ns in all: percentages are 1000 / 6 and -400 / 6... of which the sum is 100. */
+static void negative_durations_count_as_they_stand(void **state)
+{
+    (void)state;
+    static const dispatch dispatches[] = {{.kernel_id = 1, .start = 0, .end = 10},
+                                          {.kernel_id = 2, .start = 30, .end = 26}};
+    gt_rocprof *run = gt_rocprof_new();
+    add_dispatches(run, dispatches, 2);
+    gt_table_list tables = sheets_of(run, all_sheets());
+    assert_sheet(&tables, "kernel_summary",
+                 SUMMARY_HEADER
+                 "unknown_kernel_1|1|0.01|0.01||0.01|0.01|166.66666666666669|166.66666666666669|1e-05|Other\n"
+                 "unknown_kernel_2|1|-0.004|-0.004||-0.004|-0.004|-66.66666666666666|100.0|-4e-06|Other\n");
+    free_all(&tables, run);
+}
+
+static void bins_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t bins[] = {0, -1, INT64_MIN, INT64_MAX};
+    gt_rocprof *run = tiny_run();
+    for (size_t i = 0; i < sizeof bins / sizeof *bins; i++) {
+        gt_rocprof_options options = all_sheets();
+        options.short_bins = bins[i];
+        gt_table_list tables = {0};
+        gt_error error = {0};
+        assert_false(gt_rocprof_tables(run, &options, &tables, &error));
+        assert_non_null(strstr(error.text, "bins"));
+        assert_int_equal(tables.count, 0);
+        options.short_kernel_study = false; /* then nobody counts bins */
+        assert_true(gt_rocprof_tables(run, &options, &tables, &error));
+        gt_table_list_free(&tables);
+    }
+    gt_rocprof_free(run);
+}
+
+/* ---- kernel names ---- */
+
+static void assert_names(gt_rocprof *run, const char *const *expected)
+{
+    uint32_t *names = gt_rocprof_dispatch_names(run);
+    for (size_t i = 0; i < gt_store_count(run->dispatches); i++)
+        assert_string_equal(gt_strings_get(run->strings, names[i]).bytes, expected[i]);
+    free(names);
+}
+
+static void dispatches_take_the_last_name_of_their_kernel(void **state)
+{
+    (void)state;
+    static const int64_t ids[] = {7, 8, INT64_MAX, -3, 0, GT_NO_KERNEL_ID, 12, 7, INT64_MIN + 1};
+    dispatch dispatches[9] = {0};
+    for (size_t i = 0; i < 9; i++) dispatches[i].kernel_id = ids[i];
+    gt_rocprof *run = gt_rocprof_new();
+    add_dispatches(run, dispatches, 9);
+    assert_names(run, (const char *const[]){"unknown_kernel_7", "unknown_kernel_8",
+                                            "unknown_kernel_9223372036854775807", "unknown_kernel_-3",
+                                            "unknown_kernel_0", "unknown_kernel_None", "unknown_kernel_12",
+                                            "unknown_kernel_7", "unknown_kernel_-9223372036854775807"});
+    name_kernel(run, INT64_MAX, "greatest");
+    name_kernel(run, 7, "early");
+    name_kernel(run, 8, "eight");
+    name_kernel(run, 0, "");
+    name_kernel(run, 12, "taken back");
+    name_kernel(run, 7, "late");
+    gt_kernel_names_set(run, 12, GT_TEXT_NONE);
+    name_kernel(run, INT64_MIN + 1, "least");
+    const char *const expected[] = {
+        "late", "eight", "greatest", "unknown_kernel_-3", "", "unknown_kernel_None", "unknown_kernel_12",
+        "late", "least"};
+    assert_names(run, expected);
+    assert_names(run, expected);
+    name_kernel(run, 7, "latest");
+    uint32_t *names = gt_rocprof_dispatch_names(run);
+    assert_string_equal(gt_strings_get(run->strings, names[0]).bytes, "latest");
+    assert_string_equal(gt_strings_get(run->strings, names[1]).bytes, "eight");
+    free(names);
+    gt_rocprof_free(run);
+}
+
+/* ---- ten thousand dispatches against plain loops ---- */
+
+enum { MANY = 10000, NAMES = 37, WINDOW_NS = 3000000, BINS = 23, THRESHOLD_US = 6 };
+
+static uint64_t random_state = 99;
+
+static uint32_t random_below(uint32_t limit)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((random_state >> 33) % limit);
+}
+
+static dispatch many[MANY];
+
+static gt_rocprof *many_run(void)
+{
+    static const char *const kinds[] = {"Cijk_", "elementwise_", "nccl_", "conv_", "x_"};
+    gt_rocprof *run = gt_rocprof_new();
+    run->fini_ns = WINDOW_NS + 500;
+    for (int id = 0; id < NAMES; id++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s%d", kinds[id % 5], id);
+        name_kernel(run, id, name);
+    }
+    for (int i = 0; i < MANY; i++) {
+        int64_t start = i * 280 + random_below(2000);
+        many[i] = (dispatch){.kernel_id = random_below(NAMES),
+                             .start = start,
+                             .id = i,
+                             .grid = {1 + random_below(9), 1, 1},
+                             .stream = random_below(4),
+                             .agent = 1};
+        many[i].end = start + 10 * random_below(many[i].kernel_id % 3 ? 60 : 1000);
+    }
+    add_dispatches(run, many, MANY);
+    for (int i = 0; i < 40; i++) add_copy(run, i * 70000, i * 70000 + 5000);
+    return run;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double float_at(const gt_table *table, const char *column, size_t row)
+{
+    assert_int_equal(gt_table_column(table, column)->type, GT_TYPE_FLOAT);
+    return gt_table_column(table, column)->floats[row];
+}
+
+/* The sheet's row of that kernel id holds what one pass over all dispatches gives. */
+static void assert_summary_row(const gt_table *summary, size_t row, int64_t kernel_id, double all_ns)
+{
+    static double times[MANY];
+    size_t count = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < MANY; i++)
+        if (many[i].kernel_id == kernel_id) times[count++] = (double)(many[i].end - many[i].start);
+    for (size_t i = 0; i < count; i++) sum += times[i];
+    double mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++) squares += (times[i] - mean) * (times[i] - mean);
+    qsort(times, count, sizeof *times, by_value);
+    double median = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+
+    assert_int_equal(gt_table_column(summary, "Count")->ints[row], count);
+    assert_close(float_at(summary, "Mean Kernel Time (µs)", row), mean / 1000);
+    assert_close(float_at(summary, "Median Kernel Time (µs)", row), median / 1000);
+    assert_close(float_at(summary, "Std Kernel Time (µs)", row), sqrt(squares / (double)(count - 1)) / 1000);
+    assert_close(float_at(summary, "Min Kernel Time (µs)", row), times[0] / 1000);
+    assert_close(float_at(summary, "Max Kernel Time (µs)", row), times[count - 1] / 1000);
+    assert_close(float_at(summary, "Total Kernel Time (ms)", row), sum / 1e6);
+    assert_close(float_at(summary, "Percentage (%)", row), sum * 100 / all_ns);
+}
+
+static void assert_descends_and_adds_up(const gt_table *table, const char *time)
+{
+    double cumulative = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (row) assert_true(float_at(table, time, row) <= float_at(table, time, row - 1));
+        cumulative += float_at(table, "Percentage (%)", row);
+        assert_close(float_at(table, "Cumulative Percentage (%)", row), cumulative);
+    }
+    assert_close(cumulative, 100);
+}
+
+static void assert_timeline(const gt_table *timeline)
+{
+    static bool kernel[2 * WINDOW_NS], copy[2 * WINDOW_NS];
+    double kernel_ns = 0, copy_ns = 0, busy_ns = 0;
+    for (size_t i = 0; i < MANY; i++)
+        for (int64_t ns = many[i].start; ns < many[i].end; ns++) kernel[ns] = true;
+    for (int i = 0; i < 40; i++)
+        for (int ns = 0; ns < 5000; ns++) copy[i * 70000 + ns] = true;
+    for (size_t ns = 0; ns < 2 * WINDOW_NS; ns++) {
+        kernel_ns += kernel[ns];
+        copy_ns += copy[ns];
+        busy_ns += kernel[ns] || copy[ns];
+    }
+    double total_ns = WINDOW_NS + 500,
+           expected[] = {total_ns, kernel_ns, copy_ns, busy_ns, total_ns - busy_ns};
+    for (size_t row = 0; row < 5; row++) {
+        double time_ms = float_at(timeline, "time ms", row), percent = float_at(timeline, "percent", row);
+        assert_true(fabs(time_ms - expected[row] / 1e6) < 1e-9);
+        assert_true(fabs(percent - expected[row] * 100 / total_ns) < 1e-6);
+    }
+}
+
+static void assert_details(const gt_table *details)
+{
+    static bool seen[MANY];
+    assert_int_equal(details->row_count, MANY);
+    const int64_t *ids = gt_table_column(details, "dispatch_id")->ints;
+    for (size_t row = 0; row < MANY; row++) {
+        const dispatch *d = &many[ids[row]];
+        assert_false(seen[ids[row]]);
+        seen[ids[row]] = true;
+        assert_close(float_at(details, "Kernel duration (µs)", row), (double)(d->end - d->start) / 1000);
+        assert_int_equal(gt_table_column(details, "grid_x")->ints[row], d->grid[0]);
+        assert_int_equal(gt_table_column(details, "stream")->ints[row], d->stream);
+        if (!row) continue;
+        const dispatch *before = &many[ids[row - 1]];
+        int64_t shorter_by = (before->end - before->start) - (d->end - d->start);
+        assert_true(shorter_by > 0 || (shorter_by == 0 && ids[row - 1] < ids[row]));
+    }
+}
+
+static void assert_histogram(const gt_table *histogram)
+{
+    assert_int_equal(histogram->row_count, BINS);
+    int64_t in_all = 0, short_count = 0;
+    for (size_t i = 0; i < MANY; i++) short_count += many[i].end - many[i].start < THRESHOLD_US * 1000;
+    for (size_t row = 0; row < BINS; row++) {
+        double low = float_at(histogram, "bin_start", row), high = float_at(histogram, "bin_end", row);
+        int64_t count = 0;
+        for (size_t i = 0; i < MANY; i++) {
+            double us = (double)(many[i].end - many[i].start) / 1000.0;
+            count += us < THRESHOLD_US && us >= low && (us < high || (row == BINS - 1 && us == high));
+        }
+        if (row) assert_true(low == float_at(histogram, "bin_end", row - 1));
+        assert_int_equal(gt_table_column(histogram, "count")->ints[row], count);
+        in_all += count;
+    }
+    assert_int_equal(in_all, short_count);
+}
+
+static void ten_thousand_dispatches_agree_with_plain_loops(void **state)
+{
+    (void)state;
+    gt_rocprof *run = many_run();
+    gt_rocprof_options options = all_sheets();
+    options.short_bins = BINS;
+    options.short_threshold_us = THRESHOLD_US;
+    gt_table_list tables = sheets_of(run, options);
+
+    double all_ns = 0;
+    for (size_t i = 0; i < MANY; i++) all_ns += (double)(many[i].end - many[i].start);
+    const gt_table *summary = gt_table_list_find(&tables, "kernel_summary");
+    assert_int_equal(summary->row_count, NAMES);
+    for (size_t row = 0; row < NAMES; row++) {
+        const char *name = gt_strings_get(run->strings, gt_table_column(summary, "name")->texts[row]).bytes;
+        assert_summary_row(summary, row, atoi(strchr(name, '_') + 1), all_ns);
+    }
+    assert_descends_and_adds_up(summary, "Total Kernel Time (ms)");
+    const gt_table *categories = gt_table_list_find(&tables, "kernel_summary_by_category");
+    assert_int_equal(categories->row_count, 5);
+    assert_descends_and_adds_up(categories, "total_direct_kernel_time_ms");
+    assert_timeline(gt_table_list_find(&tables, "gpu_timeline"));
+    assert_details(gt_table_list_find(&tables, "kernel_details"));
+    assert_histogram(gt_table_list_find(&tables, "short_kernel_histogram"));
+    free_all(&tables, run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timeline_of_a_tiny_run),
+        cmocka_unit_test(kernel_summary_of_a_tiny_run),
+        cmocka_unit_test(kernel_details_of_a_tiny_run),
+        cmocka_unit_test(short_kernels_of_a_tiny_run),
+        cmocka_unit_test(the_threshold_is_in_microseconds_and_strict),
+        cmocka_unit_test(one_kernel_of_no_duration),
+        cmocka_unit_test(no_kernels_give_headers_only),
+        cmocka_unit_test(options_choose_the_sheets),
+        cmocka_unit_test(topk_keeps_rows_as_head_does),
+        cmocka_unit_test(equal_totals_and_durations_keep_their_order),
+        cmocka_unit_test(times_too_far_apart_are_refused),
+        cmocka_unit_test(the_greatest_duration_passes),
+        cmocka_unit_test(negative_durations_count_as_they_stand),
+        cmocka_unit_test(bins_out_of_range_are_refused),
+        cmocka_unit_test(dispatches_take_the_last_name_of_their_kernel),
+        cmocka_unit_test(ten_thousand_dispatches_agree_with_plain_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
