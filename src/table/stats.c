@@ -1,0 +1,269 @@
+/* Statistics of arrays: sums in numpy's order of additions, medians and quantiles by selection in linear
+ * time, histograms whose edges decide. Compiled without fused multiply-add, which would change last digits.
+ */
+#include "table/stats.h"
+#include "table/radix.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sums ---- */
+
+enum { PAIRWISE_BLOCK = 128, LANES = 8 };
+
+static double or_zero(double value)
+{
+    return isnan(value) ? 0.0 : value;
+}
+
+static double sum_block(const double *values, size_t count)
+{
+    double sum = 0.0, lane[LANES];
+    size_t i = 0;
+    if (count >= LANES) {
+        for (; i < LANES; i++) lane[i] = or_zero(values[i]);
+        for (; i + LANES <= count; i += LANES)
+            for (size_t k = 0; k < LANES; k++) lane[k] += or_zero(values[i + k]);
+        sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+    for (; i < count; i++) sum += or_zero(values[i]);
+    return sum;
+}
+
+/* Halves down to blocks: the recursion is as deep as the count has bits. */
+double gt_sum_pairwise(const double *values, size_t count)
+{
+    if (count <= PAIRWISE_BLOCK) return sum_block(values, count);
+    size_t half = count / 2 / LANES * LANES;
+    return gt_sum_pairwise(values, half) + gt_sum_pairwise(values + half, count - half);
+}
+
+bool gt_sum_ints(const int64_t *values, size_t count, int64_t *sum)
+{
+    __int128 wide = 0;
+    for (size_t i = 0; i < count; i++) wide += values[i];
+    *sum = (int64_t)wide;
+    return *sum == wide;
+}
+
+void gt_cumulative_sum(double *out, const double *values, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double value = values[i];
+        sum += or_zero(value);
+        out[i] = isnan(value) ? value : sum;
+    }
+}
+
+/* ---- mean and spread ---- */
+
+static size_t count_valued(const double *values, size_t count)
+{
+    size_t valued = 0;
+    for (size_t i = 0; i < count; i++) valued += isnan(values[i]) ? 0 : 1;
+    return valued;
+}
+
+double gt_mean(const double *values, size_t count)
+{
+    size_t valued = count_valued(values, count);
+    return valued ? gt_sum_pairwise(values, count) / (double)valued : NAN;
+}
+
+double gt_std(const double *values, size_t count)
+{
+    double mean = 0.0, squares = 0.0, seen = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(values[i])) continue;
+        double before = mean;
+        seen += 1.0;
+        mean += (values[i] - before) / seen;
+        squares += (values[i] - mean) * (values[i] - before);
+    }
+    return seen > 1.0 ? sqrt(squares / (seen - 1.0)) : NAN;
+}
+
+double gt_std_pairwise(const double *values, size_t count, size_t ddof)
+{
+    size_t valued = count_valued(values, count);
+    if (valued <= ddof) return NAN;
+    double mean = gt_mean(values, count), *squares = gt_alloc(count * sizeof *squares);
+    for (size_t i = 0; i < count; i++) squares[i] = (values[i] - mean) * (values[i] - mean);
+    double std = sqrt(gt_sum_pairwise(squares, count) / (double)(valued - ddof));
+    free(squares);
+    return std;
+}
+
+/* ---- selection ---- */
+
+enum { INSERTION_MAX = 8 }; /* up to here values are sorted rather than split */
+
+static double median_of_three(double a, double b, double c)
+{
+    double least = a < b ? a : b, most = a < b ? b : a;
+    return c < least ? least : c > most ? most : c;
+}
+
+/* Moves the values below the pivot (or equal to it, too) to the front and returns their number. Swaps always
+ * and moves on where the value is one of them: which it is cannot be foretold, so that a branch would cost
+ * more. */
+static size_t move_below(double *values, size_t count, double pivot, bool or_equal)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++) {
+        double value = values[i];
+        values[i] = values[below];
+        values[below] = value;
+        below += or_equal ? value <= pivot : value < pivot;
+    }
+    return below;
+}
+
+static uint64_t ordered_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static double from_ordered_bits(uint64_t bits)
+{
+    double value;
+    bits = bits >> 63 ? bits ^ (uint64_t)1 << 63 : ~bits;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* For values that split badly again and again: sorts them, which is linear here. */
+static void sort_values(double *values, size_t count)
+{
+    uint64_t *keys = gt_alloc(count * sizeof *keys);
+    uint32_t *unused = gt_alloc_zero(count, sizeof *unused);
+    for (size_t i = 0; i < count; i++) keys[i] = ordered_bits(values[i]);
+    gt_radix_sort(keys, unused, count, true);
+    for (size_t i = 0; i < count; i++) values[i] = from_ordered_bits(keys[i]);
+    free(keys);
+    free(unused);
+}
+
+static void insertion_sort(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        double value = values[i];
+        size_t at = i;
+        for (; at && values[at - 1] > value; at--) values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+double gt_select(double *values, size_t count, size_t place)
+{
+    size_t wanted = place; /* its place among those that are left */
+    double *left = values;
+    for (unsigned splits = 2 * (64 - (unsigned)__builtin_clzll(count)); count > INSERTION_MAX && splits;
+         splits--) {
+        double pivot = median_of_three(left[0], left[count / 2], left[count - 1]);
+        size_t below = move_below(left, count, pivot, false);
+        if (wanted < below) {
+            count = below;
+            continue;
+        }
+        size_t same = move_below(left + below, count - below, pivot, true);
+        if (wanted < below + same) return pivot;
+        left += below + same;
+        wanted -= below + same;
+        count -= below + same;
+    }
+    if (count <= INSERTION_MAX)
+        insertion_sort(left, count);
+    else
+        sort_values(left, count);
+    return values[place];
+}
+
+double gt_median_in_place(double *values, size_t count)
+{
+    if (!count) return NAN;
+    size_t middle = count / 2;
+    double upper = gt_select(values, count, middle);
+    if (count % 2) return upper;
+    double lower = values[0];
+    for (size_t i = 1; i < middle; i++)
+        if (values[i] > lower) lower = values[i];
+    return (lower + upper) / 2.0;
+}
+
+static double *copy_valued(const double *values, size_t count, size_t *valued)
+{
+    double *copy = gt_alloc(count * sizeof *copy);
+    *valued = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i])) copy[(*valued)++] = values[i];
+    return copy;
+}
+
+double gt_median(const double *values, size_t count)
+{
+    size_t valued;
+    double *copy = copy_valued(values, count, &valued);
+    double median = gt_median_in_place(copy, valued);
+    free(copy);
+    return median;
+}
+
+/* Between neighbours a and b, from the nearer one, as numpy does it. */
+static double between(double a, double b, double part)
+{
+    double width = b - a;
+    return part >= 0.5 ? b - width * (1.0 - part) : a + width * part;
+}
+
+double gt_quantile(const double *values, size_t count, double q)
+{
+    size_t valued;
+    double *copy = copy_valued(values, count, &valued), result = NAN;
+    if (valued && q >= 0.0 && q <= 1.0) {
+        double place = q * (double)(valued - 1);
+        size_t below = (size_t)place;
+        double a = gt_select(copy, valued, below);
+        if (below + 1 == valued)
+            result = a;
+        else
+            result = between(a, gt_select(copy + below + 1, valued - below - 1, 0), place - (double)below);
+    }
+    free(copy);
+    return result;
+}
+
+/* ---- histogram ---- */
+
+static size_t bin_of(double value, size_t bins, const double *edges, double bins_per_unit)
+{
+    double guess = (value - edges[0]) * bins_per_unit;
+    size_t bin = guess >= (double)bins ? bins - 1 : guess >= 0.0 ? (size_t)guess : 0;
+    if (value < edges[bin]) return bin - 1;
+    return bin + 1 < bins && value >= edges[bin + 1] ? bin + 1 : bin;
+}
+
+bool gt_histogram(const double *values, size_t count, size_t bins, double *edges, int64_t *counts)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] < low) low = values[i];
+        if (values[i] > high) high = values[i];
+    }
+    if (low > high) low = 0.0, high = 1.0;
+    if (low == high) low -= 0.5, high += 0.5;
+    if (!bins || !isfinite(high - low) || high == low) return false;
+    double step = (high - low) / (double)bins;
+    for (size_t i = 0; i < bins; i++) edges[i] = (double)i * step + low;
+    edges[bins] = high;
+    memset(counts, 0, bins * sizeof *counts);
+    double bins_per_unit = (double)bins / (high - low);
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i])) counts[bin_of(values[i], bins, edges, bins_per_unit)]++;
+    return true;
+}
