@@ -1,0 +1,59 @@
+/* Deflate data (RFC 1951) to bytes, piece by piece, in constant memory.
+ *
+ * The caller owns both buffers. What was written before must stay in front of the place that is written next,
+ * as far back as a copy may reach (GT_INFLATE_HISTORY); input that was not used is given again with more
+ * behind it. */
+#ifndef GT_INPUT_INFLATE_H
+#define GT_INPUT_INFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GT_INFLATE_HISTORY = 32 * 1024, /* the farthest that a copy reaches back */
+    GT_INFLATE_LOOKAHEAD = 1024,    /* input that must be there for progress, unless it is the last */
+};
+
+typedef enum gt_inflate_result {
+    GT_INFLATE_FULL,    /* no more room for output */
+    GT_INFLATE_HUNGRY,  /* fewer than GT_INFLATE_LOOKAHEAD bytes of input are left, and they were not the last
+                         */
+    GT_INFLATE_END,     /* the data is whole; the input stands behind it */
+    GT_INFLATE_CUT,     /* the last input was given and ends inside the data; all that it holds was written */
+    GT_INFLATE_INVALID, /* not deflate data; gt_inflate.why says in what way */
+} gt_inflate_result;
+
+enum {
+    GT_LITLEN_TABLE_BITS = 10,
+    GT_DISTANCE_TABLE_BITS = 9,
+    /* A table for n bits and, behind it, those for longer codes. One of these with 2^k entries serves at
+     * least k + 1 symbols, k being at most 15 - n: 286 symbols need no more than 32 entries for each 6 of
+     * them, 30 distances no more than 64 for each 7. */
+    GT_LITLEN_TABLE_SIZE = (1 << GT_LITLEN_TABLE_BITS) + (286 / 6 + 1) * 32,
+    GT_DISTANCE_TABLE_SIZE = (1 << GT_DISTANCE_TABLE_BITS) + (30 / 7 + 1) * 64,
+};
+
+/* Where a run stopped. All of it is private but `why`. */
+typedef struct gt_inflate {
+    const char *why; /* after GT_INFLATE_INVALID: a few words, such as "a copy reaches back too far" */
+    uint64_t bits;   /* input bits taken and not used yet: fewer than 8 between runs */
+    unsigned bit_count;
+    unsigned stage;
+    gt_inflate_result result;
+    bool final_block;
+    uint32_t stored_left;                /* bytes of a stored block still to come */
+    uint32_t match_left, match_distance; /* a copy that the output had no room for */
+    uint32_t litlen[GT_LITLEN_TABLE_SIZE];
+    uint32_t distance[GT_DISTANCE_TABLE_SIZE];
+} gt_inflate;
+
+void gt_inflate_begin(gt_inflate *state);
+
+/* Reads from *in, writes to *out, and moves both forward. `last` says that no input follows in_end. `history`
+ * is the oldest byte of this data's output that still stands in front of *out (*out itself at the beginning):
+ * keep GT_INFLATE_HISTORY bytes. Bytes between the new *out and out_end may have been written to. */
+gt_inflate_result gt_inflate_run(gt_inflate *state, const uint8_t **in, const uint8_t *in_end, bool last,
+                                 const uint8_t *history, uint8_t **out, uint8_t *out_end);
+
+#endif
