@@ -200,6 +200,7 @@ static size_t put_ended_first(uint32_t *ids, text_run run, const gt_strings *str
 
 void gt_sort_texts(uint32_t *ids, size_t count, const gt_strings *strings)
 {
+    if (count < 2) return;
     uint64_t *keys = gt_alloc(count * sizeof *keys);
     text_run *runs = NULL;
     size_t run_count = 0, capacity = 0;
