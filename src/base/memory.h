@@ -11,7 +11,7 @@ void *gt_alloc(size_t size);                  /* uninitialised; never NULL, also
 void *gt_alloc_zero(size_t count, size_t size);
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
-char *gt_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* the caller frees it */
+char *gt_format(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1))); /* the caller frees it */
 
 /* Makes room for `need` elements in a growable array: items = gt_grow(items, &capacity, need, sizeof *items). */
 void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);

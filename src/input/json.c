@@ -14,8 +14,10 @@ void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset)
 {
     *json = (gt_json){.stream = stream, .block_offset = offset, .block = nothing, .at = nothing, .end = nothing};
     json->first = true;
-    if (offset == 0 && gt_json_more(json) && json->end - json->at >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0)
-        json->at += 3;
+    if (offset) return;
+    while (json->end - json->at < 3 && gt_json_more(json)) {
+    }
+    if (json->end - json->at >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0) json->at += 3;
 }
 
 void gt_json_move(gt_json *json, uint64_t offset)
@@ -180,7 +182,6 @@ bool gt_json_next_key(gt_json *json, gt_text *key)
     if (c != '"') return unexpected(json, "a key");
     /* The colon is looked for while the key is still in hand, so that the key's bytes stay where they are. */
     for (;;) {
-        const uint8_t *start = json->at;
         if (!read_string(json, key)) return false;
         const uint8_t *colon = gt_scan_space(json->at, json->end);
         if (colon < json->end) {
@@ -189,7 +190,7 @@ bool gt_json_next_key(gt_json *json, gt_text *key)
             json->at++;
             return true;
         }
-        json->at = start;
+        json->at = (const uint8_t *)key->bytes - 1;
         if (!gt_json_more(json)) return ended(json);
     }
 }

@@ -1,0 +1,443 @@
+/* The record reader: records whose values the test knows because it wrote them, in many shapes, with block boundaries
+ * in odd places, by the learned and the general way, with one thread and with several. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "input/records.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIND, NAME, COUNT, TIME, DEEP, SHAPE, LABEL, FIELDS };
+
+static const gt_field fields[FIELDS] = {
+    [KIND] = {"kind", GT_FIELD_TEXT, true},       [NAME] = {"name", GT_FIELD_TEXT, false},
+    [COUNT] = {"count", GT_FIELD_INT, false},     [TIME] = {"time", GT_FIELD_TIME, false},
+    [DEEP] = {"a/b/deep", GT_FIELD_INT, false},   [SHAPE] = {"a/shape", GT_FIELD_JSON, false},
+    [LABEL] = {"label", GT_FIELD_VIEW, false},
+};
+
+static const gt_store_column columns[FIELDS] = {
+    [KIND] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0},  [COUNT] = {GT_STORE_INT, -1},
+    [TIME] = {GT_STORE_TIME, 0}, [DEEP] = {GT_STORE_INT, -77}, [SHAPE] = {GT_STORE_TEXT, 0},
+    [LABEL] = {GT_STORE_TEXT, 0},
+};
+
+static uint64_t state = 0x1234567;
+
+static uint32_t random32(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 11);
+}
+
+/* ---- writing records ---- */
+
+typedef struct text {
+    char *items;
+    size_t count, capacity;
+} text;
+
+static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(text *t, const char *format, ...)
+{
+    char piece[1024];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    for (int i = 0; i < len; i++) GT_PUSH(t->items, t->count, t->capacity, piece[i]);
+}
+
+/* What a record that the test wrote must be read as. */
+typedef struct expected {
+    uint64_t present, mistyped;
+    const char *kind, *name, *shape, *label;
+    int64_t count, deep;
+    double time;
+} expected;
+
+static const struct {
+    const char *raw, *meaning;
+} names[] = {
+    {"add", "add"},         {"mul", "mul"},           {"say \\\"hi\\\"", "say \"hi\""}, {"tab\\there", "tab\there"},
+    {"\\u00e9t\\u00e9", "\xC3\xA9t\xC3\xA9"}, {"", ""}, {"a, b}{][\\\\", "a, b}{][\\"}, {"x:\\\"\\\\", "x:\"\\"},
+    {"a long name that takes more than one block of sixteen bytes to compare, and then some more", NULL},
+};
+static const struct {
+    const char *raw, *meaning;
+} shapes[] = {
+    {"[]", "[]"},         {"[[1, 2], [3]]", "[[1,2],[3]]"}, {"[[1,2],[3]]", "[[1,2],[3]]"},
+    {"{\"k\": \" ] \"}", "{\"k\":\" ] \"}"}, {"12", "12"}, {"123", "123"}, {"\"s t\"", "\"s t\""}, {"true", "true"},
+    {"[\"\\\"]\", 1.5]", "[\"\\\"]\",1.5]"},
+};
+static const char *const kinds[] = {"x", "y", "zebra"};
+static const char *const times[] = {"0", "1.5", "-2.25", "5453458362131.123", "1718289123456789.123", "1e3",
+                                    "12.000", "0.001", "123456", "9007199254740993", "0.1000000000000000055511151231257827"};
+
+static const char *name_meaning(size_t i)
+{
+    return names[i].meaning ? names[i].meaning : names[i].raw;
+}
+
+/* One member of a record: its value as text, noted in what is expected. */
+static void put_value(text *t, int field, expected *e)
+{
+    size_t pick = random32();
+    bool odd = pick % 211 == 0, null = pick % 199 == 0;
+    e->mistyped &= ~(UINT64_C(1) << field);
+    if (null) {
+        put(t, "null");
+        return;
+    }
+    if (odd && field != SHAPE) {
+        put(t, field == NAME || field == KIND || field == LABEL ? "17" : "\"seventeen\"");
+        e->mistyped |= UINT64_C(1) << field;
+        return;
+    }
+    e->present |= UINT64_C(1) << field;
+    switch (field) {
+    case KIND: put(t, "\"%s\"", e->kind = kinds[pick / 8 % 3]); break;
+    case NAME:
+        pick = pick / 8 % (sizeof names / sizeof *names);
+        e->name = name_meaning(pick);
+        put(t, "\"%s\"", names[pick].raw);
+        break;
+    case LABEL:
+        pick = pick / 8 % (sizeof names / sizeof *names);
+        e->label = names[pick].raw;
+        put(t, "\"%s\"", names[pick].raw);
+        break;
+    case SHAPE:
+        pick = pick / 8 % (sizeof shapes / sizeof *shapes);
+        e->shape = shapes[pick].meaning;
+        put(t, "%s", shapes[pick].raw);
+        break;
+    case TIME: {
+        const char *time = times[pick / 8 % (sizeof times / sizeof *times)];
+        e->time = strtod(time, NULL);
+        put(t, "%s", time);
+        break;
+    }
+    default: {
+        int64_t value = pick % 5 ? 4711 : pick % 7 ? (int64_t)(int32_t)random32() : INT64_MIN + (int64_t)(pick % 3);
+        *(field == COUNT ? &e->count : &e->deep) = value;
+        put(t, pick % 37 ? "%lld" : "\"%lld\"", (long long)value);
+    }
+    }
+}
+
+/* A record in one of a few styles and orders, with and without strangers among its keys. */
+static expected put_record(text *t, unsigned style)
+{
+    static const char *const colons[] = {":", ": ", " :\n\t"};
+    static const char *const commas[] = {",", ", ", ",\n      "};
+    const char *colon = colons[style % 3], *comma = commas[style % 3];
+    expected e = {0};
+    bool reversed = style / 3 % 2;
+    put(t, "{");
+    const char *between = "";
+    for (int i = 0; i < 6; i++) {
+        int item = reversed ? 5 - i : i;
+        if (random32() % 16 == 0) continue;
+        put(t, "%s", between);
+        between = comma;
+        if (item == 0) put(t, "\"kind\"%s", colon), put_value(t, KIND, &e);
+        if (item == 1) put(t, "\"name\"%s", colon), put_value(t, NAME, &e);
+        if (item == 2) put(t, "\"count\"%s", colon), put_value(t, COUNT, &e);
+        if (item == 3) put(t, "\"time\"%s", colon), put_value(t, TIME, &e);
+        if (item == 4) {
+            put(t, "\"a\"%s{\"x\"%s%u%s\"b\"%s{\"deep\"%s", colon, colon, random32() % 3, comma, colon, colon);
+            put_value(t, DEEP, &e);
+            put(t, "}%s\"shape\"%s", comma, colon);
+            put_value(t, SHAPE, &e);
+            put(t, "}");
+        }
+        if (item == 5) put(t, "\"label\"%s", colon), put_value(t, LABEL, &e);
+        if (random32() % 8 == 0) put(t, "%s\"stranger\"%s[{\"count\": 5}, \"]\", %u]", comma, colon, random32());
+        if (random32() % 8 == 0) put(t, "%s\"other\"%s\"%u\\\"\"", comma, colon, random32() % 4);
+        if (random32() % 8 == 0) put(t, "%s\"flag\"%s%s", comma, colon, random32() % 2 ? "true" : "null");
+    }
+    put(t, "}");
+    return e;
+}
+
+/* ---- reading them back ---- */
+
+static void assert_text(gt_strings *strings, uint32_t id, const char *meaning)
+{
+    gt_text got = gt_strings_get(strings, id);
+    assert_int_equal(got.len, strlen(meaning));
+    assert_memory_equal(got.bytes, meaning, got.len);
+}
+
+static void assert_record(const gt_record *record, gt_strings *strings, const expected *e)
+{
+    assert_int_equal(record->present, e->present);
+    assert_int_equal(record->mistyped, e->mistyped);
+    if (e->present >> KIND & 1) assert_text(strings, record->cells[KIND].text, e->kind);
+    if (e->present >> NAME & 1) assert_text(strings, record->cells[NAME].text, e->name);
+    if (e->present >> SHAPE & 1) assert_text(strings, record->cells[SHAPE].text, e->shape);
+    if (e->present >> COUNT & 1) assert_int_equal(record->cells[COUNT].integer, e->count);
+    if (e->present >> DEEP & 1) assert_int_equal(record->cells[DEEP].integer, e->deep);
+    if (e->present >> TIME & 1) assert_memory_equal(&record->cells[TIME].time, &e->time, sizeof e->time);
+    if (e->present >> LABEL & 1) {
+        gt_text label = gt_record_view(record, LABEL);
+        assert_int_equal(label.len, strlen(e->label));
+        assert_memory_equal(label.bytes, e->label, label.len);
+    }
+}
+
+static void put_array(text *t, expected *all, size_t count, unsigned styles)
+{
+    put(t, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) put(t, ",\n  ");
+        all[i] = put_record(t, random32() % styles);
+    }
+    put(t, "]");
+}
+
+static void records_are_read_as_they_were_written(void **unused)
+{
+    (void)unused;
+    enum { COUNT_OF_RECORDS = 4000 };
+    static const size_t blocks[] = {0, 1, 7, 16, 100, 1000, 4096};
+    static const unsigned style_counts[] = {1, 6};
+    expected *all = gt_alloc(COUNT_OF_RECORDS * sizeof *all);
+    for (size_t s = 0; s < 2; s++) {
+        text t = {0};
+        put_array(&t, all, COUNT_OF_RECORDS, style_counts[s]);
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            gt_error error;
+            gt_stream *stream = gt_stream_memory(t.items, t.count, blocks[b], &error);
+            gt_strings *strings = gt_strings_new();
+            gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+            gt_json json;
+            gt_record record;
+            gt_json_begin(&json, stream, 0);
+            assert_true(gt_json_enter_array(&json));
+            for (size_t i = 0; i < COUNT_OF_RECORDS; i++) {
+                assert_true(gt_json_next_element(&json));
+                assert_true(gt_record_read(reader, &json, &record));
+                assert_record(&record, strings, &all[i]);
+            }
+            assert_false(gt_json_next_element(&json));
+            assert_true(gt_json_finish(&json));
+            gt_record_reader_free(reader);
+            gt_strings_free(strings);
+            gt_stream_close(stream);
+        }
+        free(t.items);
+    }
+    free(all);
+}
+
+static void like_records_are_learned(void **unused)
+{
+    (void)unused;
+    text t = {0};
+    put(&t, "[");
+    for (int i = 0; i < 1000; i++)
+        put(&t, "%s{\"kind\": \"%s\", \"name\": \"op%d\", \"pid\": 7, \"count\": %d, \"time\": %d.%03d}", i ? ", " : "",
+            kinds[i % 3], i % 10, i / 100, i * 7, i);
+    put(&t, "]");
+    gt_error error;
+    gt_stream *stream = gt_stream_memory(t.items, t.count, 0, &error);
+    gt_strings *strings = gt_strings_new();
+    gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+    gt_json json;
+    gt_record record;
+    gt_json_begin(&json, stream, 0);
+    assert_true(gt_json_enter_array(&json));
+    for (int i = 0; i < 1000; i++) {
+        assert_true(gt_json_next_element(&json));
+        assert_true(gt_record_read(reader, &json, &record));
+        assert_int_equal(record.cells[COUNT].integer, i / 100); /* constant for long, then another */
+    }
+    assert_true(gt_record_reader_misses(reader) <= 5); /* one for each kind, and the last one may touch the end */
+    gt_record_reader_free(reader);
+    gt_strings_free(strings);
+    gt_stream_close(stream);
+    free(t.items);
+}
+
+/* ---- whole arrays ---- */
+
+typedef struct columns_read {
+    size_t count;
+    uint32_t *kinds, *names, *shapes;
+    int64_t *counts, *deeps;
+    double *times;
+    gt_strings *strings;
+    gt_store *store;
+} columns_read;
+
+static columns_read read_array(const text *t, size_t block, unsigned threads)
+{
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL};
+    gt_error error;
+    columns_read r = {.strings = gt_strings_new()};
+    gt_stream *stream = gt_stream_memory(t->items, t->count, block, &error);
+    gt_json json;
+    gt_json_begin(&json, stream, 0);
+    r.store = gt_store_new(columns, FIELDS, r.strings);
+    gt_read_options options = {.threads = threads};
+    assert_true(gt_json_enter_object(&json));
+    gt_text key;
+    assert_true(gt_json_next_key(&json, &key));
+    assert_true(gt_records_read(&json, &format, r.store, &options));
+    assert_true(gt_json_next_key(&json, &key)); /* what follows the array is read on as usual */
+    assert_true(key.len == 5 && memcmp(key.bytes, "after", 5) == 0);
+    assert_true(gt_json_skip(&json));
+    assert_false(gt_json_next_key(&json, &key));
+    assert_true(gt_json_finish(&json));
+    gt_stream_close(stream);
+    r.count = gt_store_count(r.store);
+    r.kinds = gt_store_texts(r.store, KIND);
+    r.names = gt_store_texts(r.store, NAME);
+    r.shapes = gt_store_texts(r.store, SHAPE);
+    r.counts = gt_store_ints(r.store, COUNT);
+    r.deeps = gt_store_ints(r.store, DEEP);
+    r.times = gt_store_times(r.store, TIME);
+    return r;
+}
+
+static void free_columns(columns_read *r)
+{
+    free(r->kinds);
+    free(r->names);
+    free(r->shapes);
+    free(r->counts);
+    free(r->deeps);
+    free(r->times);
+    gt_store_free(r->store);
+    gt_strings_free(r->strings);
+}
+
+static void assert_columns(const columns_read *r, const expected *all, size_t count)
+{
+    assert_int_equal(r->count, count);
+    for (size_t i = 0; i < count; i++) {
+        const expected *e = &all[i];
+        if (e->present >> NAME & 1) assert_text(r->strings, r->names[i], e->name);
+        else assert_int_equal(r->names[i], GT_TEXT_NONE);
+        if (e->present >> KIND & 1) assert_text(r->strings, r->kinds[i], e->kind);
+        if (e->present >> SHAPE & 1) assert_text(r->strings, r->shapes[i], e->shape);
+        assert_int_equal(r->counts[i], e->present >> COUNT & 1 ? e->count : -1);
+        assert_int_equal(r->deeps[i], e->present >> DEEP & 1 ? e->deep : -77);
+        if (e->present >> TIME & 1) assert_memory_equal(&r->times[i], &e->time, sizeof e->time);
+        else assert_true(isnan(r->times[i]));
+    }
+}
+
+static void several_threads_read_what_one_reads(void **unused)
+{
+    (void)unused;
+    enum { MANY = 60000 }; /* some 11 MB: several chunks */
+    expected *all = gt_alloc(MANY * sizeof *all);
+    text t = {0};
+    put(&t, "{\"events\": ");
+    put_array(&t, all, MANY, 1);
+    put(&t, ", \"after\": [{\"kind\": \"x\"},\n  {\"kind\": \"y\"}]}");
+    assert_true(t.count > 3 * 1024 * 1024 * 2);
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        columns_read r = read_array(&t, 0, threads);
+        assert_columns(&r, all, MANY);
+        free_columns(&r);
+    }
+    free(t.items);
+    free(all);
+}
+
+static void records_that_hide_their_beginnings(void **unused)
+{
+    (void)unused;
+    /* Each record holds an array whose elements look like records, and one record reaches over several chunks. */
+    enum { MANY = 30000 };
+    expected *all = gt_alloc_zero(MANY, sizeof *all);
+    text t = {0};
+    put(&t, "{\"events\": [");
+    for (size_t i = 0; i < MANY; i++) {
+        put(&t, "%s{\"count\": %zu,\n\"list\": [{\"count\": 1},\n  {\"count\": 2},\n  {\"count\": 3}], \"name\": \"add\"",
+            i ? ",\n  " : "", i);
+        if (i == MANY / 2) {
+            put(&t, ", \"long\": [");
+            for (int k = 0; k < 400000; k++) put(&t, "{\"count\": %d},\n  ", k);
+            put(&t, "0]");
+        }
+        put(&t, "}");
+        all[i] = (expected){.present = 1u << COUNT | 1u << NAME, .count = (int64_t)i, .name = "add"};
+    }
+    put(&t, "], \"after\": 0}");
+    for (unsigned threads = 1; threads <= 4; threads += 3) {
+        columns_read r = read_array(&t, 0, threads);
+        assert_columns(&r, all, MANY);
+        free_columns(&r);
+    }
+    free(t.items);
+    free(all);
+}
+
+static void a_broken_record_is_named(void **unused)
+{
+    (void)unused;
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL};
+    text t = {0};
+    put(&t, "[");
+    for (int i = 0; i < 100000; i++) put(&t, "%s{\"kind\": \"x\", \"count\": %06d, \"name\": \"y\"}", i ? "," : "", i + 100000);
+    size_t whole = t.count;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        gt_error error;
+        gt_strings *strings = gt_strings_new();
+        gt_read_options options = {.threads = threads};
+        /* Record 70,001 lacks a colon. */
+        char *bad = memmem(t.items, whole, "\"count\": 170000", 15);
+        bad[7] = ' ';
+        gt_stream *stream = gt_stream_memory(t.items, whole, 0, &error);
+        gt_store *store = gt_store_new(columns, FIELDS, strings);
+        gt_json json;
+        gt_json_begin(&json, stream, 0);
+        assert_false(gt_records_read(&json, &format, store, &options));
+        assert_int_equal(gt_store_count(store), 70000);
+        char sentence[200];
+        snprintf(sentence, sizeof sentence, "expected ':' but found '1' at byte %zu, in record 70001",
+                 (size_t)(bad + 9 - t.items));
+        assert_string_equal(json.error.text, sentence);
+        assert_false(json.truncated);
+        bad[7] = ':';
+        gt_store_free(store);
+        gt_stream_close(stream);
+
+        /* The text ends without closing the array. */
+        stream = gt_stream_memory(t.items, whole - 5, 0, &error);
+        store = gt_store_new(columns, FIELDS, strings);
+        gt_json_begin(&json, stream, 0);
+        assert_false(gt_records_read(&json, &format, store, &options));
+        assert_true(json.truncated);
+        assert_int_equal(gt_store_count(store), 99999);
+        gt_store_free(store);
+        gt_stream_close(stream);
+        gt_strings_free(strings);
+    }
+    free(t.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_read_as_they_were_written),
+        cmocka_unit_test(like_records_are_learned),
+        cmocka_unit_test(several_threads_read_what_one_reads),
+        cmocka_unit_test(records_that_hide_their_beginnings),
+        cmocka_unit_test(a_broken_record_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

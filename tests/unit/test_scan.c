@@ -1,0 +1,110 @@
+/* The vector scanning loops against their scalar twins: every offset, every length, random and adversarial bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "input/scan.h"
+
+#include <stdlib.h>
+
+enum { TEXT = 160, ROUNDS = 3000 };
+
+static uint8_t buffer[64 + TEXT + GT_SCAN_PAD];
+static uint64_t state = 88172645463325252u;
+
+static uint32_t random32(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 11);
+}
+
+/* Bytes that matter to the loops are common, so that every combination turns up. */
+static void fill(unsigned kind)
+{
+    static const char alphabet[] = "\"\\[]{} \n\t\rax0:,";
+    for (size_t i = 0; i < sizeof buffer; i++) {
+        uint32_t r = random32();
+        if (kind == 0) buffer[i] = (uint8_t)alphabet[r % (sizeof alphabet - 1)];
+        else if (kind == 1) buffer[i] = r % 16 ? 'a' : (uint8_t)alphabet[r / 16 % (sizeof alphabet - 1)];
+        else if (kind == 2) buffer[i] = (uint8_t)r;
+        else if (kind == 3) buffer[i] = r % 8 ? '\\' : '"';
+        else buffer[i] = r % 20 ? ' ' : 'x';
+    }
+}
+
+static void compare_all(const uint8_t *p, const uint8_t *end)
+{
+    assert_ptr_equal(gt_scan_quote(p, end), gt_scan_quote_scalar(p, end));
+    assert_ptr_equal(gt_scan_string(p, end), gt_scan_string_scalar(p, end));
+    assert_ptr_equal(gt_scan_space(p, end), gt_scan_space_scalar(p, end));
+    assert_ptr_equal(gt_scan_container(p, end), gt_scan_container_scalar(p, end));
+}
+
+static void scanners_agree_with_their_scalar_twins(void **unused)
+{
+    (void)unused;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        fill(round % 5);
+        for (unsigned i = 0; i < 40; i++) {
+            size_t from = random32() % 64, len = random32() % TEXT;
+            compare_all(buffer + from, buffer + from + len);
+        }
+    }
+}
+
+static void every_offset_and_length(void **unused)
+{
+    (void)unused;
+    for (unsigned kind = 0; kind < 5; kind++) {
+        fill(kind);
+        for (size_t from = 0; from < 33; from++)
+            for (size_t len = 0; len <= TEXT - 33; len++) compare_all(buffer + from, buffer + from + len);
+    }
+}
+
+static void comparing_notices_each_single_byte(void **unused)
+{
+    (void)unused;
+    uint8_t other[sizeof buffer];
+    fill(2);
+    for (size_t from = 0; from < 17; from++)
+        for (size_t len = 0; len < 100; len++) {
+            memset(other, 0x5A, sizeof other); /* what lies behind the text differs and must not count */
+            memcpy(other, buffer + from, len);
+            assert_true(gt_scan_same(buffer + from, other, len));
+            for (size_t bad = 0; bad < len; bad++) {
+                other[bad] ^= 0x80;
+                assert_false(gt_scan_same(buffer + from, other, len));
+                assert_false(gt_scan_same_scalar(buffer + from, other, len));
+                other[bad] ^= 0x80;
+            }
+        }
+}
+
+static void known_places(void **unused)
+{
+    (void)unused;
+    static const uint8_t text[128] = "abc\\\"def\"ghi]  ]x[\"]\"]";
+    assert_ptr_equal(gt_scan_quote(text, text + 60), text + 3);
+    assert_ptr_equal(gt_scan_string(text, text + 60), text + 8);
+    assert_ptr_equal(gt_scan_string(text, text + 5), text + 5); /* the escaped quote does not close */
+    assert_ptr_equal(gt_scan_string(text, text + 4), text + 4); /* the escape is cut in two */
+    assert_ptr_equal(gt_scan_space(text + 13, text + 60), text + 15);
+    assert_ptr_equal(gt_scan_container(text + 9, text + 60), text + 13);
+    assert_ptr_equal(gt_scan_container(text + 18, text + 60), text + 22); /* the bracket in the string does not count */
+    assert_null(gt_scan_container(text + 18, text + 21));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scanners_agree_with_their_scalar_twins),
+        cmocka_unit_test(every_offset_and_length),
+        cmocka_unit_test(comparing_notices_each_single_byte),
+        cmocka_unit_test(known_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
