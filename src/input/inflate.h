@@ -6,6 +6,8 @@
 #ifndef GT_INPUT_INFLATE_H
 #define GT_INPUT_INFLATE_H
 
+#include "input/huffman.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,22 +19,11 @@ enum {
 
 typedef enum gt_inflate_result {
     GT_INFLATE_FULL,    /* no more room for output */
-    GT_INFLATE_HUNGRY,  /* fewer than GT_INFLATE_LOOKAHEAD bytes of input are left, and they were not the last
-                         */
+    GT_INFLATE_HUNGRY,  /* fewer than GT_INFLATE_LOOKAHEAD bytes of input are left, and not the last ones */
     GT_INFLATE_END,     /* the data is whole; the input stands behind it */
     GT_INFLATE_CUT,     /* the last input was given and ends inside the data; all that it holds was written */
     GT_INFLATE_INVALID, /* not deflate data; gt_inflate.why says in what way */
 } gt_inflate_result;
-
-enum {
-    GT_LITLEN_TABLE_BITS = 10,
-    GT_DISTANCE_TABLE_BITS = 9,
-    /* A table for n bits and, behind it, those for longer codes. One of these with 2^k entries serves at
-     * least k + 1 symbols, k being at most 15 - n: 286 symbols need no more than 32 entries for each 6 of
-     * them, 30 distances no more than 64 for each 7. */
-    GT_LITLEN_TABLE_SIZE = (1 << GT_LITLEN_TABLE_BITS) + (286 / 6 + 1) * 32,
-    GT_DISTANCE_TABLE_SIZE = (1 << GT_DISTANCE_TABLE_BITS) + (30 / 7 + 1) * 64,
-};
 
 /* Where a run stopped. All of it is private but `why`. */
 typedef struct gt_inflate {
