@@ -30,31 +30,19 @@ static void add_recorded(gt_table *details, const gt_store *dispatches, const ui
     free(values);
 }
 
-/* The names and durations of the kernels in the given order. */
-static void add_times(gt_table *details, const gt_table *kernels, const uint32_t *order, size_t rows)
+void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max)
 {
-    const uint32_t *names = kernels->columns[GT_KERNEL_NAME].texts;
-    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
-    size_t name = gt_table_add_column(details, "name", GT_TYPE_TEXT);
-    size_t duration = gt_table_add_column(details, "Kernel duration (µs)", GT_TYPE_FLOAT);
-    gt_table_add_rows(details, rows);
-    for (size_t row = 0; row < rows; row++) {
-        details->columns[name].texts[row] = names[order[row]];
-        details->columns[duration].floats[row] = (double)dur_ns[order[row]] / 1000.0;
+    size_t count = kernels->row_count;
+    gt_table_rename(kernels, "kernel_details");
+    if (!count) {
+        gt_table_select(kernels, NULL, 0);
+        return;
     }
-}
-
-gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_table *kernels, size_t rows_max)
-{
-    gt_table *details = gt_table_new("kernel_details", run->strings);
-    size_t rows = kernels->row_count < rows_max ? kernels->row_count : rows_max;
-    if (!kernels->row_count) return details;
-
-    uint32_t *order = gt_order_new(kernels->row_count);
-    gt_order_by_ints(order, kernels->row_count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
-    add_times(details, kernels, order, rows);
+    uint32_t *order = gt_order_new(count);
+    gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
+    gt_table_take(kernels, order, count < rows_max ? count : rows_max);
+    gt_kernel_times_to_us(kernels, GT_KERNEL_DUR_NS, "Kernel duration (µs)");
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
-        add_recorded(details, run->dispatches, order, i);
+        add_recorded(kernels, run->dispatches, order, i);
     free(order);
-    return details;
 }

@@ -7,7 +7,8 @@
 #include "trace/rocprof.h"
 
 /* One row a dispatch, the longest first, equal ones in the order of the trace; no more than `rows_max` rows.
- * `kernels` are the run's kernel times. A run without dispatches gives a table without columns. */
-gt_table *gt_rocprof_kernel_details(const gt_rocprof *run, const gt_table *kernels, size_t rows_max);
+ * `kernels`, the run's kernel times, becomes the sheet: this is the one sheet as large as the trace, and
+ * memory holds it once. A run without dispatches gives a table without columns. */
+void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max);
 
 #endif

@@ -90,19 +90,22 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     if (!kernels) return false;
     warn_of_oddities(run, kernels);
 
-    gt_table_list made = {0};
-    gt_table_list_add(&made, gt_rocprof_gpu_timeline(run));
-    if (options->kernel_summary) add_summaries(kernels, &made);
-    if (options->kernel_details)
-        gt_table_list_add(&made,
-                          gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count)));
-    bool ok = !options->short_kernel_study || add_short_kernels(kernels, options, &made, error);
-    gt_table_free(kernels);
-
-    for (size_t i = 0; ok && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
-    if (ok) made.count = 0;
-    gt_table_list_free(&made);
-    return ok;
+    gt_table_list short_sheets = {0};
+    if (options->short_kernel_study && !add_short_kernels(kernels, options, &short_sheets, error)) {
+        gt_table_free(kernels);
+        return false;
+    }
+    gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
+    if (options->kernel_summary) add_summaries(kernels, tables);
+    if (options->kernel_details) {
+        gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count));
+        gt_table_list_add(tables, kernels);
+    } else {
+        gt_table_free(kernels);
+    }
+    for (size_t i = 0; i < short_sheets.count; i++) gt_table_list_add(tables, short_sheets.items[i]);
+    free(short_sheets.items);
+    return true;
 }
 
 /* ---- the summary on the terminal ---- */
