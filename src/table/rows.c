@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t count)
 {
@@ -75,6 +76,11 @@ void gt_table_use_strings(gt_table *table, gt_strings *strings)
     table->strings = strings;
 }
 
+static bool is_number(const gt_column *column)
+{
+    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
+}
+
 static bool same_type(const gt_column *a, const gt_column *b)
 {
     for (; a->type == b->type; a = a->items, b = b->items)
@@ -82,26 +88,33 @@ static bool same_type(const gt_column *a, const gt_column *b)
     return false;
 }
 
-/* Whether `more` has the same columns; makes their types equal where INT meets FLOAT. */
-static bool match_columns(gt_table *table, gt_table *more, gt_error *error)
+/* Whether `more` has the same columns, INT and FLOAT counting as the same; brings them into the same order.
+ */
+static bool match_columns(const gt_table *table, gt_table *more, gt_error *error)
 {
     if (more->column_count != table->column_count)
         return gt_fail(error, "table '%s' has %zu columns where '%s' has %zu", more->name, more->column_count,
                        table->name, table->column_count);
     for (size_t c = 0; c < table->column_count; c++) {
-        gt_column *column = &table->columns[c];
-        size_t other = gt_table_find(more, column->name);
-        if (other == SIZE_MAX || other < c)
+        const gt_column *column = &table->columns[c];
+        size_t other = c;
+        while (other < more->column_count && strcmp(more->columns[other].name, column->name)) other++;
+        if (other == more->column_count)
             return gt_fail(error, "table '%s' has no column '%s'", more->name, column->name);
         gt_table_move_column(more, other, c);
-        if (column->type == GT_TYPE_FLOAT && more->columns[c].type == GT_TYPE_INT)
-            gt_table_make_float(more, c);
-        if (column->type == GT_TYPE_INT && more->columns[c].type == GT_TYPE_FLOAT)
-            gt_table_make_float(table, c);
-        if (!same_type(column, &more->columns[c]))
+        if (!same_type(column, &more->columns[c]) && !(is_number(column) && is_number(&more->columns[c])))
             return gt_fail(error, "column '%s' of table '%s' holds another type", column->name, more->name);
     }
     return true;
+}
+
+static void append_column(gt_table *table, size_t c, gt_table *more)
+{
+    if (table->columns[c].type == GT_TYPE_FLOAT && more->columns[c].type == GT_TYPE_INT)
+        gt_table_make_float(more, c);
+    if (table->columns[c].type == GT_TYPE_INT && more->columns[c].type == GT_TYPE_FLOAT)
+        gt_table_make_float(table, c);
+    gt_column_append(&table->columns[c], table->row_count, &more->columns[c], more->row_count);
 }
 
 bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error)
@@ -110,8 +123,7 @@ bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error)
     bool matched = match_columns(table, added, error);
     if (matched) {
         gt_table_use_strings(added, table->strings);
-        for (size_t c = 0; c < table->column_count; c++)
-            gt_column_append(&table->columns[c], table->row_count, &added->columns[c], added->row_count);
+        for (size_t c = 0; c < table->column_count; c++) append_column(table, c, added);
         table->row_count += added->row_count;
     }
     gt_table_free(added);

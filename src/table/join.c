@@ -1,0 +1,196 @@
+/* Joins by numbering: the keys of both tables are put below each other and grouped; rows of the same group
+ * are partners. The rows of each group are laid side by side, so that finding all pairs takes as long as
+ * writing them. */
+#include "table/join.h"
+#include "table/column.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of one table by group: those of group g are rows[ends[g - 1] .. ends[g]). */
+typedef struct members {
+    uint32_t *rows;
+    size_t *ends;
+} members;
+
+static members members_new(const uint32_t *group_of_row, size_t row_count, size_t group_count)
+{
+    members m = {gt_alloc(row_count * sizeof *m.rows), gt_alloc_zero(group_count, sizeof *m.ends)};
+    size_t total = 0;
+    for (size_t row = 0; row < row_count; row++) m.ends[group_of_row[row]]++;
+    for (size_t g = 0; g < group_count; g++) {
+        size_t here = m.ends[g];
+        m.ends[g] = total; /* where the group begins; filling it moves this to its end */
+        total += here;
+    }
+    for (size_t row = 0; row < row_count; row++) m.rows[m.ends[group_of_row[row]]++] = (uint32_t)row;
+    return m;
+}
+
+static void members_free(members *m)
+{
+    free(m->rows);
+    free(m->ends);
+}
+
+static const uint32_t *members_of(const members *m, size_t group, size_t *count)
+{
+    size_t begin = group ? m->ends[group - 1] : 0;
+    *count = m->ends[group] - begin;
+    return m->rows + begin;
+}
+
+typedef struct work {
+    gt_join_kind kind;
+    size_t left_count; /* rows of the left table */
+    gt_table *keys;    /* the key columns of the left rows, below them those of the right rows */
+    gt_groups groups;  /* of the rows of `keys` */
+    members left, right;
+    uint32_t *left_rows, *right_rows, *key_rows; /* of each row of the result */
+    size_t count;
+} work;
+
+static gt_table *copy_keys(const gt_table *table, const gt_join *join)
+{
+    gt_table *keys = gt_table_new(table->name, table->strings);
+    uint32_t *rows = gt_order_new(table->row_count);
+    for (size_t k = 0; k < join->key_count; k++) {
+        gt_column column = gt_column_take(gt_table_column(table, join->keys[k]), rows, table->row_count);
+        GT_PUSH(keys->columns, keys->column_count, keys->column_capacity, column);
+    }
+    keys->row_count = table->row_count;
+    free(rows);
+    return keys;
+}
+
+static bool match_keys(work *w, const gt_table *left, const gt_table *right, const gt_join *join,
+                       gt_error *error)
+{
+    w->keys = copy_keys(left, join);
+    gt_table *right_keys = copy_keys(right, join);
+    bool stacked = gt_table_append(w->keys, right_keys, error);
+    gt_table_free(right_keys);
+    if (!stacked) return false;
+    gt_group_options options = {.keep_nulls = true, .sorted = join->kind == GT_JOIN_OUTER};
+    w->groups = gt_groups_find(w->keys, join->keys, join->key_count, options);
+    w->left = members_new(w->groups.of_row, left->row_count, w->groups.count);
+    w->right = members_new(w->groups.of_row + left->row_count, right->row_count, w->groups.count);
+    return true;
+}
+
+/* Counts the rows of the result and makes room for them. */
+static bool make_room(work *w, gt_error *error)
+{
+    size_t total = 0;
+    for (size_t g = 0; g < w->groups.count; g++) {
+        size_t left, right;
+        members_of(&w->left, g, &left);
+        members_of(&w->right, g, &right);
+        total += left * right;
+        if (w->kind != GT_JOIN_INNER && !right) total += left;
+        if (w->kind == GT_JOIN_OUTER && !left) total += right;
+        if (total >= GT_NO_ROW)
+            return gt_fail(error, "joined tables would have more than %u rows", GT_NO_ROW - 1);
+    }
+    w->left_rows = gt_alloc(total * sizeof *w->left_rows);
+    w->right_rows = gt_alloc(total * sizeof *w->right_rows);
+    w->key_rows = gt_alloc(total * sizeof *w->key_rows);
+    return true;
+}
+
+static void add_pair(work *w, uint32_t left, uint32_t right)
+{
+    w->left_rows[w->count] = left;
+    w->right_rows[w->count] = right;
+    w->key_rows[w->count++] = left == GT_NO_ROW ? (uint32_t)(w->left_count + right) : left;
+}
+
+static void pair_left_row(work *w, uint32_t row)
+{
+    size_t count;
+    const uint32_t *partners = members_of(&w->right, w->groups.of_row[row], &count);
+    for (size_t i = 0; i < count; i++) add_pair(w, row, partners[i]);
+    if (!count && w->kind != GT_JOIN_INNER) add_pair(w, row, GT_NO_ROW);
+}
+
+static void pair_rows(work *w)
+{
+    if (w->kind != GT_JOIN_OUTER) {
+        for (size_t row = 0; row < w->left_count; row++) pair_left_row(w, (uint32_t)row);
+        return;
+    }
+    for (size_t g = 0; g < w->groups.count; g++) {
+        size_t left_count, right_count;
+        const uint32_t *left = members_of(&w->left, g, &left_count);
+        const uint32_t *right = members_of(&w->right, g, &right_count);
+        for (size_t i = 0; i < left_count; i++) pair_left_row(w, left[i]);
+        for (size_t i = 0; i < right_count && !left_count; i++) add_pair(w, GT_NO_ROW, right[i]);
+    }
+}
+
+static bool is_key(const gt_join *join, const char *name)
+{
+    for (size_t k = 0; k < join->key_count; k++)
+        if (strcmp(join->keys[k], name) == 0) return true;
+    return false;
+}
+
+/* Adds the rows of a column to the result, with the suffix if `other` has a column of that name. */
+static void add_column(gt_table *result, const gt_column *column, const uint32_t *rows, size_t count,
+                       const gt_table *other, const char *suffix)
+{
+    gt_column taken = gt_column_take(column, rows, count);
+    if (other && gt_table_find(other, column->name) != SIZE_MAX) {
+        free(taken.name);
+        taken.name = gt_format("%s%s", column->name, suffix);
+    }
+    GT_PUSH(result->columns, result->column_count, result->column_capacity, taken);
+}
+
+static gt_table *make_result(const work *w, const gt_table *left, const gt_table *right, const gt_join *join)
+{
+    gt_table *result = gt_table_new(left->name, left->strings);
+    for (size_t c = 0; c < left->column_count; c++) {
+        const gt_column *column = &left->columns[c];
+        if (is_key(join, column->name))
+            add_column(result, gt_table_column(w->keys, column->name), w->key_rows, w->count, NULL, NULL);
+        else
+            add_column(result, column, w->left_rows, w->count, right,
+                       join->left_suffix ? join->left_suffix : "_x");
+    }
+    for (size_t c = 0; c < right->column_count; c++)
+        if (!is_key(join, right->columns[c].name))
+            add_column(result, &right->columns[c], w->right_rows, w->count, left,
+                       join->right_suffix ? join->right_suffix : "_y");
+    result->row_count = w->count;
+    return result;
+}
+
+gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_join *join, gt_error *error)
+{
+    assert(join->key_count && left->row_count + right->row_count < GT_NO_ROW);
+    gt_table *moved = NULL, *result = NULL;
+    if (right->strings != left->strings) {
+        moved = gt_table_copy(right);
+        gt_table_use_strings(moved, left->strings);
+        right = moved;
+    }
+    work w = {.kind = join->kind, .left_count = left->row_count};
+    if (match_keys(&w, left, right, join, error) && make_room(&w, error)) {
+        pair_rows(&w);
+        result = make_result(&w, left, right, join);
+    }
+    gt_table_free(w.keys);
+    gt_groups_free(&w.groups);
+    members_free(&w.left);
+    members_free(&w.right);
+    free(w.left_rows);
+    free(w.right_rows);
+    free(w.key_rows);
+    gt_table_free(moved);
+    return result;
+}
