@@ -14,7 +14,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { SUMMARY_KERNELS = 10 }; /* rows of the terminal's table of kernels */
+/* Of the terminal's table of kernels: its rows, and the width from which on it has all columns. */
+enum { KERNELS_SHOWN = 10, WIDE_ENOUGH = 84 };
+#define NOT_SHOWN "" /* a column that no table has */
 
 gt_rocprof_options gt_rocprof_options_default(void)
 {
@@ -138,21 +140,37 @@ static void print_categories(const gt_terminal *terminal, const gt_table *catego
     print_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
 }
 
+/* A narrow terminal shows fewer figures, so that the names keep some room. */
 static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
-    static const gt_terminal_column columns[] = {
+    bool wide = terminal->width >= WIDE_ENOUGH;
+    const gt_terminal_column columns[] = {
         {"Percentage (%)", "share", 1, "%"},
         {"Total Kernel Time (ms)", "total ms", 3, NULL},
         {"Count", "count", 0, NULL},
-        {"Mean Kernel Time (µs)", "mean µs", 1, NULL},
-        {"Max Kernel Time (µs)", "max µs", 1, NULL},
-        {"Category", "category", 0, NULL},
+        {"Mean Kernel Time (µs)", terminal->utf8 ? "mean µs" : "mean us", 1, NULL},
+        {wide ? "Max Kernel Time (µs)" : NOT_SHOWN, terminal->utf8 ? "max µs" : "max us", 1, NULL},
+        {wide ? "Category" : NOT_SHOWN, "category", 0, NULL},
         {"name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
-    gt_terminal_rows(terminal, summary, columns, sizeof columns / sizeof *columns, SUMMARY_KERNELS);
-    if (summary->row_count > SUMMARY_KERNELS)
-        fprintf(terminal->file, "and %zu more names\n", summary->row_count - SUMMARY_KERNELS);
+    gt_terminal_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
+    if (summary->row_count > KERNELS_SHOWN)
+        fprintf(terminal->file, "and %zu more\n", summary->row_count - KERNELS_SHOWN);
+}
+
+static void print_short_kernels(const gt_terminal *terminal, const gt_table *summary)
+{
+    const gt_column *counts = gt_table_column(summary, "Short Kernel count");
+    const gt_column *percents = gt_table_column(summary, "Short Kernel duration (µs) percent of total time");
+    int64_t count = 0;
+    double percent = 0;
+    for (size_t row = 0; row < summary->row_count; row++) {
+        count += counts->ints[row];
+        percent += percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0;
+    }
+    fprintf(terminal->file, "short kernels: %" PRId64 " dispatches of %zu names, %.1f%% of the kernel time\n",
+            count, summary->row_count, percent);
 }
 
 void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
@@ -165,6 +183,7 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
         {"gpu_timeline", print_timeline},
         {"kernel_summary_by_category", print_categories},
         {"kernel_summary", print_kernels},
+        {"short_kernels_summary", print_short_kernels},
     };
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;

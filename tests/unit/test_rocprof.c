@@ -538,6 +538,66 @@ static void dispatches_take_the_last_name_of_their_kernel(void **state)
     gt_rocprof_free(run);
 }
 
+/* ---- the terminal ---- */
+
+static char *summary_text(const gt_rocprof *run, const gt_table_list *tables, int width, bool utf8)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *memory = open_memstream(&text, &len);
+    gt_rocprof_print_summary(memory, run, tables, width, utf8);
+    fclose(memory);
+    return text;
+}
+
+static void assert_line_with(const char *text, const char *begin, const char *part)
+{
+    const char *line = strstr(text, begin), *found = line ? strstr(line, part) : NULL;
+    if (!found || (size_t)(found - line) > strcspn(line, "\n"))
+        fail_msg("no line \"%s ... %s\" in\n%s", begin, part, text);
+}
+
+/* Shares as in kernel_summary_of_a_tiny_run; short are all but one, 100 - 68.9 = 31.1 per cent. */
+static void the_terminal_shows_where_the_time_went(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_table_list tables = sheets_of(run, all_sheets());
+    char *text = summary_text(run, &tables, 100, false);
+    assert_line_with(text, "6 kernel dispatches", "1 memory copies");
+    assert_line_with(text, "\nbusy_time ", " 31.0%");
+    assert_line_with(text, "\nCOMM ", " 68.9%");
+    assert_line_with(text, "\n68.9%", "ncclDevKernel");
+    assert_line_with(text, "\nshort kernels: 5 dispatches", " 31.1%");
+    for (const char *c = text; *c; c++) assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
+    free(text);
+    free_all(&tables, run);
+}
+
+static void a_narrow_terminal_still_names_the_kernels(void **state)
+{
+    (void)state;
+    gt_rocprof *run = tiny_run();
+    gt_table_list tables = sheets_of(run, all_sheets());
+    char *text = summary_text(run, &tables, 60, false);
+    assert_line_with(text, "\n68.9%", "ncclDevKernel");
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 60 || !strncmp(line, "short kernels:", 14) || line == text);
+    free(text);
+    free_all(&tables, run);
+}
+
+static void a_run_without_kernels_has_a_one_line_summary(void **state)
+{
+    (void)state;
+    gt_rocprof *run = gt_rocprof_new();
+    gt_table_list tables = sheets_of(run, all_sheets());
+    char *text = summary_text(run, &tables, 80, true);
+    assert_string_equal(text, "0 kernel dispatches, 0 memory copies, 0 API calls; PID 0\n");
+    free(text);
+    free_all(&tables, run);
+}
+
 /* ---- ten thousand dispatches against plain loops ---- */
 
 enum { MANY = 10000, NAMES = 37, WINDOW_NS = 3000000, BINS = 23, THRESHOLD_US = 6 };
@@ -729,6 +789,9 @@ int main(void)
         cmocka_unit_test(negative_durations_count_as_they_stand),
         cmocka_unit_test(bins_out_of_range_are_refused),
         cmocka_unit_test(dispatches_take_the_last_name_of_their_kernel),
+        cmocka_unit_test(the_terminal_shows_where_the_time_went),
+        cmocka_unit_test(a_narrow_terminal_still_names_the_kernels),
+        cmocka_unit_test(a_run_without_kernels_has_a_one_line_summary),
         cmocka_unit_test(ten_thousand_dispatches_agree_with_plain_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
