@@ -14,7 +14,7 @@ static const struct {
 #include "output/unprintable.inc"
 };
 
-static bool is_printable(uint32_t code_point)
+bool gt_is_printable(uint32_t code_point)
 {
     if (code_point >= 0x20 && code_point < 0x7F) return true;
     size_t low = 0, high = sizeof unprintable / sizeof *unprintable;
@@ -31,7 +31,7 @@ static bool is_printable(uint32_t code_point)
     return true;
 }
 
-static void add_escape(gt_buffer *buffer, uint32_t code_point)
+void gt_literal_add_escape(gt_buffer *buffer, uint32_t code_point)
 {
     static const struct {
         uint32_t code_point;
@@ -60,10 +60,10 @@ static void add_text(gt_buffer *buffer, gt_text text)
     while (place < end) {
         uint32_t code_point = gt_utf8_next(&place, end);
         if (code_point == (unsigned char)quote || code_point == '\\') gt_buffer_add(buffer, "\\", 1);
-        if (is_printable(code_point)) {
+        if (gt_is_printable(code_point)) {
             gt_buffer_add_code_point(buffer, code_point);
         } else {
-            add_escape(buffer, code_point);
+            gt_literal_add_escape(buffer, code_point);
         }
     }
     gt_buffer_add(buffer, &quote, 1);

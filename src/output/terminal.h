@@ -1,7 +1,7 @@
 /* Figures and tables for people, as text in a given width.
  *
- * Everything goes to terminal->file and depends on nothing but the arguments, so that the text is the same wherever
- * it is made; gt_terminal_for says what a real stream allows. */
+ * Everything goes to terminal->file and depends on nothing but the arguments, so that the text is the same
+ * wherever it is made; gt_terminal_for says what a real stream allows. */
 #ifndef GT_OUTPUT_TERMINAL_H
 #define GT_OUTPUT_TERMINAL_H
 
@@ -13,13 +13,13 @@
 
 typedef struct gt_terminal {
     FILE *file;
-    size_t width; /* in character cells; lines are never longer, but for widths below 40 */
+    size_t width; /* in character cells; lines are no longer (a width below 40 counts as 40) */
     bool utf8;    /* block characters and '…'; else '#' and "..." */
     bool colour;  /* bold headings, coloured bars */
 } gt_terminal;
 
-/* Width: the terminal's, else $COLUMNS, else 100. UTF-8: by the locale's variables. Colour: a terminal, $NO_COLOR
- * unset or empty, $TERM not "dumb". */
+/* Width: the terminal's, else $COLUMNS, else 100. UTF-8: by the locale's variables. Colour: a terminal,
+ * $NO_COLOR unset or empty, $TERM not "dumb". */
 gt_terminal gt_terminal_for(FILE *file);
 
 /* A heading on a line of its own. */
@@ -37,11 +37,12 @@ void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t co
 typedef struct gt_terminal_column {
     const char *column; /* the table's column; one that the table has not is left out */
     const char *header; /* what stands above it; NULL for the column's own name */
-    int decimals;       /* of a FLOAT column; below 0 prints the shortest exact digits */
+    int decimals;       /* of a FLOAT; below 0 numbers are shown exactly and without thousands separators */
     const char *suffix; /* after each number ("%"); may be NULL */
 } gt_terminal_column;
 
-/* The first `max_rows` rows under a line of headers: numbers right, text left, long text cut in the middle. */
+/* The first `max_rows` rows under a line of headers: numbers right, text left, long text cut in the middle.
+ */
 void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
                       size_t column_count, size_t max_rows);
 

@@ -12,8 +12,8 @@
 
 char *gt_buffer_room(gt_buffer *buffer, size_t need)
 {
-    if (buffer->capacity - buffer->len < need)
-        buffer->bytes = gt_grow(buffer->bytes, &buffer->capacity, buffer->len + need, 1);
+    if (buffer->capacity - buffer->len < need || !buffer->bytes)
+        buffer->bytes = gt_grow(buffer->bytes, &buffer->capacity, buffer->len + (need ? need : 1), 1);
     return buffer->bytes + buffer->len;
 }
 

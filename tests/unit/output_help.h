@@ -1,5 +1,4 @@
-/* What the tests of the writers share: a scratch folder, whole files as text, a table of every kind of cell.
- */
+/* What the tests of the writers share: a scratch folder and whole files as text. */
 #ifndef GT_TEST_OUTPUT_HELP_H
 #define GT_TEST_OUTPUT_HELP_H
 
@@ -18,14 +17,14 @@
 
 static char scratch[64];
 
-static int make_scratch(void **state)
+static inline int make_scratch(void **state)
 {
     (void)state;
     strcpy(scratch, "/tmp/gputally-test-XXXXXX");
     return mkdtemp(scratch) ? 0 : -1;
 }
 
-static int remove_scratch(void **state)
+static inline int remove_scratch(void **state)
 {
     (void)state;
     char command[128];
@@ -34,7 +33,7 @@ static int remove_scratch(void **state)
 }
 
 /* A path in the scratch folder; valid until the eighth call after it. */
-static const char *in_scratch(const char *name)
+static inline const char *in_scratch(const char *name)
 {
     static char paths[8][512];
     static unsigned next;

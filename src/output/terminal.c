@@ -1,0 +1,341 @@
+/* What does a person see at the end of a run? Bars with figures behind them, and the first rows of a table,
+ * in lines that fit the terminal. Every text is first made into what will stand there, then columns are given
+ * their widths, then lines are printed. */
+#include "output/terminal.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "output/display.h"
+#include "output/literal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { MIN_WIDTH = 40, USUAL_WIDTH = 100, GAP = 2, LONGEST_BAR = 50, SHORTEST_BAR = 8, SHORTEST_TEXT = 12 };
+
+static const char bold[] = "\033[1m", cyan[] = "\033[36m", plain[] = "\033[0m";
+
+/* ---- what the stream allows ---- */
+
+static bool locale_is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+static size_t stream_width(int descriptor)
+{
+    struct winsize size;
+    if (isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    return width > 0 && width < 10000 ? (size_t)width : USUAL_WIDTH;
+}
+
+gt_terminal gt_terminal_for(FILE *file)
+{
+    int descriptor = fileno(file);
+    const char *no_colour = getenv("NO_COLOR");
+    const char *kind = getenv("TERM");
+    return (gt_terminal){
+        .file = file,
+        .width = stream_width(descriptor),
+        .utf8 = locale_is_utf8(),
+        .colour = isatty(descriptor) && !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0,
+    };
+}
+
+static size_t width_of(const gt_terminal *terminal)
+{
+    return terminal->width < MIN_WIDTH ? MIN_WIDTH : terminal->width;
+}
+
+/* ---- pieces of a line ---- */
+
+/* 1234567.8 -> "1,234,567.80". */
+static void add_number(gt_buffer *buffer, double value, int decimals)
+{
+    char digits[64];
+    if (!isfinite(value) || fabs(value) >= 1e15) {
+        snprintf(digits, sizeof digits, "%.3e", value);
+        gt_buffer_add_cstr(buffer, digits);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%.*f", decimals > 15 ? 15 : decimals, value);
+    const char *place = digits;
+    if (*place == '-') gt_buffer_add(buffer, place++, 1);
+    for (size_t left = strcspn(place, "."); left > 0; left--) {
+        gt_buffer_add(buffer, place++, 1);
+        if (left > 1 && left % 3 == 1) gt_buffer_add(buffer, ",", 1);
+    }
+    gt_buffer_add_cstr(buffer, place);
+}
+
+static void add_spaces(gt_buffer *buffer, size_t count)
+{
+    memset(gt_buffer_room(buffer, count), ' ', count);
+    buffer->len += count;
+}
+
+static void add_padded(gt_buffer *line, gt_text text, size_t width, bool right)
+{
+    size_t used = gt_display_width(text);
+    size_t missing = used < width ? width - used : 0;
+    if (right) add_spaces(line, missing);
+    gt_buffer_add(line, text.bytes, text.len);
+    if (!right) add_spaces(line, missing);
+}
+
+static void add_colour(gt_buffer *line, const gt_terminal *terminal, const char *colour)
+{
+    if (terminal->colour) gt_buffer_add_cstr(line, colour);
+}
+
+/* Prints the line without the spaces at its end, and empties it. */
+static void print_line(const gt_terminal *terminal, gt_buffer *line)
+{
+    while (line->len > 0 && line->bytes[line->len - 1] == ' ') line->len--;
+    gt_buffer_add(line, "\n", 1);
+    fwrite(line->bytes, 1, line->len, terminal->file);
+    line->len = 0;
+}
+
+static gt_text text_of(const char *text)
+{
+    return (gt_text){text, strlen(text)};
+}
+
+void gt_terminal_heading(const gt_terminal *terminal, const char *text)
+{
+    gt_buffer safe = {0}, line = {0};
+    gt_display_add(&safe, text_of(text), terminal->utf8);
+    add_colour(&line, terminal, bold);
+    gt_display_add_cut(&line, gt_buffer_text(&safe), width_of(terminal), terminal->utf8);
+    add_colour(&line, terminal, plain);
+    print_line(terminal, &line);
+    gt_buffer_free(&safe);
+    gt_buffer_free(&line);
+}
+
+/* ---- bars ---- */
+
+/* A bar of `width` cells, 100 percent filling it: eighths of a cell in UTF-8, at least one for what is not
+ * nothing. */
+static void add_bar(gt_buffer *line, const gt_terminal *terminal, double percent, size_t width)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double share = percent > 100 ? 1 : percent > 0 ? percent / 100 : 0; /* NaN is none */
+    size_t steps = terminal->utf8 ? 8 : 1;
+    size_t filled = (size_t)(share * (double)(width * steps) + 0.5);
+    if (filled == 0 && share > 0 && terminal->utf8) filled = 1;
+    size_t cells = filled / steps, rest = filled % steps;
+    if (filled > 0) add_colour(line, terminal, cyan);
+    for (size_t i = 0; i < cells; i++) gt_buffer_add_cstr(line, terminal->utf8 ? "█" : "#");
+    if (rest > 0) gt_buffer_add_cstr(line, eighths[rest]);
+    if (filled > 0) add_colour(line, terminal, plain);
+    add_spaces(line, width - cells - (rest > 0));
+}
+
+/* The texts of one line of bars. */
+typedef struct bar_texts {
+    gt_buffer label, value, percent;
+} bar_texts;
+
+static bar_texts make_bar_texts(const gt_terminal *terminal, const gt_bar *bar, const char *unit,
+                                int decimals)
+{
+    bar_texts texts = {0};
+    gt_display_add(&texts.label, text_of(bar->label), terminal->utf8);
+    add_number(&texts.value, bar->value, decimals);
+    if (unit && *unit) {
+        gt_buffer_add_cstr(&texts.value, " ");
+        gt_display_add(&texts.value, text_of(unit), terminal->utf8);
+    }
+    if (!isnan(bar->percent)) {
+        add_number(&texts.percent, bar->percent, 1);
+        gt_buffer_add_cstr(&texts.percent, "%");
+    }
+    return texts;
+}
+
+static void grow_to(size_t *width, gt_buffer *text)
+{
+    size_t needed = gt_display_width(gt_buffer_text(text));
+    if (needed > *width) *width = needed;
+}
+
+void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t count, const char *unit)
+{
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabs(bars[i].value) > largest) largest = fabs(bars[i].value);
+    int decimals = largest < 1000 ? 3 : 1;
+
+    bar_texts *texts = gt_alloc(count * sizeof *texts);
+    size_t label = 0, value = 0, percent = 0;
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = make_bar_texts(terminal, &bars[i], unit, decimals);
+        grow_to(&label, &texts[i].label);
+        grow_to(&value, &texts[i].value);
+        grow_to(&percent, &texts[i].percent);
+    }
+    size_t width = width_of(terminal);
+    size_t fixed = value + percent + 3 * GAP;
+    size_t most_label =
+        width > fixed + SHORTEST_BAR + SHORTEST_TEXT ? width - fixed - SHORTEST_BAR : SHORTEST_TEXT;
+    if (label > most_label) label = most_label;
+    size_t bar = width > fixed + label ? width - fixed - label : 0;
+    if (bar > LONGEST_BAR) bar = LONGEST_BAR;
+
+    gt_buffer line = {0}, cut = {0};
+    for (size_t i = 0; i < count; i++) {
+        cut.len = 0;
+        gt_display_add_cut(&cut, gt_buffer_text(&texts[i].label), label, terminal->utf8);
+        add_padded(&line, gt_buffer_text(&cut), label + GAP, false);
+        add_bar(&line, terminal, bars[i].percent, bar);
+        add_padded(&line, gt_buffer_text(&texts[i].value), value + GAP, true);
+        add_padded(&line, gt_buffer_text(&texts[i].percent), percent + GAP, true);
+        print_line(terminal, &line);
+        gt_buffer_free(&texts[i].label);
+        gt_buffer_free(&texts[i].value);
+        gt_buffer_free(&texts[i].percent);
+    }
+    gt_buffer_free(&cut);
+    gt_buffer_free(&line);
+    free(texts);
+}
+
+/* ---- rows of a table ---- */
+
+/* A column as it will be printed: texts[0] is the header. */
+typedef struct shown {
+    gt_buffer *texts;
+    size_t width;
+    bool is_number;
+} shown;
+
+static void add_cell(gt_buffer *out, const gt_terminal *terminal, const gt_table *table,
+                     const gt_column *column, size_t row, const gt_terminal_column *wanted)
+{
+    if (gt_column_is_null(column, row)) {
+        gt_buffer_add_cstr(out, "-");
+        return;
+    }
+    bool exact = wanted->decimals < 0;
+    gt_buffer literal = {0};
+    switch (column->type) {
+    case GT_TYPE_INT:
+        if (exact) {
+            out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), column->ints[row]);
+        } else {
+            add_number(out, (double)column->ints[row], 0);
+        }
+        break;
+    case GT_TYPE_FLOAT:
+        if (exact) {
+            out->len += gt_print_double(gt_buffer_room(out, GT_NUMBER_MAX), column->floats[row]);
+        } else {
+            add_number(out, column->floats[row], wanted->decimals);
+        }
+        break;
+    case GT_TYPE_BOOL:
+        gt_buffer_add_cstr(out, column->bools[row] ? "yes" : "no");
+        break;
+    case GT_TYPE_TEXT:
+        gt_display_add(out, gt_strings_get(table->strings, column->texts[row]), terminal->utf8);
+        break;
+    case GT_TYPE_LIST:
+        gt_literal_add(&literal, column, row, table->strings);
+        gt_display_add(out, gt_buffer_text(&literal), terminal->utf8);
+        gt_buffer_free(&literal);
+        break;
+    }
+    bool is_number = column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
+    if (is_number && wanted->suffix) gt_display_add(out, text_of(wanted->suffix), terminal->utf8);
+}
+
+static shown make_shown(const gt_terminal *terminal, const gt_table *table, const gt_column *column,
+                        size_t rows, const gt_terminal_column *wanted)
+{
+    shown made = {.texts = gt_alloc_zero(rows + 1, sizeof *made.texts),
+                  .is_number = column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT};
+    gt_display_add(&made.texts[0], text_of(wanted->header ? wanted->header : column->name), terminal->utf8);
+    for (size_t row = 0; row < rows; row++)
+        add_cell(&made.texts[row + 1], terminal, table, column, row, wanted);
+    for (size_t i = 0; i <= rows; i++) grow_to(&made.width, &made.texts[i]);
+    return made;
+}
+
+/* Takes cells from the widest text columns, then columns from the end, until a line fits. Returns the columns
+ * left. */
+static size_t fit(shown *columns, size_t count, size_t width)
+{
+    size_t total = count > 0 ? GAP * (count - 1) : 0;
+    for (size_t i = 0; i < count; i++) total += columns[i].width;
+    while (total > width) {
+        shown *widest = NULL;
+        for (size_t i = 0; i < count; i++)
+            if (!columns[i].is_number && columns[i].width > SHORTEST_TEXT &&
+                (!widest || columns[i].width > widest->width))
+                widest = &columns[i];
+        if (widest) {
+            widest->width--;
+            total--;
+        } else if (count > 1) {
+            total -= columns[--count].width + GAP;
+        } else {
+            columns[0].width = total = width;
+        }
+    }
+    return count;
+}
+
+static void print_row(const gt_terminal *terminal, const shown *columns, size_t count, size_t text,
+                      gt_buffer *line)
+{
+    gt_buffer cut = {0};
+    bool is_header = text == 0;
+    if (is_header) add_colour(line, terminal, bold);
+    for (size_t i = 0; i < count; i++) {
+        bool is_last = i + 1 == count;
+        cut.len = 0;
+        gt_display_add_cut(&cut, gt_buffer_text(&columns[i].texts[text]), columns[i].width, terminal->utf8);
+        add_padded(line, gt_buffer_text(&cut), is_last && !columns[i].is_number ? 0 : columns[i].width,
+                   columns[i].is_number);
+        if (!is_last) add_spaces(line, GAP);
+    }
+    if (is_header) add_colour(line, terminal, plain);
+    print_line(terminal, line);
+    gt_buffer_free(&cut);
+}
+
+void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
+                      size_t column_count, size_t max_rows)
+{
+    size_t rows = table->row_count < max_rows ? table->row_count : max_rows;
+    shown *made = gt_alloc(column_count * sizeof *made);
+    size_t count = 0;
+    for (size_t i = 0; i < column_count; i++) {
+        size_t found = gt_table_find(table, columns[i].column);
+        if (found != SIZE_MAX)
+            made[count++] = make_shown(terminal, table, &table->columns[found], rows, &columns[i]);
+    }
+    size_t fitting = fit(made, count, width_of(terminal));
+    gt_buffer line = {0};
+    for (size_t text = 0; text <= rows && fitting > 0; text++)
+        print_row(terminal, made, fitting, text, &line);
+    gt_buffer_free(&line);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t text = 0; text <= rows; text++) gt_buffer_free(&made[i].texts[text]);
+        free(made[i].texts);
+    }
+    free(made);
+}
