@@ -1,5 +1,5 @@
 /* The tree of learned text. Only text that the general way has parsed is in it, so following it is sound: what is not
- * compared byte by byte is read by a step that checks it.
+ * compared byte by byte is read by a step that checks it as strictly as the general way does.
  *
  * Three habits of traces make it fast. Values that stay the same for many records (process and thread ids) are taken
  * into the text: two edges and the value between them become one. Texts follow each other in the same order again and
@@ -46,6 +46,7 @@ typedef struct edge {
 typedef struct node {
     gt_step_op op;
     int field;
+    unsigned depth;
     bool mistyped;
     uint8_t edge_count;
     edge *edges[MAX_EDGES];
@@ -60,11 +61,11 @@ struct gt_learned {
     uint32_t before; /* the text read last, by its raw number */
 };
 
-static node *new_node(gt_learned *learned, gt_step_op op, int field, bool mistyped)
+static node *new_node(gt_learned *learned, const gt_step *step)
 {
     node *n = gt_arena_alloc(&learned->arena, sizeof *n);
-    *n = (node){.op = op, .field = field, .mistyped = mistyped};
-    if (op == GT_STEP_TEXT || op == GT_STEP_JSON) {
+    *n = (node){.op = step->op, .field = step->field, .depth = step->depth, .mistyped = step->mistyped};
+    if (n->op == GT_STEP_TEXT || n->op == GT_STEP_JSON) {
         n->guesses = gt_arena_alloc(&learned->arena, GUESSES * sizeof *n->guesses);
         memset(n->guesses, 0, GUESSES * sizeof *n->guesses);
     }
@@ -77,7 +78,7 @@ gt_learned *gt_learned_new(gt_intern *strings, gt_intern *values)
     gt_learned *learned = gt_alloc_zero(1, sizeof *learned);
     learned->strings = strings;
     learned->values = values;
-    learned->root = new_node(learned, GT_STEP_CONSTANT, -1, false);
+    learned->root = new_node(learned, &(gt_step){.op = GT_STEP_CONSTANT, .field = -1});
     return learned;
 }
 
@@ -129,7 +130,7 @@ static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, siz
 {
     edge *e = find_edge(from, text, len);
     if (e && same_value(e->to, step)) return e;
-    node *to = step ? new_node(learned, step->op, step->field, step->mistyped) : NULL;
+    node *to = step ? new_node(learned, step) : NULL;
     e = new_edge(learned, len, effects, effect_count, to);
     memcpy(e->text, text, len);
     put_edge(from, e);
@@ -221,6 +222,46 @@ static const uint8_t *number_end(const uint8_t *p)
 {
     while (is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || (*p | 0x20) == 'e') p++;
     return p;
+}
+
+/* Behind the number at p, NULL where it is not of JSON's form. */
+static const uint8_t *skip_number(const uint8_t *p)
+{
+    p += *p == '-';
+    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
+    while (is_digit(*p)) p++;
+    if (*p == '.') {
+        if (!is_digit(*++p)) return NULL;
+        while (is_digit(*p)) p++;
+    }
+    if ((*p | 0x20) == 'e') {
+        p++;
+        p += *p == '+' || *p == '-';
+        if (!is_digit(*p)) return NULL;
+        while (is_digit(*p)) p++;
+    }
+    return p;
+}
+
+/* The closing quote of the string whose first byte is p, NULL where it does not close or holds a bad escape. */
+static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *close = gt_scan_quote(p, end);
+    if (close < end && *close == '"') return close;
+    close = gt_scan_string(p, end);
+    if (close == end || gt_json_text_bad_escape((gt_text){(const char *)p, (size_t)(close - p)})) return NULL;
+    return close;
+}
+
+/* Behind the container whose first byte after the bracket is p, NULL where it is not sound. */
+static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, unsigned depth)
+{
+    const uint8_t *close = gt_scan_container(p, outer->end);
+    if (!close) return NULL;
+    gt_json json;
+    gt_json_begin_text(&json, (gt_text){(const char *)p - 1, (size_t)(close - p) + 1});
+    json.depth = outer->depth + depth;
+    return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
 }
 
 /* The integer at p, NULL where it is not a plain one of at most 18 digits. */
@@ -327,15 +368,15 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
         p = read_text(learned, n, p, end, &cell.text);
         break;
     case GT_STEP_VIEW:
-        p = gt_scan_string(p, end);
-        if (p == end) return NULL;
+        p = skip_string(p, end);
+        if (!p) return NULL;
         record->views[n->field].begin = (uint32_t)(from - json->at);
         record->views[n->field].len = (uint32_t)(p - from);
         record->present |= UINT64_C(1) << n->field;
         return p;
-    case GT_STEP_SKIP_STRING: p = gt_scan_string(p, end); break;
-    case GT_STEP_SKIP_NUMBER: p = number_end(p); break;
-    case GT_STEP_SKIP_CONTAINER: p = gt_scan_container(p, end); break;
+    case GT_STEP_SKIP_STRING: p = skip_string(p, end); break;
+    case GT_STEP_SKIP_NUMBER: p = skip_number(p); break;
+    case GT_STEP_SKIP_CONTAINER: p = skip_container(p, json, n->depth); break;
     case GT_STEP_CONSTANT: return NULL;
     }
     if (!p || p >= end) return NULL;

@@ -27,6 +27,7 @@ typedef struct gt_step {
     gt_step_op op;
     int field; /* -1 for a value that nobody wants */
     bool mistyped;
+    unsigned depth; /* how many containers of the record it stands in */
     uint32_t begin, end;
     gt_cell cell; /* of constants */
 } gt_step;

@@ -33,6 +33,7 @@ struct gt_record_reader {
     gt_learned *learned;
     gt_step steps[MAX_STEPS];
     size_t step_count; /* more than MAX_STEPS: not worth learning */
+    unsigned depth;    /* of the record in the document */
     uint64_t records, misses, watched_misses, rest_until;
 };
 
@@ -107,6 +108,13 @@ static uint32_t place(const gt_json *json)
     return (uint32_t)(json->at - json->mark);
 }
 
+/* Names such as NaN are learned as part of the text. */
+static bool is_named_number(const gt_json *json, uint32_t begin)
+{
+    const uint8_t *p = json->mark + begin;
+    return *p == 'N' || *p == 'I' || (*p == '-' && p[1] == 'I');
+}
+
 static void note_step(gt_record_reader *reader, gt_step step)
 {
     if (reader->step_count < MAX_STEPS) reader->steps[reader->step_count] = step;
@@ -124,10 +132,11 @@ static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record
         step.begin++;
         step.end--;
     } else if (type == GT_JSON_NUMBER) {
-        step.op = GT_STEP_SKIP_NUMBER;
+        step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_SKIP_NUMBER;
     } else if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
         step.op = GT_STEP_SKIP_CONTAINER;
         step.begin++;
+        step.depth = json->depth - reader->depth;
     }
     if (field >= 0) record->mistyped |= UINT64_C(1) << field;
     note_step(reader, step);
@@ -159,13 +168,13 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
     if (!gt_json_read_number(json, &number)) return false;
     step.end = place(json);
     if (reader->fields[field].kind == GT_FIELD_TIME) {
-        step.op = GT_STEP_TIME;
+        step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_TIME;
         step.cell.time = number.real;
     } else {
         step.op = GT_STEP_INT;
         if (!number_to_int(&number, &step.cell.integer)) {
             record->mistyped |= UINT64_C(1) << field;
-            step.op = GT_STEP_SKIP_NUMBER;
+            step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_SKIP_NUMBER;
             step.mistyped = true;
             note_step(reader, step);
             return true;
@@ -277,6 +286,7 @@ static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *reco
 static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *record)
 {
     reader->step_count = 0;
+    reader->depth = json->depth;
     gt_json_set_mark(json);
     bool read;
     if (gt_json_peek(json) == GT_JSON_OBJECT) {

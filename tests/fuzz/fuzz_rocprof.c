@@ -1,0 +1,29 @@
+/* Fuzzes the rocprofv3 JSON reader, compressed input included. */
+#include "base/log.h"
+#include "input/rocprof_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    freopen("/dev/null", "w", stderr); /* warnings about damage; libFuzzer writes to its own copy */
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1) return 0;
+    gt_error error = {{0}};
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1};
+    gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] / 2 % 3 ? 1 + data[0] : 0, &error);
+    if (!stream) return 0;
+    gt_rocprof *run = gt_rocprof_read_stream(stream, &options, &error);
+    if (run) free(gt_rocprof_dispatch_names(run));
+    else if (!error.text[0]) abort(); /* a failure without a sentence */
+    gt_rocprof_free(run);
+    gt_stream_close(stream);
+    return 0;
+}

@@ -1,0 +1,144 @@
+/* The event store gives back exactly what was put in, whatever widths its columns are packed to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "trace/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER, TEXT, TIME, COLUMNS, ROWS = 10000 };
+
+static const gt_store_column columns[COLUMNS] = {
+    [NUMBER] = {GT_STORE_INT, -5}, [TEXT] = {GT_STORE_TEXT, 0}, [TIME] = {GT_STORE_TIME, 0}};
+
+static uint64_t state = 99;
+
+static uint64_t random64(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545F4914F6CDD1Du;
+}
+
+/* Values that need about so many bits; every style of them turns up in some segment. */
+static int64_t number_of_bits(unsigned bits)
+{
+    if (bits == 0) return 42;
+    if (bits >= 64) return (int64_t)random64();
+    return (int64_t)(random64() & ((UINT64_C(1) << bits) - 1)) - 1000;
+}
+
+static double time_of_style(unsigned style)
+{
+    switch (style) {
+    case 0: return (double)(int64_t)(random64() % 1000000000) / 1000.0;          /* thousandths */
+    case 1: return 5453458362131.0 + (double)(random64() % 1000000) / 1000.0;    /* of an epoch, still exact */
+    case 2: return 1718289123456789.0 + (double)(random64() % 8) / 4;            /* too large for thousandths */
+    case 3: return (double)random64() / 3.0;                                     /* any digits */
+    default: return style % 2 ? INFINITY : -0.0;
+    }
+}
+
+static void cells_come_back_as_they_were(void **unused)
+{
+    (void)unused;
+    static const unsigned widths[] = {0, 3, 8, 15, 16, 31, 33, 63, 64};
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (unsigned style = 0; style < 6; style++) {
+            gt_strings *strings = gt_strings_new();
+            gt_store *store = gt_store_new(columns, COLUMNS, strings);
+            gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+            uint64_t *present = gt_alloc(ROWS * sizeof *present);
+            gt_cell(*cells)[COLUMNS] = gt_alloc(ROWS * sizeof *cells);
+            for (size_t i = 0; i < ROWS; i++) {
+                present[i] = random64() % 16 ? 7 : random64() % 8;
+                cells[i][NUMBER].integer = number_of_bits(widths[w]);
+                cells[i][TEXT].text = 1 + (uint32_t)(random64() % 70000);
+                cells[i][TIME].time = time_of_style(style);
+                gt_store_writer_add(writer, present[i], cells[i]);
+                if (i == 5000) gt_store_append(store, gt_store_writer_take(writer));
+            }
+            gt_store_append(store, gt_store_writer_take(writer));
+            assert_int_equal(gt_store_count(store), ROWS);
+            int64_t *numbers = gt_store_ints(store, NUMBER);
+            uint32_t *texts = gt_store_texts(store, TEXT);
+            double *times = gt_store_times(store, TIME);
+            for (size_t i = 0; i < ROWS; i++) {
+                assert_int_equal(numbers[i], present[i] & 1 ? cells[i][NUMBER].integer : -5);
+                assert_int_equal(texts[i], present[i] & 2 ? cells[i][TEXT].text : GT_TEXT_NONE);
+                if (present[i] & 4) assert_memory_equal(&times[i], &cells[i][TIME].time, sizeof(double));
+                else assert_true(isnan(times[i]));
+            }
+            free(numbers);
+            free(texts);
+            free(times);
+            free(present);
+            free(cells);
+            gt_store_writer_free(writer);
+            gt_store_free(store);
+            gt_strings_free(strings);
+        }
+}
+
+static void constant_and_absent_columns_take_no_room(void **unused)
+{
+    (void)unused;
+    gt_strings *strings = gt_strings_new();
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+    gt_cell cells[COLUMNS] = {[NUMBER].integer = 123456789, [TIME].time = 1.5};
+    for (size_t i = 0; i < ROWS; i++) gt_store_writer_add(writer, 1u << NUMBER | 1u << TIME, cells);
+    gt_store_append(store, gt_store_writer_take(writer));
+    assert_true(gt_store_bytes(store) < ROWS / 4); /* only what describes the segments */
+    gt_store_writer_free(writer);
+    gt_store_free(store);
+    gt_strings_free(strings);
+}
+
+static void texts_of_several_writers_get_the_ids_of_the_store(void **unused)
+{
+    (void)unused;
+    gt_strings *strings = gt_strings_new();
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    for (int round = 0; round < 3; round++) {
+        gt_strings *own = gt_strings_new();
+        gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, own);
+        for (int i = 0; i < 3000; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "text %d", (i * (round + 3)) % 100); /* in another order each time */
+            gt_cell cells[COLUMNS] = {[TEXT].text = gt_strings_add_cstr(own, name)};
+            gt_store_writer_add(writer, 1u << TEXT, cells);
+        }
+        gt_store_append(store, gt_store_writer_take(writer));
+        gt_store_adopt_strings(store, own);
+        gt_store_writer_free(writer);
+        gt_strings_free(own);
+    }
+    uint32_t *texts = gt_store_texts(store, TEXT);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 3000; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "text %d", (i * (round + 3)) % 100);
+            assert_string_equal(gt_strings_get(strings, texts[round * 3000 + i]).bytes, name);
+        }
+    free(texts);
+    gt_store_free(store);
+    gt_strings_free(strings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_come_back_as_they_were),
+        cmocka_unit_test(constant_and_absent_columns_take_no_room),
+        cmocka_unit_test(texts_of_several_writers_get_the_ids_of_the_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
