@@ -34,9 +34,9 @@ static const char cut_mark[] = " ... (cut)";
 
 typedef struct workbook {
     lxw_workbook *book;
-    lxw_format *header;
+    lxw_format *number_header, *text_header, *text; /* texts keep off the numbers to their left */
     gt_names sheet_names;
-    gt_buffer text, literal;
+    gt_buffer acceptable, literal;
 } workbook;
 
 /* What did not fit into one sheet. */
@@ -131,8 +131,8 @@ typedef struct sheet {
 static void write_text(sheet *of, lxw_row_t row, lxw_col_t column, gt_text text)
 {
     bool cut = false;
-    if (!is_plain(text)) text = made_acceptable(text, &of->to->text, &cut);
-    worksheet_write_string(of->worksheet, row, column, text.bytes, NULL);
+    if (!is_plain(text)) text = made_acceptable(text, &of->to->acceptable, &cut);
+    worksheet_write_string(of->worksheet, row, column, text.bytes, column > 0 ? of->to->text : NULL);
     of->lost.cut_cells += cut;
 }
 
@@ -196,11 +196,17 @@ static void write_header(sheet *of)
     for (size_t c = 0; c < of->columns; c++) {
         bool cut = false;
         const char *name = of->table->columns[c].name;
-        gt_text text = made_acceptable((gt_text){name, strlen(name)}, &of->to->text, &cut);
-        worksheet_write_string(of->worksheet, 0, (lxw_col_t)c, text.bytes, of->to->header);
+        bool is_text =
+            of->table->columns[c].type == GT_TYPE_TEXT || of->table->columns[c].type == GT_TYPE_LIST;
+        gt_text text = made_acceptable((gt_text){name, strlen(name)}, &of->to->acceptable, &cut);
+        worksheet_write_string(of->worksheet, 0, (lxw_col_t)c, text.bytes,
+                               is_text && c > 0 ? of->to->text_header : of->to->number_header);
         of->lost.cut_cells += cut;
     }
     worksheet_freeze_panes(of->worksheet, 1, 0);
+    worksheet_set_landscape(of->worksheet); /* on paper: one page wide, the header on each */
+    worksheet_fit_to_pages(of->worksheet, 1, 0);
+    worksheet_repeat_rows(of->worksheet, 0, 0);
     worksheet_autofilter(of->worksheet, 0, 0, (lxw_row_t)of->rows, (lxw_col_t)(of->columns - 1));
 }
 
@@ -255,13 +261,23 @@ static lxw_error close_quietly(lxw_workbook *book)
     return status;
 }
 
+static lxw_format *header_format(workbook *to)
+{
+    lxw_format *format = workbook_add_format(to->book);
+    format_set_bold(format);
+    format_set_text_wrap(format);
+    format_set_align(format, LXW_ALIGN_VERTICAL_TOP);
+    format_set_bottom(format, LXW_BORDER_THIN);
+    return format;
+}
+
 static bool write_book(workbook *to, gt_table *const *tables, size_t count)
 {
-    to->header = workbook_add_format(to->book);
-    format_set_bold(to->header);
-    format_set_text_wrap(to->header);
-    format_set_align(to->header, LXW_ALIGN_VERTICAL_TOP);
-    format_set_bottom(to->header, LXW_BORDER_THIN);
+    to->number_header = header_format(to);
+    to->text_header = header_format(to);
+    format_set_indent(to->text_header, 1);
+    to->text = workbook_add_format(to->book);
+    format_set_indent(to->text, 1);
     for (size_t i = 0; i < count; i++)
         if (!write_sheet(to, tables[i])) return false;
     return true;
@@ -302,7 +318,7 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
         }
     }
     gt_names_free(&to.sheet_names);
-    gt_buffer_free(&to.text);
+    gt_buffer_free(&to.acceptable);
     gt_buffer_free(&to.literal);
     free(folder);
     return ok;

@@ -146,7 +146,7 @@ static size_t longest_word(const char *name)
 
 size_t gt_xlsx_header_lines(const char *name, double width)
 {
-    size_t room = width > FILTER_BUTTON + 1 ? (size_t)width - FILTER_BUTTON : 1;
+    size_t room = width > 3 ? (size_t)width - 2 : 1; /* bold letters are a little wider */
     size_t lines = 1, used = 0;
     while (*name) {
         size_t len = strcspn(name, " ");

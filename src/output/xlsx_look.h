@@ -12,7 +12,7 @@ typedef struct gt_xlsx_look {
 /* Looks at the first `rows` rows. */
 gt_xlsx_look gt_xlsx_look_of(const gt_table *table, size_t column, size_t rows);
 
-/* Lines that the column's name takes, broken at spaces, in that width beside the filter's button. */
+/* Lines that the column's name takes in bold letters, broken at spaces, in that width. */
 size_t gt_xlsx_header_lines(const char *name, double width);
 
 #endif
