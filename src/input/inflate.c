@@ -3,7 +3,7 @@
  *
  * Why not a library: inflating is the slowest stage of reading a compressed trace. With the checksum, on one
  * Neoverse V1 core, a 56 MB PyTorch trace comes at 3.4 GB/s of text, with ISA-L's igzip at 1.5, with zlib
- * at 1.1; libdeflate, at 3.1, is as fast but wants the whole file in memory. */
+ * at 1.1; libdeflate, at 3.2, is as fast but wants the whole file in memory. */
 #include "input/inflate.h"
 
 #include <string.h>

@@ -149,7 +149,7 @@ static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_l
     bool read = !want || (stream->ahead ? gather_blocks(stream, out, want, &got, error)
                                         : gt_stored_read(&stream->stored, out, want, &got, error));
     if (!read) return false;
-    stream->ended = got < want;
+    if (got < want) stream->ended = true;
     write_pad(out + got);
     *text = stream->buffer;
     *len = keep_len + got;
