@@ -1,7 +1,6 @@
 /* Kernel categories by parts of the name, in upper or lower case: the first rule of the table that has a part
- * in the name wins. The parts are crude, and known so: an AllReduce_Sum kernel is a Reduction and a convert
- * kernel a Convolution. People compare these figures over years, so a rule changes only for a reason that
- * users would name. */
+ * in the name wins. The parts are crude: an AllReduce_Sum kernel is a Reduction and a convert kernel a
+ * Convolution. They are those of the reports that users have, so that figures can be compared. */
 #include "analysis/kernel_category.h"
 
 #include <stdbool.h>
