@@ -287,7 +287,7 @@ static const uint8_t *read_slow_time(const uint8_t *p, double *out)
 }
 
 /* The number at p as strtod reads it: exact in one division where its digits fit into 2^53. */
-static inline const uint8_t *read_time(const uint8_t *p, double *out)
+static inline const uint8_t *read_time(const uint8_t *p, double *out, bool *integral)
 {
     static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
                                     1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
@@ -305,6 +305,7 @@ static inline const uint8_t *read_time(const uint8_t *p, double *out)
         decimals = (size_t)(p - fraction);
         count += decimals;
     }
+    *integral = !decimals && (*p | 0x20) != 'e';
     if (count > 18 || value > (UINT64_C(1) << 53) || (*p | 0x20) == 'e') return read_slow_time(start, out);
     double time = decimals ? (double)value / powers[decimals] : (double)value;
     *out = negative ? -time : time;
@@ -362,7 +363,12 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
     const uint8_t *end = json->end, *from = p;
     switch (n->op) {
     case GT_STEP_INT: p = read_int(p, &cell.integer); break;
-    case GT_STEP_TIME: p = read_time(p, &cell.time); break;
+    case GT_STEP_TIME: {
+        bool integral = false;
+        p = read_time(p, &cell.time, &integral);
+        record->integral |= (uint64_t)integral << n->field;
+        break;
+    }
     case GT_STEP_TEXT:
     case GT_STEP_JSON:
         p = read_text(learned, n, p, end, &cell.text);

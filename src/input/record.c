@@ -170,6 +170,7 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
     if (reader->fields[field].kind == GT_FIELD_TIME) {
         step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_TIME;
         step.cell.time = number.real;
+        record->integral |= (uint64_t)number.is_int << field;
     } else {
         step.op = GT_STEP_INT;
         if (!number_to_int(&number, &step.cell.integer)) {
@@ -308,19 +309,24 @@ static void watch_misses(gt_record_reader *reader)
     reader->watched_misses = reader->misses;
 }
 
+static void begin_record(gt_record *record)
+{
+    record->present = record->mistyped = record->integral = 0;
+    record->not_object = record->dropped = false;
+}
+
 bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
 {
     bool resting = reader->records < reader->rest_until;
     if (++reader->records % WATCH_RECORDS == 0) watch_misses(reader);
-    record->present = record->mistyped = 0;
-    record->not_object = false;
+    begin_record(record);
     if (!resting) {
         const uint8_t *text = json->at;
         if (gt_learned_read(reader->learned, json, record)) {
             record->text = text;
             return true;
         }
-        record->present = record->mistyped = 0;
+        begin_record(record);
     }
     reader->misses++;
     if (!read_general(reader, json, record)) return false;

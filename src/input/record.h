@@ -32,6 +32,8 @@ enum { GT_RECORD_MAX_FIELDS = GT_STORE_MAX_COLUMNS };
 typedef struct gt_record {
     uint64_t present;  /* bit f: cells[f] holds field f's value */
     uint64_t mistyped; /* bit f: the record has field f, but of another type (null counts as absent) */
+    uint64_t integral; /* bit f: TIME field f was written as an integer */
+    bool dropped;      /* for a format's check to set: the record is counted but not stored */
     bool not_object;   /* the record, or a value on the way to a field, should be an object and is not */
     gt_cell cells[GT_RECORD_MAX_FIELDS];
     struct {

@@ -47,7 +47,8 @@ static bool read_record(worker *w, gt_json *json)
         const char *problem = w->format->check(&w->record, w->reader);
         if (problem) return gt_json_fail(json, "%s", problem);
     }
-    gt_store_writer_add(w->writer, w->record.present, w->record.cells);
+    if (w->record.dropped) gt_store_writer_pass(w->writer);
+    else gt_store_writer_add(w->writer, w->record.present, w->record.cells);
     return true;
 }
 
@@ -172,7 +173,7 @@ static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *r
             begin_at(json, range, job, job->expected);
             read_chunk(w, json, chunk_limit(job, index), c);
         }
-        gt_progress_add(c->end - job->expected, gt_store_piece_count(c->piece));
+        gt_progress_add(c->end - job->expected, gt_store_piece_records(c->piece));
         gt_store_append(job->store, c->piece);
         c->piece = NULL;
         job->expected = c->end;
@@ -238,7 +239,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     json->failed = job.last.failed;
     json->truncated = job.last.truncated;
     json->error = job.last.error;
-    if (json->failed) return fail_in_record(json, format, gt_store_count(store) + 1);
+    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
     json->depth--;
     json->first = false;
     return true;
@@ -281,6 +282,6 @@ bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *st
     show_progress(json, &shown, since);
     gt_store_append(store, gt_store_writer_take(w.writer));
     worker_end(&w);
-    if (json->failed) return fail_in_record(json, format, gt_store_count(store) + 1);
+    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
     return !more || read_parallel(json, format, store, options->threads, &joint);
 }

@@ -22,6 +22,8 @@ typedef struct packed {
 
 typedef struct segment {
     uint32_t rows;
+    uint64_t first_place; /* of the piece in the store; what `places` adds to */
+    packed places;        /* each event's place in its piece, less its row */
     const gt_strings *strings; /* whose ids its texts are */
     const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
     uint8_t *data;
@@ -31,6 +33,7 @@ typedef struct segment {
 struct gt_store_piece {
     segment **segments;
     size_t count, capacity, rows;
+    size_t records; /* rows and events passed */
 };
 
 typedef struct adopted {
@@ -54,6 +57,7 @@ struct gt_store_writer {
     gt_store_piece *piece;
     size_t rows;       /* in the open segment */
     uint64_t present;  /* columns that have a value in it */
+    int64_t *places;   /* SEGMENT_ROWS */
     int64_t *cells[];  /* by column; SEGMENT_ROWS each; times as their bits */
 };
 
@@ -178,6 +182,7 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     w->column_count = column_count;
     w->strings = strings;
     w->piece = gt_alloc_zero(1, sizeof *w->piece);
+    w->places = gt_alloc(SEGMENT_ROWS * sizeof *w->places);
     for (size_t c = 0; c < column_count; c++) {
         w->cells[c] = gt_alloc(SEGMENT_ROWS * sizeof **w->cells);
         fill_absent(w, c, SEGMENT_ROWS);
@@ -190,6 +195,7 @@ void gt_store_writer_free(gt_store_writer *w)
     if (!w) return;
     gt_store_piece_free(w->piece);
     for (size_t c = 0; c < w->column_count; c++) free(w->cells[c]);
+    free(w->places);
     free(w);
 }
 
@@ -208,7 +214,10 @@ static void close_segment(gt_store_writer *w)
         p->start = bytes;
         bytes += (uint32_t)(p->width * w->rows);
     }
-    s->data = gt_alloc(bytes);
+    s->places = plan(w->places, w->rows, GT_STORE_INT);
+    s->places.start = bytes;
+    s->data = gt_alloc(bytes + s->places.width * w->rows);
+    pack(w->places, w->rows, s->places.base, s->places.width, s->data + bytes);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
         const packed *p = &s->columns[c];
@@ -224,6 +233,7 @@ static void close_segment(gt_store_writer *w)
 void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *cells)
 {
     size_t row = w->rows++;
+    w->places[row] = (int64_t)(w->piece->records++ - row);
     w->present |= present;
     for (; present; present &= present - 1) {
         int c = __builtin_ctzll(present);
@@ -234,6 +244,11 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *ce
         }
     }
     if (w->rows == SEGMENT_ROWS) close_segment(w);
+}
+
+void gt_store_writer_pass(gt_store_writer *w)
+{
+    w->piece->records++;
 }
 
 gt_store_piece *gt_store_writer_take(gt_store_writer *w)
@@ -260,9 +275,9 @@ void gt_store_piece_free(gt_store_piece *piece)
     free(piece);
 }
 
-size_t gt_store_piece_count(const gt_store_piece *piece)
+size_t gt_store_piece_records(const gt_store_piece *piece)
 {
-    return piece->rows;
+    return piece->records;
 }
 
 /* ---- the store ---- */
@@ -289,9 +304,12 @@ void gt_store_free(gt_store *store)
 
 void gt_store_append(gt_store *store, gt_store_piece *piece)
 {
-    for (size_t i = 0; i < piece->count; i++)
+    for (size_t i = 0; i < piece->count; i++) {
+        piece->segments[i]->first_place = store->all.records;
         GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
+    }
     store->all.rows += piece->rows;
+    store->all.records += piece->records;
     free(piece->segments);
     free(piece);
 }
@@ -319,6 +337,11 @@ size_t gt_store_count(const gt_store *store)
     return store->all.rows;
 }
 
+size_t gt_store_records(const gt_store *store)
+{
+    return store->all.records;
+}
+
 gt_strings *gt_store_strings(const gt_store *store)
 {
     return store->strings;
@@ -329,10 +352,22 @@ size_t gt_store_bytes(const gt_store *store)
     size_t bytes = 0;
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        const packed *last = &s->columns[store->column_count - 1];
-        bytes += sizeof *s + store->column_count * sizeof *s->columns + last->start + last->width * s->rows;
+        bytes += sizeof *s + store->column_count * sizeof *s->columns + s->places.start + s->places.width * s->rows;
     }
     return bytes;
+}
+
+uint32_t *gt_store_places(const gt_store *store)
+{
+    uint32_t *places = gt_alloc(store->all.rows * sizeof *places), *next = places;
+    int64_t cells[SEGMENT_ROWS];
+    for (size_t i = 0; i < store->all.count; i++) {
+        const segment *s = store->all.segments[i];
+        unpack(&s->places, s->data, s->rows, cells);
+        for (size_t row = 0; row < s->rows; row++)
+            *next++ = (uint32_t)(s->first_place + (uint64_t)cells[row] + row);
+    }
+    return places;
 }
 
 int64_t *gt_store_ints(const gt_store *store, size_t column)

@@ -45,18 +45,21 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
 void gt_store_writer_free(gt_store_writer *writer);
 /* One event: bit c of `present` tells whether cells[c] holds a value for column c. */
 void gt_store_writer_add(gt_store_writer *writer, uint64_t present, const gt_cell *cells);
+/* An event that is not kept: it only counts, so that the events kept know their places in the file. */
+void gt_store_writer_pass(gt_store_writer *writer);
 
 /* What a writer has collected since it was last asked, packed: a piece of the store to come. */
 typedef struct gt_store_piece gt_store_piece;
 gt_store_piece *gt_store_writer_take(gt_store_writer *writer);
 void gt_store_piece_free(gt_store_piece *piece);
-size_t gt_store_piece_count(const gt_store_piece *piece);
+size_t gt_store_piece_records(const gt_store_piece *piece); /* kept and passed */
 /* Puts a piece at the store's end; the piece is the store's then. Where the piece was written with strings of its
  * own, gt_store_adopt_strings must be called for them once all pieces are in and before any column is asked for. */
 void gt_store_append(gt_store *store, gt_store_piece *piece);
 void gt_store_adopt_strings(gt_store *store, const gt_strings *strings);
 
-size_t gt_store_count(const gt_store *store);
+size_t gt_store_count(const gt_store *store);   /* events kept */
+size_t gt_store_records(const gt_store *store); /* events seen: kept and passed */
 gt_strings *gt_store_strings(const gt_store *store);
 size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 
@@ -64,5 +67,7 @@ size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 int64_t *gt_store_ints(const gt_store *store, size_t column);
 uint32_t *gt_store_texts(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);
+/* Each kept event's place among all events seen, from 0. */
+uint32_t *gt_store_places(const gt_store *store);
 
 #endif

@@ -57,7 +57,10 @@ static void cells_come_back_as_they_were(void **unused)
             gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
             uint64_t *present = gt_alloc(ROWS * sizeof *present);
             gt_cell(*cells)[COLUMNS] = gt_alloc(ROWS * sizeof *cells);
+            uint32_t *places = gt_alloc(ROWS * sizeof *places), place = 0;
             for (size_t i = 0; i < ROWS; i++) {
+                for (; style && random64() % 3 == 0; place++) gt_store_writer_pass(writer);
+                places[i] = place++;
                 present[i] = random64() % 16 ? 7 : random64() % 8;
                 cells[i][NUMBER].integer = number_of_bits(widths[w]);
                 cells[i][TEXT].text = 1 + (uint32_t)(random64() % 70000);
@@ -70,7 +73,10 @@ static void cells_come_back_as_they_were(void **unused)
             int64_t *numbers = gt_store_ints(store, NUMBER);
             uint32_t *texts = gt_store_texts(store, TEXT);
             double *times = gt_store_times(store, TIME);
+            uint32_t *got_places = gt_store_places(store);
+            assert_int_equal(gt_store_records(store), place);
             for (size_t i = 0; i < ROWS; i++) {
+                assert_int_equal(got_places[i], places[i]);
                 assert_int_equal(numbers[i], present[i] & 1 ? cells[i][NUMBER].integer : -5);
                 assert_int_equal(texts[i], present[i] & 2 ? cells[i][TEXT].text : GT_TEXT_NONE);
                 if (present[i] & 4) assert_memory_equal(&times[i], &cells[i][TIME].time, sizeof(double));
@@ -80,6 +86,8 @@ static void cells_come_back_as_they_were(void **unused)
             free(texts);
             free(times);
             free(present);
+            free(places);
+            free(got_places);
             free(cells);
             gt_store_writer_free(writer);
             gt_store_free(store);
