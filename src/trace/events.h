@@ -4,8 +4,8 @@
 
 #include "trace/store.h"
 
-/* Columns of a store of events. Times are microseconds. Process and thread ids may be any JSON value and are kept as
- * its text; so are arrays. Integers that an event does not have are GT_EVENT_NONE. */
+/* Columns of a store of events. Times are microseconds. Values that may be of any JSON type (process and thread ids,
+ * arrays) are kept as their JSON text. Integers that an event does not have are GT_EVENT_NONE. */
 enum {
     GT_EVENT_PHASE,
     GT_EVENT_CATEGORY,
@@ -14,23 +14,31 @@ enum {
     GT_EVENT_THREAD,
     GT_EVENT_START,
     GT_EVENT_DURATION,
+    GT_EVENT_INTEGRAL, /* GT_INTEGRAL_* bits: which of the two were written as integers */
     GT_EVENT_FLOW,
     GT_EVENT_EXTERNAL_ID,
     GT_EVENT_CORRELATION,
     GT_EVENT_STREAM,
-    GT_EVENT_DEVICE,
     GT_EVENT_SEQUENCE,
-    GT_EVENT_PYTHON_ID,
-    GT_EVENT_PYTHON_PARENT,
     GT_EVENT_INPUT_DIMS,
     GT_EVENT_INPUT_TYPES,
     GT_EVENT_INPUT_STRIDES,
     GT_EVENT_CONCRETE_INPUTS,
-    GT_EVENT_GRID,
-    GT_EVENT_BLOCK,
+    GT_EVENT_GROUP_NAME, /* from here on: what collectives say of themselves */
+    GT_EVENT_GROUP_RANKS,
+    GT_EVENT_GROUP_SIZE,
+    GT_EVENT_COLLECTIVE,
+    GT_EVENT_DTYPE,
+    GT_EVENT_IN_ELEMENTS,
+    GT_EVENT_OUT_ELEMENTS,
+    GT_EVENT_IN_SPLIT,
+    GT_EVENT_OUT_SPLIT,
+    GT_EVENT_META_NAME, /* of metadata events: args.name and args.labels */
+    GT_EVENT_META_LABELS,
     GT_EVENT_COLUMNS
 };
 #define GT_EVENT_NONE (-1)
+enum { GT_INTEGRAL_START = 1, GT_INTEGRAL_DURATION = 2 };
 
 extern const gt_store_column gt_event_columns[GT_EVENT_COLUMNS];
 
