@@ -90,6 +90,7 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
     gputally_report *report = gt_alloc_zero(1, sizeof *report);
     report->run = read_trace(trace_path, options, &problem);
     if (report->run && gt_rocprof_tables(report->run, &wanted, &report->tables, &problem)) return report;
+    if (report->run) gt_error_prefix(&problem, trace_path);
     copy_error(&problem, error, error_size);
     gputally_report_free(report);
     return NULL;

@@ -93,7 +93,9 @@ static bool make_report(const gt_call *call, gt_rocprof *run, const char *trace_
     note_what_was_read(run);
     note_what_is_made(&wanted);
     gt_output *output = NULL;
-    if (gt_rocprof_tables(run, &wanted, &tables, error)) {
+    if (!gt_rocprof_tables(run, &wanted, &tables, error)) {
+        gt_error_prefix(error, gt_trace_title(trace_path));
+    } else {
         output = gt_destinations_write(destinations, trace_path, &tables, error);
         if (output && !gt_journal_is_kept() && !gt_arguments_flag(&call->arguments, "quiet"))
             show(run, &tables, output);

@@ -11,6 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const char *gt_trace_title(const char *trace_path)
+{
+    return strcmp(trace_path, "-") == 0 ? "standard input" : trace_path;
+}
+
 static bool choose_destinations(const gt_call *call, const char *const *paths, size_t count,
                                 gt_destinations *destinations, gt_error *error)
 {

@@ -15,4 +15,7 @@ typedef bool gt_report_maker(const gt_call *call, const char *trace_path, const 
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,
                       gt_report_maker *make);
 
+/* As messages name a trace: its path, or "standard input". */
+const char *gt_trace_title(const char *trace_path);
+
 #endif
