@@ -68,7 +68,8 @@ static void source_free(source *s)
 
 static gt_column *add_result(job *j, const char *name, gt_type type)
 {
-    return &j->result->columns[gt_table_add_zeroed(j->result, name, type)];
+    size_t index = gt_table_add_zeroed(j->result, name, type); /* first: it may move the columns */
+    return &j->result->columns[index];
 }
 
 /* ---- one function an aggregate ---- */
