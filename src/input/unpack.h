@@ -1,4 +1,4 @@
-/* Compressed bytes to text: gzip and zstd behind the same three calls. */
+/* Compressed bytes to text: what gzip and zstd have in common. */
 #ifndef GT_INPUT_UNPACK_H
 #define GT_INPUT_UNPACK_H
 

@@ -29,8 +29,6 @@ static gt_unpacker *zstd_begin(gt_stored *stored)
     zstd_unpacker *z = gt_alloc_zero(1, sizeof *z);
     gt_feed_begin(&z->feed, stored);
     z->zstd = ZSTD_createDStream();
-    /* Files made with --long are read too: memory is used up only as the text grows. */
-    if (z->zstd) ZSTD_DCtx_setParameter(z->zstd, ZSTD_d_windowLogMax, sizeof(void *) == 8 ? 31 : 27);
     return (gt_unpacker *)z;
 }
 

@@ -1,0 +1,98 @@
+/* Any bytes as deflate data: our verdict and output must be zlib's, wherever input and output are split. And
+ * any bytes as a file: the same text, damage or failure must come out whatever the size of the blocks.
+ *
+ * The first byte says which, the second sets the sizes, the rest is the data. */
+#include "input/inflate.h"
+#include "input/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { ROOM = 1 << 18 };
+
+static uint8_t our_text[ROOM], zlib_text[ROOM];
+
+static void expect(bool holds)
+{
+    if (!holds) abort();
+}
+
+static void compare_with_zlib(const uint8_t *data, size_t len, size_t piece, size_t first)
+{
+    static gt_inflate state;
+    z_stream z = {
+        .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len, .next_out = zlib_text, .avail_out = ROOM};
+    expect(inflateInit2(&z, -15) == Z_OK);
+    int verdict = inflate(&z, Z_NO_FLUSH);
+    size_t zlib_len = z.total_out, zlib_used = z.total_in;
+    inflateEnd(&z);
+
+    const uint8_t *in = data;
+    uint8_t *out = our_text;
+    bool last = first >= len;
+    gt_inflate_result result;
+    gt_inflate_begin(&state);
+    for (;;) {
+        size_t room = (size_t)(our_text + ROOM - out);
+        result = gt_inflate_run(&state, &in, last ? data + len : data + first, last, our_text, &out,
+                                out + (room < piece ? room : piece));
+        if (result == GT_INFLATE_HUNGRY && !last)
+            last = true;
+        else if (result != GT_INFLATE_FULL || out == our_text + ROOM)
+            break;
+    }
+    size_t our_len = (size_t)(out - our_text);
+    expect(our_len == zlib_len && memcmp(our_text, zlib_text, our_len) == 0);
+    if (our_len == ROOM) return; /* with no room left, zlib goes on to the end of the block and we do not */
+    expect((result == GT_INFLATE_END) == (verdict == Z_STREAM_END));
+    expect((result == GT_INFLATE_INVALID) == (verdict == Z_DATA_ERROR));
+    if (result == GT_INFLATE_END) expect((size_t)(in - data) == zlib_used);
+}
+
+typedef struct reading {
+    size_t len;
+    uLong checksum;
+    bool failed;
+    const char *damage;
+} reading;
+
+static reading read_file(const uint8_t *data, size_t len, size_t block, size_t keep_most)
+{
+    gt_error error;
+    const uint8_t *text = NULL;
+    size_t text_len = 0, keep = 0;
+    reading r = {0};
+    gt_stream *stream = gt_stream_memory(data, len, block, &error);
+    while (r.len < ROOM) {
+        if (!gt_stream_next(stream, text ? text + text_len - keep : NULL, keep, &text, &text_len, &error))
+            r.failed = true;
+        if (r.failed || text_len == keep) break;
+        r.checksum = adler32(r.checksum, text + keep, (uInt)(text_len - keep));
+        r.len += text_len - keep;
+        keep = text_len < keep_most ? text_len : keep_most;
+    }
+    if (!r.failed) r.damage = gt_stream_damage(stream);
+    gt_stream_close(stream);
+    return r;
+}
+
+static void compare_block_sizes(const uint8_t *data, size_t len, size_t block, size_t keep)
+{
+    reading large = read_file(data, len, 0, 0), small = read_file(data, len, block, keep);
+    if (large.len >= ROOM || small.len >= ROOM) return; /* neither was read to its end */
+    expect(large.failed == small.failed);
+    if (large.failed) return; /* small blocks before the failure were handed out, a large one was not */
+    expect(large.len == small.len && large.checksum == small.checksum && large.damage == small.damage);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    if (len < 2) return 0;
+    size_t size = data[1] < 128 ? data[1] + 1u : (data[1] - 127u) * 300u;
+    if (data[0] & 1)
+        compare_block_sizes(data + 2, len - 2, size < 64 ? size + 64 : size, data[0]);
+    else
+        compare_with_zlib(data + 2, len - 2, size, (size_t)data[0] * 8);
+    return 0;
+}
