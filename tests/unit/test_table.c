@@ -49,16 +49,23 @@ static void bulk_rows_are_filled_straight(void **state)
     gt_table_add_column(table, "i", GT_TYPE_INT);
     gt_table_add_column(table, "f", GT_TYPE_FLOAT);
     gt_table_add_column(table, "b", GT_TYPE_BOOL);
+    gt_table_add_column(table, "l", GT_TYPE_LIST);
     assert_int_equal(gt_table_add_rows(table, 3), 0);
     for (int i = 0; i < 3; i++) table->columns[0].ints[i] = i * 10;
     assert_false(gt_column_has_nulls(&table->columns[0], 3));
     assert_true(gt_column_has_nulls(&table->columns[1], 3));
-    expect_table(table, "i:int f:float b:bool\n0 - false\n10 - false\n20 - false\n");
+    expect_table(table, "i:int f:float b:bool l:list\n0 - false -\n10 - false -\n20 - false -\n");
     gt_table_add_row(table); /* null */
     assert_int_equal(gt_table_add_rows(table, 1), 4);
-    expect_table(table, "i:int f:float b:bool\n0 - false\n10 - false\n20 - false\n- - -\n0 - false\n");
+    expect_table(
+        table,
+        "i:int f:float b:bool l:list\n0 - false -\n10 - false -\n20 - false -\n- - - -\n0 - false -\n");
     assert_true(gt_column_has_nulls(&table->columns[0], 5));
     assert_false(gt_column_has_nulls(&table->columns[0], 3));
+    for (int i = 0; i < 5; i++) table->columns[1].floats[i] = i;
+    assert_false(gt_column_has_nulls(&table->columns[1], 5));
+    gt_table_rename(table, "another");
+    assert_string_equal(table->name, "another");
     gt_table_free(table);
 }
 

@@ -195,6 +195,9 @@ static gt_table *random_table(size_t rows)
     gt_table_add_column(table, "bool", GT_TYPE_BOOL);
     gt_table_add_column(table, "wide", GT_TYPE_INT);
     uint32_t variety = 1 + random_below((uint32_t)rows), nulls = random_below(2) ? 6 : 1u << 30;
+    unsigned bits =
+        32 - (unsigned)__builtin_clz(variety); /* `wide` is up to 62 bits wide: two do not fit together */
+    unsigned shift = 62 - bits - random_below(30);
     for (size_t row = 0; row < rows; row++) {
         char text[16];
         snprintf(text, sizeof text, "%x", random_below(variety));
@@ -204,7 +207,7 @@ static gt_table *random_table(size_t rows)
         if (random_below(nulls)) gt_table_set_float(table, 2, row, (int)random_below(7) * 0.25 - 0.5);
         if (random_below(nulls)) gt_table_set_cstr(table, 3, row, text);
         if (random_below(nulls)) gt_table_set_bool(table, 4, row, random_below(2));
-        if (random_below(nulls)) gt_table_set_int(table, 5, row, (int64_t)random_below(variety) << 40);
+        if (random_below(nulls)) gt_table_set_int(table, 5, row, (int64_t)random_below(variety) << shift);
     }
     return table;
 }

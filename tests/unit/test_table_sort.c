@@ -218,6 +218,10 @@ static void parts_of_the_rows_are_ordered_too(void **state)
     uint32_t some[] = {4, 1, 0, 2};
     gt_order_by_ints(some, 4, ints, nulls, true);
     assert_memory_equal(some, ((uint32_t[]){4, 0, 2, 1}), sizeof some);
+    uint32_t b = gt_strings_add_cstr(strings, "b"), a = gt_strings_add_cstr(strings, "a");
+    uint32_t texts[] = {b, a, GT_TEXT_NONE, GT_TEXT_EMPTY, b}, all[] = {0, 1, 2, 3, 4};
+    gt_order_by_texts(all, 5, texts, strings, false);
+    assert_memory_equal(all, ((uint32_t[]){3, 1, 0, 4, 2}), sizeof all);
 }
 
 static void long_texts_with_one_beginning_sort_quickly(void **state)
