@@ -1,4 +1,4 @@
-/* The Kineto reader: a table of wanted values, and a walk down to `traceEvents`. */
+/* The Kineto reader: a table of wanted values, which events to keep, and a walk down to `traceEvents`. */
 #include "input/kineto.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -9,42 +9,114 @@
 static const gt_field event_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_TEXT, true},
     [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_TEXT, true},
+    [GT_EVENT_KIND] = {NULL, GT_FIELD_INT, false},
     [GT_EVENT_NAME] = {"name", GT_FIELD_TEXT, false},
     [GT_EVENT_PROCESS] = {"pid", GT_FIELD_JSON, false},
     [GT_EVENT_THREAD] = {"tid", GT_FIELD_JSON, false},
     [GT_EVENT_START] = {"ts", GT_FIELD_TIME, false},
     [GT_EVENT_DURATION] = {"dur", GT_FIELD_TIME, false},
+    [GT_EVENT_INTEGRAL] = {NULL, GT_FIELD_INT, false},
     [GT_EVENT_FLOW] = {"id", GT_FIELD_INT, false},
     [GT_EVENT_EXTERNAL_ID] = {"args/External id", GT_FIELD_INT, false},
     [GT_EVENT_CORRELATION] = {"args/correlation", GT_FIELD_INT, false},
     [GT_EVENT_STREAM] = {"args/stream", GT_FIELD_JSON, false},
-    [GT_EVENT_DEVICE] = {"args/device", GT_FIELD_INT, false},
     [GT_EVENT_SEQUENCE] = {"args/Sequence number", GT_FIELD_INT, false},
-    [GT_EVENT_PYTHON_ID] = {"args/Python id", GT_FIELD_INT, false},
-    [GT_EVENT_PYTHON_PARENT] = {"args/Python parent id", GT_FIELD_INT, false},
     [GT_EVENT_INPUT_DIMS] = {"args/Input Dims", GT_FIELD_JSON, false},
     [GT_EVENT_INPUT_TYPES] = {"args/Input type", GT_FIELD_JSON, false},
     [GT_EVENT_INPUT_STRIDES] = {"args/Input Strides", GT_FIELD_JSON, false},
     [GT_EVENT_CONCRETE_INPUTS] = {"args/Concrete Inputs", GT_FIELD_JSON, false},
-    [GT_EVENT_GRID] = {"args/grid", GT_FIELD_JSON, false},
-    [GT_EVENT_BLOCK] = {"args/block", GT_FIELD_JSON, false},
+    [GT_EVENT_GROUP_NAME] = {"args/Process Group Name", GT_FIELD_JSON, false},
+    [GT_EVENT_GROUP_RANKS] = {"args/Process Group Ranks", GT_FIELD_JSON, false},
+    [GT_EVENT_GROUP_SIZE] = {"args/Group size", GT_FIELD_INT, false},
+    [GT_EVENT_COLLECTIVE] = {"args/Collective name", GT_FIELD_TEXT, false},
+    [GT_EVENT_DTYPE] = {"args/dtype", GT_FIELD_TEXT, false},
+    [GT_EVENT_IN_ELEMENTS] = {"args/In msg nelems", GT_FIELD_INT, false},
+    [GT_EVENT_OUT_ELEMENTS] = {"args/Out msg nelems", GT_FIELD_INT, false},
+    [GT_EVENT_IN_SPLIT] = {"args/In split size", GT_FIELD_JSON, false},
+    [GT_EVENT_OUT_SPLIT] = {"args/Out split size", GT_FIELD_JSON, false},
+    [GT_EVENT_META_NAME] = {"args/name", GT_FIELD_TEXT, false},
+    [GT_EVENT_META_LABELS] = {"args/labels", GT_FIELD_TEXT, false},
 };
 
-static const gt_record_format event_format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, NULL};
+static const struct {
+    const char *category;
+    gt_event_kind kind; /* of flows: where the arrow starts; the phase tells its end */
+} categories[] = {
+    {"cpu_op", GT_KIND_CPU_OP},      {"python_function", GT_KIND_PYTHON}, {"cuda_runtime", GT_KIND_RUNTIME},
+    {"cuda_driver", GT_KIND_DRIVER}, {"kernel", GT_KIND_KERNEL},          {"gpu_memcpy", GT_KIND_MEMCPY},
+    {"gpu_memset", GT_KIND_MEMSET},  {"ac2g", GT_KIND_FLOW_START},        {"async_cpu_to_gpu", GT_KIND_FLOW_START},
+    {"Kernel", GT_KIND_KERNEL},      {"Memcpy", GT_KIND_MEMCPY},          {"Memset", GT_KIND_MEMSET},
+    {"Runtime", GT_KIND_RUNTIME},    {"Operator", GT_KIND_CPU_OP}, /* these five: PyTorch 1.8 to 1.11 */
+};
 
-static bool read_document(gt_json *json, gt_store *store, const gt_read_options *options, bool *found)
+static gt_event_kind kind_of(gt_text category, gt_text phase)
+{
+    if (phase.len == 1 && phase.bytes[0] == 'M') return GT_KIND_METADATA;
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+        if (strlen(categories[i].category) != category.len ||
+            memcmp(categories[i].category, category.bytes, category.len) != 0)
+            continue;
+        if (categories[i].kind != GT_KIND_FLOW_START) return categories[i].kind;
+        if (phase.len != 1) return GT_KIND_OTHER;
+        return phase.bytes[0] == 's'   ? GT_KIND_FLOW_START
+               : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
+                                       : GT_KIND_OTHER;
+    }
+    return memmem(category.bytes, category.len, "user_annotation", 15) ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
+}
+
+static gt_text text_of(const gt_record *record, gt_record_reader *reader, size_t field)
+{
+    if (!(record->present >> field & 1)) return (gt_text){"", 0};
+    return gt_strings_get(gt_record_strings(reader), record->cells[field].text);
+}
+
+/* The kind takes the place of category and phase. */
+static gt_event_kind classify(gt_record *record, gt_record_reader *reader)
+{
+    gt_event_kind kind = kind_of(text_of(record, reader, GT_EVENT_CATEGORY), text_of(record, reader, GT_EVENT_PHASE));
+    uint64_t integral = record->integral;
+    record->cells[GT_EVENT_KIND].integer = kind;
+    record->cells[GT_EVENT_INTEGRAL].integer = (integral >> GT_EVENT_START & 1 ? GT_INTEGRAL_START : 0) |
+                                               (integral >> GT_EVENT_DURATION & 1 ? GT_INTEGRAL_DURATION : 0);
+    record->present &= ~(UINT64_C(1) << GT_EVENT_CATEGORY | UINT64_C(1) << GT_EVENT_PHASE);
+    record->present |= UINT64_C(1) << GT_EVENT_KIND | UINT64_C(1) << GT_EVENT_INTEGRAL;
+    return kind;
+}
+
+static const char *keep_every_event(gt_record *record, gt_record_reader *reader)
+{
+    classify(record, reader);
+    return NULL;
+}
+
+static const char *keep_with_python(gt_record *record, gt_record_reader *reader)
+{
+    record->dropped = classify(record, reader) == GT_KIND_OTHER;
+    return NULL;
+}
+
+static const char *keep_without_python(gt_record *record, gt_record_reader *reader)
+{
+    gt_event_kind kind = classify(record, reader);
+    record->dropped = kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
+    return NULL;
+}
+
+static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store,
+                          const gt_read_options *options, bool *found)
 {
     gt_text key;
     gt_json_type type = gt_json_peek(json);
     if (type == GT_JSON_ARRAY) {
         *found = true;
-        return gt_records_read(json, &event_format, store, options) && gt_json_finish(json);
+        return gt_records_read(json, format, store, options) && gt_json_finish(json);
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         bool events = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
         *found |= events;
-        if (!(events ? gt_records_read(json, &event_format, store, options) : gt_json_skip(json))) return false;
+        if (!(events ? gt_records_read(json, format, store, options) : gt_json_skip(json))) return false;
     }
     return !json->failed && gt_json_finish(json);
 }
@@ -55,8 +127,9 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
 {
     const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
     if (!read && json->truncated && events && !options->strict) {
-        gt_warn("%s: the file ends early%s%s: %zu events up to byte %llu were read, the rest is missing", path,
-                damage ? ": " : "", damage ? damage : "", events, (unsigned long long)gt_json_offset(json));
+        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing", path,
+                damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
+                (unsigned long long)gt_json_offset(json));
         return true;
     }
     if (!read) {
@@ -70,21 +143,33 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
     return true;
 }
 
-gt_store *gt_kineto_read(const char *path, gt_strings *strings, const gt_read_options *options, gt_error *error)
+gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                                  gt_error *error)
 {
-    gt_stream *stream = gt_stream_open(path, error);
-    if (!stream) return NULL;
+    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, NULL};
+    format.check = keep.every_event        ? keep_every_event
+                   : keep.python_functions ? keep_with_python
+                                           : keep_without_python;
+    gt_strings *strings = gt_strings_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_json json;
     bool found = false;
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
-    bool read = read_document(&json, store, options, &found);
+    bool read = read_document(&json, &format, store, options, &found);
     gt_progress_end();
-    if (!accept(&json, read, found, gt_store_count(store), options, error)) {
-        gt_store_free(store);
-        store = NULL;
-    }
+    if (accept(&json, read, found, gt_store_records(store), options, error))
+        return gt_pytorch_new(store, strings, keep.python_functions || keep.every_event);
+    gt_store_free(store);
+    gt_strings_free(strings);
+    return NULL;
+}
+
+gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return NULL;
+    gt_pytorch *trace = gt_kineto_read_stream(stream, keep, options, error);
     gt_stream_close(stream);
-    return store;
+    return trace;
 }

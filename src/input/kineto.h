@@ -4,10 +4,18 @@
 
 #include "input/options.h"
 #include "input/stream.h"
-#include "trace/events.h"
+#include "trace/pytorch.h"
 
-/* Reads every event into a store of gt_event_columns, in file order; texts go into `strings`. A file that ends early
- * gives what is whole, with a warning. NULL and a sentence where it cannot be read. */
-gt_store *gt_kineto_read(const char *path, gt_strings *strings, const gt_read_options *options, gt_error *error);
+typedef struct gt_kineto_options {
+    bool python_functions; /* keep them: half of many traces, and only call stacks and recompute need them */
+    bool every_event;      /* keep also what no sheet needs: for benchmarks and tests */
+} gt_kineto_options;
+
+/* Reads a trace ("-": standard input) as arrays, without tree and links. A file that ends early gives what is whole,
+ * with a warning. NULL and a sentence where it cannot be read. */
+gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options, gt_error *error);
+/* The same from a stream at its beginning. */
+gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                                  gt_error *error);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct key_node {
 } key_node;
 
 struct gt_record_reader {
+    gt_strings *meanings;
     const gt_field *fields;
     size_t field_count;
     gt_arena arena;
@@ -66,6 +67,7 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
     gt_record_reader *reader = gt_alloc_zero(1, sizeof *reader);
     reader->fields = fields;
     reader->field_count = count;
+    reader->meanings = strings;
     reader->root.field = -1;
     for (size_t f = 0; f < count; f++)
         if (fields[f].path) add_path(reader, fields[f].path, (int)f);
@@ -88,6 +90,11 @@ void gt_record_reader_free(gt_record_reader *reader)
 uint64_t gt_record_reader_misses(const gt_record_reader *reader)
 {
     return reader->misses;
+}
+
+gt_strings *gt_record_strings(const gt_record_reader *reader)
+{
+    return reader->meanings;
 }
 
 gt_text gt_record_view(const gt_record *record, size_t field)

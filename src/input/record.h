@@ -56,6 +56,9 @@ gt_text gt_record_view(const gt_record *record, size_t field);
 /* Interns a string given by its raw bytes (escapes resolved). */
 uint32_t gt_record_intern(gt_record_reader *reader, gt_text raw);
 
+/* The strings that the reader interns into. */
+gt_strings *gt_record_strings(const gt_record_reader *reader);
+
 /* How many records took the general way: for tests and benchmarks. */
 uint64_t gt_record_reader_misses(const gt_record_reader *reader);
 

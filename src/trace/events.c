@@ -4,6 +4,7 @@
 const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {GT_STORE_TEXT, 0},
     [GT_EVENT_CATEGORY] = {GT_STORE_TEXT, 0},
+    [GT_EVENT_KIND] = {GT_STORE_INT, 0},
     [GT_EVENT_NAME] = {GT_STORE_TEXT, 0},
     [GT_EVENT_PROCESS] = {GT_STORE_TEXT, 0},
     [GT_EVENT_THREAD] = {GT_STORE_TEXT, 0},

@@ -49,11 +49,16 @@ typedef struct gt_pytorch {
     uint32_t *parent;      /* GT_NO_EVENT at roots, for events not in the tree and for GPU events not linked */
     uint32_t *preorder;    /* of host events in the tree: an event's subtree is the numbers ... */
     uint32_t *subtree_end; /* ... [preorder, subtree_end); GT_NO_EVENT where not in the tree */
+    uint32_t numbered;     /* preorder numbers given out */
+    uint32_t *cpu_op_above; /* of host events: the nearest cpu_op above (gt_pytorch_cpu_op_above) */
+    uint32_t *launch_op;    /* of host events: the op that a launch here counts for (launchers.h) */
     uint8_t *recompute;    /* 1: run again for the backward pass; NULL where not looked for */
 
     /* Launches, in file order of the runtime calls; a GPU event may be launched twice. */
     uint32_t *link_runtime, *link_gpu;
     size_t link_count;
+
+    struct gt_tracks *tracks; /* names of processes and threads (gt_pytorch_track) */
 } gt_pytorch;
 
 /* From the store's columns to arrays; takes over store and strings. */

@@ -32,10 +32,10 @@ int main(int argc, char **argv)
         events = gt_store_count(run->dispatches);
         bytes = gt_store_bytes(run->dispatches);
     } else {
-        gt_store *store = gt_kineto_read(argv[1], gt_strings_new(), &options, &error);
-        if (!store) return fprintf(stderr, "%s\n", error.text), 1;
-        events = gt_store_count(store);
-        bytes = gt_store_bytes(store);
+        gt_pytorch *trace = gt_kineto_read(argv[1], (gt_kineto_options){.every_event = true}, &options, &error);
+        if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
+        events = trace->count;
+        bytes = gt_store_bytes(trace->store);
     }
     double ms = now_ms() - begin;
     struct rusage usage;

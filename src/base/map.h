@@ -1,0 +1,29 @@
+/* A map from pairs of integers to integers: open addressing, for keys that come from a file and may be chosen to
+ * collide (the hash is seeded anew in each process). */
+#ifndef GT_BASE_MAP_H
+#define GT_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct gt_map_entry {
+    uint64_t a, b;
+    uint32_t value;
+    bool used;
+} gt_map_entry;
+
+typedef struct gt_map {
+    gt_map_entry *entries;
+    size_t count, capacity; /* capacity is 0 or a power of two */
+} gt_map;                   /* {0} is the empty map */
+
+#define GT_MAP_NONE UINT32_MAX
+
+/* The value's place for a key, made with GT_MAP_NONE where it is new; valid until the next gt_map_put. */
+uint32_t *gt_map_put(gt_map *map, uint64_t a, uint64_t b);
+/* The value of a key, GT_MAP_NONE where there is none. */
+uint32_t gt_map_get(const gt_map *map, uint64_t a, uint64_t b);
+void gt_map_free(gt_map *map); /* leaves an empty map */
+
+#endif
