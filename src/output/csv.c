@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "output/literal.h"
+#include "output/names.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* How wide is this text on a terminal, and what is left of it in so many cells? See display.h. */
 #include "output/display.h"
 
-#include "output/literal.h"
+#include "base/python_text.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ void gt_display_add(gt_buffer *buffer, gt_text text, bool utf8)
     while (place < end) {
         uint32_t code_point = gt_utf8_next(&place, end);
         if (!gt_is_printable(code_point)) {
-            gt_literal_add_escape(buffer, code_point);
+            gt_python_add_escape(buffer, code_point);
         } else if (code_point < 0x80 || utf8) {
             gt_buffer_add_code_point(buffer, code_point);
         } else {

@@ -2,7 +2,7 @@
 #ifndef GT_OUTPUT_DISPLAY_H
 #define GT_OUTPUT_DISPLAY_H
 
-#include "output/text.h"
+#include "base/text.h"
 
 /* Adds the text with control and invisible characters as escapes, and without UTF-8 every other character as
  * '?'. */

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "output/literal.h"
+#include "output/names.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

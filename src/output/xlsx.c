@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "output/literal.h"
+#include "output/names.h"
 #include "output/xlsx_check.h"
 #include "output/xlsx_look.h"
 

@@ -4,7 +4,6 @@
 #include "output/xlsx_look.h"
 
 #include "output/literal.h"
-#include "output/text.h"
 
 #include <ctype.h>
 #include <math.h>

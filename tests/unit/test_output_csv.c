@@ -1,6 +1,6 @@
 /* CSV cells against what CPython 3.11's csv module and repr, which pandas uses, print for the same values. */
 #include "output/csv.h"
-#include "output/text.h"
+#include "output/names.h"
 #include "output_help.h"
 
 #include <math.h>

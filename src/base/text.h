@@ -1,7 +1,6 @@
-/* Text that may hold anything, made safe for documents: UTF-8 read and repaired, buffers of bytes, unique
- * names. */
-#ifndef GT_OUTPUT_TEXT_H
-#define GT_OUTPUT_TEXT_H
+/* Text that may hold anything: buffers of bytes, and UTF-8 read and repaired. */
+#ifndef GT_BASE_TEXT_H
+#define GT_BASE_TEXT_H
 
 #include "base/strings.h"
 
@@ -29,16 +28,5 @@ uint32_t gt_utf8_next(const char **place, const char *end);
 bool gt_utf8_is_valid(gt_text text);
 /* The text itself where it is valid; else a repaired copy in `scratch`, which is emptied first. */
 gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch);
-
-/* Names for files, sheets, SQL tables and columns: no two alike, letter case aside. */
-typedef struct gt_names {
-    char **names;
-    size_t count, capacity;
-} gt_names;
-
-/* `wanted`, or where that is taken `wanted` with _2, _3, ... behind it, cut so that no more than `max_chars`
- * code points remain. Lives as long as the names. */
-const char *gt_names_add(gt_names *names, const char *wanted, size_t max_chars);
-void gt_names_free(gt_names *names);
 
 #endif
