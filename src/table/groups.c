@@ -1,5 +1,4 @@
-/* Which rows belong together: one pass that turns the keys of each row into one 64-bit code and numbers the
- * codes.
+/* Which rows belong together: one pass turns the keys of each row into one 64-bit code and numbers the codes.
  *
  * A key whose values lie close together (text ids, small ranges of integers) is its own code; others are
  * numbered in a hash table first. Codes of several keys are multiplied together as long as they fit into 64

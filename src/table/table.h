@@ -2,8 +2,8 @@
  * know.
  *
  * A table owns its columns and their names. Text cells are ids of an intern table that the table borrows and
- * that must outlive it; tables made together usually share one. A table knows nothing of traces or of
- * documents. */
+ * that must outlive it; tables made together usually share one. It knows nothing of traces or of documents.
+ */
 #ifndef GT_TABLE_TABLE_H
 #define GT_TABLE_TABLE_H
 
