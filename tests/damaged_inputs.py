@@ -81,11 +81,11 @@ def thread_choice(i):
 
 
 def cuts(trace, label, places, rng):
-    """Plain text cut at random places. Before the first dispatch there is nothing to report, and either end will do."""
+    """Plain text cut at random places. Before the first whole dispatch there is nothing to report: either end will do."""
     for i in range(places):
         at = rng.randrange(0, len(trace.data)) if i else len(trace.data) - 1
         whole = trace.whole_before(at)
-        yield Case(f"{label} cut at {at}", trace.data[:at], "cut" if at >= trace.first else "end", exactly(whole),
+        yield Case(f"{label} cut at {at}", trace.data[:at], "cut" if whole else "end", exactly(whole),
                    thread_choice(i), stdin=i % 9 == 8)
 
 
@@ -95,7 +95,7 @@ def compressed_cuts(trace, label, packed, available, suffix, places, rng):
         at = rng.randrange(20, len(packed)) if i else len(packed) - 1
         length = available(packed[:at])
         whole = trace.whole_before(length)
-        yield Case(f"{label} cut at {at}", packed[:at], "cut" if length >= trace.first else "end",
+        yield Case(f"{label} cut at {at}", packed[:at], "cut" if whole else "end",
                    range(max(0, whole - 1), whole + 1), thread_choice(i), suffix=suffix)
 
 
@@ -357,7 +357,7 @@ def bad_outputs(trace):
             file.write(trace.data)
         return path
     yield Case("the output folder is a file", None, "fail", prepare=taken)
-    for limit in (1, 512, 4096, 16_384, 60_000):
+    for limit in (1, 512, 4096, 16_384, 40_000):
         yield Case(f"disk full after {limit} bytes", trace.data, "fail", file_size_limit=limit)
 
 
