@@ -26,6 +26,10 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 OLD_NAME = "TraceLens_generate_perf_report_rocprof"
 
 
+class Skipped(Exception):
+    """What a test needs is not there."""
+
+
 class Folder:
     """A fresh folder with the program, its old name and the small trace in it; commands run there."""
 
@@ -190,7 +194,10 @@ def test_a_failure_leaves_what_was_there(binary):
 
 def run_on_terminal(folder, line):
     """(exit code, everything that a terminal shows)"""
-    pid, master = pty.fork()
+    try:
+        pid, master = pty.fork()
+    except OSError as problem:
+        raise Skipped(f"no terminal can be had here: {problem}")
     if pid == 0:
         os.chdir(folder.path)
         os.environ.update(PATH=folder.path + ":" + os.environ["PATH"], TERM="xterm", LC_ALL="C.UTF-8")
@@ -328,6 +335,8 @@ def main():
         try:
             test()
             passed += 1
+        except Skipped as reason:
+            print(f"skipped {title}: {reason}")
         except Exception as problem:  # a test that breaks is a test that fails
             failed += 1
             print(f"FAIL {title}\n     " + f"{type(problem).__name__}: {problem}".replace("\n", "\n     "))
