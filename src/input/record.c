@@ -103,9 +103,14 @@ gt_text gt_record_view(const gt_record *record, size_t field)
     return (gt_text){(const char *)record->text + record->views[field].begin, record->views[field].len};
 }
 
-uint32_t gt_record_intern(gt_record_reader *reader, gt_text raw)
+uint32_t gt_record_decode(gt_record_reader *reader, gt_text raw)
 {
-    return gt_intern_meaning(reader->strings, gt_intern_add(reader->strings, raw));
+    if (gt_json_text_is_plain(raw)) return gt_strings_add(reader->meanings, raw.bytes, raw.len);
+    if (gt_json_text_bad_escape(raw)) return GT_TEXT_NONE;
+    char *meaning = gt_alloc(raw.len * 3 + 1);
+    uint32_t id = gt_strings_add(reader->meanings, meaning, gt_json_text_decode(raw, meaning));
+    free(meaning);
+    return id;
 }
 
 /* ---- the general way ---- */
@@ -214,7 +219,7 @@ static bool read_string_field(gt_record_reader *reader, gt_json *json, gt_record
         record->views[field].len = step.end - step.begin;
     } else if (kind == GT_FIELD_TEXT) {
         step.op = reader->fields[field].few ? GT_STEP_CONSTANT : GT_STEP_TEXT;
-        step.cell.text = gt_record_intern(reader, raw);
+        step.cell.text = gt_intern_meaning(reader->strings, gt_intern_add(reader->strings, raw));
     } else if (kind == GT_FIELD_INT && string_to_int(raw, &step.cell.integer)) {
         step.op = GT_STEP_INT;
     } else {

@@ -53,8 +53,8 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record);
 
 /* A VIEW field's raw bytes; empty where it is absent. */
 gt_text gt_record_view(const gt_record *record, size_t field);
-/* Interns a string given by its raw bytes (escapes resolved). */
-uint32_t gt_record_intern(gt_record_reader *reader, gt_text raw);
+/* The text that a VIEW's raw bytes mean, escapes resolved; GT_TEXT_NONE where they are not sound. */
+uint32_t gt_record_decode(gt_record_reader *reader, gt_text raw);
 
 /* The strings that the reader interns into. */
 gt_strings *gt_record_strings(const gt_record_reader *reader);

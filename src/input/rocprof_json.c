@@ -91,7 +91,7 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
     record->present &= UINT64_C(1) << SYMBOL_ID;
     if (!named) return NULL;
-    record->cells[SYMBOL_CHOSEN].text = gt_record_intern(reader, chosen);
+    record->cells[SYMBOL_CHOSEN].text = gt_record_decode(reader, chosen);
     if (!record->cells[SYMBOL_CHOSEN].text) return "a kernel name holds an escape that JSON does not have";
     record->present |= UINT64_C(1) << SYMBOL_CHOSEN;
     return NULL;

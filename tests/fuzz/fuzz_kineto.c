@@ -1,0 +1,50 @@
+/* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches, launchers. */
+#include "analysis/launchers.h"
+#include "input/kineto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    if (!freopen("/dev/null", "w", stderr)) abort(); /* warnings about damage */
+    return 0;
+}
+
+/* The tree is sound: parents open before their children, subtrees nest. */
+static void check_tree(const gt_pytorch *trace)
+{
+    for (uint32_t row = 0; row < trace->count; row++) {
+        uint32_t parent = trace->parent[row];
+        if (parent == GT_NO_EVENT || !gt_kind_is_host(trace->kind[row])) continue;
+        if (trace->preorder[parent] >= trace->preorder[row] || trace->subtree_end[parent] < trace->subtree_end[row])
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1) return 0;
+    gt_error error = {{0}};
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1};
+    gt_kineto_options keep = {.python_functions = data[0] & 2, .every_event = data[0] & 4};
+    gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 8 ? 1 + data[0] : 0, &error);
+    if (!stream) return 0;
+    gt_pytorch *trace = gt_kineto_read_stream(stream, keep, &options, &error);
+    gt_stream_close(stream);
+    if (!trace) {
+        if (!error.text[0]) abort(); /* a failure without a sentence */
+        return 0;
+    }
+    gt_pytorch_build_tree(trace);
+    gt_pytorch_link_launches(trace);
+    check_tree(trace);
+    size_t regions, marked;
+    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_launchers launchers = gt_launchers_find(trace);
+    gt_launchers_free(&launchers);
+    gt_pytorch_free(trace);
+    return 0;
+}

@@ -1,0 +1,285 @@
+/* Call tree, launches and launchers of small traces written in the test; and of deep, shuffled and odd ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "analysis/launchers.h"
+#include "base/memory.h"
+#include "input/kineto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing traces ---- */
+
+typedef struct text {
+    char *items;
+    size_t count, capacity;
+} text;
+
+static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(text *t, const char *format, ...)
+{
+    char piece[1024];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    for (int i = 0; i < len; i++) GT_PUSH(t->items, t->count, t->capacity, piece[i]);
+}
+
+static void host(text *t, const char *category, const char *name, double start, double dur)
+{
+    put(t, "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g}",
+        t->count > 1 ? "," : "", category, name, start, dur);
+}
+
+static void cpu(text *t, const char *name, double start, double dur)
+{
+    host(t, "cpu_op", name, start, dur);
+}
+
+static void gpu(text *t, const char *category, const char *name, double start, double dur, int id, int stream)
+{
+    put(t, ",{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.15g,\"dur\":%.15g,"
+           "\"args\":{\"correlation\":%d,\"stream\":%d}}", category, name, stream, start, dur, id, stream);
+}
+
+static void call(text *t, const char *category, const char *name, double start, double dur, int id)
+{
+    put(t, "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g,"
+           "\"args\":{\"correlation\":%d}}", t->count > 1 ? "," : "", category, name, start, dur, id);
+}
+
+static void arrow(text *t, int id, int stream)
+{
+    put(t, ",{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":100,\"tid\":100,\"ts\":1}", id);
+    put(t, ",{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":0,\"tid\":%d,\"ts\":2}", id, stream);
+}
+
+/* A launch, its kernel, and the arrow between them. */
+static void launch(text *t, const char *kernel, double start, double dur, double kernel_start, double kernel_dur, int id)
+{
+    call(t, "cuda_runtime", "hipLaunchKernel", start, dur, id);
+    gpu(t, "kernel", kernel, kernel_start, kernel_dur, id, 0);
+    arrow(t, id, 0);
+}
+
+/* ---- reading them ---- */
+
+static gt_pytorch *read_trace(text *t, bool python)
+{
+    gt_error error;
+    gt_read_options options = {.threads = 1, .strict = true};
+    put(t, "]");
+    gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &error);
+    gt_pytorch *trace = gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
+    if (!trace) fail_msg("%s", error.text);
+    gt_stream_close(stream);
+    free(t->items);
+    gt_pytorch_build_tree(trace);
+    gt_pytorch_link_launches(trace);
+    return trace;
+}
+
+static text begin(void)
+{
+    text t = {0};
+    put(&t, "[");
+    return t;
+}
+
+/* "name direct subtree, ..." in the order of the launchers. */
+static void assert_launchers(text *t, const char *expected)
+{
+    gt_pytorch *trace = read_trace(t, true);
+    gt_launchers l = gt_launchers_find(trace);
+    char got[2048] = "";
+    for (size_t i = 0; i < l.count; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s %g %g", i ? ", " : "",
+                 gt_pytorch_name(trace, l.items[i].row).bytes, l.items[i].direct_us, l.items[i].subtree_us);
+    assert_string_equal(got, expected);
+    gt_launchers_free(&l);
+    gt_pytorch_free(trace);
+}
+
+static void an_op_that_outlasts_its_caller_by_a_little(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "P", 1000, 100), cpu(&t, "X", 1010, 10.3), launch(&t, "kk", 1020, 5, 1200, 10, 7);
+    assert_launchers(&t, "P 10 10");
+    t = begin();
+    cpu(&t, "P", 1000, 100), cpu(&t, "X", 1010, 12), launch(&t, "kk", 1020, 5, 1200, 10, 7);
+    assert_launchers(&t, "hipLaunchKernel 10 10");
+    t = begin();
+    cpu(&t, "X", 1010, 10.3), launch(&t, "kk", 1020, 5, 1200, 10, 7);
+    assert_launchers(&t, "hipLaunchKernel 10 10");
+}
+
+static void of_two_that_start_together_the_first_is_the_caller(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "child", 1000, 10), cpu(&t, "parent", 1000, 100);
+    launch(&t, "a", 1002, 5, 1200, 5, 7), launch(&t, "b", 1020, 5, 1300, 5, 8);
+    assert_launchers(&t, "child 5 5, hipLaunchKernel 5 5");
+    t = begin();
+    cpu(&t, "parent", 1000, 100), cpu(&t, "child", 1000, 10);
+    launch(&t, "a", 1002, 5, 1200, 5, 7), launch(&t, "b", 1020, 5, 1300, 5, 8);
+    assert_launchers(&t, "parent 5 10, child 5 5");
+}
+
+static void a_graph_launch_owns_all_work_of_its_id(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "aten::x", 1000, 10), call(&t, "cuda_runtime", "hipGraphLaunch", 1050, 10, 50);
+    gpu(&t, "kernel", "g1", 1100, 10, 50, 0), gpu(&t, "kernel", "g2", 1115, 10, 50, 1);
+    /* The linking key is decided by the first launch, and a graph launch is one. */
+    assert_launchers(&t, "hipGraphLaunch 20 20");
+}
+
+static void a_call_inside_a_call_is_its_own_launcher(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "foo::bar", 1000, 100), call(&t, "cuda_runtime", "cudaLaunchKernel", 1010, 50, 6);
+    call(&t, "cuda_driver", "cuLaunchKernel", 1020, 5, 7), gpu(&t, "kernel", "kern", 1200, 5, 7, 0), arrow(&t, 7, 0);
+    assert_launchers(&t, "cuLaunchKernel 5 5");
+    t = begin();
+    cpu(&t, "foo::bar", 1000, 100), call(&t, "cuda_driver", "cuLaunchKernel", 1020, 5, 7);
+    gpu(&t, "kernel", "kern", 1200, 5, 7, 0), arrow(&t, 7, 0);
+    assert_launchers(&t, "foo::bar 5 5");
+}
+
+static void execute_is_stepped_over(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "conv_bn_fused", 1000, 100), cpu(&t, "execute", 1010, 50), launch(&t, "k", 1020, 5, 1200, 5, 7);
+    assert_launchers(&t, "conv_bn_fused 5 5");
+}
+
+static void communication_counts_below_but_launches_nothing(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "aten::relu", 1000, 100), launch(&t, "relu_k", 1010, 5, 1200, 100, 7);
+    launch(&t, "NcclDevKernel_AllReduce", 1020, 5, 1250, 100, 8);
+    assert_launchers(&t, "aten::relu 100 150"); /* 1200 to 1300, and 1200 to 1350 */
+}
+
+static void work_without_an_arrow_is_not_linked(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "op", 1000, 100), launch(&t, "k", 1010, 5, 1200, 10, 7);
+    call(&t, "cuda_runtime", "hipLaunchKernel", 1020, 5, 8), gpu(&t, "kernel", "lost", 1300, 10, 8, 0);
+    gt_pytorch *trace = read_trace(&t, false);
+    assert_int_equal(trace->link_count, 1);
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (strcmp(gt_pytorch_name(trace, row).bytes, "lost") == 0) assert_int_equal(trace->parent[row], GT_NO_EVENT);
+    gt_pytorch_free(trace);
+}
+
+static void uids_are_places_in_the_file(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    host(&t, "python_function", "f", 900, 500), host(&t, "cpu_instant_event", "i", 950, 1);
+    cpu(&t, "op", 1000, 100), host(&t, "python_function", "g", 1100, 5), launch(&t, "k", 1010, 5, 1200, 10, 7);
+    gt_pytorch *trace = read_trace(&t, false); /* python functions and instants are not kept */
+    assert_int_equal(trace->events, 8);
+    assert_int_equal(trace->count, 5);
+    assert_int_equal(trace->uid[0], 2);
+    assert_int_equal(trace->uid[1], 4);
+    assert_int_equal(trace->uid[2], 5);
+    gt_pytorch_free(trace);
+}
+
+static void recompute_marks_everything_below(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    host(&t, "python_function", "train.py(10): main", 900, 900);
+    cpu(&t, "first", 1000, 100), launch(&t, "a", 1010, 5, 1200, 10, 7);
+    host(&t, "python_function", "torch/utils/checkpoint.py(900): recompute_fn", 1300, 200);
+    cpu(&t, "again", 1310, 100), launch(&t, "b", 1320, 5, 1500, 10, 8);
+    gt_pytorch *trace = read_trace(&t, true);
+    size_t regions, marked;
+    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    assert_int_equal(regions, 1);
+    assert_int_equal(marked, 4); /* the function, the op, the launch and the kernel */
+    for (uint32_t row = 0; row < trace->count; row++) {
+        const char *name = gt_pytorch_name(trace, row).bytes;
+        bool below = strcmp(name, "again") == 0 || strcmp(name, "b") == 0 || strstr(name, "recompute_fn");
+        if (trace->kind[row] != GT_KIND_RUNTIME) assert_int_equal(trace->recompute[row], below);
+    }
+    gt_pytorch_free(trace);
+}
+
+static void times_written_as_integers_are_known(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "op", 1000, 100), launch(&t, "k", 1010, 5, 1200, 10, 7), launch(&t, "l", 1020, 5, 1300, 10.25, 8);
+    gt_pytorch *trace = read_trace(&t, false);
+    gt_launchers l = gt_launchers_find(trace);
+    assert_int_equal(l.count, 1);
+    assert_false(l.items[0].direct_integral);
+    assert_int_equal(trace->integral[0], GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
+    gt_launchers_free(&l);
+    gt_pytorch_free(trace);
+}
+
+static void a_million_deep_and_in_any_order(void **unused)
+{
+    (void)unused;
+    enum { DEPTH = 1000000 };
+    text t = begin();
+    for (int i = DEPTH; i-- > 0;) host(&t, "python_function", "f", i, 4.0 * DEPTH - 2.0 * i); /* innermost first */
+    cpu(&t, "op", DEPTH, 100), launch(&t, "k", DEPTH + 10, 5, 9e6, 10, 7);
+    gt_pytorch *trace = read_trace(&t, true);
+    gt_launchers l = gt_launchers_find(trace);
+    assert_int_equal(l.count, 1);
+    assert_string_equal(gt_pytorch_name(trace, l.items[0].row).bytes, "op");
+    uint32_t depth = 0;
+    for (uint32_t row = l.items[0].row; row != GT_NO_EVENT; row = trace->parent[row]) depth++;
+    assert_int_equal(depth, DEPTH + 1);
+    gt_launchers_free(&l);
+    gt_pytorch_free(trace);
+}
+
+static void events_without_times_take_no_part(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "op", 1000, 100);
+    put(&t, ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"timeless\",\"pid\":100,\"tid\":100}");
+    put(&t, ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nan\",\"pid\":0,\"tid\":0,\"ts\":NaN,\"dur\":1}");
+    put(&t, ",17,\"text\",null,[],{}");
+    launch(&t, "k", 1010, 5, 1200, 10, 7);
+    assert_launchers(&t, "op 10 10");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_op_that_outlasts_its_caller_by_a_little),
+        cmocka_unit_test(of_two_that_start_together_the_first_is_the_caller),
+        cmocka_unit_test(a_graph_launch_owns_all_work_of_its_id),
+        cmocka_unit_test(a_call_inside_a_call_is_its_own_launcher),
+        cmocka_unit_test(execute_is_stepped_over),
+        cmocka_unit_test(communication_counts_below_but_launches_nothing),
+        cmocka_unit_test(work_without_an_arrow_is_not_linked),
+        cmocka_unit_test(uids_are_places_in_the_file),
+        cmocka_unit_test(recompute_marks_everything_below),
+        cmocka_unit_test(times_written_as_integers_are_known),
+        cmocka_unit_test(a_million_deep_and_in_any_order),
+        cmocka_unit_test(events_without_times_take_no_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
