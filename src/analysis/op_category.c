@@ -1,0 +1,177 @@
+/* Op categories: a table of names behind a small hash table, then rules on the beginnings and parts of names.
+ */
+#include "analysis/op_category.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* clang-format off */
+static const gt_op_name names[] = {
+#include "analysis/op_names.inc"
+};
+/* clang-format on */
+
+static const char *const family_names[GT_FAMILY_COUNT] = {
+    [GT_FAMILY_NONE] = "",
+    [GT_FAMILY_GEMM] = "GEMM",
+    [GT_FAMILY_SDPA] = "SDPA",
+    [GT_FAMILY_CONV] = "CONV",
+    [GT_FAMILY_INFERENCE_ATTENTION] = "InferenceAttention",
+    [GT_FAMILY_BINARY_ELEMENTWISE] = "BinaryElementwise",
+    [GT_FAMILY_GROUPED_GEMM] = "GroupedGEMM",
+    [GT_FAMILY_MOE_COMM] = "MoE_comm",
+    [GT_FAMILY_SSM] = "SSM",
+    [GT_FAMILY_ROPE] = "RoPE",
+    [GT_FAMILY_CROSS_ENTROPY] = "CrossEntropy",
+    [GT_FAMILY_UNARY_ELEMENTWISE] = "UnaryElementwise",
+    [GT_FAMILY_MOE_FUSED] = "MoE_fused",
+    [GT_FAMILY_MOE_UNFUSED] = "MoE_unfused",
+    [GT_FAMILY_MOE_AUX] = "MoE_aux",
+    [GT_FAMILY_RMSNORM] = "RMSNorm",
+    [GT_FAMILY_ELEMENTWISE] = "elementwise",
+    [GT_FAMILY_GROUP_QUANT] = "GroupQuant",
+    [GT_FAMILY_FUSED_ROPE] = "FusedRoPE",
+    [GT_FAMILY_CUSTOM_COLLECTIVE] = "CustomCollective",
+    [GT_FAMILY_MHC] = "mHC",
+    [GT_FAMILY_NORMALIZATION] = "Normalization",
+    [GT_FAMILY_REDUCE] = "Reduce",
+};
+
+/* Beginnings of op names that are categories. */
+static const char *const prefixes[] = {"triton", "record_param_comms"};
+
+/* Parts of the names of PyTorch's own kernels that are categories; the first one found counts. */
+static const char native_kernel[] = "void at::native";
+static const char *const native_parts[] = {"elementwise", "reduce", "multi_tensor_apply"};
+
+static const char other[] = "other";
+
+const char *gt_op_family_name(gt_op_family family)
+{
+    return family_names[family];
+}
+
+/* ---- the registry ---- */
+
+enum { SLOTS = 1024 }; /* a power of two, well above the number of names */
+_Static_assert(LENGTH(names) * 2 < SLOTS, "the hash table of op names is too small");
+
+static uint16_t slots[SLOTS]; /* index + 1 into names; 0 where empty */
+static pthread_once_t slots_filled = PTHREAD_ONCE_INIT;
+
+static void fill_slots(void)
+{
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        size_t at = gt_hash_bytes(names[i].name, strlen(names[i].name)) % SLOTS;
+        while (slots[at]) at = (at + 1) % SLOTS;
+        slots[at] = (uint16_t)(i + 1);
+    }
+}
+
+const gt_op_name *gt_op_find(gt_text name)
+{
+    pthread_once(&slots_filled, fill_slots);
+    for (size_t at = gt_hash_bytes(name.bytes, name.len) % SLOTS; slots[at]; at = (at + 1) % SLOTS) {
+        const gt_op_name *op = &names[slots[at] - 1];
+        if (strlen(op->name) == name.len && memcmp(op->name, name.bytes, name.len) == 0) return op;
+    }
+    return NULL;
+}
+
+const gt_op_name *gt_op_names(size_t *count)
+{
+    *count = LENGTH(names);
+    return names;
+}
+
+/* ---- the rules ---- */
+
+static bool begins_with(gt_text text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.bytes, prefix, len) == 0;
+}
+
+/* NULL where the name does not tell. */
+static const char *category_of_name(gt_text name)
+{
+    const gt_op_name *op = gt_op_find(name);
+    if (op) return op->category;
+    for (size_t i = 0; i < LENGTH(prefixes); i++)
+        if (begins_with(name, prefixes[i])) return prefixes[i];
+    return NULL;
+}
+
+static const char *category_of_kernel(gt_text kernel)
+{
+    if (!begins_with(kernel, native_kernel)) return other;
+    for (size_t i = 0; i < LENGTH(native_parts); i++)
+        if (memmem(kernel.bytes, kernel.len, native_parts[i], strlen(native_parts[i])))
+            return native_parts[i];
+    return other;
+}
+
+const char *gt_op_category(gt_text name, gt_text first_kernel)
+{
+    const char *category = category_of_name(name);
+    return category ? category : category_of_kernel(first_kernel);
+}
+
+/* ---- asked once a name ---- */
+
+struct gt_op_categories {
+    gt_strings *strings;
+    size_t count; /* of the texts that there were at the beginning: later ones are not kept */
+    uint32_t *of_name, *of_kernel; /* by text: its category, GT_TEXT_NONE where not asked yet */
+};
+
+enum { NOT_TOLD = GT_TEXT_EMPTY }; /* in of_name: the kernel decides */
+
+gt_op_categories *gt_op_categories_new(gt_strings *strings)
+{
+    gt_op_categories *c = gt_alloc_zero(1, sizeof *c);
+    c->strings = strings;
+    c->count = gt_strings_count(strings);
+    c->of_name = gt_alloc_zero(c->count, sizeof *c->of_name);
+    c->of_kernel = gt_alloc_zero(c->count, sizeof *c->of_kernel);
+    return c;
+}
+
+static uint32_t find_by_name(gt_op_categories *c, uint32_t name)
+{
+    const char *category = category_of_name(gt_strings_get(c->strings, name));
+    return category ? gt_strings_add_cstr(c->strings, category) : NOT_TOLD;
+}
+
+static uint32_t find_by_kernel(gt_op_categories *c, uint32_t kernel)
+{
+    return gt_strings_add_cstr(c->strings, category_of_kernel(gt_strings_get(c->strings, kernel)));
+}
+
+static uint32_t ask(gt_op_categories *c, uint32_t *known, uint32_t (*find)(gt_op_categories *, uint32_t),
+                    uint32_t text)
+{
+    if (text >= c->count) return find(c, text);
+    if (known[text] == GT_TEXT_NONE) known[text] = find(c, text);
+    return known[text];
+}
+
+uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_kernel)
+{
+    uint32_t category = ask(c, c->of_name, find_by_name, name);
+    return category != NOT_TOLD ? category : ask(c, c->of_kernel, find_by_kernel, first_kernel);
+}
+
+void gt_op_categories_free(gt_op_categories *c)
+{
+    if (!c) return;
+    free(c->of_name);
+    free(c->of_kernel);
+    free(c);
+}
