@@ -1,0 +1,339 @@
+/* The long table of collectives:
+ *
+ *     Process Group Name     "Unknown_Group" where the kernel does not say; "all" where none does and each
+ * rank has one stream index_in_group         place by start among the rank's kernels of that group, from 0
+ *     collective_id          group and index, which tell the same collective on every rank
+ *     In, Out msg size (MB)  elements * bytes of the dtype / 1024^2; empty for dtypes not in the table below
+ *
+ * As in pandas, a number column with an empty cell is FLOAT. */
+#include "analysis/collectives.h"
+
+#include "analysis/json_column.h"
+#include "analysis/python_literal.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
+
+static const struct {
+    const char *dtype;
+    int bytes;
+} dtype_sizes[] = {
+    {"Float", 4}, {"Int", 4},    {"Long", 8}, {"BFloat16", 2}, {"Bool", 1},
+    {"Byte", 1},  {"Double", 8}, {"Half", 2}, {"Short", 2},
+};
+
+/* For kernels that do not tell what they are: part of the name, in any case, to the collective. */
+static const struct {
+    const char *part, *collective;
+} named_collectives[] = {
+    {"cross_device_reduce", "allreduce"},
+};
+
+/* Columns that come from the store. Until all ranks are there, those marked and the streams are JSON text. */
+#define STREAM_JSON "stream as JSON"
+static const struct {
+    const char *name;
+    int event_column;
+    gt_type type;
+    bool json;
+} metadata[] = {
+    {"Process Group Name", GT_EVENT_GROUP_NAME, GT_TYPE_TEXT, true},
+    {"Process Group Ranks", GT_EVENT_GROUP_RANKS, GT_TYPE_TEXT, true},
+    {"Collective name", GT_EVENT_COLLECTIVE, GT_TYPE_TEXT, false},
+    {"Group size", GT_EVENT_GROUP_SIZE, GT_TYPE_INT, false},
+    {"dtype", GT_EVENT_DTYPE, GT_TYPE_TEXT, false},
+    {"In msg nelems", GT_EVENT_IN_ELEMENTS, GT_TYPE_INT, false},
+    {"Out msg nelems", GT_EVENT_OUT_ELEMENTS, GT_TYPE_INT, false},
+    {"In split size", GT_EVENT_IN_SPLIT, GT_TYPE_TEXT, true},
+    {"Out split size", GT_EVENT_OUT_SPLIT, GT_TYPE_TEXT, true},
+    {STREAM_JSON, GT_EVENT_STREAM, GT_TYPE_TEXT, false},
+};
+
+static const char *const long_columns[] = {
+    "collective_id",
+    "index_in_group",
+    "rank",
+    "Process Group Name",
+    "Process Group Ranks",
+    "Collective name",
+    "Group size",
+    "dtype",
+    "In msg nelems",
+    "In msg size (MB)",
+    "Out msg nelems",
+    "Out msg size (MB)",
+    "In split size",
+    "Out split size",
+    "stream",
+    "ts",
+    "dur",
+};
+
+static const char *const summary_keys[] = {
+    "rank",          "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype",
+    "In msg nelems", "Out msg nelems",     "In split size",       "Out split size",  "stream",
+};
+
+static const gt_aggregate of_summary[] = {
+    {"In msg size (MB)", GT_GROUP_FIRST, "In msg size (MB)_first"},
+    {"Out msg size (MB)", GT_GROUP_FIRST, "Out msg size (MB)_first"},
+    {"dur", GT_GROUP_SUM, "dur_sum"},
+    {"dur", GT_GROUP_MEAN, "dur_mean"},
+    {"dur", GT_GROUP_STD, "dur_std"},
+    {"dur", GT_GROUP_MIN, "dur_min"},
+    {"dur", GT_GROUP_MAX, "dur_max"},
+    {"collective_id", GT_GROUP_COUNT, "operation_count"},
+};
+
+/* ---- the kernels of one rank ---- */
+
+/* Rows of the linked communication kernels; the caller frees them. */
+static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
+{
+    uint8_t *known =
+        gt_alloc_zero(gt_strings_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
+    uint32_t *rows = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_KERNEL) continue;
+        uint8_t *is = &known[trace->name[row]];
+        if (!*is) *is = gt_is_communication(gt_pytorch_name(trace, row)) ? 2 : 1;
+        if (*is == 2) GT_PUSH(rows, *count, capacity, row);
+    }
+    free(known);
+    if (!*count) return rows;
+
+    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+    size_t linked = 0;
+    for (size_t i = 0; i < *count; i++) {
+        uint32_t row = rows[i];
+        if (correlations[row] != GT_EVENT_NONE || external_ids[row] != GT_EVENT_NONE) rows[linked++] = row;
+    }
+    free(correlations);
+    free(external_ids);
+    *count = linked;
+    return rows;
+}
+
+static void fill_texts(gt_table *table, size_t column, const gt_pytorch *trace, int event_column,
+                       const uint32_t *rows)
+{
+    uint32_t *values = gt_store_texts(trace->store, (size_t)event_column);
+    for (size_t i = 0; i < table->row_count; i++) table->columns[column].texts[i] = values[rows[i]];
+    free(values);
+}
+
+static void fill_ints(gt_table *table, size_t column, const gt_pytorch *trace, int event_column,
+                      const uint32_t *rows)
+{
+    int64_t *values = gt_store_ints(trace->store, (size_t)event_column);
+    for (size_t i = 0; i < table->row_count; i++)
+        if (values[rows[i]] != GT_EVENT_NONE) gt_table_set_int(table, column, i, values[rows[i]]);
+    free(values);
+}
+
+static void add_metadata(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
+{
+    for (size_t i = 0; i < LENGTH(metadata); i++) {
+        size_t column = gt_table_add_filled(table, metadata[i].name, metadata[i].type);
+        if (metadata[i].type == GT_TYPE_INT)
+            fill_ints(table, column, trace, metadata[i].event_column, rows);
+        else
+            fill_texts(table, column, trace, metadata[i].event_column, rows);
+    }
+}
+
+/* Adds the times of the rows: INT where each was written as an integer. */
+static void add_times(gt_table *table, const char *name, const gt_pytorch *trace, const double *times,
+                      uint8_t integral_bit, const uint32_t *rows)
+{
+    bool whole = true;
+    for (size_t i = 0; i < table->row_count; i++)
+        whole &= (trace->integral[rows[i]] & integral_bit) && fabs(times[rows[i]]) < EXACT_BELOW;
+    size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = &table->columns[added];
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (whole)
+            column->ints[i] = (int64_t)times[rows[i]];
+        else
+            column->floats[i] = times[rows[i]];
+    }
+}
+
+static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
+{
+    size_t column = gt_table_find(table, "Collective name");
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (!gt_column_is_null(&table->columns[column], i)) continue;
+        const char *kernel = gt_pytorch_name(trace, rows[i]).bytes;
+        for (size_t j = 0; j < LENGTH(named_collectives); j++)
+            if (strcasestr(kernel, named_collectives[j].part))
+                gt_table_set_cstr(table, column, i, named_collectives[j].collective);
+    }
+}
+
+static int bytes_of(const gt_table *table, uint32_t dtype)
+{
+    const char *name = gt_strings_get(table->strings, dtype).bytes;
+    for (size_t i = 0; i < LENGTH(dtype_sizes); i++)
+        if (strcmp(name, dtype_sizes[i].dtype) == 0) return dtype_sizes[i].bytes;
+    return 0;
+}
+
+static void add_sizes(gt_table *table)
+{
+    size_t in = gt_table_find(table, "In msg nelems"), out = gt_table_find(table, "Out msg nelems");
+    size_t dtype = gt_table_find(table, "dtype");
+    size_t in_size = gt_table_add_filled(table, "In msg size (MB)", GT_TYPE_FLOAT);
+    size_t out_size = gt_table_add_filled(table, "Out msg size (MB)", GT_TYPE_FLOAT);
+    const gt_column *columns = table->columns;
+    for (size_t row = 0; row < table->row_count; row++) {
+        int bytes = bytes_of(table, columns[dtype].texts[row]);
+        if (!bytes || gt_column_is_null(&columns[in], row)) continue;
+        columns[in_size].floats[row] = (double)columns[in].ints[row] * bytes / 1048576.0;
+        if (!gt_column_is_null(&columns[out], row))
+            columns[out_size].floats[row] = (double)columns[out].ints[row] * bytes / 1048576.0;
+    }
+}
+
+gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
+{
+    size_t count;
+    uint32_t *rows = find_kernels(trace, &count);
+    gt_table *table = gt_table_new("nccl_long", trace->strings);
+    gt_table_add_rows(table, count);
+    size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
+    for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
+    add_metadata(table, trace, rows);
+    add_times(table, "ts", trace, trace->start_us, GT_INTEGRAL_START, rows);
+    add_times(table, "dur", trace, trace->dur_us, GT_INTEGRAL_DURATION, rows);
+    name_collectives(table, trace, rows);
+    add_sizes(table);
+    free(rows);
+    return table;
+}
+
+/* ---- all ranks together ---- */
+
+static bool groups_are_unknown(const gt_table *table)
+{
+    const uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    for (size_t row = 0; row < table->row_count; row++)
+        if (groups[row] != GT_TEXT_NONE &&
+            strcmp(gt_strings_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
+            return false;
+    return true;
+}
+
+/* Rows of a rank stand together. */
+static bool ranks_have_one_stream(const gt_table *table)
+{
+    const int64_t *ranks = gt_table_column(table, "rank")->ints;
+    const uint32_t *streams = gt_table_column(table, STREAM_JSON)->texts;
+    uint32_t stream = GT_TEXT_NONE; /* of the rank so far */
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (row && ranks[row] != ranks[row - 1]) stream = GT_TEXT_NONE;
+        if (streams[row] == GT_TEXT_NONE) continue;
+        if (stream != GT_TEXT_NONE && stream != streams[row]) return false;
+        stream = streams[row];
+    }
+    return true;
+}
+
+static void name_groups(gt_table *table, bool by_order_alone)
+{
+    uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    uint32_t unknown = gt_strings_add_cstr(table->strings, "Unknown_Group");
+    uint32_t all = gt_strings_add_cstr(table->strings, "all");
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (by_order_alone)
+            groups[row] = all;
+        else if (groups[row] == GT_TEXT_NONE)
+            groups[row] = unknown;
+    }
+}
+
+static void number_in_groups(gt_table *table, bool by_order_alone)
+{
+    static const char *const keys[] = {"Process Group Name", "rank"};
+    size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_TEXT);
+    size_t index = gt_table_add_zeroed(table, "index_in_group", GT_TYPE_INT);
+    const uint32_t *names = gt_table_column(table, "Process Group Name")->texts;
+    gt_groups groups = gt_groups_find(table, keys, LENGTH(keys), (gt_group_options){0});
+    int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
+    uint32_t *by_start = gt_order_new(table->row_count);
+    gt_order_by_column(by_start, table->row_count, gt_table_column(table, "ts"), table->strings, false);
+    for (size_t i = 0; i < table->row_count; i++) {
+        uint32_t row = by_start[i];
+        int64_t place = next[groups.of_row[row]]++;
+        table->columns[index].ints[row] = place;
+        const char *name = by_order_alone ? "" : gt_strings_get(table->strings, names[row]).bytes;
+        char *text = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)place);
+        gt_table_set_cstr(table, id, row, text);
+        free(text);
+    }
+    free(by_start);
+    free(next);
+    gt_groups_free(&groups);
+}
+
+static void read_json(gt_table *table)
+{
+    gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
+    for (size_t i = 0; i < LENGTH(metadata); i++) {
+        uint32_t *json = metadata[i].json ? gt_table_column(table, metadata[i].name)->texts : NULL;
+        for (size_t row = 0; json && row < table->row_count; row++)
+            json[row] = gt_python_literals_of(literals, json[row]);
+    }
+    gt_python_literals_free(literals);
+    size_t stream = gt_table_find(table, STREAM_JSON);
+    gt_table_add_json(table, "stream", table->columns[stream].texts);
+    gt_table_drop_column(table, stream);
+}
+
+bool gt_collectives_number(gt_table *rows)
+{
+    if (!rows->row_count) {
+        gt_table_select(rows, NULL, 0);
+        return false;
+    }
+    bool one_stream = ranks_have_one_stream(rows);
+    read_json(rows);
+    bool by_order_alone = one_stream && groups_are_unknown(rows);
+    name_groups(rows, by_order_alone);
+    number_in_groups(rows, by_order_alone);
+    gt_table_widen_ints(rows);
+    gt_table_select(rows, long_columns, LENGTH(long_columns));
+    return by_order_alone;
+}
+
+gt_table *gt_collectives_summary(const gt_table *long_table)
+{
+    static const gt_sort_key longest_first[] = {{"dur_sum", true}};
+    if (!long_table->row_count) return gt_table_new("nccl_summary_long", long_table->strings);
+    gt_table *summary = gt_table_group(long_table, summary_keys, LENGTH(summary_keys), of_summary,
+                                       LENGTH(of_summary), (gt_group_options){.sorted = true});
+    gt_table_rename(summary, "nccl_summary_long");
+    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    return summary;
+}
+
+gt_table *gt_coll_analysis(const gt_pytorch *trace)
+{
+    gt_table *rows = gt_collectives_of_rank(trace, 0);
+    gt_collectives_number(rows);
+    gt_table *summary = gt_collectives_summary(rows);
+    gt_table_rename(summary, "coll_analysis");
+    gt_table_free(rows);
+    return summary;
+}
