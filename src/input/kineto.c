@@ -39,25 +39,34 @@ static const gt_field event_fields[GT_EVENT_COLUMNS] = {
 };
 
 static const struct {
-    const char *category;
+    gt_text category;
     gt_event_kind kind; /* of flows: where the arrow starts; the phase tells its end */
 } categories[] = {
-    {"cpu_op", GT_KIND_CPU_OP},      {"python_function", GT_KIND_PYTHON}, {"cuda_runtime", GT_KIND_RUNTIME},
-    {"cuda_driver", GT_KIND_DRIVER}, {"kernel", GT_KIND_KERNEL},          {"gpu_memcpy", GT_KIND_MEMCPY},
-    {"gpu_memset", GT_KIND_MEMSET},  {"ac2g", GT_KIND_FLOW_START},        {"async_cpu_to_gpu", GT_KIND_FLOW_START},
-    {"Kernel", GT_KIND_KERNEL},      {"Memcpy", GT_KIND_MEMCPY},          {"Memset", GT_KIND_MEMSET},
-    {"Runtime", GT_KIND_RUNTIME},    {"Operator", GT_KIND_CPU_OP}, /* these five: PyTorch 1.8 to 1.11 */
+    {{"python_function", 15}, GT_KIND_PYTHON},
+    {{"cpu_op", 6}, GT_KIND_CPU_OP},
+    {{"cuda_runtime", 12}, GT_KIND_RUNTIME},
+    {{"cuda_driver", 11}, GT_KIND_DRIVER},
+    {{"kernel", 6}, GT_KIND_KERNEL},
+    {{"gpu_memcpy", 10}, GT_KIND_MEMCPY},
+    {{"gpu_memset", 10}, GT_KIND_MEMSET},
+    {{"ac2g", 4}, GT_KIND_FLOW_START},
+    {{"async_cpu_to_gpu", 16}, GT_KIND_FLOW_START}, /* PyTorch before 1.13 */
+    {{"Operator", 8}, GT_KIND_CPU_OP},              /* these five: PyTorch 1.8 to 1.11 */
+    {{"Runtime", 7}, GT_KIND_RUNTIME},
+    {{"Kernel", 6}, GT_KIND_KERNEL},
+    {{"Memcpy", 6}, GT_KIND_MEMCPY},
+    {{"Memset", 6}, GT_KIND_MEMSET},
 };
 
 static gt_event_kind kind_of(gt_text category, gt_text phase)
 {
-    if (phase.len == 1 && phase.bytes[0] == 'M') return GT_KIND_METADATA;
+    if (phase.len != 1) return GT_KIND_OTHER;
+    if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
-        if (strlen(categories[i].category) != category.len ||
-            memcmp(categories[i].category, category.bytes, category.len) != 0)
+        if (categories[i].category.len != category.len ||
+            memcmp(categories[i].category.bytes, category.bytes, category.len) != 0)
             continue;
         if (categories[i].kind != GT_KIND_FLOW_START) return categories[i].kind;
-        if (phase.len != 1) return GT_KIND_OTHER;
         return phase.bytes[0] == 's'   ? GT_KIND_FLOW_START
                : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
                                        : GT_KIND_OTHER;
@@ -68,7 +77,7 @@ static gt_event_kind kind_of(gt_text category, gt_text phase)
 static gt_text text_of(const gt_record *record, gt_record_reader *reader, size_t field)
 {
     if (!(record->present >> field & 1)) return (gt_text){"", 0};
-    return gt_strings_get(gt_record_strings(reader), record->cells[field].text);
+    return gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[field].text);
 }
 
 /* The kind takes the place of category and phase. */

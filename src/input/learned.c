@@ -314,7 +314,7 @@ static inline const uint8_t *read_time(const uint8_t *p, double *out, bool *inte
 
 /* The string or value at p, by its raw number: first the guess, then the long way. NULL where it is not sound. */
 static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8_t *p, const uint8_t *end,
-                                       uint32_t *meaning)
+                                       uint64_t *meaning)
 {
     bool is_string = n->op == GT_STEP_TEXT;
     gt_intern *intern = is_string ? learned->strings : learned->values;

@@ -160,7 +160,7 @@ static bool read_metadata(reading *r)
     if (record.present >> PROCESS_ID & 1) r->run->pid = record.cells[PROCESS_ID].integer;
     if (record.present >> PROCESS_INIT & 1) r->run->init_ns = record.cells[PROCESS_INIT].integer;
     if (record.present >> PROCESS_FINI & 1) r->run->fini_ns = record.cells[PROCESS_FINI].integer;
-    if (record.present >> PROCESS_HOST & 1) r->run->hostname = record.cells[PROCESS_HOST].text;
+    if (record.present >> PROCESS_HOST & 1) r->run->hostname = (uint32_t)record.cells[PROCESS_HOST].text;
     return true;
 }
 

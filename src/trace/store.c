@@ -237,11 +237,7 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *ce
     w->present |= present;
     for (; present; present &= present - 1) {
         int c = __builtin_ctzll(present);
-        switch (w->columns[c].type) {
-        case GT_STORE_INT: w->cells[c][row] = cells[c].integer; break;
-        case GT_STORE_TEXT: w->cells[c][row] = cells[c].text; break;
-        case GT_STORE_TIME: w->cells[c][row] = time_bits(cells[c].time); break;
-        }
+        w->cells[c][row] = cells[c].integer;
     }
     if (w->rows == SEGMENT_ROWS) close_segment(w);
 }

@@ -33,7 +33,7 @@ void gt_store_free(gt_store *store);
 /* A cell on its way into a column: which member counts is the column's type. */
 typedef union gt_cell {
     int64_t integer;
-    uint32_t text;
+    uint64_t text; /* an id of 32 bits; as wide as the others, so that cells are copied without asking their type */
     double time;
 } gt_cell;
 
