@@ -282,7 +282,7 @@ gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_s
 {
     gt_store *store = gt_alloc_zero(1, sizeof *store);
     store->columns = gt_alloc(column_count * sizeof *columns);
-    memcpy(store->columns, columns, column_count * sizeof *columns);
+    if (column_count) memcpy(store->columns, columns, column_count * sizeof *columns);
     store->column_count = column_count;
     store->strings = strings;
     return store;
