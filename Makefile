@@ -42,7 +42,7 @@ asan: ## the unit tests and command-line tests under AddressSanitizer and UBSan
 fuzz: ## the fuzz targets, SECONDS=n each (60 unless told)
 	@scripts/install-packages build fuzz
 	@CC=clang $(CMAKE) -B build-fuzz -DGPUTALLY_FUZZ=ON -DGPUTALLY_TESTS=OFF >/dev/null
-	@$(BUILD) build-fuzz -j$(JOBS) -- --no-print-directory
+	@$(BUILD) build-fuzz -j$(JOBS) --target fuzz_targets -- --no-print-directory
 	@scripts/fuzz build-fuzz $(SECONDS)
 
 bench: ## the benchmarks: our time over a simdjson pass of the same file
