@@ -68,16 +68,25 @@ static bool copy_error(const gt_error *from, char *error, size_t error_size)
     return false;
 }
 
-static gt_rocprof *read_trace(const char *path, const gputally_options *options, gt_error *error)
+static gt_rocprof *read_stream(gt_stream *stream, const gputally_options *options, gt_error *error)
 {
     gt_read_options read = {.threads = options->threads ? options->threads : gt_threads_default(),
                             .strict = options->strict};
     gt_trace_format format;
-    if (!gt_detect(path, &format, error)) return NULL;
-    if (format == GT_FORMAT_ROCPROF_JSON) return gt_rocprof_read_json(path, &read, error);
-    gt_fail(error, "%s: this is %s, and gputally %s has no report for it", path, gt_format_name(format),
-            GT_VERSION);
+    if (!gt_detect(stream, &format, error)) return NULL;
+    if (format == GT_FORMAT_ROCPROF_JSON) return gt_rocprof_read_stream(stream, &read, error);
+    gt_fail(error, "%s: this is %s, and gputally %s has no report for it", gt_stream_path(stream),
+            gt_format_name(format), GT_VERSION);
     return NULL;
+}
+
+static gt_rocprof *read_trace(const char *path, const gputally_options *options, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return NULL;
+    gt_rocprof *run = read_stream(stream, options, error);
+    gt_stream_close(stream);
+    return run;
 }
 
 gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options, char *error,

@@ -1,6 +1,7 @@
 /* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
  * function. */
 #include "cli/commands.h"
+#include "cli/pytorch.h"
 #include "cli/report.h"
 #include "cli/rocprof.h"
 
@@ -13,6 +14,11 @@ const gt_command gt_commands[] = {
      "Finds out from its bytes what each FILE is and makes the report for that format. Several files give "
      "one report "
      "each. FILE may be compressed with gzip or zstd; \"-\" is standard input."},
+    {"pytorch", "TraceLens_generate_perf_report_pytorch",
+     "report of a PyTorch trace: timeline, ops, kernels", &gt_pytorch_syntax, gt_pytorch_run,
+     "Makes the performance report of a torch.profiler (Kineto) trace: GPU timeline, ops by category, by name and by "
+     "arguments, collectives, and on request kernels and a study of short ones. FILE may be compressed with gzip or "
+     "zstd; \"-\" is standard input."},
     {"rocprof", "TraceLens_generate_perf_report_rocprof",
      "report of a rocprofv3 JSON trace: timeline and kernels", &gt_rocprof_syntax, gt_rocprof_run,
      "Makes the performance report of a rocprofv3 run from its *_results.json: GPU timeline, kernels by name "

@@ -24,6 +24,15 @@ static const gt_option common_options[] = {
     {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
 };
 
+static const gt_option short_kernel_options[] = {
+    {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheets short_kernels_summary and short_kernel_histogram"},
+    {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10", "a kernel is short below this many microseconds"},
+    {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100", "bins of short_kernel_histogram"},
+};
+
+const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_options,
+                                               sizeof short_kernel_options / sizeof *short_kernel_options};
 const gt_option_group gt_output_group = {"Output", output_options,
                                          sizeof output_options / sizeof *output_options};
 const gt_option_group gt_common_group = {"Common options", common_options,

@@ -1,23 +1,24 @@
 /* `gputally report`: finds out what each trace is and makes the report for that format. */
 #include "cli/report.h"
 #include "cli/common.h"
+#include "cli/pytorch.h"
 #include "cli/rocprof.h"
 #include "cli/traces.h"
 #include "input/detect.h"
 
-#include <string.h>
 
 /* The formats that have a report. */
 static const struct {
     gt_trace_format format;
     gt_report_maker *make;
 } reports[] = {
+    {GT_FORMAT_KINETO_JSON, gt_pytorch_report},
     {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
 };
 
-/* Options that only one kind of report has are passed over by the others. */
+/* Options of one kind of report are passed over by the others; those that several have mean the same in each. */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_rocprof_group, &gt_output_group, &gt_common_group},
+    .groups = {&gt_pytorch_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
     .files = "FILE...",
     .files_max = SIZE_MAX,
 };
@@ -29,21 +30,19 @@ static gt_report_maker *report_of(gt_trace_format format)
     return NULL;
 }
 
-static bool make_fitting_report(const gt_call *call, const char *trace_path, const gt_read_options *read,
-                                const gt_destinations *destinations, gt_error *error)
+static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
 {
-    /* Standard input cannot be read twice: as long as one format has a report, it is taken to be of that one.
-     */
-    gt_trace_format format = reports[0].format;
-    if (strcmp(trace_path, "-") != 0 && !gt_detect(trace_path, &format, error)) return false;
+    gt_trace_format format;
+    if (!gt_detect(trace->stream, &format, error)) return false;
     gt_report_maker *make = report_of(format);
     if (!make)
-        return gt_fail(error, "%s: this is %s, and gputally %s has no report for it", trace_path,
+        return gt_fail(error, "%s: this is %s, and gputally %s has no report for it", gt_trace_title(trace->path),
                        gt_format_name(format), GT_VERSION);
-    return make(call, trace_path, read, destinations, error);
+    return make(trace, error);
 }
 
 gt_exit gt_report_run(const gt_call *call)
 {
+    if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     return gt_each_trace(call, call->arguments.files, call->arguments.file_count, make_fitting_report);
 }

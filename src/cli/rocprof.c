@@ -23,16 +23,12 @@ static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every dispatch with its grid and block sizes"},
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
-    {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
-     "add the sheets short_kernels_summary and short_kernel_histogram"},
-    {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10", "a kernel is short below this many microseconds"},
-    {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100", "bins of short_kernel_histogram"},
 };
 const gt_option_group gt_rocprof_group = {"Sheets of a rocprofv3 report", report_options,
                                           sizeof report_options / sizeof *report_options};
 
 const gt_syntax gt_rocprof_syntax = {
-    .groups = {&input_group, &gt_rocprof_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,
@@ -80,25 +76,21 @@ static void show(const gt_rocprof *run, const gt_table_list *tables, const gt_ou
 {
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_rocprof_print_summary(stdout, run, tables, (int)terminal.width, terminal.utf8);
-    putchar('\n');
-    for (size_t i = 0; i < gt_output_file_count(output); i++)
-        printf("wrote %s\n", gt_output_file_path(output, i));
+    gt_trace_show_files(output);
 }
 
-static bool make_report(const gt_call *call, gt_rocprof *run, const char *trace_path,
-                        const gt_destinations *destinations, gt_error *error)
+static bool make_report(const gt_trace_call *trace, gt_rocprof *run, gt_error *error)
 {
-    gt_rocprof_options wanted = sheets_wanted(&call->arguments);
+    gt_rocprof_options wanted = sheets_wanted(&trace->call->arguments);
     gt_table_list tables = {0};
     note_what_was_read(run);
     note_what_is_made(&wanted);
     gt_output *output = NULL;
     if (!gt_rocprof_tables(run, &wanted, &tables, error)) {
-        gt_error_prefix(error, gt_trace_title(trace_path));
+        gt_error_prefix(error, gt_trace_title(trace->path));
     } else {
-        output = gt_destinations_write(destinations, trace_path, &tables, error);
-        if (output && !gt_journal_is_kept() && !gt_arguments_flag(&call->arguments, "quiet"))
-            show(run, &tables, output);
+        output = gt_destinations_write(trace->destinations, trace->path, &tables, error);
+        if (output && gt_trace_is_shown(trace)) show(run, &tables, output);
     }
     bool made = output != NULL;
     gt_output_free(output);
@@ -106,16 +98,15 @@ static bool make_report(const gt_call *call, gt_rocprof *run, const char *trace_
     return made;
 }
 
-bool gt_rocprof_report(const gt_call *call, const char *trace_path, const gt_read_options *read,
-                       const gt_destinations *destinations, gt_error *error)
+bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 {
-    gt_journal_info("Loading rocprofv3 data from: %s", trace_path);
-    gt_rocprof *run = gt_rocprof_read_json(trace_path, read, error);
+    gt_journal_info("Loading rocprofv3 data from: %s", trace->path);
+    gt_rocprof *run = gt_rocprof_read_stream(trace->stream, trace->read, error);
     if (!run) {
         gt_journal_error("Error loading rocprof data: %s", error->text);
         return false;
     }
-    bool made = make_report(call, run, trace_path, destinations, error);
+    bool made = make_report(trace, run, error);
     gt_rocprof_free(run);
     return made;
 }

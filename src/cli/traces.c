@@ -37,14 +37,33 @@ static bool is_missing(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static bool make_one(const gt_call *call, const char *path, const gt_read_options *read,
-                     const gt_destinations *destinations, gt_report_maker *make)
+bool gt_trace_is_shown(const gt_trace_call *trace)
+{
+    return !gt_journal_is_kept() && !gt_arguments_flag(&trace->call->arguments, "quiet");
+}
+
+void gt_trace_show_files(const gt_output *output)
+{
+    putchar('\n');
+    for (size_t i = 0; i < gt_output_file_count(output); i++) printf("wrote %s\n", gt_output_file_path(output, i));
+}
+
+static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error *error)
+{
+    trace->stream = gt_stream_open(trace->path, error);
+    if (!trace->stream) return false;
+    bool made = make(trace, error);
+    gt_stream_close(trace->stream);
+    return made;
+}
+
+static bool make_one(gt_trace_call *trace, gt_report_maker *make)
 {
     gt_error error = {""};
-    if (is_missing(path)) {
-        gt_fail(&error, "Input file not found: %s", path);
+    if (is_missing(trace->path)) {
+        gt_fail(&error, "Input file not found: %s", trace->path);
         gt_journal_error("%s", error.text);
-    } else if (make(call, path, read, destinations, &error)) {
+    } else if (open_and_make(trace, make, &error)) {
         return true;
     } else {
         gt_journal_error("Error generating report: %s", error.text);
@@ -62,7 +81,8 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
     gt_exit status = GT_EXIT_DONE;
     if (call->by_old_name) gt_journal_start(quiet);
     for (size_t i = 0; i < count; i++) {
-        if (!make_one(call, paths[i], read, &destinations[i], make)) status = GT_EXIT_FAILED;
+        gt_trace_call trace = {.call = call, .path = paths[i], .read = read, .destinations = &destinations[i]};
+        if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
         if (i + 1 < count && !quiet) putchar('\n');
     }
     return status;

@@ -6,10 +6,24 @@
 #include "cli/commands.h"
 #include "cli/destinations.h"
 #include "input/options.h"
+#include "input/stream.h"
+
+/* One trace on its way to a report. */
+typedef struct gt_trace_call {
+    const gt_call *call;
+    const char *path; /* as given; "-" is standard input */
+    gt_stream *stream;
+    const gt_read_options *read;
+    const gt_destinations *destinations;
+} gt_trace_call;
 
 /* Makes the report of one trace and says on standard output what it holds and where it is. */
-typedef bool gt_report_maker(const gt_call *call, const char *trace_path, const gt_read_options *read,
-                             const gt_destinations *destinations, gt_error *error);
+typedef bool gt_report_maker(const gt_trace_call *trace, gt_error *error);
+
+/* Writes the tables of a trace's report. NULL where that fails; else the caller prints its summary, if
+ * gt_trace_is_shown, and frees the output, whose files gt_trace_show_files names. */
+bool gt_trace_is_shown(const gt_trace_call *trace);
+void gt_trace_show_files(const gt_output *output);
 
 /* Makes one report a trace. A trace that fails does not keep the others from theirs. */
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,

@@ -64,22 +64,28 @@ static gt_trace_format format_of_array(gt_json *json)
     return GT_FORMAT_OTHER_JSON;
 }
 
-bool gt_detect(const char *path, gt_trace_format *format, gt_error *error)
+static gt_trace_format format_of_json(gt_text text)
 {
-    gt_stream *stream = gt_stream_open(path, error);
-    if (!stream) return false;
     gt_json json;
-    gt_json_begin(&json, stream, 0);
-    size_t len = (size_t)(json.end - json.at);
-    *format = GT_FORMAT_UNKNOWN;
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
-        if (len >= magics[i].len && memcmp(json.at, magics[i].bytes, magics[i].len) == 0) *format = magics[i].format;
-    if (*format == GT_FORMAT_UNKNOWN && !json.failed) {
-        gt_json_type type = gt_json_peek(&json);
-        if (type == GT_JSON_OBJECT) *format = format_of_object(&json);
-        else if (type == GT_JSON_ARRAY) *format = format_of_array(&json);
-        else if (json.truncated) *format = GT_FORMAT_EMPTY;
+    if (text.len >= 3 && memcmp(text.bytes, "\xEF\xBB\xBF", 3) == 0) text = (gt_text){text.bytes + 3, text.len - 3};
+    gt_json_begin_text(&json, text);
+    switch (gt_json_peek(&json)) {
+    case GT_JSON_OBJECT: return format_of_object(&json);
+    case GT_JSON_ARRAY: return format_of_array(&json);
+    default: return json.truncated ? GT_FORMAT_EMPTY : GT_FORMAT_UNKNOWN;
     }
-    gt_stream_close(stream);
+}
+
+bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
+{
+    const uint8_t *text;
+    size_t len;
+    if (!gt_stream_peek(stream, &text, &len, error)) return false;
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (len >= magics[i].len && memcmp(text, magics[i].bytes, magics[i].len) == 0) {
+            *format = magics[i].format;
+            return true;
+        }
+    *format = format_of_json((gt_text){(const char *)text, len});
     return true;
 }

@@ -3,6 +3,7 @@
 #define GT_INPUT_DETECT_H
 
 #include "base/error.h"
+#include "input/stream.h"
 
 typedef enum gt_trace_format {
     GT_FORMAT_UNKNOWN,
@@ -16,8 +17,9 @@ typedef enum gt_trace_format {
     GT_FORMATS
 } gt_trace_format;
 
-/* Looks at the beginning of the file, inflated where it is compressed. False where it cannot be read. */
-bool gt_detect(const char *path, gt_trace_format *format, gt_error *error);
+/* Looks at the stream's first block, inflated where it is compressed, and leaves the stream at its beginning. False
+ * where it cannot be read. */
+bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error);
 
 /* "a rocprofv3 JSON trace": to be put into a sentence. */
 const char *gt_format_name(gt_trace_format format);

@@ -14,6 +14,8 @@
 enum { TAIL_ROOM = 64 * 1024 }; /* more of the one buffer than is needed now, for the next tail */
 
 struct gt_stream {
+    const uint8_t *peeked; /* the block that gt_stream_peek showed and nobody has taken yet */
+    size_t peeked_len;
     gt_stored stored;
     char *path; /* owned; NULL where gt_stored has a name of its own */
     gt_compression compression;
@@ -159,6 +161,12 @@ static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_l
 bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text,
                     size_t *len, gt_error *error)
 {
+    if (stream->peeked) {
+        *text = stream->peeked;
+        *len = stream->peeked_len;
+        stream->peeked = NULL;
+        return true;
+    }
     if (!stream->ahead || stream->ended || keep_len > stream->headroom)
         return next_in_buffer(stream, keep, keep_len, text, len, error);
 
@@ -178,6 +186,14 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
     write_pad(block + block_len);
     *text = block - keep_len;
     *len = keep_len + block_len;
+    return true;
+}
+
+bool gt_stream_peek(gt_stream *stream, const uint8_t **text, size_t *len, gt_error *error)
+{
+    if (!gt_stream_next(stream, NULL, 0, text, len, error)) return false;
+    stream->peeked = *text;
+    stream->peeked_len = *len;
     return true;
 }
 

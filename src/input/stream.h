@@ -39,6 +39,9 @@ void gt_stream_close(gt_stream *stream);
 bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text, size_t *len,
                     gt_error *error);
 
+/* The first block without taking it: gt_stream_next gives it again. Only before the first gt_stream_next. */
+bool gt_stream_peek(gt_stream *stream, const uint8_t **text, size_t *len, gt_error *error);
+
 const char *gt_stream_path(const gt_stream *stream); /* for messages: "standard input" for "-" */
 gt_compression gt_stream_compression(const gt_stream *stream);
 bool gt_stream_seekable(const gt_stream *stream); /* a plain regular file (or plain memory) */

@@ -1,5 +1,6 @@
 /* The rocprofv3 report: which sheets, in which order, and the summary on the terminal. */
 #include "report/rocprof.h"
+#include "report/summary.h"
 
 #include "analysis/gpu_timeline.h"
 #include "analysis/kernel_details.h"
@@ -112,32 +113,16 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 
 /* ---- the summary on the terminal ---- */
 
-static void print_bars(const gt_terminal *terminal, const gt_table *table, const char *label,
-                       const char *time, const char *percent)
-{
-    const gt_column *labels = gt_table_column(table, label), *times = gt_table_column(table, time);
-    const gt_column *percents = gt_table_column(table, percent);
-    gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
-    for (size_t row = 0; row < table->row_count; row++)
-        bars[row] = (gt_bar){
-            .label = gt_strings_get(table->strings, labels->texts[row]).bytes,
-            .value = times->floats[row],
-            .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
-        };
-    gt_terminal_bars(terminal, bars, table->row_count, "ms");
-    free(bars);
-}
-
 static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
 {
     gt_terminal_heading(terminal, "GPU timeline");
-    print_bars(terminal, timeline, "type", "time ms", "percent");
+    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
 }
 
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by category");
-    print_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
 }
 
 /* A narrow terminal shows fewer figures, so that the names keep some room. */
@@ -154,9 +139,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
         {"name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
-    gt_terminal_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
-    if (summary->row_count > KERNELS_SHOWN)
-        fprintf(terminal->file, "and %zu more\n", summary->row_count - KERNELS_SHOWN);
+    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
 }
 
 static void print_short_kernels(const gt_terminal *terminal, const gt_table *summary)
@@ -176,10 +159,7 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
 void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
                               bool utf8)
 {
-    static const struct {
-        const char *sheet;
-        void (*print)(const gt_terminal *terminal, const gt_table *table);
-    } sections[] = {
+    static const gt_summary_part parts[] = {
         {"gpu_timeline", print_timeline},
         {"kernel_summary_by_category", print_categories},
         {"kernel_summary", print_kernels},
@@ -191,10 +171,5 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
 
     fprintf(out, "%zu kernel dispatches, %zu memory copies, %" PRIu64 " API calls; PID %" PRId64 "\n",
             gt_store_count(run->dispatches), gt_store_count(run->copies), run->api_calls, run->pid);
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        const gt_table *table = gt_table_list_find(tables, sections[i].sheet);
-        if (!table || !table->row_count) continue;
-        fputc('\n', out);
-        sections[i].print(&terminal, table);
-    }
+    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
 }

@@ -23,7 +23,9 @@ int main(int argc, char **argv)
     gt_read_options options = {.threads = argc > 2 ? (unsigned)atoi(argv[2]) : 1, .strict = true};
     gt_error error;
     gt_trace_format format;
-    if (!gt_detect(argv[1], &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+    gt_stream *stream = gt_stream_open(argv[1], &error);
+    if (!stream || !gt_detect(stream, &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
+    gt_stream_close(stream);
     size_t events = 0, bytes = 0;
     double begin = now_ms();
     if (format == GT_FORMAT_ROCPROF_JSON) {

@@ -1,0 +1,154 @@
+/* The PyTorch report: reads from top to bottom as the workbook does. */
+#include "report/pytorch.h"
+#include "analysis/collectives.h"
+#include "analysis/launchers.h"
+#include "analysis/pytorch_kernels.h"
+#include "analysis/pytorch_short_kernels.h"
+#include "analysis/pytorch_timeline.h"
+#include "base/log.h"
+#include "report/summary.h"
+
+enum { ROWS_SHOWN = 10 };
+
+gt_pytorch_options gt_pytorch_options_default(void)
+{
+    return (gt_pytorch_options){.coll_analysis = true, .short_threshold_us = 10, .short_bins = 100};
+}
+
+bool gt_pytorch_needs_python(const gt_pytorch_options *options)
+{
+    return options->detect_recompute || options->call_stack;
+}
+
+/* ---- the sheets ---- */
+
+/* A sheet without rows is left out. */
+static void add_if_any(gt_table_list *tables, gt_table *table)
+{
+    if (table->row_count) gt_table_list_add(tables, table);
+    else gt_table_free(table);
+}
+
+static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launchers, double total_ms,
+                              const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+{
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    bool made = true;
+    if (options->kernel_summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
+    if (options->short_kernel_study) {
+        const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
+                                                .bins = options->short_bins,
+                                                .limited = options->topk_short_kernels.given,
+                                                .topk = options->topk_short_kernels.rows};
+        gt_table *histogram = gt_pytorch_short_kernel_histogram(&kernels, &study, error);
+        made = histogram != NULL;
+        if (made) {
+            gt_table_list_add(tables, histogram);
+            gt_table_list_add(tables, gt_pytorch_short_kernels_summary(&kernels, &study, total_ms));
+        }
+    }
+    gt_pytorch_kernels_free(&kernels);
+    return made;
+}
+
+static void mark_recompute(gt_pytorch *trace)
+{
+    size_t regions, marked;
+    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_say("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
+}
+
+static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+{
+    gt_table *timeline = gt_pytorch_gpu_timeline(trace,
+                                                 (gt_pytorch_timeline_options){
+                                                     .include_unlinked = options->include_unlinked_kernels,
+                                                     .split_idle = options->split_idle,
+                                                     .micro_idle_max_us = options->micro_idle_us,
+                                                     .split_recompute = options->detect_recompute,
+                                                 },
+                                                 error);
+    if (!timeline) return false;
+    gt_table_list_add(tables, timeline);
+    double total_ms = gt_pytorch_total_time_ms(timeline);
+    gt_launchers launchers = gt_launchers_find(trace);
+    bool made = add_kernel_sheets(trace, &launchers, total_ms, options, tables, error);
+    gt_launchers_free(&launchers);
+    if (made && options->coll_analysis && !trace->gpu_only) add_if_any(tables, gt_coll_analysis(trace));
+    return made;
+}
+
+bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+{
+    gt_table_list made = {0};
+    gt_pytorch_build_tree(trace);
+    gt_pytorch_link_launches(trace);
+    if (options->detect_recompute) mark_recompute(trace);
+    if (trace->gpu_only)
+        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline and kernel "
+               "summary.");
+    bool all = add_sheets(trace, options, &made, error);
+    for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
+    if (all) made.count = 0; /* they have a new owner */
+    gt_table_list_free(&made);
+    return all;
+}
+
+/* ---- the summary on the terminal ---- */
+
+static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
+{
+    gt_terminal_heading(terminal, "GPU timeline");
+    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
+}
+
+static void print_categories(const gt_terminal *terminal, const gt_table *categories)
+{
+    gt_terminal_heading(terminal, "Kernel time by op category");
+    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+}
+
+static void print_ops(const gt_terminal *terminal, const gt_table *ops)
+{
+    static const gt_terminal_column columns[] = {
+        {"Percentage (%)", "share", 1, "%"},
+        {"total_direct_kernel_time_ms", "total ms", 3, NULL},
+        {"Count", "count", 0, NULL},
+        {"name", "op", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "Ops by kernel time");
+    gt_summary_rows(terminal, ops, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
+{
+    const gt_terminal_column columns[] = {
+        {"Percent of kernels time (%)", "share", 1, "%"},
+        {"Kernel duration (µs)_sum", terminal->utf8 ? "total µs" : "total us", 1, NULL},
+        {"Kernel duration (µs)_count", "count", 0, NULL},
+        {"Kernel name", "kernel", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "Kernels by time");
+    gt_summary_rows(terminal, kernels, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width, bool utf8)
+{
+    static const gt_summary_part parts[] = {
+        {"gpu_timeline", print_timeline},
+        {"ops_summary_by_category", print_categories},
+        {"ops_summary", print_ops},
+        {"kernel_summary", print_kernels},
+    };
+    size_t kernels = 0, ops = 0;
+    for (size_t row = 0; row < trace->count; row++) {
+        kernels += trace->kind[row] == GT_KIND_KERNEL;
+        ops += trace->kind[row] == GT_KIND_CPU_OP;
+    }
+    gt_terminal terminal = gt_terminal_for(out);
+    terminal.width = width > 0 ? (size_t)width : 0;
+    terminal.utf8 = utf8;
+    fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->events, ops, kernels,
+            trace->link_count);
+    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+}

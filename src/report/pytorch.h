@@ -1,0 +1,50 @@
+/* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
+ *
+ * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
+ * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave out, and
+ * those without rows (but for the timeline and the two of short kernels), are absent. A trace without cpu_ops has only
+ * the timeline and the kernel sheets. */
+#ifndef GT_REPORT_PYTORCH_H
+#define GT_REPORT_PYTORCH_H
+
+#include "base/error.h"
+#include "report/tables.h"
+#include "trace/pytorch.h"
+
+#include <stdio.h>
+
+/* A number of rows to keep, where one is given. */
+typedef struct gt_row_limit {
+    bool given;
+    int64_t rows;
+} gt_row_limit;
+
+typedef struct gt_pytorch_options {
+    bool include_unlinked_kernels;
+    bool split_idle; /* into micro and macro idle, at micro_idle_us */
+    int64_t micro_idle_us;
+    bool coll_analysis;
+    bool kernel_summary;
+    bool short_kernel_study;
+    int64_t short_threshold_us, short_bins;
+    gt_row_limit topk_short_kernels, topk_ops, topk_roofline_ops;
+    bool group_by_num_kernels;
+    bool overlap_info;     /* the *_kl_overlap sheets */
+    bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
+    bool first_occurrence;
+    bool call_stack; /* needs python functions in the trace */
+    bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
+} gt_pytorch_options;
+
+gt_pytorch_options gt_pytorch_options_default(void);
+/* Whether the trace must be read with its python functions. */
+bool gt_pytorch_needs_python(const gt_pytorch_options *options);
+
+/* Builds tree and links of the trace as it was read, and adds the sheets to `tables`. Their text ids are those of
+ * trace->strings: the tables must be freed before the trace. On failure nothing has been added. */
+bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error);
+
+/* A short view of the report for people. */
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width, bool utf8);
+
+#endif

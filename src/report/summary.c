@@ -1,0 +1,39 @@
+/* What the terminal summaries of all reports have in common. */
+#include "report/summary.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const char *label, const char *time,
+                     const char *percent)
+{
+    const gt_column *labels = gt_table_column(table, label), *times = gt_table_column(table, time);
+    const gt_column *percents = gt_table_column(table, percent);
+    gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
+    for (size_t row = 0; row < table->row_count; row++)
+        bars[row] = (gt_bar){
+            .label = gt_strings_get(table->strings, labels->texts[row]).bytes,
+            .value = times->floats[row],
+            .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
+        };
+    gt_terminal_bars(terminal, bars, table->row_count, "ms");
+    free(bars);
+}
+
+void gt_summary_parts(const gt_terminal *terminal, const gt_table_list *tables, const gt_summary_part *parts,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const gt_table *table = gt_table_list_find(tables, parts[i].sheet);
+        if (!table || !table->row_count) continue;
+        fputc('\n', terminal->file);
+        parts[i].print(terminal, table);
+    }
+}
+
+void gt_summary_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
+                     size_t column_count, size_t max_rows)
+{
+    gt_terminal_rows(terminal, table, columns, column_count, max_rows);
+    if (table->row_count > max_rows) fprintf(terminal->file, "and %zu more\n", table->row_count - max_rows);
+}
