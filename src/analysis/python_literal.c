@@ -18,7 +18,7 @@ typedef struct walk {
     gt_buffer open; /* the brackets */
     gt_buffer text; /* of a string with escapes */
     const char *place, *end;
-    bool tuples;
+    bool tuples, quoted; /* quoted: a text that is the whole value has quotes too */
 } walk;
 
 static char look(walk *w)
@@ -143,7 +143,7 @@ static bool add_string(walk *w)
 {
     gt_text text;
     if (!read_string(w, &text)) return false;
-    if (w->open.len)
+    if (w->open.len || w->quoted)
         gt_python_add_text(w->out, text);
     else
         gt_buffer_add(w->out, text.bytes, text.len);
@@ -215,17 +215,30 @@ static bool add_value(walk *w)
     return w->place == w->end;
 }
 
-void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form)
+static void add_json(gt_buffer *buffer, gt_text json, gt_python_form form, bool quoted)
 {
     size_t before = buffer->len;
-    walk w = {
-        .out = buffer, .place = json.bytes, .end = json.bytes + json.len, .tuples = form == GT_PYTHON_TUPLES};
+    walk w = {.out = buffer,
+              .place = json.bytes,
+              .end = json.bytes + json.len,
+              .tuples = form == GT_PYTHON_TUPLES,
+              .quoted = quoted};
     if (!add_value(&w)) {
         buffer->len = before;
         gt_buffer_add(buffer, json.bytes, json.len);
     }
     gt_buffer_free(&w.open);
     gt_buffer_free(&w.text);
+}
+
+void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form)
+{
+    add_json(buffer, json, form, false);
+}
+
+void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form form)
+{
+    add_json(buffer, json, form, true);
 }
 
 /* ---- converted once a text ---- */

@@ -2,7 +2,7 @@
  *
  * Lists become tuples where asked for (not those inside an object, which is printed as a dict), texts are
  * printed by repr, true, false and null are True, False and None, floats have their shortest digits, integers
- * stay as written. A text that is the whole value is printed without quotes, as str() does. */
+ * stay as written. */
 #ifndef GT_ANALYSIS_PYTHON_LITERAL_H
 #define GT_ANALYSIS_PYTHON_LITERAL_H
 
@@ -10,10 +10,12 @@
 
 typedef enum gt_python_form { GT_PYTHON_LISTS, GT_PYTHON_TUPLES } gt_python_form;
 
-/* Adds the value. Text that is not one JSON value is added as it is. */
+/* Adds the value as str() gives it, or as repr() does, which puts quotes around a text that is the whole
+ * value. What is not one JSON value is added as it is. */
 void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form);
+void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form form);
 
-/* The same by text ids, and each text converted only once. */
+/* str() by text ids, and each text converted only once. */
 typedef struct gt_python_literals gt_python_literals;
 gt_python_literals *gt_python_literals_new(gt_strings *strings, gt_python_form form);
 uint32_t gt_python_literals_of(gt_python_literals *literals, uint32_t json); /* GT_TEXT_NONE for itself */
