@@ -8,6 +8,7 @@
 void gt_order_rows(uint32_t *rows, size_t count, const double *times)
 {
     uint32_t *spare = NULL;
+    if (count < 2) return;
     for (;;) {
         size_t runs = 0, out = 0;
         for (size_t begin = 0; begin < count;) {
