@@ -22,7 +22,7 @@ build: ## the optimised program, build/gputally (the default)
 	@scripts/install-packages build
 	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release >build.log 2>&1 || { cat build.log; exit 1; }
 	@rm -f build.log
-	@$(BUILD) build -j$(JOBS) --target gputally_bin gputally_static gputally_shared -- --no-print-directory
+	@$(BUILD) build -j$(JOBS) --target gputally_bin gputally_static gputally_shared manual -- --no-print-directory
 
 report: build ## a report from the example trace, or from TRACE=file, into REPORT=folder
 	@name=$$(basename "$(TRACE)"); name=$${name%%.json*}; \

@@ -75,7 +75,7 @@ static gt_rocprof *read_stream(gt_stream *stream, const gputally_options *option
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return NULL;
     if (format == GT_FORMAT_ROCPROF_JSON) return gt_rocprof_read_stream(stream, &read, error);
-    gt_fail(error, "%s: this is %s, and gputally %s has no report for it", gt_stream_path(stream),
+    gt_fail(error, "%s: this is %s; gputally %s makes no report of it", gt_stream_path(stream),
             gt_format_name(format), GT_VERSION);
     return NULL;
 }

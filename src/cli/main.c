@@ -2,6 +2,7 @@
  * it. */
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/suggest.h"
 #include "output/terminal.h"
 
@@ -31,7 +32,7 @@ static gt_exit unknown_command(const char *word)
     if (access(word, F_OK) == 0)
         return gt_usage_error(
             "gputally", "'%s' is a file, not a command; to get its report: gputally report %s", word, word);
-    const char *names[8] = {"help"};
+    const char *names[64] = {"help"};
     size_t count = 1;
     for (size_t i = 0; i < gt_command_count && count < sizeof names / sizeof *names; i++)
         names[count++] = gt_commands[i].name;
@@ -57,6 +58,10 @@ static gt_exit run_gputally(int argc, char **argv)
     }
     const char *word = argv[1];
     bool wants_help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    if (wants_help && argc > 2 && strcmp(argv[2], "--man") == 0) { /* for the build of the man page */
+        gt_manual_print(stdout);
+        return GT_EXIT_DONE;
+    }
     if (wants_help && argc > 2) return run_named(argv[2], 1, (char *[]){(char[]){"--help"}});
     if (wants_help) {
         gt_help_program(stdout, gt_terminal_for(stdout).width);

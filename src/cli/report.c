@@ -6,7 +6,6 @@
 #include "cli/traces.h"
 #include "input/detect.h"
 
-
 /* The formats that have a report. */
 static const struct {
     gt_trace_format format;
@@ -16,9 +15,11 @@ static const struct {
     {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
 };
 
-/* Options of one kind of report are passed over by the others; those that several have mean the same in each. */
+/* Options of one kind of report are passed over by the others; those that several have mean the same in each.
+ */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_pytorch_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
+    .groups = {&gt_pytorch_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group,
+               &gt_common_group},
     .files = "FILE...",
     .files_max = SIZE_MAX,
 };
@@ -36,8 +37,8 @@ static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
     if (!gt_detect(trace->stream, &format, error)) return false;
     gt_report_maker *make = report_of(format);
     if (!make)
-        return gt_fail(error, "%s: this is %s, and gputally %s has no report for it", gt_trace_title(trace->path),
-                       gt_format_name(format), GT_VERSION);
+        return gt_fail(error, "%s: this is %s; gputally %s makes no report of it",
+                       gt_trace_title(trace->path), gt_format_name(format), GT_VERSION);
     return make(trace, error);
 }
 

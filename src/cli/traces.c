@@ -45,14 +45,18 @@ bool gt_trace_is_shown(const gt_trace_call *trace)
 void gt_trace_show_files(const gt_output *output)
 {
     putchar('\n');
-    for (size_t i = 0; i < gt_output_file_count(output); i++) printf("wrote %s\n", gt_output_file_path(output, i));
+    for (size_t i = 0; i < gt_output_file_count(output); i++)
+        printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
 static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error *error)
 {
     trace->stream = gt_stream_open(trace->path, error);
     if (!trace->stream) return false;
+    /* Readers begin a line of their own; this one is for the wait before, where a pipe is slow to deliver. */
+    gt_progress_begin(gt_stream_path(trace->stream), gt_stream_size(trace->stream));
     bool made = make(trace, error);
+    gt_progress_end();
     gt_stream_close(trace->stream);
     return made;
 }
@@ -68,7 +72,6 @@ static bool make_one(gt_trace_call *trace, gt_report_maker *make)
     } else {
         gt_journal_error("Error generating report: %s", error.text);
     }
-    gt_progress_end();
     if (!gt_journal_is_kept()) fprintf(stderr, "gputally: %s\n", error.text);
     return false;
 }
@@ -81,7 +84,8 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
     gt_exit status = GT_EXIT_DONE;
     if (call->by_old_name) gt_journal_start(quiet);
     for (size_t i = 0; i < count; i++) {
-        gt_trace_call trace = {.call = call, .path = paths[i], .read = read, .destinations = &destinations[i]};
+        gt_trace_call trace = {
+            .call = call, .path = paths[i], .read = read, .destinations = &destinations[i]};
         if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
         if (i + 1 < count && !quiet) putchar('\n');
     }

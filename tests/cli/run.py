@@ -243,10 +243,10 @@ def test_full_standard_output(binary):
 
 def test_options_are_described_everywhere(binary):
     """Every option of every command stands in the man page, the completion offers it, and the reverse."""
-    man = open(os.path.join(ROOT, "docs/man/gputally.1"), encoding="utf-8").read().replace("\\-", "-")
+    man = open(os.path.join(os.path.dirname(binary), "gputally.1"), encoding="utf-8").read().replace("\\-", "-")
     with Folder(binary) as folder:
         commands = re.findall(r"^  ([a-z_]+)  ", folder.sh("gputally --help").stdout.split("Commands:")[1].split("\n\n")[0], re.M)
-        assert commands == ["report", "rocprof"], commands
+        assert "report" in commands and "rocprof" in commands, commands
         described = set()
         for command in commands:
             options = set(re.findall(r"^  (--[a-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
@@ -258,7 +258,13 @@ def test_options_are_described_everywhere(binary):
         in_man = set(re.findall(r"^\.BI? (--[a-z_]+)", man, re.M)) - {"--option"}
         assert in_man == described, in_man ^ described
         for command in commands:
-            assert f"\n.B {command}\n" in man, command
+            assert f'\n.SS "gputally {command}" ' in man, command
+        r = folder.sh(f"man --warnings -E UTF-8 -l -Tutf8 -Z {os.path.dirname(binary)}/gputally.1 > /dev/null")
+        assert r.stderr == "" or "not found" in r.stderr, r.stderr
+        source = open(os.path.join(ROOT, "src/cli/commands.c"), encoding="utf-8").read()
+        offered = open(os.path.join(ROOT, "completions/gputally"), encoding="utf-8").read().split("complete -F _gputally")[1]
+        old_names = set(re.findall(r'"(TraceLens_\w+)"', source))
+        assert old_names == set(re.findall(r"TraceLens_\w+", offered)) and OLD_NAME in old_names, old_names
 
 
 def test_completion(binary):
@@ -267,7 +273,7 @@ def test_completion(binary):
         os.mkdir(folder.file("folder"))
         for words, at, expected in [
             ("gputally ro", 1, {"rocprof"}),
-            ("gputally ''", 1, {"report", "rocprof", "help", "--help", "--version"}),
+            ("gputally --v", 1, {"--version"}),
             ("gputally help re", 2, {"report"}),
             ("gputally rocprof --topk", 2, {"--topk_kernels"}),
             (f"{OLD_NAME} --short_kernel_s", 1, {"--short_kernel_study"}),

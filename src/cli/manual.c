@@ -1,0 +1,85 @@
+/* Commands and options as sections of a man page, from the same tables as the help. Groups of options that
+ * every command has are described once. */
+#include "cli/manual.h"
+#include "cli/commands.h"
+
+#include <string.h>
+
+static void print_text(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", out);
+    for (; *text; text++) {
+        if (*text == '-' || *text == '\\') fputc('\\', out);
+        fputc(*text == '\\' ? 'e' : *text, out);
+    }
+}
+
+static bool has_group(const gt_command *command, const gt_option_group *group)
+{
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++)
+        if (command->syntax->groups[g] == group) return true;
+    return false;
+}
+
+static bool is_common(const gt_option_group *group)
+{
+    for (size_t i = 0; i < gt_command_count; i++)
+        if (!has_group(&gt_commands[i], group)) return false;
+    return true;
+}
+
+static void print_option(FILE *out, const gt_option *option)
+{
+    fputs(".TP\n.B", out);
+    fputs(option->metavar ? "I \\-\\-" : " \\-\\-", out);
+    print_text(out, option->name);
+    if (option->metavar) fprintf(out, " \" %s\"", option->metavar);
+    fputc('\n', out);
+    print_text(out, option->help);
+    if (option->initial) {
+        fputs(" (default: ", out);
+        print_text(out, option->initial);
+        fputc(')', out);
+    }
+    fputs(".\n", out);
+}
+
+/* Whether a command before this one has described the group. */
+static bool is_described(const gt_option_group *group, const gt_command *command)
+{
+    for (const gt_command *before = gt_commands; before < command; before++)
+        if (has_group(before, group)) return true;
+    return false;
+}
+
+static void print_groups(FILE *out, const gt_command *command, bool common)
+{
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++) {
+        const gt_option_group *group = command->syntax->groups[g];
+        if (is_common(group) != common) continue;
+        fputs(common ? ".SS " : ".PP\n", out);
+        print_text(out, group->title);
+        fputs(common ? "\n" : is_described(group, command) ? ": as above.\n" : ":\n", out);
+        for (size_t i = 0; i < group->count && !is_described(group, command); i++)
+            print_option(out, &group->options[i]);
+    }
+}
+
+void gt_manual_print(FILE *out)
+{
+    fputs(".SH COMMANDS\n", out);
+    for (size_t i = 0; i < gt_command_count; i++) {
+        const gt_command *command = &gt_commands[i];
+        fprintf(out, ".SS \"gputally %s\" [options] %s\n", command->name, command->syntax->files);
+        print_text(out, command->description);
+        fputc('\n', out);
+        if (command->old_name) {
+            fputs("Stands in for\n.BR ", out);
+            print_text(out, command->old_name);
+            fputs(" .\n", out);
+        }
+        print_groups(out, command, false);
+    }
+    fputs(".SH COMMON OPTIONS\n", out);
+    print_groups(out, &gt_commands[0], true);
+}
