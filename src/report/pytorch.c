@@ -2,11 +2,17 @@
 #include "report/pytorch.h"
 #include "analysis/collectives.h"
 #include "analysis/launchers.h"
+#include "analysis/ops_summary.h"
+#include "analysis/ops_unique_args.h"
 #include "analysis/pytorch_kernels.h"
 #include "analysis/pytorch_short_kernels.h"
 #include "analysis/pytorch_timeline.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "report/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_SHOWN = 10 };
 
@@ -51,6 +57,35 @@ static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launc
     return made;
 }
 
+static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pytorch_options *options,
+                          gt_table_list *tables)
+{
+    gt_unique_args_options unique = {.by_num_kernels = options->group_by_num_kernels,
+                                     .first_occurrence = options->first_occurrence,
+                                     .topk = options->topk_ops.given ? options->topk_ops.rows : GT_ALL_OPS};
+    add_if_any(tables, gt_ops_summary_by_category(ops));
+    add_if_any(tables, gt_ops_summary(ops));
+    add_if_any(tables, gt_ops_unique_args(ops, unique));
+    unique.overlaps = overlaps;
+    if (overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
+}
+
+/* The sheets that need a host side. */
+static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_pytorch_options *options,
+                            gt_table_list *tables, gt_error *error)
+{
+    gt_overlaps *overlaps = NULL;
+    if (options->overlap_info) {
+        overlaps = gt_overlaps_find(trace, options->include_unlinked_kernels, error);
+        if (!overlaps) return false;
+    }
+    gt_ops *ops = gt_ops_new(trace, launchers);
+    add_op_sheets(ops, overlaps, options, tables);
+    gt_ops_free(ops);
+    gt_overlaps_free(overlaps);
+    return true;
+}
+
 static void mark_recompute(gt_pytorch *trace)
 {
     size_t regions, marked;
@@ -72,10 +107,25 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     gt_table_list_add(tables, timeline);
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
-    bool made = add_kernel_sheets(trace, &launchers, total_ms, options, tables, error);
+    bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, options, tables, error)) &&
+                add_kernel_sheets(trace, &launchers, total_ms, options, tables, error);
     gt_launchers_free(&launchers);
     if (made && options->coll_analysis && !trace->gpu_only) add_if_any(tables, gt_coll_analysis(trace));
     return made;
+}
+
+/* The names that older documents give to three sheets. */
+static void use_seed_names(gt_table_list *tables)
+{
+    static const char *const names[][2] = {{"ops_unique_args", "ops_all"},
+                                           {"short_kernel_histogram", "short_kernels_histogram"},
+                                           {"short_kernels_summary", "short_kernels_all_details"}};
+    for (size_t i = 0; i < tables->count; i++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (strcmp(tables->items[i]->name, names[n][0]) == 0) {
+                free(tables->items[i]->name);
+                tables->items[i]->name = gt_strdup(names[n][1]);
+            }
 }
 
 bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
@@ -88,6 +138,7 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
         gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline and kernel "
                "summary.");
     bool all = add_sheets(trace, options, &made, error);
+    if (options->seed_names) use_seed_names(&made);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
     if (all) made.count = 0; /* they have a new owner */
     gt_table_list_free(&made);
