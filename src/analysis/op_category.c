@@ -1,47 +1,13 @@
-/* Op categories: a table of names behind a small hash table, then rules on the beginnings and parts of names.
- */
+/* Op categories: the registry of names first, then rules on the beginnings and parts of names. */
 #include "analysis/op_category.h"
 
 #include "base/memory.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-/* clang-format off */
-static const gt_op_name names[] = {
-#include "analysis/op_names.inc"
-};
-/* clang-format on */
-
-static const char *const family_names[GT_FAMILY_COUNT] = {
-    [GT_FAMILY_NONE] = "",
-    [GT_FAMILY_GEMM] = "GEMM",
-    [GT_FAMILY_SDPA] = "SDPA",
-    [GT_FAMILY_CONV] = "CONV",
-    [GT_FAMILY_INFERENCE_ATTENTION] = "InferenceAttention",
-    [GT_FAMILY_BINARY_ELEMENTWISE] = "BinaryElementwise",
-    [GT_FAMILY_GROUPED_GEMM] = "GroupedGEMM",
-    [GT_FAMILY_MOE_COMM] = "MoE_comm",
-    [GT_FAMILY_SSM] = "SSM",
-    [GT_FAMILY_ROPE] = "RoPE",
-    [GT_FAMILY_CROSS_ENTROPY] = "CrossEntropy",
-    [GT_FAMILY_UNARY_ELEMENTWISE] = "UnaryElementwise",
-    [GT_FAMILY_MOE_FUSED] = "MoE_fused",
-    [GT_FAMILY_MOE_UNFUSED] = "MoE_unfused",
-    [GT_FAMILY_MOE_AUX] = "MoE_aux",
-    [GT_FAMILY_RMSNORM] = "RMSNorm",
-    [GT_FAMILY_ELEMENTWISE] = "elementwise",
-    [GT_FAMILY_GROUP_QUANT] = "GroupQuant",
-    [GT_FAMILY_FUSED_ROPE] = "FusedRoPE",
-    [GT_FAMILY_CUSTOM_COLLECTIVE] = "CustomCollective",
-    [GT_FAMILY_MHC] = "mHC",
-    [GT_FAMILY_NORMALIZATION] = "Normalization",
-    [GT_FAMILY_REDUCE] = "Reduce",
-};
 
 /* Beginnings of op names that are categories. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
@@ -51,44 +17,6 @@ static const char native_kernel[] = "void at::native";
 static const char *const native_parts[] = {"elementwise", "reduce", "multi_tensor_apply"};
 
 static const char other[] = "other";
-
-const char *gt_op_family_name(gt_op_family family)
-{
-    return family_names[family];
-}
-
-/* ---- the registry ---- */
-
-enum { SLOTS = 1024 }; /* a power of two, well above the number of names */
-_Static_assert(LENGTH(names) * 2 < SLOTS, "the hash table of op names is too small");
-
-static uint16_t slots[SLOTS]; /* index + 1 into names; 0 where empty */
-static pthread_once_t slots_filled = PTHREAD_ONCE_INIT;
-
-static void fill_slots(void)
-{
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        size_t at = gt_hash_bytes(names[i].name, strlen(names[i].name)) % SLOTS;
-        while (slots[at]) at = (at + 1) % SLOTS;
-        slots[at] = (uint16_t)(i + 1);
-    }
-}
-
-const gt_op_name *gt_op_find(gt_text name)
-{
-    pthread_once(&slots_filled, fill_slots);
-    for (size_t at = gt_hash_bytes(name.bytes, name.len) % SLOTS; slots[at]; at = (at + 1) % SLOTS) {
-        const gt_op_name *op = &names[slots[at] - 1];
-        if (strlen(op->name) == name.len && memcmp(op->name, name.bytes, name.len) == 0) return op;
-    }
-    return NULL;
-}
-
-const gt_op_name *gt_op_names(size_t *count)
-{
-    *count = LENGTH(names);
-    return names;
-}
 
 /* ---- the rules ---- */
 
@@ -101,7 +29,7 @@ static bool begins_with(gt_text text, const char *prefix)
 /* NULL where the name does not tell. */
 static const char *category_of_name(gt_text name)
 {
-    const gt_op_name *op = gt_op_find(name);
+    const gt_model *op = gt_op_find(name);
     if (op) return op->category;
     for (size_t i = 0; i < LENGTH(prefixes); i++)
         if (begins_with(name, prefixes[i])) return prefixes[i];

@@ -50,6 +50,8 @@ gt_int gt_read_size(gt_reader *r, int i);                  /* |D[i]| */
 const gt_value *gt_read_type(gt_reader *r, int i);
 const gt_value *gt_type_or(gt_reader *r, int i,
                            const gt_value *otherwise); /* where absent or empty: otherwise */
+const gt_value *gt_type_or_default(gt_reader *r, int i,
+                                   const gt_value *otherwise); /* where absent; "" stays as it is */
 
 /* Strides as tuples. */
 gt_value gt_strict_stride(gt_reader *r, int i); /* FAIL where absent */
@@ -62,6 +64,10 @@ gt_value gt_soft_stride(gt_reader *r, int i); /* None without the key or if shor
 /* C[i]; MISSING where absent. */
 const gt_value *gt_concrete_or_missing(gt_reader *r, int i);
 const gt_value *gt_read_concrete(gt_reader *r, int i); /* FAIL where absent */
+
+/* The name of a kernel that the op started, in order of start; i is below r->event->kernel_count. The model's
+ * row must say GT_USES_KERNELS. */
+gt_text gt_read_kernel(gt_reader *r, size_t i);
 
 /* An extra argument of the event; MISSING where absent. */
 const gt_value *gt_extra(gt_reader *r, const char *key);
@@ -85,6 +91,14 @@ int gt_type_bytes(const gt_value *type);                          /* bytes an el
 int gt_need_type_bytes(gt_reader *r, const gt_value *type);       /* FAIL where not known */
 const char *gt_type_precision(const gt_value *type);              /* "bf16"; NULL: not known */
 double gt_moe_type_bytes(const gt_value *type, double otherwise); /* the map of the MoE models */
+
+/* ---- ops that are matched by their Sequence number; the model's row must say GT_USES_SEQUENCE ---- */
+
+/* Keeps the arguments of this op under its Sequence number and the name of the model. */
+void gt_remember_arguments(gt_reader *r, const char *name);
+/* Puts the arguments kept under this name and the op's Sequence number in the place of the op's own; FAIL
+ * where there are none. */
+void gt_recall_arguments(gt_reader *r, const char *name);
 
 /* ---- arithmetic ---- */
 

@@ -58,7 +58,14 @@ typedef struct gt_model {
      * category and no model. */
     void (*evaluate)(gt_reader *reader, const void *variant);
     const void *variant; /* what makes this op different from others with the same function */
+    unsigned uses;       /* GT_USES_* */
 } gt_model;
+
+/* What a model looks at besides the arguments. */
+enum {
+    GT_USES_KERNELS = 1,  /* the names of the op's kernels */
+    GT_USES_SEQUENCE = 2, /* the Sequence number, and what ops before said under the same one */
+};
 
 /* A family's rows. */
 typedef struct gt_model_rows {

@@ -60,6 +60,8 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_text json);
 
 /* Adds the value as Python's str() gives it: texts as they are, but in quotes inside of lists. */
 void gt_value_print(gt_buffer *buffer, const gt_value *value);
+/* As repr() does: as it looks inside of a list. */
+void gt_value_print_inside(gt_buffer *buffer, const gt_value *value);
 
 /* The values of a trace's texts, each parsed when it is first asked for. */
 typedef struct gt_values gt_values;

@@ -1,0 +1,94 @@
+/* How many bytes an element of a type has, and which precision of the GPU computes with it. The profiler
+ * writes types as C++ names them. */
+#include "model/family.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef struct dtype {
+    const char *name; /* compared in any case */
+    int bytes;        /* 0: not known */
+    const char *precision;
+} dtype;
+
+static const dtype dtypes[] = {
+    {"c10::bfloat16", 2, "bf16"},
+    {"float", 4, "fp32"},
+    {"c10::half", 2, "fp16"},
+    {"double", 8, "fp64"},
+    {"long int", 8, NULL},
+    {"int", 4, NULL},
+    {"scalar", 4, NULL},
+    {"c10::float8_e4m3fnuz", 1, "fp8"},
+    {"c10::float8_e4m3fn", 1, "fp8"},
+    {"c10::float8_e5m2", 1, NULL},
+    {"c10::float8_e8m0fnu", 1, NULL},
+    {"unsigned char", 1, "fp8"}, /* how fp8 tensors are passed where the framework has no such type */
+    {"signed char", 1, NULL},
+    {"fp8", 1, "fp8"},
+    {"c10::float4_e2m1fn_x2", 1, "fp4"}, /* two elements in a byte; shapes count the bytes */
+    {"fp4", 1, "fp4"},
+    {"mxfp4", 0, "fp4"},
+};
+
+/* The types of the models of mixtures of experts, compared exactly. */
+static const struct {
+    const char *name;
+    double bytes;
+} moe_dtypes[] = {
+    {"Float8_e4m3fn", 1},
+    {"Float8_e4m3fnuz", 1},
+    {"Float8_e5m2", 1},
+    {"Float8_e5m2fnuz", 1},
+    {"FP8", 1},
+    {"FP4", 0.5},
+    {"BFloat16", 2},
+    {"Float16", 2},
+    {"Half", 2},
+    {"Float32", 4},
+    {"Float", 4},
+    {"c10::BFloat16", 2},
+    {"c10::Float8_e4m3fn", 1},
+    {"c10::Float8_e4m3fnuz", 1},
+    {"c10::Float4_e2m1fn_x2", 0.5},
+    {"c10::Half", 2},
+    {"c10::Float", 4},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const dtype *find(const gt_value *type)
+{
+    if (type->type != GT_VALUE_TEXT) return NULL;
+    for (size_t i = 0; i < LENGTH(dtypes); i++)
+        if (strlen(dtypes[i].name) == type->text.len &&
+            strncasecmp(dtypes[i].name, type->text.bytes, type->text.len) == 0)
+            return &dtypes[i];
+    return NULL;
+}
+
+int gt_type_bytes(const gt_value *type)
+{
+    const dtype *known = find(type);
+    return known ? known->bytes : 0;
+}
+
+int gt_need_type_bytes(gt_reader *r, const gt_value *type)
+{
+    int bytes = gt_type_bytes(type);
+    gt_require(r, bytes > 0);
+    return bytes;
+}
+
+const char *gt_type_precision(const gt_value *type)
+{
+    const dtype *known = find(type);
+    return known ? known->precision : NULL;
+}
+
+double gt_moe_type_bytes(const gt_value *type, double otherwise)
+{
+    for (size_t i = 0; i < LENGTH(moe_dtypes); i++)
+        if (gt_value_is_text(type, moe_dtypes[i].name)) return moe_dtypes[i].bytes;
+    return otherwise;
+}

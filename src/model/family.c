@@ -1,0 +1,241 @@
+/* Reading the arguments of an op: every access is checked, and the first problem is kept as the op's outcome.
+ */
+#include "model/family.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_value empty_list = {.type = GT_VALUE_LIST};
+
+/* ---- outcomes ---- */
+
+void gt_read_fail(gt_reader *r)
+{
+    if (r->outcome == GT_MODEL_VALUE) r->outcome = GT_MODEL_FAIL;
+}
+
+void gt_read_skip(gt_reader *r)
+{
+    if (r->outcome == GT_MODEL_VALUE) r->outcome = GT_MODEL_SKIP;
+}
+
+bool gt_require(gt_reader *r, bool condition)
+{
+    if (!condition) gt_read_fail(r);
+    return condition;
+}
+
+/* ---- arguments ---- */
+
+const gt_value *gt_dims_or_missing(gt_reader *r, int i)
+{
+    return gt_value_at(r->dims, i);
+}
+
+const gt_value *gt_read_dims(gt_reader *r, int i)
+{
+    const gt_value *dims = gt_value_at(r->dims, i);
+    return gt_require(r, gt_value_is_list(dims)) ? dims : &empty_list;
+}
+
+bool gt_has_dims(gt_reader *r, int i)
+{
+    const gt_value *dims = gt_value_at(r->dims, i);
+    return gt_value_is_list(dims) && dims->count > 0;
+}
+
+gt_int gt_shape_dim(gt_reader *r, const gt_value *shape, int j)
+{
+    const gt_value *dim = gt_value_at(shape, j);
+    return gt_require(r, dim->type == GT_VALUE_INT && dim->integer >= 0) ? dim->integer : 0;
+}
+
+gt_int gt_read_dim(gt_reader *r, int i, int j)
+{
+    return gt_shape_dim(r, gt_read_dims(r, i), j);
+}
+
+gt_int gt_shape_size(gt_reader *r, const gt_value *shape)
+{
+    if (!gt_require(r, gt_value_is_list(shape))) return 0;
+    gt_int size = 1;
+    for (uint32_t j = 0; j < shape->count; j++) size = GT_PRODUCT(r, size, gt_shape_dim(r, shape, (int)j));
+    return size;
+}
+
+gt_int gt_read_size(gt_reader *r, int i)
+{
+    return gt_shape_size(r, gt_read_dims(r, i));
+}
+
+const gt_value *gt_read_type(gt_reader *r, int i)
+{
+    const gt_value *type = gt_value_at(r->types, i);
+    return gt_require(r, type->type != GT_VALUE_MISSING) ? type : &gt_value_none;
+}
+
+const gt_value *gt_type_or(gt_reader *r, int i, const gt_value *otherwise)
+{
+    const gt_value *type = gt_value_at(r->types, i);
+    return gt_value_is_empty(type) ? otherwise : type;
+}
+
+const gt_value *gt_type_or_default(gt_reader *r, int i, const gt_value *otherwise)
+{
+    const gt_value *type = gt_value_at(r->types, i);
+    return type->type == GT_VALUE_MISSING ? otherwise : type;
+}
+
+gt_value gt_strict_stride(gt_reader *r, int i)
+{
+    const gt_value *stride = gt_value_at(r->strides, i);
+    return gt_require(r, gt_value_is_list(stride)) ? gt_value_as_tuple(stride) : gt_value_none;
+}
+
+void gt_hard_strides(gt_reader *r, int i, int j, gt_value strides[2])
+{
+    bool present = r->strides->type != GT_VALUE_MISSING;
+    strides[0] = present ? gt_strict_stride(r, i) : gt_value_none;
+    strides[1] = present ? gt_strict_stride(r, j) : gt_value_none;
+}
+
+void gt_soft_strides(gt_reader *r, int i, int j, gt_value strides[2])
+{
+    strides[0] = gt_soft_stride(r, i);
+    strides[1] = gt_soft_stride(r, j);
+    if (strides[0].type == GT_VALUE_NONE || strides[1].type == GT_VALUE_NONE)
+        strides[0] = strides[1] = gt_value_none;
+}
+
+gt_value gt_soft_stride(gt_reader *r, int i)
+{
+    const gt_value *stride = gt_value_at(r->strides, i);
+    return gt_value_is_list(stride) ? gt_value_as_tuple(stride) : gt_value_none;
+}
+
+const gt_value *gt_concrete_or_missing(gt_reader *r, int i)
+{
+    return gt_value_at(r->concrete, i);
+}
+
+const gt_value *gt_read_concrete(gt_reader *r, int i)
+{
+    const gt_value *concrete = gt_value_at(r->concrete, i);
+    gt_require(r, concrete->type != GT_VALUE_MISSING);
+    return concrete;
+}
+
+const gt_value *gt_extra(gt_reader *r, const char *key)
+{
+    return gt_value_of_key(r->extra, key);
+}
+
+/* ---- arithmetic ---- */
+
+gt_int gt_product_of(gt_reader *r, const gt_int *factors, size_t count)
+{
+    gt_int product = 1;
+    for (size_t i = 0; i < count; i++)
+        if (!gt_require(r, !__builtin_mul_overflow(product, factors[i], &product))) return 0;
+    return product;
+}
+
+gt_int gt_sum_of(gt_reader *r, const gt_int *terms, size_t count)
+{
+    gt_int sum = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!gt_require(r, !__builtin_add_overflow(sum, terms[i], &sum))) return 0;
+    return sum;
+}
+
+gt_int gt_floor_div(gt_reader *r, gt_int a, gt_int b)
+{
+    if (!gt_require(r, b != 0)) return 0;
+    if (b == -1) return GT_PRODUCT(r, a, -1);
+    gt_int quotient = a / b;
+    return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+gt_int gt_ceil_div(gt_reader *r, gt_int a, gt_int b)
+{
+    return GT_PRODUCT(r, gt_floor_div(r, GT_PRODUCT(r, a, -1), b), -1);
+}
+
+/* ---- the result ---- */
+
+void gt_set_flops(gt_reader *r, gt_int flops)
+{
+    r->flops = (double)flops;
+}
+
+void gt_set_bytes(gt_reader *r, gt_int bytes)
+{
+    r->bytes = (double)bytes;
+}
+
+void gt_set_flops_real(gt_reader *r, double flops)
+{
+    r->flops = flops;
+}
+
+void gt_set_bytes_real(gt_reader *r, double bytes)
+{
+    r->bytes = bytes;
+}
+
+void gt_set_bytes_unknown(gt_reader *r)
+{
+    r->bytes = (double)NAN;
+}
+
+void gt_set_precision(gt_reader *r, const char *precision)
+{
+    r->precision = precision;
+}
+
+void gt_add_value(gt_reader *r, const char *name, gt_value value)
+{
+    if (!gt_require(r, r->parameter_count < GT_MODEL_MAX_PARAMETERS)) return;
+    if (value.type == GT_VALUE_MISSING) value = gt_value_none;
+    r->parameters[r->parameter_count++] = (gt_parameter){name, value};
+}
+
+void gt_add_int(gt_reader *r, const char *name, gt_int integer)
+{
+    if (!gt_require(r, integer >= INT64_MIN && integer <= INT64_MAX)) integer = 0;
+    gt_add_value(r, name, gt_value_int((int64_t)integer));
+}
+
+void gt_add_float(gt_reader *r, const char *name, double number)
+{
+    gt_add_value(r, name, gt_value_float(number));
+}
+
+void gt_add_bool(gt_reader *r, const char *name, bool boolean)
+{
+    gt_add_value(r, name, gt_value_bool(boolean));
+}
+
+void gt_add_text(gt_reader *r, const char *name, const char *text)
+{
+    gt_add_value(r, name, gt_value_text(text));
+}
+
+void gt_add_tuple(gt_reader *r, const char *name, const gt_value *list)
+{
+    gt_require(r, gt_value_is_list(list));
+    gt_add_value(r, name, gt_value_as_tuple(list));
+}
+
+void gt_add_none(gt_reader *r, const char *name)
+{
+    gt_add_value(r, name, gt_value_none);
+}
+
+void gt_add_values(gt_reader *r, const char *name, const gt_value *values, size_t count)
+{
+    gt_add_value(r, name, gt_value_tuple(r->arena, values, count));
+}

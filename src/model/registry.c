@@ -1,0 +1,87 @@
+/* The registry: the rows of all families behind one hash table. */
+#include "model/registry.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* clang-format off */
+static const gt_model names_only[] = {
+#include "model/op_names.inc"
+};
+/* clang-format on */
+
+static const gt_model_rows other_rows = {names_only, LENGTH(names_only)};
+
+static const gt_model_rows *const families[] = {
+    &gt_gemm_models,
+    &other_rows,
+};
+
+static const char *const family_names[GT_FAMILY_COUNT] = {
+    [GT_FAMILY_NONE] = "",
+    [GT_FAMILY_GEMM] = "GEMM",
+    [GT_FAMILY_SDPA] = "SDPA",
+    [GT_FAMILY_CONV] = "CONV",
+    [GT_FAMILY_INFERENCE_ATTENTION] = "InferenceAttention",
+    [GT_FAMILY_BINARY_ELEMENTWISE] = "BinaryElementwise",
+    [GT_FAMILY_GROUPED_GEMM] = "GroupedGEMM",
+    [GT_FAMILY_MOE_COMM] = "MoE_comm",
+    [GT_FAMILY_SSM] = "SSM",
+    [GT_FAMILY_ROPE] = "RoPE",
+    [GT_FAMILY_CROSS_ENTROPY] = "CrossEntropy",
+    [GT_FAMILY_UNARY_ELEMENTWISE] = "UnaryElementwise",
+    [GT_FAMILY_MOE_FUSED] = "MoE_fused",
+    [GT_FAMILY_MOE_UNFUSED] = "MoE_unfused",
+    [GT_FAMILY_MOE_AUX] = "MoE_aux",
+    [GT_FAMILY_RMSNORM] = "RMSNorm",
+    [GT_FAMILY_ELEMENTWISE] = "elementwise",
+    [GT_FAMILY_GROUP_QUANT] = "GroupQuant",
+    [GT_FAMILY_FUSED_ROPE] = "FusedRoPE",
+    [GT_FAMILY_CUSTOM_COLLECTIVE] = "CustomCollective",
+    [GT_FAMILY_MHC] = "mHC",
+    [GT_FAMILY_NORMALIZATION] = "Normalization",
+    [GT_FAMILY_REDUCE] = "Reduce",
+};
+
+const char *gt_op_family_name(gt_op_family family)
+{
+    return family_names[family];
+}
+
+enum { MAX_ROWS = 500, SLOTS = 1024 }; /* SLOTS: a power of two, well above the number of rows */
+
+static const gt_model *rows[MAX_ROWS];
+static size_t row_count;
+static uint16_t slots[SLOTS]; /* index + 1 into rows; 0 where empty */
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill(void)
+{
+    for (size_t f = 0; f < LENGTH(families); f++)
+        for (size_t i = 0; i < families[f]->count && row_count < MAX_ROWS; i++) {
+            const gt_model *row = &families[f]->rows[i];
+            rows[row_count++] = row;
+            size_t at = gt_hash_bytes(row->name, strlen(row->name)) % SLOTS;
+            while (slots[at]) at = (at + 1) % SLOTS;
+            slots[at] = (uint16_t)row_count;
+        }
+}
+
+const gt_model *gt_op_find(gt_text name)
+{
+    pthread_once(&filled, fill);
+    for (size_t at = gt_hash_bytes(name.bytes, name.len) % SLOTS; slots[at]; at = (at + 1) % SLOTS) {
+        const gt_model *row = rows[slots[at] - 1];
+        if (strlen(row->name) == name.len && memcmp(row->name, name.bytes, name.len) == 0) return row;
+    }
+    return NULL;
+}
+
+const gt_model *const *gt_op_names(size_t *count)
+{
+    pthread_once(&filled, fill);
+    *count = row_count;
+    return rows;
+}

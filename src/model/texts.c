@@ -1,0 +1,219 @@
+/* Arguments that the trace has as text: "0.5", "True", "[2, 2]". Each reader takes what Python's own would
+ * take. */
+#include "model/family.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_NUMBER_LEN = 400, MAX_ITEMS = 4096 };
+
+static const gt_text no_text = {"", 0};
+
+static gt_text text_of(const gt_value *v)
+{
+    return v->type == GT_VALUE_TEXT ? v->text : no_text;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static gt_text trim(gt_text text)
+{
+    while (text.len && is_blank(text.bytes[0])) text.bytes++, text.len--;
+    while (text.len && is_blank(text.bytes[text.len - 1])) text.len--;
+    return text;
+}
+
+static bool same(gt_text text, const char *other)
+{
+    return text.len == strlen(other) && memcmp(text.bytes, other, text.len) == 0;
+}
+
+static bool same_in_any_case(gt_text text, const char *other)
+{
+    return text.len == strlen(other) && strncasecmp(text.bytes, other, text.len) == 0;
+}
+
+/* ---- numbers ---- */
+
+static bool parse_int_text(gt_text text, gt_int *out)
+{
+    text = trim(text);
+    bool negative = text.len && text.bytes[0] == '-';
+    if (text.len && (text.bytes[0] == '-' || text.bytes[0] == '+')) text.bytes++, text.len--;
+    if (!text.len) return false;
+    gt_int value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!isdigit((unsigned char)text.bytes[i])) return false;
+        if (__builtin_mul_overflow(value, 10, &value)) return false;
+        if (__builtin_add_overflow(value, text.bytes[i] - '0', &value)) return false;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+bool gt_parse_int(const gt_value *v, gt_int *out)
+{
+    switch (v->type) {
+    case GT_VALUE_INT:
+        *out = v->integer;
+        return true;
+    case GT_VALUE_BOOL:
+        *out = v->boolean;
+        return true;
+    case GT_VALUE_TEXT:
+        return parse_int_text(v->text, out);
+    default:
+        return false;
+    }
+}
+
+gt_int gt_read_int(gt_reader *r, const gt_value *v)
+{
+    gt_int value = 0;
+    gt_require(r, gt_parse_int(v, &value));
+    return value;
+}
+
+/* Decimal digits, inf and nan, but not the hexadecimal ones that strtod knows. */
+static bool parse_float_text(gt_text text, double *out)
+{
+    char word[MAX_NUMBER_LEN + 1], *rest;
+    text = trim(text);
+    if (!text.len || text.len > MAX_NUMBER_LEN || memchr(text.bytes, 0, text.len)) return false;
+    memcpy(word, text.bytes, text.len);
+    word[text.len] = 0;
+    if (strpbrk(word, "xXpP()")) return false;
+    *out = strtod(word, &rest);
+    return *rest == 0;
+}
+
+static bool parse_float(const gt_value *v, double *out)
+{
+    switch (v->type) {
+    case GT_VALUE_INT:
+        *out = (double)v->integer;
+        return true;
+    case GT_VALUE_BOOL:
+        *out = v->boolean;
+        return true;
+    case GT_VALUE_FLOAT:
+        *out = v->number;
+        return true;
+    case GT_VALUE_TEXT:
+        return parse_float_text(v->text, out);
+    default:
+        return false;
+    }
+}
+
+double gt_optional_float(const gt_value *v)
+{
+    double value;
+    return parse_float(v, &value) ? value : 0.0;
+}
+
+double gt_read_float(gt_reader *r, const gt_value *v)
+{
+    double value = 0;
+    gt_require(r, parse_float(v, &value));
+    return value;
+}
+
+/* ---- truth ---- */
+
+bool gt_is_true_text(const gt_value *v)
+{
+    return same_in_any_case(text_of(v), "true");
+}
+
+bool gt_parse_bool(const gt_value *v)
+{
+    if (v->type != GT_VALUE_TEXT) return !gt_value_is_empty(v);
+    gt_text text = trim(v->text);
+    return text.len && !same_in_any_case(text, "false") && !same(text, "0");
+}
+
+static bool parse_literal(gt_text text, gt_value *out)
+{
+    gt_int integer;
+    double number;
+    if (same(text, "True") || same(text, "False"))
+        *out = gt_value_bool(text.bytes[0] == 'T');
+    else if (same(text, "None"))
+        *out = gt_value_none;
+    else if (parse_int_text(text, &integer) && integer >= INT64_MIN && integer <= INT64_MAX)
+        *out = gt_value_int((int64_t)integer);
+    else if (text.len && !isalpha((unsigned char)text.bytes[text.len - 1]) && parse_float_text(text, &number))
+        *out = gt_value_float(number);
+    else
+        return false;
+    return true;
+}
+
+gt_value gt_read_literal(gt_reader *r, const gt_value *v)
+{
+    gt_value value = gt_value_none;
+    gt_require(r, v->type == GT_VALUE_TEXT && parse_literal(trim(v->text), &value));
+    return value;
+}
+
+/* ---- lists ---- */
+
+typedef bool item_parser(gt_text text, gt_value *out);
+
+static bool parse_int_item(gt_text text, gt_value *out)
+{
+    gt_int integer;
+    if (!parse_int_text(text, &integer) || integer < INT64_MIN || integer > INT64_MAX) return false;
+    *out = gt_value_int((int64_t)integer);
+    return true;
+}
+
+/* The parts of a text between commas. */
+static bool parse_items(gt_reader *r, gt_text text, item_parser *parse, gt_value *out)
+{
+    gt_value items[MAX_ITEMS];
+    size_t count = 0;
+    const char *place = text.bytes, *end = place + text.len;
+    for (bool more = true; more; count++) {
+        const char *comma = memchr(place, ',', (size_t)(end - place));
+        gt_text part = {place, (size_t)((comma ? comma : end) - place)};
+        if (count == MAX_ITEMS || !parse(trim(part), &items[count])) return false;
+        more = comma != NULL;
+        if (more) place = comma + 1;
+    }
+    *out = gt_value_tuple(r->arena, items, count);
+    return true;
+}
+
+gt_value gt_read_tuple(gt_reader *r, const gt_value *v)
+{
+    gt_text text = text_of(v);
+    gt_value tuple = {.type = GT_VALUE_TUPLE};
+    if (!gt_require(r, text.len >= 2)) return tuple;
+    gt_text inside = {text.bytes + 1, text.len - 2};
+    gt_require(r, parse_items(r, inside, parse_int_item, &tuple));
+    return tuple;
+}
+
+static bool parse_int_or_bool(gt_text text, gt_value *out)
+{
+    return parse_literal(text, out) && (out->type == GT_VALUE_INT || out->type == GT_VALUE_BOOL);
+}
+
+gt_value gt_read_list(gt_reader *r, const gt_value *v)
+{
+    gt_text text = trim(text_of(v));
+    gt_value list = {.type = GT_VALUE_LIST};
+    if (!gt_require(r, text.len >= 2 && text.bytes[0] == '[' && text.bytes[text.len - 1] == ']')) return list;
+    gt_text inside = trim((gt_text){text.bytes + 1, text.len - 2});
+    if (!inside.len) return list;
+    gt_require(r, parse_items(r, inside, parse_int_or_bool, &list));
+    list.type = GT_VALUE_LIST;
+    return list;
+}
