@@ -1,26 +1,24 @@
 /* The long table of collectives:
  *
- *     Process Group Name     "Unknown_Group" where the kernel does not say; "all" where none does and each
- * rank has one stream index_in_group         place by start among the rank's kernels of that group, from 0
+ *     Process Group Name     "Unknown_Group" where the kernel does not say; "all" where no kernel does and
+ *                            each rank has one stream
+ *     index_in_group         place by start among the rank's kernels of that group, from 0
  *     collective_id          group and index, which tell the same collective on every rank
  *     In, Out msg size (MB)  elements * bytes of the dtype / 1024^2; empty for dtypes not in the table below
  *
  * As in pandas, a number column with an empty cell is FLOAT. */
 #include "analysis/collectives.h"
 
-#include "analysis/json_column.h"
+#include "analysis/event_columns.h"
 #include "analysis/python_literal.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
 
 static const struct {
     const char *dtype;
@@ -37,24 +35,27 @@ static const struct {
     {"cross_device_reduce", "allreduce"},
 };
 
-/* Columns that come from the store. Until all ranks are there, those marked and the streams are JSON text. */
-#define STREAM_JSON "stream as JSON"
+/* Columns that come from the store; JSON texts are read when all ranks are there. */
 static const struct {
     const char *name;
-    int event_column;
-    gt_type type;
-    bool json;
+    size_t event_column;
+    enum {
+        INT,
+        TEXT,
+        JSON_AS_TEXT,
+        JSON
+    } kind; /* what JSON texts become: text in any case, or what they are */
 } metadata[] = {
-    {"Process Group Name", GT_EVENT_GROUP_NAME, GT_TYPE_TEXT, true},
-    {"Process Group Ranks", GT_EVENT_GROUP_RANKS, GT_TYPE_TEXT, true},
-    {"Collective name", GT_EVENT_COLLECTIVE, GT_TYPE_TEXT, false},
-    {"Group size", GT_EVENT_GROUP_SIZE, GT_TYPE_INT, false},
-    {"dtype", GT_EVENT_DTYPE, GT_TYPE_TEXT, false},
-    {"In msg nelems", GT_EVENT_IN_ELEMENTS, GT_TYPE_INT, false},
-    {"Out msg nelems", GT_EVENT_OUT_ELEMENTS, GT_TYPE_INT, false},
-    {"In split size", GT_EVENT_IN_SPLIT, GT_TYPE_TEXT, true},
-    {"Out split size", GT_EVENT_OUT_SPLIT, GT_TYPE_TEXT, true},
-    {STREAM_JSON, GT_EVENT_STREAM, GT_TYPE_TEXT, false},
+    {"Process Group Name", GT_EVENT_GROUP_NAME, JSON_AS_TEXT},
+    {"Process Group Ranks", GT_EVENT_GROUP_RANKS, JSON_AS_TEXT},
+    {"Collective name", GT_EVENT_COLLECTIVE, TEXT},
+    {"Group size", GT_EVENT_GROUP_SIZE, INT},
+    {"dtype", GT_EVENT_DTYPE, TEXT},
+    {"In msg nelems", GT_EVENT_IN_ELEMENTS, INT},
+    {"Out msg nelems", GT_EVENT_OUT_ELEMENTS, INT},
+    {"In split size", GT_EVENT_IN_SPLIT, JSON_AS_TEXT},
+    {"Out split size", GT_EVENT_OUT_SPLIT, JSON_AS_TEXT},
+    {"stream", GT_EVENT_STREAM, JSON},
 };
 
 static const char *const long_columns[] = {
@@ -125,49 +126,32 @@ static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
     return rows;
 }
 
-static void fill_texts(gt_table *table, size_t column, const gt_pytorch *trace, int event_column,
-                       const uint32_t *rows)
+static void add_ints(gt_table *table, const char *name, const gt_pytorch *trace, size_t event_column,
+                     const uint32_t *rows)
 {
-    uint32_t *values = gt_store_texts(trace->store, (size_t)event_column);
-    for (size_t i = 0; i < table->row_count; i++) table->columns[column].texts[i] = values[rows[i]];
-    free(values);
-}
-
-static void fill_ints(gt_table *table, size_t column, const gt_pytorch *trace, int event_column,
-                      const uint32_t *rows)
-{
-    int64_t *values = gt_store_ints(trace->store, (size_t)event_column);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_INT);
+    if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
+    int64_t *values = gt_store_ints(trace->store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
-        if (values[rows[i]] != GT_EVENT_NONE) gt_table_set_int(table, column, i, values[rows[i]]);
+        if (values[rows[i]] != GT_EVENT_NONE) gt_table_set_int(table, added, i, values[rows[i]]);
     free(values);
 }
 
 static void add_metadata(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
 {
     for (size_t i = 0; i < LENGTH(metadata); i++) {
-        size_t column = gt_table_add_filled(table, metadata[i].name, metadata[i].type);
-        if (metadata[i].type == GT_TYPE_INT)
-            fill_ints(table, column, trace, metadata[i].event_column, rows);
+        if (metadata[i].kind == INT)
+            add_ints(table, metadata[i].name, trace, metadata[i].event_column, rows);
         else
-            fill_texts(table, column, trace, metadata[i].event_column, rows);
+            gt_table_add_event_texts(table, metadata[i].name, trace, metadata[i].event_column, rows);
     }
 }
 
-/* Adds the times of the rows: INT where each was written as an integer. */
-static void add_times(gt_table *table, const char *name, const gt_pytorch *trace, const double *times,
-                      uint8_t integral_bit, const uint32_t *rows)
+static void add_times(gt_table *table, const char *name, const gt_pytorch *trace, unsigned which,
+                      const uint32_t *rows)
 {
-    bool whole = true;
-    for (size_t i = 0; i < table->row_count; i++)
-        whole &= (trace->integral[rows[i]] & integral_bit) && fabs(times[rows[i]]) < EXACT_BELOW;
-    size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    gt_column *column = &table->columns[added];
-    for (size_t i = 0; i < table->row_count; i++) {
-        if (whole)
-            column->ints[i] = (int64_t)times[rows[i]];
-        else
-            column->floats[i] = times[rows[i]];
-    }
+    bool whole = gt_event_times_are_whole(trace, which, rows, table->row_count);
+    gt_table_add_event_times(table, name, trace, which, rows, whole);
 }
 
 static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
@@ -215,8 +199,8 @@ gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
     size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
     add_metadata(table, trace, rows);
-    add_times(table, "ts", trace, trace->start_us, GT_INTEGRAL_START, rows);
-    add_times(table, "dur", trace, trace->dur_us, GT_INTEGRAL_DURATION, rows);
+    add_times(table, "ts", trace, GT_INTEGRAL_START, rows);
+    add_times(table, "dur", trace, GT_INTEGRAL_DURATION, rows);
     name_collectives(table, trace, rows);
     add_sizes(table);
     free(rows);
@@ -239,7 +223,7 @@ static bool groups_are_unknown(const gt_table *table)
 static bool ranks_have_one_stream(const gt_table *table)
 {
     const int64_t *ranks = gt_table_column(table, "rank")->ints;
-    const uint32_t *streams = gt_table_column(table, STREAM_JSON)->texts;
+    const uint32_t *streams = gt_table_column(table, "stream")->texts;
     uint32_t stream = GT_TEXT_NONE; /* of the rank so far */
     for (size_t row = 0; row < table->row_count; row++) {
         if (row && ranks[row] != ranks[row - 1]) stream = GT_TEXT_NONE;
@@ -291,14 +275,13 @@ static void read_json(gt_table *table)
 {
     gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
     for (size_t i = 0; i < LENGTH(metadata); i++) {
-        uint32_t *json = metadata[i].json ? gt_table_column(table, metadata[i].name)->texts : NULL;
-        for (size_t row = 0; json && row < table->row_count; row++)
-            json[row] = gt_python_literals_of(literals, json[row]);
+        if (metadata[i].kind == JSON) gt_table_read_json(table, metadata[i].name);
+        if (metadata[i].kind != JSON_AS_TEXT) continue;
+        uint32_t *texts = gt_table_column(table, metadata[i].name)->texts;
+        for (size_t row = 0; row < table->row_count; row++)
+            texts[row] = gt_python_literals_of(literals, texts[row]);
     }
     gt_python_literals_free(literals);
-    size_t stream = gt_table_find(table, STREAM_JSON);
-    gt_table_add_json(table, "stream", table->columns[stream].texts);
-    gt_table_drop_column(table, stream);
 }
 
 bool gt_collectives_number(gt_table *rows)

@@ -1,9 +1,8 @@
 /* Collectives: the communication kernels of one or more ranks, and what they say of themselves.
  *
- *     rows = gt_collectives_of_rank(trace, 0);          one row a kernel; gt_table_append adds those of other
- * ranks gt_collectives_number(rows);                      which belong together across ranks: nccl_long
- *     summary = gt_collectives_summary(rows);           by kind, group and size: nccl_summary_long,
- * coll_analysis */
+ *     rows = gt_collectives_of_rank(trace, 0);  one row a kernel; gt_table_append adds other ranks'
+ *     gt_collectives_number(rows);              which belong together across ranks: nccl_long
+ *     gt_collectives_summary(rows);             by kind, group and size: nccl_summary_long, coll_analysis */
 #ifndef GT_ANALYSIS_COLLECTIVES_H
 #define GT_ANALYSIS_COLLECTIVES_H
 

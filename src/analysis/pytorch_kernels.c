@@ -1,13 +1,14 @@
 /* Kernels by op category, op, name and stream:
  *
- *     Parent op category             of the nearest cpu_op above; without one "graph" or "runtime" after the
- * call that launched the kernel; empty where no launch is known Parent cpu_op                  its name, or
- * the call's; no such column where no kernel has a cpu_op Kernel duration (µs)_sum ...   also _count, _mean,
- * _min, _max Percent of kernels time (%)    sum / durations of all kernels * 100 Percent of total time (%)
- * sum / total_time of the timeline * 100 */
+ *     Parent op category             of the nearest cpu_op above; where there is none, "graph" or "runtime"
+ *                                    after the call that launched the kernel; empty where no launch is known
+ *     Parent cpu_op                  the name of that op or call; no such column where no kernel has a cpu_op
+ *     Kernel duration (µs)_sum       and _count, _mean, _min, _max
+ *     Percent of kernels time (%)    sum / durations of all kernels * 100
+ *     Percent of total time (%)      sum / total_time of the timeline * 100 */
 #include "analysis/pytorch_kernels.h"
 
-#include "analysis/json_column.h"
+#include "analysis/event_columns.h"
 #include "analysis/op_category.h"
 #include "analysis/percentages.h"
 #include "base/memory.h"
@@ -15,16 +16,13 @@
 #include "table/sort.h"
 #include "table/stats.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
-
-static const char *const graph_launches[] = {"cudagraph",
-                                             "graphlaunch"}; /* parts of a call's name, in any case */
+/* Parts of the names of calls that launch graphs, in any case. */
+static const char *const graph_launches[] = {"cudagraph", "graphlaunch"};
 
 static const gt_aggregate of_kernel[] = {
     {"Kernel duration (µs)", GT_GROUP_SUM, "Kernel duration (µs)_sum"},
@@ -36,14 +34,9 @@ static const gt_aggregate of_kernel[] = {
 
 /* ---- the kernels ---- */
 
-static bool is_whole(const gt_pytorch *trace, size_t row)
-{
-    return (trace->integral[row] & GT_INTEGRAL_DURATION) && fabs(trace->dur_us[row]) < EXACT_BELOW;
-}
-
 gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
 {
-    gt_pytorch_kernels kernels = {.trace = trace, .integral = true};
+    gt_pytorch_kernels kernels = {.trace = trace};
     for (size_t row = 0; row < trace->count; row++) kernels.count += trace->kind[row] == GT_KIND_KERNEL;
     kernels.rows = gt_alloc(kernels.count * sizeof *kernels.rows);
     kernels.cpu_ops = gt_alloc(kernels.count * sizeof *kernels.cpu_ops);
@@ -54,8 +47,8 @@ gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
         kernels.rows[place] = row;
         kernels.cpu_ops[place++] = cpu_op;
         kernels.have_cpu_ops |= cpu_op != GT_NO_EVENT;
-        kernels.integral &= is_whole(trace, row);
     }
+    kernels.whole = gt_event_times_are_whole(trace, GT_INTEGRAL_DURATION, kernels.rows, kernels.count);
     return kernels;
 }
 
@@ -64,21 +57,6 @@ void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
     free(kernels->rows);
     free(kernels->cpu_ops);
     *kernels = (gt_pytorch_kernels){0};
-}
-
-void gt_pytorch_kernels_add_durations(const gt_pytorch_kernels *kernels, const uint32_t *places,
-                                      gt_table *table)
-{
-    gt_type type = kernels->integral ? GT_TYPE_INT : GT_TYPE_FLOAT;
-    size_t added = gt_table_add_zeroed(table, "Kernel duration (µs)", type);
-    gt_column *column = &table->columns[added];
-    for (size_t row = 0; row < table->row_count; row++) {
-        double dur_us = kernels->trace->dur_us[kernels->rows[places ? places[row] : row]];
-        if (kernels->integral)
-            column->ints[row] = (int64_t)dur_us;
-        else
-            column->floats[row] = dur_us;
-    }
 }
 
 void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double total_us, const char *name)
@@ -102,35 +80,35 @@ static uint32_t *first_kernels(const gt_pytorch *trace, const gt_launchers *laun
     return names;
 }
 
-static const char *category_of_call(gt_text call)
+/* Remembers the last call's name: one call may launch a graph of thousands of kernels. */
+typedef struct call_category {
+    uint32_t name, category;
+} call_category;
+
+static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, uint32_t call)
 {
+    if (trace->name[call] == last->name) return last->category;
+    const char *category = "runtime";
     for (size_t i = 0; i < LENGTH(graph_launches); i++)
-        if (strcasestr(call.bytes, graph_launches[i])) return "graph";
-    return "runtime";
+        if (strcasestr(gt_pytorch_name(trace, call).bytes, graph_launches[i])) category = "graph";
+    *last = (call_category){trace->name[call], gt_strings_add_cstr(trace->strings, category)};
+    return last->category;
 }
 
-/* Fills "Parent op category" and "Parent cpu_op", both null where no launch is known. */
+/* Fills the two columns, of which `parent` may be NULL; kernels without a known launch stay null. */
 static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *launchers, uint32_t *category,
                          uint32_t *parent)
 {
     const gt_pytorch *trace = kernels->trace;
     uint32_t *first_kernel = first_kernels(trace, launchers);
     gt_op_categories *categories = gt_op_categories_new(trace->strings);
-    uint32_t last_call = GT_TEXT_NONE,
-             category_of_last = GT_TEXT_NONE; /* one call may launch a graph of thousands */
+    call_category last = {0};
     for (size_t i = 0; i < kernels->count; i++) {
         uint32_t op = kernels->cpu_ops[i], call = trace->parent[kernels->rows[i]];
-        if (op != GT_NO_EVENT) {
-            category[i] = gt_op_categories_of(categories, trace->name[op], first_kernel[op]);
-        } else if (call != GT_NO_EVENT) {
-            if (trace->name[call] != last_call)
-                category_of_last =
-                    gt_strings_add_cstr(trace->strings, category_of_call(gt_pytorch_name(trace, call)));
-            last_call = trace->name[call];
-            category[i] = category_of_last;
-        }
-        uint32_t shown = op != GT_NO_EVENT ? op : call;
-        if (parent && shown != GT_NO_EVENT) parent[i] = trace->name[shown];
+        if (op == GT_NO_EVENT && call == GT_NO_EVENT) continue;
+        category[i] = op != GT_NO_EVENT ? gt_op_categories_of(categories, trace->name[op], first_kernel[op])
+                                        : category_of_call(&last, trace, call);
+        if (parent) parent[i] = trace->name[op != GT_NO_EVENT ? op : call];
     }
     gt_op_categories_free(categories);
     free(first_kernel);
@@ -138,33 +116,22 @@ static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *
 
 /* ---- the sheet ---- */
 
-static void fill_names_and_streams(const gt_pytorch_kernels *kernels, gt_table *table)
-{
-    const gt_pytorch *trace = kernels->trace;
-    uint32_t *all_streams = gt_store_texts(trace->store, GT_EVENT_STREAM);
-    uint32_t *streams = gt_alloc(kernels->count * sizeof *streams);
-    size_t added = gt_table_add_filled(table, "Kernel name", GT_TYPE_TEXT);
-    uint32_t *names = table->columns[added].texts;
-    for (size_t i = 0; i < kernels->count; i++) {
-        names[i] = trace->name[kernels->rows[i]];
-        streams[i] = all_streams[kernels->rows[i]];
-    }
-    gt_table_add_json(table, "Kernel stream", streams);
-    free(streams);
-    free(all_streams);
-}
-
 static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launchers *launchers)
 {
-    gt_table *table = gt_table_new("kernels", kernels->trace->strings);
+    const gt_pytorch *trace = kernels->trace;
+    gt_table *table = gt_table_new("kernels", trace->strings);
     gt_table_add_rows(table, kernels->count);
     size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_TEXT);
     size_t parent = SIZE_MAX;
     if (kernels->have_cpu_ops) parent = gt_table_add_filled(table, "Parent cpu_op", GT_TYPE_TEXT);
     fill_parents(kernels, launchers, table->columns[category].texts,
                  parent == SIZE_MAX ? NULL : table->columns[parent].texts);
-    fill_names_and_streams(kernels, table);
-    gt_pytorch_kernels_add_durations(kernels, NULL, table);
+    size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_TEXT);
+    for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
+    gt_table_add_event_texts(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+    gt_table_read_json(table, "Kernel stream");
+    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
     return table;
 }
 

@@ -1,5 +1,4 @@
-/* The kernels of a PyTorch trace, and sheet kernel_summary: which kernels took the time, and for which ops?
- */
+/* The kernels of a PyTorch trace, and sheet kernel_summary: which took the time, and for which ops? */
 #ifndef GT_ANALYSIS_PYTORCH_KERNELS_H
 #define GT_ANALYSIS_PYTORCH_KERNELS_H
 
@@ -13,8 +12,8 @@ typedef struct gt_pytorch_kernels {
     uint32_t *rows;
     uint32_t *cpu_ops; /* the nearest cpu_op above each, GT_NO_EVENT where there is none */
     size_t count;
-    bool have_cpu_ops; /* at least one of them has one */
-    bool integral;     /* every duration was written as an integer */
+    bool have_cpu_ops; /* at least one kernel of the trace has one */
+    bool whole;        /* every kernel's duration was written as an integer */
 } gt_pytorch_kernels;
 
 gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace);
@@ -25,13 +24,8 @@ void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels);
 gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                     double total_ms);
 
-/* ---- what the other kernel sheets share with it ---- */
-
-/* Adds "Kernel duration (µs)" of the kernels named by places[0 .. rows of the table); NULL: of all in order.
+/* For this sheet and others of kernels: adds cell / total * 100, FLOAT, empty where the total is not above 0.
  */
-void gt_pytorch_kernels_add_durations(const gt_pytorch_kernels *kernels, const uint32_t *places,
-                                      gt_table *table);
-/* Adds cell / total * 100, FLOAT, empty where the total is not above 0. */
 void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double total_us, const char *name);
 
 #endif

@@ -1,14 +1,15 @@
 /* Short kernels: those with a duration strictly below the threshold.
  *
- *     Parent cpu_op                                     the nearest cpu_op above; then its arguments as
- * Python tuples Short Kernel duration (µs) sum                    also count and mean Short Kernel duration
- * (µs) percent of total time  sum / total_time of the timeline * 100
+ *     Parent cpu_op                      the nearest cpu_op above, and its arguments as Python tuples
+ *     Short Kernel duration (µs) sum     and count and mean
+ *       ... percent of total time        sum / total_time of the timeline * 100
  *
  * Kernels without a cpu_op, and those of ops recorded without shapes, are not listed, so the percentages do
  * not add up to all short kernels. A trace of the GPU alone has only the kernel's name to group by. Equal
  * sums are in order of count, mean and first appearance. */
 #include "analysis/pytorch_short_kernels.h"
 
+#include "analysis/event_columns.h"
 #include "analysis/python_literal.h"
 #include "analysis/short_kernels.h"
 #include "base/memory.h"
@@ -21,7 +22,7 @@
 
 static const struct {
     const char *name;
-    int event_column;
+    size_t event_column;
 } arguments[] = {
     {"Input dims", GT_EVENT_INPUT_DIMS},
     {"Input strides", GT_EVENT_INPUT_STRIDES},
@@ -44,67 +45,56 @@ static const gt_sort_key sheet_order[] = {
     {"Short Kernel duration (µs) mean", false},
 };
 
-/* Places of the short ones among the kernels; the caller frees them. */
-static uint32_t *find_short(const gt_pytorch_kernels *kernels, int64_t threshold_us, size_t *count)
+/* The kernels below the threshold; free them as all are freed. */
+static gt_pytorch_kernels find_short(const gt_pytorch_kernels *all, int64_t threshold_us)
 {
-    uint32_t *places = gt_alloc(kernels->count * sizeof *places);
-    *count = 0;
-    for (size_t i = 0; i < kernels->count; i++) {
-        places[*count] = (uint32_t)i;
-        *count += kernels->trace->dur_us[kernels->rows[i]] < (double)threshold_us;
+    gt_pytorch_kernels kernels = *all;
+    kernels.rows = gt_alloc(all->count * sizeof *kernels.rows);
+    kernels.cpu_ops = gt_alloc(all->count * sizeof *kernels.cpu_ops);
+    kernels.count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        if (!(all->trace->dur_us[all->rows[i]] < (double)threshold_us)) continue;
+        kernels.rows[kernels.count] = all->rows[i];
+        kernels.cpu_ops[kernels.count++] = all->cpu_ops[i];
     }
-    return places;
+    return kernels;
 }
 
-gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *kernels,
+gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
                                             const gt_pytorch_short_options *options, gt_error *error)
 {
-    size_t count;
-    uint32_t *places = find_short(kernels, options->threshold_us, &count);
-    double *dur_us = gt_alloc(count * sizeof *dur_us);
-    for (size_t i = 0; i < count; i++) dur_us[i] = kernels->trace->dur_us[kernels->rows[places[i]]];
+    gt_pytorch_kernels kernels = find_short(all, options->threshold_us);
+    double *dur_us = gt_alloc(kernels.count * sizeof *dur_us);
+    for (size_t i = 0; i < kernels.count; i++) dur_us[i] = kernels.trace->dur_us[kernels.rows[i]];
     gt_table *histogram =
-        gt_short_kernel_histogram(kernels->trace->strings, dur_us, count, options->bins, error);
+        gt_short_kernel_histogram(kernels.trace->strings, dur_us, kernels.count, options->bins, error);
     free(dur_us);
-    free(places);
+    gt_pytorch_kernels_free(&kernels);
     return histogram;
 }
 
 /* ---- the summary ---- */
 
-/* Adds the value that each kernel's op has in an array by row. */
-static void add_of_ops(gt_table *table, const char *name, const gt_pytorch_kernels *kernels,
-                       const uint32_t *places, const uint32_t *values)
+static void add_names(gt_table *table, const char *column, const gt_pytorch *trace, const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
-    for (size_t row = 0; row < table->row_count; row++) {
-        uint32_t op = kernels->cpu_ops[places[row]];
-        if (op != GT_NO_EVENT) table->columns[added].texts[row] = values[op];
-    }
+    size_t added = gt_table_add_filled(table, column, GT_TYPE_TEXT);
+    for (size_t i = 0; i < table->row_count; i++)
+        if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = trace->name[rows[i]];
 }
 
-/* The ops' names and their arguments, as JSON still. */
-static void add_ops(gt_table *table, const gt_pytorch_kernels *kernels, const uint32_t *places)
-{
-    const gt_pytorch *trace = kernels->trace;
-    add_of_ops(table, "Parent cpu_op", kernels, places, trace->name);
-    for (size_t i = 0; i < LENGTH(arguments); i++) {
-        uint32_t *values = gt_store_texts(trace->store, (size_t)arguments[i].event_column);
-        add_of_ops(table, arguments[i].name, kernels, places, values);
-        free(values);
-    }
-}
-
-static gt_table *short_kernel_table(const gt_pytorch_kernels *kernels, const uint32_t *places, size_t count)
+/* One row a kernel; arguments are JSON still. */
+static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
 {
     const gt_pytorch *trace = kernels->trace;
     gt_table *table = gt_table_new("short kernels", trace->strings);
-    gt_table_add_rows(table, count);
-    size_t added = gt_table_add_filled(table, "Kernel name", GT_TYPE_TEXT);
-    uint32_t *names = table->columns[added].texts;
-    for (size_t row = 0; row < count; row++) names[row] = trace->name[kernels->rows[places[row]]];
-    if (!trace->gpu_only) add_ops(table, kernels, places);
-    gt_pytorch_kernels_add_durations(kernels, places, table);
+    gt_table_add_rows(table, kernels->count);
+    add_names(table, "Kernel name", trace, kernels->rows);
+    add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
+    for (size_t i = 0; !trace->gpu_only && i < LENGTH(arguments); i++)
+        gt_table_add_event_texts(table, arguments[i].name, trace, arguments[i].event_column,
+                                 kernels->cpu_ops);
+    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
     return table;
 }
 
@@ -132,24 +122,23 @@ static gt_table *headings_only(gt_strings *strings)
     return table;
 }
 
-gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *kernels,
+gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
                                            const gt_pytorch_short_options *options, double total_ms)
 {
-    bool gpu_only = kernels->trace->gpu_only;
-    gt_strings *strings = kernels->trace->strings;
-    size_t count;
-    uint32_t *places = find_short(kernels, options->threshold_us, &count);
-    if (!count) {
-        free(places);
+    bool gpu_only = all->trace->gpu_only;
+    gt_strings *strings = all->trace->strings;
+    gt_pytorch_kernels kernels = find_short(all, options->threshold_us);
+    gt_table *table = kernel_table(&kernels);
+    gt_pytorch_kernels_free(&kernels);
+    if (!table->row_count) {
+        gt_table_free(table);
         return gt_table_new("short_kernels_summary", strings);
     }
-    gt_table *table = short_kernel_table(kernels, places, count);
-    free(places);
     gt_table *summary = gt_table_group(table, gpu_only ? gpu_only_keys : op_keys,
                                        gpu_only ? LENGTH(gpu_only_keys) : LENGTH(op_keys), of_group,
                                        LENGTH(of_group), (gt_group_options){0});
     gt_table_free(table);
-    if (!summary->row_count && kernels->have_cpu_ops) {
+    if (!summary->row_count && all->have_cpu_ops) {
         gt_table_free(summary);
         return headings_only(strings);
     }

@@ -13,8 +13,7 @@ typedef struct gt_pytorch_short_options {
     int64_t topk;
 } gt_pytorch_short_options;
 
-/* How short the kernels below the threshold are; no rows where there are none. NULL as short_kernels.h says.
- */
+/* How short the short kernels are; no rows where there are none. NULL where short_kernels.h says so. */
 gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *kernels,
                                             const gt_pytorch_short_options *options, gt_error *error);
 
