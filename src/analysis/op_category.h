@@ -1,10 +1,10 @@
-/* What kind of work does an op do? By its name where the name is known, else by its first kernel.
+/* What kind of work does an op do? By its name where the name is known, else by its first kernel:
  *
- *     registry    the name is in model/registry.h
- *     triton      the name begins with triton
- *     record_param_comms    the name begins so
- *     elementwise, reduce, multi_tensor_apply    the first kernel is one of PyTorch's own and its name says
- * so other       everything else */
+ *     the category of model/registry.h    its name is there
+ *     triton, record_param_comms          its name begins so
+ *     elementwise, reduce, multi_tensor_apply
+ *                                         its first kernel is one of PyTorch's own and says so in its name
+ *     other                               everything else */
 #ifndef GT_ANALYSIS_OP_CATEGORY_H
 #define GT_ANALYSIS_OP_CATEGORY_H
 
