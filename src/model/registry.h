@@ -76,7 +76,8 @@ typedef struct gt_model_rows {
 extern const gt_model_rows gt_gemm_models, gt_grouped_gemm_models, gt_convolution_models, gt_sdpa_models,
     gt_inference_attention_models; /* matrix work */
 extern const gt_model_rows gt_unary_models, gt_binary_models, gt_reduce_models, gt_norm_models,
-    gt_rmsnorm_models, gt_moe_models, gt_collective_models, gt_other_models;
+    gt_rmsnorm_models, gt_moe_models, gt_moe_routing_models, gt_collective_models, gt_rope_models,
+    gt_mhc_models, gt_other_models;
 
 /* Names are compared exactly; NULL where there is none. Any thread may ask. */
 const gt_model *gt_op_find(gt_text name);

@@ -1,0 +1,137 @@
+/* Reductions: one operation for each element of the input; input read once, output written once.
+ *
+ * How much is written depends on the axes reduced over, and PyTorch's profiler writes those as text, which
+ * does not count: only a JSON list or number does. So the output of a real trace's reduction has one element.
+ */
+#include "model/family.h"
+
+#include <string.h>
+
+enum { MAX_AXES = 64 }; /* of a tensor, in PyTorch too */
+
+/* What follows the last true or false among the arguments, from the end, that is a list of integers or one
+ * integer. */
+typedef struct reduction {
+    const gt_value *axes; /* an integer or a list; NULL: all */
+    bool keeps_axes;
+} reduction;
+
+static bool is_axes(const gt_value *v)
+{
+    if (v->type == GT_VALUE_INT) return true;
+    if (!gt_value_is_list(v)) return false;
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->items[i].type != GT_VALUE_INT) return false;
+    return true;
+}
+
+static reduction read_reduction(gt_reader *r)
+{
+    reduction found = {0};
+    bool has_flag = false;
+    uint32_t count = gt_value_is_list(r->concrete) ? r->concrete->count : 0;
+    for (uint32_t i = count; i-- > 1;) {
+        const gt_value *v = &r->concrete->items[i];
+        if (v->type == GT_VALUE_BOOL && !has_flag) {
+            has_flag = true;
+            found.keeps_axes = v->boolean;
+        } else if (!found.axes && is_axes(v)) {
+            found.axes = v;
+        }
+    }
+    return found;
+}
+
+/* How often an axis is named; negative ones count from the end. */
+static uint32_t times_named(const gt_value *axes, int64_t axis, int64_t rank)
+{
+    if (axes->type == GT_VALUE_INT) return axes->integer == axis || axes->integer == axis - rank;
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < axes->count; i++) {
+        int64_t named = axes->items[i].integer;
+        times += named == axis || named == axis - rank;
+    }
+    return times;
+}
+
+static gt_int output_size(gt_reader *r, const gt_value *shape, reduction reduced)
+{
+    if (!reduced.axes || (gt_value_is_list(reduced.axes) && !reduced.axes->count)) return 1;
+    if (!gt_require(r, shape->count <= MAX_AXES)) return 0;
+    gt_int dims[MAX_AXES];
+    uint32_t count = shape->count;
+    for (uint32_t i = 0; i < count; i++) dims[i] = gt_shape_dim(r, shape, (int)i);
+    for (uint32_t axis = shape->count; axis-- > 0;)
+        for (uint32_t times = times_named(reduced.axes, axis, shape->count); times > 0 && axis < count;
+             times--) {
+            if (reduced.keeps_axes) {
+                dims[axis] = 1;
+                break;
+            }
+            /* An axis named twice takes the one behind it along. */
+            memmove(&dims[axis], &dims[axis + 1], (--count - axis) * sizeof *dims);
+        }
+    return gt_product_of(r, dims, count);
+}
+
+static bool name_has(const gt_reader *r, const char *part)
+{
+    return memmem(r->name.bytes, r->name.len, part, strlen(part)) != NULL;
+}
+
+static const char *reduce_type(const gt_reader *r)
+{
+    static const char *const types[] = {"mean", "max", "min", "norm"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (name_has(r, types[i])) return types[i];
+    return "sum";
+}
+
+/* Without shapes there is nothing to say, which is no failure. */
+static void add_unknown(gt_reader *r)
+{
+    gt_add_int(r, "num_input_elems", 0);
+    gt_add_int(r, "num_output_elems", 0);
+    gt_add_values(r, "dtype_in_out", (gt_value[]){gt_value_none, gt_value_none}, 2);
+    gt_set_flops(r, 0);
+}
+
+static void reduce(gt_reader *r, const void *variant)
+{
+    (void)variant;
+    if (gt_value_is_empty(r->dims) || gt_dims_or_missing(r, 0)->type == GT_VALUE_NONE) {
+        add_unknown(r);
+        return;
+    }
+    const gt_value *shape = gt_read_dims(r, 0), *in = gt_type_or_default(r, 0, &gt_value_none),
+                   *out = gt_value_at(gt_extra(r, "Output type"), 0);
+    bool is_running = name_has(r, "cumsum") || name_has(r, "cumprod");
+    gt_int size_in = gt_shape_size(r, shape),
+           size_out = is_running ? size_in : output_size(r, shape, read_reduction(r));
+    if (out->type == GT_VALUE_MISSING) out = &gt_value_none;
+    gt_add_int(r, "num_input_elems", size_in);
+    gt_add_int(r, "num_output_elems", size_out);
+    gt_add_values(r, "dtype_in_out", (gt_value[]){*in, *out}, 2);
+    gt_add_text(r, "reduce_type", reduce_type(r));
+    gt_set_precision(r, gt_type_precision(in));
+    gt_set_flops(r, size_in);
+    int bytes_in = gt_type_bytes(in), bytes_out = out->type == GT_VALUE_NONE ? bytes_in : gt_type_bytes(out);
+    if (bytes_in && bytes_out)
+        gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, size_in, bytes_in), GT_PRODUCT(r, size_out, bytes_out)));
+}
+
+/* ---- the ops; the backward pass, which spreads the gradient, moves the same ---- */
+
+#define REDUCE(name)                                                                                         \
+    {                                                                                                        \
+        name, GT_FAMILY_REDUCE, "reduce", NULL, GT_BACKWARD_KNOWN, "vector", reduce, NULL, 0                 \
+    }
+
+static const gt_model rows[] = {
+    REDUCE("aten::sum"),    REDUCE("aten::mean"),    REDUCE("aten::max"),         REDUCE("aten::min"),
+    REDUCE("aten::norm"),   REDUCE("aten::std"),     REDUCE("aten::linalg_norm"), REDUCE("aten::var"),
+    REDUCE("aten::cumsum"), REDUCE("aten::cumprod"), REDUCE("aten::logsumexp"),   REDUCE("aten::amin"),
+    REDUCE("aten::amax"),
+};
+
+const gt_model_rows gt_reduce_models = {rows, sizeof rows / sizeof *rows};
