@@ -9,6 +9,7 @@ many dispatches as the case knows of. Then disks that fill up and names that are
 failed cases.
 """
 import argparse
+import json
 import os
 import random
 import re
@@ -17,6 +18,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+import odd_traces
+import rocprof_sheets
 from damaged_inputs import Trace, all_cases
 
 SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category", "kernel_details", "short_kernels_summary",
@@ -74,6 +77,32 @@ def run_case(binary, case, folder, out, timeout, extra=()):
     return path, outcome
 
 
+def holds_fractions(value):
+    if isinstance(value, (list, dict)):
+        return any(map(holds_fractions, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float)
+
+
+def disagreements(case, outcome, out):
+    """Where Python's json refuses the text, we must fail or warn; where it reads a trace, the sheets must be its own."""
+    try:
+        document = json.loads(case.data.decode("utf-8", "replace"), strict=False)
+    except ValueError as error:
+        quiet = outcome.code == 0 and not warns_of_cut(outcome.stderr)
+        return [f"accepted, though Python says: {error}"] if quiet else []
+    try:
+        run = rocprof_sheets.run_of(rocprof_sheets.no_lone_surrogates(document))
+        expected = rocprof_sheets.sheets(run)
+    except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError):
+        return []  # sound JSON, but no sound trace
+    if outcome.code == 1:  # which numbers that are not whole, or do not fit, are in the way is for us to say
+        fields = [field for d in run.dispatches for field in (*d[1:5], *d.grid, *d.block, d.agent, d.thread)]
+        sound = all(type(field) is int and abs(field) < 2**62 for field in fields) and not holds_fractions(document)
+        return [f"refused: {outcome.stderr.strip()[:200]}"] if sound else []
+    found, extra = odd_traces.read_csvs(out, expected)
+    return extra + odd_traces.compare(expected, found, odd_traces.same_csv_cell)
+
+
 def check_case(binary, case, folder, timeout):
     out = os.path.join(folder, "out_5582")
     path, outcome = run_case(binary, case, folder, out, timeout)
@@ -94,6 +123,8 @@ def check_case(binary, case, folder, timeout):
             troubles.append(f"has something to say: {outcome.stderr[:300]!r}")
         if case.must == "cut":
             troubles += cut_troubles(binary, case, folder, outcome, timeout)
+    if case.must == "agree":
+        troubles += disagreements(case, outcome, out)
     left = [name for name in os.listdir(folder) if not name.startswith(("input_7391", "out_5582", "strict_5582"))]
     return troubles + ([f"left beside the input: {left}"] if left else [])
 

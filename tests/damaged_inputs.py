@@ -27,6 +27,7 @@ MUST = {
     "fail": "exit code 1",
     "read": "exit code 0",
     "pass": "exit code 0 and not a word on standard error",
+    "agree": "what Python's json makes of it: the same sheets, or a failure",
     "cut": "exit code 0 and a warning, but exit code 1 under --strict",
 }
 
@@ -126,6 +127,18 @@ def garbage(trace, places, rng):
                    arguments=thread_choice(i))
         to = rng.randrange(len(data))
         yield Case(f"move {length} from {at} to {to}", data[:to] + piece + data[to:], arguments=thread_choice(i))
+
+
+def scribbles(trace, label, places, rng):
+    """A few characters of JSON changed, taken out or put in: often still sound JSON, with another meaning."""
+    letters = b'0123456789{}[]",:\\ue-+.ntf \n'
+    for i in range(places):
+        begin, end = (trace.first, trace.last) if i % 2 else (0, len(trace.data))
+        damaged, changes = bytearray(trace.data), rng.choice([1, 1, 1, 2, 3])
+        for _ in range(changes):
+            at, letter = rng.randrange(begin, end - changes), rng.choice(letters)
+            damaged[at:at + rng.choice([0, 1, 1])] = rng.choice([b"", bytes([letter]), bytes([letter])])
+        yield Case(f"{label} scribbled on, {i}", bytes(damaged), "agree", arguments=thread_choice(i))
 
 
 # ---- fields of other types ----
@@ -382,6 +395,8 @@ def all_cases(rng):
     else:
         print("skipped: zstd is not installed, so no zstd file is damaged")
     yield from garbage(small, 50, rng)
+    yield from scribbles(small, "plain", 400, rng)
+    yield from scribbles(large, "large", 10, rng)
     yield from other_types(small, rng)
     yield from other_files(small, rng)
     yield from sound_files(small)
