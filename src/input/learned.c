@@ -124,12 +124,13 @@ static bool same_value(const node *to, const gt_step *step)
     return step ? to && to->op == step->op && to->field == step->field && to->mistyped == step->mistyped : !to;
 }
 
-/* The edge with this text to this step (NULL: the end), made where it is not there yet. */
+/* The edge with this text to this step (NULL: the end), made where it is not there yet. NULL where the same text leads
+ * to a value that is read in another way: text alone must tell how to read on. */
 static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, size_t len, const effect *effects,
                        size_t effect_count, const gt_step *step)
 {
     edge *e = find_edge(from, text, len);
-    if (e && same_value(e->to, step)) return e;
+    if (e) return same_value(e->to, step) ? e : NULL;
     node *to = step ? new_node(learned, step) : NULL;
     e = new_edge(learned, len, effects, effect_count, to);
     memcpy(e->text, text, len);
@@ -154,6 +155,7 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
         size_t to = step ? step->begin : len;
         if (to - from > MAX_EDGE_TEXT) return;
         edge *e = grow_edge(learned, at, text + from, to - from, effects, effect_count, step);
+        if (!e) return;
         at = e->to;
         from = step ? step->end : len;
         effect_count = 0;

@@ -133,6 +133,14 @@ static void note_step(gt_record_reader *reader, gt_step step)
     reader->step_count++;
 }
 
+/* The record is not to be learned: whether such a value is an integer, its text alone does not tell. */
+static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int field)
+{
+    record->mistyped |= UINT64_C(1) << field;
+    reader->step_count = MAX_STEPS + 1;
+    return true;
+}
+
 /* Passes over a value that is not wanted, or is wanted but of the wrong type (field >= 0). */
 static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type, int field)
 {
@@ -185,13 +193,7 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
         record->integral |= (uint64_t)number.is_int << field;
     } else {
         step.op = GT_STEP_INT;
-        if (!number_to_int(&number, &step.cell.integer)) {
-            record->mistyped |= UINT64_C(1) << field;
-            step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_SKIP_NUMBER;
-            step.mistyped = true;
-            note_step(reader, step);
-            return true;
-        }
+        if (!number_to_int(&number, &step.cell.integer)) return mistyped_integer(reader, record, field);
     }
     set_value(reader, record, step);
     return true;
@@ -220,7 +222,8 @@ static bool read_string_field(gt_record_reader *reader, gt_json *json, gt_record
     } else if (kind == GT_FIELD_TEXT) {
         step.op = reader->fields[field].few ? GT_STEP_CONSTANT : GT_STEP_TEXT;
         step.cell.text = gt_intern_meaning(reader->strings, gt_intern_add(reader->strings, raw));
-    } else if (kind == GT_FIELD_INT && string_to_int(raw, &step.cell.integer)) {
+    } else if (kind == GT_FIELD_INT) {
+        if (!string_to_int(raw, &step.cell.integer)) return mistyped_integer(reader, record, field);
         step.op = GT_STEP_INT;
     } else {
         record->mistyped |= UINT64_C(1) << field;

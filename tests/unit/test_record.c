@@ -269,6 +269,35 @@ static void like_records_are_learned(void **unused)
     free(t.items);
 }
 
+/* Whether a value is an integer is asked of each, whatever those before it were. */
+static void a_number_that_is_no_integer_teaches_nothing(void **unused)
+{
+    (void)unused;
+    static const char json_text[] = "[{\"count\":88888888888888888888888888},{\"count\":-4},{\"count\":\"seventeen\"},"
+                                    "{\"count\":\"17\"},{\"count\":1.5},{\"count\":5},{\"count\":NaN},{\"count\":6},"
+                                    "{\"count\":88888888888888888888888888},{\"count\":7},{\"count\":\"x\"},{\"count\":\"8\"}]";
+    static const int64_t expected_counts[] = {-1, -4, -1, 17, -1, 5, -1, 6, -1, 7, -1, 8}; /* -1: mistyped */
+    gt_error error;
+    gt_stream *stream = gt_stream_memory(json_text, sizeof json_text - 1, 0, &error);
+    gt_strings *strings = gt_strings_new();
+    gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+    gt_json json;
+    gt_record record;
+    gt_json_begin(&json, stream, 0);
+    assert_true(gt_json_enter_array(&json));
+    for (size_t i = 0; i < sizeof expected_counts / sizeof *expected_counts; i++) {
+        assert_true(gt_json_next_element(&json));
+        assert_true(gt_record_read(reader, &json, &record));
+        bool mistyped = expected_counts[i] == -1;
+        assert_int_equal(record.mistyped, mistyped ? 1u << COUNT : 0);
+        assert_int_equal(record.present, mistyped ? 0 : 1u << COUNT);
+        if (!mistyped) assert_int_equal(record.cells[COUNT].integer, expected_counts[i]);
+    }
+    gt_record_reader_free(reader);
+    gt_strings_free(strings);
+    gt_stream_close(stream);
+}
+
 /* ---- whole arrays ---- */
 
 typedef struct columns_read {
@@ -435,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_read_as_they_were_written),
         cmocka_unit_test(like_records_are_learned),
+        cmocka_unit_test(a_number_that_is_no_integer_teaches_nothing),
         cmocka_unit_test(several_threads_read_what_one_reads),
         cmocka_unit_test(records_that_hide_their_beginnings),
         cmocka_unit_test(a_broken_record_is_named),
