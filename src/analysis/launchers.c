@@ -1,14 +1,13 @@
 /* Finding launchers: one pass over the GPU events gives each its launcher, counting sort brings each launcher's kernels
- * together, and the numbering of the call tree makes the work below a launcher a run of launches. */
+ * together, and what each launched in all is asked of the call tree. */
 #include "analysis/launchers.h"
 #include "base/memory.h"
-#include "trace/intervals.h"
+#include "trace/busy.h"
+#include "trace/calls.h"
 #include "trace/order.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BOTH_INTEGRAL = GT_INTEGRAL_START | GT_INTEGRAL_DURATION };
 
 uint32_t gt_launcher_of(const gt_pytorch *trace, uint32_t gpu_row)
 {
@@ -94,85 +93,25 @@ static void sort_launchers(const gt_pytorch *trace, gt_launchers *l)
 
 /* ---- times ---- */
 
-static double busy_time(const gt_pytorch *trace, const uint32_t *rows, size_t count, gt_intervals *spare, bool *integral)
-{
-    uint8_t all = BOTH_INTEGRAL;
-    spare->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        gt_intervals_add(spare, trace->start_us[rows[i]], trace->end_us[rows[i]]);
-        all &= trace->integral[rows[i]];
-    }
-    *integral = all == BOTH_INTEGRAL;
-    if (count > 1) gt_intervals_merge(spare);
-    return gt_intervals_length(spare);
-}
-
-/* The GPU rows of all launches by the number of the call that made them, and where each number's begin. */
-typedef struct launches {
-    uint32_t *gpu;
-    uint32_t *begin; /* by number, and one more */
-    uint32_t *loose; /* launches by calls that are not in the tree: pairs of call and GPU row, in file order */
-    size_t loose_count;
-} launches;
-
-static launches order_launches(const gt_pytorch *trace)
-{
-    launches o = {0};
-    o.begin = gt_alloc_zero((size_t)trace->numbered + 2, sizeof *o.begin);
-    o.gpu = gt_alloc(trace->link_count * sizeof *o.gpu);
-    o.loose = gt_alloc(2 * trace->link_count * sizeof *o.loose);
-    for (size_t i = 0; i < trace->link_count; i++) {
-        uint32_t number = trace->preorder[trace->link_runtime[i]];
-        if (number != GT_NO_EVENT) o.begin[number + 2]++;
-    }
-    for (size_t i = 2; i < (size_t)trace->numbered + 2; i++) o.begin[i] += o.begin[i - 1];
-    for (size_t i = 0; i < trace->link_count; i++) {
-        uint32_t number = trace->preorder[trace->link_runtime[i]];
-        if (number != GT_NO_EVENT) {
-            o.gpu[o.begin[number + 1]++] = trace->link_gpu[i];
-        } else {
-            o.loose[2 * o.loose_count] = trace->link_runtime[i];
-            o.loose[2 * o.loose_count++ + 1] = trace->link_gpu[i];
-        }
-    }
-    return o;
-}
-
-/* The launches of a call outside the tree; they stand together, in file order of the calls. */
-static size_t loose_launches(const launches *o, uint32_t row, uint32_t *rows)
-{
-    size_t low = 0, high = o->loose_count, count = 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (o->loose[2 * middle] < row) low = middle + 1;
-        else high = middle;
-    }
-    for (; low < o->loose_count && o->loose[2 * low] == row; low++) rows[count++] = o->loose[2 * low + 1];
-    return count;
-}
-
 static void measure(const gt_pytorch *trace, gt_launchers *l)
 {
-    launches o = order_launches(trace);
+    gt_calls *calls = gt_calls_new(trace);
     gt_intervals spare = {0};
-    uint32_t *loose = gt_alloc(o.loose_count * sizeof *loose);
+    gt_row_list below = {0};
     for (size_t i = 0; i < l->count; i++) {
         gt_launcher *item = &l->items[i];
-        uint32_t number = trace->preorder[item->row];
-        item->direct_us = busy_time(trace, l->kernels + item->first, item->count, &spare, &item->direct_integral);
-        if (number == GT_NO_EVENT) {
-            size_t count = loose_launches(&o, item->row, loose);
-            item->subtree_us = busy_time(trace, loose, count, &spare, &item->subtree_integral);
-        } else {
-            uint32_t begin = o.begin[number], end = o.begin[trace->subtree_end[item->row]];
-            item->subtree_us = busy_time(trace, o.gpu + begin, end - begin, &spare, &item->subtree_integral);
-        }
+        gt_busy direct = gt_busy_time(trace, l->kernels + item->first, item->count, &spare);
+        below.count = 0;
+        gt_calls_add_gpu_events(calls, item->row, &below);
+        gt_busy subtree = gt_busy_time(trace, below.items, below.count, &spare);
+        item->direct_us = direct.us;
+        item->direct_integral = direct.integral;
+        item->subtree_us = subtree.us;
+        item->subtree_integral = subtree.integral;
     }
     gt_intervals_free(&spare);
-    free(loose);
-    free(o.gpu);
-    free(o.begin);
-    free(o.loose);
+    free(below.items);
+    gt_calls_free(calls);
 }
 
 gt_launchers gt_launchers_find(const gt_pytorch *trace)
