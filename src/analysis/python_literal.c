@@ -52,19 +52,27 @@ static bool add_word(walk *w)
     return false;
 }
 
+static bool add_float(walk *w, const char *begin)
+{
+    char *end;
+    double value = strtod(begin, &end);
+    if (end != w->place) return false;
+    w->out->len += gt_print_double(gt_buffer_room(w->out, GT_NUMBER_MAX), value);
+    return true;
+}
+
 static bool add_number(walk *w)
 {
     const char *begin = w->place;
-    bool is_float = false;
-    while (w->place < w->end && *w->place && strchr("+-.0123456789eE", *w->place))
-        is_float |= strchr(".eE", *w->place++) != NULL;
-    size_t len = (size_t)(w->place - begin);
-    if (!len) return false;
-    if (len == 2 && memcmp(begin, "-0", 2) == 0) begin++, len--;
-    if (is_float)
-        w->out->len += gt_print_double(gt_buffer_room(w->out, GT_NUMBER_MAX), strtod(begin, NULL));
-    else
-        gt_buffer_add(w->out, begin, len);
+    size_t digits = strspn(begin + (*begin == '-'), "0123456789");
+    w->place += (*begin == '-') + digits;
+    if (w->place > w->end || !digits) return false;
+    if (strchr(".eE", *w->place) && *w->place) {
+        w->place += strspn(w->place, "+-.0123456789eE");
+        return w->place <= w->end && add_float(w, begin);
+    }
+    if (digits == 1 && memcmp(begin, "-0", 2) == 0) begin++;
+    gt_buffer_add(w->out, begin, (size_t)(w->place - begin));
     return true;
 }
 
