@@ -139,7 +139,7 @@ gt_int gt_product_of(gt_reader *r, const gt_int *factors, size_t count)
 {
     gt_int product = 1;
     for (size_t i = 0; i < count; i++)
-        if (!gt_require(r, !__builtin_mul_overflow(product, factors[i], &product))) return 0;
+        if (!gt_require(r, gt_multiply(product, factors[i], &product))) return 0;
     return product;
 }
 

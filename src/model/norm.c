@@ -41,7 +41,12 @@ static bool is_given(gt_reader *r, int i)
 static gt_int read_normalized_size(gt_reader *r, int i)
 {
     gt_value list = gt_read_list(r, gt_read_concrete(r, i));
-    return gt_shape_size(r, &list);
+    gt_int size = 1;
+    for (uint32_t j = 0; j < list.count; j++) {
+        gt_int dim = gt_read_int(r, &list.items[j]);
+        size = GT_PRODUCT(r, size, gt_require(r, dim >= 0) ? dim : 0);
+    }
+    return size;
 }
 
 static gt_value list_of(gt_reader *r, const gt_value *items, size_t count)

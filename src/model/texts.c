@@ -49,7 +49,7 @@ static bool parse_int_text(gt_text text, gt_int *out)
     gt_int value = 0;
     for (size_t i = 0; i < text.len; i++) {
         if (!isdigit((unsigned char)text.bytes[i])) return false;
-        if (__builtin_mul_overflow(value, 10, &value)) return false;
+        if (!gt_multiply(value, 10, &value)) return false;
         if (__builtin_add_overflow(value, text.bytes[i] - '0', &value)) return false;
     }
     *out = negative ? -value : value;

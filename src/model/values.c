@@ -207,7 +207,7 @@ static bool parse_number(parser *p, gt_value *out)
     __int128 integer = 0;
     for (const char *c = word + (*word == '-'); *c; c++) {
         if (*c < '0' || *c > '9') return false;
-        if (integer <= INT64_MAX) integer = integer * 10 + (*c - '0');
+        if (integer <= INT64_MAX && gt_multiply(integer, 10, &integer)) integer += *c - '0';
     }
     if (*word == '-') integer = -integer;
     if (integer >= INT64_MIN && integer <= INT64_MAX)
