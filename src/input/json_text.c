@@ -64,6 +64,17 @@ static size_t utf8_len(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
+/* How many bytes at p that are not UTF-8 one U+FFFD stands for: the beginning of a sequence as far as it is sound, as
+ * Unicode recommends and Python and browsers do. */
+static size_t utf8_bad_len(const uint8_t *p, const uint8_t *end)
+{
+    if (p[0] < 0xC2 || p[0] > 0xF4 || end - p < 2) return 1;
+    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    if (p[1] < low || p[1] > high) return 1;
+    bool third = p[0] >= 0xF0 && end - p >= 3 && (p[2] & 0xC0) == 0x80;
+    return third ? 3 : 2;
+}
+
 bool gt_json_text_is_plain(gt_text raw)
 {
     const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
@@ -135,7 +146,7 @@ size_t gt_json_text_decode(gt_text raw, char *out)
         size_t len = utf8_len((const uint8_t *)p, (const uint8_t *)end);
         if (!len) {
             out = put_code_point(out, 0xFFFD);
-            p++;
+            p += utf8_bad_len((const uint8_t *)p, (const uint8_t *)end);
             continue;
         }
         memcpy(out, p, len);

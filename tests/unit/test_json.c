@@ -139,7 +139,10 @@ static void strings_mean_what_the_standard_says(void **unused)
     assert_string_means("\"\xC0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD");               /* overlong */
     assert_string_means("\"\xED\xA0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* a surrogate in UTF-8 */
     assert_string_means("\"\xF4\x90\x80\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD\xEF\xBF\xBD");               /* cut short */
+    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD");                           /* cut short */
+    assert_string_means("\"\xF0\x9F\x98z\"", "\xEF\xBF\xBDz");
+    assert_string_means("\"\xF0\x9F\xFF\"", "\xEF\xBF\xBD\xEF\xBF\xBD");
+    assert_string_means("\"\xC3(\"", "\xEF\xBF\xBD(");
     assert_string_means("\"\x01\x1F\"", "\x01\x1F");
 }
 
