@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static _Noreturn void out_of_memory(size_t size)
 {
@@ -61,6 +64,13 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
     if (__builtin_mul_overflow(wanted, item_size, &bytes)) out_of_memory(SIZE_MAX);
     *capacity = wanted;
     return gt_realloc(items, bytes);
+}
+
+void gt_memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 struct gt_arena_block {

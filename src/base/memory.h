@@ -23,6 +23,9 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
         (items)[(count)++] = (value);                                                                          \
     } while (0)
 
+/* Gives memory that was freed back to the system: after a step that needed much for a short time. */
+void gt_memory_trim(void);
+
 /* An arena: many small allocations with one owner, freed together. Up to 64 bytes behind each may be read (not
  * written), so that loops over 16 bytes at a time need not stop short. */
 typedef struct gt_arena {

@@ -233,6 +233,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     free(job.chunks);
     free(job.workers);
     pthread_mutex_destroy(&job.lock);
+    gt_memory_trim(); /* the workers' buffers and texts */
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read on");
     gt_json_move(json, job.last.end);
