@@ -20,8 +20,8 @@ help: ## this list
 
 build: ## the optimised program, build/gputally (the default)
 	@scripts/install-packages build
-	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release >build.log 2>&1 || { cat build.log; exit 1; }
-	@rm -f build.log
+	@mkdir -p build
+	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@$(BUILD) build -j$(JOBS) --target gputally_bin gputally_static gputally_shared manual -- --no-print-directory
 
 report: build ## a report from the example trace, or from TRACE=file, into REPORT=folder
