@@ -69,6 +69,9 @@ const gt_value *gt_read_concrete(gt_reader *r, int i); /* FAIL where absent */
  * row must say GT_USES_KERNELS. */
 gt_text gt_read_kernel(gt_reader *r, size_t i);
 
+/* The annotation of the event; "" where it has none. */
+gt_text gt_read_annotation(gt_reader *r);
+
 /* An extra argument of the event; MISSING where absent. */
 const gt_value *gt_extra(gt_reader *r, const char *key);
 

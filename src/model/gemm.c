@@ -3,8 +3,7 @@
  * The ops differ in where M, N and K stand in their arguments and in the sizes of the elements; each has a
  * function that fills a `gemm`. Fusing, transposing and scaling do not count. */
 #include "model/family.h"
-
-#include <string.h>
+#include "model/gemm_kernel.h"
 
 typedef struct gemm {
     gt_int B, M, N, K;
@@ -72,57 +71,12 @@ static void set_usual_bytes(gt_reader *r, const gemm *g)
         gt_set_bytes_real(r, (double)g->B * real_sum); /* half bytes */
 }
 
-/* ---- the kernel's name tells how the inputs lie in memory ---- */
-
-static bool has(gt_text text, const char *part)
-{
-    return memmem(text.bytes, text.len, part, strlen(part)) != NULL;
-}
-
-static bool three_letters(const char *at, char first)
-{
-    return at[0] == first && at[1] >= 'a' && at[1] <= 'z' && at[2] >= 'a' && at[2] <= 'z' && at[3] >= 'a' &&
-           at[3] <= 'z';
-}
-
-/* Cijk_Ailk_Bljk with any letters for the axes. */
-static bool is_tensile(gt_text name)
-{
-    for (size_t i = 0; i + 14 <= name.len; i++) {
-        const char *at = name.bytes + i;
-        if (three_letters(at, 'C') && at[4] == '_' && three_letters(at + 5, 'A') && at[9] == '_' &&
-            three_letters(at + 10, 'B'))
-            return !memchr(name.bytes, '\n', name.len - 1);
-    }
-    return false;
-}
-
-static gt_value either(gt_text name, const char *no, const char *yes)
-{
-    return has(name, no) ? gt_value_bool(false) : has(name, yes) ? gt_value_bool(true) : gt_value_none;
-}
-
-static bool read_transpose(gt_text name, gt_value transpose[2])
-{
-    if (is_tensile(name)) {
-        transpose[0] = either(name, "_Ailk_", "_Alik_");
-        transpose[1] = either(name, "_Bljk_", "_Bjlk_");
-        return true;
-    }
-    if (name.len < 5 || memcmp(name.bytes, "nvjet", 5) != 0) return false;
-    const char *last = memrchr(name.bytes, '_', name.len);
-    const char *letters = last ? last + 1 : name.bytes;
-    if (name.bytes + name.len - letters < 2) return false;
-    transpose[0] = gt_value_bool(letters[0] == 'T');
-    transpose[1] = gt_value_bool(letters[1] == 'T');
-    return true;
-}
-
+/* Told by the first kernel whose name tells. */
 static void add_transpose(gt_reader *r)
 {
     gt_value transpose[2];
     for (size_t i = 0; i < r->event->kernel_count; i++)
-        if (read_transpose(gt_read_kernel(r, i), transpose)) {
+        if (gt_gemm_transpose(gt_read_kernel(r, i), transpose)) {
             gt_add_values(r, "transpose", transpose, 2);
             return;
         }
@@ -327,10 +281,17 @@ static void read_a_w(gt_reader *r, gemm *g)
     g->K = gt_read_dim(r, 0, 1);
 }
 
+/* T[i]; `otherwise` where the list is too short. */
+static const gt_value *type_if_there(gt_reader *r, int i, const gt_value *otherwise)
+{
+    const gt_value *type = gt_value_at(r->types, i);
+    return type->type == GT_VALUE_MISSING ? otherwise : type;
+}
+
 static void read_a8w8(gt_reader *r, gemm *g)
 {
     read_a_w(r, g);
-    set_dtypes(g, gt_type_or(r, 0, &no_type), gt_type_or(r, 1, &no_type));
+    set_dtypes(g, type_if_there(r, 0, &no_type), type_if_there(r, 1, &no_type));
     add_dtype(g, &bfloat16);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), 2, 2);
 }
@@ -350,7 +311,7 @@ static void add_block_scales(gt_reader *r, const gemm *g)
         gt_add_text(r, "quant_granularity", "per_block");
         gt_add_value(r, "block_k", block_size(r, g->K, gt_dims_or_missing(r, 2), -1));
         gt_add_value(r, "block_n", block_size(r, g->N, gt_dims_or_missing(r, 3), 0));
-        gt_add_value(r, "scale_dtype", *gt_type_or(r, 2, &float32));
+        gt_add_value(r, "scale_dtype", *type_if_there(r, 2, &float32));
     }
     gt_value shape[2] = {gt_value_int((int64_t)g->M), gt_value_int((int64_t)g->N)};
     gt_add_values(r, "output_shape", shape, 2);
@@ -362,7 +323,7 @@ static void read_unquantized(gt_reader *r, gemm *g)
     read_a_w(r, g);
     g->bias = gt_has_dims(r, 2);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, gt_type_or(r, 2, &no_type));
+    add_dtype(g, type_if_there(r, 2, &no_type));
     int out = gt_type_bytes(&g->dtypes[g->bias ? 2 : 1]);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), out, out);
 }
@@ -404,8 +365,7 @@ static void read_16bit(gt_reader *r, gemm *g, const gt_value *out)
 
 static void read_a16w16_atomic(gt_reader *r, gemm *g)
 {
-    const gt_value *out = gt_value_at(r->types, 3);
-    read_16bit(r, g, out->type == GT_VALUE_MISSING ? &bfloat16 : out);
+    read_16bit(r, g, type_if_there(r, 3, &bfloat16));
 }
 
 static void read_a16w16(gt_reader *r, gemm *g)

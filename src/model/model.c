@@ -8,6 +8,7 @@
 #include "base/python_text.h"
 #include "model/family.h"
 #include "model/triton.h"
+#include "trace/events.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,6 +99,11 @@ gt_text gt_read_kernel(gt_reader *r, size_t i)
     return gt_strings_get(r->models->strings, r->event->kernels[i]);
 }
 
+gt_text gt_read_annotation(gt_reader *r)
+{
+    return gt_strings_get(r->models->strings, r->event->annotation);
+}
+
 static void set_arguments(gt_reader *r, uint32_t dims, uint32_t types, uint32_t strides, uint32_t concrete)
 {
     gt_values *values = r->models->values;
@@ -117,6 +123,7 @@ void gt_remember_arguments(gt_reader *r, const char *name)
 {
     gt_models *models = r->models;
     const gt_model_event *event = r->event;
+    if (event->sequence == GT_EVENT_NONE) return;
     remembered arguments = {event->dims, event->types, event->strides, event->concrete};
     *place_of_sequence(r, name) = (uint32_t)models->remembered_count;
     GT_PUSH(models->remembered, models->remembered_count, models->remembered_capacity, arguments);
@@ -124,7 +131,7 @@ void gt_remember_arguments(gt_reader *r, const char *name)
 
 void gt_recall_arguments(gt_reader *r, const char *name)
 {
-    uint32_t found = *place_of_sequence(r, name);
+    uint32_t found = r->event->sequence == GT_EVENT_NONE ? GT_MAP_NONE : *place_of_sequence(r, name);
     if (!gt_require(r, found != GT_MAP_NONE)) return;
     const remembered *arguments = &r->models->remembered[found];
     set_arguments(r, arguments->dims, arguments->types, arguments->strides, arguments->concrete);
@@ -173,7 +180,8 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
         gt_read_fail(&r);
     else
         model->evaluate(&r, model->variant);
-    if (isinf(r.flops) || isnan(r.flops) || isinf(r.bytes)) gt_read_fail(&r);
+    bool sound = isfinite(r.flops) && r.flops >= 0 && !isinf(r.bytes) && !(r.bytes < 0);
+    gt_require(&r, sound);
     return keep_result(models, &r);
 }
 

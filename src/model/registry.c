@@ -15,9 +15,22 @@ static const gt_model names_only[] = {
 static const gt_model_rows other_rows = {names_only, LENGTH(names_only)};
 
 static const gt_model_rows *const families[] = {
-    &gt_gemm_models,       &gt_unary_models,   &gt_binary_models, &gt_reduce_models,
-    &gt_norm_models,       &gt_rmsnorm_models, &gt_moe_models,    &gt_moe_routing_models,
-    &gt_collective_models, &gt_rope_models,    &gt_mhc_models,    &gt_other_models,
+    &gt_gemm_models,
+    &gt_grouped_gemm_models,
+    &gt_convolution_models,
+    &gt_sdpa_models,
+    &gt_inference_attention_models,
+    &gt_unary_models,
+    &gt_binary_models,
+    &gt_reduce_models,
+    &gt_norm_models,
+    &gt_rmsnorm_models,
+    &gt_moe_models,
+    &gt_moe_routing_models,
+    &gt_collective_models,
+    &gt_rope_models,
+    &gt_mhc_models,
+    &gt_other_models,
     &other_rows,
 };
 
