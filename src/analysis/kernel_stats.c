@@ -91,6 +91,11 @@ static void add_summary(gt_buffer *out, const gt_kernel_stats *s, const measured
     gt_buffer_add_cstr(out, "{'name': ");
     gt_python_add_text(out, m->name);
     add_stream(out, s, m->kernel->stream);
+    if (m->kernel->call_stack != GT_TEXT_NONE && !s->hide_call_stacks) {
+        gt_text stack = gt_strings_get(s->strings, m->kernel->call_stack);
+        gt_buffer_add_cstr(out, ", 'call_stack': ");
+        gt_buffer_add(out, stack.bytes, stack.len);
+    }
     if (!isnan(m->kernel->overlap_pct)) add_number(out, ", 'overlap_pct': ", m->kernel->overlap_pct, false);
     add_number(out, ", 'count': ", (double)m->count, true);
     add_number(out, ", 'total_duration_us': ", m->total, integral);
@@ -138,8 +143,19 @@ static uint32_t finish(gt_buffer *cell, gt_strings *strings)
     return gt_strings_add(strings, cell->bytes, cell->len);
 }
 
+/* Brings the pattern into the order of the cells. */
+static void keep_shown(gt_kernel_stats *s, const measured *places)
+{
+    gt_kernel_detail *shown = gt_alloc(s->kernel_count * sizeof *shown);
+    for (size_t i = 0; i < s->kernel_count; i++) shown[i] = *places[i].kernel;
+    memcpy(s->pattern, shown, s->kernel_count * sizeof *shown);
+    free(shown);
+    s->shown_count = s->kernel_count;
+}
+
 gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
 {
+    s->shown_count = 0;
     if (!s->kernel_count) return (gt_kernel_stats_cells){gt_strings_add_cstr(s->strings, "[]"), GT_TEXT_NONE};
     measured *places = gt_alloc(s->kernel_count * sizeof *places);
     double *dur_us = gt_alloc(s->list_count * sizeof *dur_us);
@@ -154,6 +170,7 @@ gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
         gt_buffer_add_cstr(&s->trunc, i ? ", " : "[");
         add_trunc(&s->trunc, s, &places[i]);
     }
+    keep_shown(s, places);
     free(places);
     s->kernel_count = s->list_count = 0;
     return (gt_kernel_stats_cells){finish(&s->summary, s->strings), finish(&s->trunc, s->strings)};

@@ -17,20 +17,24 @@
 #include <stdbool.h>
 
 typedef struct gt_kernel_detail {
-    uint32_t name;      /* text id */
-    uint32_t stream;    /* the JSON text's id; GT_TEXT_NONE: None */
-    double dur_us;      /* never NaN */
-    double overlap_pct; /* NaN: the list does not show it */
-    bool integral;      /* the duration was written as an integer */
+    uint32_t name;       /* text id */
+    uint32_t stream;     /* the JSON text's id; GT_TEXT_NONE: None */
+    double dur_us;       /* never NaN */
+    double overlap_pct;  /* NaN: the list does not show it */
+    uint32_t call_stack; /* text id of a Python list; GT_TEXT_NONE: the list does not show it */
+    bool integral;       /* the duration was written as an integer */
 } gt_kernel_detail;
 
 typedef struct gt_kernel_stats {
     gt_strings *strings;
-    gt_kernel_detail *pattern; /* integral: all durations at this place are */
+    bool hide_call_stacks;     /* the cells leave them out */
+    gt_kernel_detail *pattern; /* integral: all durations at this place are. After a take: what was shown, in
+                                * the order of the cells */
     size_t kernel_count, kernel_capacity;
     double *dur_us; /* list after list */
     size_t list_count, dur_capacity;
-    gt_buffer summary, trunc; /* the cells of the last gt_kernel_stats_take */
+    size_t shown_count;       /* kernels of the last take */
+    gt_buffer summary, trunc; /* and its cells */
 } gt_kernel_stats;            /* {.strings = ...} is empty */
 
 void gt_kernel_stats_add(gt_kernel_stats *stats, const gt_kernel_detail *kernels, size_t count);

@@ -56,7 +56,7 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 static const char *const not_yet[] = {
-    "topk_roofline_ops", "include_call_stack", "enable_pseudo_ops",  "gpu_arch_json_path",
+    "enable_pseudo_ops",  "gpu_arch_json_path",
     "gpu_arch_platform", "python_path",        "enable_origami",     "inductor_cache_dir",
     "comparison_json_path", "extension_file",  "inference_phase_analysis",
 };

@@ -2,11 +2,13 @@
 #include "report/pytorch.h"
 #include "analysis/collectives.h"
 #include "analysis/launchers.h"
+#include "analysis/op_sheets.h"
 #include "analysis/ops_summary.h"
 #include "analysis/ops_unique_args.h"
 #include "analysis/pytorch_kernels.h"
 #include "analysis/pytorch_short_kernels.h"
 #include "analysis/pytorch_timeline.h"
+#include "analysis/unified.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -70,6 +72,25 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
     if (overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
 }
 
+/* The sheets of performance models. Those of families are made first, since some models learn from them. */
+static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
+                                   const gt_pytorch_options *options, gt_table_list *tables)
+{
+    gt_perf *perf = gt_perf_new(trace, launchers, overlaps);
+    gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
+                                                        .by_num_kernels = options->group_by_num_kernels,
+                                                        .limited = options->topk_roofline_ops.given,
+                                                        .rows = options->topk_roofline_ops.rows,
+                                                    });
+    gt_unified *unified = gt_unified_new(perf, options->call_stack);
+    add_if_any(tables, gt_unified_summary(unified));
+    if (overlaps) add_if_any(tables, gt_unified_summary_with_overlap(unified));
+    for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
+    free(families.items);
+    gt_unified_free(unified);
+    gt_perf_free(perf);
+}
+
 /* The sheets that need a host side. */
 static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_pytorch_options *options,
                             gt_table_list *tables, gt_error *error)
@@ -82,6 +103,7 @@ static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launche
     gt_ops *ops = gt_ops_new(trace, launchers);
     add_op_sheets(ops, overlaps, options, tables);
     gt_ops_free(ops);
+    add_performance_sheets(trace, launchers, overlaps, options, tables);
     gt_overlaps_free(overlaps);
     return true;
 }
