@@ -1,0 +1,181 @@
+/* GPUs: a table of what the vendors say of them, and a reader of users' own files.
+ *
+ * Figures are without sparsity. On vector units 16-bit numbers are mostly computed as 32-bit ones, so where a
+ * vendor does not name their rate, that of fp32 stands for it. */
+#include "model/arch.h"
+
+#include "base/text.h"
+#include "model/values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PEAKS(...)                                                                                           \
+    .peaks = (const gt_peak[]){__VA_ARGS__},                                                                 \
+    .peak_count = sizeof((const gt_peak[]){__VA_ARGS__}) / sizeof(gt_peak)
+
+static const gt_gpu_arch archs[] = {
+    /* NVIDIA A100 80GB SXM: "NVIDIA A100 Tensor Core GPU" data sheet (2022); 16-bit vectors: "NVIDIA A100
+     * Tensor Core GPU Architecture" white paper (2020). matrix_fp32 is TF32. */
+    {.name = "A100",
+     .mem_bw_gbps = 2039,
+     .memory_gb = 80,
+     PEAKS({"matrix_fp64", 19.5}, {"matrix_fp32", 156}, {"matrix_fp16", 312}, {"matrix_bf16", 312},
+           {"matrix_int8", 624}, {"vector_fp64", 9.7}, {"vector_fp32", 19.5}, {"vector_fp16", 78},
+           {"vector_bf16", 39})},
+    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), each figure with sparsity halved. matrix_fp32
+     * is TF32. */
+    {.name = "B200",
+     .mem_bw_gbps = 7700,
+     .memory_gb = 180,
+     PEAKS({"matrix_fp64", 37}, {"matrix_fp32", 1100}, {"matrix_fp16", 2250}, {"matrix_bf16", 2250},
+           {"matrix_fp8", 4500}, {"matrix_fp4", 9000}, {"matrix_int8", 4500}, {"vector_fp64", 37},
+           {"vector_fp32", 75}, {"vector_fp16", 75}, {"vector_bf16", 75})},
+    /* NVIDIA H100 SXM: "NVIDIA H100 Tensor Core GPU" data sheet (2023), each figure with sparsity halved;
+     * 16-bit vectors: "NVIDIA H100 Tensor Core GPU Architecture" white paper (2022). matrix_fp32 is TF32. */
+    {.name = "H100",
+     .mem_bw_gbps = 3350,
+     .memory_gb = 80,
+     PEAKS({"matrix_fp64", 67}, {"matrix_fp32", 494.5}, {"matrix_fp16", 989.5}, {"matrix_bf16", 989.5},
+           {"matrix_fp8", 1979}, {"matrix_int8", 1979}, {"vector_fp64", 34}, {"vector_fp32", 67},
+           {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
+    /* NVIDIA H200 SXM: "NVIDIA H200 Tensor Core GPU" data sheet (2024), each figure with sparsity halved;
+     * 16-bit vectors as H100, which has the same units. matrix_fp32 is TF32. */
+    {.name = "H200",
+     .mem_bw_gbps = 4800,
+     .memory_gb = 141,
+     PEAKS({"matrix_fp64", 67}, {"matrix_fp32", 494.5}, {"matrix_fp16", 989.5}, {"matrix_bf16", 989.5},
+           {"matrix_fp8", 1979}, {"matrix_int8", 1979}, {"vector_fp64", 34}, {"vector_fp32", 67},
+           {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
+    /* AMD Instinct MI250X: "AMD Instinct MI200 Series Accelerator" data sheet (2021): of the module. In a
+     * trace each of its two dies is a device: MI250X_GCD. */
+    {.name = "MI250X",
+     .mem_bw_gbps = 3276.8,
+     .memory_gb = 128,
+     PEAKS({"matrix_fp64", 95.7}, {"matrix_fp32", 95.7}, {"matrix_fp16", 383}, {"matrix_bf16", 383},
+           {"matrix_int8", 383}, {"vector_fp64", 47.9}, {"vector_fp32", 47.9}, {"vector_fp16", 47.9},
+           {"vector_bf16", 47.9})},
+    /* One of its two dies: half of everything. */
+    {.name = "MI250X_GCD",
+     .mem_bw_gbps = 1638.4,
+     .memory_gb = 64,
+     PEAKS({"matrix_fp64", 47.85}, {"matrix_fp32", 47.85}, {"matrix_fp16", 191.5}, {"matrix_bf16", 191.5},
+           {"matrix_int8", 191.5}, {"vector_fp64", 23.95}, {"vector_fp32", 23.95}, {"vector_fp16", 23.95},
+           {"vector_bf16", 23.95})},
+    /* AMD Instinct MI300X and MI325X: TraceLens, whose figures users compare with: what GEMMs were measured
+     * to reach (matrix units, 16 and 8 bits; AMD's blog "Understanding Peak, Max-Achievable & Delivered
+     * FLOPs", 2025), the rest from AMD's product pages. */
+    {.name = "MI300X",
+     .mem_bw_gbps = 5300,
+     .memory_gb = 192,
+     PEAKS({"matrix_fp16", 654}, {"matrix_bf16", 708}, {"matrix_fp32", 163}, {"matrix_fp64", 81},
+           {"matrix_fp8", 1273}, {"matrix_int8", 2600}, {"vector_fp16", 163}, {"vector_bf16", 163},
+           {"vector_fp32", 81}, {"vector_fp64", 40})},
+    {.name = "MI325X",
+     .mem_bw_gbps = 6000,
+     .memory_gb = 256,
+     PEAKS({"matrix_fp16", 794}, {"matrix_bf16", 843}, {"matrix_fp32", 194}, {"matrix_fp64", 97},
+           {"matrix_fp8", 1519}, {"matrix_int8", 3094}, {"vector_fp16", 194}, {"vector_bf16", 194},
+           {"vector_fp32", 97}, {"vector_fp64", 48})},
+    /* AMD Instinct MI350X: "AMD Instinct MI350X GPU" data sheet (2025) and "AMD CDNA 4 Architecture" white
+     * paper (2025): 256 compute units at 2.2 GHz. */
+    {.name = "MI350X",
+     .mem_bw_gbps = 8000,
+     .memory_gb = 288,
+     PEAKS({"matrix_fp64", 72.1}, {"matrix_fp32", 144.2}, {"matrix_fp16", 2306.9}, {"matrix_bf16", 2306.9},
+           {"matrix_fp8", 4613.7}, {"matrix_fp4", 9227.5}, {"matrix_int8", 4613.7}, {"vector_fp64", 72.1},
+           {"vector_fp32", 144.2}, {"vector_fp16", 144.2}, {"vector_bf16", 144.2})},
+    /* AMD Instinct MI355X: "AMD Instinct MI355X GPU" data sheet (2025) and the same white paper: 2.4 GHz. */
+    {.name = "MI355X",
+     .mem_bw_gbps = 8000,
+     .memory_gb = 288,
+     PEAKS({"matrix_fp64", 78.6}, {"matrix_fp32", 157.3}, {"matrix_fp16", 2516.6}, {"matrix_bf16", 2516.6},
+           {"matrix_fp8", 5033.2}, {"matrix_fp4", 10066.3}, {"matrix_int8", 5033.2}, {"vector_fp64", 78.6},
+           {"vector_fp32", 157.3}, {"vector_fp16", 157.3}, {"vector_bf16", 157.3})},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+const gt_gpu_arch *gt_gpu_archs(size_t *count)
+{
+    *count = LENGTH(archs);
+    return archs;
+}
+
+const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
+{
+    gt_buffer known = {0};
+    for (size_t i = 0; i < LENGTH(archs); i++) {
+        if (strcmp(archs[i].name, name) == 0) {
+            gt_buffer_free(&known);
+            return &archs[i];
+        }
+        gt_buffer_add_cstr(&known, i ? ", " : "");
+        gt_buffer_add_cstr(&known, archs[i].name);
+    }
+    gt_fail(error, "no GPU is known as '%s'; known are %s", name, gt_buffer_text(&known).bytes);
+    gt_buffer_free(&known);
+    return NULL;
+}
+
+double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec)
+{
+    for (size_t i = 0; i < arch->peak_count; i++)
+        if (strcmp(arch->peaks[i].spec, spec) == 0) return arch->peaks[i].tflops;
+    return (double)NAN;
+}
+
+/* ---- users' files ---- */
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+/* A number above zero; NaN where it is none. */
+static double rate_of(const gt_value *value)
+{
+    double number = value->type == GT_VALUE_INT     ? (double)value->integer
+                    : value->type == GT_VALUE_FLOAT ? value->number
+                                                    : (double)NAN;
+    return number > 0 && isfinite(number) ? number : (double)NAN;
+}
+
+bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
+{
+    const gt_value *object = gt_value_parse(arena, json);
+    if (object->type == GT_VALUE_MISSING) return gt_fail(error, "is no JSON");
+    if (object->type != GT_VALUE_DICT) return gt_fail(error, "is no JSON object that describes a GPU");
+    const gt_value *name = gt_value_of_key(object, "name");
+    const gt_value *peaks = gt_value_of_key(object, "max_achievable_tflops");
+    *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_TEXT ? name->text.bytes : "",
+                          .mem_bw_gbps = rate_of(gt_value_of_key(object, "mem_bw_gbps")),
+                          .memory_gb = rate_of(gt_value_of_key(object, "memory_gb"))};
+    if (peaks->type != GT_VALUE_DICT) return true;
+    gt_peak *found = gt_arena_alloc(arena, peaks->count / 2 * sizeof *found);
+    for (uint32_t i = peaks->count; i >= 2; i -= 2) /* from behind: of two with one name the last counts */
+        found[arch->peak_count++] = (gt_peak){peaks->items[i - 2].text.bytes, rate_of(&peaks->items[i - 1])};
+    arch->peaks = found;
+    return true;
+}
+
+bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) return gt_fail(error, "%s: %s", path, strerror(errno));
+    gt_buffer text = {0};
+    size_t got;
+    errno = 0;
+    while (text.len <= MAX_FILE_BYTES && (got = fread(gt_buffer_room(&text, 4096), 1, 4096, file)) > 0)
+        text.len += got;
+    bool sound = !ferror(file);
+    if (!sound)
+        gt_fail(error, "%s", strerror(errno));
+    else if (text.len > MAX_FILE_BYTES)
+        sound = gt_fail(error, "is too large to describe a GPU");
+    else
+        sound = gt_gpu_arch_parse(gt_buffer_text(&text), arena, arch, error);
+    if (!sound) gt_error_prefix(error, path);
+    fclose(file);
+    gt_buffer_free(&text);
+    return sound;
+}

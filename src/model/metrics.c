@@ -1,0 +1,39 @@
+/* The columns made of flops, bytes and time. The order of the operations is part of the result: users compare
+ * the last digits. */
+#include "model/metrics.h"
+
+#include <math.h>
+
+static void add_roofline(gt_metrics *m, double bytes, double kernel_us, const char *spec,
+                         const gt_gpu_arch *arch)
+{
+    double peak_tflops = gt_gpu_arch_peak(arch, spec);
+    if (isnan(peak_tflops) || isnan(arch->mem_bw_gbps) || isnan(bytes) || !(m->gflops > 0)) return;
+    double compute_us = m->gflops * 1e9 / (peak_tflops * 1e12) * 1e6;
+    double memory_us = bytes / (arch->mem_bw_gbps * 1e9) * 1e6;
+    bool by_compute = compute_us >= memory_us;
+    m->bound = by_compute ? GT_BOUND_COMPUTE : GT_BOUND_MEMORY;
+    m->roofline_us = by_compute ? compute_us : memory_us;
+    if (kernel_us > 0) m->pct_roofline = m->roofline_us / kernel_us * 100;
+}
+
+gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const gt_gpu_arch *arch)
+{
+    const double none = (double)NAN;
+    double bytes = result->bytes; /* NaN makes NaN of what is computed from it */
+    bool ran = kernel_us > 0;
+    gt_metrics m = {.gflops = result->flops / 1e9, .roofline_us = none, .pct_roofline = none};
+    m.tflops_per_s = ran ? m.gflops / 1e3 / (kernel_us / 1e6) : none;
+    m.data_moved_mb = bytes / 1048576;
+    m.flops_per_byte = bytes > 0 ? m.gflops * 1e9 / bytes : none;
+    m.tb_per_s = ran ? bytes / 1e12 / (kernel_us / 1e6) : none;
+    if (arch) add_roofline(&m, bytes, kernel_us, result->compute_spec, arch);
+    return m;
+}
+
+const char *gt_bound_name(gt_bound bound)
+{
+    static const char *const names[] = {
+        [GT_BOUND_UNKNOWN] = NULL, [GT_BOUND_COMPUTE] = "COMPUTE_BOUND", [GT_BOUND_MEMORY] = "MEMORY_BOUND"};
+    return names[bound];
+}
