@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Small PyTorch traces and the cells that must come of them, from hand computation and from the Python tool's behaviour.
+
+    run.py --bin build/gputally [--only TEXT] [--show]        --show prints every sheet of the runs
+
+A case is a file NN_name.json here: {"about": …, "runs": [{"name", "events", "options", "expect"}, …]}. Events are
+shorthand, one list each, in file order behind three metadata events, so that the first has UID 3:
+
+    ["cpu", name, ts, dur]           cpu_op on process and thread 100, one float input of shape [4]; a fifth item replaces args
+    ["L", kernel, ts, dur, kernel ts, kernel dur, id, stream]    hipLaunchKernel, its kernel on process 0, thread = stream, and
+                                     the arrow's two ends; stream 0 unless given; a ninth item replaces fields of the kernel
+    ["python", name, ts, dur]        python_function on process and thread 100
+    ["event", {…}]                   an event as it stands
+
+`expect` maps a sheet to what must be true of it; cells are compared as the CSV file's text:
+
+    "rows": ["a,b", …]               exactly these rows, in order, as CSV
+    "columns": {"c": […], …}         whole columns, in order
+    "row": [{"where": {…}, "cells": {…}}]    the one row with these cells has those cells too
+    "has": ["c", …], "lacks": ["c", …]       columns that are there, that are not
+    "text": ["…"]                    pieces of the file as it stands
+    null                             the sheet is not written
+
+A run or a sheet with "needs" is left out, and counted, while the program does not have that sheet.
+"""
+import argparse
+import csv
+import glob
+import json
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import harness
+
+FLOAT_INPUT = {"Input Dims": [[4]], "Input type": ["float"], "Input Strides": [[1]], "Concrete Inputs": [""]}
+METADATA = [
+    {"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "python3"}},
+    {"ph": "M", "name": "process_labels", "pid": 100, "tid": 0, "ts": 0, "args": {"labels": "CPU"}},
+    {"ph": "M", "name": "thread_name", "pid": 100, "tid": 100, "ts": 0, "args": {"name": "thread 100 (python3)"}},
+]
+
+
+def host(category, name, ts, dur, args):
+    return {"ph": "X", "cat": category, "name": name, "pid": 100, "tid": 100, "ts": ts, "dur": dur, "args": args}
+
+
+def cpu(name, ts, dur, args=FLOAT_INPUT):
+    return [host("cpu_op", name, ts, dur, args)]
+
+
+def python(name, ts, dur):
+    return [host("python_function", name, ts, dur, {})]
+
+
+def launch(kernel, ts, dur, kernel_ts, kernel_dur, link, stream=0, fields=None):
+    work = {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": stream, "ts": kernel_ts, "dur": kernel_dur,
+            "args": {"correlation": link, "stream": stream}, **(fields or {})}
+    arrow = {"cat": "ac2g", "name": "ac2g", "id": link}
+    return [host("cuda_runtime", "hipLaunchKernel", ts, dur, {"correlation": link}), work,
+            {"ph": "s", "pid": 100, "tid": 100, "ts": ts, **arrow},
+            {"ph": "f", "pid": 0, "tid": stream, "ts": kernel_ts, "bp": "e", **arrow}]
+
+
+KINDS = {"cpu": cpu, "L": launch, "python": python, "event": lambda event: [event]}
+
+
+def trace_of(run):
+    events = [event for kind, *rest in run["events"] for event in KINDS[kind](*rest)]
+    return {"schemaVersion": 1, "traceEvents": METADATA + events}
+
+
+# ---- what must be true of a sheet ----
+
+
+def as_csv(row):
+    return next(csv.reader([row]))
+
+
+def sheet_troubles(sheet, expected, out):
+    path = os.path.join(out, sheet + ".csv")
+    if expected is None:
+        return [f"{sheet} is written"] if os.path.exists(path) else []
+    if not os.path.exists(path):
+        return [f"{sheet} is not written"]
+    headings, rows = harness.read_csv(path)
+    troubles = []
+    if "rows" in expected and rows != [as_csv(row) for row in expected["rows"]]:
+        troubles.append(f"{sheet} rows are {rows}")
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(headings)}
+    for name, cells in expected.get("columns", {}).items():
+        if columns.get(name) != cells:
+            troubles.append(f"{sheet} column {name!r} is {columns.get(name)}")
+    for row in expected.get("row", []):
+        troubles += row_troubles(sheet, row, [dict(zip(headings, cells)) for cells in rows])
+    troubles += [f"{sheet} has no column {name!r}" for name in expected.get("has", []) if name not in headings]
+    troubles += [f"{sheet} has a column {name!r}" for name in expected.get("lacks", []) if name in headings]
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    return troubles + [f"{sheet} does not hold {piece!r}" for piece in expected.get("text", []) if piece not in text]
+
+
+def row_troubles(sheet, expected, rows):
+    found = [row for row in rows if expected["where"].items() <= row.items()]
+    if len(found) != 1:
+        return [f"{sheet}: {len(found)} rows with {expected['where']}"]
+    return [f"{sheet} {expected['where']}: {name!r} is {found[0].get(name)!r}, not {cell!r}"
+            for name, cell in expected["cells"].items() if found[0].get(name) != cell]
+
+
+# ---- running ----
+
+
+def report(binary, run, folder):
+    path, out = os.path.join(folder, "trace.json"), os.path.join(folder, "out")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace_of(run), file)
+    outcome = harness.run([binary, "pytorch", path, "--output_csvs_dir", out, "--quiet", "--disable_coll_analysis",
+                           *run.get("options", [])], timeout=20)
+    return out, outcome
+
+
+def check_run(binary, run, has_models):
+    """(troubles, how many expectations were left out)"""
+    left_out = [sheet for sheet, expected in run["expect"].items()
+                if not has_models and ("needs" in run or "needs" in (expected or {}))]
+    expected = {sheet: cells for sheet, cells in run["expect"].items() if sheet not in left_out}
+    if not expected:
+        return [], len(left_out)
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        out, outcome = report(binary, run, folder)
+        troubles = outcome.troubles() + ([f"exit {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
+        troubles += [f"says {outcome.stderr[:200]!r}"] if outcome.stderr and not troubles else []
+        if not troubles:
+            troubles = [t for sheet in expected for t in sheet_troubles(sheet, expected[sheet], out)]
+    return troubles, len(left_out)
+
+
+def knows_models(binary):
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        out, _ = report(binary, {"events": [["cpu", "aten::mm", 1, 9], ["L", "k", 2, 1, 20, 5, 7]]}, folder)
+        return os.path.exists(os.path.join(out, "unified_perf_summary.csv"))
+
+
+def show(binary, run):
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        out, outcome = report(binary, run, folder)
+        print(outcome.stderr, end="")
+        for name in harness.files_under(out):
+            with open(os.path.join(out, name), encoding="utf-8") as file:
+                print(f"--- {name}\n{file.read()}", end="")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--show", action="store_true", help="print the sheets")
+    options = parser.parse_args()
+    binary = harness.require_binary(options.bin)
+    has_models = knows_models(binary)
+    tally, left_out = harness.Tally(), 0
+    for path in sorted(glob.glob(os.path.join(HERE, "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            case = json.load(file)
+        for run in case["runs"]:
+            name = f"{os.path.basename(path)[:-5]}, {run['name']}"
+            if options.only not in name:
+                continue
+            if options.show:
+                print(f"==== {name}")
+                show(binary, run)
+            troubles, skipped = check_run(binary, run, has_models)
+            tally.add(name, troubles)
+            left_out += skipped
+    if left_out:
+        print(f"left out: {left_out} sheets that need performance models, which this program does not have")
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
