@@ -12,12 +12,20 @@
 enum {
     CHUNK_BYTES = 2 * 1024 * 1024,
     MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* less is not worth a second thread */
+    MAX_SEPARATOR = 64,                   /* bytes of text between two records worth remembering */
     MAX_JOINT = 256,                      /* bytes of text between two records worth looking for */
     PROGRESS_RECORDS = 4096,
 };
 
+/* The text between two records, as it was last: nearly always the same, and then one comparison passes it. */
+typedef struct separator {
+    uint8_t text[MAX_SEPARATOR];
+    size_t len;
+} separator;
+
 /* What one thread parses with. */
 typedef struct worker {
+    separator separator;
     const gt_record_format *format;
     gt_strings *strings;
     gt_record_reader *reader;
@@ -27,8 +35,7 @@ typedef struct worker {
 
 static void worker_begin(worker *w, const gt_record_format *format, gt_strings *strings)
 {
-    w->format = format;
-    w->strings = strings;
+    *w = (worker){.format = format, .strings = strings};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     w->writer = gt_store_writer_new(format->columns, format->count, strings);
 }
@@ -49,6 +56,25 @@ static bool read_record(worker *w, gt_json *json)
     }
     if (w->record.dropped) gt_store_writer_pass(w->writer);
     else gt_store_writer_add(w->writer, w->record.present, w->record.cells);
+    return true;
+}
+
+/* As gt_json_next_element. */
+static bool next_record(worker *w, gt_json *json)
+{
+    separator *s = &w->separator;
+    if (s->len && s->len < (size_t)(json->end - json->at) && gt_scan_same(json->at, s->text, s->len) &&
+        json->at[s->len] == '{') {
+        json->at += s->len;
+        return true;
+    }
+    const uint8_t *block = json->block, *from = json->at;
+    if (!gt_json_next_element(json)) return false;
+    size_t len = (size_t)(json->at - from);
+    if (json->block == block && len <= MAX_SEPARATOR) { /* the text is still in hand */
+        memcpy(s->text, from, len);
+        s->len = len;
+    }
     return true;
 }
 
@@ -134,7 +160,7 @@ static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
 {
     out->start = gt_json_offset(json);
     while (gt_json_offset(json) < limit) {
-        if (!read_record(w, json) || !gt_json_next_element(json)) break;
+        if (!read_record(w, json) || !next_record(w, json)) break;
     }
     out->end = gt_json_offset(json);
     out->failed = json->failed;
@@ -278,7 +304,7 @@ bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *st
             show_progress(json, &shown, since);
             since = 0;
         }
-        more = several ? learn_joint(json, &joint) : gt_json_next_element(json);
+        more = several ? learn_joint(json, &joint) : next_record(&w, json);
     }
     show_progress(json, &shown, since);
     gt_store_append(store, gt_store_writer_take(w.writer));
