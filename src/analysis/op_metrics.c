@@ -1,65 +1,30 @@
-/* Figures of ops, and figures as columns. */
+/* Figures as columns. */
 #include "analysis/op_metrics.h"
 
 #include <math.h>
 #include <stddef.h>
 
-typedef enum group { FIGURES, ROOFLINE, SIMULATED } group;
-
 static const struct {
     const char *name;
-    group group;
-    size_t offset; /* of a double in gt_op_metrics */
+    bool roofline;
+    size_t offset; /* of a double in gt_metrics */
 } numbers[] = {
-    {"GFLOPS", FIGURES, offsetof(gt_op_metrics, gflops)},
-    {"Data Moved (MB)", FIGURES, offsetof(gt_op_metrics, moved_mb)},
-    {"FLOPS/Byte", FIGURES, offsetof(gt_op_metrics, flops_per_byte)},
-    {"TB/s", FIGURES, offsetof(gt_op_metrics, tb_per_s)},
-    {"TFLOPS/s", FIGURES, offsetof(gt_op_metrics, tflops_per_s)},
-    {"Roofline Time (µs)", ROOFLINE, offsetof(gt_op_metrics, roofline_us)},
-    {"Pct Roofline", ROOFLINE, offsetof(gt_op_metrics, pct_roofline)},
-    {"Origami Time (µs)", SIMULATED, offsetof(gt_op_metrics, simulated_us)},
-    {"Origami TFLOPS/s", SIMULATED, offsetof(gt_op_metrics, simulated_tflops_per_s)},
-    {"Origami TB/s", SIMULATED, offsetof(gt_op_metrics, simulated_tb_per_s)},
-    {"Pct Origami", SIMULATED, offsetof(gt_op_metrics, pct_simulated)},
+    {"GFLOPS", false, offsetof(gt_metrics, gflops)},
+    {"Data Moved (MB)", false, offsetof(gt_metrics, data_moved_mb)},
+    {"FLOPS/Byte", false, offsetof(gt_metrics, flops_per_byte)},
+    {"TB/s", false, offsetof(gt_metrics, tb_per_s)},
+    {"TFLOPS/s", false, offsetof(gt_metrics, tflops_per_s)},
+    {"Roofline Time (µs)", true, offsetof(gt_metrics, roofline_us)},
+    {"Pct Roofline", true, offsetof(gt_metrics, pct_roofline)},
 };
-
-gt_op_metrics gt_op_metrics_of(const gt_model_result *result, gt_busy busy)
-{
-    gt_op_metrics m = {.result = result, .busy = busy};
-    if (!result) return m;
-    m.gflops = result->flops / 1e9;
-    m.moved_mb = result->bytes / 1048576.0;
-    m.flops_per_byte = result->bytes > 0 ? (m.gflops * 1e9) / result->bytes : (double)NAN;
-    m.tb_per_s = busy.us > 0 ? (result->bytes / 1e12) / (busy.us / 1e6) : (double)NAN;
-    m.tflops_per_s = busy.us > 0 ? (m.gflops / 1e3) / (busy.us / 1e6) : (double)NAN;
-    m.roofline_us = m.pct_roofline = NAN;
-    m.simulated_us = m.simulated_tflops_per_s = m.simulated_tb_per_s = m.pct_simulated = NAN;
-    return m;
-}
-
-/* ---- columns ---- */
-
-static bool has(const gt_op_metrics *m, group what)
-{
-    if (!m->result) return false;
-    return what == FIGURES || (what == ROOFLINE ? m->roofline_bound != NULL : !isnan(m->simulated_us));
-}
-
-static bool any_has(const gt_op_metrics *metrics, size_t count, group what)
-{
-    for (size_t i = 0; i < count; i++)
-        if (has(&metrics[i], what)) return true;
-    return false;
-}
 
 static void add_number(gt_table *table, const gt_op_metrics *metrics, const char *name, size_t offset)
 {
     size_t column = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
     double *cells = table->columns[column].floats;
     for (size_t row = 0; row < table->row_count; row++)
-        cells[row] =
-            metrics[row].result ? *(const double *)((const char *)&metrics[row] + offset) : (double)NAN;
+        cells[row] = metrics[row].result ? *(const double *)((const char *)&metrics[row].figures + offset)
+                                         : (double)NAN;
 }
 
 /* Neighbours mostly have the same text, so it is not looked for again. */
@@ -70,7 +35,9 @@ static void add_texts(gt_table *table, const gt_op_metrics *metrics, const char 
     uint32_t id = GT_TEXT_NONE;
     for (size_t row = 0; row < table->row_count; row++) {
         const gt_op_metrics *m = &metrics[row];
-        const char *text = !m->result ? NULL : bound ? m->roofline_bound : m->result->compute_spec;
+        const char *text = !m->result ? NULL
+                           : bound    ? gt_bound_name(m->figures.bound)
+                                      : m->result->compute_spec;
         if (text && text != before) id = gt_strings_add_cstr(table->strings, before = text);
         table->columns[column].texts[row] = text ? id : GT_TEXT_NONE;
     }
@@ -93,12 +60,15 @@ static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
 
 void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
 {
-    bool shown[] = {[FIGURES] = any_has(metrics, table->row_count, FIGURES),
-                    [ROOFLINE] = any_has(metrics, table->row_count, ROOFLINE),
-                    [SIMULATED] = any_has(metrics, table->row_count, SIMULATED)};
+    bool any = false, roofline = false;
+    for (size_t row = 0; row < table->row_count; row++) {
+        any |= metrics[row].result != NULL;
+        roofline |= metrics[row].result && metrics[row].figures.bound != GT_BOUND_UNKNOWN;
+    }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (shown[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
-    if (shown[FIGURES]) add_texts(table, metrics, "Compute Spec", false);
-    if (shown[ROOFLINE]) add_texts(table, metrics, "Roofline Bound", true);
+        if (numbers[i].roofline ? roofline : any)
+            add_number(table, metrics, numbers[i].name, numbers[i].offset);
+    if (any) add_texts(table, metrics, "Compute Spec", false);
+    if (roofline) add_texts(table, metrics, "Roofline Bound", true);
     add_kernel_time(table, metrics);
 }

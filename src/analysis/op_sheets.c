@@ -102,8 +102,8 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     const gt_model_result *result = gt_perf_evaluate(p, model, row, name, backward);
     f->failed += result->outcome == GT_MODEL_FAIL;
     if (result->outcome != GT_MODEL_VALUE) return;
-    gt_busy busy = gt_busy_time(p->trace, p->kernels.items, p->kernels.count, &p->spare);
-    gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], gt_op_metrics_of(result, busy)});
+    gt_op_metrics metrics = gt_perf_metrics(p, result, &p->kernels);
+    gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
         gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
     gt_kernel_lists_close(&f->ops.kernels);

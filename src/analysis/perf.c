@@ -20,9 +20,11 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
 /* Ops whose models need to know in which step of the program they ran. */
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
 
-gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps)
+gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
+                     const gt_gpu_arch *arch)
 {
     gt_perf *p = gt_alloc_zero(1, sizeof *p);
+    p->arch = arch;
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;
@@ -94,6 +96,14 @@ const gt_model_result *gt_perf_evaluate(gt_perf *p, const gt_model *model, uint3
         GT_PUSH(p->names.items, p->names.count, p->names.capacity, p->trace->name[p->kernels.items[i]]);
     gt_model_event event = model_event(p, row, name);
     return gt_model_evaluate(p->models, model, &event, backward);
+}
+
+gt_op_metrics gt_perf_metrics(gt_perf *p, const gt_model_result *result, const gt_row_list *kernels)
+{
+    gt_op_metrics metrics = {.result = result};
+    metrics.busy = gt_busy_time(p->trace, kernels->items, kernels->count, &p->spare);
+    if (result) metrics.figures = gt_metrics_of(result, metrics.busy.us, p->arch);
+    return metrics;
 }
 
 /* ---- kernels ---- */

@@ -6,16 +6,17 @@
 
 #include "analysis/launchers.h"
 #include "analysis/op_overlap.h"
-#include "model/model.h"
+#include "analysis/op_metrics.h"
 #include "trace/gradients.h"
 #include "trace/intervals.h"
 
 enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_ARGUMENTS };
 
 typedef struct gt_perf {
-    const gt_pytorch *trace; /* borrowed, as are the next two: */
+    const gt_pytorch *trace; /* borrowed, as are the next three: */
     const gt_launchers *launchers;
     const gt_overlaps *overlaps; /* NULL: nobody asks what ran beside kernels */
+    const gt_gpu_arch *arch;     /* NULL: not known */
     gt_calls *calls;
     gt_gradients *gradients;
     gt_models *models;
@@ -31,7 +32,8 @@ typedef struct gt_perf {
     gt_intervals spare;
 } gt_perf;
 
-gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps);
+gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
+                     const gt_gpu_arch *arch);
 void gt_perf_free(gt_perf *perf);
 
 /* The model of an event, here under the given name; NULL where there is none. */
@@ -42,6 +44,8 @@ void gt_perf_find_kernels(gt_perf *perf, uint32_t row, bool backward);
 /* What the model says of an event whose kernels were found last. */
 const gt_model_result *gt_perf_evaluate(gt_perf *perf, const gt_model *model, uint32_t row, uint32_t name,
                                         bool backward);
+/* The figures of an op with these kernels. `result` is NULL or has the outcome VALUE. */
+gt_op_metrics gt_perf_metrics(gt_perf *perf, const gt_model_result *result, const gt_row_list *kernels);
 
 /* The first kernel that an event launched itself, as a name; GT_TEXT_EMPTY where it launched none. */
 uint32_t gt_perf_first_kernel(const gt_perf *perf, uint32_t row);

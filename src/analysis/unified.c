@@ -139,8 +139,7 @@ static bool measure(builder *b, const gt_unified_event *event, gt_op_metrics *me
         else
             result = NULL;
     }
-    gt_busy busy = gt_busy_time(p->trace, kernels->items, kernels->count, &p->spare);
-    *metrics = gt_op_metrics_of(result, busy);
+    *metrics = gt_perf_metrics(p, result, kernels);
     return true;
 }
 

@@ -56,9 +56,8 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 static const char *const not_yet[] = {
-    "enable_pseudo_ops",  "gpu_arch_json_path",
-    "gpu_arch_platform", "python_path",        "enable_origami",     "inductor_cache_dir",
-    "comparison_json_path", "extension_file",  "inference_phase_analysis",
+    "enable_pseudo_ops",    "python_path",    "enable_origami",           "inductor_cache_dir",
+    "comparison_json_path", "extension_file", "inference_phase_analysis",
 };
 
 gt_exit gt_pytorch_check(const gt_call *call)
@@ -66,6 +65,10 @@ gt_exit gt_pytorch_check(const gt_call *call)
     for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++)
         if (gt_arguments_value(&call->arguments, not_yet[i])->given)
             return gt_usage_error(call->program, "argument --%s: not yet in this version", not_yet[i]);
+    if (gt_arguments_text(&call->arguments, "gpu_arch_json_path") &&
+        gt_arguments_text(&call->arguments, "gpu_arch_platform"))
+        return gt_usage_error(call->program,
+                              "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
     return GT_EXIT_DONE;
 }
 
@@ -98,6 +101,21 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
     };
 }
 
+/* The GPU that the command line names, NULL where it names none. One from a file is read into *own. */
+static bool choose_gpu(const gt_arguments *arguments, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **chosen,
+                       gt_error *error)
+{
+    const char *path = gt_arguments_text(arguments, "gpu_arch_json_path");
+    const char *platform = gt_arguments_text(arguments, "gpu_arch_platform");
+    *chosen = NULL;
+    if (path) {
+        *chosen = own;
+        return gt_gpu_arch_read(path, arena, own, error);
+    }
+    if (platform) *chosen = gt_gpu_arch_find(platform, error);
+    return !platform || *chosen;
+}
+
 static void show(const gt_pytorch *trace, const gt_table_list *tables, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
@@ -122,15 +140,25 @@ static bool make_report(const gt_trace_call *call, gt_pytorch *trace, const gt_p
     return made;
 }
 
-bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
+static bool read_and_report(const gt_trace_call *call, const gt_pytorch_options *wanted, gt_error *error)
 {
-    gt_pytorch_options wanted = sheets_wanted(&call->call->arguments);
-    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&wanted)};
+    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
     gt_pytorch *trace = gt_kineto_read_stream(call->stream, keep, call->read, error);
     if (!trace) return false;
     gt_journal_info("Building tree with add_python_func=%s", keep.python_functions ? "True" : "False");
-    bool made = make_report(call, trace, &wanted, error);
+    bool made = make_report(call, trace, wanted, error);
     gt_pytorch_free(trace);
+    return made;
+}
+
+bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
+{
+    gt_pytorch_options wanted = sheets_wanted(&call->call->arguments);
+    gt_arena arena = {0};
+    gt_gpu_arch own;
+    bool made = choose_gpu(&call->call->arguments, &arena, &own, &wanted.gpu_arch, error) &&
+                read_and_report(call, &wanted, error);
+    gt_arena_free(&arena);
     return made;
 }
 

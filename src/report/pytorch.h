@@ -1,13 +1,15 @@
 /* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
- * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave out, and
+ * unified_perf_summary, unified_perf_summary_kl_overlap, those of op families (GEMM, SDPA_fwd, ...), kernel_summary,
+ * short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave out, and
  * those without rows (but for the timeline and the two of short kernels), are absent. A trace without cpu_ops has only
  * the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
 #include "base/error.h"
+#include "model/arch.h"
 #include "report/tables.h"
 #include "trace/pytorch.h"
 
@@ -33,6 +35,7 @@ typedef struct gt_pytorch_options {
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
     bool call_stack; /* needs python functions in the trace */
+    const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 
