@@ -41,9 +41,9 @@ static int gate_factor(const moe *m)
 
 static void set_up(gt_reader *r, const moe *m)
 {
-    double active = active_experts(r, m->experts, m->topk, m->tokens), bytes;
+    double active = active_experts(r, m->experts, m->topk, m->tokens);
     gt_set_flops(r, GT_PRODUCT(r, 2, m->tokens, m->hidden, m->inner, m->topk, gate_factor(m)));
-    bytes = (double)GT_PRODUCT(r, m->tokens, m->hidden) * m->input_bytes;
+    double bytes = (double)GT_PRODUCT(r, m->tokens, m->hidden) * m->input_bytes;
     bytes += active * gate_factor(m) * (double)m->hidden * (double)m->inner * m->weight_bytes;
     bytes += (double)GT_PRODUCT(r, m->tokens, m->inner, m->topk) * m->output_bytes;
     gt_set_bytes_real(r, bytes);
@@ -51,9 +51,9 @@ static void set_up(gt_reader *r, const moe *m)
 
 static void set_down(gt_reader *r, const moe *m)
 {
-    double active = active_experts(r, m->experts, m->topk, m->tokens), bytes;
+    double active = active_experts(r, m->experts, m->topk, m->tokens);
     gt_set_flops(r, GT_PRODUCT(r, 2, m->tokens, m->inner, m->hidden, m->topk));
-    bytes = (double)GT_PRODUCT(r, m->tokens, m->inner, m->topk) * m->input_bytes;
+    double bytes = (double)GT_PRODUCT(r, m->tokens, m->inner, m->topk) * m->input_bytes;
     bytes += active * (double)m->inner * (double)m->hidden * m->weight_bytes;
     bytes += (double)GT_PRODUCT(r, m->tokens, m->hidden) * m->output_bytes;
     gt_set_bytes_real(r, bytes);

@@ -98,10 +98,10 @@ static sizes add_norm(gt_reader *r, const norm *n)
 static void say_forward(gt_reader *r, const norm *n)
 {
     sizes s = add_norm(r, n);
-    int elements_read = n->is_training ? 5 : 2;
+    int flops_per_element = n->is_training ? 5 : 2;
     /* Mean and variance, which training also writes; weight; bias. */
     int vectors = 2 + (n->is_affine ? 1 + n->has_bias : 0) + (n->is_training ? 2 : 0);
-    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 6, s.channels), GT_PRODUCT(r, elements_read, s.elements)));
+    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 6, s.channels), GT_PRODUCT(r, flops_per_element, s.elements)));
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, s.elements, s.type_bytes),
                            GT_PRODUCT(r, vectors, s.channels, s.type_bytes)));
 }

@@ -9,8 +9,8 @@
 
 enum { MAX_AXES = 64 }; /* of a tensor, in PyTorch too */
 
-/* What follows the last true or false among the arguments, from the end, that is a list of integers or one
- * integer. */
+/* The last true or false among the arguments says whether axes are kept with a size of 1; the last integer or
+ * list of integers, which they are. */
 typedef struct reduction {
     const gt_value *axes; /* an integer or a list; NULL: all */
     bool keeps_axes;

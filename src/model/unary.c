@@ -63,17 +63,17 @@ static void add_resized(gt_reader *r, const gt_value *shape_in, const gt_value *
  * second. */
 static gt_value padded_shape(gt_reader *r, const gt_value *shape, const gt_value *padding)
 {
-    gt_value padded = gt_value_tuple(r->arena, shape->items, shape->count);
-    gt_value *dims = (gt_value *)padded.items; /* ours: just copied */
-    if (!gt_require(r, padding->count / 2 <= shape->count)) return padded;
-    for (uint32_t i = 0; i < padding->count / 2; i++) {
-        gt_int before = gt_read_int(r, &padding->items[2 * i]),
-               after = gt_read_int(r, &padding->items[2 * i + 1]);
-        uint32_t axis = shape->count - 1 - i;
-        gt_int dim = GT_SUM(r, gt_shape_dim(r, shape, (int)axis), before, after);
-        dims[axis] = gt_value_int(gt_require(r, dim >= 0 && dim <= INT64_MAX) ? (int64_t)dim : 0);
+    gt_value *dims = gt_arena_alloc(r->arena, shape->count * sizeof *dims);
+    gt_require(r, padding->count / 2 <= shape->count);
+    for (uint32_t i = 0; i < shape->count; i++) {
+        uint32_t pair = 2 * (shape->count - 1 - i);
+        gt_int dim = gt_shape_dim(r, shape, (int)i);
+        if (pair + 1 < padding->count)
+            dim = GT_SUM(r, dim, gt_read_int(r, &padding->items[pair]),
+                         gt_read_int(r, &padding->items[pair + 1]));
+        dims[i] = gt_value_int(gt_require(r, dim >= 0 && dim <= INT64_MAX) ? (int64_t)dim : 0);
     }
-    return padded;
+    return (gt_value){.type = GT_VALUE_TUPLE, .count = shape->count, .items = dims};
 }
 
 static void replication_pad(gt_reader *r, const void *variant)
