@@ -228,14 +228,14 @@ static gt_overlaps *lay_out(const sweep *s)
 /* Brings a kernel's partners into the order of a Python set of their uids. */
 static void order_partners(sweep *s, uint32_t *partners, size_t count)
 {
-    gt_python_set set = {0};
+    gt_python_set *set = &s->running; /* nothing runs any more */
+    gt_python_set_clear(set);
     s->met = gt_grow(s->met, &s->met_capacity, count, sizeof *s->met);
-    for (size_t i = 0; i < count; i++) gt_python_set_add(&set, uid_of(s, partners[i]));
+    for (size_t i = 0; i < count; i++) gt_python_set_add(set, uid_of(s, partners[i]));
     for (size_t i = 0; i < count; i++)
-        s->met[i] = (candidate){gt_python_set_slot(&set, uid_of(s, partners[i])), partners[i]};
+        s->met[i] = (candidate){gt_python_set_slot(set, uid_of(s, partners[i])), partners[i]};
     qsort(s->met, count, sizeof *s->met, by_slot);
     for (size_t i = 0; i < count; i++) partners[i] = s->met[i].kernel;
-    gt_python_set_free(&set);
 }
 
 static void use_rows(const sweep *s, gt_overlaps *o)
