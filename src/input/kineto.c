@@ -74,16 +74,37 @@ static gt_event_kind kind_of(gt_text category, gt_text phase)
     return memmem(category.bytes, category.len, "user_annotation", 15) ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
 }
 
-static gt_text text_of(const gt_record *record, gt_record_reader *reader, size_t field)
+/* Kinds of categories and phases seen before, by their text ids. */
+typedef struct known_kind {
+    uint32_t category, phase; /* GT_TEXT_NONE where the event has none */
+    uint8_t kind;
+    bool known;
+} known_kind;
+
+enum { KNOWN_KINDS = 64 };
+_Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
+
+static uint32_t text_of(const gt_record *record, size_t field)
 {
-    if (!(record->present >> field & 1)) return (gt_text){"", 0};
-    return gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[field].text);
+    return record->present >> field & 1 ? (uint32_t)record->cells[field].text : GT_TEXT_NONE;
+}
+
+static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
+{
+    uint32_t category = text_of(record, GT_EVENT_CATEGORY), phase = text_of(record, GT_EVENT_PHASE);
+    known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
+    if (!known->known || known->category != category || known->phase != phase) {
+        const gt_strings *strings = gt_record_strings(reader);
+        gt_event_kind kind = kind_of(gt_strings_get(strings, category), gt_strings_get(strings, phase));
+        *known = (known_kind){category, phase, (uint8_t)kind, true};
+    }
+    return known->kind;
 }
 
 /* The kind takes the place of category and phase. */
 static gt_event_kind classify(gt_record *record, gt_record_reader *reader)
 {
-    gt_event_kind kind = kind_of(text_of(record, reader, GT_EVENT_CATEGORY), text_of(record, reader, GT_EVENT_PHASE));
+    gt_event_kind kind = find_kind(record, reader);
     uint64_t integral = record->integral;
     record->cells[GT_EVENT_KIND].integer = kind;
     record->cells[GT_EVENT_INTEGRAL].integer = (integral >> GT_EVENT_START & 1 ? GT_INTEGRAL_START : 0) |

@@ -194,29 +194,46 @@ static void drop_edge(node *from, size_t index)
 
 static inline bool is_digit(uint8_t c) { return (uint8_t)(c - '0') <= 9; }
 
-static inline bool eight_digits(uint64_t chunk)
+/* The eight bytes at p as numbers 0 to 9 where they are digits, and how many from the first on are. */
+static inline uint64_t load_digits(const uint8_t *p, unsigned *count)
 {
-    return ((chunk & 0xF0F0F0F0F0F0F0F0u) | (((chunk + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u) >> 4)) ==
-           0x3333333333333333u;
+    uint64_t chunk;
+    memcpy(&chunk, p, 8);
+    chunk ^= 0x3030303030303030u;
+    uint64_t others = ((chunk + 0x7676767676767676u) | chunk) & 0x8080808080808080u;
+    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    return chunk;
 }
 
-/* The number that eight ASCII digits stand for, the first in the lowest byte. */
-static inline uint32_t eight_digit_value(uint64_t chunk)
+/* The number that eight digits stand for, the first in the lowest byte. */
+static inline uint32_t eight_digit_value(uint64_t digits)
 {
-    chunk = (chunk & 0x0F0F0F0F0F0F0F0Fu) * 2561 >> 8;
-    chunk = (chunk & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
-    return (uint32_t)((chunk & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
+    digits = digits * 2561 >> 8;
+    digits = (digits & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
+    return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
 }
 
+/* Behind the digits at p, whose number is added to `*value`; more than 19 make it worthless. */
 static inline const uint8_t *read_digits(const uint8_t *p, uint64_t *value)
 {
-    uint64_t v = *value, chunk;
-    for (memcpy(&chunk, p, 8); eight_digits(chunk); memcpy(&chunk, p, 8)) {
-        v = v * 100000000u + eight_digit_value(chunk);
-        p += 8;
-    }
-    for (; is_digit(*p); p++) v = v * 10 + (uint64_t)(*p - '0');
-    *value = v;
+    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    unsigned count;
+    do {
+        uint64_t digits = load_digits(p, &count);
+        if (!count) break;
+        *value = *value * powers[count] + eight_digit_value(digits << (64 - 8 * count));
+        p += count;
+    } while (count == 8);
+    return p;
+}
+
+static inline const uint8_t *skip_digits(const uint8_t *p)
+{
+    unsigned count;
+    do {
+        load_digits(p, &count);
+        p += count;
+    } while (count == 8);
     return p;
 }
 
@@ -231,16 +248,16 @@ static const uint8_t *skip_number(const uint8_t *p)
 {
     p += *p == '-';
     if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
-    while (is_digit(*p)) p++;
+    p = skip_digits(p);
     if (*p == '.') {
         if (!is_digit(*++p)) return NULL;
-        while (is_digit(*p)) p++;
+        p = skip_digits(p);
     }
     if ((*p | 0x20) == 'e') {
         p++;
         p += *p == '+' || *p == '-';
         if (!is_digit(*p)) return NULL;
-        while (is_digit(*p)) p++;
+        p = skip_digits(p);
     }
     return p;
 }

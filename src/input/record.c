@@ -25,6 +25,7 @@ typedef struct key_node {
 } key_node;
 
 struct gt_record_reader {
+    _Alignas(8) uint8_t scratch[GT_RECORD_SCRATCH];
     gt_strings *meanings;
     const gt_field *fields;
     size_t field_count;
@@ -95,6 +96,11 @@ uint64_t gt_record_reader_misses(const gt_record_reader *reader)
 gt_strings *gt_record_strings(const gt_record_reader *reader)
 {
     return reader->meanings;
+}
+
+void *gt_record_scratch(gt_record_reader *reader)
+{
+    return reader->scratch;
 }
 
 gt_text gt_record_view(const gt_record *record, size_t field)

@@ -58,6 +58,9 @@ uint32_t gt_record_decode(gt_record_reader *reader, gt_text raw);
 
 /* The strings that the reader interns into. */
 gt_strings *gt_record_strings(const gt_record_reader *reader);
+/* Room for a format's check to remember things in from record to record; zero at first. */
+enum { GT_RECORD_SCRATCH = 1024 };
+void *gt_record_scratch(gt_record_reader *reader);
 
 /* How many records took the general way: for tests and benchmarks. */
 uint64_t gt_record_reader_misses(const gt_record_reader *reader);

@@ -171,8 +171,8 @@ static int64_t absent_cell(const gt_store_column *column)
 
 static void fill_absent(gt_store_writer *w, size_t column, size_t rows)
 {
-    int64_t value = absent_cell(&w->columns[column]);
-    for (size_t i = 0; i < rows; i++) w->cells[column][i] = value;
+    int64_t value = absent_cell(&w->columns[column]), *cells = w->cells[column];
+    for (size_t i = 0; i < rows; i++) cells[i] = value;
 }
 
 gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count, gt_strings *strings)
