@@ -102,35 +102,26 @@ static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader
 }
 
 /* The kind takes the place of category and phase. */
-static gt_event_kind classify(gt_record *record, gt_record_reader *reader)
+static const char *note_kind(gt_record *record, gt_record_reader *reader)
 {
-    gt_event_kind kind = find_kind(record, reader);
     uint64_t integral = record->integral;
-    record->cells[GT_EVENT_KIND].integer = kind;
+    record->cells[GT_EVENT_KIND].integer = find_kind(record, reader);
     record->cells[GT_EVENT_INTEGRAL].integer = (integral >> GT_EVENT_START & 1 ? GT_INTEGRAL_START : 0) |
                                                (integral >> GT_EVENT_DURATION & 1 ? GT_INTEGRAL_DURATION : 0);
     record->present &= ~(UINT64_C(1) << GT_EVENT_CATEGORY | UINT64_C(1) << GT_EVENT_PHASE);
     record->present |= UINT64_C(1) << GT_EVENT_KIND | UINT64_C(1) << GT_EVENT_INTEGRAL;
-    return kind;
-}
-
-static const char *keep_every_event(gt_record *record, gt_record_reader *reader)
-{
-    classify(record, reader);
     return NULL;
 }
 
-static const char *keep_with_python(gt_record *record, gt_record_reader *reader)
+static bool is_of_no_use(const gt_record *record, gt_record_reader *reader)
 {
-    record->dropped = classify(record, reader) == GT_KIND_OTHER;
-    return NULL;
+    return find_kind(record, reader) == GT_KIND_OTHER;
 }
 
-static const char *keep_without_python(gt_record *record, gt_record_reader *reader)
+static bool is_of_no_use_or_python(const gt_record *record, gt_record_reader *reader)
 {
-    gt_event_kind kind = classify(record, reader);
-    record->dropped = kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
-    return NULL;
+    gt_event_kind kind = find_kind(record, reader);
+    return kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
 }
 
 static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store,
@@ -176,10 +167,8 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
 gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                                   gt_error *error)
 {
-    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, NULL};
-    format.check = keep.every_event        ? keep_every_event
-                   : keep.python_functions ? keep_with_python
-                                           : keep_without_python;
+    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind, NULL};
+    if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
     gt_strings *strings = gt_strings_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_json json;

@@ -20,7 +20,7 @@ enum {
     MAX_NODES = 8192,         /* in all: hostile input must not make us learn without end */
     FOLD_AFTER = 24,          /* the same value so often in a row counts as constant */
     UNFOLD_AFTER = 1024,      /* failing so often in a row, it no longer does */
-    MAX_FOLDS = 8,            /* constants tried for one value before it counts as varying */
+    WATCH_VALUES = 250,       /* so many values are watched for one that stays; then it counts as varying */
     GUESSES = 256,            /* remembered successors of texts at a node; a power of two */
 };
 
@@ -38,9 +38,10 @@ typedef struct edge {
     struct node *to; /* NULL at the record's end */
     int64_t last;    /* what the value behind this edge was */
     uint16_t same;   /* how often in a row it was that */
+    uint16_t watch;  /* how many values are still to be watched */
     uint16_t misses; /* of a folded edge: tries in vain since it last fitted */
-    uint8_t folds;   /* how often the value was taken for constant */
     bool folded;
+    bool dropping;   /* whatever follows in the record, it is not wanted */
 } edge;
 
 typedef struct node {
@@ -91,11 +92,18 @@ void gt_learned_free(gt_learned *learned)
 
 /* ---- learning ---- */
 
+/* Whether values read by this step may be taken into the text around them. */
+static inline bool may_fold(gt_step_op op)
+{
+    return op == GT_STEP_INT || op == GT_STEP_JSON || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
+}
+
 static edge *new_edge(gt_learned *learned, size_t len, const effect *effects, size_t effect_count, node *to)
 {
     edge *e = gt_arena_alloc(&learned->arena, sizeof *e);
     size_t effect_bytes = effect_count * sizeof *effects;
     *e = (edge){.len = (uint32_t)len, .effect_count = (uint32_t)effect_count, .to = to};
+    if (to && may_fold(to->op)) e->watch = WATCH_VALUES;
     e->text = gt_arena_alloc(&learned->arena, (len + 15) & ~(size_t)15);
     e->effects = gt_arena_alloc(&learned->arena, effect_bytes);
     if (effect_bytes) memcpy(e->effects, effects, effect_bytes);
@@ -138,7 +146,8 @@ static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, siz
     return e;
 }
 
-void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count)
+void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
+                    size_t decided)
 {
     effect effects[GT_RECORD_MAX_FIELDS];
     size_t effect_count = 0, from = 0;
@@ -156,6 +165,7 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
         if (to - from > MAX_EDGE_TEXT) return;
         edge *e = grow_edge(learned, at, text + from, to - from, effects, effect_count, step);
         if (!e) return;
+        if (i == decided) e->dropping = true;
         at = e->to;
         from = step ? step->end : len;
         effect_count = 0;
@@ -374,9 +384,15 @@ static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
     return (int64_t)(head ^ ((uint64_t)(end - p) << 56));
 }
 
-/* Reads the value of a node; NULL where it does not fit. `*seen` is equal for equal values. */
+/* Equal for equal values of a node, and hardly ever for others. */
+static inline int64_t fingerprint_of(const node *n, const uint8_t *value, const uint8_t *end, const gt_cell *cell)
+{
+    return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
+}
+
+/* Reads the value of a node, into the record and `*read`; NULL where it does not fit. */
 static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint8_t *p, const gt_json *json,
-                                        gt_record *record, int64_t *seen)
+                                        gt_record *record, gt_cell *read)
 {
     gt_cell cell = {0};
     const uint8_t *end = json->end, *from = p;
@@ -409,7 +425,7 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
         if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
         else set_cell(record, n->field, cell);
     }
-    *seen = n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell.integer : fingerprint(from, p);
+    *read = cell;
     return p;
 }
 
@@ -440,12 +456,6 @@ static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
     return NULL;
 }
 
-/* Whether values read by this step may be taken into the text around them. */
-static inline bool may_fold(gt_step_op op)
-{
-    return op == GT_STEP_INT || op == GT_STEP_JSON || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
-}
-
 /* Counts how often the value behind an edge stays the same. True when it is time to take it for constant. */
 static inline bool is_constant(edge *before, int64_t seen)
 {
@@ -453,9 +463,9 @@ static inline bool is_constant(edge *before, int64_t seen)
         before->last = seen;
         before->same = 0;
     }
-    if (before->folds == MAX_FOLDS || ++before->same < FOLD_AFTER) return false;
+    before->watch--;
+    if (++before->same < FOLD_AFTER) return false;
     before->same = 0;
-    before->folds++;
     return true;
 }
 
@@ -465,22 +475,28 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
     node *from = NULL, *n = learned->root; /* from: the node before n */
     edge *before = NULL;                   /* between the two */
     const uint8_t *value = NULL;           /* n's value */
-    int64_t seen = 0;
+    gt_cell cell = {0};
     for (;;) {
         edge *e = follow(n, p, end);
         if (!e) return false;
-        if (before && may_fold(n->op) && is_constant(before, seen)) {
-            effect constant = {(uint8_t)n->field, n->mistyped, {.integer = seen}};
+        if (before && before->watch && is_constant(before, fingerprint_of(n, value, p, &cell))) {
+            effect constant = {(uint8_t)n->field, n->mistyped, cell};
             fold(learned, from, before, e, (gt_text){(const char *)value, (size_t)(p - value)}, constant);
         }
         p += e->len;
         apply(e, record);
+        if (e->dropping) {
+            p = gt_scan_container(p, end);
+            if (!p) return false;
+            record->dropped = true;
+            break;
+        }
         if (!e->to) break;
         from = n;
         before = e;
         n = e->to;
         value = p;
-        p = read_value(learned, n, p, json, record, &seen);
+        p = read_value(learned, n, p, json, record, &cell);
         if (!p) return false;
     }
     json->at = p;

@@ -41,7 +41,10 @@ void gt_learned_free(gt_learned *learned);
  * hand: the cursor has not moved then, and the record must be read the general way. */
 bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record);
 
-/* Teaches the path of a record of `len` bytes. */
-void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count);
+/* Teaches the path of a record of `len` bytes. Where the steps before the one numbered `decided` decide that records
+ * like it are not wanted, what follows in them is passed over from there on (GT_NOT_DECIDED: they are wanted). */
+#define GT_NOT_DECIDED SIZE_MAX
+void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
+                    size_t decided);
 
 #endif

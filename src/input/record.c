@@ -36,6 +36,7 @@ struct gt_record_reader {
     gt_step steps[MAX_STEPS];
     size_t step_count; /* more than MAX_STEPS: not worth learning */
     unsigned depth;    /* of the record in the document */
+    gt_record_unwanted *unwanted; /* NULL: every record is wanted */
     uint64_t records, misses, watched_misses, rest_until;
 };
 
@@ -76,6 +77,11 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
     reader->values = gt_intern_new(GT_INTERN_VALUES, strings);
     reader->learned = gt_learned_new(reader->strings, reader->values);
     return reader;
+}
+
+void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted)
+{
+    reader->unwanted = unwanted;
 }
 
 void gt_record_reader_free(gt_record_reader *reader)
@@ -133,8 +139,9 @@ static bool is_named_number(const gt_json *json, uint32_t begin)
     return *p == 'N' || *p == 'I' || (*p == '-' && p[1] == 'I');
 }
 
-static void note_step(gt_record_reader *reader, gt_step step)
+static void note_step(gt_record_reader *reader, const gt_json *json, gt_step step)
 {
+    step.depth = json->depth - reader->depth;
     if (reader->step_count < MAX_STEPS) reader->steps[reader->step_count] = step;
     reader->step_count++;
 }
@@ -162,18 +169,17 @@ static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record
     } else if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
         step.op = GT_STEP_SKIP_CONTAINER;
         step.begin++;
-        step.depth = json->depth - reader->depth;
     }
     if (field >= 0) record->mistyped |= UINT64_C(1) << field;
-    note_step(reader, step);
+    note_step(reader, json, step);
     return true;
 }
 
-static void set_value(gt_record_reader *reader, gt_record *record, gt_step step)
+static void set_value(gt_record_reader *reader, const gt_json *json, gt_record *record, gt_step step)
 {
     record->cells[step.field] = step.cell;
     record->present |= UINT64_C(1) << step.field;
-    note_step(reader, step);
+    note_step(reader, json, step);
 }
 
 static bool number_to_int(const gt_json_number *number, int64_t *out)
@@ -201,7 +207,7 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
         step.op = GT_STEP_INT;
         if (!number_to_int(&number, &step.cell.integer)) return mistyped_integer(reader, record, field);
     }
-    set_value(reader, record, step);
+    set_value(reader, json, record, step);
     return true;
 }
 
@@ -235,10 +241,10 @@ static bool read_string_field(gt_record_reader *reader, gt_json *json, gt_record
         record->mistyped |= UINT64_C(1) << field;
         step.op = GT_STEP_SKIP_STRING;
         step.mistyped = true;
-        note_step(reader, step);
+        note_step(reader, json, step);
         return true;
     }
-    set_value(reader, record, step);
+    set_value(reader, json, record, step);
     return true;
 }
 
@@ -249,7 +255,7 @@ static bool read_json_field(gt_record_reader *reader, gt_json *json, gt_record *
     step.end = place(json);
     gt_text raw = {(const char *)json->mark + step.begin, step.end - step.begin};
     step.cell.text = gt_intern_meaning(reader->values, gt_intern_add(reader->values, raw));
-    set_value(reader, record, step);
+    set_value(reader, json, record, step);
     return true;
 }
 
@@ -265,7 +271,7 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
     if (kind == GT_FIELD_INT && (type == GT_JSON_TRUE || type == GT_JSON_FALSE)) {
         gt_step step = {.op = GT_STEP_CONSTANT, .field = field, .cell.integer = type == GT_JSON_TRUE};
         if (!gt_json_literal(json)) return false;
-        set_value(reader, record, step);
+        set_value(reader, json, record, step);
         return true;
     }
     return type != GT_JSON_NONE && pass_over(reader, json, record, type, field);
@@ -322,6 +328,27 @@ static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *rec
     return read;
 }
 
+/* The first value behind the last `few` field, where what is known there decides that the record is not wanted;
+ * GT_NOT_DECIDED where nothing does, or only inside another object. */
+static size_t decided_at(const gt_record_reader *reader)
+{
+    size_t at = GT_NOT_DECIDED;
+    for (size_t i = 0; i < reader->step_count; i++) {
+        const gt_step *step = &reader->steps[i];
+        if (step->field >= 0 && reader->fields[step->field].few) at = i + 1;
+    }
+    if (at == GT_NOT_DECIDED) return at;
+    while (at < reader->step_count && reader->steps[at].op == GT_STEP_CONSTANT) at++;
+    return at < reader->step_count && reader->steps[at].depth > 1 ? GT_NOT_DECIDED : at;
+}
+
+static void teach(gt_record_reader *reader, const gt_json *json, const gt_record *record)
+{
+    if (record->not_object || reader->step_count > MAX_STEPS) return;
+    gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps, reader->step_count,
+                   record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
+}
+
 /* Learning pays while records are alike; where they are not, it rests for a while. */
 static void watch_misses(gt_record_reader *reader)
 {
@@ -351,8 +378,7 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
     }
     reader->misses++;
     if (!read_general(reader, json, record)) return false;
-    if (!resting && !record->not_object && reader->step_count <= MAX_STEPS)
-        gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
-                       reader->step_count);
+    record->dropped = reader->unwanted && reader->unwanted(record, reader);
+    if (!resting) teach(reader, json, record);
     return true;
 }

@@ -33,7 +33,7 @@ typedef struct gt_record {
     uint64_t present;  /* bit f: cells[f] holds field f's value */
     uint64_t mistyped; /* bit f: the record has field f, but of another type (null counts as absent) */
     uint64_t integral; /* bit f: TIME field f was written as an integer */
-    bool dropped;      /* for a format's check to set: the record is counted but not stored */
+    bool dropped;      /* the record is not wanted (gt_record_reader_drop): its other members mean nothing */
     bool not_object;   /* the record, or a value on the way to a field, should be an object and is not */
     gt_cell cells[GT_RECORD_MAX_FIELDS];
     struct {
@@ -46,6 +46,10 @@ typedef struct gt_record_reader gt_record_reader;
 
 /* The fields and strings must outlive the reader. */
 gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_strings *strings);
+/* Says which records are not wanted, by their `few` fields alone (which must stand in the record itself, not deeper):
+ * once they have been read, the rest of such a record is passed over by its brackets, unchecked. */
+typedef bool gt_record_unwanted(const gt_record *record, gt_record_reader *reader);
+void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted);
 void gt_record_reader_free(gt_record_reader *reader);
 
 /* Reads the value at the cursor, as gt_json_next_element leaves it. False where the JSON failed. */

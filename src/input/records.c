@@ -37,6 +37,7 @@ static void worker_begin(worker *w, const gt_record_format *format, gt_strings *
 {
     *w = (worker){.format = format, .strings = strings};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
+    gt_record_reader_drop(w->reader, format->unwanted);
     w->writer = gt_store_writer_new(format->columns, format->count, strings);
 }
 
@@ -50,12 +51,15 @@ static void worker_end(worker *w)
 static bool read_record(worker *w, gt_json *json)
 {
     if (!gt_record_read(w->reader, json, &w->record)) return false;
+    if (w->record.dropped) {
+        gt_store_writer_pass(w->writer);
+        return true;
+    }
     if (w->format->check) {
         const char *problem = w->format->check(&w->record, w->reader);
         if (problem) return gt_json_fail(json, "%s", problem);
     }
-    if (w->record.dropped) gt_store_writer_pass(w->writer);
-    else gt_store_writer_add(w->writer, w->record.present, w->record.cells);
+    gt_store_writer_add(w->writer, w->record.present, w->record.cells);
     return true;
 }
 

@@ -15,9 +15,10 @@ typedef struct gt_record_format {
     const gt_field *fields;
     const gt_store_column *columns; /* one a field; VIEW fields have one too, which stays empty */
     size_t count;
-    /* Looks at each record before it is stored: may complete its cells or drop it, and says in a few words what is
-     * wrong with it (NULL: nothing). Called from several threads. May be NULL. */
+    /* Looks at each record before it is stored: may complete its cells, and says in a few words what is wrong with it
+     * (NULL: nothing). Called from several threads. May be NULL. */
     const char *(*check)(gt_record *record, gt_record_reader *reader);
+    gt_record_unwanted *unwanted; /* records that are counted and not stored; may be NULL */
 } gt_record_format;
 
 /* Reads the array at the cursor. False where the JSON failed; what was read before that is in the store. */
