@@ -33,48 +33,112 @@ static int64_t *link_ids(const gt_pytorch *trace)
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
 
+/* Rows by id. Ids are nearly always dense, and then an array is the table. */
+typedef struct id_table {
+    int64_t least;
+    uint32_t *rows; /* of ids least .. least + span - 1; NULL where ids lie too far apart */
+    size_t span;
+    gt_map map;
+} id_table;
+
+/* For the ids that `wanted` rows have. */
+static id_table new_table(const gt_pytorch *trace, const int64_t *ids, bool (*wanted)(uint8_t kind))
+{
+    int64_t least = INT64_MAX, greatest = INT64_MIN;
+    size_t count = 0;
+    for (size_t row = 0; row < trace->count; row++) {
+        if (!wanted(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
+        least = ids[row] < least ? ids[row] : least;
+        greatest = ids[row] > greatest ? ids[row] : greatest;
+        count++;
+    }
+    id_table table = {.least = least};
+    uint64_t span = count ? (uint64_t)greatest - (uint64_t)least : 0;
+    if (count && span < 16 * (uint64_t)count + 1024) {
+        table.span = (size_t)span + 1;
+        table.rows = gt_alloc(table.span * sizeof *table.rows);
+        memset(table.rows, 0xFF, table.span * sizeof *table.rows);
+    }
+    return table;
+}
+
+static uint32_t *put_id(id_table *table, int64_t id)
+{
+    return table->rows ? &table->rows[id - table->least] : gt_map_put(&table->map, (uint64_t)id, 0);
+}
+
+static uint32_t get_id(const id_table *table, int64_t id)
+{
+    if (!table->rows) return gt_map_get(&table->map, (uint64_t)id, 0);
+    uint64_t at = (uint64_t)id - (uint64_t)table->least;
+    return at < table->span ? table->rows[at] : GT_NO_EVENT;
+}
+
+static void free_table(id_table *table)
+{
+    free(table->rows);
+    gt_map_free(&table->map);
+}
+
+enum { MAX_CHAIN = 64 }; /* work that shares an id is gone through one by one up to here */
+
 typedef struct lookup {
-    gt_map arrow_starts; /* flow id to a row, the last one's */
-    gt_map arrow_ends;
-    gt_map work;      /* (process and thread, id) to the last GPU row */
-    gt_map work_of;   /* id to the first GPU row ... */
+    id_table arrow_starts; /* flow id to a row, the last one's */
+    id_table arrow_ends;
+    id_table work;    /* id to the first GPU row ... */
     uint32_t *others; /* ... and from each to the next with that id */
+    gt_map by_track;  /* (process and thread, id) to the last GPU row; only where many share an id */
+    bool long_chains;
 } lookup;
+
+static bool is_arrow_start(uint8_t kind) { return kind == GT_KIND_FLOW_START; }
+static bool is_arrow_end(uint8_t kind) { return kind == GT_KIND_FLOW_END; }
 
 static uint64_t track_key(const gt_pytorch *trace, uint32_t row)
 {
     return (uint64_t)trace->process[row] << 32 | trace->thread[row];
 }
 
-static lookup index_events(const gt_pytorch *trace, const int64_t *ids)
+static void index_arrows(const gt_pytorch *trace, lookup *l)
 {
-    lookup l = {.others = gt_alloc(trace->count * sizeof *l.others)};
-    gt_map last_of = {0};
     int64_t *flows = gt_store_ints(trace->store, GT_EVENT_FLOW);
+    l->arrow_starts = new_table(trace, flows, is_arrow_start);
+    l->arrow_ends = new_table(trace, flows, is_arrow_end);
     for (uint32_t row = 0; row < trace->count; row++) {
-        uint8_t kind = trace->kind[row];
-        if (kind == GT_KIND_FLOW_START) *gt_map_put(&l.arrow_starts, (uint64_t)flows[row], 0) = row;
-        if (kind == GT_KIND_FLOW_END) *gt_map_put(&l.arrow_ends, (uint64_t)flows[row], 0) = row;
-        if (!gt_kind_is_gpu(kind) || ids[row] == GT_EVENT_NONE) continue;
-        *gt_map_put(&l.work, track_key(trace, row), (uint64_t)ids[row]) = row;
-        uint32_t *first = gt_map_put(&l.work_of, (uint64_t)ids[row], 0);
-        uint32_t *last = gt_map_put(&last_of, (uint64_t)ids[row], 0);
-        if (*first == GT_MAP_NONE) *first = row;
-        else l.others[*last] = row;
-        *last = row;
-        l.others[row] = GT_NO_EVENT;
+        if (flows[row] == GT_EVENT_NONE) continue;
+        if (is_arrow_start(trace->kind[row])) *put_id(&l->arrow_starts, flows[row]) = row;
+        if (is_arrow_end(trace->kind[row])) *put_id(&l->arrow_ends, flows[row]) = row;
     }
     free(flows);
-    gt_map_free(&last_of);
-    return l;
+}
+
+/* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
+static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+{
+    l->work = new_table(trace, ids, gt_kind_is_gpu);
+    l->others = gt_alloc(trace->count * sizeof *l->others);
+    for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
+        if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
+        uint32_t *first = put_id(&l->work, ids[row]);
+        l->others[row] = *first;
+        *first = row;
+    }
+}
+
+static void index_tracks(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+{
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (gt_kind_is_gpu(trace->kind[row]) && ids[row] != GT_EVENT_NONE)
+            *gt_map_put(&l->by_track, track_key(trace, row), (uint64_t)ids[row]) = row;
+    l->long_chains = true;
 }
 
 static void free_lookup(lookup *l)
 {
-    gt_map_free(&l->arrow_starts);
-    gt_map_free(&l->arrow_ends);
-    gt_map_free(&l->work);
-    gt_map_free(&l->work_of);
+    free_table(&l->arrow_starts);
+    free_table(&l->arrow_ends);
+    free_table(&l->work);
+    gt_map_free(&l->by_track);
     free(l->others);
 }
 
@@ -91,26 +155,45 @@ static bool is_graph_launch(gt_text name)
     return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
 }
 
-/* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
-static uint32_t follow_arrow(const gt_pytorch *trace, const lookup *l, int64_t id)
+/* The last work with this id on the track of a row, GT_NO_EVENT where there is none. */
+static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id, uint32_t row)
 {
-    uint32_t end = gt_map_get(&l->arrow_ends, (uint64_t)id, 0);
-    if (end == GT_MAP_NONE || gt_map_get(&l->arrow_starts, (uint64_t)id, 0) == GT_MAP_NONE) return GT_NO_EVENT;
-    return gt_map_get(&l->work, track_key(trace, end), (uint64_t)id);
+    uint64_t track = track_key(trace, row);
+    uint32_t found = GT_NO_EVENT, steps = 0;
+    if (!l->long_chains) {
+        for (uint32_t gpu = get_id(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
+            if (track_key(trace, gpu) == track) found = gpu;
+            if (++steps > MAX_CHAIN) {
+                index_tracks(trace, ids, l);
+                break;
+            }
+        }
+    }
+    return l->long_chains ? gt_map_get(&l->by_track, track, (uint64_t)id) : found;
+}
+
+/* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
+static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id)
+{
+    uint32_t end = get_id(&l->arrow_ends, id);
+    if (end == GT_NO_EVENT || get_id(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
+    return find_work(trace, ids, l, id, end);
 }
 
 void gt_pytorch_link_launches(gt_pytorch *trace)
 {
     int64_t *ids = link_ids(trace);
-    lookup l = index_events(trace, ids);
+    lookup l = {0};
     size_t capacity = 0;
+    index_arrows(trace, &l);
+    index_work(trace, ids, &l);
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
         if (is_graph_launch(gt_pytorch_name(trace, row))) {
-            uint32_t gpu = gt_map_get(&l.work_of, (uint64_t)ids[row], 0);
+            uint32_t gpu = get_id(&l.work, ids[row]);
             for (; gpu != GT_NO_EVENT; gpu = l.others[gpu]) link(trace, &capacity, row, gpu);
         } else {
-            uint32_t gpu = follow_arrow(trace, &l, ids[row]);
+            uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
             if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
         }
     }
