@@ -1,6 +1,7 @@
 /* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
  * function. */
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/pytorch.h"
 #include "cli/report.h"
 #include "cli/rocprof.h"
@@ -26,6 +27,10 @@ const gt_command gt_commands[] = {
      "category, and on request every dispatch and a study of short kernels. FILE may be compressed with gzip "
      "or zstd; "
      "\"-\" is standard input."},
+    {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
+     "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
+     "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "
+     "PyTorch traces: aten::mm; \"list\" names all that have a model."},
 };
 const size_t gt_command_count = sizeof gt_commands / sizeof *gt_commands;
 

@@ -4,16 +4,21 @@
 
 #include <math.h>
 
-static void add_roofline(gt_metrics *m, double bytes, double kernel_us, const char *spec,
+gt_least_time gt_least_time_of(const gt_model_result *result, const gt_gpu_arch *arch)
+{
+    double gflops = result->flops / 1e9;
+    return (gt_least_time){gflops * 1e9 / (gt_gpu_arch_peak(arch, result->compute_spec) * 1e12) * 1e6,
+                           result->bytes / (arch->mem_bw_gbps * 1e9) * 1e6};
+}
+
+static void add_roofline(gt_metrics *m, const gt_model_result *result, double kernel_us,
                          const gt_gpu_arch *arch)
 {
-    double peak_tflops = gt_gpu_arch_peak(arch, spec);
-    if (isnan(peak_tflops) || isnan(arch->mem_bw_gbps) || isnan(bytes) || !(m->gflops > 0)) return;
-    double compute_us = m->gflops * 1e9 / (peak_tflops * 1e12) * 1e6;
-    double memory_us = bytes / (arch->mem_bw_gbps * 1e9) * 1e6;
-    bool by_compute = compute_us >= memory_us;
+    gt_least_time least = gt_least_time_of(result, arch);
+    if (isnan(least.compute_us) || isnan(least.memory_us) || !(m->gflops > 0)) return;
+    bool by_compute = least.compute_us >= least.memory_us;
     m->bound = by_compute ? GT_BOUND_COMPUTE : GT_BOUND_MEMORY;
-    m->roofline_us = by_compute ? compute_us : memory_us;
+    m->roofline_us = by_compute ? least.compute_us : least.memory_us;
     if (kernel_us > 0) m->pct_roofline = m->roofline_us / kernel_us * 100;
 }
 
@@ -27,7 +32,7 @@ gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const 
     m.data_moved_mb = bytes / 1048576;
     m.flops_per_byte = bytes > 0 ? m.gflops * 1e9 / bytes : none;
     m.tb_per_s = ran ? bytes / 1e12 / (kernel_us / 1e6) : none;
-    if (arch) add_roofline(&m, bytes, kernel_us, result->compute_spec, arch);
+    if (arch) add_roofline(&m, result, kernel_us, arch);
     return m;
 }
 

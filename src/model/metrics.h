@@ -19,6 +19,13 @@ typedef struct gt_metrics {
     double pct_roofline; /* 100: as fast as the roofline allows */
 } gt_metrics;
 
+/* The least time that an op can take on a GPU: the longer of the two. NaN: not known. */
+typedef struct gt_least_time {
+    double compute_us, memory_us;
+} gt_least_time;
+
+gt_least_time gt_least_time_of(const gt_model_result *result, const gt_gpu_arch *arch);
+
 /* Of a result with the outcome VALUE, whose kernels ran for kernel_us. Without an architecture (NULL) there
  * is no roofline. */
 gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const gt_gpu_arch *arch);
