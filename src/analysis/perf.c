@@ -75,6 +75,7 @@ static gt_model_event model_event(const gt_perf *p, uint32_t row, uint32_t name)
         .types = p->arguments[GT_PERF_TYPES][row],
         .strides = p->arguments[GT_PERF_STRIDES][row],
         .concrete = p->arguments[GT_PERF_CONCRETE][row],
+        .extra = p->trace->extra ? p->trace->extra[row] : GT_TEXT_NONE,
         .annotation = p->annotations ? p->annotations[row] : GT_TEXT_NONE,
         .sequence = p->sequences[row],
         .kernels = p->names.items,

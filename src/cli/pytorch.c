@@ -56,7 +56,7 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 static const char *const not_yet[] = {
-    "enable_pseudo_ops",    "python_path",    "enable_origami",           "inductor_cache_dir",
+    "python_path",          "enable_origami", "inductor_cache_dir",
     "comparison_json_path", "extension_file", "inference_phase_analysis",
 };
 
@@ -97,6 +97,7 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
         .detect_recompute = gt_arguments_flag(arguments, "detect_recompute"),
         .first_occurrence = gt_arguments_flag(arguments, "include_first_occurrence_time"),
         .call_stack = gt_arguments_flag(arguments, "include_call_stack"),
+        .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
         .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
     };
 }

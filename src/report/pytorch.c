@@ -5,6 +5,7 @@
 #include "analysis/op_sheets.h"
 #include "analysis/ops_summary.h"
 #include "analysis/ops_unique_args.h"
+#include "analysis/pseudo_ops.h"
 #include "analysis/pytorch_kernels.h"
 #include "analysis/pytorch_short_kernels.h"
 #include "analysis/pytorch_timeline.h"
@@ -155,6 +156,7 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     gt_table_list made = {0};
     gt_pytorch_build_tree(trace);
     gt_pytorch_link_launches(trace);
+    if (options->pseudo_ops) gt_pseudo_ops_add(trace);
     if (options->detect_recompute) mark_recompute(trace);
     if (trace->gpu_only)
         gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline and kernel "

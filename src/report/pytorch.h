@@ -35,6 +35,7 @@ typedef struct gt_pytorch_options {
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
     bool call_stack; /* needs python functions in the trace */
+    bool pseudo_ops; /* recognise ops that the trace does not name */
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;

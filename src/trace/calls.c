@@ -135,10 +135,12 @@ gt_row_list gt_calls_cpu_roots(const gt_calls *c)
 {
     const gt_pytorch *trace = c->trace;
     gt_row_list roots = {0};
-    for (uint32_t row = 0; row < trace->count; row++)
+    for (uint32_t row = 0; row < trace->recorded; row++)
         if (trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
             trace->cpu_op_above[row] == GT_NO_EVENT)
             GT_PUSH(roots.items, roots.count, roots.capacity, row);
     gt_order_rows(roots.items, roots.count, trace->start_us);
+    for (size_t i = 0; i < trace->late_root_count; i++)
+        GT_PUSH(roots.items, roots.count, roots.capacity, trace->late_roots[i]);
     return roots;
 }

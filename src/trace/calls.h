@@ -37,7 +37,7 @@ typedef struct gt_row_list {
  * was launched twice is there twice. */
 void gt_calls_add_gpu_events(const gt_calls *calls, uint32_t row, gt_row_list *list);
 
-/* The cpu_ops that no other cpu_op is around, in order of their starts. */
+/* The cpu_ops that no other cpu_op is around, in order of their starts; behind them trace->late_roots. */
 gt_row_list gt_calls_cpu_roots(const gt_calls *calls);
 
 #endif

@@ -14,7 +14,7 @@ static gt_map find_autograd(const gt_pytorch *trace, const int64_t *sequences)
 {
     gt_map found = {0};
     uint8_t *is_autograd = gt_names_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
-    for (uint32_t row = 0; is_autograd && row < trace->count; row++) {
+    for (uint32_t row = 0; is_autograd && row < trace->recorded; row++) {
         if (sequences[row] == GT_EVENT_NONE || !is_autograd[trace->name[row]]) continue;
         uint32_t *first = gt_map_put(&found, (uint64_t)sequences[row], 0);
         if (*first == GT_MAP_NONE) *first = row;
@@ -27,7 +27,7 @@ static gt_map find_autograd(const gt_pytorch *trace, const int64_t *sequences)
 static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *autograd)
 {
     const gt_pytorch *trace = g->calls->trace;
-    for (uint32_t row = 0; row < trace->count; row++) {
+    for (uint32_t row = 0; row < trace->recorded; row++) {
         if (sequences[row] == GT_EVENT_NONE) continue;
         uint32_t function = gt_map_get(autograd, (uint64_t)sequences[row], 0);
         if (function == GT_MAP_NONE || (trace->process[row] == trace->process[function] &&

@@ -79,7 +79,7 @@ gt_pytorch *gt_pytorch_new(gt_store *store, gt_strings *strings, bool has_python
     gt_pytorch *trace = gt_alloc_zero(1, sizeof *trace);
     trace->strings = strings;
     trace->store = store;
-    trace->count = gt_store_count(store);
+    trace->count = trace->recorded = gt_store_count(store);
     trace->events = gt_store_records(store);
     trace->has_python = has_python;
     trace->uid = gt_store_places(store);
@@ -103,7 +103,7 @@ void gt_pytorch_free(gt_pytorch *trace)
     void *arrays[] = {trace->uid,     trace->kind,   trace->name,   trace->start_us,    trace->dur_us,
                       trace->end_us,  trace->integral, trace->process, trace->thread,   trace->parent,
                       trace->preorder, trace->subtree_end, trace->cpu_op_above, trace->launch_op, trace->recompute,
-                      trace->link_runtime, trace->link_gpu};
+                      trace->link_runtime, trace->link_gpu, trace->extra, trace->late_roots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     gt_map_free(&trace->tracks->names);
     free(trace->tracks->items);

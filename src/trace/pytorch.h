@@ -32,6 +32,7 @@ typedef struct gt_pytorch {
     gt_strings *strings; /* owned: names and every other text */
     gt_store *store;     /* the columns that few analyses need, such as input shapes; one entry a row */
     size_t count;        /* rows */
+    size_t recorded;     /* of them, those that the file has; tree_edit.h adds others behind these */
     size_t events;       /* in the file, kept or not */
     bool has_python;     /* python functions were kept */
     bool gpu_only;       /* the trace has no cpu_op */
@@ -57,6 +58,11 @@ typedef struct gt_pytorch {
     /* Launches, in file order of the runtime calls; a GPU event may be launched twice. */
     uint32_t *link_runtime, *link_gpu;
     size_t link_count;
+
+    /* Of rows that were added. */
+    uint32_t *extra;      /* by row: rare arguments as a JSON object, a text id; NULL: no row has any */
+    uint32_t *late_roots; /* ops around which the search for ops starts last (gt_calls_cpu_roots) */
+    size_t late_root_count;
 
     struct gt_tracks *tracks; /* names of processes and threads (gt_pytorch_track) */
 } gt_pytorch;

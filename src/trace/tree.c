@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/order.h"
-#include "trace/pytorch.h"
+#include "trace/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,17 +67,26 @@ static bool is_execute(const gt_pytorch *trace, uint32_t row)
     return name.len == 7 && memcmp(name.bytes, "execute", 7) == 0;
 }
 
+void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
+{
+    uint32_t parent = trace->parent[row];
+    if (parent == GT_NO_EVENT) {
+        trace->cpu_op_above[row] = trace->launch_op[row] = GT_NO_EVENT;
+        return;
+    }
+    uint8_t kind = trace->kind[parent];
+    trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
+    if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && is_execute(trace, parent)))
+        trace->launch_op[row] = trace->launch_op[parent];
+    else trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
+}
+
 static void open_event(gt_pytorch *trace, open_events *open, uint32_t row)
 {
     trace->preorder[row] = open->next_number++;
     if (open->count) {
-        uint32_t parent = open->rows[open->count - 1];
-        uint8_t kind = trace->kind[parent];
-        trace->parent[row] = parent;
-        trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
-        if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && is_execute(trace, parent)))
-            trace->launch_op[row] = trace->launch_op[parent];
-        else if (kind == GT_KIND_CPU_OP) trace->launch_op[row] = parent;
+        trace->parent[row] = open->rows[open->count - 1];
+        gt_tree_inherit(trace, row);
     }
     GT_PUSH(open->rows, open->count, open->capacity, row);
 }
