@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""PyTorch traces, real and made up: the sheets must hold what pytorch_sheets.py computes, in every kind of document.
+
+    pytorch_traces.py --bin build/gputally [--million N] [--seconds S] [--only TEXT]
+
+The traces are the fixtures and what make_pytorch_trace.py writes with every option. Each is reported as CSV, XLSX and
+SQLite in one run; plain sheets are compared with pytorch_sheets.py cell by cell, and the other documents with the CSV
+files. XLSX is read with openpyxl where a Python that has it is found. --million 0 leaves out the huge trace.
+"""
+import argparse
+import glob
+import gzip
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import harness
+import make_pytorch_trace
+import odd_traces
+import pytorch_sheets
+
+# Sheets with rows in order of time: how many columns are the key, which one is sorted by. Others are compared row by row.
+SORTED = {"ops_summary_by_category": (("op category", "is_recompute"), "total_direct_kernel_time_ms"),
+          "ops_summary": (("name", "is_recompute"), "total_direct_kernel_time_sum"),
+          "kernel_summary": (("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"), "Kernel duration (µs)_sum")}
+CUMULATIVE = "Cumulative Percentage (%)"
+
+
+class Case(NamedTuple):
+    name: str
+    path: str
+    options: dict = {}  # of pytorch_sheets.sheets
+    documents: bool = True
+
+
+# ---- the traces ----
+
+
+def fixtures():
+    for path in sorted(glob.glob(os.path.join(HERE, "fixtures", "pytorch", "*.json.gz"))):
+        name = os.path.basename(path)[:-8]
+        yield Case(name, path, {})
+        yield Case(f"{name}, unlinked kernels, micro idle", path, {"include_unlinked_kernels": True, "micro_idle_thresh_us": 7,
+                                                                   "short_kernel_threshold_us": 4, "short_kernel_histogram_bins": 9})
+        if name in ("recompute", "training", "training_stack"):
+            yield Case(f"{name}, recompute", path, {"detect_recompute": True})
+
+
+def generated(folder):
+    everything = dict(python_functions=True, graphs=True, collectives=True, odd_events=True)
+    made = {
+        "made up": dict(), "integers": dict(times="integer"), "mixed times": dict(times="mixed"), "dense": dict(layout="dense"),
+        "indented": dict(layout="indented"), "array": dict(array_root=True), "old names": dict(old_names=True, times="integer"),
+        "shuffled keys": dict(shuffle_keys=True), "one thread, one stream": dict(threads=1, streams=1),
+        "many threads and streams": dict(threads=9, streams=11), "no shapes": dict(no_shapes=True),
+        "graphs": dict(graphs=True), "collectives": dict(collectives=True), "frames": dict(python_functions=True),
+        "odd events": dict(odd_events=True), "odd integers": dict(odd_events=True, times="integer"),
+        "odd mixed": dict(odd_events=True, times="mixed", shuffle_keys=True, layout="dense"),
+        "everything": everything, "everything, array, mixed": dict(everything, array_root=True, times="mixed", seed=9),
+        "everything, old, shuffled": dict(everything, old_names=True, times="integer", shuffle_keys=True, layout="indented"),
+        "everything, 20,000 events": dict(everything, events=20_000, seed=3),
+    }
+    for number, (name, options) in enumerate(made.items()):
+        path = os.path.join(folder, f"made_{number}.json" + (".gz" if number % 4 == 3 else ""))
+        make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(**{"events": 3000, **options}))
+        yield Case(name, path)
+        if options.get("python_functions"):
+            yield Case(f"{name}, recompute", path, {"detect_recompute": True}, documents=False)
+        if options.get("odd_events"):
+            yield Case(f"{name}, unlinked, micro idle", path, {"include_unlinked_kernels": True, "micro_idle_thresh_us": 20},
+                       documents=False)
+
+
+# ---- comparing ----
+
+
+def same_cell(expected, found):
+    """Numbers to a billionth, whole ones as such; text, and what is missing, exactly."""
+    if expected is None:
+        return found == ""
+    if isinstance(expected, (str, bool)):
+        return found == str(expected)
+    whole = re.fullmatch(r"-?\d+", found) is not None
+    return whole == isinstance(expected, int) and math.isclose(expected, float(found), rel_tol=1e-9, abs_tol=1e-9)
+
+
+def row_troubles(sheet, headings, expected, found):
+    wrong = [(h, e, f) for h, e, f in zip(headings, expected, found) if h != CUMULATIVE and not same_cell(e, f)]
+    return [f"{sheet} {expected[:3]}: {h!r} is {f!r}, not {e!r}" for h, e, f in wrong]
+
+
+def sorted_troubles(sheet, headings, expected, found):
+    """Rows by their keys; then that they go down by time, equals in the expected order, and that percentages add up."""
+    keys, by = SORTED[sheet]
+    places = [headings.index(key) for key in keys if key in headings]
+    text = lambda cell: "" if cell is None else str(cell)
+    known = {tuple(text(row[p]) for p in places): (i, row) for i, row in enumerate(expected)}
+    troubles, before, running = [], None, 0.0
+    for row in found:
+        place, match = known.pop(tuple(row[p] for p in places), (None, None))
+        if match is None:
+            troubles.append(f"{sheet}: a row {row[:4]} too many")
+            continue
+        troubles += row_troubles(sheet, headings, match, row)
+        here = (float(row[headings.index(by)]), -place)
+        if before is not None and (here[0] > before[0] or (here[0] == before[0] and here[1] > before[1]
+                                                           and expected[-here[1]][headings.index(by)] ==
+                                                           expected[-before[1]][headings.index(by)])):
+            troubles.append(f"{sheet}: {row[:3]} stands behind a row with less")
+        before = here
+        if CUMULATIVE in headings:
+            running += float(row[headings.index("Percentage (%)")])
+            if not math.isclose(running, float(row[headings.index(CUMULATIVE)]), rel_tol=1e-9):
+                troubles.append(f"{sheet}: {row[:3]}: percentages so far are {running}")
+    return troubles + [f"{sheet}: no row {key}" for key in known]
+
+
+def csv_troubles(expected, out):
+    troubles = []
+    for sheet, (headings, rows) in expected.items():
+        path = os.path.join(out, sheet + ".csv")
+        if not os.path.exists(path):
+            troubles.append(f"{sheet} is not written")
+            continue
+        found_headings, found = harness.read_csv(path)
+        if found_headings != headings or len(found) != len(rows):
+            troubles.append(f"{sheet} has columns {found_headings} and {len(found)} rows, not {headings} and {len(rows)}")
+        elif sheet in SORTED:
+            troubles += sorted_troubles(sheet, headings, rows, found)
+        else:
+            troubles += [t for e, f in zip(rows, found) for t in row_troubles(sheet, headings, e, f)]
+    extra = {name[:-4] for name in os.listdir(out)} & set(SORTED) - set(expected)
+    return troubles + [f"{sheet} is written" for sheet in extra]
+
+
+def numbered(headings):
+    """A database needs names that differ: the second of a name is name_2."""
+    return [h if headings[:i].count(h) == 0 else f"{h}_{headings[:i].count(h) + 1}" for i, h in enumerate(headings)]
+
+
+def document_troubles(what, found, out, text_limit):
+    """The other documents hold the cells of the CSV files; a database has no table without columns."""
+    names = sorted(name[:-4] for name in os.listdir(out))
+    if what == "SQLite":
+        names = [name for name in names if harness.read_csv(os.path.join(out, name + ".csv"))[0]]
+    if sorted(found) != names:
+        return [f"{what} has sheets {sorted(found)}, the CSV folder {names}"]
+    troubles = []
+    for sheet in names:
+        headings, rows = harness.read_csv(os.path.join(out, sheet + ".csv"))
+        other_headings, other_rows = found[sheet]
+        headings = numbered(headings) if what == "SQLite" else headings
+        if (other_headings or [""]) != (headings or [""]) or len(other_rows) != len(rows):
+            troubles.append(f"{what} {sheet}: {other_headings} and {len(other_rows)} rows, not {headings} and {len(rows)}")
+            continue
+        for place, (row, other) in enumerate(zip(rows, other_rows)):
+            wrong = [h for h, cell, value in zip(headings, row, other) if not same_value(cell, value, text_limit)]
+            if wrong:
+                troubles.append(f"{what} {sheet} row {place}: {wrong} differ from the CSV file")
+    return troubles
+
+
+def same_value(cell, value, text_limit):
+    """A CSV cell and a value of another document."""
+    if value is None:
+        return cell == ""
+    if isinstance(value, bool):
+        return cell == str(value)
+    if isinstance(value, str):
+        return value == cell or (len(cell) > text_limit and cell.startswith(value[:text_limit - 10]))
+    return {"True": 1, "False": 0}.get(cell) == value or math.isclose(float(cell), value, rel_tol=1e-15)
+
+
+def report(binary, case, folder, seconds):
+    out = os.path.join(folder, "csv")
+    command = [binary, "pytorch", case.path, "--output_csvs_dir", out, "--quiet", "--enable_kernel_summary", "--short_kernel_study"]
+    if case.documents:
+        command += ["--output_db", os.path.join(folder, "report.db"), "--output_xlsx_path", os.path.join(folder, "report.xlsx")]
+    for name, value in case.options.items():
+        command += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return out, harness.run(command, seconds)
+
+
+def check_case(binary, openpyxl_python, case, folder, seconds):
+    out, outcome = report(binary, case, folder, seconds)
+    troubles = outcome.troubles() + ([f"exit code {outcome.code}"] if outcome.code else [])
+    if troubles or outcome.stderr:
+        return troubles + [f"says {outcome.stderr[:300]!r}"]
+    settings = {"enable_kernel_summary": True, "short_kernel_study": True, **case.options}
+    troubles = csv_troubles(pytorch_sheets.sheets(pytorch_sheets.read(case.path), **settings), out)
+    if case.documents:
+        found, wrong = odd_traces.read_sqlite(os.path.join(folder, "report.db"))
+        troubles += wrong or document_troubles("SQLite", found, out, sys.maxsize)
+        if openpyxl_python:
+            found, wrong = odd_traces.read_xlsx(openpyxl_python, os.path.join(folder, "report.xlsx"))
+            troubles += wrong or document_troubles("XLSX", found, out, odd_traces.XLSX_CELL_LIMIT)
+    return troubles
+
+
+# ---- a huge trace ----
+
+
+def check_million(binary, count, seconds, tally):
+    """What is counted in a trace of so many events, and that reading takes no longer than it should."""
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        path = os.path.join(folder, "million.json")
+        written = make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(events=count, collectives=True, graphs=True))
+        started = time.monotonic()
+        out, outcome = report(binary, Case("", path, documents=False), folder, seconds)
+        took = time.monotonic() - started
+        troubles = outcome.troubles() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
+        if not troubles:
+            print(f"{written} events, {os.path.getsize(path) / 1e6:.0f} MB: all sheets as CSV in {took:.1f} s")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            kernels, reduces = text.count('"cat": "kernel"'), text.count('"name": "c10d::allreduce_"')
+            counted = lambda sheet, name: sum(int(row[h.index(name)]) for h, rows in
+                                              [harness.read_csv(os.path.join(out, sheet + ".csv"))] for row in rows)
+            if counted("kernel_summary", "Kernel duration (µs)_count") != kernels:
+                troubles.append(f"kernel_summary does not count {kernels} kernels")
+            if counted("coll_analysis", "operation_count") != reduces:
+                troubles.append(f"coll_analysis does not count {reduces} collectives")
+        tally.add(f"{written} events", troubles)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--million", type=int, default=1_000_000, help="events of the huge trace")
+    parser.add_argument("--seconds", type=float, default=60, help="time that any trace may take")
+    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    options = parser.parse_args()
+    binary = harness.require_binary(options.bin)
+    openpyxl_python = odd_traces.python_with_openpyxl()
+    if not openpyxl_python:
+        print("skipped: openpyxl is not installed, so the workbooks are not read")
+    tally = harness.Tally()
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        cases = [case for made in (fixtures(), generated(folder)) for case in made if options.only in case.name]
+        harness.run_all(cases, lambda case, where: check_case(binary, openpyxl_python, case, where, options.seconds), tally)
+    if options.million and not options.only:
+        check_million(binary, options.million, options.seconds, tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
