@@ -20,8 +20,6 @@ shorthand, one list each, in file order behind three metadata events, so that th
     "has": ["c", …], "lacks": ["c", …]       columns that are there, that are not
     "text": ["…"]                    pieces of the file as it stands
     null                             the sheet is not written
-
-A run or a sheet with "needs" is left out, and counted, while the program does not have that sheet.
 """
 import argparse
 import csv
@@ -122,26 +120,13 @@ def report(binary, run, folder):
     return out, outcome
 
 
-def check_run(binary, run, has_models):
-    """(troubles, how many expectations were left out)"""
-    left_out = [sheet for sheet, expected in run["expect"].items()
-                if not has_models and ("needs" in run or "needs" in (expected or {}))]
-    expected = {sheet: cells for sheet, cells in run["expect"].items() if sheet not in left_out}
-    if not expected:
-        return [], len(left_out)
+def check_run(binary, run):
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         out, outcome = report(binary, run, folder)
         troubles = outcome.troubles() + ([f"exit {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
-        troubles += [f"says {outcome.stderr[:200]!r}"] if outcome.stderr and not troubles else []
-        if not troubles:
-            troubles = [t for sheet in expected for t in sheet_troubles(sheet, expected[sheet], out)]
-    return troubles, len(left_out)
-
-
-def knows_models(binary):
-    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
-        out, _ = report(binary, {"events": [["cpu", "aten::mm", 1, 9], ["L", "k", 2, 1, 20, 5, 7]]}, folder)
-        return os.path.exists(os.path.join(out, "unified_perf_summary.csv"))
+        if troubles or outcome.stderr:
+            return troubles + [f"says {outcome.stderr[:200]!r}"]
+        return [t for sheet, expected in run["expect"].items() for t in sheet_troubles(sheet, expected, out)]
 
 
 def show(binary, run):
@@ -160,8 +145,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the sheets")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
-    has_models = knows_models(binary)
-    tally, left_out = harness.Tally(), 0
+    tally = harness.Tally()
     for path in sorted(glob.glob(os.path.join(HERE, "*.json"))):
         with open(path, encoding="utf-8") as file:
             case = json.load(file)
@@ -172,11 +156,7 @@ def main():
             if options.show:
                 print(f"==== {name}")
                 show(binary, run)
-            troubles, skipped = check_run(binary, run, has_models)
-            tally.add(name, troubles)
-            left_out += skipped
-    if left_out:
-        print(f"left out: {left_out} sheets that need performance models, which this program does not have")
+            tally.add(name, check_run(binary, run))
     return tally.finish()
 
 
