@@ -438,6 +438,22 @@ static inline void apply(const edge *e, gt_record *record)
     }
 }
 
+/* Behind the record, from behind an edge on; NULL where it is not whole in hand. The edge's text may end with the quote
+ * or bracket that opens the next value. */
+static const uint8_t *pass_rest(const edge *e, const uint8_t *p, const uint8_t *end)
+{
+    uint8_t last = e->text[e->len - 1];
+    if (last == '"') {
+        p = gt_scan_string(p, end);
+        if (p == end) return NULL;
+        p++;
+    } else if (last == '[' || last == '{') {
+        p = gt_scan_container(p, end);
+        if (!p) return NULL;
+    }
+    return gt_scan_container(p, end);
+}
+
 /* The edge that fits the text at p, NULL where none does. */
 static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
 {
@@ -486,8 +502,7 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
         p += e->len;
         apply(e, record);
         if (e->dropping) {
-            p = gt_scan_container(p, end);
-            if (!p) return false;
+            if (e->to && !(p = pass_rest(e, p, end))) return false;
             record->dropped = true;
             break;
         }

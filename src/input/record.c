@@ -372,6 +372,7 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
         const uint8_t *text = json->at;
         if (gt_learned_read(reader->learned, json, record)) {
             record->text = text;
+            if (!record->dropped) record->dropped = reader->unwanted && reader->unwanted(record, reader);
             return true;
         }
         begin_record(record);

@@ -298,6 +298,50 @@ static void a_number_that_is_no_integer_teaches_nothing(void **unused)
     gt_stream_close(stream);
 }
 
+static bool is_y(const gt_record *record, gt_record_reader *reader)
+{
+    return record->present >> KIND & 1 &&
+           strcmp(gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[KIND].text).bytes, "y") == 0;
+}
+
+/* Records that are not wanted are told apart in every shape, and what follows them is read as ever. */
+static void unwanted_records_are_dropped(void **unused)
+{
+    (void)unused;
+    enum { COUNT_OF_RECORDS = 3000 };
+    static const size_t blocks[] = {0, 5, 64, 777};
+    expected *all = gt_alloc(COUNT_OF_RECORDS * sizeof *all);
+    for (unsigned styles = 1; styles <= 6; styles += 5) {
+        text t = {0};
+        put_array(&t, all, COUNT_OF_RECORDS, styles);
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            gt_error error;
+            gt_stream *stream = gt_stream_memory(t.items, t.count, blocks[b], &error);
+            gt_strings *strings = gt_strings_new();
+            gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+            gt_record_reader_drop(reader, is_y);
+            gt_json json;
+            gt_record record;
+            gt_json_begin(&json, stream, 0);
+            assert_true(gt_json_enter_array(&json));
+            for (size_t i = 0; i < COUNT_OF_RECORDS; i++) {
+                bool unwanted = all[i].present >> KIND & 1 && strcmp(all[i].kind, "y") == 0;
+                assert_true(gt_json_next_element(&json));
+                assert_true(gt_record_read(reader, &json, &record));
+                assert_int_equal(record.dropped, unwanted);
+                if (!unwanted) assert_record(&record, strings, &all[i]);
+            }
+            assert_false(gt_json_next_element(&json));
+            assert_true(gt_json_finish(&json));
+            gt_record_reader_free(reader);
+            gt_strings_free(strings);
+            gt_stream_close(stream);
+        }
+        free(t.items);
+    }
+    free(all);
+}
+
 /* ---- whole arrays ---- */
 
 typedef struct columns_read {
@@ -465,6 +509,7 @@ int main(void)
         cmocka_unit_test(records_are_read_as_they_were_written),
         cmocka_unit_test(like_records_are_learned),
         cmocka_unit_test(a_number_that_is_no_integer_teaches_nothing),
+        cmocka_unit_test(unwanted_records_are_dropped),
         cmocka_unit_test(several_threads_read_what_one_reads),
         cmocka_unit_test(records_that_hide_their_beginnings),
         cmocka_unit_test(a_broken_record_is_named),
