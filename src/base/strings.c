@@ -8,7 +8,7 @@
 typedef struct entry {
     const char *bytes;
     uint32_t len;
-    uint32_t hash; /* the high half of the 64-bit hash: what a probe compares first */
+    uint32_t hash; /* where it would like to stand, and what a probe compares first */
 } entry;
 
 struct gt_strings {
@@ -62,13 +62,18 @@ void gt_strings_free(gt_strings *s)
     free(s);
 }
 
-static size_t find_slot(const gt_strings *s, const void *bytes, size_t len, uint64_t hash)
+static uint32_t short_hash(const void *bytes, size_t len)
 {
-    uint32_t high = (uint32_t)(hash >> 32);
+    uint64_t hash = gt_hash_bytes(bytes, len);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static size_t find_slot(const gt_strings *s, const void *bytes, size_t len, uint32_t hash)
+{
     size_t at = hash & s->mask;
     for (; s->slots[at]; at = (at + 1) & s->mask) {
         const entry *e = &s->entries[s->slots[at]];
-        if (e->hash == high && e->len == len && (len == 0 || memcmp(e->bytes, bytes, len) == 0)) break;
+        if (e->hash == hash && e->len == len && (len == 0 || memcmp(e->bytes, bytes, len) == 0)) break;
     }
     return at;
 }
@@ -78,7 +83,7 @@ static void double_slots(gt_strings *s)
     size_t mask = s->mask * 2 + 1;
     uint32_t *slots = gt_alloc_zero(mask + 1, sizeof *slots);
     for (uint32_t id = 1; id < s->count; id++) {
-        size_t at = gt_hash_bytes(s->entries[id].bytes, s->entries[id].len) & mask;
+        size_t at = s->entries[id].hash & mask;
         while (slots[at]) at = (at + 1) & mask;
         slots[at] = id;
     }
@@ -89,12 +94,12 @@ static void double_slots(gt_strings *s)
 
 uint32_t gt_strings_add(gt_strings *s, const void *bytes, size_t len)
 {
-    uint64_t hash = gt_hash_bytes(bytes, len);
+    uint32_t hash = short_hash(bytes, len);
     size_t at = find_slot(s, bytes, len, hash);
     if (s->slots[at]) return s->slots[at];
     uint32_t id = (uint32_t)s->count;
     GT_PUSH(s->entries, s->count, s->capacity,
-            ((entry){gt_arena_bytes(&s->arena, bytes, len), (uint32_t)len, (uint32_t)(hash >> 32)}));
+            ((entry){gt_arena_bytes(&s->arena, bytes, len), (uint32_t)len, hash}));
     s->slots[at] = id;
     if (s->count * 2 > s->mask) double_slots(s);
     return id;
@@ -107,7 +112,7 @@ uint32_t gt_strings_add_cstr(gt_strings *s, const char *text)
 
 uint32_t gt_strings_find(const gt_strings *s, const void *bytes, size_t len)
 {
-    return s->slots[find_slot(s, bytes, len, gt_hash_bytes(bytes, len))];
+    return s->slots[find_slot(s, bytes, len, short_hash(bytes, len))];
 }
 
 gt_text gt_strings_get(const gt_strings *s, uint32_t id)
