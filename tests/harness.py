@@ -74,7 +74,8 @@ class Tally:
                 self.passed += 1
                 return
             self.failed += 1
-            print(f"FAIL {name}: {'; '.join(troubles)}", flush=True)
+            more = f"; and {len(troubles) - 5} more" if len(troubles) > 5 else ""
+            print(f"FAIL {name}: {'; '.join(troubles[:5])}{more}", flush=True)
             if self.keep and folder:
                 shutil.copytree(folder, os.path.join(self.keep, re.sub(r"\W+", "_", name)), dirs_exist_ok=True)
 
