@@ -83,7 +83,7 @@ enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_SLACK = 64 };
 void *gt_arena_alloc(gt_arena *arena, size_t size)
 {
     size = (size + 7) & ~(size_t)7;
-    if ((size_t)(arena->end - arena->next) < size) {
+    if (!arena->blocks || (size_t)(arena->end - arena->next) < size) {
         size_t room = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
         struct gt_arena_block *block = gt_alloc(sizeof *block + room + ARENA_SLACK);
         block->before = arena->blocks;

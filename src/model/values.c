@@ -165,10 +165,14 @@ static bool parse_escape(parser *p, gt_buffer *text)
     return known != NULL;
 }
 
-static bool parse_text(parser *p, gt_value *out)
+static gt_value keep_text(parser *p, const char *bytes, size_t len)
+{
+    return (gt_value){.type = GT_VALUE_TEXT, .text = {gt_arena_bytes(p->arena, bytes, len), len}};
+}
+
+static bool parse_escaped_text(parser *p, const char *begin, gt_value *out)
 {
     gt_buffer text = {0};
-    const char *begin = ++p->place;
     bool sound = true;
     while (sound && p->place < p->end && *p->place != '"') {
         if (*p->place != '\\') {
@@ -182,39 +186,51 @@ static bool parse_text(parser *p, gt_value *out)
     sound = sound && p->place < p->end;
     if (sound) {
         gt_buffer_add(&text, begin, (size_t)(p->place++ - begin));
-        *out = (gt_value){.type = GT_VALUE_TEXT,
-                          .text = {gt_arena_bytes(p->arena, text.bytes, text.len), text.len}};
+        *out = keep_text(p, text.bytes, text.len);
     }
     gt_buffer_free(&text);
     return sound;
 }
 
+static bool parse_text(parser *p, gt_value *out)
+{
+    const char *begin = ++p->place;
+    while (p->place < p->end && *p->place != '"' && *p->place != '\\') p->place++;
+    if (p->place == p->end || *p->place == '\\') return parse_escaped_text(p, begin, out);
+    *out = keep_text(p, begin, (size_t)(p->place++ - begin));
+    return true;
+}
+
+/* Digits that may have a minus before them; beyond 64 bits they stay digits. */
+static bool parse_integer(parser *p, gt_text word, gt_value *out)
+{
+    bool negative = word.bytes[0] == '-', fits = true;
+    int64_t value = 0; /* counted downwards: the least integer has no positive twin */
+    if (word.len == negative) return false;
+    for (size_t i = negative; i < word.len; i++) {
+        int digit = word.bytes[i] - '0';
+        if (digit < 0 || digit > 9) return false;
+        fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+               !__builtin_sub_overflow(value, digit, &value);
+    }
+    if (fits && !negative) fits = !__builtin_sub_overflow(0, value, &value);
+    *out = fits ? gt_value_int(value) : keep_text(p, word.bytes, word.len);
+    if (!fits) out->type = GT_VALUE_BIG;
+    return true;
+}
+
 static bool parse_number(parser *p, gt_value *out)
 {
-    const char *begin = p->place;
-    bool is_float = false, has_digit = false;
-    for (; p->place < p->end && *p->place && strchr("+-.0123456789eE", *p->place); p->place++) {
+    gt_text word = {p->place, 0};
+    bool is_float = false;
+    for (; p->place < p->end && *p->place && strchr("+-.0123456789eE", *p->place); p->place++)
         is_float |= strchr(".eE", *p->place) != NULL;
-        has_digit |= *p->place >= '0' && *p->place <= '9';
-    }
-    size_t len = (size_t)(p->place - begin);
-    if (!has_digit) return false;
-    char *word = gt_arena_bytes(p->arena, begin, len), *rest;
-    if (is_float) {
-        *out = gt_value_float(strtod(word, &rest));
-        return *rest == 0;
-    }
-    __int128 integer = 0;
-    for (const char *c = word + (*word == '-'); *c; c++) {
-        if (*c < '0' || *c > '9') return false;
-        if (integer <= INT64_MAX && gt_multiply(integer, 10, &integer)) integer += *c - '0';
-    }
-    if (*word == '-') integer = -integer;
-    if (integer >= INT64_MIN && integer <= INT64_MAX)
-        *out = gt_value_int((int64_t)integer);
-    else
-        *out = (gt_value){.type = GT_VALUE_BIG, .text = {word, len}};
-    return true;
+    word.len = (size_t)(p->place - word.bytes);
+    if (!word.len) return false;
+    if (!is_float) return parse_integer(p, word, out);
+    char *copy = gt_arena_bytes(p->arena, word.bytes, word.len), *rest;
+    *out = gt_value_float(strtod(copy, &rest));
+    return *rest == 0;
 }
 
 static bool parse_word(parser *p, gt_value *out)

@@ -1,0 +1,61 @@
+/* Fuzzes the models. Lines of the input: the op's name (or its number in the registry), dims, types, strides,
+ * concrete inputs, extra arguments, annotation, a kernel's name. Whatever they are, the answer is sound or
+ * none. */
+#include "base/strings.h"
+#include "model/family.h"
+#include "model/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t next_line(gt_strings *strings, const uint8_t **data, size_t *size)
+{
+    const uint8_t *end = memchr(*data, '\n', *size);
+    size_t len = end ? (size_t)(end - *data) : *size;
+    uint32_t id = len ? gt_strings_add(strings, *data, len) : (uint32_t)GT_TEXT_NONE;
+    size_t used = end ? len + 1 : len;
+    *data += used;
+    *size -= used;
+    return id;
+}
+
+static void check(const gt_model_result *result)
+{
+    if (result->outcome != GT_MODEL_VALUE) return;
+    if (!isfinite(result->flops) || result->flops < 0 || isinf(result->bytes) || result->bytes < 0) abort();
+    gt_buffer text = {0};
+    gt_model_print_parameters(&text, result);
+    gt_buffer_free(&text);
+    gt_error error;
+    gt_metrics metrics = gt_metrics_of(result, 1, gt_gpu_arch_find("MI300X", &error));
+    if (metrics.bound != GT_BOUND_UNKNOWN && !(metrics.roofline_us >= 0)) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!size) return 0;
+    size_t count;
+    const gt_model *const *rows = gt_op_names(&count);
+    gt_strings *strings = gt_strings_new();
+    gt_models *models = gt_models_new(strings);
+    gt_model_event event = {.sequence = 1};
+    bool backward = data[0] & 1;
+    const gt_model *model = rows[data[0] % count];
+    event.name = next_line(strings, &data, &size);
+    event.dims = next_line(strings, &data, &size);
+    event.types = next_line(strings, &data, &size);
+    event.strides = next_line(strings, &data, &size);
+    event.concrete = next_line(strings, &data, &size);
+    event.extra = next_line(strings, &data, &size);
+    event.annotation = next_line(strings, &data, &size);
+    uint32_t kernel = next_line(strings, &data, &size);
+    event.kernels = &kernel;
+    event.kernel_count = 1;
+    const gt_model *found = gt_model_find(models, &event);
+    if (found) model = found;
+    if (model->evaluate) check(gt_model_evaluate(models, model, &event, backward));
+    gt_models_free(models);
+    gt_strings_free(strings);
+    return 0;
+}
