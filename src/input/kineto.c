@@ -124,20 +124,27 @@ static bool is_of_no_use_or_python(const gt_record *record, gt_record_reader *re
     return kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
 }
 
-static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store,
+/* Arrows are as many as launches, and once those are linked nobody asks for them. */
+static bool is_arrow(const gt_record *record)
+{
+    int64_t kind = record->cells[GT_EVENT_KIND].integer;
+    return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END;
+}
+
+static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *arrows,
                           const gt_read_options *options, bool *found)
 {
     gt_text key;
     gt_json_type type = gt_json_peek(json);
     if (type == GT_JSON_ARRAY) {
         *found = true;
-        return gt_records_read(json, format, store, options) && gt_json_finish(json);
+        return gt_records_read_two(json, format, store, arrows, options) && gt_json_finish(json);
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         bool events = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
         *found |= events;
-        if (!(events ? gt_records_read(json, format, store, options) : gt_json_skip(json))) return false;
+        if (!(events ? gt_records_read_two(json, format, store, arrows, options) : gt_json_skip(json))) return false;
     }
     return !json->failed && gt_json_finish(json);
 }
@@ -167,19 +174,21 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
 gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                                   gt_error *error)
 {
-    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind, NULL};
+    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind, NULL, is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
     gt_strings *strings = gt_strings_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_json json;
     bool found = false;
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
-    bool read = read_document(&json, &format, store, options, &found);
+    bool read = read_document(&json, &format, store, arrows, options, &found);
     gt_progress_end();
     if (accept(&json, read, found, gt_store_records(store), options, error))
-        return gt_pytorch_new(store, strings, keep.python_functions || keep.every_event);
+        return gt_pytorch_new(store, arrows, strings, keep.python_functions || keep.every_event);
     gt_store_free(store);
+    gt_store_free(arrows);
     gt_strings_free(strings);
     return NULL;
 }

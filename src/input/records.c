@@ -30,6 +30,7 @@ typedef struct worker {
     gt_strings *strings;
     gt_record_reader *reader;
     gt_store_writer *writer;
+    gt_store_writer *aside; /* NULL where nothing is put aside */
     gt_record record;
 } worker;
 
@@ -39,27 +40,36 @@ static void worker_begin(worker *w, const gt_record_format *format, gt_strings *
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     gt_record_reader_drop(w->reader, format->unwanted);
     w->writer = gt_store_writer_new(format->columns, format->count, strings);
+    if (format->aside) w->aside = gt_store_writer_new(format->columns, format->count, strings);
 }
 
 static void worker_end(worker *w)
 {
     gt_record_reader_free(w->reader);
     gt_store_writer_free(w->writer);
+    gt_store_writer_free(w->aside);
 }
 
-/* Reads the record at the cursor into the worker's store. */
+/* Stores the record in one of the worker's stores; in the other it only counts. */
+static void keep_record(worker *w)
+{
+    const gt_record *record = &w->record;
+    bool aside = w->aside && !record->dropped && w->format->aside(record);
+    if (record->dropped || aside) gt_store_writer_pass(w->writer);
+    else gt_store_writer_add(w->writer, record->present, record->cells);
+    if (aside) gt_store_writer_add(w->aside, record->present, record->cells);
+    else if (w->aside) gt_store_writer_pass(w->aside);
+}
+
+/* Reads the record at the cursor into the worker's stores. */
 static bool read_record(worker *w, gt_json *json)
 {
     if (!gt_record_read(w->reader, json, &w->record)) return false;
-    if (w->record.dropped) {
-        gt_store_writer_pass(w->writer);
-        return true;
-    }
-    if (w->format->check) {
+    if (w->format->check && !w->record.dropped) {
         const char *problem = w->format->check(&w->record, w->reader);
         if (problem) return gt_json_fail(json, "%s", problem);
     }
-    gt_store_writer_add(w->writer, w->record.present, w->record.cells);
+    keep_record(w);
     return true;
 }
 
@@ -105,13 +115,13 @@ typedef struct chunk {
     bool array_ended;
     bool failed, truncated;
     gt_error error;
-    gt_store_piece *piece;
+    gt_store_piece *piece, *aside;
 } chunk;
 
 typedef struct array_job {
     const gt_record_format *format;
     const gt_stream *stream;
-    gt_store *store;
+    gt_store *store, *aside;
     unsigned depth;
     joint_text joint;
     uint64_t begin;      /* of the first chunk */
@@ -172,6 +182,7 @@ static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
     out->error = json->error;
     out->array_ended = !json->failed && out->end < limit;
     out->piece = gt_store_writer_take(w->writer);
+    out->aside = w->aside ? gt_store_writer_take(w->aside) : NULL;
 }
 
 static uint64_t chunk_limit(const array_job *job, size_t index)
@@ -187,6 +198,13 @@ static void begin_at(gt_json *json, gt_stream *range, const array_job *job, uint
     json->first = false;
 }
 
+static void free_pieces(chunk *c)
+{
+    gt_store_piece_free(c->piece);
+    gt_store_piece_free(c->aside);
+    c->piece = c->aside = NULL;
+}
+
 /* Puts every chunk whose turn it is into the store. Called with the lock held. */
 static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *range)
 {
@@ -194,18 +212,18 @@ static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *r
         size_t index = job->committed++;
         chunk *c = &job->chunks[index];
         if (job->expected >= chunk_limit(job, index)) { /* one record reaches over all of it */
-            gt_store_piece_free(c->piece);
-            c->piece = NULL;
+            free_pieces(c);
             continue;
         }
         if (c->none || c->start != job->expected) {
-            gt_store_piece_free(c->piece);
+            free_pieces(c);
             begin_at(json, range, job, job->expected);
             read_chunk(w, json, chunk_limit(job, index), c);
         }
         gt_progress_add(c->end - job->expected, gt_store_piece_records(c->piece));
         gt_store_append(job->store, c->piece);
-        c->piece = NULL;
+        if (c->aside) gt_store_append(job->aside, c->aside);
+        c->piece = c->aside = NULL;
         job->expected = c->end;
         if (c->failed || c->array_ended) {
             job->stopped = true;
@@ -242,10 +260,12 @@ static void work(void *context, unsigned index)
 }
 
 /* Reads the rest of the array, from the record at the cursor on, on several threads. */
-static bool read_parallel(gt_json *json, const gt_record_format *format, gt_store *store, unsigned threads,
-                          const joint_text *joint)
+static bool read_parallel(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+                          unsigned threads, const joint_text *joint)
 {
-    array_job job = {.format = format, .stream = json->stream, .store = store, .depth = json->depth, .joint = *joint};
+    array_job job = {.format = format, .stream = json->stream, .store = store, .aside = aside};
+    job.depth = json->depth;
+    job.joint = *joint;
     job.begin = job.expected = gt_json_offset(json);
     job.chunk_count = (size_t)((gt_stream_size(json->stream) - job.begin) / CHUNK_BYTES + 1);
     if (threads > job.chunk_count) threads = (unsigned)job.chunk_count;
@@ -256,10 +276,11 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     gt_threads_run(threads, work, &job);
     for (unsigned i = 0; i < threads; i++) {
         gt_store_adopt_strings(store, job.workers[i].strings);
+        if (aside) gt_store_adopt_strings(aside, job.workers[i].strings);
         gt_strings_free(job.workers[i].strings);
         worker_end(&job.workers[i]);
     }
-    for (size_t i = 0; i < job.chunk_count; i++) gt_store_piece_free(job.chunks[i].piece);
+    for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
     free(job.chunks);
     free(job.workers);
     pthread_mutex_destroy(&job.lock);
@@ -294,6 +315,12 @@ static bool worth_more_threads(const gt_json *json, unsigned threads)
 
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store, const gt_read_options *options)
 {
+    return gt_records_read_two(json, format, store, NULL, options);
+}
+
+bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+                         const gt_read_options *options)
+{
     if (!gt_json_enter_array(json)) return false;
     worker w;
     worker_begin(&w, format, gt_store_strings(store));
@@ -312,7 +339,8 @@ bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *st
     }
     show_progress(json, &shown, since);
     gt_store_append(store, gt_store_writer_take(w.writer));
+    if (aside) gt_store_append(aside, gt_store_writer_take(w.aside));
     worker_end(&w);
     if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
-    return !more || read_parallel(json, format, store, options->threads, &joint);
+    return !more || read_parallel(json, format, store, aside, options->threads, &joint);
 }

@@ -19,10 +19,14 @@ typedef struct gt_record_format {
      * (NULL: nothing). Called from several threads. May be NULL. */
     const char *(*check)(gt_record *record, gt_record_reader *reader);
     gt_record_unwanted *unwanted; /* records that are counted and not stored; may be NULL */
+    bool (*aside)(const gt_record *record); /* records, as checked, that go into a store of their own; may be NULL */
 } gt_record_format;
 
 /* Reads the array at the cursor. False where the JSON failed; what was read before that is in the store. */
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
                      const gt_read_options *options);
+/* The same with a second store of the same columns and strings for what the format puts aside. */
+bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+                         const gt_read_options *options);
 
 #endif

@@ -98,11 +98,11 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
 }
 
 static const gt_record_format dispatch_format = {"kernel dispatch", dispatch_fields, gt_dispatch_columns,
-                                                 GT_DISPATCH_COLUMNS, check_dispatch, NULL};
-static const gt_record_format copy_format = {"memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL};
+                                                 GT_DISPATCH_COLUMNS, check_dispatch, NULL, NULL};
+static const gt_record_format copy_format = {"memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL};
 static const gt_record_format symbol_format = {"kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS,
-                                               check_symbol, NULL};
-static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NULL}; /* counted only */
+                                               check_symbol, NULL, NULL};
+static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NULL, NULL}; /* counted only */
 
 typedef struct reading {
     gt_json json;

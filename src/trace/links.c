@@ -41,13 +41,13 @@ typedef struct id_table {
     gt_map map;
 } id_table;
 
-/* For the ids that `wanted` rows have. */
-static id_table new_table(const gt_pytorch *trace, const int64_t *ids, bool (*wanted)(uint8_t kind))
+/* For the ids of the rows of kinds from first to last. */
+static id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first, uint8_t last)
 {
     int64_t least = INT64_MAX, greatest = INT64_MIN;
     size_t count = 0;
-    for (size_t row = 0; row < trace->count; row++) {
-        if (!wanted(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
+    for (size_t row = 0; row < rows; row++) {
+        if (kinds[row] < first || kinds[row] > last || ids[row] == GT_EVENT_NONE) continue;
         least = ids[row] < least ? ids[row] : least;
         greatest = ids[row] > greatest ? ids[row] : greatest;
         count++;
@@ -83,39 +83,52 @@ static void free_table(id_table *table)
 enum { MAX_CHAIN = 64 }; /* work that shares an id is gone through one by one up to here */
 
 typedef struct lookup {
-    id_table arrow_starts; /* flow id to a row, the last one's */
+    id_table arrow_starts; /* flow id to an arrow, the last one's */
     id_table arrow_ends;
+    uint64_t *arrow_tracks; /* by arrow: process and thread */
     id_table work;    /* id to the first GPU row ... */
     uint32_t *others; /* ... and from each to the next with that id */
     gt_map by_track;  /* (process and thread, id) to the last GPU row; only where many share an id */
     bool long_chains;
 } lookup;
 
-static bool is_arrow_start(uint8_t kind) { return kind == GT_KIND_FLOW_START; }
-static bool is_arrow_end(uint8_t kind) { return kind == GT_KIND_FLOW_END; }
-
-static uint64_t track_key(const gt_pytorch *trace, uint32_t row)
+static uint64_t track_key(uint32_t process, uint32_t thread)
 {
-    return (uint64_t)trace->process[row] << 32 | trace->thread[row];
+    return (uint64_t)process << 32 | thread;
+}
+
+static uint64_t track_of(const gt_pytorch *trace, uint32_t row)
+{
+    return track_key(trace->process[row], trace->thread[row]);
 }
 
 static void index_arrows(const gt_pytorch *trace, lookup *l)
 {
-    int64_t *flows = gt_store_ints(trace->store, GT_EVENT_FLOW);
-    l->arrow_starts = new_table(trace, flows, is_arrow_start);
-    l->arrow_ends = new_table(trace, flows, is_arrow_end);
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (flows[row] == GT_EVENT_NONE) continue;
-        if (is_arrow_start(trace->kind[row])) *put_id(&l->arrow_starts, flows[row]) = row;
-        if (is_arrow_end(trace->kind[row])) *put_id(&l->arrow_ends, flows[row]) = row;
+    size_t count = gt_store_count(trace->arrows);
+    int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW), *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
+    uint32_t *processes = gt_store_texts(trace->arrows, GT_EVENT_PROCESS);
+    uint32_t *threads = gt_store_texts(trace->arrows, GT_EVENT_THREAD);
+    uint8_t *kinds = gt_alloc(count);
+    l->arrow_tracks = gt_alloc(count * sizeof *l->arrow_tracks);
+    for (size_t i = 0; i < count; i++) kinds[i] = (uint8_t)wide[i];
+    l->arrow_starts = new_table(flows, kinds, count, GT_KIND_FLOW_START, GT_KIND_FLOW_START);
+    l->arrow_ends = new_table(flows, kinds, count, GT_KIND_FLOW_END, GT_KIND_FLOW_END);
+    for (uint32_t i = 0; i < count; i++) {
+        l->arrow_tracks[i] = track_key(processes[i], threads[i]);
+        if (flows[i] != GT_EVENT_NONE)
+            *put_id(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
     }
     free(flows);
+    free(wide);
+    free(processes);
+    free(threads);
+    free(kinds);
 }
 
 /* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
 static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
 {
-    l->work = new_table(trace, ids, gt_kind_is_gpu);
+    l->work = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
     l->others = gt_alloc(trace->count * sizeof *l->others);
     for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
         if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
@@ -129,7 +142,7 @@ static void index_tracks(const gt_pytorch *trace, const int64_t *ids, lookup *l)
 {
     for (uint32_t row = 0; row < trace->count; row++)
         if (gt_kind_is_gpu(trace->kind[row]) && ids[row] != GT_EVENT_NONE)
-            *gt_map_put(&l->by_track, track_key(trace, row), (uint64_t)ids[row]) = row;
+            *gt_map_put(&l->by_track, track_of(trace, row), (uint64_t)ids[row]) = row;
     l->long_chains = true;
 }
 
@@ -139,6 +152,7 @@ static void free_lookup(lookup *l)
     free_table(&l->arrow_ends);
     free_table(&l->work);
     gt_map_free(&l->by_track);
+    free(l->arrow_tracks);
     free(l->others);
 }
 
@@ -155,14 +169,13 @@ static bool is_graph_launch(gt_text name)
     return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
 }
 
-/* The last work with this id on the track of a row, GT_NO_EVENT where there is none. */
-static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id, uint32_t row)
+/* The last work with this id on a track, GT_NO_EVENT where there is none. */
+static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id, uint64_t track)
 {
-    uint64_t track = track_key(trace, row);
     uint32_t found = GT_NO_EVENT, steps = 0;
     if (!l->long_chains) {
         for (uint32_t gpu = get_id(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
-            if (track_key(trace, gpu) == track) found = gpu;
+            if (track_of(trace, gpu) == track) found = gpu;
             if (++steps > MAX_CHAIN) {
                 index_tracks(trace, ids, l);
                 break;
@@ -177,7 +190,7 @@ static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup
 {
     uint32_t end = get_id(&l->arrow_ends, id);
     if (end == GT_NO_EVENT || get_id(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
-    return find_work(trace, ids, l, id, end);
+    return find_work(trace, ids, l, id, l->arrow_tracks[end]);
 }
 
 void gt_pytorch_link_launches(gt_pytorch *trace)
@@ -199,6 +212,8 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
     }
     free_lookup(&l);
     free(ids);
+    gt_store_free(trace->arrows);
+    trace->arrows = NULL;
 }
 
 /* ---- recompute ---- */

@@ -74,11 +74,12 @@ static struct gt_tracks *read_tracks(gt_pytorch *trace)
     return tracks;
 }
 
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_strings *strings, bool has_python)
+gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *strings, bool has_python)
 {
     gt_pytorch *trace = gt_alloc_zero(1, sizeof *trace);
     trace->strings = strings;
     trace->store = store;
+    trace->arrows = arrows;
     trace->count = trace->recorded = gt_store_count(store);
     trace->events = gt_store_records(store);
     trace->has_python = has_python;
@@ -109,6 +110,7 @@ void gt_pytorch_free(gt_pytorch *trace)
     free(trace->tracks->items);
     free(trace->tracks);
     gt_store_free(trace->store);
+    gt_store_free(trace->arrows);
     gt_strings_free(trace->strings);
     free(trace);
 }

@@ -17,7 +17,7 @@ typedef enum gt_event_kind {
     GT_KIND_KERNEL,
     GT_KIND_MEMCPY,
     GT_KIND_MEMSET,
-    GT_KIND_FLOW_START, /* ac2g arrows, from a launch ... */
+    GT_KIND_FLOW_START, /* ac2g arrows, from a launch ... (in the store of arrows, not among the rows) */
     GT_KIND_FLOW_END,   /* ... to what it launched */
     GT_KIND_ANNOTATION,
     GT_KIND_METADATA,
@@ -31,6 +31,7 @@ static inline bool gt_kind_is_host(uint8_t kind) { return kind >= GT_KIND_CPU_OP
 typedef struct gt_pytorch {
     gt_strings *strings; /* owned: names and every other text */
     gt_store *store;     /* the columns that few analyses need, such as input shapes; one entry a row */
+    gt_store *arrows;    /* of the same columns: only until launches are linked, then NULL */
     size_t count;        /* rows */
     size_t recorded;     /* of them, those that the file has; tree_edit.h adds others behind these */
     size_t events;       /* in the file, kept or not */
@@ -67,8 +68,8 @@ typedef struct gt_pytorch {
     struct gt_tracks *tracks; /* names of processes and threads (gt_pytorch_track) */
 } gt_pytorch;
 
-/* From the store's columns to arrays; takes over store and strings. */
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_strings *strings, bool has_python);
+/* From the store's columns to arrays; takes over both stores and the strings. */
+gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *strings, bool has_python);
 void gt_pytorch_free(gt_pytorch *trace);
 
 /* Who called whom: fills parent, preorder and subtree_end of host events. */

@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     } else {
         gt_pytorch *trace = gt_kineto_read(argv[1], (gt_kineto_options){.every_event = true}, &options, &error);
         if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
-        events = trace->count;
-        bytes = gt_store_bytes(trace->store);
+        events = trace->events;
+        bytes = gt_store_bytes(trace->store) + gt_store_bytes(trace->arrows);
     }
     double ms = now_ms() - begin;
     struct rusage usage;

@@ -355,7 +355,7 @@ typedef struct columns_read {
 
 static columns_read read_array(const text *t, size_t block, unsigned threads)
 {
-    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL};
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
     gt_error error;
     columns_read r = {.strings = gt_strings_new()};
     gt_stream *stream = gt_stream_memory(t->items, t->count, block, &error);
@@ -462,7 +462,7 @@ static void records_that_hide_their_beginnings(void **unused)
 static void a_broken_record_is_named(void **unused)
 {
     (void)unused;
-    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL};
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
     text t = {0};
     put(&t, "[");
     for (int i = 0; i < 100000; i++) put(&t, "%s{\"kind\": \"x\", \"count\": %06d, \"name\": \"y\"}", i ? "," : "", i + 100000);
