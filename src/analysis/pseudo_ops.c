@@ -344,13 +344,14 @@ static void add_quantized_moe(search *s, const detector *d)
 static void add_moe_stages(search *s, const detector *d)
 {
     for (size_t i = 0; i < s->matches.count; i++) {
-        uint32_t op = above(s, s->matches.items[i], d->op);
+        uint32_t function = s->matches.items[i], op = above(s, function, d->op);
         if (op == GT_NO_EVENT) continue;
         gt_new_op added = like(s, d, "", op);
-        char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", strstr(d->added, "flydsl"));
+        const char *stage = strrchr(gt_pytorch_name(s->trace, function).bytes, ' ') + 1;
+        char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", stage);
         added.extra = gt_strings_add_cstr(s->trace->strings, json);
         free(json);
-        gt_tree_wrap_event(s->edit, s->matches.items[i], added);
+        gt_tree_wrap_event(s->edit, function, added);
     }
 }
 
