@@ -171,21 +171,27 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
     return true;
 }
 
-gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                                  gt_error *error)
+bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options, gt_store *store,
+                           gt_store *arrows, gt_error *error)
 {
     gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind, NULL, is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
-    gt_strings *strings = gt_strings_new();
-    gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_json json;
     bool found = false;
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
     bool read = read_document(&json, &format, store, arrows, options, &found);
     gt_progress_end();
-    if (accept(&json, read, found, gt_store_records(store), options, error))
+    return accept(&json, read, found, gt_store_records(store), options, error);
+}
+
+gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                                  gt_error *error)
+{
+    gt_strings *strings = gt_strings_new();
+    gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    if (gt_kineto_read_stores(stream, keep, options, store, arrows, error))
         return gt_pytorch_new(store, arrows, strings, keep.python_functions || keep.every_event);
     gt_store_free(store);
     gt_store_free(arrows);

@@ -23,21 +23,23 @@ int main(int argc, char **argv)
     gt_read_options options = {.threads = argc > 2 ? (unsigned)atoi(argv[2]) : 1, .strict = true};
     gt_error error;
     gt_trace_format format;
+    double begin = now_ms();
     gt_stream *stream = gt_stream_open(argv[1], &error);
     if (!stream || !gt_detect(stream, &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
-    gt_stream_close(stream);
     size_t events = 0, bytes = 0;
-    double begin = now_ms();
     if (format == GT_FORMAT_ROCPROF_JSON) {
-        gt_rocprof *run = gt_rocprof_read_json(argv[1], &options, &error);
+        gt_rocprof *run = gt_rocprof_read_stream(stream, &options, &error);
         if (!run) return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_count(run->dispatches);
         bytes = gt_store_bytes(run->dispatches);
     } else {
-        gt_pytorch *trace = gt_kineto_read(argv[1], (gt_kineto_options){.every_event = true}, &options, &error);
-        if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
-        events = trace->events;
-        bytes = gt_store_bytes(trace->store) + gt_store_bytes(trace->arrows);
+        gt_strings *strings = gt_strings_new();
+        gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+        gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store, arrows, &error))
+            return fprintf(stderr, "%s\n", error.text), 1;
+        events = gt_store_records(store);
+        bytes = gt_store_bytes(store) + gt_store_bytes(arrows);
     }
     double ms = now_ms() - begin;
     struct rusage usage;
