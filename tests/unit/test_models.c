@@ -397,6 +397,37 @@ static void test_arch_of_user(void **state)
     gt_arena_free(&arena);
 }
 
+/* ---- the documentation ---- */
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    gt_buffer text = {0};
+    size_t got;
+    assert_non_null(file);
+    while ((got = fread(gt_buffer_room(&text, 4096), 1, 4096, file)) > 0) text.len += got;
+    gt_buffer_add(&text, "", 1);
+    fclose(file);
+    return text.bytes;
+}
+
+static void test_documented(void **state)
+{
+    (void)state;
+    char *document = read_file(GT_TEST_DATA "/../../docs/models.md");
+    size_t count, models = 0;
+    const gt_model *const *rows = gt_op_names(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i]->evaluate) continue;
+        char *quoted = gt_format("`%s`", rows[i]->name);
+        if (!strstr(document, quoted)) fail_msg("docs/models.md does not name %s", quoted);
+        free(quoted);
+        models++;
+    }
+    assert_int_equal(models, 245);
+    free(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_no_roofline),
         cmocka_unit_test(test_known_gpus),
         cmocka_unit_test(test_arch_of_user),
+        cmocka_unit_test(test_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
