@@ -1,5 +1,5 @@
-/* Finding launchers: one pass over the GPU events gives each its launcher, counting sort brings each launcher's kernels
- * together, and what each launched in all is asked of the call tree. */
+/* Finding launchers: one pass over the GPU events gives each its launcher, counting sort brings each
+ * launcher's kernels together, and what each launched in all is asked of the call tree. */
 #include "analysis/launchers.h"
 #include "base/memory.h"
 #include "trace/busy.h"
@@ -34,7 +34,7 @@ static bool is_communication(name_cache *cache, const gt_pytorch *trace, uint32_
 /* The launchers in the order of their first kernels, with the number of kernels of each. */
 static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t *kernel_count)
 {
-    uint32_t *index_of = gt_alloc(trace->count * sizeof *index_of);    /* by row: the launcher that a row is */
+    uint32_t *index_of = gt_alloc(trace->count * sizeof *index_of); /* by row: the launcher that a row is */
     uint32_t *launcher_of = gt_alloc(trace->count * sizeof *launcher_of); /* by row of a GPU event */
     name_cache cache = {gt_alloc_zero(gt_strings_count(trace->strings), 1)};
     size_t capacity = 0;
@@ -59,7 +59,8 @@ static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t
     return launcher_of;
 }
 
-static void place_kernels(const gt_pytorch *trace, gt_launchers *l, const uint32_t *launcher_of, size_t kernel_count)
+static void place_kernels(const gt_pytorch *trace, gt_launchers *l, const uint32_t *launcher_of,
+                          size_t kernel_count)
 {
     size_t *next = gt_alloc(l->count * sizeof *next), sum = 0;
     for (size_t i = 0; i < l->count; i++) {

@@ -1,7 +1,7 @@
 /* Kernel launchers: the ops (or bare runtime calls) that sent work to the GPU themselves, and that work.
  *
- * A launcher is the nearest cpu_op above the runtime call (one named exactly `execute` is stepped over), or the call
- * itself where there is none. Communication kernels do not make launchers. */
+ * A launcher is the nearest cpu_op above the runtime call (one named exactly `execute` is stepped over), or
+ * the call itself where there is none. Communication kernels do not make launchers. */
 #ifndef GT_ANALYSIS_LAUNCHERS_H
 #define GT_ANALYSIS_LAUNCHERS_H
 

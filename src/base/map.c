@@ -25,7 +25,8 @@ static size_t hash(uint64_t a, uint64_t b)
 static gt_map_entry *find(const gt_map *map, uint64_t a, uint64_t b)
 {
     size_t mask = map->capacity - 1, at = hash(a, b) & mask;
-    while (map->entries[at].used && (map->entries[at].a != a || map->entries[at].b != b)) at = (at + 1) & mask;
+    while (map->entries[at].used && (map->entries[at].a != a || map->entries[at].b != b))
+        at = (at + 1) & mask;
     return &map->entries[at];
 }
 

@@ -1,5 +1,5 @@
-/* A map from pairs of integers to integers: open addressing, for keys that come from a file and may be chosen to
- * collide (the hash is seeded anew in each process). */
+/* A map from pairs of integers to integers: open addressing, for keys that come from a file and may be chosen
+ * to collide (the hash is seeded anew in each process). */
 #ifndef GT_BASE_MAP_H
 #define GT_BASE_MAP_H
 

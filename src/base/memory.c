@@ -1,4 +1,5 @@
-/* Allocation that cannot fail from the caller's view, growable arrays by doubling, arenas of 64 KiB blocks. */
+/* Allocation that cannot fail from the caller's view, growable arrays by doubling, arenas of 64 KiB blocks.
+ */
 #include "base/memory.h"
 
 #include <stdarg.h>

@@ -22,7 +22,8 @@ void gt_strings_free(gt_strings *strings);
 
 uint32_t gt_strings_add(gt_strings *strings, const void *bytes, size_t len);
 uint32_t gt_strings_add_cstr(gt_strings *strings, const char *text);
-uint32_t gt_strings_find(const gt_strings *strings, const void *bytes, size_t len); /* GT_TEXT_NONE if absent */
+uint32_t gt_strings_find(const gt_strings *strings, const void *bytes,
+                         size_t len); /* GT_TEXT_NONE if absent */
 
 gt_text gt_strings_get(const gt_strings *strings, uint32_t id); /* NONE gives "" */
 uint32_t gt_strings_count(const gt_strings *strings);           /* one more than the highest id */

@@ -12,7 +12,8 @@ static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
      "the trace that torch.profiler wrote; the same as FILE without an option"},
 };
-static const gt_option_group input_group = {"Input", input_options, sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options,
+                                            sizeof input_options / sizeof *input_options};
 
 static const gt_option report_options[] = {
     {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
@@ -23,7 +24,8 @@ static const gt_option report_options[] = {
     {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary"},
     {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet coll_analysis"},
     {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
-    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each sheet of an op category"},
+    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL,
+     "keep only the first N rows of each sheet of an op category"},
     {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
      "tell ops with the same arguments apart by how many kernels they launched"},
     {"include_overlap_info", GT_OPTION_FLAG, NULL, NULL,
@@ -33,7 +35,8 @@ static const gt_option report_options[] = {
     {"include_first_occurrence_time", GT_OPTION_FLAG, NULL, NULL,
      "add the column first_occurrence_time to ops_unique_args"},
     {"include_call_stack", GT_OPTION_FLAG, NULL, NULL, "add call stacks to unified_perf_summary"},
-    {"enable_pseudo_ops", GT_OPTION_FLAG, NULL, NULL, "recognise fused ops of inference frameworks by their kernels"},
+    {"enable_pseudo_ops", GT_OPTION_FLAG, NULL, NULL,
+     "recognise fused ops of inference frameworks by their kernels"},
     {"seed_sheet_names", GT_OPTION_FLAG, NULL, NULL,
      "name three sheets as older documents do: ops_all, short_kernels_histogram, short_kernels_all_details"},
     {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for roofline columns"},
@@ -43,7 +46,8 @@ static const gt_option report_options[] = {
     {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "TorchInductor's cache, for Triton kernels"},
     {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with"},
     {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report"},
-    {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL, "split an inference trace into prefill and decode"},
+    {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
+     "split an inference trace into prefill and decode"},
 };
 const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
                                           sizeof report_options / sizeof *report_options};
@@ -103,8 +107,8 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
 }
 
 /* The GPU that the command line names, NULL where it names none. One from a file is read into *own. */
-static bool choose_gpu(const gt_arguments *arguments, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **chosen,
-                       gt_error *error)
+static bool choose_gpu(const gt_arguments *arguments, gt_arena *arena, gt_gpu_arch *own,
+                       const gt_gpu_arch **chosen, gt_error *error)
 {
     const char *path = gt_arguments_text(arguments, "gpu_arch_json_path");
     const char *platform = gt_arguments_text(arguments, "gpu_arch_platform");

@@ -44,7 +44,8 @@ static gt_trace_format format_of_object(gt_json *json)
     if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
     while (gt_json_next_key(json, &key)) {
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            if (key.len == strlen(keys[i].key) && memcmp(key.bytes, keys[i].key, key.len) == 0) return keys[i].format;
+            if (key.len == strlen(keys[i].key) && memcmp(key.bytes, keys[i].key, key.len) == 0)
+                return keys[i].format;
         if (!gt_json_skip(json)) break;
     }
     return GT_FORMAT_OTHER_JSON;
@@ -67,12 +68,16 @@ static gt_trace_format format_of_array(gt_json *json)
 static gt_trace_format format_of_json(gt_text text)
 {
     gt_json json;
-    if (text.len >= 3 && memcmp(text.bytes, "\xEF\xBB\xBF", 3) == 0) text = (gt_text){text.bytes + 3, text.len - 3};
+    if (text.len >= 3 && memcmp(text.bytes, "\xEF\xBB\xBF", 3) == 0)
+        text = (gt_text){text.bytes + 3, text.len - 3};
     gt_json_begin_text(&json, text);
     switch (gt_json_peek(&json)) {
-    case GT_JSON_OBJECT: return format_of_object(&json);
-    case GT_JSON_ARRAY: return format_of_array(&json);
-    default: return json.truncated ? GT_FORMAT_EMPTY : GT_FORMAT_UNKNOWN;
+    case GT_JSON_OBJECT:
+        return format_of_object(&json);
+    case GT_JSON_ARRAY:
+        return format_of_array(&json);
+    default:
+        return json.truncated ? GT_FORMAT_EMPTY : GT_FORMAT_UNKNOWN;
     }
 }
 

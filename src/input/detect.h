@@ -17,8 +17,8 @@ typedef enum gt_trace_format {
     GT_FORMATS
 } gt_trace_format;
 
-/* Looks at the stream's first block, inflated where it is compressed, and leaves the stream at its beginning. False
- * where it cannot be read. */
+/* Looks at the stream's first block, inflated where it is compressed, and leaves the stream at its beginning.
+ * False where it cannot be read. */
 bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error);
 
 /* "a rocprofv3 JSON trace": to be put into a sentence. */

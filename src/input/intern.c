@@ -1,4 +1,5 @@
-/* Two intern tables side by side: raw texts, and (the caller's) what they mean; `meanings` leads from one to the other. */
+/* Two intern tables side by side: raw texts, and (the caller's) what they mean; `meanings` leads from one to
+ * the other. */
 #include "input/intern.h"
 #include "base/memory.h"
 #include "input/json.h"
@@ -82,7 +83,8 @@ uint32_t gt_intern_add(gt_intern *intern, gt_text raw)
     if (intern->capacity > before)
         memset(intern->meanings + before, 0, (intern->capacity - before) * sizeof *intern->meanings);
     intern->scratch = gt_grow(intern->scratch, &intern->scratch_capacity, raw.len * 3 + 1, 1);
-    intern->meanings[id] = intern->kind == GT_INTERN_STRINGS ? decode_string(intern, raw) : decode_value(intern, raw);
+    intern->meanings[id] =
+        intern->kind == GT_INTERN_STRINGS ? decode_string(intern, raw) : decode_value(intern, raw);
     return intern->meanings[id] ? id : GT_TEXT_NONE;
 }
 

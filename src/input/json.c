@@ -12,7 +12,8 @@ static const uint8_t nothing[GT_STREAM_PAD];
 
 void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset)
 {
-    *json = (gt_json){.stream = stream, .block_offset = offset, .block = nothing, .at = nothing, .end = nothing};
+    *json =
+        (gt_json){.stream = stream, .block_offset = offset, .block = nothing, .at = nothing, .end = nothing};
     json->first = true;
     if (offset) return;
     while (json->end - json->at < 3 && gt_json_more(json)) {
@@ -32,7 +33,8 @@ void gt_json_move(gt_json *json, uint64_t offset)
 void gt_json_begin_text(gt_json *json, gt_text text)
 {
     const uint8_t *bytes = (const uint8_t *)text.bytes;
-    *json = (gt_json){.block = bytes, .at = bytes, .end = bytes + text.len, .last_block = true, .first = true};
+    *json =
+        (gt_json){.block = bytes, .at = bytes, .end = bytes + text.len, .last_block = true, .first = true};
 }
 
 bool gt_json_fail(gt_json *json, const char *format, ...)
@@ -97,14 +99,24 @@ static bool unexpected(gt_json *json, const char *expected)
 static gt_json_type type_of(uint8_t c)
 {
     switch (c) {
-    case '{': return GT_JSON_OBJECT;
-    case '[': return GT_JSON_ARRAY;
-    case '"': return GT_JSON_STRING;
-    case 't': return GT_JSON_TRUE;
-    case 'f': return GT_JSON_FALSE;
-    case 'n': return GT_JSON_NULL;
-    case '-': case 'N': case 'I': return GT_JSON_NUMBER;
-    default: return c >= '0' && c <= '9' ? GT_JSON_NUMBER : GT_JSON_NONE;
+    case '{':
+        return GT_JSON_OBJECT;
+    case '[':
+        return GT_JSON_ARRAY;
+    case '"':
+        return GT_JSON_STRING;
+    case 't':
+        return GT_JSON_TRUE;
+    case 'f':
+        return GT_JSON_FALSE;
+    case 'n':
+        return GT_JSON_NULL;
+    case '-':
+    case 'N':
+    case 'I':
+        return GT_JSON_NUMBER;
+    default:
+        return c >= '0' && c <= '9' ? GT_JSON_NUMBER : GT_JSON_NONE;
     }
 }
 
@@ -129,8 +141,14 @@ static bool enter(gt_json *json, uint8_t bracket, const char *what)
     return true;
 }
 
-bool gt_json_enter_object(gt_json *json) { return enter(json, '{', "an object"); }
-bool gt_json_enter_array(gt_json *json) { return enter(json, '[', "an array"); }
+bool gt_json_enter_object(gt_json *json)
+{
+    return enter(json, '{', "an object");
+}
+bool gt_json_enter_array(gt_json *json)
+{
+    return enter(json, '[', "an array");
+}
 
 static void leave(gt_json *json)
 {
@@ -274,9 +292,12 @@ static bool skip_scalar(gt_json *json, gt_json_type type)
     gt_text raw;
     gt_json_number number;
     switch (type) {
-    case GT_JSON_STRING: return gt_json_string(json, &raw);
-    case GT_JSON_NUMBER: return gt_json_read_number(json, &number);
-    default: return gt_json_literal(json);
+    case GT_JSON_STRING:
+        return gt_json_string(json, &raw);
+    case GT_JSON_NUMBER:
+        return gt_json_read_number(json, &number);
+    default:
+        return gt_json_literal(json);
     }
 }
 

@@ -1,14 +1,17 @@
-/* A pull reader for JSON text of any size: the caller asks for the next key, value or element, and the reader fetches
- * more text from its stream as it needs it. Nothing is built; memory is one block of the stream.
+/* A pull reader for JSON text of any size: the caller asks for the next key, value or element, and the reader
+ * fetches more text from its stream as it needs it. Nothing is built; memory is one block of the stream.
  *
- * Written by hand because the C libraries in Debian parse 3 to 25 times slower than simdjson, which is C++ and
- * wants the whole document in memory; traces are read here at 0.4 to 0.6 of the time of a simdjson pass (make bench).
+ * Written by hand because the C libraries in Debian parse 3 to 25 times slower than simdjson, which is C++
+ * and wants the whole document in memory; traces are read here at 0.4 to 0.6 of the time of a simdjson pass
+ * (make bench).
  *
- * Strict in its grammar and forgiving where real traces need it: NaN and Infinity are numbers, strings may hold raw
- * control characters, invalid UTF-8 and lone surrogates (both read as U+FFFD), and a byte order mark is passed over.
+ * Strict in its grammar and forgiving where real traces need it: NaN and Infinity are numbers, strings may
+ * hold raw control characters, invalid UTF-8 and lone surrogates (both read as U+FFFD), and a byte order mark
+ * is passed over.
  *
- * Every call that fails returns false and leaves the reader failed: gt_json_failed is then true, json->truncated
- * tells whether the text merely ended early, and json->error says what was wrong and where. */
+ * Every call that fails returns false and leaves the reader failed: gt_json_failed is then true,
+ * json->truncated tells whether the text merely ended early, and json->error says what was wrong and where.
+ */
 #ifndef GT_INPUT_JSON_H
 #define GT_INPUT_JSON_H
 
@@ -30,9 +33,9 @@ typedef enum gt_json_type {
 } gt_json_type;
 
 typedef struct gt_json_number {
-    bool is_int;    /* written without fraction and exponent, and within int64 */
+    bool is_int; /* written without fraction and exponent, and within int64 */
     int64_t integer;
-    double real;    /* always set; what strtod gives */
+    double real; /* always set; what strtod gives */
 } gt_json_number;
 
 typedef struct gt_json {
@@ -55,7 +58,10 @@ void gt_json_move(gt_json *json, uint64_t offset);
 /* Begins at text in memory, behind which GT_STREAM_PAD bytes can be read. */
 void gt_json_begin_text(gt_json *json, gt_text text);
 
-static inline bool gt_json_failed(const gt_json *json) { return json->failed; }
+static inline bool gt_json_failed(const gt_json *json)
+{
+    return json->failed;
+}
 /* The place of the cursor in the (inflated) input. */
 static inline uint64_t gt_json_offset(const gt_json *json)
 {
@@ -65,8 +71,9 @@ static inline uint64_t gt_json_offset(const gt_json *json)
 /* What comes next. */
 gt_json_type gt_json_peek(gt_json *json);
 
-/* Objects: enter, then next_key until it returns false (end of the object, or failure); each key is followed by
- * reading or skipping its value. The key's bytes hold until the next call and are as written, escapes and all. */
+/* Objects: enter, then next_key until it returns false (end of the object, or failure); each key is followed
+ * by reading or skipping its value. The key's bytes hold until the next call and are as written, escapes and
+ * all. */
 bool gt_json_enter_object(gt_json *json);
 bool gt_json_next_key(gt_json *json, gt_text *key);
 bool gt_json_enter_array(gt_json *json);
@@ -82,13 +89,19 @@ bool gt_json_skip(gt_json *json);
 /* After the document's value: true where nothing but white space follows. */
 bool gt_json_finish(gt_json *json);
 
-/* While a mark is set, text from it on stays in one piece (its address may change at each call; json->mark moves with
- * it): for a caller that wants to look at a whole record. */
-static inline void gt_json_set_mark(gt_json *json) { json->mark = json->at; }
-static inline void gt_json_clear_mark(gt_json *json) { json->mark = NULL; }
+/* While a mark is set, text from it on stays in one piece (its address may change at each call; json->mark
+ * moves with it): for a caller that wants to look at a whole record. */
+static inline void gt_json_set_mark(gt_json *json)
+{
+    json->mark = json->at;
+}
+static inline void gt_json_clear_mark(gt_json *json)
+{
+    json->mark = NULL;
+}
 
-/* More text behind what is in hand, for callers that look at the text themselves. False at the end of the input
- * (json->failed is not set) and where reading failed. */
+/* More text behind what is in hand, for callers that look at the text themselves. False at the end of the
+ * input (json->failed is not set) and where reading failed. */
 bool gt_json_more(gt_json *json);
 
 /* Fails the reader with a sentence that ends in the place: "... at byte N". */

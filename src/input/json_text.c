@@ -1,5 +1,6 @@
-/* Escapes, UTF-8 and numbers. Exactness first: a number is what strtod makes of it; the usual ones take a short way
- * that gives the same bits (an integer below 2^53 divided once by a power of ten is rounded once). */
+/* Escapes, UTF-8 and numbers. Exactness first: a number is what strtod makes of it; the usual ones take a
+ * short way that gives the same bits (an integer below 2^53 divided once by a power of ten is rounded once).
+ */
 #include "input/json_text.h"
 #include "base/memory.h"
 
@@ -58,18 +59,24 @@ static size_t utf8_len(const uint8_t *p, const uint8_t *end)
         return 3;
     }
     if (p[0] >= 0xF0 && p[0] <= 0xF4) {
-        if (!second || !third || !fourth || (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F)) return 0;
+        if (!second || !third || !fourth || (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+            return 0;
         return 4;
     }
     return 0;
 }
 
-/* How many bytes at p that are not UTF-8 one U+FFFD stands for: the beginning of a sequence as far as it is sound, as
- * Unicode recommends and Python and browsers do. */
+/* How many bytes at p that are not UTF-8 one U+FFFD stands for: the beginning of a sequence as far as it is
+ * sound, as Unicode recommends and Python and browsers do. */
 static size_t utf8_bad_len(const uint8_t *p, const uint8_t *end)
 {
     if (p[0] < 0xC2 || p[0] > 0xF4 || end - p < 2) return 1;
-    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    uint8_t low = p[0] == 0xE0   ? 0xA0
+                  : p[0] == 0xF0 ? 0x90
+                                 : 0x80,
+            high = p[0] == 0xED   ? 0x9F
+                   : p[0] == 0xF4 ? 0x8F
+                                  : 0xBF;
     if (p[1] < low || p[1] > high) return 1;
     bool third = p[0] >= 0xF0 && end - p >= 3 && (p[2] & 0xC0) == 0x80;
     return third ? 3 : 2;
@@ -220,7 +227,8 @@ bool gt_json_text_number(gt_text word, gt_json_number *number)
         bool fits = true;
         int64_t value = 0;
         for (const char *p = word.bytes + negative; p < whole && fits; p++)
-            fits = !__builtin_mul_overflow(value, 10, &value) && !__builtin_sub_overflow(value, *p - '0', &value);
+            fits = !__builtin_mul_overflow(value, 10, &value) &&
+                   !__builtin_sub_overflow(value, *p - '0', &value);
         /* Counted downwards, because the least int64 has no positive twin. */
         if (fits && !negative) fits = !__builtin_sub_overflow(0, value, &value);
         if (fits) {

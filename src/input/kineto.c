@@ -144,7 +144,8 @@ static bool read_document(gt_json *json, const gt_record_format *format, gt_stor
     while (gt_json_next_key(json, &key)) {
         bool events = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
         *found |= events;
-        if (!(events ? gt_records_read_two(json, format, store, arrows, options) : gt_json_skip(json))) return false;
+        if (!(events ? gt_records_read_two(json, format, store, arrows, options) : gt_json_skip(json)))
+            return false;
     }
     return !json->failed && gt_json_finish(json);
 }
@@ -155,8 +156,8 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
 {
     const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
     if (!read && json->truncated && events && !options->strict) {
-        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing", path,
-                damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
+        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing",
+                path, damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
                 (unsigned long long)gt_json_offset(json));
         return true;
     }
@@ -171,10 +172,11 @@ static bool accept(const gt_json *json, bool read, bool found, size_t events, co
     return true;
 }
 
-bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options, gt_store *store,
-                           gt_store *arrows, gt_error *error)
+bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                           gt_store *store, gt_store *arrows, gt_error *error)
 {
-    gt_record_format format = {"event", event_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind, NULL, is_arrow};
+    gt_record_format format = {"event",   event_fields, gt_event_columns, GT_EVENT_COLUMNS,
+                               note_kind, NULL,         is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
     gt_json json;
     bool found = false;
@@ -199,7 +201,8 @@ gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, con
     return NULL;
 }
 
-gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options, gt_error *error)
+gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
+                           gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;

@@ -1,27 +1,28 @@
-/* The tree of learned text. Only text that the general way has parsed is in it, so following it is sound: what is not
- * compared byte by byte is read by a step that checks it as strictly as the general way does.
+/* The tree of learned text. Only text that the general way has parsed is in it, so following it is sound:
+ * what is not compared byte by byte is read by a step that checks it as strictly as the general way does.
  *
- * Three habits of traces make it fast. Values that stay the same for many records (process and thread ids) are taken
- * into the text: two edges and the value between them become one. Texts follow each other in the same order again and
- * again, so each text is first compared with the one that came after its predecessor last time. And of several edges
- * the one used last is tried first. */
+ * Three habits of traces make it fast. Values that stay the same for many records (process and thread ids)
+ * are taken into the text: two edges and the value between them become one. Texts follow each other in the
+ * same order again and again, so each text is first compared with the one that came after its predecessor
+ * last time. And of several edges the one used last is tried first. */
 #include "input/learned.h"
 #include "base/memory.h"
 #include "input/json_text.h"
 #include "input/scan.h"
+#include "input/scan_number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_EDGES = 12,           /* at a node */
-    MAX_EDGE_TEXT = 2048,     /* bytes; a record with longer constant text is not learned */
-    MAX_FOLDED_TEXT = 256,    /* bytes that an edge with constant values taken in may reach */
-    MAX_NODES = 8192,         /* in all: hostile input must not make us learn without end */
-    FOLD_AFTER = 24,          /* the same value so often in a row counts as constant */
-    UNFOLD_AFTER = 1024,      /* failing so often in a row, it no longer does */
-    WATCH_VALUES = 250,       /* so many values are watched for one that stays; then it counts as varying */
-    GUESSES = 256,            /* remembered successors of texts at a node; a power of two */
+    MAX_EDGES = 12,        /* at a node */
+    MAX_EDGE_TEXT = 2048,  /* bytes; a record with longer constant text is not learned */
+    MAX_FOLDED_TEXT = 256, /* bytes that an edge with constant values taken in may reach */
+    MAX_NODES = 8192,      /* in all: hostile input must not make us learn without end */
+    FOLD_AFTER = 24,       /* the same value so often in a row counts as constant */
+    UNFOLD_AFTER = 1024,   /* failing so often in a row, it no longer does */
+    WATCH_VALUES = 250,    /* so many values are watched for one that stays; then it counts as varying */
+    GUESSES = 256,         /* remembered successors of texts at a node; a power of two */
 };
 
 typedef struct effect {
@@ -41,7 +42,7 @@ typedef struct edge {
     uint16_t watch;  /* how many values are still to be watched */
     uint16_t misses; /* of a folded edge: tries in vain since it last fitted */
     bool folded;
-    bool dropping;   /* whatever follows in the record, it is not wanted */
+    bool dropping; /* whatever follows in the record, it is not wanted */
 } edge;
 
 typedef struct node {
@@ -129,13 +130,14 @@ static edge *find_edge(const node *from, const uint8_t *text, size_t len)
 
 static bool same_value(const node *to, const gt_step *step)
 {
-    return step ? to && to->op == step->op && to->field == step->field && to->mistyped == step->mistyped : !to;
+    return step ? to && to->op == step->op && to->field == step->field && to->mistyped == step->mistyped
+                : !to;
 }
 
-/* The edge with this text to this step (NULL: the end), made where it is not there yet. NULL where the same text leads
- * to a value that is read in another way: text alone must tell how to read on. */
-static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, size_t len, const effect *effects,
-                       size_t effect_count, const gt_step *step)
+/* The edge with this text to this step (NULL: the end), made where it is not there yet. NULL where the same
+ * text leads to a value that is read in another way: text alone must tell how to read on. */
+static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, size_t len,
+                       const effect *effects, size_t effect_count, const gt_step *step)
 {
     edge *e = find_edge(from, text, len);
     if (e) return same_value(e->to, step) ? e : NULL;
@@ -202,77 +204,8 @@ static void drop_edge(node *from, size_t index)
 
 /* ---- reading ---- */
 
-static inline bool is_digit(uint8_t c) { return (uint8_t)(c - '0') <= 9; }
-
-/* The eight bytes at p as numbers 0 to 9 where they are digits, and how many from the first on are. */
-static inline uint64_t load_digits(const uint8_t *p, unsigned *count)
-{
-    uint64_t chunk;
-    memcpy(&chunk, p, 8);
-    chunk ^= 0x3030303030303030u;
-    uint64_t others = ((chunk + 0x7676767676767676u) | chunk) & 0x8080808080808080u;
-    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
-    return chunk;
-}
-
-/* The number that eight digits stand for, the first in the lowest byte. */
-static inline uint32_t eight_digit_value(uint64_t digits)
-{
-    digits = digits * 2561 >> 8;
-    digits = (digits & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
-    return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
-}
-
-/* Behind the digits at p, whose number is added to `*value`; more than 19 make it worthless. */
-static inline const uint8_t *read_digits(const uint8_t *p, uint64_t *value)
-{
-    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    unsigned count;
-    do {
-        uint64_t digits = load_digits(p, &count);
-        if (!count) break;
-        *value = *value * powers[count] + eight_digit_value(digits << (64 - 8 * count));
-        p += count;
-    } while (count == 8);
-    return p;
-}
-
-static inline const uint8_t *skip_digits(const uint8_t *p)
-{
-    unsigned count;
-    do {
-        load_digits(p, &count);
-        p += count;
-    } while (count == 8);
-    return p;
-}
-
-static const uint8_t *number_end(const uint8_t *p)
-{
-    while (is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || (*p | 0x20) == 'e') p++;
-    return p;
-}
-
-/* Behind the number at p, NULL where it is not of JSON's form. */
-static const uint8_t *skip_number(const uint8_t *p)
-{
-    p += *p == '-';
-    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
-    p = skip_digits(p);
-    if (*p == '.') {
-        if (!is_digit(*++p)) return NULL;
-        p = skip_digits(p);
-    }
-    if ((*p | 0x20) == 'e') {
-        p++;
-        p += *p == '+' || *p == '-';
-        if (!is_digit(*p)) return NULL;
-        p = skip_digits(p);
-    }
-    return p;
-}
-
-/* The closing quote of the string whose first byte is p, NULL where it does not close or holds a bad escape. */
+/* The closing quote of the string whose first byte is p, NULL where it does not close or holds a bad escape.
+ */
 static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *close = gt_scan_quote(p, end);
@@ -293,55 +226,8 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
     return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
 }
 
-/* The integer at p, NULL where it is not a plain one of at most 18 digits. */
-static inline const uint8_t *read_int(const uint8_t *p, int64_t *out)
-{
-    bool negative = *p == '-';
-    const uint8_t *digits = p += negative;
-    uint64_t value = 0;
-    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
-    p = read_digits(p, &value);
-    if (p - digits > 18 || *p == '.' || (*p | 0x20) == 'e') return NULL;
-    *out = negative ? -(int64_t)value : (int64_t)value;
-    return p;
-}
-
-static const uint8_t *read_slow_time(const uint8_t *p, double *out)
-{
-    const uint8_t *end = number_end(p);
-    gt_json_number number;
-    if (!gt_json_text_number((gt_text){(const char *)p, (size_t)(end - p)}, &number)) return NULL;
-    *out = number.real;
-    return end;
-}
-
-/* The number at p as strtod reads it: exact in one division where its digits fit into 2^53. */
-static inline const uint8_t *read_time(const uint8_t *p, double *out, bool *integral)
-{
-    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
-                                    1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
-    const uint8_t *start = p;
-    bool negative = *p == '-';
-    const uint8_t *digits = p += negative;
-    uint64_t value = 0;
-    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) return NULL;
-    p = read_digits(p, &value);
-    size_t count = (size_t)(p - digits), decimals = 0;
-    if (*p == '.') {
-        const uint8_t *fraction = ++p;
-        if (!is_digit(*p)) return NULL;
-        p = read_digits(p, &value);
-        decimals = (size_t)(p - fraction);
-        count += decimals;
-    }
-    *integral = !decimals && (*p | 0x20) != 'e';
-    if (count > 18 || value > (UINT64_C(1) << 53) || (*p | 0x20) == 'e') return read_slow_time(start, out);
-    double time = decimals ? (double)value / powers[decimals] : (double)value;
-    *out = negative ? -time : time;
-    return p;
-}
-
-/* The string or value at p, by its raw number: first the guess, then the long way. NULL where it is not sound. */
+/* The string or value at p, by its raw number: first the guess, then the long way. NULL where it is not
+ * sound. */
 static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8_t *p, const uint8_t *end,
                                        uint64_t *meaning)
 {
@@ -351,17 +237,21 @@ static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8
     if (*guess) {
         gt_text raw = gt_intern_raw(intern, *guess);
         if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
-            (is_string ? p[raw.len] == '"' : number_end(p + raw.len) == p + raw.len)) {
+            (is_string ? p[raw.len] == '"' : gt_scan_number_end(p + raw.len) == p + raw.len)) {
             learned->before = *guess;
             *meaning = gt_intern_meaning(intern, *guess);
             return p + raw.len;
         }
     }
     const uint8_t *close;
-    if (is_string) close = gt_scan_string(p, end);
-    else if (*p == '"') close = gt_scan_string(p + 1, end) + 1;
-    else if (*p == '[' || *p == '{') close = gt_scan_container(p + 1, end);
-    else close = number_end(p);
+    if (is_string)
+        close = gt_scan_string(p, end);
+    else if (*p == '"')
+        close = gt_scan_string(p + 1, end) + 1;
+    else if (*p == '[' || *p == '{')
+        close = gt_scan_container(p + 1, end);
+    else
+        close = gt_scan_number_end(p);
     if (!close || close >= end) return NULL;
     uint32_t id = gt_intern_add(intern, (gt_text){(const char *)p, (size_t)(close - p)});
     if (!id) return NULL;
@@ -385,7 +275,8 @@ static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
 }
 
 /* Equal for equal values of a node, and hardly ever for others. */
-static inline int64_t fingerprint_of(const node *n, const uint8_t *value, const uint8_t *end, const gt_cell *cell)
+static inline int64_t fingerprint_of(const node *n, const uint8_t *value, const uint8_t *end,
+                                     const gt_cell *cell)
 {
     return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
 }
@@ -397,10 +288,12 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
     gt_cell cell = {0};
     const uint8_t *end = json->end, *from = p;
     switch (n->op) {
-    case GT_STEP_INT: p = read_int(p, &cell.integer); break;
+    case GT_STEP_INT:
+        p = gt_scan_int(p, &cell.integer);
+        break;
     case GT_STEP_TIME: {
         bool integral = false;
-        p = read_time(p, &cell.time, &integral);
+        p = gt_scan_time(p, &cell.time, &integral);
         record->integral |= (uint64_t)integral << n->field;
         break;
     }
@@ -415,15 +308,24 @@ static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint
         record->views[n->field].len = (uint32_t)(p - from);
         record->present |= UINT64_C(1) << n->field;
         return p;
-    case GT_STEP_SKIP_STRING: p = skip_string(p, end); break;
-    case GT_STEP_SKIP_NUMBER: p = skip_number(p); break;
-    case GT_STEP_SKIP_CONTAINER: p = skip_container(p, json, n->depth); break;
-    case GT_STEP_CONSTANT: return NULL;
+    case GT_STEP_SKIP_STRING:
+        p = skip_string(p, end);
+        break;
+    case GT_STEP_SKIP_NUMBER:
+        p = gt_scan_number(p);
+        break;
+    case GT_STEP_SKIP_CONTAINER:
+        p = skip_container(p, json, n->depth);
+        break;
+    case GT_STEP_CONSTANT:
+        return NULL;
     }
     if (!p || p >= end) return NULL;
     if (n->field >= 0) {
-        if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
-        else set_cell(record, n->field, cell);
+        if (n->mistyped)
+            record->mistyped |= UINT64_C(1) << n->field;
+        else
+            set_cell(record, n->field, cell);
     }
     *read = cell;
     return p;
@@ -433,13 +335,15 @@ static inline void apply(const edge *e, gt_record *record)
 {
     for (size_t i = 0; i < e->effect_count; i++) {
         const effect *f = &e->effects[i];
-        if (f->mistyped) record->mistyped |= UINT64_C(1) << f->field;
-        else set_cell(record, f->field, f->cell);
+        if (f->mistyped)
+            record->mistyped |= UINT64_C(1) << f->field;
+        else
+            set_cell(record, f->field, f->cell);
     }
 }
 
-/* Behind the record, from behind an edge on; NULL where it is not whole in hand. The edge's text may end with the quote
- * or bracket that opens the next value. */
+/* Behind the record, from behind an edge on; NULL where it is not whole in hand. The edge's text may end with
+ * the quote or bracket that opens the next value. */
 static const uint8_t *pass_rest(const edge *e, const uint8_t *p, const uint8_t *end)
 {
     uint8_t last = e->text[e->len - 1];

@@ -1,5 +1,5 @@
-/* Records by the general way: walk the object key by key, look each key up in the tree of wanted paths, and write
- * down where every value stood, so that the next record like it can take the learned way. */
+/* Records by the general way: walk the object key by key, look each key up in the tree of wanted paths, and
+ * write down where every value stood, so that the next record like it can take the learned way. */
 #include "input/record.h"
 #include "base/memory.h"
 #include "input/intern.h"
@@ -34,8 +34,8 @@ struct gt_record_reader {
     gt_intern *strings, *values;
     gt_learned *learned;
     gt_step steps[MAX_STEPS];
-    size_t step_count; /* more than MAX_STEPS: not worth learning */
-    unsigned depth;    /* of the record in the document */
+    size_t step_count;            /* more than MAX_STEPS: not worth learning */
+    unsigned depth;               /* of the record in the document */
     gt_record_unwanted *unwanted; /* NULL: every record is wanted */
     uint64_t records, misses, watched_misses, rest_until;
 };
@@ -155,7 +155,8 @@ static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int fi
 }
 
 /* Passes over a value that is not wanted, or is wanted but of the wrong type (field >= 0). */
-static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type, int field)
+static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type,
+                      int field)
 {
     gt_step step = {.op = GT_STEP_CONSTANT, .field = field, .mistyped = field >= 0, .begin = place(json)};
     if (!gt_json_skip(json)) return false;
@@ -328,8 +329,8 @@ static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *rec
     return read;
 }
 
-/* The first value behind the last `few` field, where what is known there decides that the record is not wanted;
- * GT_NOT_DECIDED where nothing does, or only inside another object. */
+/* The first value behind the last `few` field, where what is known there decides that the record is not
+ * wanted; GT_NOT_DECIDED where nothing does, or only inside another object. */
 static size_t decided_at(const gt_record_reader *reader)
 {
     size_t at = GT_NOT_DECIDED;
@@ -345,8 +346,8 @@ static size_t decided_at(const gt_record_reader *reader)
 static void teach(gt_record_reader *reader, const gt_json *json, const gt_record *record)
 {
     if (record->not_object || reader->step_count > MAX_STEPS) return;
-    gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps, reader->step_count,
-                   record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
+    gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
+                   reader->step_count, record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
 }
 
 /* Learning pays while records are alike; where they are not, it rests for a while. */

@@ -1,9 +1,10 @@
 /* Reading many JSON objects of one kind: the events of a trace.
  *
- * A format says which values it wants as a table of paths; the reader gives each record's values in the table's
- * order. Objects of one kind from one producer look alike, so the reader learns the text between their values: where
- * a record goes as one before it went, a few comparisons of 16 to 128 bytes take the place of white space, keys and
- * punctuation (learned.c). Any other record takes the general way and teaches the reader.
+ * A format says which values it wants as a table of paths; the reader gives each record's values in the
+ * table's order. Objects of one kind from one producer look alike, so the reader learns the text between
+ * their values: where a record goes as one before it went, a few comparisons of 16 to 128 bytes take the
+ * place of white space, keys and punctuation (learned.c). Any other record takes the general way and teaches
+ * the reader.
  *
  * Keys may come in any order, unknown ones are passed over, of duplicates the last counts. */
 #ifndef GT_INPUT_RECORD_H
@@ -22,7 +23,8 @@ typedef enum gt_field_kind {
 } gt_field_kind;
 
 typedef struct gt_field {
-    const char *path; /* keys from the record inwards, joined by '/': "args/External id"; NULL: never in the text */
+    const char
+        *path; /* keys from the record inwards, joined by '/': "args/External id"; NULL: never in the text */
     gt_field_kind kind;
     bool few; /* takes a handful of values that tell kinds of records apart: learned as part of the text */
 } gt_field;
@@ -46,8 +48,8 @@ typedef struct gt_record_reader gt_record_reader;
 
 /* The fields and strings must outlive the reader. */
 gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_strings *strings);
-/* Says which records are not wanted, by their `few` fields alone (which must stand in the record itself, not deeper):
- * once they have been read, the rest of such a record is passed over by its brackets, unchecked. */
+/* Says which records are not wanted, by their `few` fields alone (which must stand in the record itself, not
+ * deeper): once they have been read, the rest of such a record is passed over by its brackets, unchecked. */
 typedef bool gt_record_unwanted(const gt_record *record, gt_record_reader *reader);
 void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted);
 void gt_record_reader_free(gt_record_reader *reader);

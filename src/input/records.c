@@ -55,10 +55,14 @@ static void keep_record(worker *w)
 {
     const gt_record *record = &w->record;
     bool aside = w->aside && !record->dropped && w->format->aside(record);
-    if (record->dropped || aside) gt_store_writer_pass(w->writer);
-    else gt_store_writer_add(w->writer, record->present, record->cells);
-    if (aside) gt_store_writer_add(w->aside, record->present, record->cells);
-    else if (w->aside) gt_store_writer_pass(w->aside);
+    if (record->dropped || aside)
+        gt_store_writer_pass(w->writer);
+    else
+        gt_store_writer_add(w->writer, record->present, record->cells);
+    if (aside)
+        gt_store_writer_add(w->aside, record->present, record->cells);
+    else if (w->aside)
+        gt_store_writer_pass(w->aside);
 }
 
 /* Reads the record at the cursor into the worker's stores. */
@@ -111,7 +115,7 @@ typedef struct joint_text {
 typedef struct chunk {
     uint64_t start, end; /* of its first record; behind its last one's comma, at the next */
     bool done;
-    bool none;           /* no record begins in it, as far as a guess can tell */
+    bool none; /* no record begins in it, as far as a guess can tell */
     bool array_ended;
     bool failed, truncated;
     gt_error error;
@@ -124,17 +128,18 @@ typedef struct array_job {
     gt_store *store, *aside;
     unsigned depth;
     joint_text joint;
-    uint64_t begin;      /* of the first chunk */
+    uint64_t begin; /* of the first chunk */
     chunk *chunks;
     size_t chunk_count, next_chunk, committed;
-    uint64_t expected;   /* where the next chunk's first record must begin */
+    uint64_t expected; /* where the next chunk's first record must begin */
     bool stopped;
-    chunk last;          /* the chunk that ended the array or failed */
+    chunk last; /* the chunk that ended the array or failed */
     pthread_mutex_t lock;
     worker *workers;
 } array_job;
 
-/* Remembers the joint behind the record just read. The cursor goes to the next record. False at the array's end. */
+/* Remembers the joint behind the record just read. The cursor goes to the next record. False at the array's
+ * end. */
 static bool learn_joint(gt_json *json, joint_text *joint)
 {
     joint->len = 0;
@@ -313,7 +318,8 @@ static bool worth_more_threads(const gt_json *json, unsigned threads)
            gt_stream_size(json->stream) > gt_json_offset(json) + MIN_PARALLEL_BYTES;
 }
 
-bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store, const gt_read_options *options)
+bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
+                     const gt_read_options *options)
 {
     return gt_records_read_two(json, format, store, NULL, options);
 }

@@ -1,5 +1,6 @@
-/* The rocprofv3 JSON reader: a table of wanted values for each kind of record, and a walk down to their arrays. Keys
- * may come in any order; what no sheet needs (agents, code objects, configuration) is passed over. */
+/* The rocprofv3 JSON reader: a table of wanted values for each kind of record, and a walk down to their
+ * arrays. Keys may come in any order; what no sheet needs (agents, code objects, configuration) is passed
+ * over. */
 #include "input/rocprof_json.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -79,8 +80,8 @@ static const char *check_copy(gt_record *record, gt_record_reader *reader)
     return check_types(record, copy_fields);
 }
 
-/* Chooses the name: the first of truncated, formatted and full that is not empty. Only that one is kept; the long
- * forms are most of the file. */
+/* Chooses the name: the first of truncated, formatted and full that is not empty. Only that one is kept; the
+ * long forms are most of the file. */
 static const char *check_symbol(gt_record *record, gt_record_reader *reader)
 {
     static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
@@ -97,11 +98,12 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static const gt_record_format dispatch_format = {"kernel dispatch", dispatch_fields, gt_dispatch_columns,
-                                                 GT_DISPATCH_COLUMNS, check_dispatch, NULL, NULL};
-static const gt_record_format copy_format = {"memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL};
-static const gt_record_format symbol_format = {"kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS,
-                                               check_symbol, NULL, NULL};
+static const gt_record_format dispatch_format = {
+    "kernel dispatch", dispatch_fields, gt_dispatch_columns, GT_DISPATCH_COLUMNS, check_dispatch, NULL, NULL};
+static const gt_record_format copy_format = {
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL};
+static const gt_record_format symbol_format = {
+    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS, check_symbol, NULL, NULL};
 static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NULL, NULL}; /* counted only */
 
 typedef struct reading {
@@ -171,10 +173,14 @@ static bool read_buffer_records(reading *r)
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
-        if (is(key, "kernel_dispatch")) read = read_store(r, &dispatch_format, &r->run->dispatches);
-        else if (is(key, "memory_copy")) read = read_store(r, &copy_format, &r->run->copies);
-        else if (is(key, "hip_api") || is(key, "hsa_api")) read = read_api_calls(r);
-        else read = gt_json_skip(&r->json);
+        if (is(key, "kernel_dispatch"))
+            read = read_store(r, &dispatch_format, &r->run->dispatches);
+        else if (is(key, "memory_copy"))
+            read = read_store(r, &copy_format, &r->run->copies);
+        else if (is(key, "hip_api") || is(key, "hsa_api"))
+            read = read_api_calls(r);
+        else
+            read = gt_json_skip(&r->json);
         if (!read) return false;
     }
     return !r->json.failed;
@@ -187,10 +193,14 @@ static bool read_process(reading *r)
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
-        if (is(key, "metadata")) read = read_metadata(r);
-        else if (is(key, "kernel_symbols")) read = read_symbols(r);
-        else if (is(key, "buffer_records")) read = read_buffer_records(r);
-        else read = gt_json_skip(&r->json);
+        if (is(key, "metadata"))
+            read = read_metadata(r);
+        else if (is(key, "kernel_symbols"))
+            read = read_symbols(r);
+        else if (is(key, "buffer_records"))
+            read = read_buffer_records(r);
+        else
+            read = gt_json_skip(&r->json);
         if (!read) return false;
     }
     return !r->json.failed;
@@ -231,8 +241,8 @@ static bool accept_truncated(reading *r, const char *path, gt_error *error)
     if (r->options->strict || !dispatches)
         return gt_fail(error, "%s: the file ends early%s, after byte %llu%s", path, why, bytes,
                        dispatches ? "" : " and before any whole kernel dispatch");
-    gt_warn("%s: the file ends early%s: %zu kernel dispatches up to byte %llu were read, the rest is missing", path,
-            why, dispatches, bytes);
+    gt_warn("%s: the file ends early%s: %zu kernel dispatches up to byte %llu were read, the rest is missing",
+            path, why, dispatches, bytes);
     return true;
 }
 

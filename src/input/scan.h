@@ -1,9 +1,9 @@
-/* The scanning loops under the JSON reader: find the end of a string, skip white space, skip a bracketed value,
- * compare a stretch of text with one seen before.
+/* The scanning loops under the JSON reader: find the end of a string, skip white space, skip a bracketed
+ * value, compare a stretch of text with one seen before.
  *
- * Sixteen bytes at a time with NEON or SSE2, both part of their machine's base instruction set, so nothing is chosen
- * at run time. Each loop has a scalar twin of the same contract; a test holds them against each other. All may read
- * up to GT_SCAN_PAD bytes behind `end` but never report a place behind it. */
+ * Sixteen bytes at a time with NEON or SSE2, both part of their machine's base instruction set, so nothing is
+ * chosen at run time. Each loop has a scalar twin of the same contract; a test holds them against each other.
+ * All may read up to GT_SCAN_PAD bytes behind `end` but never report a place behind it. */
 #ifndef GT_INPUT_SCAN_H
 #define GT_INPUT_SCAN_H
 
@@ -14,7 +14,8 @@
 
 enum { GT_SCAN_PAD = 64 };
 
-#if defined(GT_SCAN_SCALAR) /* a build that has only the scalar twins, to measure what the vectors are worth */
+#if defined(GT_SCAN_SCALAR) /* a build that has only the scalar twins, to measure what the vectors are worth \
+                             */
 #define GT_SCAN_VECTOR 0
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -22,16 +23,38 @@ enum { GT_SCAN_PAD = 64 };
 typedef uint8x16_t gt_v16;
 typedef uint64_t gt_mask; /* four bits a byte */
 enum { GT_MASK_SHIFT = 2 };
-static inline gt_v16 gt_v16_load(const uint8_t *p) { return vld1q_u8(p); }
-static inline gt_v16 gt_v16_is(gt_v16 v, uint8_t c) { return vceqq_u8(v, vdupq_n_u8(c)); }
-static inline gt_v16 gt_v16_equal(gt_v16 a, gt_v16 b) { return vceqq_u8(a, b); }
-static inline gt_v16 gt_v16_or(gt_v16 a, gt_v16 b) { return vorrq_u8(a, b); }
-static inline gt_v16 gt_v16_fold_case(gt_v16 v) { return vorrq_u8(v, vdupq_n_u8(0x20)); }
-static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b) { return veorq_u8(a, b); }
-static inline bool gt_v16_any(gt_v16 v) { return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0; }
+static inline gt_v16 gt_v16_load(const uint8_t *p)
+{
+    return vld1q_u8(p);
+}
+static inline gt_v16 gt_v16_is(gt_v16 v, uint8_t c)
+{
+    return vceqq_u8(v, vdupq_n_u8(c));
+}
+static inline gt_v16 gt_v16_equal(gt_v16 a, gt_v16 b)
+{
+    return vceqq_u8(a, b);
+}
+static inline gt_v16 gt_v16_or(gt_v16 a, gt_v16 b)
+{
+    return vorrq_u8(a, b);
+}
+static inline gt_v16 gt_v16_fold_case(gt_v16 v)
+{
+    return vorrq_u8(v, vdupq_n_u8(0x20));
+}
+static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b)
+{
+    return veorq_u8(a, b);
+}
+static inline bool gt_v16_any(gt_v16 v)
+{
+    return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0;
+}
 static inline gt_mask gt_v16_mask(gt_v16 v)
 {
-    return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0) & 0x8888888888888888u;
+    return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0) &
+           0x8888888888888888u;
 }
 #elif defined(__x86_64__)
 #include <emmintrin.h>
@@ -39,17 +62,38 @@ static inline gt_mask gt_v16_mask(gt_v16 v)
 typedef __m128i gt_v16;
 typedef uint32_t gt_mask; /* one bit a byte */
 enum { GT_MASK_SHIFT = 0 };
-static inline gt_v16 gt_v16_load(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
-static inline gt_v16 gt_v16_is(gt_v16 v, uint8_t c) { return _mm_cmpeq_epi8(v, _mm_set1_epi8((char)c)); }
-static inline gt_v16 gt_v16_equal(gt_v16 a, gt_v16 b) { return _mm_cmpeq_epi8(a, b); }
-static inline gt_v16 gt_v16_or(gt_v16 a, gt_v16 b) { return _mm_or_si128(a, b); }
-static inline gt_v16 gt_v16_fold_case(gt_v16 v) { return _mm_or_si128(v, _mm_set1_epi8(0x20)); }
-static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b) { return _mm_xor_si128(a, b); }
+static inline gt_v16 gt_v16_load(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+static inline gt_v16 gt_v16_is(gt_v16 v, uint8_t c)
+{
+    return _mm_cmpeq_epi8(v, _mm_set1_epi8((char)c));
+}
+static inline gt_v16 gt_v16_equal(gt_v16 a, gt_v16 b)
+{
+    return _mm_cmpeq_epi8(a, b);
+}
+static inline gt_v16 gt_v16_or(gt_v16 a, gt_v16 b)
+{
+    return _mm_or_si128(a, b);
+}
+static inline gt_v16 gt_v16_fold_case(gt_v16 v)
+{
+    return _mm_or_si128(v, _mm_set1_epi8(0x20));
+}
+static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b)
+{
+    return _mm_xor_si128(a, b);
+}
 static inline bool gt_v16_any(gt_v16 v)
 {
     return _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) != 0xFFFF;
 }
-static inline gt_mask gt_v16_mask(gt_v16 v) { return (uint32_t)_mm_movemask_epi8(v); }
+static inline gt_mask gt_v16_mask(gt_v16 v)
+{
+    return (uint32_t)_mm_movemask_epi8(v);
+}
 #else
 #define GT_SCAN_VECTOR 0
 #endif
@@ -113,7 +157,7 @@ static inline const uint8_t *gt_scan_space_scalar(const uint8_t *p, const uint8_
 
 static inline const uint8_t *gt_scan_space(const uint8_t *p, const uint8_t *end)
 {
-    if (p < end && *p > ' ') return p;
+    if (p<end && * p> ' ') return p;
 #if GT_SCAN_VECTOR
     for (; p < end; p += 16) {
         gt_v16 v = gt_v16_load(p);
@@ -131,8 +175,9 @@ static inline const uint8_t *gt_scan_space(const uint8_t *p, const uint8_t *end)
 #endif
 }
 
-/* Behind an opening bracket of either kind: behind the bracket that closes it, or NULL where that is not before
- * `end`. Counts brackets outside strings and takes them to match: whoever needs to know parses the text. */
+/* Behind an opening bracket of either kind: behind the bracket that closes it, or NULL where that is not
+ * before `end`. Counts brackets outside strings and takes them to match: whoever needs to know parses the
+ * text. */
 static inline const uint8_t *gt_scan_container_scalar(const uint8_t *p, const uint8_t *end)
 {
     for (size_t depth = 1; p < end; p++) {
@@ -169,8 +214,10 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
                 p = close + 1;
                 break;
             }
-            if ((*at | 0x20) == '{') depth++;
-            else if (--depth == 0) return at + 1;
+            if ((*at | 0x20) == '{')
+                depth++;
+            else if (--depth == 0)
+                return at + 1;
         }
     }
     return NULL;

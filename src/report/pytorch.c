@@ -34,8 +34,10 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options)
 /* A sheet without rows is left out. */
 static void add_if_any(gt_table_list *tables, gt_table *table)
 {
-    if (table->row_count) gt_table_list_add(tables, table);
-    else gt_table_free(table);
+    if (table->row_count)
+        gt_table_list_add(tables, table);
+    else
+        gt_table_free(table);
 }
 
 static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launchers, double total_ms,
@@ -74,8 +76,9 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
 }
 
 /* The sheets of performance models. Those of families are made first, since some models learn from them. */
-static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
-                                   const gt_pytorch_options *options, gt_table_list *tables)
+static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
+                                   const gt_overlaps *overlaps, const gt_pytorch_options *options,
+                                   gt_table_list *tables)
 {
     gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch);
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
@@ -93,8 +96,8 @@ static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
 }
 
 /* The sheets that need a host side. */
-static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_pytorch_options *options,
-                            gt_table_list *tables, gt_error *error)
+static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
+                            const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     gt_overlaps *overlaps = NULL;
     if (options->overlap_info) {
@@ -116,7 +119,8 @@ static void mark_recompute(gt_pytorch *trace)
     gt_say("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
-static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
+                       gt_error *error)
 {
     gt_table *timeline = gt_pytorch_gpu_timeline(trace,
                                                  (gt_pytorch_timeline_options){
@@ -151,7 +155,8 @@ static void use_seed_names(gt_table_list *tables)
             }
 }
 
-bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
+                       gt_error *error)
 {
     gt_table_list made = {0};
     gt_pytorch_build_tree(trace);
@@ -159,7 +164,8 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     if (options->pseudo_ops) gt_pseudo_ops_add(trace);
     if (options->detect_recompute) mark_recompute(trace);
     if (trace->gpu_only)
-        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline and kernel "
+        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
+               "and kernel "
                "summary.");
     bool all = add_sheets(trace, options, &made, error);
     if (options->seed_names) use_seed_names(&made);
@@ -207,7 +213,8 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
     gt_summary_rows(terminal, kernels, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
 }
 
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width, bool utf8)
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width,
+                              bool utf8)
 {
     static const gt_summary_part parts[] = {
         {"gpu_timeline", print_timeline},

@@ -1,10 +1,10 @@
 /* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
- * unified_perf_summary, unified_perf_summary_kl_overlap, those of op families (GEMM, SDPA_fwd, ...), kernel_summary,
- * short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave out, and
- * those without rows (but for the timeline and the two of short kernels), are absent. A trace without cpu_ops has only
- * the timeline and the kernel sheets. */
+ * unified_perf_summary, unified_perf_summary_kl_overlap, those of op families (GEMM, SDPA_fwd, ...),
+ * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave
+ * out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
+ * without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
@@ -34,8 +34,8 @@ typedef struct gt_pytorch_options {
     bool overlap_info;     /* the *_kl_overlap sheets */
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
-    bool call_stack; /* needs python functions in the trace */
-    bool pseudo_ops; /* recognise ops that the trace does not name */
+    bool call_stack;             /* needs python functions in the trace */
+    bool pseudo_ops;             /* recognise ops that the trace does not name */
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
@@ -44,11 +44,13 @@ gt_pytorch_options gt_pytorch_options_default(void);
 /* Whether the trace must be read with its python functions. */
 bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 
-/* Builds tree and links of the trace as it was read, and adds the sheets to `tables`. Their text ids are those of
- * trace->strings: the tables must be freed before the trace. On failure nothing has been added. */
-bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables, gt_error *error);
+/* Builds tree and links of the trace as it was read, and adds the sheets to `tables`. Their text ids are
+ * those of trace->strings: the tables must be freed before the trace. On failure nothing has been added. */
+bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
+                       gt_error *error);
 
 /* A short view of the report for people. */
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width, bool utf8);
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width,
+                              bool utf8);
 
 #endif

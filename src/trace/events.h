@@ -4,8 +4,9 @@
 
 #include "trace/store.h"
 
-/* Columns of a store of events. Times are microseconds. Values that may be of any JSON type (process and thread ids,
- * streams, arrays) are kept as their JSON text without white space between tokens, strings with their quotes. Integers that an event does not have are GT_EVENT_NONE. */
+/* Columns of a store of events. Times are microseconds. Values that may be of any JSON type (process and
+ * thread ids, streams, arrays) are kept as their JSON text without white space between tokens, strings with
+ * their quotes. Integers that an event does not have are GT_EVENT_NONE. */
 enum {
     GT_EVENT_PHASE,    /* read, but not kept ... */
     GT_EVENT_CATEGORY, /* ... and neither is this: */
@@ -25,7 +26,8 @@ enum {
     GT_EVENT_INPUT_TYPES,
     GT_EVENT_INPUT_STRIDES,
     GT_EVENT_CONCRETE_INPUTS,
-    GT_EVENT_GROUP_NAME, /* from here on: what collectives say of themselves; names, ranks and splits as JSON text, */
+    GT_EVENT_GROUP_NAME,  /* from here on: what collectives say of themselves; names, ranks and splits as JSON
+                             text, */
     GT_EVENT_GROUP_RANKS, /* so strings with their quotes; collective and dtype as plain text */
     GT_EVENT_GROUP_SIZE,
     GT_EVENT_COLLECTIVE,

@@ -1,8 +1,8 @@
 /* Launches: from a runtime call to the GPU work that it sent off, and what runs again for a backward pass.
  *
- * A launch and its work share an id (correlation or external id); an arrow (ac2g flow) with that id leads from the
- * call to the work's process and thread, which are device and stream. Graph launches have no arrows: all work with
- * their id is theirs. */
+ * A launch and its work share an id (correlation or external id); an arrow (ac2g flow) with that id leads
+ * from the call to the work's process and thread, which are device and stream. Graph launches have no arrows:
+ * all work with their id is theirs. */
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/pytorch.h"
@@ -11,7 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_runtime(uint8_t kind) { return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER; }
+static bool is_runtime(uint8_t kind)
+{
+    return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+}
 
 static bool names_a_launch(gt_text name)
 {
@@ -86,9 +89,9 @@ typedef struct lookup {
     id_table arrow_starts; /* flow id to an arrow, the last one's */
     id_table arrow_ends;
     uint64_t *arrow_tracks; /* by arrow: process and thread */
-    id_table work;    /* id to the first GPU row ... */
-    uint32_t *others; /* ... and from each to the next with that id */
-    gt_map by_track;  /* (process and thread, id) to the last GPU row; only where many share an id */
+    id_table work;          /* id to the first GPU row ... */
+    uint32_t *others;       /* ... and from each to the next with that id */
+    gt_map by_track;        /* (process and thread, id) to the last GPU row; only where many share an id */
     bool long_chains;
 } lookup;
 
@@ -105,7 +108,8 @@ static uint64_t track_of(const gt_pytorch *trace, uint32_t row)
 static void index_arrows(const gt_pytorch *trace, lookup *l)
 {
     size_t count = gt_store_count(trace->arrows);
-    int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW), *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
+    int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW),
+            *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
     uint32_t *processes = gt_store_texts(trace->arrows, GT_EVENT_PROCESS);
     uint32_t *threads = gt_store_texts(trace->arrows, GT_EVENT_THREAD);
     uint8_t *kinds = gt_alloc(count);
@@ -227,7 +231,8 @@ static bool is_recompute_root(gt_text name)
 void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked)
 {
     size_t numbers = trace->numbered;
-    int32_t *depth = gt_alloc_zero(numbers + 1, sizeof *depth); /* how many roots an event is below, by number */
+    int32_t *depth =
+        gt_alloc_zero(numbers + 1, sizeof *depth); /* how many roots an event is below, by number */
     *regions = *marked = 0;
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_PYTHON || trace->preorder[row] == GT_NO_EVENT ||

@@ -23,7 +23,8 @@ void gt_order_rows(uint32_t *rows, size_t count, const double *times)
             while (end < count && times[rows[end - 1]] <= times[rows[end]]) end++;
             size_t a = begin, b = middle;
             while (a < middle || b < end)
-                spare[out++] = b == end || (a < middle && times[rows[a]] <= times[rows[b]]) ? rows[a++] : rows[b++];
+                spare[out++] =
+                    b == end || (a < middle && times[rows[a]] <= times[rows[b]]) ? rows[a++] : rows[b++];
             begin = end;
             runs++;
         }

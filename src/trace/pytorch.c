@@ -1,4 +1,5 @@
-/* A PyTorch trace as arrays: unpacks the columns that every analysis walks over, and names processes and threads. */
+/* A PyTorch trace as arrays: unpacks the columns that every analysis walks over, and names processes and
+ * threads. */
 #include "trace/pytorch.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -22,7 +23,8 @@ static void check_times(gt_pytorch *trace)
     size_t without = 0;
     for (size_t row = 0; row < trace->count; row++) {
         trace->end_us[row] = trace->start_us[row] + trace->dur_us[row];
-        if ((gt_kind_is_host(trace->kind[row]) || gt_kind_is_gpu(trace->kind[row])) && !isfinite(trace->end_us[row])) {
+        if ((gt_kind_is_host(trace->kind[row]) || gt_kind_is_gpu(trace->kind[row])) &&
+            !isfinite(trace->end_us[row])) {
             trace->kind[row] = GT_KIND_OTHER;
             without++;
         }
@@ -101,10 +103,11 @@ gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *string
 void gt_pytorch_free(gt_pytorch *trace)
 {
     if (!trace) return;
-    void *arrays[] = {trace->uid,     trace->kind,   trace->name,   trace->start_us,    trace->dur_us,
-                      trace->end_us,  trace->integral, trace->process, trace->thread,   trace->parent,
-                      trace->preorder, trace->subtree_end, trace->cpu_op_above, trace->launch_op, trace->recompute,
-                      trace->link_runtime, trace->link_gpu, trace->extra, trace->late_roots};
+    void *arrays[] = {trace->uid,          trace->kind,      trace->name,      trace->start_us,
+                      trace->dur_us,       trace->end_us,    trace->integral,  trace->process,
+                      trace->thread,       trace->parent,    trace->preorder,  trace->subtree_end,
+                      trace->cpu_op_above, trace->launch_op, trace->recompute, trace->link_runtime,
+                      trace->link_gpu,     trace->extra,     trace->late_roots};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     gt_map_free(&trace->tracks->names);
     free(trace->tracks->items);

@@ -1,7 +1,7 @@
 /* A PyTorch trace, ready to be asked: its events as arrays, who called whom, who launched which kernel.
  *
- * An event is a row: an index into the arrays, in file order. Events that no sheet needs are not kept, so a row is
- * not the event's place in the file; that is its uid. */
+ * An event is a row: an index into the arrays, in file order. Events that no sheet needs are not kept, so a
+ * row is not the event's place in the file; that is its uid. */
 #ifndef GT_TRACE_PYTORCH_H
 #define GT_TRACE_PYTORCH_H
 
@@ -25,8 +25,14 @@ typedef enum gt_event_kind {
 
 #define GT_NO_EVENT UINT32_MAX
 
-static inline bool gt_kind_is_gpu(uint8_t kind) { return kind >= GT_KIND_KERNEL && kind <= GT_KIND_MEMSET; }
-static inline bool gt_kind_is_host(uint8_t kind) { return kind >= GT_KIND_CPU_OP && kind <= GT_KIND_PYTHON; }
+static inline bool gt_kind_is_gpu(uint8_t kind)
+{
+    return kind >= GT_KIND_KERNEL && kind <= GT_KIND_MEMSET;
+}
+static inline bool gt_kind_is_host(uint8_t kind)
+{
+    return kind >= GT_KIND_CPU_OP && kind <= GT_KIND_PYTHON;
+}
 
 typedef struct gt_pytorch {
     gt_strings *strings; /* owned: names and every other text */
@@ -42,19 +48,20 @@ typedef struct gt_pytorch {
     uint32_t *uid;
     uint8_t *kind; /* gt_event_kind */
     uint32_t *name;
-    double *start_us, *dur_us; /* NaN where the event has none */
-    double *end_us;            /* start + dur, as the reference adds them */
-    uint8_t *integral;         /* GT_INTEGRAL_* */
+    double *start_us, *dur_us;  /* NaN where the event has none */
+    double *end_us;             /* start + dur, as the reference adds them */
+    uint8_t *integral;          /* GT_INTEGRAL_* */
     uint32_t *process, *thread; /* JSON texts; numbers and strings alike */
 
-    /* The host call tree (gt_pytorch_build_tree). A GPU event's parent is the runtime call that launched it. */
-    uint32_t *parent;      /* GT_NO_EVENT at roots, for events not in the tree and for GPU events not linked */
-    uint32_t *preorder;    /* of host events in the tree: an event's subtree is the numbers ... */
-    uint32_t *subtree_end; /* ... [preorder, subtree_end); GT_NO_EVENT where not in the tree */
-    uint32_t numbered;     /* preorder numbers given out */
+    /* The host call tree (gt_pytorch_build_tree). A GPU event's parent is the runtime call that launched it.
+     */
+    uint32_t *parent;   /* GT_NO_EVENT at roots, for events not in the tree and for GPU events not linked */
+    uint32_t *preorder; /* of host events in the tree: an event's subtree is the numbers ... */
+    uint32_t *subtree_end;  /* ... [preorder, subtree_end); GT_NO_EVENT where not in the tree */
+    uint32_t numbered;      /* preorder numbers given out */
     uint32_t *cpu_op_above; /* of host events: the nearest cpu_op above (gt_pytorch_cpu_op_above) */
     uint32_t *launch_op;    /* of host events: the op that a launch here counts for (launchers.h) */
-    uint8_t *recompute;    /* 1: run again for the backward pass; NULL where not looked for */
+    uint8_t *recompute;     /* 1: run again for the backward pass; NULL where not looked for */
 
     /* Launches, in file order of the runtime calls; a GPU event may be launched twice. */
     uint32_t *link_runtime, *link_gpu;
@@ -84,8 +91,8 @@ uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row);
 /* Text of a row's name. */
 gt_text gt_pytorch_name(const gt_pytorch *trace, uint32_t row);
 
-/* process_name, process_labels (of the process's thread 0) and thread_name of a row, as text ids; "Unknown" where the
- * trace does not say. */
+/* process_name, process_labels (of the process's thread 0) and thread_name of a row, as text ids; "Unknown"
+ * where the trace does not say. */
 typedef struct gt_track_names {
     uint32_t process_name, process_label, thread_name;
 } gt_track_names;

@@ -1,5 +1,6 @@
-/* The event store. A writer fills a segment of SEGMENT_ROWS events as plain 8-byte cells that stay in the cache; a
- * full one is packed column by column into just as many bytes as its values need and the cells are used again. */
+/* The event store. A writer fills a segment of SEGMENT_ROWS events as plain 8-byte cells that stay in the
+ * cache; a full one is packed column by column into just as many bytes as its values need and the cells are
+ * used again. */
 #include "trace/store.h"
 #include "base/memory.h"
 
@@ -9,9 +10,9 @@
 
 enum { SEGMENT_ROWS = 2048 };
 
-/* A packed column: value i is base + the unsigned integer of `width` bytes at i. Times with at most three decimals
- * are packed as integer thousandths, which gives their exact bits back (one correctly rounded division); absent ones
- * among them are packed as one more than the greatest. */
+/* A packed column: value i is base + the unsigned integer of `width` bytes at i. Times with at most three
+ * decimals are packed as integer thousandths, which gives their exact bits back (one correctly rounded
+ * division); absent ones among them are packed as one more than the greatest. */
 typedef struct packed {
     int64_t base;
     int64_t absent; /* of thousandths: the value that stands for an absent time */
@@ -22,8 +23,8 @@ typedef struct packed {
 
 typedef struct segment {
     uint32_t rows;
-    uint64_t first_place; /* of the piece in the store; what `places` adds to */
-    packed places;        /* each event's place in its piece, less its row */
+    uint64_t first_place;      /* of the piece in the store; what `places` adds to */
+    packed places;             /* each event's place in its piece, less its row */
     const gt_strings *strings; /* whose ids its texts are */
     const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
     uint8_t *data;
@@ -55,10 +56,10 @@ struct gt_store_writer {
     size_t column_count;
     const gt_strings *strings;
     gt_store_piece *piece;
-    size_t rows;       /* in the open segment */
-    uint64_t present;  /* columns that have a value in it */
-    int64_t *places;   /* SEGMENT_ROWS */
-    int64_t *cells[];  /* by column; SEGMENT_ROWS each; times as their bits */
+    size_t rows;      /* in the open segment */
+    uint64_t present; /* columns that have a value in it */
+    int64_t *places;  /* SEGMENT_ROWS */
+    int64_t *cells[]; /* by column; SEGMENT_ROWS each; times as their bits */
 };
 
 /* ---- packing ---- */
@@ -126,25 +127,29 @@ static packed plan(int64_t *cells, size_t rows, gt_store_type type)
     return p;
 }
 
-#define PACK(type)                                                                                             \
-    for (size_t i = 0; i < rows; i++) {                                                                        \
-        type v = (type)((uint64_t)cells[i] - (uint64_t)base);                                                  \
-        memcpy(out + i * sizeof v, &v, sizeof v);                                                              \
+#define PACK(type)                                                                                           \
+    for (size_t i = 0; i < rows; i++) {                                                                      \
+        type v = (type)((uint64_t)cells[i] - (uint64_t)base);                                                \
+        memcpy(out + i * sizeof v, &v, sizeof v);                                                            \
     }
 
 static void pack(const int64_t *cells, size_t rows, int64_t base, unsigned width, uint8_t *out)
 {
-    if (width == 1) PACK(uint8_t)
-    else if (width == 2) PACK(uint16_t)
-    else if (width == 4) PACK(uint32_t)
-    else if (width == 8) PACK(uint64_t)
+    if (width == 1)
+        PACK(uint8_t)
+    else if (width == 2)
+        PACK(uint16_t)
+    else if (width == 4)
+        PACK(uint32_t)
+    else if (width == 8)
+        PACK(uint64_t)
 }
 
-#define UNPACK(type)                                                                                           \
-    for (size_t i = 0; i < rows; i++) {                                                                        \
-        type v;                                                                                                \
-        memcpy(&v, in + i * sizeof v, sizeof v);                                                               \
-        out[i] = (int64_t)((uint64_t)p->base + v);                                                             \
+#define UNPACK(type)                                                                                         \
+    for (size_t i = 0; i < rows; i++) {                                                                      \
+        type v;                                                                                              \
+        memcpy(&v, in + i * sizeof v, sizeof v);                                                             \
+        out[i] = (int64_t)((uint64_t)p->base + v);                                                           \
     }
 
 static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *out)
@@ -152,10 +157,14 @@ static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *o
     const uint8_t *in = data + p->start;
     if (p->width == 0)
         for (size_t i = 0; i < rows; i++) out[i] = p->base;
-    else if (p->width == 1) UNPACK(uint8_t)
-    else if (p->width == 2) UNPACK(uint16_t)
-    else if (p->width == 4) UNPACK(uint32_t)
-    else UNPACK(uint64_t)
+    else if (p->width == 1)
+        UNPACK(uint8_t)
+    else if (p->width == 2)
+        UNPACK(uint16_t)
+    else if (p->width == 4)
+        UNPACK(uint32_t)
+    else
+        UNPACK(uint64_t)
 }
 
 /* ---- writing ---- */
@@ -163,9 +172,12 @@ static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *o
 static int64_t absent_cell(const gt_store_column *column)
 {
     switch (column->type) {
-    case GT_STORE_INT: return column->absent;
-    case GT_STORE_TIME: return time_bits((double)NAN);
-    default: return GT_TEXT_NONE;
+    case GT_STORE_INT:
+        return column->absent;
+    case GT_STORE_TIME:
+        return time_bits((double)NAN);
+    default:
+        return GT_TEXT_NONE;
     }
 }
 
@@ -209,8 +221,10 @@ static void close_segment(gt_store_writer *w)
     uint32_t bytes = 0;
     for (size_t c = 0; c < w->column_count; c++) {
         packed *p = &s->columns[c];
-        if (w->present >> c & 1) *p = plan(w->cells[c], w->rows, w->columns[c].type);
-        else p->base = absent_cell(&w->columns[c]);
+        if (w->present >> c & 1)
+            *p = plan(w->cells[c], w->rows, w->columns[c].type);
+        else
+            p->base = absent_cell(&w->columns[c]);
         p->start = bytes;
         bytes += (uint32_t)(p->width * w->rows);
     }
@@ -348,7 +362,8 @@ size_t gt_store_bytes(const gt_store *store)
     size_t bytes = 0;
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        bytes += sizeof *s + store->column_count * sizeof *s->columns + s->places.start + s->places.width * s->rows;
+        bytes += sizeof *s + store->column_count * sizeof *s->columns + s->places.start +
+                 s->places.width * s->rows;
     }
     return bytes;
 }
@@ -399,8 +414,10 @@ double *gt_store_times(const gt_store *store, size_t column)
         const packed *p = &s->columns[column];
         unpack(p, s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++) {
-            if (!p->thousandths) *next++ = bits_time(cells[row]);
-            else *next++ = cells[row] == p->absent ? NAN : (double)cells[row] / 1000.0;
+            if (!p->thousandths)
+                *next++ = bits_time(cells[row]);
+            else
+                *next++ = cells[row] == p->absent ? NAN : (double)cells[row] / 1000.0;
         }
     }
     return times;

@@ -1,9 +1,9 @@
 /* The event store: columns, not objects.
  *
- * A store is a list of segments of a few thousand events; in a segment each column is packed on its own (nothing
- * where every event has the same value, else 1, 2, 4 or 8 bytes an event over the least value), so a store is a
- * small part of the trace it was read from. Readers append events to a gt_store_writer, one writer a thread;
- * analyses take whole columns as arrays. */
+ * A store is a list of segments of a few thousand events; in a segment each column is packed on its own
+ * (nothing where every event has the same value, else 1, 2, 4 or 8 bytes an event over the least value), so a
+ * store is a small part of the trace it was read from. Readers append events to a gt_store_writer, one writer
+ * a thread; analyses take whole columns as arrays. */
 #ifndef GT_TRACE_STORE_H
 #define GT_TRACE_STORE_H
 
@@ -33,7 +33,8 @@ void gt_store_free(gt_store *store);
 /* A cell on its way into a column: which member counts is the column's type. */
 typedef union gt_cell {
     int64_t integer;
-    uint64_t text; /* an id of 32 bits; as wide as the others, so that cells are copied without asking their type */
+    uint64_t text; /* an id of 32 bits; as wide as the others, so that cells are copied without asking their
+                      type */
     double time;
 } gt_cell;
 
@@ -41,7 +42,8 @@ enum { GT_STORE_MAX_COLUMNS = 64 };
 
 /* A writer collects events of one thread. Its text ids are those of `strings`, its own or the store's. */
 typedef struct gt_store_writer gt_store_writer;
-gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count, gt_strings *strings);
+gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count,
+                                     gt_strings *strings);
 void gt_store_writer_free(gt_store_writer *writer);
 /* One event: bit c of `present` tells whether cells[c] holds a value for column c. */
 void gt_store_writer_add(gt_store_writer *writer, uint64_t present, const gt_cell *cells);
@@ -53,8 +55,9 @@ typedef struct gt_store_piece gt_store_piece;
 gt_store_piece *gt_store_writer_take(gt_store_writer *writer);
 void gt_store_piece_free(gt_store_piece *piece);
 size_t gt_store_piece_records(const gt_store_piece *piece); /* kept and passed */
-/* Puts a piece at the store's end; the piece is the store's then. Where the piece was written with strings of its
- * own, gt_store_adopt_strings must be called for them once all pieces are in and before any column is asked for. */
+/* Puts a piece at the store's end; the piece is the store's then. Where the piece was written with strings of
+ * its own, gt_store_adopt_strings must be called for them once all pieces are in and before any column is
+ * asked for. */
 void gt_store_append(gt_store *store, gt_store_piece *piece);
 void gt_store_adopt_strings(gt_store *store, const gt_strings *strings);
 
@@ -63,7 +66,8 @@ size_t gt_store_records(const gt_store *store); /* events seen: kept and passed 
 gt_strings *gt_store_strings(const gt_store *store);
 size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 
-/* A whole column, unpacked, one entry an event; the caller frees it. Text ids are those of gt_store_strings. */
+/* A whole column, unpacked, one entry an event; the caller frees it. Text ids are those of gt_store_strings.
+ */
 int64_t *gt_store_ints(const gt_store *store, size_t column);
 uint32_t *gt_store_texts(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);

@@ -1,7 +1,7 @@
 /* The host call tree: on each thread, an event belongs to the one that is open when it starts.
  *
- * One pass over each thread's events in order of their start, with a stack of the open ones. Numbering events as
- * they are pushed makes every subtree a run of numbers, so nothing later has to walk the tree. */
+ * One pass over each thread's events in order of their start, with a stack of the open ones. Numbering events
+ * as they are pushed makes every subtree a run of numbers, so nothing later has to walk the tree. */
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/order.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLEED_US = 1.0; /* an event may outlast the one it started in by its overlap if that is less */
+static const double BLEED_US =
+    1.0; /* an event may outlast the one it started in by its overlap if that is less */
 
 /* Rows of host events, thread by thread, each thread's in file order. */
 typedef struct threads {
@@ -78,7 +79,8 @@ void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
     trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
     if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && is_execute(trace, parent)))
         trace->launch_op[row] = trace->launch_op[parent];
-    else trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
+    else
+        trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
 }
 
 static void open_event(gt_pytorch *trace, open_events *open, uint32_t row)

@@ -1,5 +1,5 @@
-/* The JSON pull reader: the cases of tests/data/json_cases.txt with a block boundary at every place, what strings and
- * numbers mean, and what errors say. */
+/* The JSON pull reader: the cases of tests/data/json_cases.txt with a block boundary at every place, what
+ * strings and numbers mean, and what errors say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,13 +44,17 @@ static void decode(const char *p, const char *end, bytes *out)
             p += 4;
         } else {
             GT_PUSH(out->items, out->count, out->capacity,
-                    (uint8_t)(p[1] == 'n' ? '\n' : p[1] == 'r' ? '\r' : p[1] == 't' ? '\t' : '\\'));
+                    (uint8_t)(p[1] == 'n'   ? '\n'
+                              : p[1] == 'r' ? '\r'
+                              : p[1] == 't' ? '\t'
+                                            : '\\'));
             p += 2;
         }
     }
 }
 
-/* Whether the reader takes the text as one whole document, given to it in blocks of so many bytes (0: one block). */
+/* Whether the reader takes the text as one whole document, given to it in blocks of so many bytes (0: one
+ * block). */
 static bool accepts(const void *text, size_t len, size_t block)
 {
     gt_error error;
@@ -132,14 +136,16 @@ static void strings_mean_what_the_standard_says(void **unused)
     assert_string_means("\"a\\n\\t\\r\\b\\f\\/\\\\\\\"z\"", "a\n\t\r\b\f/\\\"z");
     assert_string_means("\"\\u0041\\u00e9\\u20AC\"", "A\xC3\xA9\xE2\x82\xAC");
     assert_string_means("\"\\ud83d\\ude00\"", "\xF0\x9F\x98\x80");
-    assert_string_means("\"\\ud83d\"", "\xEF\xBF\xBD");                            /* alone */
-    assert_string_means("\"\\ude00\\ud83d\"", "\xEF\xBF\xBD\xEF\xBF\xBD");         /* the wrong way round */
-    assert_string_means("\"\\ud83d\\u0041\"", "\xEF\xBF\xBD" "A");
-    assert_string_means("\"a\xFFz\"", "a\xEF\xBF\xBDz");                           /* no UTF-8 */
-    assert_string_means("\"\xC0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD");               /* overlong */
-    assert_string_means("\"\xED\xA0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* a surrogate in UTF-8 */
+    assert_string_means("\"\\ud83d\"", "\xEF\xBF\xBD");                    /* alone */
+    assert_string_means("\"\\ude00\\ud83d\"", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* the wrong way round */
+    assert_string_means("\"\\ud83d\\u0041\"", "\xEF\xBF\xBD"
+                                              "A");
+    assert_string_means("\"a\xFFz\"", "a\xEF\xBF\xBDz");             /* no UTF-8 */
+    assert_string_means("\"\xC0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* overlong */
+    assert_string_means("\"\xED\xA0\x80\"",
+                        "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* a surrogate in UTF-8 */
     assert_string_means("\"\xF4\x90\x80\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD");                           /* cut short */
+    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD"); /* cut short */
     assert_string_means("\"\xF0\x9F\x98z\"", "\xEF\xBF\xBDz");
     assert_string_means("\"\xF0\x9F\xFF\"", "\xEF\xBF\xBD\xEF\xBF\xBD");
     assert_string_means("\"\xC3(\"", "\xEF\xBF\xBD(");
@@ -156,9 +162,20 @@ static gt_json_number number_of(const char *text)
 static void numbers_mean_what_strtod_says(void **unused)
 {
     (void)unused;
-    static const char *const reals[] = {"0", "-0", "1.5", "-1.5e3", "5453458362131.123", "1e308", "1e309", "5e-324",
-                                        "0.1", "123456789012345678901234567890", "1718289123456789.123",
-                                        "2.2250738585072011e-308", "9007199254740993", "1E-400"};
+    static const char *const reals[] = {"0",
+                                        "-0",
+                                        "1.5",
+                                        "-1.5e3",
+                                        "5453458362131.123",
+                                        "1e308",
+                                        "1e309",
+                                        "5e-324",
+                                        "0.1",
+                                        "123456789012345678901234567890",
+                                        "1718289123456789.123",
+                                        "2.2250738585072011e-308",
+                                        "9007199254740993",
+                                        "1E-400"};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         double expected = strtod(reals[i], NULL), got = number_of(reals[i]).real;
         assert_memory_equal(&expected, &got, sizeof got);

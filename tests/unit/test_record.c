@@ -1,5 +1,5 @@
-/* The record reader: records whose values the test knows because it wrote them, in many shapes, with block boundaries
- * in odd places, by the learned and the general way, with one thread and with several. */
+/* The record reader: records whose values the test knows because it wrote them, in many shapes, with block
+ * boundaries in odd places, by the learned and the general way, with one thread and with several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@
 enum { KIND, NAME, COUNT, TIME, DEEP, SHAPE, LABEL, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [KIND] = {"kind", GT_FIELD_TEXT, true},       [NAME] = {"name", GT_FIELD_TEXT, false},
-    [COUNT] = {"count", GT_FIELD_INT, false},     [TIME] = {"time", GT_FIELD_TIME, false},
-    [DEEP] = {"a/b/deep", GT_FIELD_INT, false},   [SHAPE] = {"a/shape", GT_FIELD_JSON, false},
+    [KIND] = {"kind", GT_FIELD_TEXT, true},     [NAME] = {"name", GT_FIELD_TEXT, false},
+    [COUNT] = {"count", GT_FIELD_INT, false},   [TIME] = {"time", GT_FIELD_TIME, false},
+    [DEEP] = {"a/b/deep", GT_FIELD_INT, false}, [SHAPE] = {"a/shape", GT_FIELD_JSON, false},
     [LABEL] = {"label", GT_FIELD_VIEW, false},
 };
 
 static const gt_store_column columns[FIELDS] = {
-    [KIND] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0},  [COUNT] = {GT_STORE_INT, -1},
-    [TIME] = {GT_STORE_TIME, 0}, [DEEP] = {GT_STORE_INT, -77}, [SHAPE] = {GT_STORE_TEXT, 0},
+    [KIND] = {GT_STORE_TEXT, 0},  [NAME] = {GT_STORE_TEXT, 0},  [COUNT] = {GT_STORE_INT, -1},
+    [TIME] = {GT_STORE_TIME, 0},  [DEEP] = {GT_STORE_INT, -77}, [SHAPE] = {GT_STORE_TEXT, 0},
     [LABEL] = {GT_STORE_TEXT, 0},
 };
 
@@ -67,20 +67,41 @@ typedef struct expected {
 static const struct {
     const char *raw, *meaning;
 } names[] = {
-    {"add", "add"},         {"mul", "mul"},           {"say \\\"hi\\\"", "say \"hi\""}, {"tab\\there", "tab\there"},
-    {"\\u00e9t\\u00e9", "\xC3\xA9t\xC3\xA9"}, {"", ""}, {"a, b}{][\\\\", "a, b}{][\\"}, {"x:\\\"\\\\", "x:\"\\"},
+    {"add", "add"},
+    {"mul", "mul"},
+    {"say \\\"hi\\\"", "say \"hi\""},
+    {"tab\\there", "tab\there"},
+    {"\\u00e9t\\u00e9", "\xC3\xA9t\xC3\xA9"},
+    {"", ""},
+    {"a, b}{][\\\\", "a, b}{][\\"},
+    {"x:\\\"\\\\", "x:\"\\"},
     {"a long name that takes more than one block of sixteen bytes to compare, and then some more", NULL},
 };
 static const struct {
     const char *raw, *meaning;
 } shapes[] = {
-    {"[]", "[]"},         {"[[1, 2], [3]]", "[[1,2],[3]]"}, {"[[1,2],[3]]", "[[1,2],[3]]"},
-    {"{\"k\": \" ] \"}", "{\"k\":\" ] \"}"}, {"12", "12"}, {"123", "123"}, {"\"s t\"", "\"s t\""}, {"true", "true"},
+    {"[]", "[]"},
+    {"[[1, 2], [3]]", "[[1,2],[3]]"},
+    {"[[1,2],[3]]", "[[1,2],[3]]"},
+    {"{\"k\": \" ] \"}", "{\"k\":\" ] \"}"},
+    {"12", "12"},
+    {"123", "123"},
+    {"\"s t\"", "\"s t\""},
+    {"true", "true"},
     {"[\"\\\"]\", 1.5]", "[\"\\\"]\",1.5]"},
 };
 static const char *const kinds[] = {"x", "y", "zebra"};
-static const char *const times[] = {"0", "1.5", "-2.25", "5453458362131.123", "1718289123456789.123", "1e3",
-                                    "12.000", "0.001", "123456", "9007199254740993", "0.1000000000000000055511151231257827"};
+static const char *const times[] = {"0",
+                                    "1.5",
+                                    "-2.25",
+                                    "5453458362131.123",
+                                    "1718289123456789.123",
+                                    "1e3",
+                                    "12.000",
+                                    "0.001",
+                                    "123456",
+                                    "9007199254740993",
+                                    "0.1000000000000000055511151231257827"};
 
 static const char *name_meaning(size_t i)
 {
@@ -104,7 +125,9 @@ static void put_value(text *t, int field, expected *e)
     }
     e->present |= UINT64_C(1) << field;
     switch (field) {
-    case KIND: put(t, "\"%s\"", e->kind = kinds[pick / 8 % 3]); break;
+    case KIND:
+        put(t, "\"%s\"", e->kind = kinds[pick / 8 % 3]);
+        break;
     case NAME:
         pick = pick / 8 % (sizeof names / sizeof *names);
         e->name = name_meaning(pick);
@@ -127,7 +150,9 @@ static void put_value(text *t, int field, expected *e)
         break;
     }
     default: {
-        int64_t value = pick % 5 ? 4711 : pick % 7 ? (int64_t)(int32_t)random32() : INT64_MIN + (int64_t)(pick % 3);
+        int64_t value = pick % 5   ? 4711
+                        : pick % 7 ? (int64_t)(int32_t)random32()
+                                   : INT64_MIN + (int64_t)(pick % 3);
         *(field == COUNT ? &e->count : &e->deep) = value;
         put(t, pick % 37 ? "%lld" : "\"%lld\"", (long long)value);
     }
@@ -154,14 +179,16 @@ static expected put_record(text *t, unsigned style)
         if (item == 2) put(t, "\"count\"%s", colon), put_value(t, COUNT, &e);
         if (item == 3) put(t, "\"time\"%s", colon), put_value(t, TIME, &e);
         if (item == 4) {
-            put(t, "\"a\"%s{\"x\"%s%u%s\"b\"%s{\"deep\"%s", colon, colon, random32() % 3, comma, colon, colon);
+            put(t, "\"a\"%s{\"x\"%s%u%s\"b\"%s{\"deep\"%s", colon, colon, random32() % 3, comma, colon,
+                colon);
             put_value(t, DEEP, &e);
             put(t, "}%s\"shape\"%s", comma, colon);
             put_value(t, SHAPE, &e);
             put(t, "}");
         }
         if (item == 5) put(t, "\"label\"%s", colon), put_value(t, LABEL, &e);
-        if (random32() % 8 == 0) put(t, "%s\"stranger\"%s[{\"count\": 5}, \"]\", %u]", comma, colon, random32());
+        if (random32() % 8 == 0)
+            put(t, "%s\"stranger\"%s[{\"count\": 5}, \"]\", %u]", comma, colon, random32());
         if (random32() % 8 == 0) put(t, "%s\"other\"%s\"%u\\\"\"", comma, colon, random32() % 4);
         if (random32() % 8 == 0) put(t, "%s\"flag\"%s%s", comma, colon, random32() % 2 ? "true" : "null");
     }
@@ -246,8 +273,8 @@ static void like_records_are_learned(void **unused)
     text t = {0};
     put(&t, "[");
     for (int i = 0; i < 1000; i++)
-        put(&t, "%s{\"kind\": \"%s\", \"name\": \"op%d\", \"pid\": 7, \"count\": %d, \"time\": %d.%03d}", i ? ", " : "",
-            kinds[i % 3], i % 10, i / 100, i * 7, i);
+        put(&t, "%s{\"kind\": \"%s\", \"name\": \"op%d\", \"pid\": 7, \"count\": %d, \"time\": %d.%03d}",
+            i ? ", " : "", kinds[i % 3], i % 10, i / 100, i * 7, i);
     put(&t, "]");
     gt_error error;
     gt_stream *stream = gt_stream_memory(t.items, t.count, 0, &error);
@@ -262,7 +289,8 @@ static void like_records_are_learned(void **unused)
         assert_true(gt_record_read(reader, &json, &record));
         assert_int_equal(record.cells[COUNT].integer, i / 100); /* constant for long, then another */
     }
-    assert_true(gt_record_reader_misses(reader) <= 5); /* one for each kind, and the last one may touch the end */
+    assert_true(gt_record_reader_misses(reader) <=
+                5); /* one for each kind, and the last one may touch the end */
     gt_record_reader_free(reader);
     gt_strings_free(strings);
     gt_stream_close(stream);
@@ -273,9 +301,10 @@ static void like_records_are_learned(void **unused)
 static void a_number_that_is_no_integer_teaches_nothing(void **unused)
 {
     (void)unused;
-    static const char json_text[] = "[{\"count\":88888888888888888888888888},{\"count\":-4},{\"count\":\"seventeen\"},"
-                                    "{\"count\":\"17\"},{\"count\":1.5},{\"count\":5},{\"count\":NaN},{\"count\":6},"
-                                    "{\"count\":88888888888888888888888888},{\"count\":7},{\"count\":\"x\"},{\"count\":\"8\"}]";
+    static const char json_text[] =
+        "[{\"count\":88888888888888888888888888},{\"count\":-4},{\"count\":\"seventeen\"},"
+        "{\"count\":\"17\"},{\"count\":1.5},{\"count\":5},{\"count\":NaN},{\"count\":6},"
+        "{\"count\":88888888888888888888888888},{\"count\":7},{\"count\":\"x\"},{\"count\":\"8\"}]";
     static const int64_t expected_counts[] = {-1, -4, -1, 17, -1, 5, -1, 6, -1, 7, -1, 8}; /* -1: mistyped */
     gt_error error;
     gt_stream *stream = gt_stream_memory(json_text, sizeof json_text - 1, 0, &error);
@@ -301,7 +330,8 @@ static void a_number_that_is_no_integer_teaches_nothing(void **unused)
 static bool is_y(const gt_record *record, gt_record_reader *reader)
 {
     return record->present >> KIND & 1 &&
-           strcmp(gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[KIND].text).bytes, "y") == 0;
+           strcmp(gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[KIND].text).bytes, "y") ==
+               0;
 }
 
 /* Records that are not wanted are told apart in every shape, and what follows them is read as ever. */
@@ -400,14 +430,18 @@ static void assert_columns(const columns_read *r, const expected *all, size_t co
     assert_int_equal(r->count, count);
     for (size_t i = 0; i < count; i++) {
         const expected *e = &all[i];
-        if (e->present >> NAME & 1) assert_text(r->strings, r->names[i], e->name);
-        else assert_int_equal(r->names[i], GT_TEXT_NONE);
+        if (e->present >> NAME & 1)
+            assert_text(r->strings, r->names[i], e->name);
+        else
+            assert_int_equal(r->names[i], GT_TEXT_NONE);
         if (e->present >> KIND & 1) assert_text(r->strings, r->kinds[i], e->kind);
         if (e->present >> SHAPE & 1) assert_text(r->strings, r->shapes[i], e->shape);
         assert_int_equal(r->counts[i], e->present >> COUNT & 1 ? e->count : -1);
         assert_int_equal(r->deeps[i], e->present >> DEEP & 1 ? e->deep : -77);
-        if (e->present >> TIME & 1) assert_memory_equal(&r->times[i], &e->time, sizeof e->time);
-        else assert_true(isnan(r->times[i]));
+        if (e->present >> TIME & 1)
+            assert_memory_equal(&r->times[i], &e->time, sizeof e->time);
+        else
+            assert_true(isnan(r->times[i]));
     }
 }
 
@@ -433,13 +467,16 @@ static void several_threads_read_what_one_reads(void **unused)
 static void records_that_hide_their_beginnings(void **unused)
 {
     (void)unused;
-    /* Each record holds an array whose elements look like records, and one record reaches over several chunks. */
+    /* Each record holds an array whose elements look like records, and one record reaches over several
+     * chunks. */
     enum { MANY = 30000 };
     expected *all = gt_alloc_zero(MANY, sizeof *all);
     text t = {0};
     put(&t, "{\"events\": [");
     for (size_t i = 0; i < MANY; i++) {
-        put(&t, "%s{\"count\": %zu,\n\"list\": [{\"count\": 1},\n  {\"count\": 2},\n  {\"count\": 3}], \"name\": \"add\"",
+        put(&t,
+            "%s{\"count\": %zu,\n\"list\": [{\"count\": 1},\n  {\"count\": 2},\n  {\"count\": 3}], \"name\": "
+            "\"add\"",
             i ? ",\n  " : "", i);
         if (i == MANY / 2) {
             put(&t, ", \"long\": [");
@@ -465,7 +502,8 @@ static void a_broken_record_is_named(void **unused)
     static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
     text t = {0};
     put(&t, "[");
-    for (int i = 0; i < 100000; i++) put(&t, "%s{\"kind\": \"x\", \"count\": %06d, \"name\": \"y\"}", i ? "," : "", i + 100000);
+    for (int i = 0; i < 100000; i++)
+        put(&t, "%s{\"kind\": \"x\", \"count\": %06d, \"name\": \"y\"}", i ? "," : "", i + 100000);
     size_t whole = t.count;
     for (unsigned threads = 1; threads <= 3; threads++) {
         gt_error error;

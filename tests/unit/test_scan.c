@@ -1,4 +1,5 @@
-/* The vector scanning loops against their scalar twins: every offset, every length, random and adversarial bytes. */
+/* The vector scanning loops against their scalar twins: every offset, every length, random and adversarial
+ * bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,11 +28,16 @@ static void fill(unsigned kind)
     static const char alphabet[] = "\"\\[]{} \n\t\rax0:,";
     for (size_t i = 0; i < sizeof buffer; i++) {
         uint32_t r = random32();
-        if (kind == 0) buffer[i] = (uint8_t)alphabet[r % (sizeof alphabet - 1)];
-        else if (kind == 1) buffer[i] = r % 16 ? 'a' : (uint8_t)alphabet[r / 16 % (sizeof alphabet - 1)];
-        else if (kind == 2) buffer[i] = (uint8_t)r;
-        else if (kind == 3) buffer[i] = r % 8 ? '\\' : '"';
-        else buffer[i] = r % 20 ? ' ' : 'x';
+        if (kind == 0)
+            buffer[i] = (uint8_t)alphabet[r % (sizeof alphabet - 1)];
+        else if (kind == 1)
+            buffer[i] = r % 16 ? 'a' : (uint8_t)alphabet[r / 16 % (sizeof alphabet - 1)];
+        else if (kind == 2)
+            buffer[i] = (uint8_t)r;
+        else if (kind == 3)
+            buffer[i] = r % 8 ? '\\' : '"';
+        else
+            buffer[i] = r % 20 ? ' ' : 'x';
     }
 }
 
@@ -94,7 +100,8 @@ static void known_places(void **unused)
     assert_ptr_equal(gt_scan_string(text, text + 4), text + 4); /* the escape is cut in two */
     assert_ptr_equal(gt_scan_space(text + 13, text + 60), text + 15);
     assert_ptr_equal(gt_scan_container(text + 9, text + 60), text + 13);
-    assert_ptr_equal(gt_scan_container(text + 18, text + 60), text + 22); /* the bracket in the string does not count */
+    assert_ptr_equal(gt_scan_container(text + 18, text + 60),
+                     text + 22); /* the bracket in the string does not count */
     assert_null(gt_scan_container(text + 18, text + 21));
 }
 

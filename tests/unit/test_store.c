@@ -38,11 +38,16 @@ static int64_t number_of_bits(unsigned bits)
 static double time_of_style(unsigned style)
 {
     switch (style) {
-    case 0: return (double)(int64_t)(random64() % 1000000000) / 1000.0;          /* thousandths */
-    case 1: return 5453458362131.0 + (double)(random64() % 1000000) / 1000.0;    /* of an epoch, still exact */
-    case 2: return 1718289123456789.0 + (double)(random64() % 8) / 4;            /* too large for thousandths */
-    case 3: return (double)random64() / 3.0;                                     /* any digits */
-    default: return style % 2 ? INFINITY : -0.0;
+    case 0:
+        return (double)(int64_t)(random64() % 1000000000) / 1000.0; /* thousandths */
+    case 1:
+        return 5453458362131.0 + (double)(random64() % 1000000) / 1000.0; /* of an epoch, still exact */
+    case 2:
+        return 1718289123456789.0 + (double)(random64() % 8) / 4; /* too large for thousandths */
+    case 3:
+        return (double)random64() / 3.0; /* any digits */
+    default:
+        return style % 2 ? INFINITY : -0.0;
     }
 }
 
@@ -79,8 +84,10 @@ static void cells_come_back_as_they_were(void **unused)
                 assert_int_equal(got_places[i], places[i]);
                 assert_int_equal(numbers[i], present[i] & 1 ? cells[i][NUMBER].integer : -5);
                 assert_int_equal(texts[i], present[i] & 2 ? cells[i][TEXT].text : GT_TEXT_NONE);
-                if (present[i] & 4) assert_memory_equal(&times[i], &cells[i][TIME].time, sizeof(double));
-                else assert_true(isnan(times[i]));
+                if (present[i] & 4)
+                    assert_memory_equal(&times[i], &cells[i][TIME].time, sizeof(double));
+                else
+                    assert_true(isnan(times[i]));
             }
             free(numbers);
             free(texts);

@@ -1,4 +1,5 @@
-/* Call tree, launches and launchers of small traces written in the test; and of deep, shuffled and odd ones. */
+/* Call tree, launches and launchers of small traces written in the test; and of deep, shuffled and odd ones.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,8 @@ static void put(text *t, const char *format, ...)
 
 static void host(text *t, const char *category, const char *name, double start, double dur)
 {
-    put(t, "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g}",
+    put(t,
+        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g}",
         t->count > 1 ? "," : "", category, name, start, dur);
 }
 
@@ -43,24 +45,31 @@ static void cpu(text *t, const char *name, double start, double dur)
 
 static void gpu(text *t, const char *category, const char *name, double start, double dur, int id, int stream)
 {
-    put(t, ",{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.15g,\"dur\":%.15g,"
-           "\"args\":{\"correlation\":%d,\"stream\":%d}}", category, name, stream, start, dur, id, stream);
+    put(t,
+        ",{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.15g,\"dur\":%.15g,"
+        "\"args\":{\"correlation\":%d,\"stream\":%d}}",
+        category, name, stream, start, dur, id, stream);
 }
 
 static void call(text *t, const char *category, const char *name, double start, double dur, int id)
 {
-    put(t, "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g,"
-           "\"args\":{\"correlation\":%d}}", t->count > 1 ? "," : "", category, name, start, dur, id);
+    put(t,
+        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%.15g,\"dur\":%.15g,"
+        "\"args\":{\"correlation\":%d}}",
+        t->count > 1 ? "," : "", category, name, start, dur, id);
 }
 
 static void arrow(text *t, int id, int stream)
 {
-    put(t, ",{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":100,\"tid\":100,\"ts\":1}", id);
-    put(t, ",{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":0,\"tid\":%d,\"ts\":2}", id, stream);
+    put(t, ",{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":100,\"tid\":100,\"ts\":1}",
+        id);
+    put(t, ",{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%d,\"pid\":0,\"tid\":%d,\"ts\":2}", id,
+        stream);
 }
 
 /* A launch, its kernel, and the arrow between them. */
-static void launch(text *t, const char *kernel, double start, double dur, double kernel_start, double kernel_dur, int id)
+static void launch(text *t, const char *kernel, double start, double dur, double kernel_start,
+                   double kernel_dur, int id)
 {
     call(t, "cuda_runtime", "hipLaunchKernel", start, dur, id);
     gpu(t, "kernel", kernel, kernel_start, kernel_dur, id, 0);
@@ -75,7 +84,8 @@ static gt_pytorch *read_trace(text *t, bool python)
     gt_read_options options = {.threads = 1, .strict = true};
     put(t, "]");
     gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &error);
-    gt_pytorch *trace = gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
+    gt_pytorch *trace =
+        gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
     if (!trace) fail_msg("%s", error.text);
     gt_stream_close(stream);
     free(t->items);
@@ -147,7 +157,8 @@ static void a_call_inside_a_call_is_its_own_launcher(void **unused)
     (void)unused;
     text t = begin();
     cpu(&t, "foo::bar", 1000, 100), call(&t, "cuda_runtime", "cudaLaunchKernel", 1010, 50, 6);
-    call(&t, "cuda_driver", "cuLaunchKernel", 1020, 5, 7), gpu(&t, "kernel", "kern", 1200, 5, 7, 0), arrow(&t, 7, 0);
+    call(&t, "cuda_driver", "cuLaunchKernel", 1020, 5, 7), gpu(&t, "kernel", "kern", 1200, 5, 7, 0),
+        arrow(&t, 7, 0);
     assert_launchers(&t, "cuLaunchKernel 5 5");
     t = begin();
     cpu(&t, "foo::bar", 1000, 100), call(&t, "cuda_driver", "cuLaunchKernel", 1020, 5, 7);
@@ -181,7 +192,8 @@ static void work_without_an_arrow_is_not_linked(void **unused)
     gt_pytorch *trace = read_trace(&t, false);
     assert_int_equal(trace->link_count, 1);
     for (uint32_t row = 0; row < trace->count; row++)
-        if (strcmp(gt_pytorch_name(trace, row).bytes, "lost") == 0) assert_int_equal(trace->parent[row], GT_NO_EVENT);
+        if (strcmp(gt_pytorch_name(trace, row).bytes, "lost") == 0)
+            assert_int_equal(trace->parent[row], GT_NO_EVENT);
     gt_pytorch_free(trace);
 }
 
@@ -190,7 +202,8 @@ static void uids_are_places_in_the_file(void **unused)
     (void)unused;
     text t = begin();
     host(&t, "python_function", "f", 900, 500), host(&t, "cpu_instant_event", "i", 950, 1);
-    cpu(&t, "op", 1000, 100), host(&t, "python_function", "g", 1100, 5), launch(&t, "k", 1010, 5, 1200, 10, 7);
+    cpu(&t, "op", 1000, 100), host(&t, "python_function", "g", 1100, 5),
+        launch(&t, "k", 1010, 5, 1200, 10, 7);
     gt_pytorch *trace = read_trace(&t, false); /* python functions and instants are not kept */
     assert_int_equal(trace->events, 8);
     assert_int_equal(trace->count, 3); /* nor are arrows rows */
@@ -240,7 +253,8 @@ static void a_million_deep_and_in_any_order(void **unused)
     (void)unused;
     enum { DEPTH = 1000000 };
     text t = begin();
-    for (int i = DEPTH; i-- > 0;) host(&t, "python_function", "f", i, 4.0 * DEPTH - 2.0 * i); /* innermost first */
+    for (int i = DEPTH; i-- > 0;)
+        host(&t, "python_function", "f", i, 4.0 * DEPTH - 2.0 * i); /* innermost first */
     cpu(&t, "op", DEPTH, 100), launch(&t, "k", DEPTH + 10, 5, 9e6, 10, 7);
     gt_pytorch *trace = read_trace(&t, true);
     gt_launchers l = gt_launchers_find(trace);

@@ -1,0 +1,134 @@
+/* Numbers read eight digits at a time against strtod and strtoll, and against the grammar of JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "input/scan_number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t state = 424242;
+
+static uint64_t random64(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545F4914F6CDD1Du;
+}
+
+/* The text as it stands in a block: something behind it, then the pad. */
+static const uint8_t *in_block(const char *text, const char *behind)
+{
+    static uint8_t block[256];
+    memset(block, 0, sizeof block);
+    int len = snprintf((char *)block, sizeof block, "%s%s", text, behind);
+    block[len] = block[len + 1] = '"';
+    return block;
+}
+
+static void integers_are_those_of_strtoll(void **unused)
+{
+    (void)unused;
+    static const char *const behind[] = {",", "}", " ", "]", "", "\xFF\xFE", "a"};
+    for (int i = 0; i < 200000; i++) {
+        char text[40];
+        int64_t value = (int64_t)(random64() >> (random64() % 64)) * (random64() % 2 ? 1 : -1);
+        if (value > 999999999999999999 || value < -999999999999999999) continue; /* more than 18 digits */
+        snprintf(text, sizeof text, "%" PRId64, value);
+        const uint8_t *block = in_block(text, behind[i % 7]);
+        int64_t got;
+        assert_ptr_equal(gt_scan_int(block, &got), block + strlen(text));
+        assert_int_equal(got, value);
+    }
+}
+
+static void what_is_no_plain_integer_is_left_alone(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"",
+                                        "-",
+                                        "x",
+                                        "01",
+                                        "-012",
+                                        "1.5",
+                                        "1e3",
+                                        "1E3",
+                                        "\"1\"",
+                                        "+1",
+                                        "[1]",
+                                        ".5",
+                                        "1234567890123456789",
+                                        "99999999999999999999999999999"};
+    int64_t got;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_null(gt_scan_int(in_block(texts[i], ","), &got));
+}
+
+static void assert_time(const char *text)
+{
+    const uint8_t *block = in_block(text, ", ");
+    double got, expected = strtod(text, NULL);
+    bool integral;
+    assert_ptr_equal(gt_scan_time(block, &got, &integral), block + strlen(text));
+    assert_memory_equal(&got, &expected, sizeof got);
+    assert_int_equal(integral, !strpbrk(text, ".eE"));
+}
+
+static void times_are_those_of_strtod(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "0.0",
+                                        "1e5",
+                                        "1E-5",
+                                        "5453458362131.123",
+                                        "9007199254740993",
+                                        "0.1",
+                                        "-1.5",
+                                        "1e400",
+                                        "123456789012345678901234567890",
+                                        "1718289123456789.125",
+                                        "0.000000000000000001",
+                                        "12345678.87654321",
+                                        "1.0e+10"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_time(texts[i]);
+    for (int i = 0; i < 200000; i++) {
+        char text[64];
+        uint64_t whole = random64() >> (random64() % 64);
+        int decimals = (int)(random64() % 10);
+        if (decimals)
+            snprintf(text, sizeof text, "%" PRIu64 ".%0*" PRIu64, whole, decimals,
+                     random64() % (uint64_t)1000000000 % (uint64_t)(decimals < 9 ? 10 : 1000000000));
+        else
+            snprintf(text, sizeof text, "%" PRIu64, whole);
+        assert_time(text);
+    }
+}
+
+static void numbers_are_passed_over_by_the_grammar(void **unused)
+{
+    (void)unused;
+    static const char *const good[] = {"0", "-0", "10", "1.25", "-1.5e10", "1E+5", "123456789.123456789e-12"};
+    static const char *const bad[] = {"", "-", "01", "1.", ".5", "1e", "1e+", "NaN", "-Infinity", "\"1\""};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const uint8_t *block = in_block(good[i], ",1");
+        assert_ptr_equal(gt_scan_number(block), block + strlen(good[i]));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_null(gt_scan_number(in_block(bad[i], ",")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_are_those_of_strtoll),
+        cmocka_unit_test(what_is_no_plain_integer_is_left_alone),
+        cmocka_unit_test(times_are_those_of_strtod),
+        cmocka_unit_test(numbers_are_passed_over_by_the_grammar),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
