@@ -330,15 +330,20 @@ static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *rec
 }
 
 /* The first value behind the last `few` field, where what is known there decides that the record is not
- * wanted; GT_NOT_DECIDED where nothing does, or only inside another object. */
+ * wanted; GT_NOT_DECIDED where one of them is missing, as it may come later in a record that begins alike, or
+ * where that value is inside another object. */
 static size_t decided_at(const gt_record_reader *reader)
 {
-    size_t at = GT_NOT_DECIDED;
+    uint64_t missing = 0;
+    for (size_t f = 0; f < reader->field_count; f++) missing |= (uint64_t)reader->fields[f].few << f;
+    size_t at = 0;
     for (size_t i = 0; i < reader->step_count; i++) {
         const gt_step *step = &reader->steps[i];
-        if (step->field >= 0 && reader->fields[step->field].few) at = i + 1;
+        if (step->field < 0 || !reader->fields[step->field].few) continue;
+        missing &= ~(UINT64_C(1) << step->field);
+        at = i + 1;
     }
-    if (at == GT_NOT_DECIDED) return at;
+    if (missing) return GT_NOT_DECIDED;
     while (at < reader->step_count && reader->steps[at].op == GT_STEP_CONSTANT) at++;
     return at < reader->step_count && reader->steps[at].depth > 1 ? GT_NOT_DECIDED : at;
 }
