@@ -183,13 +183,30 @@ static lxw_format *number_format(workbook *to, const char *code)
     return format;
 }
 
+/* On paper: the header on each page, and one page wide as long as that can be read; wider sheets go over several
+ * pages, each with the first column. */
+static void set_up_pages(sheet *of, double width)
+{
+    enum { READABLE_WIDTH = 240 }; /* characters; about a third of the size on screen */
+    worksheet_set_landscape(of->worksheet);
+    worksheet_repeat_rows(of->worksheet, 0, 0);
+    if (width <= READABLE_WIDTH) {
+        worksheet_fit_to_pages(of->worksheet, 1, 0);
+    } else {
+        worksheet_set_print_scale(of->worksheet, 60);
+        worksheet_repeat_columns(of->worksheet, 0, 0);
+    }
+}
+
 static void write_header(sheet *of)
 {
     size_t lines = 1;
+    double width = 0;
     for (size_t c = 0; c < of->columns; c++) {
         gt_xlsx_look look = gt_xlsx_look_of(of->table, c, of->rows);
         of->formats[c] = number_format(of->to, look.number_format);
         worksheet_set_column(of->worksheet, (lxw_col_t)c, (lxw_col_t)c, look.width, NULL);
+        width += look.width;
         size_t needed = gt_xlsx_header_lines(of->table->columns[c].name, look.width);
         if (needed > lines) lines = needed;
     }
@@ -205,9 +222,7 @@ static void write_header(sheet *of)
         of->lost.cut_cells += cut;
     }
     worksheet_freeze_panes(of->worksheet, 1, 0);
-    worksheet_set_landscape(of->worksheet); /* on paper: one page wide, the header on each */
-    worksheet_fit_to_pages(of->worksheet, 1, 0);
-    worksheet_repeat_rows(of->worksheet, 0, 0);
+    set_up_pages(of, width);
     worksheet_autofilter(of->worksheet, 0, 0, (lxw_row_t)of->rows, (lxw_col_t)(of->columns - 1));
 }
 
