@@ -140,6 +140,12 @@ static double rate_of(const gt_value *value)
     return number > 0 && isfinite(number) ? number : (double)NAN;
 }
 
+static double rate_or_zero(const gt_value *object, const char *key)
+{
+    double rate = rate_of(gt_value_of_key(object, key));
+    return isnan(rate) ? 0 : rate;
+}
+
 bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
     const gt_value *object = gt_value_parse(arena, json);
@@ -150,6 +156,10 @@ bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_erro
     *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_TEXT ? name->text.bytes : "",
                           .mem_bw_gbps = rate_of(gt_value_of_key(object, "mem_bw_gbps")),
                           .memory_gb = rate_of(gt_value_of_key(object, "memory_gb"))};
+    arch->freq_mhz = rate_or_zero(object, "freq_mhz");
+    arch->num_cus = rate_or_zero(object, "num_cus");
+    arch->l1_bw_gbps = rate_or_zero(object, "l1_bw_gbps");
+    arch->gemm_units_per_cu = rate_or_zero(object, "gemm_units_per_cu");
     if (peaks->type != GT_VALUE_DICT) return true;
     gt_peak *found = gt_arena_alloc(arena, peaks->count / 2 * sizeof *found);
     for (uint32_t i = peaks->count; i >= 2; i -= 2) /* from behind: of two with one name the last counts */

@@ -17,6 +17,7 @@ typedef struct gt_gpu_arch {
     double memory_gb;   /* NaN: not known */
     const gt_peak *peaks;
     size_t peak_count;
+    double freq_mhz, num_cus, l1_bw_gbps, gemm_units_per_cu; /* for simulators; 0: not known */
 } gt_gpu_arch;
 
 /* The GPUs that are known by name, in the order of their names. */

@@ -17,6 +17,8 @@ typedef struct gt_metrics {
     gt_bound bound; /* UNKNOWN: there is no roofline */
     double roofline_us;
     double pct_roofline; /* 100: as fast as the roofline allows */
+    double simulated_us; /* by a simulator; NaN: there is no such time, and neither are the others: */
+    double simulated_tflops_per_s, simulated_tb_per_s, pct_simulated;
 } gt_metrics;
 
 /* The least time that an op can take on a GPU: the longer of the two. NaN: not known. */
@@ -29,6 +31,10 @@ gt_least_time gt_least_time_of(const gt_model_result *result, const gt_gpu_arch 
 /* Of a result with the outcome VALUE, whose kernels ran for kernel_us. Without an architecture (NULL) there
  * is no roofline. */
 gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const gt_gpu_arch *arch);
+
+/* Fills in what follows from a simulated time; NaN: nothing. */
+void gt_metrics_add_simulation(gt_metrics *metrics, const gt_model_result *result, double kernel_us,
+                               double simulated_us);
 
 const char *gt_bound_name(gt_bound bound); /* "COMPUTE_BOUND", "MEMORY_BOUND"; NULL: unknown */
 

@@ -65,7 +65,7 @@ const char *gt_op_family_name(gt_op_family family)
     return family_names[family];
 }
 
-enum { MAX_ROWS = 500, SLOTS = 1024 }; /* SLOTS: a power of two, well above the number of rows */
+enum { MAX_ROWS = 1000, SLOTS = 2048 }; /* SLOTS: a power of two, well above the number of rows */
 
 static const gt_model *rows[MAX_ROWS];
 static size_t row_count;

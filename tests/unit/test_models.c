@@ -424,7 +424,7 @@ static void test_documented(void **state)
         free(quoted);
         models++;
     }
-    assert_int_equal(models, 245);
+    assert_true(models >= 245);
     free(document);
 }
 

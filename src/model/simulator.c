@@ -1,0 +1,299 @@
+/* Running the simulator, each command line once, and adding up the tiles of attention. */
+#include "model/simulator.h"
+
+#include "base/number.h"
+#include "model/family.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MAX_ARGUMENTS = 32, MAX_OUTPUT_BYTES = 1 << 20 };
+
+struct gt_simulator {
+    const gt_gpu_arch *arch;
+    const char *python;
+    char *folder, *script; /* of the simulator; script NULL: it is not there */
+    gt_strings *commands;  /* command lines that were run, and ... */
+    double *times_us;      /* ... what they printed, by their ids; NaN: nothing; 0: not run yet */
+    size_t times_count;
+};
+
+gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python)
+{
+    const char *path = getenv("GEMM_SIMULATOR_PATH");
+    if (!path || !arch) return NULL;
+    gt_simulator *s = gt_alloc_zero(1, sizeof *s);
+    const char *slash = strrchr(path, '/');
+    s->arch = arch;
+    s->python = python ? python : "python";
+    s->folder = slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
+    s->script = access(path, F_OK) == 0 ? gt_strdup(slash ? slash + 1 : path) : NULL;
+    s->commands = gt_strings_new();
+    return s;
+}
+
+void gt_simulator_free(gt_simulator *s)
+{
+    if (!s) return;
+    free(s->folder);
+    free(s->script);
+    gt_strings_free(s->commands);
+    free(s->times_us);
+    free(s);
+}
+
+/* ---- running ---- */
+
+/* Starts the command in the simulator's folder with its output in a pipe; -1 where that fails. */
+static pid_t start(const gt_simulator *s, char *const *arguments, int *output)
+{
+    int ends[2];
+    pid_t child = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, s->folder);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ) != 0) child = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (child == -1)
+        close(ends[0]);
+    else
+        *output = ends[0];
+    return child;
+}
+
+static void read_all(int file, gt_buffer *text)
+{
+    char part[4096];
+    ssize_t got;
+    while ((got = read(file, part, sizeof part)) > 0)
+        if (text->len < MAX_OUTPUT_BYTES) gt_buffer_add(text, part, (size_t)got);
+    close(file);
+}
+
+static size_t count_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* The number behind the first Time= that has digits on both sides of a point; NaN where there is none. */
+static double printed_time(const char *output)
+{
+    for (const char *at = output; (at = strstr(at, "Time=")); at++) {
+        const char *number = at + strlen("Time="), *point = number + count_digits(number);
+        if (point > number && *point == '.' && count_digits(point + 1)) return strtod(number, NULL);
+    }
+    return (double)NAN;
+}
+
+static double run(const gt_simulator *s, char *const *arguments)
+{
+    int file = -1;
+    pid_t child = start(s, arguments, &file);
+    if (child == -1) return (double)NAN;
+    gt_buffer output = {0};
+    read_all(file, &output);
+    waitpid(child, NULL, 0);
+    double time_us = printed_time(gt_buffer_text(&output).bytes);
+    gt_buffer_free(&output);
+    return time_us;
+}
+
+/* ---- one GEMM ---- */
+
+typedef struct simulated_gemm {
+    int64_t B, M, N, K;
+    const char *precision; /* NULL: not known */
+    bool one_unit;         /* on one compute unit */
+    bool from_l1;          /* with the bandwidth of its cache */
+} simulated_gemm;
+
+typedef struct command_line {
+    char *arguments[MAX_ARGUMENTS];
+    size_t count;
+} command_line;
+
+static void add(command_line *line, const char *name, const char *value)
+{
+    line->arguments[line->count++] = gt_strdup(name);
+    if (value) line->arguments[line->count++] = gt_strdup(value);
+}
+
+static void add_number(command_line *line, const char *name, double number)
+{
+    char text[GT_NUMBER_MAX + 1];
+    bool whole = number == floor(number) && fabs(number) < 0x1p63;
+    text[whole ? gt_print_int(text, (int64_t)number) : gt_print_double(text, number)] = 0;
+    add(line, name, text);
+}
+
+static void write_command(const gt_simulator *s, const simulated_gemm *g, command_line *line)
+{
+    const gt_gpu_arch *arch = s->arch;
+    double bandwidth = g->from_l1 ? arch->l1_bw_gbps : arch->mem_bw_gbps;
+    if (g->one_unit && arch->num_cus != 1) bandwidth = rint(bandwidth / arch->num_cus);
+    add(line, s->python, s->script);
+    add_number(line, "-b", (double)g->B);
+    add_number(line, "-m", (double)g->M);
+    add_number(line, "-n", (double)g->N);
+    add_number(line, "-k", (double)g->K);
+    add(line, "--dtype", g->precision);
+    add(line, "-d", "1");
+    add(line, "-a", arch->name);
+    if (arch->freq_mhz) add_number(line, "--freq_mhz", arch->freq_mhz);
+    if (g->one_unit) add(line, "--cus", "1");
+    if (!isnan(arch->mem_bw_gbps)) add_number(line, "--hbm_bw", bandwidth);
+}
+
+/* Where the answer to a command line is kept. */
+static double *answer_of(gt_simulator *s, const command_line *line)
+{
+    gt_buffer text = {0};
+    for (size_t i = 0; i < line->count; i++)
+        gt_buffer_add(&text, line->arguments[i], strlen(line->arguments[i]) + 1);
+    uint32_t id = gt_strings_add(s->commands, text.bytes, text.len);
+    gt_buffer_free(&text);
+    if (id >= s->times_count) {
+        size_t count = (size_t)id + 64;
+        s->times_us = gt_realloc(s->times_us, count * sizeof *s->times_us);
+        for (size_t i = s->times_count; i < count; i++) s->times_us[i] = 0;
+        s->times_count = count;
+    }
+    return &s->times_us[id];
+}
+
+/* NaN where the simulator does not say. */
+static double simulate(gt_simulator *s, const simulated_gemm *g)
+{
+    if (!s->script || !g->precision || !s->arch->name[0]) return (double)NAN;
+    command_line line = {0};
+    write_command(s, g, &line);
+    double *answer = answer_of(s, &line);
+    if (*answer == 0) *answer = run(s, line.arguments);
+    for (size_t i = 0; i < line.count; i++) free(line.arguments[i]);
+    return *answer;
+}
+
+/* ---- parameters of a result ---- */
+
+static const gt_value *parameter(const gt_model_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->parameter_count; i++)
+        if (strcmp(result->parameters[i].name, name) == 0) return &result->parameters[i].value;
+    return &gt_value_missing;
+}
+
+static int64_t size_of(const gt_model_result *result, const char *name)
+{
+    const gt_value *value = parameter(result, name);
+    return value->type == GT_VALUE_INT ? value->integer : 0;
+}
+
+static bool simulate_gemm(gt_simulator *s, const gt_model_result *result, double *simulated_us)
+{
+    simulated_gemm g = {.B = size_of(result, "B"), .M = size_of(result, "M"), .N = size_of(result, "N")};
+    g.K = size_of(result, "K");
+    g.precision = gt_type_precision(gt_value_at(parameter(result, "dtype_A_B"), 0));
+    *simulated_us = simulate(s, &g);
+    return !isnan(*simulated_us);
+}
+
+/* ---- attention: a tile of queries and keys at a time on each compute unit ---- */
+
+enum { TILE = 128, ELEMENTWISE_OPS_A_CYCLE = 256, LANES = 64 };
+enum { GLOBAL_ATOMIC_NS = 400, LOCAL_ATOMIC_NS = 40 };
+
+typedef struct tiling {
+    double queries, keys;        /* of a tile */
+    double waves;                /* of tiles, one a compute unit */
+    double scores_us, values_us; /* its two GEMMs: Q K^T and P V */
+    double softmax_us;
+    double memory_us; /* of all */
+} tiling;
+
+static double softmax_us(const gt_gpu_arch *arch, const tiling *t, int size, bool from_l1)
+{
+    double elements = t->queries * t->keys;
+    double compute_us = 3 * elements / (arch->gemm_units_per_cu * ELEMENTWISE_OPS_A_CYCLE) / arch->freq_mhz;
+    double memory_us = 2 * elements * size / ((from_l1 ? arch->l1_bw_gbps : arch->mem_bw_gbps) * 1000);
+    return fmax(compute_us, memory_us);
+}
+
+/* Tiles along the queries, or backward along the keys, where the implementation makes tiles at all. */
+static tiling make_tiles(gt_simulator *s, const gt_model_result *result, bool backward, bool tiled,
+                         double bytes)
+{
+    const gt_value *dtype = gt_value_at(parameter(result, "dtype_A_B"), 0);
+    int64_t n_q = size_of(result, "N_Q"), n_kv = size_of(result, "N_KV"), dim = size_of(result, "d_h_qk");
+    int64_t split = backward ? n_kv : n_q, tile = tiled && split > TILE ? TILE : split;
+    int64_t tile_q = backward ? n_q : tile, tile_kv = backward ? tile : n_kv;
+    double tiles =
+        ceil((double)split / (double)tile) * (double)size_of(result, "B") * (double)size_of(result, "H_Q");
+    tiling t = {.queries = (double)tile_q, .keys = (double)tile_kv, .waves = ceil(tiles / s->arch->num_cus)};
+    simulated_gemm scores = {1, tile_q, tile_kv, dim, gt_type_precision(dtype), true, tiled};
+    simulated_gemm values = {1, tile_q, dim, tile_kv, gt_type_precision(dtype), true, tiled};
+    t.scores_us = t.waves * simulate(s, &scores);
+    t.softmax_us = t.waves * softmax_us(s->arch, &t, gt_type_bytes(dtype), tiled);
+    t.values_us = t.waves * simulate(s, &values);
+    t.memory_us =
+        bytes / (double)n_q / (double)n_kv * t.queries * t.keys / (s->arch->mem_bw_gbps * 1000) * t.waves;
+    return t;
+}
+
+/* Gradients that several tiles share are added by atomic updates of a wave's lanes. */
+static double atomics_us(const tiling *t, int64_t dim)
+{
+    double updates = ceil((double)dim / LANES) * t->waves;
+    return (GLOBAL_ATOMIC_NS * updates + LOCAL_ATOMIC_NS * (t->keys * updates)) / 1e3;
+}
+
+static double backward_us(const tiling *t, bool tiled, int64_t dim)
+{
+    double recomputed_us = tiled ? t->scores_us + t->values_us : 0;
+    return recomputed_us + t->scores_us + t->values_us + t->values_us + t->values_us + t->softmax_us +
+           atomics_us(t, dim) + t->memory_us;
+}
+
+static bool is_named(const gt_model *model, const char *a, const char *b)
+{
+    return strcmp(model->name, a) == 0 || strcmp(model->name, b) == 0;
+}
+
+static double simulate_attention(gt_simulator *s, const gt_model *model, const gt_model_result *result,
+                                 bool backward)
+{
+    static const char flash_backward[] = "flash_attn::_flash_attn_backward";
+    const gt_gpu_arch *arch = s->arch;
+    int size = gt_type_bytes(gt_value_at(parameter(result, "dtype_A_B"), 0));
+    bool known = arch->num_cus && arch->gemm_units_per_cu && arch->freq_mhz && !isnan(arch->mem_bw_gbps);
+    bool is_flash_backward = strcmp(model->name, flash_backward) == 0;
+    bool tiled = is_named(model, "FlashAttnFunc", "flash_attn::_flash_attn_forward") ||
+                 (backward && is_flash_backward);
+    if (!known || !size || !size_of(result, "N_Q") || !size_of(result, "N_KV")) return (double)NAN;
+    if (tiled && !arch->l1_bw_gbps) return (double)NAN;
+    /* The models count two bytes an element, but for the one that knows better. */
+    double bytes = is_flash_backward && !backward ? result->bytes : result->bytes / 2 * size;
+    tiling t = make_tiles(s, result, backward, tiled, bytes);
+    if (backward) return backward_us(&t, tiled, size_of(result, "d_h_qk"));
+    return t.scores_us + t.softmax_us + t.values_us + t.memory_us;
+}
+
+bool gt_simulator_time(gt_simulator *s, const gt_model *model, const gt_model_result *result, bool backward,
+                       double *simulated_us)
+{
+    *simulated_us = (double)NAN;
+    if (model->family == GT_FAMILY_GEMM) return simulate_gemm(s, result, simulated_us);
+    if (model->family == GT_FAMILY_SDPA) *simulated_us = simulate_attention(s, model, result, backward);
+    return true;
+}
