@@ -151,7 +151,7 @@ static void write_command(const gt_simulator *s, const simulated_gemm *g, comman
     add(line, "--dtype", g->precision);
     add(line, "-d", "1");
     add(line, "-a", arch->name);
-    if (arch->freq_mhz) add_number(line, "--freq_mhz", arch->freq_mhz);
+    if (arch->freq_mhz > 0) add_number(line, "--freq_mhz", arch->freq_mhz);
     if (g->one_unit) add(line, "--cus", "1");
     if (!isnan(arch->mem_bw_gbps)) add_number(line, "--hbm_bw", bandwidth);
 }
@@ -276,12 +276,13 @@ static double simulate_attention(gt_simulator *s, const gt_model *model, const g
     static const char flash_backward[] = "flash_attn::_flash_attn_backward";
     const gt_gpu_arch *arch = s->arch;
     int size = gt_type_bytes(gt_value_at(parameter(result, "dtype_A_B"), 0));
-    bool known = arch->num_cus && arch->gemm_units_per_cu && arch->freq_mhz && !isnan(arch->mem_bw_gbps);
+    bool known =
+        arch->num_cus > 0 && arch->gemm_units_per_cu > 0 && arch->freq_mhz > 0 && !isnan(arch->mem_bw_gbps);
     bool is_flash_backward = strcmp(model->name, flash_backward) == 0;
     bool tiled = is_named(model, "FlashAttnFunc", "flash_attn::_flash_attn_forward") ||
                  (backward && is_flash_backward);
     if (!known || !size || !size_of(result, "N_Q") || !size_of(result, "N_KV")) return (double)NAN;
-    if (tiled && !arch->l1_bw_gbps) return (double)NAN;
+    if (tiled && !(arch->l1_bw_gbps > 0)) return (double)NAN;
     /* The models count two bytes an element, but for the one that knows better. */
     double bytes = is_flash_backward && !backward ? result->bytes : result->bytes / 2 * size;
     tiling t = make_tiles(s, result, backward, tiled, bytes);
