@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Damaged and foreign input: gputally must end in good order whatever the file holds.
 
-    damage.py --bin build/gputally [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
+    damage.py --bin build/gputally [--report rocprof|pytorch] [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
 
-Runs every case of damaged_inputs.py. After every run: exit code 0 or 1, no signal, no sanitizer report, within the
-time; on failure one sentence that names the file, and nothing in the output folder; on success whole sheets with as
-many dispatches as the case knows of. Then disks that fill up and names that are taken. --keep DIR keeps the folders of
-failed cases.
+Runs every case of damaged_inputs.py (rocprofv3) and damaged_pytorch.py. After every run: exit code 0 or 1, no signal, no
+sanitizer report, within the time; on failure one sentence that names the file, and nothing in the output folder; on
+success whole sheets with as many kernels as the case knows of. Then disks that fill up and names that are taken.
+--keep DIR keeps the folders of failed cases.
 """
 import argparse
 import json
@@ -15,19 +15,45 @@ import random
 import re
 import sys
 import tempfile
+from typing import Callable, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import damaged_inputs
+import damaged_pytorch
 import harness
 import odd_traces
 import rocprof_sheets
-from damaged_inputs import Trace, all_cases
 
 SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category", "kernel_details", "short_kernels_summary",
           "short_kernel_histogram"]
 
 
+class Report(NamedTuple):
+    """One kind of report: its command, its traces, and what must be true of its sheets."""
+    command: tuple
+    cases: Callable  # (random numbers) -> cases
+    trace: Callable  # () -> bytes of a sound trace
+    sheet_troubles: Callable  # (folder, kernels that there may be) -> troubles
+    disagreements: Callable  # (case, outcome, folder) -> troubles
+
+
+def run_case(binary, report, case, folder, out, timeout, extra=()):
+    path = os.path.join(folder, "input_7391_results" + case.suffix)
+    if case.prepare:
+        path = case.prepare(folder)
+    elif not case.stdin:
+        with open(path, "wb") as file:
+            file.write(case.data)
+    else:
+        path = "-"
+    command = [binary, report.command[0], "--profile_json_path", path, "--output_csvs_dir", out, "--quiet",
+               *report.command[1:], *case.arguments, *extra]
+    outcome = harness.run(command, timeout, case.data if case.stdin else None, case.file_size_limit)
+    return path, outcome
+
+
 def failure_troubles(outcome, path, out):
-    lines = [line for line in outcome.stderr.split("\n") if line]
+    lines = [line for line in outcome.stderr.split("\n") if line and not line.startswith("gputally: warning: ")]
     troubles = []
     if len(lines) != 1 or not lines[0].startswith("gputally: "):
         troubles.append(f"not one sentence on standard error: {outcome.stderr[:300]!r}")
@@ -37,7 +63,7 @@ def failure_troubles(outcome, path, out):
     return troubles
 
 
-def sheet_troubles(out, rows):
+def rocprof_sheet_troubles(out, rows):
     expected = sorted(f"{sheet}.csv" for sheet in SHEETS)
     found = harness.files_under(out)
     if found != expected:
@@ -58,37 +84,18 @@ def sheet_troubles(out, rows):
     return troubles
 
 
-def warns_of_cut(stderr):
-    return any(line.startswith("gputally: warning: ") and re.search(r"\d", line) for line in stderr.split("\n"))
-
-
-def run_case(binary, case, folder, out, timeout, extra=()):
-    path = os.path.join(folder, "input_7391_results" + case.suffix)
-    if case.prepare:
-        path = case.prepare(folder)
-    elif not case.stdin:
-        with open(path, "wb") as file:
-            file.write(case.data)
-    else:
-        path = "-"
-    command = [binary, "rocprof", "--profile_json_path", path, "--output_csvs_dir", out, "--kernel_details",
-               "--short_kernel_study", "--quiet", *case.arguments, *extra]
-    outcome = harness.run(command, timeout, case.data if case.stdin else None, case.file_size_limit)
-    return path, outcome
-
-
 def holds_fractions(value):
     if isinstance(value, (list, dict)):
         return any(map(holds_fractions, value.values() if isinstance(value, dict) else value))
     return isinstance(value, float)
 
 
-def disagreements(case, outcome, out):
+def rocprof_disagreements(case, outcome, out):
     """Where Python's json refuses the text, we must fail or warn; where it reads a trace, the sheets must be its own."""
     try:
         document = json.loads(case.data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
-        quiet = outcome.code == 0 and not warns_of_cut(outcome.stderr)
+        quiet = outcome.code == 0 and not harness.warns_of_cut(outcome.stderr)
         return [f"accepted, though Python says: {error}"] if quiet else []
     try:
         run = rocprof_sheets.run_of(rocprof_sheets.no_lone_surrogates(document))
@@ -103,9 +110,19 @@ def disagreements(case, outcome, out):
     return extra + odd_traces.compare(expected, found, odd_traces.same_csv_cell)
 
 
-def check_case(binary, case, folder, timeout):
+REPORTS = {
+    "rocprof": Report(("rocprof", "--kernel_details", "--short_kernel_study"), damaged_inputs.all_cases,
+                      lambda: damaged_inputs.Trace(dispatches=400, copies=3, seed=8).data, rocprof_sheet_troubles,
+                      rocprof_disagreements),
+    "pytorch": Report(("pytorch", *damaged_pytorch.OPTIONS), damaged_pytorch.all_cases,
+                      lambda: damaged_pytorch.Trace(events=900, seed=8).data, damaged_pytorch.sheet_troubles,
+                      damaged_pytorch.disagreements),
+}
+
+
+def check_case(binary, report, case, folder, timeout):
     out = os.path.join(folder, "out_5582")
-    path, outcome = run_case(binary, case, folder, out, timeout)
+    path, outcome = run_case(binary, report, case, folder, out, timeout)
     troubles = outcome.troubles()
     if troubles:
         return troubles + [outcome.stderr[:1500]]
@@ -116,25 +133,25 @@ def check_case(binary, case, folder, timeout):
         if case.must in ("read", "pass", "cut"):
             troubles.append(f"failed: {outcome.stderr.strip()[:300]}")
     else:
-        troubles += sheet_troubles(out, case.rows)
+        troubles += report.sheet_troubles(out, case.rows) + (case.check(out) if case.check else [])
         if case.must == "fail":
             troubles.append(f"succeeded; stderr {outcome.stderr[:200]!r}")
         if case.must == "pass" and outcome.stderr:
             troubles.append(f"has something to say: {outcome.stderr[:300]!r}")
         if case.must == "cut":
-            troubles += cut_troubles(binary, case, folder, outcome, timeout)
+            troubles += cut_troubles(binary, report, case, folder, outcome, timeout)
     if case.must == "agree":
-        troubles += disagreements(case, outcome, out)
+        troubles += report.disagreements(case, outcome, out)
     left = [name for name in os.listdir(folder) if not name.startswith(("input_7391", "out_5582", "strict_5582"))]
     return troubles + ([f"left beside the input: {left}"] if left else [])
 
 
-def cut_troubles(binary, case, folder, outcome, timeout):
+def cut_troubles(binary, report, case, folder, outcome, timeout):
     troubles = []
-    if not warns_of_cut(outcome.stderr):
+    if not harness.warns_of_cut(outcome.stderr):
         troubles.append(f"no warning that says how much was read: {outcome.stderr[:300]!r}")
     out = os.path.join(folder, "strict_5582")
-    path, strict = run_case(binary, case, folder, out, timeout, ("--strict",))
+    path, strict = run_case(binary, report, case, folder, out, timeout, ("--strict",))
     troubles += [f"--strict: {trouble}" for trouble in strict.troubles()]
     if strict.code != 1:
         troubles.append(f"--strict: exit code {strict.code}")
@@ -145,7 +162,7 @@ def cut_troubles(binary, case, folder, outcome, timeout):
     return troubles
 
 
-def check_documents(binary, trace, tally, timeout):
+def check_documents(binary, report, tally, timeout):
     """XLSX and SQLite: a full disk or a folder in the way leaves nothing, and a former file as it was."""
     for option, name in (("--output_xlsx_path", "out_5582.xlsx"), ("--output_db", "out_5582.db")):
         for situation in ("no such folder can be made", "disk full", "disk full over an older file",
@@ -153,7 +170,7 @@ def check_documents(binary, trace, tally, timeout):
             with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
                 source, target = os.path.join(folder, "in_results.json"), os.path.join(folder, name)
                 with open(source, "wb") as file:
-                    file.write(trace.data)
+                    file.write(report.trace())
                 if situation == "no such folder can be made":
                     target = os.path.join(source, name)
                 elif situation == "a folder of that name":
@@ -162,7 +179,7 @@ def check_documents(binary, trace, tally, timeout):
                     with open(target, "wb") as file:
                         file.write(b"older")
                 before = harness.files_under(folder)
-                command = [binary, "rocprof", "--profile_json_path", source, option, target, "--quiet"]
+                command = [binary, report.command[0], "--profile_json_path", source, option, target, "--quiet"]
                 outcome = harness.run(command, timeout,
                                       file_size_limit=2048 if situation.startswith("disk full") else None)
                 troubles = outcome.troubles() + ([] if outcome.code == 1 else [f"exit code {outcome.code}"])
@@ -171,12 +188,13 @@ def check_documents(binary, trace, tally, timeout):
                     troubles.append(f"files are now {harness.files_under(folder)}")
                 if situation == "disk full over an older file" and open(target, "rb").read() != b"older":
                     troubles.append("the older file was changed")
-                tally.add(f"{option}: {situation}", troubles)
+                tally.add(f"{report.command[0]} {option}: {situation}", troubles)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--report", choices=REPORTS, help="only this kind of report")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=5)
     parser.add_argument("--only", default="", help="only cases whose name holds this")
@@ -184,10 +202,13 @@ def main():
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally(options.keep)
-    cases = (case for case in all_cases(random.Random(options.seed)) if options.only in case.name)
-    harness.run_all(cases, lambda case, folder: check_case(binary, case, folder, options.timeout), tally)
-    if not options.only:
-        check_documents(binary, Trace(dispatches=400, copies=3, seed=8), tally, options.timeout)
+    for name in [options.report] if options.report else REPORTS:
+        report = REPORTS[name]
+        cases = (case._replace(name=f"{name}, {case.name}") for case in report.cases(random.Random(options.seed)))
+        cases = (case for case in cases if options.only in case.name)
+        harness.run_all(cases, lambda case, folder: check_case(binary, report, case, folder, options.timeout), tally)
+        if not options.only:
+            check_documents(binary, report, tally, options.timeout)
     return tally.finish()
 
 

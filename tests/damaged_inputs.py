@@ -1,8 +1,8 @@
-"""The inputs of damage.py: traces cut, flipped, shortened, repeated and given fields of other types, other kinds of
-files, and the sound ones among them; each with what must become of it.
+"""The rocprofv3 inputs of damage.py, and ways to damage any trace: cut, flipped, shortened, repeated, given fields of
+other types, other kinds of files, and the sound ones among them; each with what must become of it.
 
 A generated trace knows where each of its dispatches ends, so that what must come out of a cut one is known from how it
-was made.
+was made. damaged_pytorch.py has the inputs of the PyTorch report.
 """
 import copy
 import gzip
@@ -42,6 +42,7 @@ class Case(NamedTuple):
     stdin: bool = False
     file_size_limit: Optional[int] = None
     suffix: str = ".json"
+    check: Optional[Callable] = None  # (folder of sheets) -> troubles, after a success
 
 
 # ---- traces to damage ----
@@ -91,13 +92,14 @@ def cuts(trace, label, places, rng):
 
 
 def compressed_cuts(trace, label, packed, available, suffix, places, rng):
-    """Compressed text cut: what can be inflated counts, give or take what a decoder holds back."""
+    """Compressed text cut: what can be inflated counts, give or take what a decoder holds back (zstd's tool: much)."""
     for i in range(places):
         at = rng.randrange(20, len(packed)) if i else len(packed) - 1
         length = available(packed[:at])
         whole = trace.whole_before(length)
+        most = len(trace.ends) if suffix == ".json.zst" else whole
         yield Case(f"{label} cut at {at}", packed[:at], "cut" if whole else "end",
-                   range(max(0, whole - 1), whole + 1), thread_choice(i), suffix=suffix)
+                   range(max(0, whole - 1), most + 1), thread_choice(i), suffix=suffix)
 
 
 def gunzip_cut(data):
@@ -251,9 +253,9 @@ def make_folder(folder):
     return path
 
 
-def other_files(trace, rng):
-    text, smallest = trace.data, b'{"rocprofiler-sdk-tool":[{"buffer_records":{}}]}'
-    foreign = {
+def no_traces(text, rng):
+    """Bytes by name that no reader takes for a trace; `text` is a sound one."""
+    return {
         "empty": b"",
         "one byte": b"{",
         "one newline": b"\n",
@@ -272,27 +274,14 @@ def other_files(trace, rng):
         "xz": b"\xfd7zXZ\0" + rng.randbytes(100),
         "UTF-16": text.decode().encode("utf-16"),
         "UTF-32": text.decode().encode("utf-32"),
-        "JSON array": b'[{"ph":"X","name":"k","ts":1,"dur":2}]',
         "JSON number": b"12",
         "JSON string": b'"trace"',
         "JSON null": b"null",
         "JSON empty object": b"{}",
         "JSON lines": b'{"a":1}\n{"a":2}\n',
         "other key": b'{"x":1}',
-        "single quotes": b"{'rocprofiler-sdk-tool': []}",
-        "PyTorch trace": b'{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1.5,"dur":2}]}',
-        "process list empty": b'{"rocprofiler-sdk-tool":[]}',
-        "process list null": b'{"rocprofiler-sdk-tool":null}',
-        "process list a number": b'{"rocprofiler-sdk-tool":7}',
-        "process null": b'{"rocprofiler-sdk-tool":[null]}',
-        "process without records": b'{"rocprofiler-sdk-tool":[{}]}',
-        "two documents": smallest + smallest,
-        "text behind": smallest + b" and more",
-        "NUL behind": smallest + b"\0",
         "deep arrays": b"[" * 1_000_000,
         "deep objects": b'{"a":' * 500_000,
-        "deep in a record": b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[{"x":' + b"[" * 2000 +
-                            b"]" * 2000 + b"}]}}]}",
         "one string of 4 MB": b'"' + b"x" * 4_000_000,
         "one number of 4 MB": b"1" * 4_000_000,
         "gzip magic only": b"\x1f\x8b",
@@ -309,6 +298,9 @@ def other_files(trace, rng):
         "zstd magic only": b"\x28\xb5\x2f\xfd",
         "zstd of noise": b"\x28\xb5\x2f\xfd" + rng.randbytes(2000),
     }
+
+
+def foreign_cases(foreign):
     for name, data in foreign.items():
         yield Case(name, data, "fail")
         yield Case(name + ", standard input", data, "fail", stdin=True)
@@ -317,6 +309,26 @@ def other_files(trace, rng):
                prepare=lambda folder: os.path.join(folder, "input_7391_absent"))
     yield Case("a path through a file", None, "fail", prepare=lambda folder: "/dev/null/input_7391_absent")
     yield Case("/dev/null", None, "fail", prepare=lambda folder: "/dev/null")
+
+
+def other_files(trace, rng):
+    smallest = b'{"rocprofiler-sdk-tool":[{"buffer_records":{}}]}'
+    yield from foreign_cases({
+        **no_traces(trace.data, rng),
+        "JSON array": b'[{"ph":"X","name":"k","ts":1,"dur":2}]',
+        "single quotes": b"{'rocprofiler-sdk-tool': []}",
+        "PyTorch trace": b'{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1.5,"dur":2}]}',
+        "process list empty": b'{"rocprofiler-sdk-tool":[]}',
+        "process list null": b'{"rocprofiler-sdk-tool":null}',
+        "process list a number": b'{"rocprofiler-sdk-tool":7}',
+        "process null": b'{"rocprofiler-sdk-tool":[null]}',
+        "process without records": b'{"rocprofiler-sdk-tool":[{}]}',
+        "two documents": smallest + smallest,
+        "text behind": smallest + b" and more",
+        "NUL behind": smallest + b"\0",
+        "deep in a record": b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[{"x":' + b"[" * 2000 +
+                            b"]" * 2000 + b"}]}}]}",
+    })
 
 
 def sound_files(trace):

@@ -56,6 +56,11 @@ def read_csv(path):
     return rows[0], rows[1:]
 
 
+def warns_of_cut(stderr):
+    """Whether a warning says how much of a damaged file was read."""
+    return any(line.startswith("gputally: warning: ") and re.search(r"\d", line) for line in stderr.split("\n"))
+
+
 def files_under(folder):
     return sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names)
 
@@ -99,8 +104,12 @@ def run_all(cases, check, tally, width=2):
 
     def work():
         while True:
-            with lock:  # the next case is made only when a worker is free for it
-                case = next(remaining, None)
+            try:
+                with lock:  # the next case is made only when a worker is free for it
+                    case = next(remaining, None)
+            except Exception as error:
+                tally.add("making the cases", [f"{type(error).__name__}: {error}"])
+                return
             if case is None:
                 return
             one(case)

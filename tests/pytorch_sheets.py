@@ -69,10 +69,15 @@ class Trace:
     def __init__(self, document, python_functions=False):
         events = document if isinstance(document, list) else document["traceEvents"]
         self.events = dict(enumerate(events))
-        self.kind = {i: KINDS.get(e.get("cat"), "other") if e["ph"] != "M" else "metadata" for i, e in self.events.items()}
+        self.kind = {i: self.kind_of(e.get("cat"), e["ph"]) for i, e in self.events.items()}
         self.parent, self.launched = {}, {}
         self.build_tree(("cpu_op", "runtime", "python") if python_functions else ("cpu_op", "runtime"))
         self.link()
+
+    @staticmethod
+    def kind_of(category, phase):
+        """A phase is one letter; what has another is no event."""
+        return "metadata" if phase == "M" else KINDS.get(category, "other") if len(phase) == 1 else "other"
 
     def of_kind(self, *kinds):
         return [i for i in self.events if self.kind[i] in kinds]
