@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
+#include "trace/collective_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,6 @@ static const struct {
 } dtype_sizes[] = {
     {"Float", 4}, {"Int", 4},    {"Long", 8}, {"BFloat16", 2}, {"Bool", 1},
     {"Byte", 1},  {"Double", 8}, {"Half", 2}, {"Short", 2},
-};
-
-/* For kernels that do not tell what they are: part of the name, in any case, to the collective. */
-static const struct {
-    const char *part, *collective;
-} named_collectives[] = {
-    {"cross_device_reduce", "allreduce"},
 };
 
 /* Columns that come from the store; JSON texts are read when all ranks are there. */
@@ -126,32 +120,53 @@ static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
     return rows;
 }
 
-static void add_ints(gt_table *table, const char *name, const gt_pytorch *trace, size_t event_column,
+/* Cell i of a column is of the store's row rows[i], or of row i where rows is NULL. */
+static size_t row_at(const uint32_t *rows, size_t i)
+{
+    return rows ? rows[i] : i;
+}
+
+static void add_ints(gt_table *table, const char *name, const gt_store *store, size_t event_column,
                      const uint32_t *rows)
 {
     size_t added = gt_table_add_filled(table, name, GT_TYPE_INT);
     if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
-    int64_t *values = gt_store_ints(trace->store, event_column);
+    int64_t *values = gt_store_ints(store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
-        if (values[rows[i]] != GT_EVENT_NONE) gt_table_set_int(table, added, i, values[rows[i]]);
+        if (values[row_at(rows, i)] != GT_EVENT_NONE) gt_table_set_int(table, added, i, values[row_at(rows, i)]);
     free(values);
 }
 
-static void add_metadata(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
-{
-    for (size_t i = 0; i < LENGTH(metadata); i++) {
-        if (metadata[i].kind == INT)
-            add_ints(table, metadata[i].name, trace, metadata[i].event_column, rows);
-        else
-            gt_table_add_event_texts(table, metadata[i].name, trace, metadata[i].event_column, rows);
-    }
-}
-
-static void add_times(gt_table *table, const char *name, const gt_pytorch *trace, unsigned which,
+static void add_texts(gt_table *table, const char *name, const gt_store *store, size_t event_column,
                       const uint32_t *rows)
 {
-    bool whole = gt_event_times_are_whole(trace, which, rows, table->row_count);
-    gt_table_add_event_times(table, name, trace, which, rows, whole);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    if (!table->row_count) return;
+    uint32_t *texts = gt_store_texts(store, event_column);
+    for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
+    free(texts);
+}
+
+/* As integers where each of them was written as one. */
+static void add_times(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+                      int64_t integral_bit, const uint32_t *rows)
+{
+    if (!table->row_count) {
+        gt_table_add_column(table, name, GT_TYPE_INT);
+        return;
+    }
+    int64_t *integral = gt_store_ints(store, GT_EVENT_INTEGRAL);
+    double *times = gt_store_times(store, event_column);
+    bool whole = true;
+    for (size_t i = 0; i < table->row_count && whole; i++) whole = integral[row_at(rows, i)] & integral_bit;
+    size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    for (size_t i = 0; i < table->row_count; i++) {
+        double time = times[row_at(rows, i)];
+        if (whole) table->columns[added].ints[i] = (int64_t)time;
+        else table->columns[added].floats[i] = time;
+    }
+    free(times);
+    free(integral);
 }
 
 static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
@@ -159,18 +174,15 @@ static void name_collectives(gt_table *table, const gt_pytorch *trace, const uin
     size_t column = gt_table_find(table, "Collective name");
     for (size_t i = 0; i < table->row_count; i++) {
         if (!gt_column_is_null(&table->columns[column], i)) continue;
-        const char *kernel = gt_pytorch_name(trace, rows[i]).bytes;
-        for (size_t j = 0; j < LENGTH(named_collectives); j++)
-            if (strcasestr(kernel, named_collectives[j].part))
-                gt_table_set_cstr(table, column, i, named_collectives[j].collective);
+        const char *told = gt_collective_of_kernel(gt_pytorch_name(trace, rows[i]));
+        if (told) gt_table_set_cstr(table, column, i, told);
     }
 }
 
-static int bytes_of(const gt_table *table, uint32_t dtype)
+int gt_collective_dtype_bytes(const char *dtype)
 {
-    const char *name = gt_strings_get(table->strings, dtype).bytes;
     for (size_t i = 0; i < LENGTH(dtype_sizes); i++)
-        if (strcmp(name, dtype_sizes[i].dtype) == 0) return dtype_sizes[i].bytes;
+        if (strcmp(dtype, dtype_sizes[i].dtype) == 0) return dtype_sizes[i].bytes;
     return 0;
 }
 
@@ -182,7 +194,7 @@ static void add_sizes(gt_table *table)
     size_t out_size = gt_table_add_filled(table, "Out msg size (MB)", GT_TYPE_FLOAT);
     const gt_column *columns = table->columns;
     for (size_t row = 0; row < table->row_count; row++) {
-        int bytes = bytes_of(table, columns[dtype].texts[row]);
+        int bytes = gt_collective_dtype_bytes(gt_strings_get(table->strings, columns[dtype].texts[row]).bytes);
         if (!bytes || gt_column_is_null(&columns[in], row)) continue;
         columns[in_size].floats[row] = (double)columns[in].ints[row] * bytes / 1048576.0;
         if (!gt_column_is_null(&columns[out], row))
@@ -190,20 +202,37 @@ static void add_sizes(gt_table *table)
     }
 }
 
+/* The columns that need no trace but its store. */
+static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
+{
+    gt_table *table = gt_table_new("nccl_long", gt_store_strings(store));
+    gt_table_add_rows(table, count);
+    size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
+    for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
+    for (size_t i = 0; i < LENGTH(metadata); i++) {
+        if (metadata[i].kind == INT) add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
+        else add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
+    }
+    add_times(table, "ts", store, GT_EVENT_START, GT_INTEGRAL_START, rows);
+    add_times(table, "dur", store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
+    return table;
+}
+
 gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
 {
     size_t count;
     uint32_t *rows = find_kernels(trace, &count);
-    gt_table *table = gt_table_new("nccl_long", trace->strings);
-    gt_table_add_rows(table, count);
-    size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
-    for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
-    add_metadata(table, trace, rows);
-    add_times(table, "ts", trace, GT_INTEGRAL_START, rows);
-    add_times(table, "dur", trace, GT_INTEGRAL_DURATION, rows);
+    gt_table *table = table_of(trace->store, rows, count, rank);
     name_collectives(table, trace, rows);
     add_sizes(table);
     free(rows);
+    return table;
+}
+
+gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
+{
+    gt_table *table = table_of(store, NULL, gt_store_count(store), rank);
+    add_sizes(table);
     return table;
 }
 

@@ -11,6 +11,8 @@
 
 /* In file order. Kernels that neither a correlation id nor an external id links to the host are left out. */
 gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank);
+/* The same of a store that holds nothing but those kernels. */
+gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
 
 /* Makes the rows of all ranks, in order of ranks, the long table: names the groups, numbers the collectives
  * in them and gives columns their types and order. A table without rows loses its columns. True where no
@@ -23,5 +25,8 @@ gt_table *gt_collectives_summary(const gt_table *long_table);
 
 /* Sheet coll_analysis: the summary of this one trace, as rank 0. */
 gt_table *gt_coll_analysis(const gt_pytorch *trace);
+
+/* Bytes of an element, as collectives name its type: 4 for "Float"; 0 where the type is not known. */
+int gt_collective_dtype_bytes(const char *dtype);
 
 #endif

@@ -1,0 +1,162 @@
+/* The collective report: sheets are made where they are needed first and then put into the workbook's order.
+ */
+#include "report/collective.h"
+#include "analysis/collective_all2allv.h"
+#include "analysis/collective_nodes.h"
+#include "analysis/collective_sync.h"
+#include "analysis/collectives.h"
+#include "base/log.h"
+#include "report/summary.h"
+
+enum {
+    ROWS_SHOWN = 10,
+    MOST_RANK_CELLS = 64 * 1024 * 1024, /* in the columns that a sheet has for each rank: half a gigabyte */
+    SYNC_COLUMNS_A_RANK = 3,
+    ALL2ALLV_COLUMNS_A_RANK = 10,
+};
+
+/* ---- the sheets ---- */
+
+typedef struct sheets {
+    gt_table *sync_summary, *long_summary, *all2allv_summary, *heatmap, *events, *sync, *all2allv,
+        *stragglers;
+} sheets;
+
+/* Where ranks talk in many small groups, a sheet with columns for all of them is nearly all empty cells. */
+static bool has_room(const char *sheet, size_t rows, int64_t ranks, int64_t columns)
+{
+    if (!rows || ranks * columns <= (int64_t)(MOST_RANK_CELLS / rows)) return true;
+    gt_warn("%s is without its columns for each rank: %zu rows for %lld ranks would be too large", sheet,
+            rows, (long long)ranks);
+    return false;
+}
+
+static void say_left_out(size_t count)
+{
+    if (count) gt_warn("%zu collectives are left out: their ranks disagree on what they are", count);
+}
+
+static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_order_alone,
+                      const gt_collective_options *options, gt_error *error)
+{
+    gt_collective_sync sync;
+    if (!gt_collective_sync_find(&sync, matches, by_order_alone, options->leave_out_mismatches, error))
+        return false;
+    say_left_out(sync.disagreeing);
+    bool wide = has_room("nccl_implicit_sync", sync.count, matches->ranks, SYNC_COLUMNS_A_RANK);
+    s->sync = gt_collective_sync_table(&sync, wide);
+    s->sync_summary = gt_collective_sync_summary(s->sync, &options->aggregations);
+    s->stragglers = gt_collective_stragglers(&sync);
+    gt_collective_sync_free(&sync);
+    return true;
+}
+
+static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
+                          const gt_collective_options *options, gt_error *error)
+{
+    size_t left_out = 0, count = 0;
+    for (size_t i = 0; i < matches->count; i++)
+        count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
+    bool wide = has_room("nccl_all2allv", count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
+    s->all2allv =
+        gt_collective_all2allv(matches, wide, options->leave_out_mismatches ? &left_out : NULL, error);
+    if (!s->all2allv) return false;
+    say_left_out(left_out);
+    s->all2allv_summary = gt_collective_all2allv_summary(s->all2allv, &options->aggregations);
+    if (options->heatmap) s->heatmap = gt_collective_all2allv_heatmap(s->events, options->world_size);
+    return true;
+}
+
+static void add_nodes(const sheets *s, const gt_collective_options *options)
+{
+    gt_table *const tables[] = {s->long_summary, s->events,           s->sync,
+                                s->all2allv,     s->all2allv_summary, s->stragglers};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        gt_collective_add_nodes(tables[i], options->gpus_per_node, options->world_size);
+}
+
+/* Into the list, or away where it has no rows and need not be there. */
+static void hand_over(gt_table_list *list, gt_table *table, bool needed)
+{
+    if (table && (needed || table->row_count))
+        gt_table_list_add(list, table);
+    else
+        gt_table_free(table);
+}
+
+static void free_sheets(const sheets *s)
+{
+    gt_table_list list = {0};
+    gt_table *const all[] = {s->sync_summary, s->long_summary, s->all2allv_summary, s->heatmap,
+                             s->events,       s->sync,         s->all2allv,         s->stragglers};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) gt_table_list_add(&list, all[i]);
+    gt_table_list_free(&list);
+}
+
+bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
+                          gt_error *error)
+{
+    sheets s = {.events = rows};
+    bool by_order_alone = gt_collectives_number(rows);
+    s.long_summary = gt_collectives_summary(rows);
+    gt_collective_matches matches = gt_collective_match(rows);
+    bool made = make_sync(&s, &matches, by_order_alone, options, error) &&
+                make_all2allv(&s, &matches, options, error);
+    gt_collective_matches_free(&matches);
+    if (!made) {
+        free_sheets(&s);
+        return false;
+    }
+    if (options->gpus_per_node) add_nodes(&s, options);
+    hand_over(tables, s.sync_summary, true);
+    hand_over(tables, s.long_summary, true);
+    hand_over(tables, s.all2allv_summary, false);
+    hand_over(tables, s.heatmap, false);
+    hand_over(tables, s.events, true);
+    hand_over(tables, s.sync, true);
+    hand_over(tables, s.all2allv, false);
+    hand_over(tables, s.stragglers, false);
+    return true;
+}
+
+/* ---- the summary on the terminal ---- */
+
+static void print_collectives(const gt_terminal *terminal, const gt_table *summary)
+{
+    static const gt_terminal_column columns[] = {
+        {"Total comm latency (ms)", "total ms", 3, NULL},
+        {"count", NULL, 0, NULL},
+        {"Full msg size (MB)", "MB", 3, NULL},
+        {"bus bw (GB/s)_mean", "bus GB/s", 1, NULL},
+        {"dtype", NULL, 0, NULL},
+        {"Collective name", "collective", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "Collectives by time, waiting left out");
+    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+static void print_stragglers(const gt_terminal *terminal, const gt_table *stragglers)
+{
+    static const gt_terminal_column columns[] = {
+        {"rank", NULL, 0, NULL},
+        {"pct_arrived_last", "came last", 1, "%"},
+        {"times_arrived_last", "times", 0, NULL},
+        {"total_wait_time_us", "waited us", 1, NULL},
+        {"total_nccl_dur_us", "in collectives us", 1, NULL},
+    };
+    gt_terminal_heading(terminal, "Ranks that the others wait for");
+    gt_summary_rows(terminal, stragglers, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8)
+{
+    static const gt_summary_part parts[] = {
+        {"nccl_summary_implicit_sync", print_collectives},
+        {"straggler_summary", print_stragglers},
+    };
+    gt_terminal terminal = gt_terminal_for(out);
+    terminal.width = width > 0 ? (size_t)width : 0;
+    terminal.utf8 = utf8;
+    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+}

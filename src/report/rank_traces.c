@@ -1,0 +1,148 @@
+/* Threads take one rank after another. A rank's events are gone once its rows are made; the rows stand by
+ * rank until all are there and then become one table. */
+#include "report/rank_traces.h"
+#include "analysis/collectives.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "input/kineto_collectives.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+typedef struct job {
+    gt_rank_traces *traces;
+    char *const *paths;
+    unsigned threads_a_rank;
+    gt_table **tables; /* by rank */
+    int64_t *said;     /* by rank: which rank the trace says it is of */
+    size_t next;
+    pthread_mutex_t lock;
+} job;
+
+static gt_rank_events *read_file(const char *path, unsigned threads, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return NULL;
+    gt_rank_events *events = gt_kineto_read_collectives(stream, threads, error);
+    gt_stream_close(stream);
+    return events;
+}
+
+/* Called with the lock held: the strings are shared. */
+static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table)
+{
+    gt_table_use_strings(table, j->traces->strings);
+    j->tables[rank] = table;
+    j->said[rank] = events->rank;
+    j->traces->events += events->events;
+    if (rank == 0) j->traces->devices = events->devices;
+}
+
+static void read_rank(job *j, size_t rank)
+{
+    gt_error error = {"no trace"};
+    gt_rank_events *events = j->paths[rank] ? read_file(j->paths[rank], j->threads_a_rank, &error) : NULL;
+    gt_table *table = events ? gt_collectives_of_store(events->store, (int64_t)rank) : NULL;
+    pthread_mutex_lock(&j->lock);
+    if (events)
+        keep(j, rank, events, table);
+    else
+        j->traces->problems[rank] = gt_format("rank %zu: %s", rank, error.text);
+    j->traces->bad_count += !events;
+    pthread_mutex_unlock(&j->lock);
+    gt_rank_events_free(events);
+}
+
+static void work(void *context, unsigned index)
+{
+    (void)index;
+    job *j = context;
+    for (;;) {
+        pthread_mutex_lock(&j->lock);
+        size_t rank = j->next++;
+        pthread_mutex_unlock(&j->lock);
+        if (rank >= j->traces->rank_count) return;
+        read_rank(j, rank);
+    }
+}
+
+static gt_table *join(gt_table **tables, size_t count, gt_strings *strings)
+{
+    gt_table *all = NULL;
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++) rows += tables[i] ? tables[i]->row_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        gt_error error;
+        if (!tables[i]) continue;
+        if (!all) {
+            all = tables[i];
+            gt_table_reserve(all, rows);
+        } else {
+            if (!gt_table_append(all, tables[i], &error)) abort(); /* all have the same columns */
+            gt_table_free(tables[i]);
+        }
+    }
+    gt_memory_trim();
+    return all ? all : gt_table_new("nccl_long", strings);
+}
+
+/* Ranks are what the file names say; a trace that says otherwise may stand in the wrong place. */
+static void compare_ranks(const job *j)
+{
+    size_t differing = 0, first = 0;
+    for (size_t rank = j->traces->rank_count; rank-- > 0;) {
+        if (j->said[rank] == GT_EVENT_NONE || j->said[rank] == (int64_t)rank) continue;
+        differing++;
+        first = rank;
+    }
+    if (differing)
+        gt_warn("%s, taken as rank %zu, says that it is of rank %lld%s; the file names decide",
+                j->paths[first], first, (long long)j->said[first],
+                differing > 1 ? ", and others differ too" : "");
+}
+
+static uint64_t bytes_of(char *const *paths, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        if (paths[i] && stat(paths[i], &status) == 0) bytes += (uint64_t)status.st_size;
+    }
+    return bytes;
+}
+
+void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count, unsigned threads)
+{
+    *traces = (gt_rank_traces){.strings = gt_strings_new(), .rank_count = rank_count};
+    traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
+    if (!threads) threads = 1;
+    size_t at_once = rank_count < threads ? rank_count : threads;
+    job j = {.traces = traces, .paths = paths, .threads_a_rank = at_once ? threads / (unsigned)at_once : 1};
+    j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
+    j.said = gt_alloc(rank_count * sizeof *j.said);
+    for (size_t rank = 0; rank < rank_count; rank++) j.said[rank] = GT_EVENT_NONE;
+    pthread_mutex_init(&j.lock, NULL);
+    char title[64];
+    snprintf(title, sizeof title, "%zu ranks", rank_count);
+    gt_progress_begin(title, bytes_of(paths, rank_count));
+    if (at_once) gt_threads_run((unsigned)at_once, work, &j);
+    gt_progress_end();
+    pthread_mutex_destroy(&j.lock);
+    compare_ranks(&j);
+    traces->rows = join(j.tables, rank_count, traces->strings);
+    free(j.tables);
+    free(j.said);
+}
+
+void gt_rank_traces_free(gt_rank_traces *traces)
+{
+    for (size_t i = 0; i < traces->rank_count; i++) free(traces->problems[i]);
+    free(traces->problems);
+    gt_table_free(traces->rows);
+    gt_strings_free(traces->strings);
+    *traces = (gt_rank_traces){0};
+}

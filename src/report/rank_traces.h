@@ -1,0 +1,22 @@
+/* The collectives of many ranks: one trace a rank, read on all cores, and only the collectives kept. */
+#ifndef GT_REPORT_RANK_TRACES_H
+#define GT_REPORT_RANK_TRACES_H
+
+#include "table/table.h"
+
+typedef struct gt_rank_traces {
+    gt_strings *strings; /* owned */
+    gt_table
+        *rows; /* owned; as gt_collectives_of_rank makes them, of all ranks that could be read, by rank */
+    size_t rank_count;
+    char **problems;  /* by rank: a sentence where it could not be read, else NULL */
+    size_t bad_count; /* ranks with a problem */
+    size_t events;    /* in all files */
+    size_t devices;   /* GPUs that the first rank's trace names; 0 where it names none */
+} gt_rank_traces;
+
+/* paths[rank] is NULL where the rank has no file: then problems[rank] is "rank N: no trace". */
+void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count, unsigned threads);
+void gt_rank_traces_free(gt_rank_traces *traces);
+
+#endif

@@ -1,0 +1,49 @@
+/* Two tables: names of collectives, and parts of kernel names. */
+#include "trace/collective_names.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const struct {
+    const char *name;
+    gt_collective_type type;
+} collectives[] = {
+    {"allreduce", GT_COLLECTIVE_ALLREDUCE},
+    {"allreduce_coalesced", GT_COLLECTIVE_ALLREDUCE},
+    {"reducescatter", GT_COLLECTIVE_REDUCESCATTER},
+    {"_reduce_scatter_base", GT_COLLECTIVE_REDUCESCATTER},
+    {"reduce_scatter_tensor_coalesced", GT_COLLECTIVE_REDUCESCATTER},
+    {"allgather", GT_COLLECTIVE_ALLGATHER},
+    {"all_gather", GT_COLLECTIVE_ALLGATHER},
+    {"_allgather_base", GT_COLLECTIVE_ALLGATHER},
+    {"all_gather_into_tensor_coalesced", GT_COLLECTIVE_ALLGATHER},
+    {"allgather_into_tensor_coalesced", GT_COLLECTIVE_ALLGATHER},
+    {"all_to_all", GT_COLLECTIVE_ALLTOALL},
+    {"all_to_allv", GT_COLLECTIVE_ALLTOALLV},
+};
+
+/* For kernels that do not tell what they are: part of the name, in any case, to the collective. */
+static const struct {
+    const char *part, *collective;
+} kernels[] = {
+    {"cross_device_reduce", "allreduce"},
+};
+
+gt_collective_type gt_collective_type_of(const char *collective)
+{
+    for (size_t i = 0; i < LENGTH(collectives); i++)
+        if (strcmp(collective, collectives[i].name) == 0) return collectives[i].type;
+    return GT_COLLECTIVE_OTHER;
+}
+
+const char *gt_collective_of_kernel(gt_text kernel)
+{
+    for (size_t i = 0; i < LENGTH(kernels); i++) {
+        size_t len = strlen(kernels[i].part);
+        for (size_t at = 0; at + len <= kernel.len; at++)
+            if (strncasecmp(kernel.bytes + at, kernels[i].part, len) == 0) return kernels[i].collective;
+    }
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* What collectives are called, and which kind of exchange each name stands for. */
+#ifndef GT_TRACE_COLLECTIVE_NAMES_H
+#define GT_TRACE_COLLECTIVE_NAMES_H
+
+#include "base/strings.h"
+
+typedef enum gt_collective_type {
+    GT_COLLECTIVE_OTHER, /* broadcast, send, barrier, ...: ranks need not wait for each other */
+    GT_COLLECTIVE_ALLREDUCE,
+    GT_COLLECTIVE_REDUCESCATTER,
+    GT_COLLECTIVE_ALLGATHER,
+    GT_COLLECTIVE_ALLTOALL,
+    GT_COLLECTIVE_ALLTOALLV, /* ranks send as much as they like, so one may be done before another */
+} gt_collective_type;
+
+gt_collective_type gt_collective_type_of(const char *collective);
+
+/* The collective that a kernel's name tells; NULL where it tells none. */
+const char *gt_collective_of_kernel(gt_text kernel);
+
+#endif
