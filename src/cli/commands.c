@@ -1,6 +1,8 @@
 /* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
  * function. */
 #include "cli/commands.h"
+#include "cli/compare.h"
+#include "cli/collective.h"
 #include "cli/model.h"
 #include "cli/pytorch.h"
 #include "cli/report.h"
@@ -27,6 +29,16 @@ const gt_command gt_commands[] = {
      "category, and on request every dispatch and a study of short kernels. FILE may be compressed with gzip "
      "or zstd; "
      "\"-\" is standard input."},
+    {"compare", "TraceLens_compare_perf_reports_pytorch", "what changed between reports, and a gate for regressions",
+     &gt_compare_syntax, gt_compare_run,
+     "Lays the sheets of two or more reports side by side, with the difference of each from the first one, the "
+     "baseline. A REPORT is an Excel workbook or a folder of CSV files, of gputally or of the Python tool. With "
+     "--fail_if the exit status is 3 where a change is larger than allowed."},
+    {"collective", "TraceLens_generate_multi_rank_collective_report_pytorch",
+     "report of the collectives of all ranks of a PyTorch run", &gt_collective_syntax, gt_collective_run,
+     "Makes one report of the communication kernels (NCCL, RCCL) of all ranks of a run, from one torch.profiler trace a "
+     "rank: how long each collective took, which ranks waited for which, how much was sent and how fast. Traces may be "
+     "compressed with gzip or zstd and are read in parallel; only collectives are kept of them."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "

@@ -4,7 +4,12 @@
 
 #include "cli/options.h"
 
-typedef enum gt_exit { GT_EXIT_DONE = 0, GT_EXIT_FAILED = 1, GT_EXIT_USAGE = 2 } gt_exit;
+typedef enum gt_exit {
+    GT_EXIT_DONE = 0,
+    GT_EXIT_FAILED = 1,
+    GT_EXIT_USAGE = 2,
+    GT_EXIT_GATE = 3, /* the work is done, and a --fail_if condition is met */
+} gt_exit;
 
 typedef struct gt_call gt_call;
 

@@ -115,6 +115,23 @@ static bool looks_like_option(const char *word)
     return *end != 0;
 }
 
+static bool take_values(parser *p, size_t index, const char *first)
+{
+    gt_option_value *value = &p->arguments->values[index];
+    const gt_option *option = p->options[index];
+    if (!first && (p->next == p->word_count || looks_like_option(p->words[p->next])))
+        return gt_fail(p->error, "argument --%s: expected %s argument", option->name,
+                       option->kind == GT_OPTION_TEXTS ? "at least one" : "one");
+    if (!set_value(p, index, first ? first : p->words[p->next++])) return false;
+    if (option->kind != GT_OPTION_TEXTS) return true;
+    GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
+    while (!first && p->next < p->word_count && !looks_like_option(p->words[p->next])) {
+        value->text = p->words[p->next++];
+        GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
+    }
+    return true;
+}
+
 static bool take_option(parser *p, const char *word)
 {
     const char *typed = word + 2, *equals = strchr(typed, '=');
@@ -132,10 +149,14 @@ static bool take_option(parser *p, const char *word)
         p->arguments->values[index].given = true;
         return true;
     }
-    if (equals) return set_value(p, index, equals + 1);
-    if (p->next == p->word_count || looks_like_option(p->words[p->next]))
-        return gt_fail(p->error, "argument --%s: expected one argument", option->name);
-    return set_value(p, index, p->words[p->next++]);
+    return take_values(p, index, equals ? equals + 1 : NULL);
+}
+
+/* "-o PATH" or "-oPATH" */
+static bool take_output(parser *p, const char *word)
+{
+    const char *name = p->arguments->syntax->output_option;
+    return take_values(p, find_option(p, name, strlen(name)), word[2] ? word + 2 : NULL);
 }
 
 static bool take_file(parser *p, const char *word)
@@ -158,6 +179,8 @@ static bool take_words(parser *p)
             p->arguments->help = true;
         else if (!options_ended && strncmp(word, "--", 2) == 0) {
             if (!take_option(p, word)) return false;
+        } else if (!options_ended && strncmp(word, "-o", 2) == 0 && p->arguments->syntax->output_option) {
+            if (!take_output(p, word)) return false;
         } else if (!options_ended && looks_like_option(word))
             return gt_fail(p->error, "unrecognized arguments: %.200s", word);
         else if (!take_file(p, word))
@@ -171,6 +194,7 @@ static bool settle_files(parser *p)
 {
     gt_arguments *a = p->arguments;
     const char *name = a->syntax->file_option;
+    if (!name && !a->syntax->files[0]) return true;
     if (!name)
         return a->file_count ||
                gt_fail(p->error, "the following arguments are required: %s", a->syntax->files);
@@ -200,6 +224,7 @@ bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int ar
 void gt_arguments_free(gt_arguments *arguments)
 {
     free(arguments->files);
+    for (size_t i = 0; i < GT_OPTIONS_MAX; i++) free(arguments->values[i].texts);
     *arguments = (gt_arguments){0};
 }
 

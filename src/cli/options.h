@@ -12,7 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum gt_option_kind { GT_OPTION_FLAG, GT_OPTION_INT, GT_OPTION_TEXT } gt_option_kind;
+typedef enum gt_option_kind {
+    GT_OPTION_FLAG,
+    GT_OPTION_INT,
+    GT_OPTION_TEXT,
+    GT_OPTION_TEXTS, /* one or more values, up to the next option; given again, more of them */
+} gt_option_kind;
 
 typedef struct gt_option {
     const char *name; /* without the dashes, words joined by '_' */
@@ -33,15 +38,19 @@ enum { GT_OPTION_GROUPS_MAX = 6, GT_OPTIONS_MAX = 64 };
 /* What a command takes: groups of options, and files without an option name. */
 typedef struct gt_syntax {
     const gt_option_group *groups[GT_OPTION_GROUPS_MAX]; /* NULL after the last */
-    const char *files;       /* what stands for the files in help texts: "FILE", "FILE..." */
+    const char
+        *files; /* what stands for the files in help texts: "FILE", "FILE..."; "" where it takes none */
     const char *file_option; /* the option that a file stands for; NULL where files stand for themselves */
     size_t files_max;
+    const char *output_option; /* the option that -o stands for; NULL where there is none */
 } gt_syntax;
 
 typedef struct gt_option_value {
-    bool given;       /* on the command line, not by default */
-    const char *text; /* NULL where there is neither a value nor a default */
-    int64_t number;   /* of an INT option that has a text */
+    bool given;         /* on the command line, not by default */
+    const char *text;   /* NULL where there is neither a value nor a default */
+    int64_t number;     /* of an INT option that has a text */
+    const char **texts; /* of a TEXTS option: the values on the command line; text is the last of them */
+    size_t text_count, text_capacity;
 } gt_option_value;
 
 typedef struct gt_arguments {

@@ -205,7 +205,8 @@ static void write_header(sheet *of)
     for (size_t c = 0; c < of->columns; c++) {
         gt_xlsx_look look = gt_xlsx_look_of(of->table, c, of->rows);
         of->formats[c] = number_format(of->to, look.number_format);
-        worksheet_set_column(of->worksheet, (lxw_col_t)c, (lxw_col_t)c, look.width, NULL);
+        lxw_row_col_options options = {.hidden = of->table->columns[c].hidden};
+        worksheet_set_column_opt(of->worksheet, (lxw_col_t)c, (lxw_col_t)c, look.width, NULL, &options);
         width += look.width;
         size_t needed = gt_xlsx_header_lines(of->table->columns[c].name, look.width);
         if (needed > lines) lines = needed;

@@ -37,6 +37,7 @@ typedef struct gt_column {
                      * It may be there and hold no 1: ask gt_column_has_nulls */
     struct gt_column *items; /* of a LIST column: the cells' elements, any type */
     bool items_as_tuple;     /* of a LIST column: printed (1, 2) and not [1, 2] */
+    bool hidden;             /* a workbook holds the column but does not show it */
     size_t list_cells;       /* of a LIST column being filled: cells begun so far; later ones are null */
 } gt_column;
 

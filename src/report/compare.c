@@ -1,0 +1,465 @@
+/* The comparison: a table says how each sheet is compared; sheets are read, made ready, merged and split by
+ * it. */
+#include "report/compare.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "report/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_MAX = 8, ROWS_SHOWN = 10 };
+
+#define CUMULATIVE "Cumulative Percentage (%)"
+
+static const char *const groups[] = {"gpu_timeline", "ops_summary", "kernel_summary",
+                                     "ops_all",      "roofline",    NULL};
+
+const char *gt_compare_group(size_t index)
+{
+    return groups[index];
+}
+
+typedef struct rule {
+    const char *group, *sheet;
+    const char *result; /* NULL: the sheet's own name */
+    const char *needs;  /* a column of the baseline without which the next rule of the sheet holds */
+    bool is_split;      /* three sheets a variant, instead of one sheet */
+    bool param_keys;    /* the "param: ..." columns that all reports have are keys too */
+    bool is_sorted;     /* by the baseline's first difference column, descending; else by key */
+    const char *keys[NAMES_MAX], *differences[NAMES_MAX];
+    const char *dropped[NAMES_MAX];          /* from every report */
+    const char *dropped_variants[NAMES_MAX]; /* from all but the baseline */
+    const char *hidden[2 * NAMES_MAX];       /* endings of columns that a workbook does not show */
+} rule;
+
+#define OP_KEYS                                                                                              \
+    {                                                                                                        \
+        "name", "Input type", "Input Dims", "Input Strides", "Concrete Inputs"                               \
+    }
+#define OP_HIDDEN                                                                                            \
+    {                                                                                                        \
+        "kernel_names", "median", "std", "min", "max", "ex_UID"                                              \
+    }
+#define OP_TIMES                                                                                             \
+    {                                                                                                        \
+        "total_direct_kernel_time_sum", "total_direct_kernel_time_mean", "operation_count"                   \
+    }
+#define OPS(sheet_name, ...)                                                                                 \
+    {                                                                                                        \
+        .group = "ops_all", .sheet = sheet_name, .is_split = true, .keys = OP_KEYS,                          \
+        .differences = __VA_ARGS__, .hidden = OP_HIDDEN                                                      \
+    }
+#define ROOFLINE(sheet_name, result_name)                                                                    \
+    {                                                                                                        \
+        .group = "roofline", .sheet = sheet_name, .result = result_name, .is_split = true,                   \
+        .param_keys = true, .keys = {"name"},                                                                \
+        .differences = {"Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "name_count", "TFLOPS/s_mean",      \
+                        "TB/s_mean"},                                                                        \
+        .dropped_variants = {"GFLOPS_first",         "Data Moved (MB)_first", "FLOPS/Byte_first",            \
+                             "Input type_first",     "Input Dims_first",      "Input Strides_first",         \
+                             "Concrete Inputs_first"},                                                       \
+        .hidden = {                                                                                          \
+            "kernel_names_first",                                                                            \
+            "UID",                                                                                           \
+            "median",                                                                                        \
+            "std",                                                                                           \
+            "min",                                                                                           \
+            "max",                                                                                           \
+            "Input type_first",                                                                              \
+            "Input Dims_first",                                                                              \
+            "Input Strides_first",                                                                           \
+            "Concrete Inputs_first"                                                                          \
+        }                                                                                                    \
+    }
+
+static const rule rules[] = {
+    {.group = "gpu_timeline", .sheet = "gpu_timeline", .keys = {"type"}, .differences = {"time ms"}},
+    {.group = "ops_summary",
+     .sheet = "ops_summary",
+     .is_sorted = true,
+     .keys = {"name"},
+     .differences = {"total_direct_kernel_time_ms", "Count"},
+     .dropped = {"total_direct_kernel_time_sum"},
+     .dropped_variants = {CUMULATIVE}},
+    {.group = "kernel_summary",
+     .sheet = "kernel_summary",
+     .needs = "Kernel name",
+     .is_sorted = true,
+     .keys = {"Kernel name"},
+     .differences = {"Kernel duration (µs)_sum", "Kernel duration (µs)_mean", "Kernel duration (µs)_count"},
+     .dropped = {"Kernel duration (µs)_min", "Kernel duration (µs)_max", "Parent op category"},
+     .dropped_variants = {CUMULATIVE}},
+    {.group = "kernel_summary",
+     .sheet = "kernel_summary",
+     .is_sorted = true,
+     .keys = {"name"},
+     .differences = {"Total Kernel Time (ms)", "Mean Kernel Time (µs)", "Count"},
+     .dropped = {"Total Kernel Time (µs)", "Median Kernel Time (µs)", "Std Kernel Time (µs)",
+                 "Min Kernel Time (µs)", "Max Kernel Time (µs)", "Category"},
+     .dropped_variants = {CUMULATIVE}},
+    OPS("ops_all", OP_TIMES),
+    OPS("ops_unique_args", OP_TIMES),
+    OPS("unified_perf_summary", {"Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "operation_count"}),
+    ROOFLINE("GEMM", NULL),
+    ROOFLINE("SDPA_fwd", NULL),
+    ROOFLINE("SDPA_bwd", NULL),
+    ROOFLINE("CONV_fwd", NULL),
+    ROOFLINE("CONV_bwd", NULL),
+    ROOFLINE("UnaryElementwise", "un_eltwise"),
+    ROOFLINE("BinaryElementwise", "bin_eltwise"),
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+/* Other names of the same sheet in reports of other times and tools. */
+static const struct {
+    const char *sheet, *alias;
+    bool variants_only; /* in a baseline, the alias has a rule of its own */
+} aliases[] = {
+    {"ops_summary", "kernel_launchers_summary", false},
+    {"ops_unique_args", "ops_all", true},
+    {"ops_all", "ops_unique_args", true},
+    {"ops_unique_args", "kernel_launchers_unique_args", false},
+    {"ops_all", "kernel_launchers_unique_args", true},
+    {"UnaryElementwise", "un_eltwise", false},
+    {"UnaryElementwise", "un_elemwise", false},
+    {"BinaryElementwise", "bin_eltwise", false},
+    {"BinaryElementwise", "bin_elemwise", false},
+    {"GEMM", "gemm", false},
+};
+
+/* ---- lists of names ---- */
+
+static size_t count_names(const char *const *names, size_t max)
+{
+    size_t count = 0;
+    while (count < max && names[count]) count++;
+    return count;
+}
+
+static bool has_column(const gt_table *table, const char *name)
+{
+    return gt_table_find(table, name) != SIZE_MAX;
+}
+
+static void drop_columns(gt_table *table, const char *const *names)
+{
+    for (size_t i = 0; i < NAMES_MAX && names[i]; i++)
+        if (has_column(table, names[i])) gt_table_drop_column(table, gt_table_find(table, names[i]));
+}
+
+/* ---- one sheet of all reports ---- */
+
+typedef struct work {
+    const gt_compare_report *reports;
+    size_t report_count;
+    const gt_compare_options *options;
+    gt_strings *strings;
+    gt_table_list *tables;
+    gt_table *met;      /* NULL without gates */
+    size_t *sheets_met; /* of each gate: the sheets it was held against */
+} work;
+
+/* One sheet of the reports that have it, the baseline's first. */
+typedef struct sources {
+    gt_compared *items;
+    gt_table **tables; /* owned */
+    size_t count;
+    const char **keys;
+    size_t key_count, key_capacity;
+} sources;
+
+static void sources_free(sources *s)
+{
+    for (size_t i = 0; i < s->count; i++) gt_table_free(s->tables[i]);
+    free(s->items);
+    free(s->tables);
+    free(s->keys);
+}
+
+/* The name under which a report has the sheet, NULL where it has not. */
+static const char *name_in_report(const gt_compare_report *report, const char *sheet, bool is_baseline)
+{
+    if (gt_perf_sheets_has(report->sheets, sheet)) return sheet;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (!strcmp(aliases[i].sheet, sheet) && !(is_baseline && aliases[i].variants_only) &&
+            gt_perf_sheets_has(report->sheets, aliases[i].alias))
+            return aliases[i].alias;
+    return NULL;
+}
+
+static bool is_asked_for(const gt_compare_options *options, const char *group)
+{
+    for (size_t i = 0; i < options->group_count; i++)
+        if (!strcmp(options->groups[i], group)) return true;
+    return false;
+}
+
+/* The first column that a sheet must have for its rule and has not. */
+static const char *lacking_column(const gt_table *table, const rule *how)
+{
+    for (size_t i = 0; i < NAMES_MAX && how->keys[i]; i++)
+        if (!has_column(table, how->keys[i])) return how->keys[i];
+    return has_column(table, how->differences[0]) ? NULL : how->differences[0];
+}
+
+/* Reads the sheet of one report, if it has one that can be compared. False where reading fails. */
+static bool add_source(work *w, sources *s, const gt_compare_report *report, const rule *how, gt_error *error)
+{
+    bool is_baseline = report == w->reports;
+    const char *name = name_in_report(report, how->sheet, is_baseline);
+    if (!name) {
+        if (!is_baseline) gt_say("%s has no sheet '%s'", report->path, how->sheet);
+        return true;
+    }
+    gt_table *table = gt_perf_sheets_read(report->sheets, name, w->strings, error);
+    if (!table) return false;
+    const char *lacking = lacking_column(table, how);
+    if (lacking) {
+        if (table->column_count || !how->param_keys)
+            gt_say("sheet '%s' of %s has no column '%s' and is left out", name, report->path, lacking);
+        else
+            gt_say("sheet '%s' of %s is empty and is left out", name, report->path);
+        gt_table_free(table);
+        return true;
+    }
+    s->items[s->count] = (gt_compared){report->tag, table};
+    s->tables[s->count++] = table;
+    return true;
+}
+
+/* The other rule of a sheet whose baseline is of another kind. */
+static bool is_of_other_kind(const work *w, const rule *how, bool *other, gt_error *error)
+{
+    const char *name = how->needs ? name_in_report(&w->reports[0], how->sheet, true) : NULL;
+    *other = false;
+    if (!name) return true;
+    gt_table *table = gt_perf_sheets_read(w->reports[0].sheets, name, w->strings, error);
+    *other = table && !has_column(table, how->needs);
+    gt_table_free(table);
+    return table != NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void collect_keys(sources *s, const rule *how)
+{
+    for (size_t i = 0; i < NAMES_MAX && how->keys[i]; i++)
+        GT_PUSH(s->keys, s->key_count, s->key_capacity, how->keys[i]);
+    size_t fixed = s->key_count;
+    for (size_t c = 0; how->param_keys && c < s->tables[0]->column_count; c++) {
+        const char *name = s->tables[0]->columns[c].name;
+        bool common = !strncmp(name, "param:", strlen("param:"));
+        for (size_t i = 1; i < s->count; i++) common = common && has_column(s->tables[i], name);
+        if (common) GT_PUSH(s->keys, s->key_count, s->key_capacity, name);
+    }
+    qsort(s->keys + fixed, s->key_count - fixed, sizeof *s->keys, by_name);
+}
+
+static bool any_is_empty(const sources *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->tables[i]->row_count) return true;
+    return false;
+}
+
+/* ---- results ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+static void hide_columns(gt_table *table, const rule *how)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        for (size_t i = 0; i < 2 * NAMES_MAX && how->hidden[i]; i++)
+            if (ends_with(table->columns[c].name, how->hidden[i])) table->columns[c].hidden = true;
+}
+
+static void add_splits(work *w, const gt_merged *merged, const rule *how, const char *result)
+{
+    for (size_t variant = 1; variant < merged->report_count; variant++)
+        for (gt_split split = 0; split < GT_SPLITS; split++) {
+            char *name = gt_format("%s_%s_%s", result, gt_split_names[split], merged->tags[variant]);
+            gt_table *table = gt_compare_split(merged, name, split, variant, how->differences[0]);
+            hide_columns(table, how);
+            gt_table_list_add(w->tables, table);
+            free(name);
+        }
+}
+
+static bool check_gates(work *w, const gt_merged *merged, const gt_compare_rule *by, const rule *how,
+                        gt_error *error)
+{
+    for (size_t i = 0; i < w->options->gate_count; i++) {
+        gt_gate *gate = &w->options->gates[i];
+        if (strcmp(gate->sheet, how->sheet) != 0 && (!how->result || strcmp(gate->sheet, how->result) != 0))
+            continue;
+        w->sheets_met[i]++;
+        if (!gt_gate_check(gate, merged, by, w->met, error)) return false;
+    }
+    return true;
+}
+
+static bool compare_sources(work *w, sources *s, const rule *how, gt_error *error)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        drop_columns(s->tables[i], how->dropped);
+        if (i) drop_columns(s->tables[i], how->dropped_variants);
+    }
+    collect_keys(s, how);
+    gt_compare_rule by = {s->keys, s->key_count, how->differences, count_names(how->differences, NAMES_MAX)};
+    const char *result = how->result ? how->result : how->sheet;
+    gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &by, error);
+    if (!merged) return false;
+    if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
+    bool sound = check_gates(w, merged, &by, how, error);
+    if (sound && how->is_split) {
+        add_splits(w, merged, how, result);
+    } else if (sound) {
+        gt_table_list_add(w->tables, merged->table);
+        merged->table = NULL;
+    }
+    gt_merged_free(merged);
+    return sound;
+}
+
+/* Reads the sheet of every report, the baseline's first; none are kept where the baseline has none. */
+static bool read_sources(work *w, sources *s, const rule *how, gt_error *error)
+{
+    for (size_t i = 0; i < w->report_count && (i == 0 || s->count); i++)
+        if (!add_source(w, s, &w->reports[i], how, error)) return false;
+    return true;
+}
+
+static bool compare_sheet(work *w, const rule *how, bool *found, gt_error *error)
+{
+    sources s = {.items = gt_alloc_zero(w->report_count, sizeof *s.items),
+                 .tables = gt_alloc_zero(w->report_count, sizeof *s.tables)};
+    bool sound = read_sources(w, &s, how, error);
+    *found = *found || s.count > 0;
+    if (sound && s.count > 1) {
+        if (how->param_keys && any_is_empty(&s))
+            gt_say("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet);
+        else
+            sound = compare_sources(w, &s, how, error);
+    }
+    sources_free(&s);
+    return sound;
+}
+
+/* ---- all sheets ---- */
+
+static bool compare_group(work *w, const char *group, gt_error *error)
+{
+    bool found = false;
+    for (const rule *how = rules; how < rules + RULES; how++) {
+        bool other;
+        if (strcmp(how->group, group) != 0) continue;
+        if (!is_of_other_kind(w, how, &other, error)) return false;
+        if (other) continue;
+        if (!compare_sheet(w, how, &found, error)) return false;
+        while (how->needs) how++; /* the rules of the same sheet for other kinds */
+    }
+    if (found) return true;
+    if (is_asked_for(w->options, group))
+        return gt_fail(error, "%s has no sheet of the group %s", w->reports[0].path, group);
+    gt_say("%s has no sheet of the group %s", w->reports[0].path, group);
+    return true;
+}
+
+/* A gate that speaks of nothing would let everything pass. */
+static bool gates_spoke(const work *w, gt_error *error)
+{
+    for (size_t i = 0; i < w->options->gate_count; i++) {
+        const gt_gate *gate = &w->options->gates[i];
+        if (!w->sheets_met[i])
+            return gt_fail(error, "--fail_if '%.300s': no sheet '%.100s' was compared", gate->condition,
+                           gate->sheet);
+        if (!gate->rows_met)
+            return gt_fail(error, "--fail_if '%.300s': sheet %.100s has no row '%.300s'", gate->condition,
+                           gate->sheet, gate->row);
+        if (!gate->values_met) gt_warn("--fail_if '%s': no row has a value in both reports", gate->condition);
+    }
+    return true;
+}
+
+bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
+                       gt_strings *strings, gt_table_list *tables, gt_error *error)
+{
+    work w = {
+        .reports = reports, .report_count = count, .options = options, .strings = strings, .tables = tables};
+    w.sheets_met = gt_alloc_zero(options->gate_count, sizeof *w.sheets_met);
+    if (options->gate_count) w.met = gt_gate_table(strings);
+    bool sound = true;
+    for (size_t i = 0; groups[i] && sound; i++)
+        if (!options->group_count || is_asked_for(options, groups[i]))
+            sound = compare_group(&w, groups[i], error);
+    sound = sound && gates_spoke(&w, error);
+    if (sound && !tables->count)
+        sound = gt_fail(error, "the reports have no sheet in common that can be compared");
+    if (sound && w.met)
+        gt_table_list_add(tables, w.met);
+    else
+        gt_table_free(w.met);
+    free(w.sheets_met);
+    return sound;
+}
+
+/* ---- the summary on the terminal ---- */
+
+/* A narrow terminal shows the first columns; the name stands last, where it may be cut. */
+static void print_change(const gt_terminal *terminal, const gt_table *table, const rule *how,
+                         const char *base, const char *variant)
+{
+    const char *column = how->differences[0];
+    char *from = gt_format("%s::%s", base, column), *to = gt_format("%s::%s", variant, column);
+    char *diff = gt_format("%s__%s_diff", column, variant), *pct = gt_format("%s__%s_pct", column, variant);
+    char *heading = gt_format("%s, %s: %s against %s", how->sheet, column, variant, base);
+    const gt_terminal_column columns[] = {
+        {from, base, 3, NULL}, {to, variant, 3, NULL},        {diff, "change", 3, NULL},
+        {pct, "%", 1, "%"},    {how->keys[0], NULL, 0, NULL},
+    };
+    if (has_column(table, diff)) {
+        fputc('\n', terminal->file);
+        gt_terminal_heading(terminal, heading);
+        gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    }
+    free(from), free(to), free(diff), free(pct), free(heading);
+}
+
+void gt_compare_print_met(FILE *out, const gt_table *met)
+{
+    gt_terminal of_stream = gt_terminal_for(out), *terminal = &of_stream;
+    static const gt_terminal_column columns[] = {
+        {"pct", "change %", 2, "%"}, {"baseline", NULL, 3, NULL}, {"variant", NULL, 3, NULL},
+        {"report", NULL, 0, NULL},   {"row", NULL, 0, NULL},      {"condition", NULL, 0, NULL},
+    };
+    fputc('\n', terminal->file);
+    if (!met->row_count) {
+        fprintf(terminal->file, "No --fail_if condition is met.\n");
+        return;
+    }
+    gt_terminal_heading(terminal, "Met --fail_if conditions");
+    gt_terminal_rows(terminal, met, columns, sizeof columns / sizeof *columns, met->row_count);
+}
+
+void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
+                              const gt_table_list *tables)
+{
+    gt_terminal terminal = gt_terminal_for(out);
+    fprintf(out, "%s, the baseline, against %zu other report%s\n", reports[0].tag, count - 1,
+            count > 2 ? "s" : "");
+    for (const rule *how = rules; how < rules + RULES; how++) {
+        const gt_table *table = how->is_split ? NULL : gt_table_list_find(tables, how->sheet);
+        if (!table || !has_column(table, how->keys[0])) continue;
+        for (size_t variant = 1; variant < count; variant++)
+            print_change(&terminal, table, how, reports[0].tag, reports[variant].tag);
+    }
+}
