@@ -72,8 +72,8 @@ gt_table *gt_alike_measure(const gt_alike *a, const gt_aggregate *measures, size
 static void add_lists(const gt_alike *a, size_t group, const gt_kernel_lists *lists, gt_kernel_stats *stats)
 {
     for (size_t i = a->begin[group]; i < a->begin[group + 1]; i++) {
-        size_t list = a->rows[i], first = list ? lists->ends[list - 1] : 0;
-        gt_kernel_stats_add(stats, lists->kernels + first, lists->ends[list] - first);
+        size_t list = a->rows[i], first = list ? lists->ends[list - 1] : 0, end = lists->ends[list];
+        if (first < end) gt_kernel_stats_add(stats, lists->kernels + first, end - first);
     }
 }
 
