@@ -176,15 +176,15 @@ static bool next_item(gt_json *json, uint8_t close, const char *comma_or_close, 
 /* The string at the cursor, which stands on its opening quote; the cursor moves behind the closing one. */
 static bool read_string(gt_json *json, gt_text *raw)
 {
-    for (;;) {
-        const uint8_t *close = gt_scan_string(json->at + 1, json->end);
-        if (close < json->end) {
-            *raw = (gt_text){(const char *)json->at + 1, (size_t)(close - json->at) - 1};
-            break;
-        }
+    const uint8_t *close = gt_scan_quote(json->at + 1, json->end);
+    json->escaped = close == json->end || *close == '\\';
+    while (json->escaped) {
+        close = gt_scan_string(json->at + 1, json->end);
+        if (close < json->end) break;
         if (!gt_json_more(json)) return ended(json);
     }
-    const char *bad = gt_json_text_bad_escape(*raw);
+    *raw = (gt_text){(const char *)json->at + 1, (size_t)(close - json->at) - 1};
+    const char *bad = json->escaped ? gt_json_text_bad_escape(*raw) : NULL;
     if (bad) {
         json->at = (const uint8_t *)bad;
         return gt_json_fail(json, "a string holds an escape that JSON does not have");

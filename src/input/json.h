@@ -48,6 +48,7 @@ typedef struct gt_json {
     bool failed, truncated;
     bool first; /* no member or element has been read since the bracket opened */
     bool last_block;
+    bool escaped; /* the key or string read last may hold escapes */
     unsigned depth;
 } gt_json;
 

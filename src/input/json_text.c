@@ -217,11 +217,33 @@ static bool named_number(gt_text word, gt_json_number *number)
     return false;
 }
 
+/* A number of at most 18 digits, without exponent: its digits as one integer, exact in one division. */
+static bool short_number(gt_text word, const char *whole, gt_json_number *number)
+{
+    static const double powers[] = {1,   1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    const char *p = word.bytes, *end = p + word.len;
+    bool negative = *p == '-';
+    int64_t value = 0;
+    if (word.len > 18) return false; /* so that the digits fit */
+    for (p += negative; p < end; p++) {
+        if (*p >= '0' && *p <= '9') value = value * 10 + (*p - '0');
+        else if (*p != '.') return false;
+    }
+    if (value > INT64_C(1) << 53) return false;
+    number->is_int = whole == end;
+    number->integer = negative ? -value : value;
+    double real = number->is_int ? (double)value : (double)value / powers[end - whole - 1];
+    number->real = negative ? -real : real;
+    return true;
+}
+
 bool gt_json_text_number(gt_text word, gt_json_number *number)
 {
     const char *whole;
     if (!number_form(word, &whole)) return named_number(word, number);
     *number = (gt_json_number){0};
+    if (short_number(word, whole, number)) return true;
     if (whole == word.bytes + word.len) {
         bool negative = word.bytes[0] == '-';
         bool fits = true;

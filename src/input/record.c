@@ -43,7 +43,9 @@ struct gt_record_reader {
 static key_node *find_child(const key_node *parent, gt_text key)
 {
     for (key_node *child = parent->children; child; child = child->next)
-        if (child->key.len == key.len && memcmp(child->key.bytes, key.bytes, key.len) == 0) return child;
+        if (child->key.len == key.len && child->key.bytes[0] == key.bytes[0] &&
+            memcmp(child->key.bytes, key.bytes, key.len) == 0)
+            return child;
     return NULL;
 }
 
@@ -279,10 +281,10 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
 }
 
 /* A key that holds escapes is rare; its meaning is looked up then. */
-static key_node *find_key(const key_node *parent, gt_text raw)
+static key_node *find_key(const gt_json *json, const key_node *parent, gt_text raw)
 {
     char meaning[256];
-    if (raw.len * 3 <= sizeof meaning && memchr(raw.bytes, '\\', raw.len))
+    if (json->escaped && raw.len * 3 <= sizeof meaning)
         raw = (gt_text){meaning, gt_json_text_decode(raw, meaning)};
     return find_child(parent, raw);
 }
@@ -293,7 +295,7 @@ static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *reco
     gt_text key;
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        const key_node *child = find_key(node, key);
+        const key_node *child = find_key(json, node, key);
         bool read;
         if (child && child->field >= 0) {
             read = read_field(reader, json, record, child->field);
