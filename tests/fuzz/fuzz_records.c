@@ -71,7 +71,9 @@ static void free_outcome(outcome *o)
 /* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed input. */
 static bool is_compressed(const uint8_t *data, size_t size)
 {
-    return size >= 2 && ((data[0] == 0x1F && data[1] == 0x8B) || (data[0] == 0x28 && data[1] == 0xB5));
+    static const uint8_t gzip[] = {0x1F, 0x8B}, zstd[] = {0xB5, 0x2F, 0xFD}, skippable[] = {0x2A, 0x4D, 0x18};
+    return size >= 4 && (memcmp(data, gzip, 2) == 0 || memcmp(data + 1, zstd, 3) == 0 ||
+                         memcmp(data + 1, skippable, 3) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
