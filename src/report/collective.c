@@ -33,7 +33,7 @@ static bool has_room(const char *sheet, size_t rows, int64_t ranks, int64_t colu
 
 static void say_left_out(size_t count)
 {
-    if (count) gt_warn("%zu collectives are left out: their ranks disagree on what they are", count);
+    if (count) gt_warn("collectives left out because their ranks disagree on what they are: %zu", count);
 }
 
 static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_order_alone,
