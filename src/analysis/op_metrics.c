@@ -4,18 +4,24 @@
 #include <math.h>
 #include <stddef.h>
 
+typedef enum group { FIGURES, ROOFLINE, SIMULATED } group;
+
 static const struct {
     const char *name;
-    bool roofline;
+    group group;
     size_t offset; /* of a double in gt_metrics */
 } numbers[] = {
-    {"GFLOPS", false, offsetof(gt_metrics, gflops)},
-    {"Data Moved (MB)", false, offsetof(gt_metrics, data_moved_mb)},
-    {"FLOPS/Byte", false, offsetof(gt_metrics, flops_per_byte)},
-    {"TB/s", false, offsetof(gt_metrics, tb_per_s)},
-    {"TFLOPS/s", false, offsetof(gt_metrics, tflops_per_s)},
-    {"Roofline Time (µs)", true, offsetof(gt_metrics, roofline_us)},
-    {"Pct Roofline", true, offsetof(gt_metrics, pct_roofline)},
+    {"GFLOPS", FIGURES, offsetof(gt_metrics, gflops)},
+    {"Data Moved (MB)", FIGURES, offsetof(gt_metrics, data_moved_mb)},
+    {"FLOPS/Byte", FIGURES, offsetof(gt_metrics, flops_per_byte)},
+    {"TB/s", FIGURES, offsetof(gt_metrics, tb_per_s)},
+    {"TFLOPS/s", FIGURES, offsetof(gt_metrics, tflops_per_s)},
+    {"Roofline Time (µs)", ROOFLINE, offsetof(gt_metrics, roofline_us)},
+    {"Pct Roofline", ROOFLINE, offsetof(gt_metrics, pct_roofline)},
+    {"Origami Time (µs)", SIMULATED, offsetof(gt_metrics, simulated_us)},
+    {"Origami TFLOPS/s", SIMULATED, offsetof(gt_metrics, simulated_tflops_per_s)},
+    {"Origami TB/s", SIMULATED, offsetof(gt_metrics, simulated_tb_per_s)},
+    {"Pct Origami", SIMULATED, offsetof(gt_metrics, pct_simulated)},
 };
 
 static void add_number(gt_table *table, const gt_op_metrics *metrics, const char *name, size_t offset)
@@ -60,15 +66,16 @@ static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
 
 void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
 {
-    bool any = false, roofline = false;
+    bool any[] = {[FIGURES] = false, [ROOFLINE] = false, [SIMULATED] = false};
     for (size_t row = 0; row < table->row_count; row++) {
-        any |= metrics[row].result != NULL;
-        roofline |= metrics[row].result && metrics[row].figures.bound != GT_BOUND_UNKNOWN;
+        if (!metrics[row].result) continue;
+        any[FIGURES] = true;
+        any[ROOFLINE] |= metrics[row].figures.bound != GT_BOUND_UNKNOWN;
+        any[SIMULATED] |= !isnan(metrics[row].figures.simulated_us);
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].roofline ? roofline : any)
-            add_number(table, metrics, numbers[i].name, numbers[i].offset);
-    if (any) add_texts(table, metrics, "Compute Spec", false);
-    if (roofline) add_texts(table, metrics, "Roofline Bound", true);
+        if (any[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
+    if (any[FIGURES]) add_texts(table, metrics, "Compute Spec", false);
+    if (any[ROOFLINE]) add_texts(table, metrics, "Roofline Bound", true);
     add_kernel_time(table, metrics);
 }

@@ -16,6 +16,7 @@ typedef struct gt_op_metrics {
  *
  *     GFLOPS, Data Moved (MB), FLOPS/Byte, TB/s, TFLOPS/s, Compute Spec    if any row has a result
  *     Roofline Time (µs), Roofline Bound, Pct Roofline                     if any row has a roofline
+ *     Origami Time (µs), Origami TFLOPS/s, Origami TB/s, Pct Origami       if any row was simulated
  *     Kernel Time (µs)                                                     INT where all times are whole */
 void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics);
 

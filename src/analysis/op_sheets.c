@@ -98,17 +98,16 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     uint32_t name = p->trace->name[row];
     const gt_model *model = gt_perf_model(p, row, name);
     if (!model) return;
-    gt_perf_find_kernels(p, row, backward);
-    const gt_model_result *result = gt_perf_evaluate(p, model, row, name, backward);
-    f->failed += result->outcome == GT_MODEL_FAIL;
-    if (result->outcome != GT_MODEL_VALUE) return;
-    gt_op_metrics metrics = gt_perf_metrics(p, result, &p->kernels);
+    gt_op_metrics metrics;
+    gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
+    f->failed += outcome == GT_MODEL_FAIL;
+    if (outcome != GT_MODEL_VALUE) return;
     gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
         gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
     gt_kernel_lists_close(&f->ops.kernels);
     if (p->overlaps) gt_op_rows_set_beside(&f->ops, gt_perf_overlap(p, row, NULL, 0));
-    gt_op_params_add(f->params, name, result);
+    gt_op_params_add(f->params, name, metrics.result);
 }
 
 static bool is_one_of(gt_text name, const char *const *names, size_t count)

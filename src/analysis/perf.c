@@ -21,10 +21,11 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
 
 gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
-                     const gt_gpu_arch *arch)
+                     const gt_gpu_arch *gpu, const char *python)
 {
     gt_perf *p = gt_alloc_zero(1, sizeof *p);
-    p->arch = arch;
+    p->arch = gpu;
+    p->simulator = gt_simulator_new(gpu, python);
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;
@@ -50,6 +51,7 @@ void gt_perf_free(gt_perf *p)
     gt_calls_free(p->calls);
     gt_gradients_free(p->gradients);
     gt_models_free(p->models);
+    gt_simulator_free(p->simulator);
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) free(p->arguments[i]);
     free(p->annotations);
     free(p->sequences);
@@ -89,27 +91,10 @@ const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
     return gt_model_find(p->models, &event);
 }
 
-const gt_model_result *gt_perf_evaluate(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
-                                        bool backward)
-{
-    p->names.count = 0;
-    for (size_t i = 0; i < p->kernels.count; i++)
-        GT_PUSH(p->names.items, p->names.count, p->names.capacity, p->trace->name[p->kernels.items[i]]);
-    gt_model_event event = model_event(p, row, name);
-    return gt_model_evaluate(p->models, model, &event, backward);
-}
-
-gt_op_metrics gt_perf_metrics(gt_perf *p, const gt_model_result *result, const gt_row_list *kernels)
-{
-    gt_op_metrics metrics = {.result = result};
-    metrics.busy = gt_busy_time(p->trace, kernels->items, kernels->count, &p->spare);
-    if (result) metrics.figures = gt_metrics_of(result, metrics.busy.us, p->arch);
-    return metrics;
-}
-
 /* ---- kernels ---- */
 
-void gt_perf_find_kernels(gt_perf *p, uint32_t row, bool backward)
+/* By start. */
+static void find_kernels(gt_perf *p, uint32_t row, bool backward)
 {
     p->kernels.count = 0;
     if (backward) {
@@ -121,6 +106,37 @@ void gt_perf_find_kernels(gt_perf *p, uint32_t row, bool backward)
         gt_calls_add_gpu_events(p->calls, row, &p->kernels);
     }
     gt_order_rows(p->kernels.items, p->kernels.count, p->trace->start_us);
+}
+
+static const gt_model_result *evaluate(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
+                                       bool backward)
+{
+    p->names.count = 0;
+    for (size_t i = 0; i < p->kernels.count; i++)
+        GT_PUSH(p->names.items, p->names.count, p->names.capacity, p->trace->name[p->kernels.items[i]]);
+    gt_model_event event = model_event(p, row, name);
+    return gt_model_evaluate(p->models, model, &event, backward);
+}
+
+gt_op_metrics gt_perf_measure_time(gt_perf *p, const gt_row_list *kernels)
+{
+    return (gt_op_metrics){.busy = gt_busy_time(p->trace, kernels->items, kernels->count, &p->spare)};
+}
+
+gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
+                                 bool backward, gt_op_metrics *metrics)
+{
+    double simulated_us = NAN;
+    find_kernels(p, row, backward);
+    const gt_model_result *result = evaluate(p, model, row, name, backward);
+    if (result->outcome != GT_MODEL_VALUE) return result->outcome;
+    if (p->simulator && !gt_simulator_time(p->simulator, model, result, backward, &simulated_us))
+        return GT_MODEL_FAIL;
+    *metrics = gt_perf_measure_time(p, &p->kernels);
+    metrics->result = result;
+    metrics->figures = gt_metrics_of(result, metrics->busy.us, p->arch);
+    gt_metrics_add_simulation(&metrics->figures, result, metrics->busy.us, simulated_us);
+    return GT_MODEL_VALUE;
 }
 
 uint32_t gt_perf_first_kernel(const gt_perf *p, uint32_t row)

@@ -7,6 +7,7 @@
 #include "analysis/launchers.h"
 #include "analysis/op_overlap.h"
 #include "analysis/op_metrics.h"
+#include "model/simulator.h"
 #include "trace/gradients.h"
 #include "trace/intervals.h"
 
@@ -17,6 +18,7 @@ typedef struct gt_perf {
     const gt_launchers *launchers;
     const gt_overlaps *overlaps; /* NULL: nobody asks what ran beside kernels */
     const gt_gpu_arch *arch;     /* NULL: not known */
+    gt_simulator *simulator;     /* NULL: there is none */
     gt_calls *calls;
     gt_gradients *gradients;
     gt_models *models;
@@ -32,20 +34,20 @@ typedef struct gt_perf {
     gt_intervals spare;
 } gt_perf;
 
+/* `gpu` may be NULL, as may `python`, the interpreter for a simulator. */
 gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
-                     const gt_gpu_arch *arch);
+                     const gt_gpu_arch *gpu, const char *python);
 void gt_perf_free(gt_perf *perf);
 
 /* The model of an event, here under the given name; NULL where there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);
 
-/* Leaves the GPU events below an event, or those of its backward pass, in perf->kernels. */
-void gt_perf_find_kernels(gt_perf *perf, uint32_t row, bool backward);
-/* What the model says of an event whose kernels were found last. */
-const gt_model_result *gt_perf_evaluate(gt_perf *perf, const gt_model *model, uint32_t row, uint32_t name,
-                                        bool backward);
-/* The figures of an op with these kernels. `result` is NULL or has the outcome VALUE. */
-gt_op_metrics gt_perf_metrics(gt_perf *perf, const gt_model_result *result, const gt_row_list *kernels);
+/* What the model says of an event, and how fast its kernels were, or those of its backward pass. The kernels
+ * are in perf->kernels afterwards. Fills `metrics` where the outcome is VALUE. */
+gt_model_outcome gt_perf_measure(gt_perf *perf, const gt_model *model, uint32_t row, uint32_t name,
+                                 bool backward, gt_op_metrics *metrics);
+/* The figures of an op without a model, with these kernels. */
+gt_op_metrics gt_perf_measure_time(gt_perf *perf, const gt_row_list *kernels);
 
 /* The first kernel that an event launched itself, as a name; GT_TEXT_EMPTY where it launched none. */
 uint32_t gt_perf_first_kernel(const gt_perf *perf, uint32_t row);

@@ -128,19 +128,10 @@ static bool measure(builder *b, const gt_unified_event *event, gt_op_metrics *me
         name = p->trace->name[row];
         model = gt_perf_model(p, row, name);
     }
-    gt_row_list *kernels = &b->gpu;
-    const gt_model_result *result = NULL;
-    if (model) {
-        gt_perf_find_kernels(p, row, backward);
-        result = gt_perf_evaluate(p, model, row, name, backward);
-        if (result->outcome == GT_MODEL_SKIP) return false;
-        if (result->outcome == GT_MODEL_VALUE)
-            kernels = &p->kernels;
-        else
-            result = NULL;
-    }
-    *metrics = gt_perf_metrics(p, result, kernels);
-    return true;
+    gt_model_outcome outcome =
+        model ? gt_perf_measure(p, model, row, name, backward, metrics) : GT_MODEL_FAIL;
+    if (outcome == GT_MODEL_FAIL) *metrics = gt_perf_measure_time(p, &b->gpu);
+    return outcome != GT_MODEL_SKIP;
 }
 
 static void add_kernels(builder *b, const gt_unified_event *event)

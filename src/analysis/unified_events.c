@@ -86,8 +86,8 @@ static bool tells_of_gradient(search *s, uint32_t forward)
 {
     const gt_model *model = model_of(s, forward);
     if (!model || !model->backward_category) return false;
-    gt_perf_find_kernels(s->perf, forward, true);
-    return gt_perf_evaluate(s->perf, model, forward, s->trace->name[forward], true)->outcome ==
+    gt_op_metrics metrics;
+    return gt_perf_measure(s->perf, model, forward, s->trace->name[forward], true, &metrics) ==
            GT_MODEL_VALUE;
 }
 

@@ -1,5 +1,6 @@
 /* `gputally pytorch`: reads a PyTorch trace, makes its sheets, writes them, shows a summary. */
 #include "cli/pytorch.h"
+#include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "input/kineto.h"
@@ -41,9 +42,10 @@ static const gt_option report_options[] = {
      "name three sheets as older documents do: ops_all, short_kernels_histogram, short_kernels_all_details"},
     {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for roofline columns"},
     {"gpu_arch_platform", GT_OPTION_TEXT, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
-    {"python_path", GT_OPTION_TEXT, "PATH", NULL, "Python with a GEMM simulator"},
-    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "add simulated times"},
-    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "TorchInductor's cache, for Triton kernels"},
+    {"python_path", GT_OPTION_TEXT, "PATH", NULL,
+     "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
+    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
+    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "accepted; Triton kernels are read from the trace alone"},
     {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with"},
     {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
@@ -60,8 +62,9 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 static const char *const not_yet[] = {
-    "python_path",          "enable_origami", "inductor_cache_dir",
-    "comparison_json_path", "extension_file", "inference_phase_analysis",
+    "comparison_json_path",
+    "extension_file",
+    "inference_phase_analysis",
 };
 
 gt_exit gt_pytorch_check(const gt_call *call)
@@ -102,6 +105,7 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
         .first_occurrence = gt_arguments_flag(arguments, "include_first_occurrence_time"),
         .call_stack = gt_arguments_flag(arguments, "include_call_stack"),
         .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
+        .python_path = gt_arguments_text(arguments, "python_path"),
         .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
     };
 }
@@ -161,6 +165,8 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     gt_pytorch_options wanted = sheets_wanted(&call->call->arguments);
     gt_arena arena = {0};
     gt_gpu_arch own;
+    if (gt_arguments_flag(&call->call->arguments, "enable_origami"))
+        gt_warn("--enable-origami: this program is built without the Origami library, so there are no simulated times");
     bool made = choose_gpu(&call->call->arguments, &arena, &own, &wanted.gpu_arch, error) &&
                 read_and_report(call, &wanted, error);
     gt_arena_free(&arena);

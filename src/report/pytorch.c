@@ -80,7 +80,7 @@ static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
                                    const gt_overlaps *overlaps, const gt_pytorch_options *options,
                                    gt_table_list *tables)
 {
-    gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch);
+    gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch, options->python_path);
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
                                                         .by_num_kernels = options->group_by_num_kernels,
                                                         .limited = options->topk_roofline_ops.given,

@@ -37,6 +37,7 @@ typedef struct gt_pytorch_options {
     bool call_stack;             /* needs python functions in the trace */
     bool pseudo_ops;             /* recognise ops that the trace does not name */
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
+    const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 

@@ -19,7 +19,7 @@ __attribute__((unused)) static perf_case begin_case(gt_pytorch *trace, bool over
     perf_case c = {.trace = trace, .launchers = gt_alloc(sizeof *c.launchers)};
     *c.launchers = gt_launchers_find(trace);
     if (overlap) assert_non_null(c.overlaps = gt_overlaps_find(trace, false, &error));
-    c.perf = gt_perf_new(trace, c.launchers, c.overlaps, arch);
+    c.perf = gt_perf_new(trace, c.launchers, c.overlaps, arch, NULL);
     return c;
 }
 
