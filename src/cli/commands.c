@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/collective.h"
+#include "cli/jax.h"
 #include "cli/model.h"
 #include "cli/pytorch.h"
 #include "cli/report.h"
@@ -39,6 +40,12 @@ const gt_command gt_commands[] = {
      "Makes one report of the communication kernels (NCCL, RCCL) of all ranks of a run, from one torch.profiler trace a "
      "rank: how long each collective took, which ranks waited for which, how much was sent and how fast. Traces may be "
      "compressed with gzip or zstd and are read in parallel; only collectives are kept of them."},
+    {"jax", "TraceLens_generate_perf_report_jax", "report of a JAX profile (xplane.pb): timeline, kernels, ops",
+     &gt_jax_syntax, gt_jax_run,
+     "Makes the performance report of a JAX profile from its *.xplane.pb: timeline of each GPU, kernels with the shapes "
+     "that XLA's compiled modules tell, and what matrix products, convolutions and attention had to do. FILE may be "
+     "compressed with gzip or zstd, or a folder that jax.profiler wrote: its newest run is taken. \"-\" is standard "
+     "input."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "

@@ -25,6 +25,7 @@ static size_t stem_length(const char *name)
         if (strncmp(name + at, ".json", 5) == 0) return at;
     if (ends_with(name, len, ".gz")) len -= 3;
     if (ends_with(name, len, ".zst")) len -= 4;
+    if (ends_with(name, len, ".xplane.pb")) return len - strlen(".xplane.pb");
     for (size_t at = len; at-- > 1;)
         if (name[at] == '.') return at;
     return len;

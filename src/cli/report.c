@@ -1,10 +1,14 @@
 /* `gputally report`: finds out what each trace is and makes the report for that format. */
 #include "cli/report.h"
 #include "cli/common.h"
+#include "cli/jax.h"
 #include "cli/pytorch.h"
 #include "cli/rocprof.h"
+#include "cli/profiles.h"
 #include "cli/traces.h"
 #include "input/detect.h"
+
+#include <stdio.h>
 
 /* The formats that have a report. */
 static const struct {
@@ -13,12 +17,13 @@ static const struct {
 } reports[] = {
     {GT_FORMAT_KINETO_JSON, gt_pytorch_report},
     {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
+    {GT_FORMAT_XPLANE, gt_jax_report},
 };
 
 /* Options of one kind of report are passed over by the others; those that several have mean the same in each.
  */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_pytorch_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group,
+    .groups = {&gt_pytorch_group, &gt_rocprof_group, &gt_jax_group, &gt_short_kernel_group, &gt_output_group,
                &gt_common_group},
     .files = "FILE...",
     .files_max = SIZE_MAX,
@@ -45,5 +50,16 @@ static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
 gt_exit gt_report_run(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    return gt_each_trace(call, call->arguments.files, call->arguments.file_count, make_fitting_report);
+    gt_error error;
+    gt_profile_list traces = {0};
+    gt_exit status = GT_EXIT_FAILED;
+    bool found = true;
+    for (size_t i = 0; found && i < call->arguments.file_count; i++)
+        found = gt_profiles_find(&traces, call->arguments.files[i], &error);
+    if (found)
+        status = gt_each_trace(call, (const char *const *)traces.paths, traces.count, make_fitting_report);
+    else
+        fprintf(stderr, "gputally: %s\n", error.text);
+    gt_profiles_free(&traces);
+    return status;
 }

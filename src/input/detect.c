@@ -1,6 +1,7 @@
 /* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
 #include "input/detect.h"
 #include "input/json.h"
+#include "input/xplane.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_ROCPROF_JSON] = "a rocprofv3 JSON trace",
     [GT_FORMAT_KINETO_JSON] = "a PyTorch (Chrome format) trace",
     [GT_FORMAT_OTHER_JSON] = "a JSON file, but no trace that is known",
+    [GT_FORMAT_XPLANE] = "a JAX (XPlane) profile",
     [GT_FORMAT_SQLITE] = "an SQLite database",
     [GT_FORMAT_ZIP] = "a zip archive",
     [GT_FORMAT_ELF] = "a program",
@@ -91,6 +93,7 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
             *format = magics[i].format;
             return true;
         }
-    *format = format_of_json((gt_text){(const char *)text, len});
+    gt_text first = {(const char *)text, len};
+    *format = gt_is_xplane(first) ? GT_FORMAT_XPLANE : format_of_json(first);
     return true;
 }

@@ -1,0 +1,57 @@
+/* Protocol Buffers, as bytes on the wire: one field after another of a message in memory.
+ *
+ *     gt_proto message = gt_proto_begin(bytes);
+ *     gt_proto_field field;
+ *     while (gt_proto_next(&message, &field))
+ *         switch (field.number) {
+ *         case 1: id = gt_proto_int(&field); break;
+ *         case 2: name = gt_proto_bytes(&field); break;
+ *         }
+ *     if (message.damaged) ...
+ *
+ * Nothing is copied. A field of another kind than the caller expects reads as 0 or "", and fields that the
+ * caller does not name cost no more than passing them. */
+#ifndef GT_INPUT_PROTOBUF_H
+#define GT_INPUT_PROTOBUF_H
+
+#include "base/strings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum gt_wire {
+    GT_WIRE_VARINT = 0,
+    GT_WIRE_FIXED64 = 1,
+    GT_WIRE_BYTES = 2,
+    GT_WIRE_FIXED32 = 5
+} gt_wire;
+
+typedef struct gt_proto {
+    const uint8_t *at, *end;
+    bool damaged; /* a field was cut off or makes no sense: nothing behind it can be read */
+} gt_proto;
+
+typedef struct gt_proto_field {
+    uint32_t number;
+    gt_wire wire;
+    uint64_t value; /* of VARINT, FIXED64 and FIXED32; of BYTES their count */
+    const uint8_t *bytes;
+} gt_proto_field;
+
+gt_proto gt_proto_begin(gt_text message);
+/* The next field; false at the end and where the message is damaged. Groups are passed over. */
+bool gt_proto_next(gt_proto *message, gt_proto_field *field);
+
+int64_t gt_proto_int(const gt_proto_field *field); /* int64, int32, enum, bool */
+double gt_proto_double(const gt_proto_field *field);
+gt_text gt_proto_bytes(const gt_proto_field *field);    /* string, bytes; no NUL behind them */
+gt_proto gt_proto_message(const gt_proto_field *field); /* an empty message where it is none */
+
+typedef struct gt_proto_ints {
+    int64_t *items;
+    size_t count, capacity;
+} gt_proto_ints;
+/* Adds the integers of a repeated field, packed or one by one. False where they are cut off. */
+bool gt_proto_add_ints(gt_proto_ints *list, const gt_proto_field *field);
+
+#endif

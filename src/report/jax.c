@@ -1,0 +1,102 @@
+/* The JAX report: which sheets, in which order, and the summary on the terminal. */
+#include "report/jax.h"
+#include "report/summary.h"
+
+#include "analysis/jax_kernels.h"
+#include "analysis/jax_op_sheets.h"
+#include "analysis/jax_summaries.h"
+#include "analysis/jax_timeline.h"
+#include "analysis/jax_unique_args.h"
+#include "base/log.h"
+#include "output/terminal.h"
+
+enum { KERNELS_SHOWN = 10 };
+
+/* ---- sheets ---- */
+
+/* Takes the helper column out and hands the sheet over. */
+static void add_launchers(gt_table_list *tables, gt_table *sheet)
+{
+    gt_table_drop_column(sheet, gt_table_find(sheet, GT_JAX_KERNEL_COLUMN));
+    gt_table_list_add(tables, sheet);
+}
+
+static void add_kernel_sheets(gt_jax_kernels *kernels, const gt_jax_options *options, gt_table_list *tables)
+{
+    gt_table *launchers = gt_jax_kernel_launchers(kernels, options->keywords, options->keyword_count);
+    gt_table *summary = gt_jax_summary(launchers), *by_category = gt_jax_summary_by_category(launchers);
+    gt_table *unique = gt_jax_unique_args(kernels, launchers);
+    gt_table *xla = gt_jax_xla_perf(kernels, launchers), *xla_summary = gt_jax_xla_summary(xla);
+    if (!launchers->row_count && options->keyword_count)
+        gt_warn("no kernel has one of the keywords in its metadata; the sheets of kernels are empty");
+    add_launchers(tables, launchers);
+    gt_table_list_add(tables, summary);
+    gt_table_list_add(tables, by_category);
+    gt_table_list_add(tables, unique);
+    add_launchers(tables, xla);
+    gt_table_list_add(tables, xla_summary);
+}
+
+bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_list *tables, gt_error *error)
+{
+    if (!trace->count) return gt_fail(error, "nothing in this profile ran on a GPU");
+    gt_jax_timeline timeline = gt_jax_timeline_make(trace);
+    gt_table_list_add(tables, timeline.by_gpu);
+    gt_table_list_add(tables, timeline.averages);
+
+    gt_jax_kernels kernels = gt_jax_kernels_find(trace);
+    add_kernel_sheets(&kernels, options, tables);
+    for (size_t class = 0; class < GT_JAX_CLASSES; class ++) {
+        gt_table *sheet = gt_jax_op_sheet(&kernels, (gt_jax_class) class);
+        if (sheet) gt_table_list_add(tables, sheet);
+    }
+    gt_jax_kernels_free(&kernels);
+    return true;
+}
+
+/* ---- the summary on the terminal ---- */
+
+static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
+{
+    gt_terminal_heading(terminal, "GPU timeline, mean of the GPUs");
+    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
+}
+
+static void print_categories(const gt_terminal *terminal, const gt_table *categories)
+{
+    gt_terminal_heading(terminal, "Kernel time by class");
+    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+}
+
+static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
+{
+    static const gt_terminal_column columns[] = {
+        {"Percentage (%)", "share", 1, "%"},
+        {"total_direct_kernel_time_ms", "total ms", 3, NULL},
+        {"Count", "count", 0, NULL},
+        {"name", "kernel", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "Kernels by total time");
+    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
+}
+
+void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8)
+{
+    static const gt_summary_part parts[] = {
+        {"gpu_events_averages", print_timeline},
+        {"kernel_launchers_summary_by_category", print_categories},
+        {"kernel_launchers_summary", print_kernels},
+    };
+    size_t kernels = 0, launched = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        kernels += trace->kind[i] == GT_JAX_KERNEL;
+        launched +=
+            trace->kind[i] == GT_JAX_KERNEL && trace->launch_us[i] == trace->launch_us[i]; /* no NaN */
+    }
+    gt_terminal terminal = gt_terminal_for(out);
+    terminal.width = width > 0 ? (size_t)width : 0;
+    terminal.utf8 = utf8;
+    fprintf(out, "%zu GPUs, %zu kernels, %zu of them with their launch\n", trace->gpu_count, kernels,
+            launched);
+    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+}
