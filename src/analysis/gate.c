@@ -68,9 +68,8 @@ static bool parse_limit(gt_gate *gate, const char *at)
 {
     char *end;
     at = skip_spaces(at);
-    if (*at == 0 || strspn(at, "0123456789.+-eE") == 0) return false;
     gate->limit = strtod(at, &end);
-    if (end == at || !isfinite(gate->limit)) return false;
+    if (end == at || end > at + strspn(at, "0123456789.+-eE") || !isfinite(gate->limit)) return false;
     at = skip_spaces(end);
     gate->percent = *at == '%';
     return *skip_spaces(at + gate->percent) == 0;

@@ -1,0 +1,164 @@
+/* CSV files as tables: types, quotes and missing values as pandas.read_csv has them, and texts that are no
+ * CSV. */
+#include "test_table_help.h"
+#include "input/csv_table.h"
+
+static gt_strings *strings;
+
+static int make_strings(void **state)
+{
+    (void)state;
+    strings = gt_strings_new();
+    return 0;
+}
+
+static int free_strings(void **state)
+{
+    (void)state;
+    gt_strings_free(strings);
+    return 0;
+}
+
+static gt_table *read_csv(const char *text)
+{
+    gt_error error = {""};
+    gt_table *table = gt_csv_table((gt_text){text, strlen(text)}, "t", strings, &error);
+    if (!table) fail_msg("%s", error.text);
+    return table;
+}
+
+static void expect_csv(const char *text, const char *expected)
+{
+    gt_table *table = read_csv(text);
+    expect_table(table, expected);
+    gt_table_free(table);
+}
+
+static void expect_refusal(const char *text, const char *sentence)
+{
+    gt_error error = {""};
+    assert_null(gt_csv_table((gt_text){text, strlen(text)}, "t", strings, &error));
+    assert_string_equal(error.text, sentence);
+}
+
+static void columns_have_the_types_of_pandas(void **state)
+{
+    (void)state;
+    expect_csv("i,f,b,t\n1,1.5,True,x\n-2,2,False,2\n",
+               "i:int f:float b:bool t:text\n1 1.5 true x\n-2 2 false 2\n");
+    expect_csv("i,b\n1,True\n,\n", "i:float b:text\n1 True\n- -\n");
+    expect_csv("a,b,c\n+3,.5,inf\n4,5.,-Infinity\n", "a:int b:float c:float\n3 0.5 inf\n4 5 -inf\n");
+    expect_csv("big,hex,word\n9223372036854775808,0x10,nano\n1,1,nan\n",
+               "big:float hex:text word:text\n9.223372036854776e+18 0x10 nano\n1 1 -\n");
+    expect_csv("least\n-9223372036854775808\n9223372036854775807\n",
+               "least:int\n-9223372036854775808\n9223372036854775807\n");
+}
+
+static void tokens_of_pandas_are_missing(void **state)
+{
+    (void)state;
+    expect_csv("v\n1.5\nNaN\nnan\nNULL\nnull\nN/A\nn/a\nNA\n<NA>\n#N/A\n#NA\nNone\n-nan\n-NaN\n1.#IND\n",
+               "v:float\n1.5\n-\n-\n-\n-\n-\n-\n-\n-\n-\n-\n-\n-\n-\n-\n");
+}
+
+static void quotes_hold_commas_lines_and_quotes(void **state)
+{
+    (void)state;
+    gt_table *table =
+        read_csv("name,n\n\"a,b\",1\n\"line\nbreak\",2\r\n\"say \"\"x\"\"\",3\nmid\"dle,4\n\"\",5\n");
+    static const char *const names[] = {"a,b", "line\nbreak", "say \"x\"", "mid\"dle"};
+    assert_int_equal(table->row_count, 5);
+    for (size_t row = 0; row < 4; row++) {
+        assert_string_equal(gt_strings_get(strings, table->columns[0].texts[row]).bytes, names[row]);
+        assert_int_equal(table->columns[1].ints[row], row + 1);
+    }
+    assert_true(gt_column_is_null(&table->columns[0], 4));
+    gt_table_free(table);
+}
+
+static void lines_end_and_lack_as_they_like(void **state)
+{
+    (void)state;
+    expect_csv("a,b\r\n1,2\r\r\n\n3\n", "a:int b:float\n1 2\n3 -\n");
+    expect_csv("\xEF\xBB\xBF"
+               "a,b\n1,2",
+               "a:int b:int\n1 2\n");
+}
+
+static void names_are_made_unique(void **state)
+{
+    (void)state;
+    gt_table *table = read_csv("a,a,,a\n1,2,3,4\n");
+    static const char *const names[] = {"a", "a.1", "Unnamed: 2", "a.2"};
+    assert_int_equal(table->column_count, 4);
+    for (size_t c = 0; c < 4; c++) assert_string_equal(table->columns[c].name, names[c]);
+    gt_table_free(table);
+}
+
+static void nothing_gives_a_table_without_columns(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\n", "\r\n\n"};
+    for (size_t i = 0; i < 3; i++) {
+        gt_table *table = read_csv(texts[i]);
+        assert_int_equal(table->column_count, 0);
+        assert_int_equal(table->row_count, 0);
+        gt_table_free(table);
+    }
+    gt_table *header_only = read_csv("a,b\n");
+    assert_int_equal(header_only->column_count, 2);
+    assert_int_equal(header_only->row_count, 0);
+    gt_table_free(header_only);
+}
+
+/* pandas' own reader gives 0.0823297677471561 for the first of these. */
+static void numbers_are_exact(void **state)
+{
+    (void)state;
+    gt_table *table = read_csv("v\n0.08232976774715614\n4458677009853.422\n5e-324\n");
+    static const double expected[] = {0.08232976774715614, 4458677009853.422, 5e-324};
+    for (size_t row = 0; row < 3; row++) assert_true(table->columns[0].floats[row] == expected[row]);
+    gt_table_free(table);
+}
+
+static void what_is_no_csv_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal("a,b\n1,2\n1,2,3\n", "line 3: more fields than the 2 of the first line");
+    expect_refusal("a\nx\n\"open\n\n", "line 3: a quote is opened and not closed");
+}
+
+/* 3,000 columns and as many rows of one field would be a table of 9 million cells. */
+static void a_table_much_larger_than_its_file_is_refused(void **state)
+{
+    (void)state;
+    size_t len = 0;
+    char *text = malloc(3000 * 4);
+    for (int i = 0; i < 2999; i++) text[len++] = ',';
+    text[len++] = '\n';
+    for (int i = 0; i < 3000; i++) {
+        text[len++] = '1';
+        text[len++] = '\n';
+    }
+    gt_error error = {""};
+    gt_table *table = gt_csv_table((gt_text){text, len}, "t", strings, &error);
+    free(text);
+    assert_null(table);
+    assert_non_null(strstr(error.text, "nearly empty"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_have_the_types_of_pandas),
+        cmocka_unit_test(tokens_of_pandas_are_missing),
+        cmocka_unit_test(quotes_hold_commas_lines_and_quotes),
+        cmocka_unit_test(lines_end_and_lack_as_they_like),
+        cmocka_unit_test(names_are_made_unique),
+        cmocka_unit_test(nothing_gives_a_table_without_columns),
+        cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(what_is_no_csv_is_refused),
+        cmocka_unit_test(a_table_much_larger_than_its_file_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_strings, free_strings);
+}
