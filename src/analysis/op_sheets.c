@@ -85,12 +85,17 @@ static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
 
 /* ---- the ops of a family, one by one ---- */
 
+/* Ops that models do not understand. */
+typedef struct left_out {
+    size_t count, without_shapes;
+} left_out;
+
 typedef struct family_ops {
     gt_op_rows ops;
     gt_op_params *params;
     gt_table
         *table; /* of the ops, with the columns `params` (a row of the parameters' table) and num_kernels */
-    size_t failed;
+    left_out left_out;
 } family_ops;
 
 static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
@@ -100,7 +105,10 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     if (!model) return;
     gt_op_metrics metrics;
     gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
-    f->failed += outcome == GT_MODEL_FAIL;
+    if (outcome == GT_MODEL_FAIL) {
+        f->left_out.count++;
+        f->left_out.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_TEXT_NONE;
+    }
     if (outcome != GT_MODEL_VALUE) return;
     gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
@@ -301,8 +309,8 @@ static bool is_single(gt_op_family family)
     return false;
 }
 
-static size_t add_family(gt_op_sheets *sheets, gt_perf *p, gt_op_family family, const gt_row_list *rows,
-                         const gt_op_sheets_options *options)
+static left_out add_family(gt_op_sheets *sheets, gt_perf *p, gt_op_family family, const gt_row_list *rows,
+                           const gt_op_sheets_options *options)
 {
     bool single = is_single(family);
     family_ops forward = find_ops(p, rows, false);
@@ -313,10 +321,10 @@ static size_t add_family(gt_op_sheets *sheets, gt_perf *p, gt_op_family family, 
         else
             add_forward_and_backward(sheets, &forward, &backward, options, family, with_overlap);
     }
-    size_t failed = forward.failed;
+    left_out left = forward.left_out;
     family_ops_free(&forward);
     if (!single) family_ops_free(&backward);
-    return failed;
+    return left;
 }
 
 /* ---- all families ---- */
@@ -340,22 +348,31 @@ static void find_families(gt_perf *p, gt_row_list families[GT_FAMILY_COUNT])
     free(family_of);
 }
 
+static void warn(left_out left, size_t ops)
+{
+    const char *why = left.without_shapes == left.count
+                          ? "the trace does not have the shapes of their inputs (record_shapes=True)"
+                          : "their models do not understand their arguments";
+    if (left.count)
+        gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left.count, ops, why);
+}
+
 gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
 {
     gt_op_sheets sheets = {0};
     gt_row_list families[GT_FAMILY_COUNT] = {0};
-    size_t failed = 0, ops = 0;
+    left_out all = {0};
+    size_t ops = 0;
     find_families(p, families);
     for (size_t family = 0; family < GT_FAMILY_COUNT; family++) {
-        if (families[family].count)
-            failed += add_family(&sheets, p, (gt_op_family)family, &families[family], &options);
+        if (families[family].count) {
+            left_out left = add_family(&sheets, p, (gt_op_family)family, &families[family], &options);
+            all.count += left.count;
+            all.without_shapes += left.without_shapes;
+        }
         ops += families[family].count;
         free(families[family].items);
     }
-    if (failed)
-        gt_warn(
-            "%zu of %zu ops are not in the sheets of their families: their models do not understand their "
-            "arguments",
-            failed, ops);
+    warn(all, ops);
     return sheets;
 }
