@@ -1,0 +1,22 @@
+/* Fuzzes the CSV reader: whatever is read has as many cells in every column as it has rows, and no text that
+ * its intern table has not. */
+#include "input/csv_table.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    gt_error error;
+    gt_strings *strings = gt_strings_new();
+    gt_table *table = gt_csv_table((gt_text){(const char *)data, size}, "fuzz", strings, &error);
+    for (size_t c = 0; table && c < table->column_count; c++)
+        for (size_t row = 0; row < table->row_count; row++) {
+            const gt_column *column = &table->columns[c];
+            if (column->type == GT_TYPE_TEXT && column->texts[row] >= gt_strings_count(strings)) abort();
+            if (column->type == GT_TYPE_INT && gt_column_is_null(column, row)) abort();
+        }
+    gt_table_free(table);
+    gt_strings_free(strings);
+    return 0;
+}
