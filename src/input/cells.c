@@ -112,8 +112,9 @@ static bool whole_number(gt_text text, int64_t *out)
     for (size_t i = negative || text.bytes[0] == '+'; i < text.len; i++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, text.bytes[i] - '0', &sum))
             return false;
-    *out = sum;
-    return negative || !__builtin_sub_overflow(0, sum, out);
+    if (!negative && sum == INT64_MIN) return false;
+    *out = negative ? sum : -sum;
+    return true;
 }
 
 static double real_number(gt_text text)
