@@ -46,10 +46,10 @@ static const gt_option report_options[] = {
      "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
     {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "accepted; Triton kernels are read from the trace alone"},
-    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with"},
-    {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report"},
+    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with (not yet in this version)"},
+    {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report (not yet in this version)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
-     "split an inference trace into prefill and decode"},
+     "split an inference trace into prefill and decode (not yet in this version)"},
 };
 const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
                                           sizeof report_options / sizeof *report_options};

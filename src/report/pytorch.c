@@ -132,6 +132,10 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
                                                  error);
     if (!timeline) return false;
     gt_table_list_add(tables, timeline);
+    if (trace->gpu_only)
+        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
+               "and kernel "
+               "summary.");
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
     bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, options, tables, error)) &&
@@ -163,10 +167,6 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     gt_pytorch_link_launches(trace);
     if (options->pseudo_ops) gt_pseudo_ops_add(trace);
     if (options->detect_recompute) mark_recompute(trace);
-    if (trace->gpu_only)
-        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
-               "and kernel "
-               "summary.");
     bool all = add_sheets(trace, options, &made, error);
     if (options->seed_names) use_seed_names(&made);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
