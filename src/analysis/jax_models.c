@@ -228,8 +228,8 @@ static void count_attention(const attention *a, sum *flops, sum *bytes)
 
 static void count_attention_bwd(const attention *a, sum *flops, sum *bytes)
 {
-    wide repeated = a->h_q / a->h_kv - 1;
-    add_product(flops, PRODUCT(flops, a->b, a->h_q, 2, a->n_q, a->n_kv, 3 * a->d_qk + 2 * a->d_v));
+    wide repeated = a->h_q / a->h_kv - 1, width = a->d_qk + a->d_v;
+    add_product(flops, PRODUCT(flops, a->b, a->h_q, 2, a->n_q, a->n_kv, width + width + a->d_qk));
     add_product(flops, PRODUCT(flops, a->b, a->n_kv, repeated, a->d_qk + a->d_v));
     add_product(bytes, PRODUCT(bytes, a->size, 2, a->b, a->n_q, a->h_q, a->d_qk));
     add_product(bytes, PRODUCT(bytes, a->size, a->b, a->n_q, a->h_q, a->d_v));

@@ -112,10 +112,13 @@ static bool list_planes(reader *r, gt_text file, bool strict)
 
 /* ---- lines and events ---- */
 
+/* Picoseconds; sums that do not fit, which no real profile has, stay at the end of what does. */
 static int64_t clamped_sum(int64_t timestamp_ns, int64_t offset_ps)
 {
-    __int128 sum = (__int128)timestamp_ns * 1000 + offset_ps;
-    return sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
+    int64_t sum;
+    if (!__builtin_mul_overflow(timestamp_ns, 1000, &sum) && !__builtin_add_overflow(sum, offset_ps, &sum))
+        return sum;
+    return timestamp_ns < 0 ? INT64_MIN : INT64_MAX;
 }
 
 typedef struct line_head {

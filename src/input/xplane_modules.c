@@ -113,7 +113,7 @@ static start_list find_starts(const gt_hlo *hlo, const char *family, const char 
         if (name.len >= len && memcmp(name.bytes, begin, len) == 0 && gt_hlo_has_record(hlo, i))
             GT_PUSH(list.items, list.count, list.capacity, i);
     }
-    qsort_r(list.items, list.count, sizeof *list.items, by_name, (void *)(uintptr_t)hlo);
+    if (list.count) qsort_r(list.items, list.count, sizeof *list.items, by_name, (void *)(uintptr_t)hlo);
     return list;
 }
 

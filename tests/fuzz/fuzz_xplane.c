@@ -1,0 +1,55 @@
+/* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets made from what they
+ * read. */
+#include "base/log.h"
+#include "input/xplane.h"
+#include "report/jax.h"
+
+#include <stdlib.h>
+
+static void say_nothing(bool warning, const char *text)
+{
+    (void)warning;
+    (void)text;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    gt_log_to(say_nothing); /* warnings about damage */
+    return 0;
+}
+
+/* Events stand in the order of their ids, and every reference leads somewhere. */
+static void check(const gt_jax *trace)
+{
+    for (size_t i = 0; i < trace->count; i++) {
+        if (i && trace->uid[i] <= trace->uid[i - 1]) abort();
+        if (trace->line[i] >= trace->line_count || gt_jax_line_of(trace, i)->gpu >= trace->gpu_count) abort();
+        if (trace->op[i] != GT_JAX_NONE && trace->op[i] >= trace->op_count) abort();
+        if (trace->dur_ps[i] < 1) abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1) return 0;
+    gt_error error = {{0}};
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1};
+    gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 2 ? 1 + data[0] : 0, &error);
+    if (!stream) return 0;
+    gt_jax *trace = gt_xplane_read_stream(stream, &options, &error);
+    gt_stream_close(stream);
+    if (!trace) {
+        if (!error.text[0]) abort(); /* a failure without a sentence */
+        return 0;
+    }
+    check(trace);
+    static const char *const keywords[] = {"jit"};
+    gt_table_list tables = {0};
+    gt_jax_options wanted = {keywords, (data[0] & 4) != 0};
+    if (!gt_jax_tables(trace, &wanted, &tables, &error) && !error.text[0]) abort();
+    gt_table_list_free(&tables);
+    gt_jax_free(trace);
+    return 0;
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The JAX report of real profiles against figures taken another way: kernel times by a reader of the protobuf that shares
+nothing with gputally, operations of products and convolutions by the shapes that the programs had.
+
+    jax_fixtures.py --bin build/gputally
+"""
+import argparse
+import csv
+import glob
+import gzip
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# The sheet, its flops: fixtures/README.md says what ran. A convolution is charged its filter without the first two
+# dimensions, of which the first that is left counts as channels: here, of 128 x 3 x 3 x 64, the last alone.
+FLOPS = {
+    ("products", "op_gemm"): [2 * 1024 * 512 * 2048, 2 * 4 * 128 * 512 * 256],
+    ("convolution", "op_conv"): [2 * (8 * 32 * 32 * 128) * 64],
+}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        else:
+            size = {1: 8, 5: 4}.get(kind)
+            if size is None:
+                size, at = varint(data, at)
+            value = data[at:at + size]
+            at += size
+        yield tag >> 3, value
+
+
+def first(data, number, otherwise):
+    return next((value for n, value in fields(data) if n == number), otherwise)
+
+
+def kernel_ps(data):
+    """Picoseconds of kernels by GPU."""
+    sums = {}
+    for number, plane in fields(data):
+        if number != 1 or not first(plane, 2, b"").startswith(b"/device:GPU:"):
+            continue
+        pid = 1 + first(plane, 1, 0)
+        names = {first(entry, 1, 0): first(first(entry, 2, b""), 2, b"") for n, entry in fields(plane) if n == 4}
+        for n, line in fields(plane):
+            if n != 3 or not first(line, 2, b"").startswith(b"Stream"):
+                continue
+            for m, event in fields(line):
+                name = names.get(first(event, 1, 0), b"").lower() if m == 4 else b"copy"
+                if not name.startswith((b"copy", b"memcpy", b"memset")):
+                    sums[pid] = sums.get(pid, 0) + max(1, first(event, 3, 0))
+    return sums
+
+
+def sheet(folder, name):
+    with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def check(binary, path):
+    title = os.path.basename(path).split(".")[0]
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([binary, "jax", path, "--output_csvs_dir", out, "--quiet"], check=True, stderr=subprocess.DEVNULL)
+        with gzip.open(path) as file:
+            expected = kernel_ps(file.read())
+        found = {}
+        for row in sheet(out, "kernel_launchers"):
+            found[int(row["pid"])] = found.get(int(row["pid"]), 0) + round(float(row["total_direct_kernel_time"]) * 1e6)
+        assert found == expected, (found, expected)
+        total = sum(float(row["total_direct_kernel_time_ms"]) for row in sheet(out, "kernel_launchers_summary_by_category"))
+        assert math.isclose(total, sum(expected.values()) / 1e9, rel_tol=1e-12), total
+        for (fixture, name), flops in FLOPS.items():
+            if fixture == title:
+                got = sorted(float(row["GFLOPS_first"]) * 1e9 for row in sheet(out, name))
+                assert [round(x) for x in got] == sorted(flops), (name, got)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    binary = os.path.abspath(parser.parse_args().bin)
+    passed = failed = 0
+    for path in sorted(glob.glob(os.path.join(HERE, "fixtures", "jax", "*.xplane.pb.gz"))):
+        try:
+            check(binary, path)
+            passed += 1
+        except (AssertionError, subprocess.CalledProcessError, OSError, KeyError) as error:
+            failed += 1
+            print(f"FAIL {os.path.basename(path)}: {error}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0 or not passed)
+
+
+main()

@@ -1,0 +1,112 @@
+/* The wire reader: every kind of field, and every way in which a message can be cut off. Bytes are written by
+ * hand from the description of the format. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "input/protobuf.h"
+
+#define MESSAGE(bytes) gt_proto_begin((gt_text){bytes, sizeof(bytes) - 1})
+
+static void test_each_kind(void **state)
+{
+    (void)state;
+    /* 1: varint 300; 2: "hi"; 3: double 1.5; 4: fixed32 7; 5: varint -1 */
+    gt_proto m = MESSAGE("\x08\xac\x02\x12\x02hi\x19\0\0\0\0\0\0\xf8\x3f\x25\x07\0\0\0\x28\xff\xff\xff\xff"
+                         "\xff\xff\xff\xff\xff\x01");
+    gt_proto_field field;
+    assert_true(gt_proto_next(&m, &field));
+    assert_int_equal(field.number, 1);
+    assert_int_equal(gt_proto_int(&field), 300);
+    assert_int_equal(gt_proto_bytes(&field).len, 0); /* it is none */
+    assert_true(gt_proto_next(&m, &field));
+    assert_int_equal(gt_proto_bytes(&field).len, 2);
+    assert_memory_equal(gt_proto_bytes(&field).bytes, "hi", 2);
+    assert_int_equal(gt_proto_int(&field), 0);
+    assert_true(gt_proto_next(&m, &field));
+    assert_true(gt_proto_double(&field) == 1.5);
+    assert_true(gt_proto_next(&m, &field));
+    assert_int_equal(field.number, 4);
+    assert_int_equal(gt_proto_int(&field), 7);
+    assert_true(gt_proto_next(&m, &field));
+    assert_int_equal(gt_proto_int(&field), -1);
+    assert_false(gt_proto_next(&m, &field));
+    assert_false(m.damaged);
+}
+
+/* Field 1 is a group with a group, a text and numbers inside; field 2 follows. */
+static void test_groups_are_passed(void **state)
+{
+    (void)state;
+    gt_proto m = MESSAGE("\x0b\x13\x08\x05\x14\x12\x01\x0c\x1d\1\2\3\4\x19\1\2\3\4\5\6\7\x08\x0c\x10\x2a");
+    gt_proto_field field;
+    assert_true(gt_proto_next(&m, &field));
+    assert_int_equal(field.number, 2);
+    assert_int_equal(gt_proto_int(&field), 42);
+    assert_false(gt_proto_next(&m, &field));
+    assert_false(m.damaged);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } cases[] = {
+        {"\x08", 1},                                              /* no value */
+        {"\x08\x80", 2},                                          /* half a value */
+        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, /* more than ten bytes */
+        {"\x12\x05hi", 4},                                        /* fewer bytes than said */
+        {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01hi", 13},   /* a length that wraps around */
+        {"\x19\0\0\0", 4},                                        /* half a double */
+        {"\x25\0", 2},                                            /* half a fixed32 */
+        {"\x0b\x08\x01", 3},                                      /* a group without its end */
+        {"\x0c", 1},                                              /* an end without a group */
+        {"\x0e\x01", 2},                                          /* no such kind */
+        {"\x00\x01", 2},                                          /* field 0 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *exact = malloc(cases[i].len); /* so that reading beyond it is seen */
+        memcpy(exact, cases[i].bytes, cases[i].len);
+        gt_proto m = gt_proto_begin((gt_text){exact, cases[i].len});
+        gt_proto_field field;
+        assert_false(gt_proto_next(&m, &field));
+        assert_true(m.damaged);
+        assert_false(gt_proto_next(&m, &field));
+        free(exact);
+    }
+}
+
+static void test_packed_and_single_ints(void **state)
+{
+    (void)state;
+    gt_proto m = MESSAGE("\x0a\x04\x01\xac\x02\x03\x08\x09\x0a\x01\x80");
+    gt_proto_field field;
+    gt_proto_ints list = {0};
+    assert_true(gt_proto_next(&m, &field));
+    assert_true(gt_proto_add_ints(&list, &field));
+    assert_true(gt_proto_next(&m, &field));
+    assert_true(gt_proto_add_ints(&list, &field));
+    assert_true(gt_proto_next(&m, &field));
+    assert_false(gt_proto_add_ints(&list, &field)); /* cut off */
+    assert_int_equal(list.count, 4);
+    const int64_t expected[] = {1, 300, 3, 9};
+    assert_memory_equal(list.items, expected, sizeof expected);
+    free(list.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_kind),
+        cmocka_unit_test(test_groups_are_passed),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_packed_and_single_ints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
