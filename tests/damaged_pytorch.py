@@ -106,10 +106,14 @@ def disagreements(case, outcome, out):
 
 # ---- fields of other types ----
 
-KINDS = {"cpu_op": 1, "cuda_runtime": 1, "kernel": 3, "ac2g": 2, "python_function": 2, "gpu_memcpy": 0, "user_annotation": 0}
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
-ARGS = ("External id", "correlation", "stream", "Sequence number", "Input Dims", "Input type", "Input Strides",
-        "Concrete Inputs", "Collective name", "In msg nelems", "Group size", "dtype", "Process Group Ranks", "In split size")
+KINDS = {  # which one of its kind, and the arguments that mean something in it
+    "cpu_op": (1, ("External id", "Sequence number", "Input Dims", "Input type", "Input Strides", "Concrete Inputs")),
+    "cuda_runtime": (1, ("External id", "correlation")),
+    "kernel": (3, ("External id", "correlation", "stream", "Collective name", "In msg nelems", "Group size", "dtype",
+                   "Process Group Ranks", "In split size")),
+    "ac2g": (2, ()), "python_function": (2, ()), "gpu_memcpy": (0, ()), "user_annotation": (0, ()),
+}
 VALUES = ["text", "", None, True, -5, 0, 1.5, -1e300, 1e308, 2**63 - 1, -2**63, 2**64, 10**400, float("nan"),
           float("-inf"), [], {}, [[]], {"x": None}, "9" * 50, [1, "2", [3.5, None]], "\ud800", "caf\u00e9 \U0001f680"]
 
@@ -124,8 +128,8 @@ def nth_of_kind(events, kind, place):
 
 def other_types(trace):
     document = json.loads(trace.data)
-    for kind, place in KINDS.items():
-        for field in (*FIELDS, *(("args", arg) for arg in ARGS)):
+    for kind, (place, arguments) in KINDS.items():
+        for field in (*FIELDS, *(("args", argument) for argument in arguments)):
             where = f"{kind}.{'.'.join(field) if isinstance(field, tuple) else field}"
             for number, value in enumerate([*VALUES, ...]):
                 fresh = copy.copy(document)
