@@ -15,6 +15,16 @@
 
 #define GT_ALIKE_GROUP "group"
 
+/* Rows of lists of measures: the first value of a column, and what most rates are told by. */
+/* clang-format off */
+#define GT_MEASURE(column, kind, suffix) {column, kind, column suffix}
+#define GT_MEASURE_FIRST(column)         GT_MEASURE(column, GT_GROUP_FIRST, "_first")
+#define GT_MEASURE_FIVE(column)                                                                              \
+    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_MEDIAN, "_median"),              \
+    GT_MEASURE(column, GT_GROUP_STD, "_std"), GT_MEASURE(column, GT_GROUP_MIN, "_min"),                      \
+    GT_MEASURE(column, GT_GROUP_MAX, "_max")
+/* clang-format on */
+
 /* Lists of kernels, list i being that of the table's row i. */
 typedef struct gt_kernel_lists {
     gt_kernel_detail *kernels;

@@ -25,46 +25,32 @@
 #define OVERLAPPING   "overlapping_kernel_names"
 #define KERNEL_TIME   "Kernel Time (µs)"
 #define DETAILS       "_details__summarize_kernel_stats"
-#define FIRST(column)                                                                                        \
-    {                                                                                                        \
-        column, GT_GROUP_FIRST, column "_first"                                                              \
-    }
-#define FIVE(column)                                                                                         \
-    {column, GT_GROUP_MEAN, column "_mean"}, {column, GT_GROUP_MEDIAN, column "_median"},                    \
-        {column, GT_GROUP_STD, column "_std"}, {column, GT_GROUP_MIN, column "_min"},                        \
-    {                                                                                                        \
-        column, GT_GROUP_MAX, column "_max"                                                                  \
-    }
 
 /* Measures, in the order of the sheet; the columns of kernels stand between the first two lists. */
 static const gt_aggregate rates[] = {
-    FIRST("GFLOPS"),
-    FIRST("Data Moved (MB)"),
-    FIRST("FLOPS/Byte"),
-    FIVE("TB/s"),
-    FIVE("TFLOPS/s"),
-    FIRST("process_name"),
-    FIRST("process_label"),
-    FIRST("thread_name"),
+    GT_MEASURE_FIRST("GFLOPS"),
+    GT_MEASURE_FIRST("Data Moved (MB)"),
+    GT_MEASURE_FIRST("FLOPS/Byte"),
+    GT_MEASURE_FIVE("TB/s"),
+    GT_MEASURE_FIVE("TFLOPS/s"),
+    GT_MEASURE_FIRST("process_name"),
+    GT_MEASURE_FIRST("process_label"),
+    GT_MEASURE_FIRST("thread_name"),
     {"Compute Spec", GT_GROUP_FIRST, "Compute Spec"},
-    FIRST("Roofline Time (µs)"),
-    FIRST("Roofline Bound"),
-    FIVE("Pct Roofline"),
-    FIRST("Origami Time (µs)"),
-    FIRST("Origami TFLOPS/s"),
-    FIVE("Origami TB/s"),
-    FIVE("Pct Origami"),
+    GT_MEASURE_FIRST("Roofline Time (µs)"),
+    GT_MEASURE_FIRST("Roofline Bound"),
+    GT_MEASURE_FIVE("Pct Roofline"),
+    GT_MEASURE_FIRST("Origami Time (µs)"),
+    GT_MEASURE_FIRST("Origami TFLOPS/s"),
+    GT_MEASURE_FIVE("Origami TB/s"),
+    GT_MEASURE_FIVE("Pct Origami"),
 };
-static const gt_aggregate overlap[] = {FIVE("overlap_pct")};
+static const gt_aggregate overlap[] = {GT_MEASURE_FIVE("overlap_pct")};
 static const gt_aggregate times[] = {
-    FIRST("Input Dims"),
-    FIRST("Input type"),
-    FIRST("Input Strides"),
-    FIRST("Concrete Inputs"),
-    FIVE(KERNEL_TIME),
-    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
-    {NULL, GT_GROUP_SIZE, "name_count"},
-    FIRST("UID"),
+    GT_MEASURE_FIRST("Input Dims"),      GT_MEASURE_FIRST("Input type"),
+    GT_MEASURE_FIRST("Input Strides"),   GT_MEASURE_FIRST("Concrete Inputs"),
+    GT_MEASURE_FIVE(KERNEL_TIME),        {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
+    {NULL, GT_GROUP_SIZE, "name_count"}, GT_MEASURE_FIRST("UID"),
 };
 
 static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};

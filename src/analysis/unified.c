@@ -28,26 +28,12 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define OVERLAPPING   "overlapping_kernel_names"
 #define KERNEL_TIME   "Kernel Time (µs)"
-#define FIRST(column)                                                                                        \
-    {                                                                                                        \
-        column, GT_GROUP_FIRST, column "_first"                                                              \
-    }
+/* The unified sheet shows some of the five first and the others later. */
 #define MEAN_AND_STD(column)                                                                                 \
-    {column, GT_GROUP_MEAN, column "_mean"},                                                                 \
-    {                                                                                                        \
-        column, GT_GROUP_STD, column "_std"                                                                  \
-    }
+    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_STD, "_std")
 #define MEDIAN_TO_MAX(column)                                                                                \
-    {column, GT_GROUP_MEDIAN, column "_median"}, {column, GT_GROUP_MIN, column "_min"},                      \
-    {                                                                                                        \
-        column, GT_GROUP_MAX, column "_max"                                                                  \
-    }
-#define FIVE(column)                                                                                         \
-    {column, GT_GROUP_MEAN, column "_mean"}, {column, GT_GROUP_MEDIAN, column "_median"},                    \
-        {column, GT_GROUP_STD, column "_std"}, {column, GT_GROUP_MIN, column "_min"},                        \
-    {                                                                                                        \
-        column, GT_GROUP_MAX, column "_max"                                                                  \
-    }
+    GT_MEASURE(column, GT_GROUP_MEDIAN, "_median"), GT_MEASURE(column, GT_GROUP_MIN, "_min"),                \
+        GT_MEASURE(column, GT_GROUP_MAX, "_max")
 
 static const char *const keys[] = {
     "name",       OVERLAPPING,  "op category",   "process_name",    "process_label", "thread_name",
@@ -71,18 +57,18 @@ static const gt_aggregate measures[] = {
     MEAN_AND_STD(KERNEL_TIME),
     {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
     MEDIAN_TO_MAX("duration_us"),
-    FIRST("Origami Time (µs)"),
-    FIRST("Origami TFLOPS/s"),
+    GT_MEASURE_FIRST("Origami Time (µs)"),
+    GT_MEASURE_FIRST("Origami TFLOPS/s"),
     MEDIAN_TO_MAX("TB/s"),
     MEDIAN_TO_MAX("TFLOPS/s"),
-    FIVE("Origami TB/s"),
-    FIVE("Pct Origami"),
-    FIRST("Roofline Time (µs)"),
-    FIVE("Pct Roofline"),
+    GT_MEASURE_FIVE("Origami TB/s"),
+    GT_MEASURE_FIVE("Pct Origami"),
+    GT_MEASURE_FIRST("Roofline Time (µs)"),
+    GT_MEASURE_FIVE("Pct Roofline"),
     MEDIAN_TO_MAX(KERNEL_TIME),
 };
 static const gt_aggregate last_measures[] = {
-    FIVE("overlap_pct"),
+    GT_MEASURE_FIVE("overlap_pct"),
     {"perf_params", GT_GROUP_FIRST, "perf_params"},
     {"has_perf_model", GT_GROUP_FIRST, "has_perf_model"},
 };

@@ -7,9 +7,8 @@
 
 typedef struct gt_gradients {
     const gt_calls *calls;
-    uint32_t *
-        forward_of; /* by row: the op whose gradient an autograd event computes, GT_NO_EVENT for all others */
-    uint32_t *backward_of; /* by row: the autograd event of an op */
+    uint32_t *forward_of;  /* by row: the op whose gradient an autograd event computes; else GT_NO_EVENT */
+    uint32_t *backward_of; /* by row: the autograd event of an op; else GT_NO_EVENT */
     uint32_t *numbers;     /* of the ops in the tree that have one, ascending */
     size_t count;
 } gt_gradients;
