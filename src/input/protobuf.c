@@ -7,12 +7,6 @@
 
 enum { GROUP_BEGIN = 3, GROUP_END = 4, VARINT_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
-gt_proto gt_proto_begin(gt_text message)
-{
-    const uint8_t *bytes = (const uint8_t *)message.bytes;
-    return (gt_proto){bytes, message.len ? bytes + message.len : bytes, false};
-}
-
 static bool damaged(gt_proto *m)
 {
     m->damaged = true;
@@ -91,7 +85,7 @@ static bool pass_group(gt_proto *m)
     return true;
 }
 
-bool gt_proto_next(gt_proto *m, gt_proto_field *field)
+bool gt_proto_next_any(gt_proto *m, gt_proto_field *field)
 {
     while (m->at < m->end) {
         uint64_t tag;
@@ -118,27 +112,11 @@ bool gt_proto_next(gt_proto *m, gt_proto_field *field)
     return false;
 }
 
-int64_t gt_proto_int(const gt_proto_field *field)
-{
-    return field->wire == GT_WIRE_BYTES ? 0 : (int64_t)field->value;
-}
-
 double gt_proto_double(const gt_proto_field *field)
 {
     double value = 0;
     if (field->wire == GT_WIRE_FIXED64) memcpy(&value, &field->value, sizeof value);
     return value;
-}
-
-gt_text gt_proto_bytes(const gt_proto_field *field)
-{
-    if (field->wire != GT_WIRE_BYTES) return (gt_text){"", 0};
-    return (gt_text){(const char *)field->bytes, (size_t)field->value};
-}
-
-gt_proto gt_proto_message(const gt_proto_field *field)
-{
-    return gt_proto_begin(gt_proto_bytes(field));
 }
 
 bool gt_proto_add_ints(gt_proto_ints *list, const gt_proto_field *field)

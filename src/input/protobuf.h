@@ -38,14 +38,57 @@ typedef struct gt_proto_field {
     const uint8_t *bytes;
 } gt_proto_field;
 
-gt_proto gt_proto_begin(gt_text message);
-/* The next field; false at the end and where the message is damaged. Groups are passed over. */
-bool gt_proto_next(gt_proto *message, gt_proto_field *field);
+static inline gt_proto gt_proto_begin(gt_text message)
+{
+    const uint8_t *bytes = (const uint8_t *)message.bytes;
+    return (gt_proto){bytes, message.len ? bytes + message.len : bytes, false};
+}
 
-int64_t gt_proto_int(const gt_proto_field *field); /* int64, int32, enum, bool */
+/* Any field, by the general code; for gt_proto_next. */
+bool gt_proto_next_any(gt_proto *message, gt_proto_field *field);
+
+/* The next field; false at the end and where the message is damaged. Groups are passed over. Numbers and
+ * lengths below 128 in fields below 16, which most are, are read here. */
+static inline bool gt_proto_next(gt_proto *message, gt_proto_field *field)
+{
+    const uint8_t *at = message->at;
+    if (message->end - at >= 2 && at[0] >= 8 && at[0] < 0x80 && at[1] < 0x80) {
+        field->number = at[0] >> 3;
+        field->wire = (gt_wire)(at[0] & 7);
+        field->value = at[1];
+        if (field->wire == GT_WIRE_VARINT) {
+            message->at = at + 2;
+            return true;
+        }
+        if (field->wire == GT_WIRE_BYTES && message->end - at - 2 >= at[1]) {
+            field->bytes = at + 2;
+            message->at = at + 2 + at[1];
+            return true;
+        }
+    }
+    return gt_proto_next_any(message, field);
+}
+
+/* int64, int32, enum, bool */
+static inline int64_t gt_proto_int(const gt_proto_field *field)
+{
+    return field->wire == GT_WIRE_BYTES ? 0 : (int64_t)field->value;
+}
+
 double gt_proto_double(const gt_proto_field *field);
-gt_text gt_proto_bytes(const gt_proto_field *field);    /* string, bytes; no NUL behind them */
-gt_proto gt_proto_message(const gt_proto_field *field); /* an empty message where it is none */
+
+/* string, bytes; no NUL behind them */
+static inline gt_text gt_proto_bytes(const gt_proto_field *field)
+{
+    if (field->wire != GT_WIRE_BYTES) return (gt_text){"", 0};
+    return (gt_text){(const char *)field->bytes, (size_t)field->value};
+}
+
+/* An empty message where it is none. */
+static inline gt_proto gt_proto_message(const gt_proto_field *field)
+{
+    return gt_proto_begin(gt_proto_bytes(field));
+}
 
 typedef struct gt_proto_ints {
     int64_t *items;

@@ -11,8 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { GPU_PID_OFFSET = 1 };
+enum {
+    GPU_PID_OFFSET = 1,
+    OPS_SEEN = 256,
+    RELEASED_AT_ONCE = 1 << 20,
+    DENSE_IDS = 8, /* correlation ids are dense where there are at most so many a launch */
+};
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
 
 typedef struct plane_list {
@@ -27,16 +34,26 @@ typedef struct launch {
     uint32_t tid;
 } launch;
 
+/* An op and what names it. */
+typedef struct op_entry {
+    uint64_t names, program; /* as keys of op_of */
+    uint32_t op;
+    bool is_used;
+} op_entry;
+
 typedef struct reader {
     const char *path;
     gt_jax *trace;
     plane_list gpus;
     xplane host, metadata, scopes;
     bool has_host, has_metadata, has_scopes;
-    launch *launches; /* one a correlation id */
+    launch *launches;
     size_t launch_count, launch_capacity;
-    gt_map launch_of;
+    uint32_t *launch_of; /* by correlation id below launch_of_count */
+    size_t launch_of_count;
+    gt_map launch_of_sparse; /* of greater ones */
     gt_map op_of;
+    op_entry ops_seen[OPS_SEEN]; /* the last one asked for in each slot */
     gt_jax_raw_event *events;
     size_t event_count, event_capacity;
     gt_jax_scopes scope_parents;
@@ -178,35 +195,58 @@ static bool read_event(xplane *plane, gt_proto proto, xevent *event)
     return true;
 }
 
+/* Gives pages that hold nothing but events that were read back to the system: [from, to) of the file in
+ * memory, which is this reader's own. What is read next is kept instead, so that memory stays near the size
+ * of the file. */
+static void release(const uint8_t *from, const uint8_t *to)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)from + page - 1) / page * page, last = (uintptr_t)to / page * page;
+    if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+static void read_head_field(line_head *head, const gt_proto_field *field)
+{
+    switch (field->number) {
+    case 1:
+        head->id = gt_proto_int(field);
+        break;
+    case 2:
+        head->name = gt_proto_bytes(field);
+        break;
+    case 3:
+        head->timestamp_ns = gt_proto_int(field);
+        break;
+    case 10:
+        head->display_id = gt_proto_int(field);
+        break;
+    case 11:
+        head->display_name = gt_proto_bytes(field);
+        break;
+    }
+}
+
 /* Reads one line; each of its events is handed to `take`. The line's own fields may stand behind them. */
 typedef void take_event(reader *r, const xevent *event);
 
 static bool read_line(reader *r, xplane *plane, gt_proto proto, line_head *head, take_event *take)
 {
     *head = (line_head){.name = {"", 0}, .display_name = {"", 0}};
+    const uint8_t *kept = proto.at; /* all before it is released, or still needed */
     gt_proto_field field;
     xevent event;
-    while (gt_proto_next(&proto, &field)) switch (field.number) {
-        case 1:
-            head->id = gt_proto_int(&field);
-            break;
-        case 2:
-            head->name = gt_proto_bytes(&field);
-            break;
-        case 3:
-            head->timestamp_ns = gt_proto_int(&field);
-            break;
-        case 10:
-            head->display_id = gt_proto_int(&field);
-            break;
-        case 11:
-            head->display_name = gt_proto_bytes(&field);
-            break;
-        case 4:
-            if (!read_event(plane, gt_proto_message(&field), &event)) return false;
-            if (!event.kind->is_dropped) take(r, &event);
-            break;
+    while (gt_proto_next(&proto, &field)) {
+        if (field.number != 4) {
+            read_head_field(head, &field);
+            kept = proto.at;
+            continue;
         }
+        if (!read_event(plane, gt_proto_message(&field), &event)) return false;
+        if (!event.kind->is_dropped) take(r, &event);
+        if (proto.at - kept < RELEASED_AT_ONCE) continue;
+        release(kept, proto.at);
+        kept = proto.at;
+    }
     return !proto.damaged;
 }
 
@@ -226,23 +266,38 @@ static bool is_later(const launch *a, const launch *b)
     return a->dur_ps <= b->dur_ps;
 }
 
-/* Of calls with the same id, the last one in the order of threads and times is the launch. */
-static void keep_last_launches(reader *r, size_t first, const line_head *head)
+/* The launches of a line, once the line's own fields are known. */
+static void finish_launches(reader *r, size_t first, const line_head *head)
 {
-    size_t count = r->launch_count;
-    r->launch_count = first;
-    for (size_t i = first; i < count && !is_skipped(head); i++) {
-        launch l = r->launches[i];
-        l.start_ps = clamped_sum(head->timestamp_ns, l.start_ps);
-        l.tid = tid_of(head);
-        uint32_t *place = gt_map_put(&r->launch_of, l.correlation, 0);
-        if (*place == GT_MAP_NONE) {
-            *place = (uint32_t)r->launch_count;
-            r->launches[r->launch_count++] = l;
-        } else if (is_later(&l, &r->launches[*place])) {
-            r->launches[*place] = l;
-        }
+    if (is_skipped(head)) r->launch_count = first;
+    for (size_t i = first; i < r->launch_count; i++) {
+        r->launches[i].start_ps = clamped_sum(head->timestamp_ns, r->launches[i].start_ps);
+        r->launches[i].tid = tid_of(head);
     }
+}
+
+/* Of calls with the same id, the last one in the order of threads and times is the launch. */
+static void index_launches(reader *r)
+{
+    uint64_t last = 0, most = (uint64_t)r->launch_count * DENSE_IDS;
+    for (size_t i = 0; i < r->launch_count; i++)
+        if (r->launches[i].correlation < most && r->launches[i].correlation > last)
+            last = r->launches[i].correlation;
+    r->launch_of_count = r->launch_count ? (size_t)last + 1 : 0;
+    r->launch_of = gt_alloc(r->launch_of_count * sizeof *r->launch_of);
+    for (size_t i = 0; i < r->launch_of_count; i++) r->launch_of[i] = GT_MAP_NONE;
+    for (size_t i = 0; i < r->launch_count; i++) {
+        uint64_t id = r->launches[i].correlation;
+        uint32_t *place =
+            id < r->launch_of_count ? &r->launch_of[id] : gt_map_put(&r->launch_of_sparse, id, 0);
+        if (*place == GT_MAP_NONE || is_later(&r->launches[i], &r->launches[*place])) *place = (uint32_t)i;
+    }
+}
+
+static uint32_t find_launch(const reader *r, uint64_t correlation)
+{
+    if (correlation < r->launch_of_count) return r->launch_of[correlation];
+    return gt_map_get(&r->launch_of_sparse, correlation, 0);
 }
 
 static bool read_host(reader *r)
@@ -250,6 +305,7 @@ static bool read_host(reader *r)
     gt_strings *unused = gt_strings_new(); /* names of host events are in no sheet */
     xplane *plane = &r->host;
     bool sound = xplane_open(plane, unused);
+    xplane_read_only(plane, XSTAT_CORRELATION);
     gt_proto proto = gt_proto_begin(plane->message);
     gt_proto_field field;
     while (sound && plane->has_role[XSTAT_CORRELATION] && gt_proto_next(&proto, &field)) {
@@ -258,9 +314,12 @@ static bool read_host(reader *r)
         size_t first = r->launch_count;
         sound = read_line(r, plane, gt_proto_message(&field), &head, take_launch) &&
                 r->launch_count < GT_MAP_NONE;
-        if (sound) keep_last_launches(r, first, &head);
+        if (sound) finish_launches(r, first, &head);
     }
-    if (!sound) damaged(r, plane);
+    if (sound)
+        index_launches(r);
+    else
+        damaged(r, plane);
     xplane_close(plane);
     gt_strings_free(unused);
     return sound;
@@ -273,9 +332,11 @@ static uint32_t op_of(reader *r, const xattributes *a)
     gt_jax *trace = r->trace;
     uint32_t tf_op = a->hlo_op == GT_TEXT_NONE ? a->tf_op : GT_TEXT_NONE;
     if (!a->hlo_op && !a->hlo_module && !tf_op) return GT_JAX_NONE;
-    uint64_t named = a->hlo_op ? a->hlo_op : (uint64_t)tf_op | 0x80000000u;
-    uint32_t *place =
-        gt_map_put(&r->op_of, named << 32 | a->hlo_module, a->has_program ? a->program_id + 1 : 0);
+    uint64_t names = (a->hlo_op ? a->hlo_op : (uint64_t)tf_op | 0x80000000u) << 32 | a->hlo_module;
+    uint64_t program = a->has_program ? a->program_id + 1 : 0;
+    op_entry *seen = &r->ops_seen[(a->hlo_op ^ (uint32_t)program) % OPS_SEEN];
+    if (seen->is_used && seen->names == names && seen->program == program) return seen->op;
+    uint32_t *place = gt_map_put(&r->op_of, names, program);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)trace->op_count;
         gt_jax_op op = {.hlo_op = a->hlo_op,
@@ -286,6 +347,7 @@ static uint32_t op_of(reader *r, const xattributes *a)
                         .record = GT_JAX_NONE};
         GT_PUSH(trace->ops, trace->op_count, trace->op_capacity, op);
     }
+    *seen = (op_entry){names, program, *place, true};
     return *place;
 }
 
@@ -401,7 +463,7 @@ static void number_events(reader *r, bool derived_lines)
 
 static double launch_us(const reader *r, const gt_jax_raw_event *event)
 {
-    uint32_t place = event->has_correlation ? gt_map_get(&r->launch_of, event->correlation, 0) : GT_MAP_NONE;
+    uint32_t place = event->has_correlation ? find_launch(r, event->correlation) : GT_MAP_NONE;
     return place == GT_MAP_NONE ? (double)NAN : (double)r->launches[place].start_ps / 1e6;
 }
 
@@ -418,7 +480,6 @@ static void make_columns(reader *r, bool derived_lines)
     trace->line = gt_alloc(count * sizeof *trace->line);
     trace->op = gt_alloc(count * sizeof *trace->op);
     trace->launch_us = gt_alloc(count * sizeof *trace->launch_us);
-    trace->kind = gt_alloc(count);
     for (size_t i = 0; i < count; i++) {
         const gt_jax_raw_event *event = &r->events[i];
         trace->start_ps[i] = event->start_ps;
@@ -427,9 +488,29 @@ static void make_columns(reader *r, bool derived_lines)
         trace->line[i] = event->line;
         trace->op[i] = event->op;
         trace->launch_us[i] = launch_us(r, event);
-        gt_text thread = gt_strings_get(trace->strings, trace->lines[event->line].thread_name);
-        trace->kind[i] = (uint8_t)gt_jax_kind_of(thread, gt_jax_name(trace, i));
     }
+}
+
+/* Each name and each thread is looked at once. */
+static void find_kinds(gt_jax *trace)
+{
+    enum { NOT_ASKED = 0xff };
+    const gt_text stream = {"Stream", 6};
+    size_t names = gt_strings_count(trace->strings);
+    uint8_t *of_name = gt_alloc(names), *is_stream = gt_alloc(trace->line_count);
+    memset(of_name, NOT_ASKED, names);
+    for (size_t i = 0; i < trace->line_count; i++) {
+        gt_text thread = gt_strings_get(trace->strings, trace->lines[i].thread_name);
+        is_stream[i] = gt_jax_kind_of(thread, (gt_text){"", 0}) != GT_JAX_OTHER;
+    }
+    trace->kind = gt_alloc(trace->count);
+    for (size_t i = 0; i < trace->count; i++) {
+        uint8_t *kind = &of_name[trace->name[i]];
+        if (*kind == NOT_ASKED) *kind = (uint8_t)gt_jax_kind_of(stream, gt_jax_name(trace, i));
+        trace->kind[i] = is_stream[trace->line[i]] ? *kind : GT_JAX_OTHER;
+    }
+    free(of_name);
+    free(is_stream);
 }
 
 static bool read_space(reader *r, gt_text file, bool strict)
@@ -450,6 +531,7 @@ static bool read_space(reader *r, gt_text file, bool strict)
         xplane_close(&r->metadata);
     }
     if (sound) make_columns(r, gets_derived_lines(r, has_groups));
+    if (sound) find_kinds(r->trace);
     free(has_groups);
     return sound;
 }
@@ -484,7 +566,8 @@ gt_jax *gt_xplane_read_stream(gt_stream *stream, const gt_read_options *options,
     free(r.events);
     free(r.scope_parents.ids);
     gt_map_free(&r.scope_parents.parent);
-    gt_map_free(&r.launch_of);
+    free(r.launch_of);
+    gt_map_free(&r.launch_of_sparse);
     gt_map_free(&r.op_of);
     if (sound) return r.trace;
     gt_jax_free(r.trace);

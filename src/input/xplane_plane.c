@@ -153,6 +153,12 @@ bool xplane_open(xplane *plane, gt_strings *strings)
     return !proto.damaged;
 }
 
+void xplane_read_only(xplane *plane, xstat_role role)
+{
+    for (size_t i = 0; i < plane->stat_count; i++)
+        if (plane->stats[i].role != role) plane->stats[i].role = XSTAT_OTHER;
+}
+
 void xplane_close(xplane *plane)
 {
     free(plane->stats);
@@ -167,7 +173,6 @@ void xplane_close(xplane *plane)
 /* ---- stats ---- */
 
 typedef struct xstat {
-    int64_t metadata_id;
     uint64_t integer;
     bool is_integer;
     gt_text text, bytes; /* with a length where given */
@@ -181,9 +186,6 @@ static bool read_stat(gt_proto proto, xstat *stat)
     *stat = (xstat){.text = {"", 0}, .bytes = {"", 0}};
     gt_proto_field field;
     while (gt_proto_next(&proto, &field)) switch (field.number) {
-        case 1:
-            stat->metadata_id = gt_proto_int(&field);
-            break;
         case 3:
         case 4:
             stat->integer = (uint64_t)gt_proto_int(&field);
@@ -245,14 +247,27 @@ static void set_integer(const xstat *stat, uint64_t *value, bool *has)
     *has = true;
 }
 
+/* What a stat is; most begin with the number of their name, and most are none that is read. */
+static xstat_role peek_role(const xplane *plane, gt_proto proto)
+{
+    gt_proto_field field;
+    while (gt_proto_next(&proto, &field)) {
+        if (field.number != 1) continue;
+        uint32_t place = index_get(&plane->stat_index, gt_proto_int(&field));
+        return place == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[place].role;
+    }
+    uint32_t unnumbered = index_get(&plane->stat_index, 0);
+    return unnumbered == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[unnumbered].role;
+}
+
 bool xplane_add_stat(xplane *plane, xattributes *a, gt_proto proto)
 {
+    xstat_role role = peek_role(plane, proto);
     xstat stat;
+    if (role == XSTAT_OTHER) return true;
     if (!read_stat(proto, &stat)) return false;
-    uint32_t place = index_get(&plane->stat_index, stat.metadata_id);
-    if (place == GT_MAP_NONE) return true;
     uint64_t number = 0;
-    switch (plane->stats[place].role) {
+    switch (role) {
     case XSTAT_OTHER:
         break;
     case XSTAT_CORRELATION:

@@ -70,11 +70,12 @@ typedef struct xplane {
 bool xplane_peek(xplane *plane, gt_text message);
 /* The names of the plane. False where the message is damaged. */
 bool xplane_open(xplane *plane, gt_strings *strings);
+void xplane_read_only(xplane *plane, xstat_role role); /* passes over all other stats from here on */
 void xplane_close(xplane *plane);
 
 /* What events of this number are; an empty name where the plane does not tell. NULL where it is damaged. */
 const xevent_kind *xplane_kind(xplane *plane, int64_t id);
-/* Adds what one XStat says. False where it is damaged. */
+/* Adds what one XStat says. False where it is read and damaged. */
 bool xplane_add_stat(xplane *plane, xattributes *attributes, gt_proto stat);
 
 #endif
