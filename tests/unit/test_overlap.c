@@ -75,14 +75,14 @@ static void only_linked_work_is_looked_at_unless_asked(void **unused)
     trace_text t = new_trace();
     cpu(&t, "op", 0, 100);
     launch_on(&t, 0, "kernel", "a", 1, 200, 50, 1);        /* row 2 */
-    kernel(&t, 200, 50, 1);                                /* row 5 */
-    launch_on(&t, 2, "gpu_memcpy", "copy", 2, 210, 50, 2); /* row 7 */
+    kernel(&t, 200, 50, 1);                                /* row 3: arrows are no rows */
+    launch_on(&t, 2, "gpu_memcpy", "copy", 2, 210, 50, 2); /* row 5 */
     gt_pytorch *trace = read_trace(&t, false);
     gt_overlaps *overlaps = find(trace, false);
-    PARTNERS(2, 7), PARTNERS(7, 2), ALONE(5);
+    PARTNERS(2, 5), PARTNERS(5, 2), ALONE(3);
     gt_overlaps_free(overlaps);
     overlaps = find(trace, true);
-    PARTNERS(2, 5, 7), PARTNERS(5, 2, 7), PARTNERS(7, 2, 5);
+    PARTNERS(2, 3, 5), PARTNERS(3, 2, 5), PARTNERS(5, 2, 3);
     gt_overlaps_free(overlaps);
     gt_pytorch_free(trace);
 }
