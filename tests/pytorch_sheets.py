@@ -19,7 +19,7 @@ from fractions import Fraction
 KINDS = {
     "cpu_op": "cpu_op", "Operator": "cpu_op", "cuda_runtime": "runtime", "Runtime": "runtime", "cuda_driver": "runtime",
     "python_function": "python", "kernel": "kernel", "Kernel": "kernel", "gpu_memcpy": "memcpy", "Memcpy": "memcpy",
-    "gpu_memset": "memset", "Memset": "memset", "ac2g": "arrow", "async_cpu_to_gpu": "arrow",
+    "gpu_memset": "memset", "Memset": "memset", "ac2g": "arrow", "async_cpu_to_gpu": "arrow", "async": "arrow",
 }
 GPU = ("kernel", "memcpy", "memset")
 COPY_NAMED_KERNEL = re.compile(r"(MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|"

@@ -51,6 +51,7 @@ static const struct {
     {{"gpu_memset", 10}, GT_KIND_MEMSET},
     {{"ac2g", 4}, GT_KIND_FLOW_START},
     {{"async_cpu_to_gpu", 16}, GT_KIND_FLOW_START}, /* PyTorch before 1.13 */
+    {{"async", 5}, GT_KIND_FLOW_START},             /* PyTorch 1.8 */
     {{"Operator", 8}, GT_KIND_CPU_OP},              /* these five: PyTorch 1.8 to 1.11 */
     {{"Runtime", 7}, GT_KIND_RUNTIME},
     {{"Kernel", 6}, GT_KIND_KERNEL},
