@@ -272,7 +272,10 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
     gt_json_begin(&r.json, stream, 0);
     bool read = read_document(&r);
     gt_progress_end();
-    if (accept(&r, read, gt_stream_path(stream), error)) return r.run;
+    if (accept(&r, read, gt_stream_path(stream), error)) {
+        gt_rocprof_forget_unused_names(r.run);
+        return r.run;
+    }
     gt_rocprof_free(r.run);
     return NULL;
 }

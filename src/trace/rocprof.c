@@ -91,12 +91,12 @@ static void sort_names(struct gt_kernel_names *names)
     names->sorted = true;
 }
 
-/* The name of an id, or GT_TEXT_NONE. Where the ids have no gaps, the first guess hits. */
-static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id)
+/* The place of an id among the names, or SIZE_MAX. Where the ids have no gaps, the first guess hits. */
+static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
 {
-    if (!names || !names->count || kernel_id < names->items[0].kernel_id) return GT_TEXT_NONE;
+    if (!names || !names->count || kernel_id < names->items[0].kernel_id) return SIZE_MAX;
     uint64_t guess = (uint64_t)kernel_id - (uint64_t)names->items[0].kernel_id;
-    if (guess < names->count && names->items[guess].kernel_id == kernel_id) return names->items[guess].text;
+    if (guess < names->count && names->items[guess].kernel_id == kernel_id) return (size_t)guess;
 
     size_t low = 0, high = names->count;
     while (low < high) {
@@ -106,8 +106,60 @@ static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id
         else
             high = middle;
     }
-    return low < names->count && names->items[low].kernel_id == kernel_id ? names->items[low].text
-                                                                          : GT_TEXT_NONE;
+    return low < names->count && names->items[low].kernel_id == kernel_id ? low : SIZE_MAX;
+}
+
+/* The name of an id, or GT_TEXT_NONE. */
+static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id)
+{
+    size_t place = find_place(names, kernel_id);
+    return place == SIZE_MAX ? GT_TEXT_NONE : names->items[place].text;
+}
+
+static uint8_t *names_in_use(const gt_rocprof *run)
+{
+    size_t count = gt_store_count(run->dispatches);
+    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
+    uint8_t *used = gt_alloc_zero(run->kernel_names->count, 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t place = find_place(run->kernel_names, kernel_ids[i]);
+        if (place != SIZE_MAX) used[place] = 1;
+    }
+    free(kernel_ids);
+    return used;
+}
+
+static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
+{
+    gt_text text = gt_strings_get(from, id);
+    return id == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(to, text.bytes, text.len);
+}
+
+void gt_rocprof_forget_unused_names(gt_rocprof *run)
+{
+    struct gt_kernel_names *names = run->kernel_names;
+    if (!names) return;
+    sort_names(names);
+    uint8_t *used = names_in_use(run);
+    gt_strings *strings = gt_strings_new();
+    size_t kept = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (!used[i]) continue;
+        names->items[kept] = names->items[i];
+        names->items[kept].order = kept;
+        names->items[kept].text = move_text(strings, run->strings, names->items[i].text);
+        kept++;
+    }
+    free(used);
+    names->count = kept;
+    names->capacity = kept ? kept : 1;
+    names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
+    run->hostname = move_text(strings, run->strings, run->hostname);
+    gt_strings_free(run->strings);
+    run->strings = strings;
+    gt_store_use_strings(run->dispatches, strings);
+    gt_store_use_strings(run->copies, strings);
+    gt_memory_trim();
 }
 
 static uint32_t unknown_name(gt_strings *strings, int64_t kernel_id)

@@ -52,6 +52,10 @@ gt_rocprof *gt_rocprof_new(void);
  * The map is made with the first name: a new run has kernel_names NULL. */
 void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text);
 
+/* Forgets the names of kernels that were never dispatched, nearly all of a real run's: once all is read, and before
+ * any name is asked for. Text ids given out before are gone. */
+void gt_rocprof_forget_unused_names(gt_rocprof *run);
+
 /* One kernel name (text id in run->strings) a dispatch, in file order; the caller frees it. A dispatch whose
  * kernel has no name is named unknown_kernel_<id>, and unknown_kernel_None where it has no kernel id either.
  */

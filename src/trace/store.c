@@ -357,6 +357,11 @@ gt_strings *gt_store_strings(const gt_store *store)
     return store->strings;
 }
 
+void gt_store_use_strings(gt_store *store, gt_strings *strings)
+{
+    store->strings = strings;
+}
+
 size_t gt_store_bytes(const gt_store *store)
 {
     size_t bytes = 0;

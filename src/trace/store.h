@@ -64,6 +64,8 @@ void gt_store_adopt_strings(gt_store *store, const gt_strings *strings);
 size_t gt_store_count(const gt_store *store);   /* events kept */
 size_t gt_store_records(const gt_store *store); /* events seen: kept and passed */
 gt_strings *gt_store_strings(const gt_store *store);
+/* Puts other strings in their place: only for a store without texts. */
+void gt_store_use_strings(gt_store *store, gt_strings *strings);
 size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 
 /* A whole column, unpacked, one entry an event; the caller frees it. Text ids are those of gt_store_strings.
