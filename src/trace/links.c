@@ -3,6 +3,7 @@
  * A launch and its work share an id (correlation or external id); an arrow (ac2g flow) with that id leads
  * from the call to the work's process and thread, which are device and stream. Graph launches have no arrows:
  * all work with their id is theirs. */
+#include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/pytorch.h"
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { SHARED_LINKS_MAX = 1 << 24 };
 
 static bool is_runtime(uint8_t kind)
 {
@@ -197,23 +200,35 @@ static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup
     return find_work(trace, ids, l, id, l->arrow_tracks[end]);
 }
 
+/* Links all work to a graph launch. Launches that share an id share their work, and the links are as many as
+ * launches times work: beyond a limit, which only a broken trace comes to, the work stays with the launches
+ * that it has. */
+static bool link_graph(gt_pytorch *trace, const lookup *l, size_t *capacity, uint32_t row, int64_t id)
+{
+    uint32_t gpu = get_id(&l->work, id);
+    if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
+        return false;
+    for (; gpu != GT_NO_EVENT; gpu = l->others[gpu]) link(trace, capacity, row, gpu);
+    return true;
+}
+
 void gt_pytorch_link_launches(gt_pytorch *trace)
 {
     int64_t *ids = link_ids(trace);
     lookup l = {0};
-    size_t capacity = 0;
+    size_t capacity = 0, left_out = 0;
     index_arrows(trace, &l);
     index_work(trace, ids, &l);
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
         if (is_graph_launch(gt_pytorch_name(trace, row))) {
-            uint32_t gpu = get_id(&l.work, ids[row]);
-            for (; gpu != GT_NO_EVENT; gpu = l.others[gpu]) link(trace, &capacity, row, gpu);
+            left_out += !link_graph(trace, &l, &capacity, row, ids[row]);
         } else {
             uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
             if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
         }
     }
+    if (left_out) gt_warn("%zu graph launches have the ids of others and are not linked", left_out);
     free_lookup(&l);
     free(ids);
     gt_store_free(trace->arrows);
