@@ -355,7 +355,7 @@ static const uint8_t *pass_rest(const edge *e, const uint8_t *p, const uint8_t *
         p = gt_scan_container(p, end);
         if (!p) return NULL;
     }
-    return gt_scan_container(p, end);
+    return gt_scan_long_container(p, end);
 }
 
 /* The edge that fits the text at p, NULL where none does. */

@@ -103,6 +103,30 @@ static inline unsigned gt_mask_first(gt_mask mask)
 {
     return (unsigned)__builtin_ctzll(mask) >> GT_MASK_SHIFT;
 }
+
+/* One bit a byte of 64: which of them are c. */
+static inline uint64_t gt_bits_of(const gt_v16 v[4], uint8_t c)
+{
+#if defined(__aarch64__)
+    static const uint8_t weights[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    gt_v16 weight = vld1q_u8(weights);
+    gt_v16 low = vpaddq_u8(vandq_u8(gt_v16_is(v[0], c), weight), vandq_u8(gt_v16_is(v[1], c), weight));
+    gt_v16 high = vpaddq_u8(vandq_u8(gt_v16_is(v[2], c), weight), vandq_u8(gt_v16_is(v[3], c), weight));
+    low = vpaddq_u8(low, high);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(low, low)), 0);
+#else
+    uint64_t bits = 0;
+    for (int i = 3; i >= 0; i--) bits = bits << 16 | gt_v16_mask(gt_v16_is(v[i], c));
+    return bits;
+#endif
+}
+
+/* Bit i: whether an odd number of the bits up to i are set. */
+static inline uint64_t gt_prefix_parity(uint64_t bits)
+{
+    for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+    return bits;
+}
 #endif
 
 /* The first '"' or '\' at or after p, or `end` where there is none before it. */
@@ -157,7 +181,8 @@ static inline const uint8_t *gt_scan_space_scalar(const uint8_t *p, const uint8_
 
 static inline const uint8_t *gt_scan_space(const uint8_t *p, const uint8_t *end)
 {
-    if (p<end && * p> ' ') return p;
+    if (p < end && p[0] > ' ') return p;
+    if (end - p > 1 && p[0] == ' ' && p[1] > ' ') return p + 1;
 #if GT_SCAN_VECTOR
     for (; p < end; p += 16) {
         gt_v16 v = gt_v16_load(p);
@@ -193,10 +218,10 @@ static inline const uint8_t *gt_scan_container_scalar(const uint8_t *p, const ui
     return NULL;
 }
 
-static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *end)
+/* The same from inside `depth` brackets. */
+static inline const uint8_t *gt_scan_brackets(const uint8_t *p, const uint8_t *end, size_t depth)
 {
 #if GT_SCAN_VECTOR
-    size_t depth = 1;
     while (p < end) {
         gt_v16 v = gt_v16_load(p);
         gt_v16 brace = gt_v16_fold_case(v); /* '[' becomes '{' and ']' becomes '}' */
@@ -214,16 +239,57 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
                 p = close + 1;
                 break;
             }
-            if ((*at | 0x20) == '{')
-                depth++;
-            else if (--depth == 0)
-                return at + 1;
+            if ((*at | 0x20) == '{') depth++;
+            else if (--depth == 0) return at + 1;
         }
     }
     return NULL;
 #else
-    return gt_scan_container_scalar(p, end);
+    while (depth--)
+        if (!(p = gt_scan_container_scalar(p, end))) return NULL;
+    return p;
 #endif
+}
+
+static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *end)
+{
+    return gt_scan_brackets(p, end, 1);
+}
+
+/* The same for long containers: 64 bytes at a time, telling what is inside strings by the parity of quotes. Text with
+ * backslashes goes the other way. */
+static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
+{
+    size_t depth = 1;
+#if GT_SCAN_VECTOR
+    uint64_t in_string = 0; /* all ones where the text before p ends inside a string */
+    for (; end - p >= 64; p += 64) {
+        gt_v16 v[4] = {gt_v16_load(p), gt_v16_load(p + 16), gt_v16_load(p + 32), gt_v16_load(p + 48)};
+        if (gt_v16_any(gt_v16_or(gt_v16_or(gt_v16_is(v[0], '\\'), gt_v16_is(v[1], '\\')),
+                                 gt_v16_or(gt_v16_is(v[2], '\\'), gt_v16_is(v[3], '\\')))))
+            break;
+        uint64_t inside = gt_prefix_parity(gt_bits_of(v, '"')) ^ in_string;
+        for (int i = 0; i < 4; i++) v[i] = gt_v16_fold_case(v[i]);
+        uint64_t open = gt_bits_of(v, '{') & ~inside, close = gt_bits_of(v, '}') & ~inside;
+        size_t closed = (size_t)__builtin_popcountll(close);
+        if (closed >= depth) { /* it may be here */
+            for (uint64_t both = open | close; both; both &= both - 1) {
+                uint64_t bit = both & (0 - both);
+                if (open & bit) depth++;
+                else if (--depth == 0) return p + __builtin_ctzll(bit) + 1;
+            }
+        } else {
+            depth += (size_t)__builtin_popcountll(open) - closed;
+        }
+        in_string = (uint64_t)((int64_t)inside >> 63);
+    }
+    if (in_string) {
+        p = gt_scan_string(p, end);
+        if (p == end) return NULL;
+        p++;
+    }
+#endif
+    return gt_scan_brackets(p, end, depth);
 }
 
 /* Whether the `len` bytes at p are those at `text`. Both may be read to the next multiple of 16. */

@@ -26,16 +26,23 @@ static threads rows_by_thread(const gt_pytorch *trace)
     threads t = {0};
     size_t hosts = 0, capacity = 0;
     uint32_t *thread_of = gt_alloc(trace->count * sizeof *thread_of);
-    for (size_t row = 0; row < trace->count; row++) {
+    uint32_t last = GT_NO_EVENT; /* the host event before: mostly of the same thread */
+    for (uint32_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_host(trace->kind[row])) continue;
-        uint32_t *id = gt_map_put(&ids, trace->process[row], trace->thread[row]);
-        if (*id == GT_MAP_NONE) {
-            *id = (uint32_t)t.count;
-            GT_PUSH(t.ends, t.count, capacity, 0);
+        if (last != GT_NO_EVENT && trace->process[row] == trace->process[last] &&
+            trace->thread[row] == trace->thread[last]) {
+            thread_of[row] = thread_of[last];
+        } else {
+            uint32_t *id = gt_map_put(&ids, trace->process[row], trace->thread[row]);
+            if (*id == GT_MAP_NONE) {
+                *id = (uint32_t)t.count;
+                GT_PUSH(t.ends, t.count, capacity, 0);
+            }
+            thread_of[row] = *id;
         }
-        thread_of[row] = *id;
-        t.ends[*id]++;
+        t.ends[thread_of[row]]++;
         hosts++;
+        last = row;
     }
     /* Counting sort: first the places where threads begin, which become their ends as rows are put in. */
     for (size_t i = 0, sum = 0; i < t.count; i++) {

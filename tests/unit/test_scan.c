@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { TEXT = 160, ROUNDS = 3000 };
+enum { TEXT = 320, ROUNDS = 3000 };
 
 static uint8_t buffer[64 + TEXT + GT_SCAN_PAD];
 static uint64_t state = 88172645463325252u;
@@ -47,13 +47,14 @@ static void compare_all(const uint8_t *p, const uint8_t *end)
     assert_ptr_equal(gt_scan_string(p, end), gt_scan_string_scalar(p, end));
     assert_ptr_equal(gt_scan_space(p, end), gt_scan_space_scalar(p, end));
     assert_ptr_equal(gt_scan_container(p, end), gt_scan_container_scalar(p, end));
+    assert_ptr_equal(gt_scan_long_container(p, end), gt_scan_container_scalar(p, end));
 }
 
 static void scanners_agree_with_their_scalar_twins(void **unused)
 {
     (void)unused;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        fill(round % 5);
+        fill(round % 6);
         for (unsigned i = 0; i < 40; i++) {
             size_t from = random32() % 64, len = random32() % TEXT;
             compare_all(buffer + from, buffer + from + len);
@@ -64,7 +65,7 @@ static void scanners_agree_with_their_scalar_twins(void **unused)
 static void every_offset_and_length(void **unused)
 {
     (void)unused;
-    for (unsigned kind = 0; kind < 5; kind++) {
+    for (unsigned kind = 0; kind < 6; kind++) {
         fill(kind);
         for (size_t from = 0; from < 33; from++)
             for (size_t len = 0; len <= TEXT - 33; len++) compare_all(buffer + from, buffer + from + len);
