@@ -25,6 +25,7 @@ gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, con
 {
     gt_perf *p = gt_alloc_zero(1, sizeof *p);
     p->arch = gpu;
+    p->asked_launcher = GT_NO_EVENT;
     p->simulator = gt_simulator_new(gpu, python);
     p->trace = trace;
     p->launchers = launchers;
@@ -181,12 +182,21 @@ static gt_op_overlap launcher_overlap(gt_perf *p, uint32_t launcher)
     return gt_op_overlap_read(p->overlap_reader, rows->items, l->count, l->direct_us);
 }
 
+/* Kernels of a graph launch come one after another, and all ask the same of it. */
+static gt_op_overlap launcher_overlap_once(gt_perf *p, uint32_t launcher)
+{
+    if (p->asked_launcher != launcher) p->asked_overlap = launcher_overlap(p, launcher);
+    p->asked_launcher = launcher;
+    return p->asked_overlap;
+}
+
 gt_op_overlap gt_perf_overlap(gt_perf *p, uint32_t row, const uint32_t *rows, size_t count)
 {
     gt_op_overlap overlap = {.overlap_pct = NAN};
-    if (p->launcher_at[row] != GT_NO_EVENT) overlap = launcher_overlap(p, p->launcher_at[row]);
-    if (isnan(overlap.overlap_pct) && count)
-        overlap = gt_op_overlap_read(p->overlap_reader, rows, count,
-                                     gt_busy_time(p->trace, rows, count, &p->spare).us);
-    return overlap;
+    if (p->launcher_at[row] != GT_NO_EVENT) overlap = launcher_overlap_once(p, p->launcher_at[row]);
+    if (!isnan(overlap.overlap_pct) || !count) return overlap;
+    if (p->asked_overlap.count)
+        p->asked_launcher = GT_NO_EVENT; /* its kernels are the reader's, which goes on */
+    return gt_op_overlap_read(p->overlap_reader, rows, count,
+                              gt_busy_time(p->trace, rows, count, &p->spare).us);
 }

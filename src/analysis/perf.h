@@ -29,6 +29,8 @@ typedef struct gt_perf {
     uint32_t *launcher_at;                  /* by row: the index of the launcher that it is, or GT_NO_EVENT */
     uint8_t *communicates;                  /* by name: 1 no, 2 yes, 0 not asked yet */
     gt_op_overlap_reader *overlap_reader;
+    uint32_t asked_launcher; /* the one whose overlap was asked for last, and what it was */
+    gt_op_overlap asked_overlap;
     gt_row_list kernels; /* of the event measured last, by start */
     gt_row_list names, functions, spare_rows;
     gt_intervals spare;
