@@ -1,7 +1,7 @@
 # The front door: each target installs the Debian packages it needs (scripts/packages.txt), then lets CMake build.
 # `make help` lists the targets.
 
-TRACE     ?= examples/gputally_demo_results.json.gz
+TRACE     ?= examples/transformer_training.json.gz
 REPORT    ?= build/report
 SECONDS   ?= 60
 PREFIX    ?= /usr/local
