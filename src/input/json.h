@@ -2,7 +2,7 @@
  * fetches more text from its stream as it needs it. Nothing is built; memory is one block of the stream.
  *
  * Written by hand because the C libraries in Debian parse 3 to 25 times slower than simdjson, which is C++
- * and wants the whole document in memory; traces are read here at 0.4 to 0.6 of the time of a simdjson pass
+ * and wants the whole document in memory; traces are read here at 0.6 to 1.0 of the time of a simdjson pass
  * (make bench).
  *
  * Strict in its grammar and forgiving where real traces need it: NaN and Infinity are numbers, strings may
