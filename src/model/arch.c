@@ -17,43 +17,47 @@
     .peak_count = sizeof((const gt_peak[]){__VA_ARGS__}) / sizeof(gt_peak)
 
 static const gt_gpu_arch archs[] = {
-    /* The figures below, but for MI300X and MI325X, have not yet been held against the data sheets that are named
-     * beside them: A100 and H100 were written from memory, MI250X, H200 and B200 agree with tables on other
-     * pages, MI350X and MI355X follow from compute units and clock. The names say where to check. */
-    /* NVIDIA A100 80GB SXM: "NVIDIA A100 Tensor Core GPU" data sheet (2022); 16-bit vectors: "NVIDIA A100
-     * Tensor Core GPU Architecture" white paper (2020). matrix_fp32 is TF32. */
+    /* Where a figure stands in a vendor's own text, that text is named. "As copied" means that the vendor's
+     * document itself could not be opened, only its table on another page. */
+    /* NVIDIA A100 80GB SXM. Memory, TF32 (as matrix_fp32), 16-bit and int8 matrices: "NVIDIA A100 Tensor Core
+     * GPU" data sheet, as NVIDIA has it in TensorRT-LLM (auto_parallel/cluster_info.py). The rest: table of
+     * "NVIDIA A100 Tensor Core GPU Architecture" white paper (2020), as copied. */
     {.name = "A100",
      .mem_bw_gbps = 2039,
      .memory_gb = 80,
      PEAKS({"matrix_fp64", 19.5}, {"matrix_fp32", 156}, {"matrix_fp16", 312}, {"matrix_bf16", 312},
            {"matrix_int8", 624}, {"vector_fp64", 9.7}, {"vector_fp32", 19.5}, {"vector_fp16", 78},
            {"vector_bf16", 39})},
-    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), each figure with sparsity halved. matrix_fp32
-     * is TF32. */
+    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), column HGX B200 of a single GPU, as copied;
+     * matrix figures, which are with sparsity there but for fp64, halved. matrix_fp32 is TF32. */
     {.name = "B200",
      .mem_bw_gbps = 7700,
      .memory_gb = 180,
      PEAKS({"matrix_fp64", 37}, {"matrix_fp32", 1100}, {"matrix_fp16", 2250}, {"matrix_bf16", 2250},
            {"matrix_fp8", 4500}, {"matrix_fp4", 9000}, {"matrix_int8", 4500}, {"vector_fp64", 37},
            {"vector_fp32", 75}, {"vector_fp16", 75}, {"vector_bf16", 75})},
-    /* NVIDIA H100 SXM: "NVIDIA H100 Tensor Core GPU" data sheet (2023), each figure with sparsity halved;
-     * 16-bit vectors: "NVIDIA H100 Tensor Core GPU Architecture" white paper (2022). matrix_fp32 is TF32. */
+    /* NVIDIA H100 SXM. Memory: "NVIDIA H100 Tensor Core GPU" data sheet, as NVIDIA has it in TensorRT-LLM,
+     * with matrices rounded to 495, 989 and 1979. To a decimal: "NVIDIA H100 Tensor Core GPU Architecture"
+     * white paper (2022), as copied. matrix_fp32 is TF32. */
     {.name = "H100",
      .mem_bw_gbps = 3350,
      .memory_gb = 80,
-     PEAKS({"matrix_fp64", 67}, {"matrix_fp32", 494.5}, {"matrix_fp16", 989.5}, {"matrix_bf16", 989.5},
-           {"matrix_fp8", 1979}, {"matrix_int8", 1979}, {"vector_fp64", 34}, {"vector_fp32", 67},
+     PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
+           {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
            {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* NVIDIA H200 SXM: "NVIDIA H200 Tensor Core GPU" data sheet (2024), each figure with sparsity halved;
-     * 16-bit vectors as H100, which has the same units. matrix_fp32 is TF32. */
+    /* NVIDIA H200 SXM. Memory: "NVIDIA H200 Tensor Core GPU" data sheet (2023), as NVIDIA has it in
+     * TensorRT-LLM; its 1979 and 3958 with sparsity and 67 are those of H100, whose units it has. */
     {.name = "H200",
      .mem_bw_gbps = 4800,
      .memory_gb = 141,
-     PEAKS({"matrix_fp64", 67}, {"matrix_fp32", 494.5}, {"matrix_fp16", 989.5}, {"matrix_bf16", 989.5},
-           {"matrix_fp8", 1979}, {"matrix_int8", 1979}, {"vector_fp64", 34}, {"vector_fp32", 67},
+     PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
+           {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
            {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* AMD Instinct MI250X: "AMD Instinct MI200 Series Accelerator" data sheet (2021): of the module. In a
-     * trace each of its two dies is a device: MI250X_GCD. */
+    /* AMD Instinct MI250X, the module: flops a clock of a compute unit in "AMD matrix cores" (AMD lab notes,
+     * 2022), times 220 units (ROCm documentation, "GPU hardware specifications", as are the 128 GB) at 1.7
+     * GHz (there for MI250, whose clock it shares), which gives the 47.9, 95.7 and 383.0 of AMD's data sheet
+     * as copied. Memory: 1638.4 GB/s a die, "Finite difference method - Laplacian part 1" (AMD lab notes). In
+     * a trace each of its two dies is a device: MI250X_GCD. */
     {.name = "MI250X",
      .mem_bw_gbps = 3276.8,
      .memory_gb = 128,
@@ -82,15 +86,18 @@ static const gt_gpu_arch archs[] = {
      PEAKS({"matrix_fp16", 794}, {"matrix_bf16", 843}, {"matrix_fp32", 194}, {"matrix_fp64", 97},
            {"matrix_fp8", 1519}, {"matrix_int8", 3094}, {"vector_fp16", 194}, {"vector_bf16", 194},
            {"vector_fp32", 97}, {"vector_fp64", 48})},
-    /* AMD Instinct MI350X: "AMD Instinct MI350X GPU" data sheet (2025) and "AMD CDNA 4 Architecture" white
-     * paper (2025): 256 compute units at 2.2 GHz. */
+    /* AMD Instinct MI350X and MI355X. Matrices: "Matrix Core Programming on AMD CDNA3 and CDNA4 architecture"
+     * (AMD, 2025) has 78.6, 157.3, 2.5 P, 5 P and 10 P for MI355X and the formula that gives their decimals:
+     * cycles of an instruction, four matrix cores in each of 256 compute units, 2.4 GHz; MI350X likewise at
+     * 2.2 GHz. Units and memory size: ROCm documentation, "AMD GPU specifications". Vectors: 256 flops (fp32)
+     * and 128 (fp64) a clock of a unit, as the ROCm documentation has them for CDNA 3. Clocks, 8 TB/s and
+     * int8 at the rate of fp8: only press reports of AMD's launch could be seen. */
     {.name = "MI350X",
      .mem_bw_gbps = 8000,
      .memory_gb = 288,
      PEAKS({"matrix_fp64", 72.1}, {"matrix_fp32", 144.2}, {"matrix_fp16", 2306.9}, {"matrix_bf16", 2306.9},
            {"matrix_fp8", 4613.7}, {"matrix_fp4", 9227.5}, {"matrix_int8", 4613.7}, {"vector_fp64", 72.1},
            {"vector_fp32", 144.2}, {"vector_fp16", 144.2}, {"vector_bf16", 144.2})},
-    /* AMD Instinct MI355X: "AMD Instinct MI355X GPU" data sheet (2025) and the same white paper: 2.4 GHz. */
     {.name = "MI355X",
      .mem_bw_gbps = 8000,
      .memory_gb = 288,
