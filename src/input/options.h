@@ -7,6 +7,8 @@
 typedef struct gt_read_options {
     unsigned threads; /* at most so many parse at once; 0 or 1: one */
     bool strict;      /* input that ends early is an error and not a warning */
+    unsigned
+        wanted; /* of a rocprofv3 run, beyond what a plain report needs: GT_WANT_ bits of trace/rocprof.h */
 } gt_read_options;
 
 #endif

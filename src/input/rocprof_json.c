@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const gt_field dispatch_fields[GT_DISPATCH_COLUMNS] = {
+static const gt_field dispatch_fields[GT_DISPATCH_BASIC_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {"dispatch_info/kernel_id", GT_FIELD_INT, false},
     [GT_DISPATCH_START] = {"start_timestamp", GT_FIELD_INT, false},
     [GT_DISPATCH_END] = {"end_timestamp", GT_FIELD_INT, false},
@@ -27,7 +27,7 @@ static const gt_field dispatch_fields[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_THREAD] = {"thread_id", GT_FIELD_INT, false},
 };
 
-static const gt_field copy_fields[GT_COPY_COLUMNS] = {
+static const gt_field copy_fields[GT_COPY_BASIC_COLUMNS] = {
     [GT_COPY_START] = {"start_timestamp", GT_FIELD_INT, false},
     [GT_COPY_END] = {"end_timestamp", GT_FIELD_INT, false},
 };
@@ -98,10 +98,15 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static const gt_record_format dispatch_format = {
-    "kernel dispatch", dispatch_fields, gt_dispatch_columns, GT_DISPATCH_COLUMNS, check_dispatch, NULL, NULL};
+static const gt_record_format dispatch_format = {"kernel dispatch",
+                                                 dispatch_fields,
+                                                 gt_dispatch_columns,
+                                                 GT_DISPATCH_BASIC_COLUMNS,
+                                                 check_dispatch,
+                                                 NULL,
+                                                 NULL};
 static const gt_record_format copy_format = {
-    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL};
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL};
 static const gt_record_format symbol_format = {
     "kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS, check_symbol, NULL, NULL};
 static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NULL, NULL}; /* counted only */

@@ -1,15 +1,11 @@
-/* A rocprofv3 run: which name each dispatch has, and how long it took.
- *
- * Names come as a list of (kernel id, name) in file order. Before use the list is sorted by id and only the
- * last name of each id is kept; ids that lie close together, as they do in practice, are then looked up by
- * subtraction, others by binary search. No choice of ids makes this slow, as it could a hash map. */
+/* A rocprofv3 run: its columns, its processes, and how long each dispatch took. */
 #include "trace/rocprof.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
@@ -25,172 +21,297 @@ const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_BLOCK_Z] = {GT_STORE_INT, 1},
     [GT_DISPATCH_AGENT] = {GT_STORE_INT, 0},
     [GT_DISPATCH_THREAD] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_PROCESS] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_QUEUE] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_CORRELATION] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_LDS_BYTES] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_SCRATCH_BYTES] = {GT_STORE_INT, 0},
 };
 
 const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
-    [GT_COPY_START] = {GT_STORE_INT, 0},
-    [GT_COPY_END] = {GT_STORE_INT, 0},
+    [GT_COPY_START] = {GT_STORE_INT, 0},        [GT_COPY_END] = {GT_STORE_INT, 0},
+    [GT_COPY_PROCESS] = {GT_STORE_INT, 0},      [GT_COPY_DIRECTION] = {GT_STORE_INT, GT_COPY_UNKNOWN},
+    [GT_COPY_BYTES] = {GT_STORE_INT, -1},       [GT_COPY_SOURCE] = {GT_STORE_INT, -1},
+    [GT_COPY_DESTINATION] = {GT_STORE_INT, -1}, [GT_COPY_STREAM] = {GT_STORE_INT, 0},
+    [GT_COPY_THREAD] = {GT_STORE_INT, 0},       [GT_COPY_CORRELATION] = {GT_STORE_INT, 0},
 };
 
-gt_rocprof *gt_rocprof_new(void)
+const gt_store_column gt_call_columns[GT_CALL_COLUMNS] = {
+    [GT_CALL_DOMAIN] = {GT_STORE_INT, GT_CALL_OTHER},
+    [GT_CALL_KIND] = {GT_STORE_TEXT, 0},
+    [GT_CALL_NAME] = {GT_STORE_TEXT, 0},
+    [GT_CALL_START] = {GT_STORE_INT, 0},
+    [GT_CALL_END] = {GT_STORE_INT, 0},
+    [GT_CALL_PROCESS] = {GT_STORE_INT, 0},
+    [GT_CALL_THREAD] = {GT_STORE_INT, 0},
+    [GT_CALL_CORRELATION] = {GT_STORE_INT, 0},
+    [GT_CALL_STREAM] = {GT_STORE_INT, -1},
+};
+
+const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
+    [GT_COUNTER_PROCESS] = {GT_STORE_INT, 0},
+    [GT_COUNTER_DISPATCH] = {GT_STORE_INT, 0},
+    [GT_COUNTER_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
+    [GT_COUNTER_NAME] = {GT_STORE_TEXT, 0},
+    [GT_COUNTER_VALUE] = {GT_STORE_TIME, 0},
+};
+
+const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS] = {
+    "Node_Id",
+    "Logical_Node_Id",
+    "Agent_Type",
+    "Cpu_Cores_Count",
+    "Simd_Count",
+    "Cpu_Core_Id_Base",
+    "Simd_Id_Base",
+    "Max_Waves_Per_Simd",
+    "Lds_Size_In_Kb",
+    "Gds_Size_In_Kb",
+    "Num_Gws",
+    "Wave_Front_Size",
+    "Num_Xcc",
+    "Cu_Count",
+    "Array_Count",
+    "Num_Shader_Banks",
+    "Simd_Arrays_Per_Engine",
+    "Cu_Per_Simd_Array",
+    "Simd_Per_Cu",
+    "Max_Slots_Scratch_Cu",
+    "Gfx_Target_Version",
+    "Vendor_Id",
+    "Device_Id",
+    "Location_Id",
+    "Domain",
+    "Drm_Render_Minor",
+    "Num_Sdma_Engines",
+    "Num_Sdma_Xgmi_Engines",
+    "Num_Sdma_Queues_Per_Engine",
+    "Num_Cp_Queues",
+    "Max_Engine_Clk_Ccompute",
+    "Max_Engine_Clk_Fcompute",
+    "Sdma_Fw_Version",
+    "Fw_Version",
+    "Capability",
+    "Cu_Per_Engine",
+    "Max_Waves_Per_Cu",
+    "Family_Id",
+    "Workgroup_Max_Size",
+    "Grid_Max_Size",
+    "Local_Mem_Size",
+    "Hive_Id",
+    "Gpu_Id",
+    "Workgroup_Max_Dim_X",
+    "Workgroup_Max_Dim_Y",
+    "Workgroup_Max_Dim_Z",
+    "Grid_Max_Dim_X",
+    "Grid_Max_Dim_Y",
+    "Grid_Max_Dim_Z",
+    "Name",
+    "Vendor_Name",
+    "Product_Name",
+    "Model_Name",
+};
+
+#define I                                                                                                    \
+    {                                                                                                        \
+        GT_STORE_INT, GT_AGENT_ABSENT                                                                        \
+    }
+#define T                                                                                                    \
+    {                                                                                                        \
+        GT_STORE_TEXT, 0                                                                                     \
+    }
+const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS] = {
+    [GT_AGENT_ID] = {GT_STORE_INT, 0},
+    [GT_AGENT_PROCESS] = {GT_STORE_INT, 0},
+    [GT_AGENT_INFO] = I,
+    I,
+    T,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    T,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    T,
+    T,
+    T,
+    T,
+};
+#undef I
+#undef T
+
+size_t gt_dispatch_width(unsigned wanted)
+{
+    return wanted & GT_WANT_DISPATCH_DETAILS ? GT_DISPATCH_COLUMNS : GT_DISPATCH_BASIC_COLUMNS;
+}
+
+size_t gt_copy_width(unsigned wanted)
+{
+    return wanted & GT_WANT_COPY_DETAILS ? GT_COPY_COLUMNS : GT_COPY_BASIC_COLUMNS;
+}
+
+gt_rocprof *gt_rocprof_new_wanted(unsigned wanted)
 {
     gt_rocprof *run = gt_alloc_zero(1, sizeof *run);
-    run->strings = gt_strings_new();
-    run->dispatches = gt_store_new(gt_dispatch_columns, GT_DISPATCH_COLUMNS, run->strings);
-    run->copies = gt_store_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
-    run->hostname = gt_strings_add_cstr(run->strings, "unknown");
+    gt_strings *strings = run->strings = gt_strings_new();
+    run->wanted = wanted;
+    run->dispatches = gt_store_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
+    run->copies = gt_store_new(gt_copy_columns, gt_copy_width(wanted), strings);
+    if (wanted & GT_WANT_CALLS) run->calls = gt_store_new(gt_call_columns, GT_CALL_COLUMNS, strings);
+    if (wanted & GT_WANT_COUNTERS)
+        run->counters = gt_store_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
+    if (wanted & GT_WANT_AGENTS) run->agents = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    run->hostname = gt_strings_add_cstr(strings, "unknown");
     run->processes = 1;
     return run;
 }
 
-typedef struct kernel_name {
-    int64_t kernel_id;
-    size_t order; /* in the file */
-    uint32_t text;
-} kernel_name;
+gt_rocprof *gt_rocprof_new(void)
+{
+    return gt_rocprof_new_wanted(0);
+}
 
-struct gt_kernel_names {
-    kernel_name *items;
-    size_t count, capacity;
-    bool sorted; /* by id, one entry an id */
+int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process)
+{
+    GT_PUSH(run->process, run->process_count, run->process_capacity, process);
+    return (int64_t)run->process_count - 1;
+}
+
+/* ---- directions and domains ---- */
+
+static const char *const directions[GT_COPY_DIRECTIONS] = {
+    [GT_COPY_UNKNOWN] = "MEMORY_COPY_NONE",
+    [GT_COPY_HOST_TO_HOST] = "MEMORY_COPY_HOST_TO_HOST",
+    [GT_COPY_HOST_TO_DEVICE] = "MEMORY_COPY_HOST_TO_DEVICE",
+    [GT_COPY_DEVICE_TO_HOST] = "MEMORY_COPY_DEVICE_TO_HOST",
+    [GT_COPY_DEVICE_TO_DEVICE] = "MEMORY_COPY_DEVICE_TO_DEVICE",
 };
 
-void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text)
+const char *gt_copy_direction_name(gt_copy_direction direction)
 {
-    if (!run->kernel_names) run->kernel_names = gt_alloc_zero(1, sizeof *run->kernel_names);
-    struct gt_kernel_names *names = run->kernel_names;
-    names->sorted = false;
-    kernel_name name = {.kernel_id = kernel_id, .order = names->count, .text = text};
-    GT_PUSH(names->items, names->count, names->capacity, name);
+    return directions[direction];
 }
 
-static int by_id_then_order(const void *a, const void *b)
+gt_copy_direction gt_copy_direction_of(gt_text name)
 {
-    const kernel_name *x = a, *y = b;
-    if (x->kernel_id != y->kernel_id) return x->kernel_id < y->kernel_id ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static void sort_names(struct gt_kernel_names *names)
-{
-    if (names->sorted) return;
-    size_t ascending = 1;
-    while (ascending < names->count &&
-           by_id_then_order(&names->items[ascending - 1], &names->items[ascending]) < 0)
-        ascending++;
-    if (ascending < names->count) qsort(names->items, names->count, sizeof *names->items, by_id_then_order);
-
-    size_t kept = 0;
-    for (size_t i = 0; i < names->count; i++) {
-        if (kept && names->items[kept - 1].kernel_id == names->items[i].kernel_id) kept--;
-        names->items[kept] = names->items[i];
-        names->items[kept].order = kept; /* names set later come after all of these */
-        kept++;
+    for (int d = GT_COPY_HOST_TO_HOST; d < GT_COPY_DIRECTIONS; d++) {
+        const char *short_form = directions[d] + strlen("MEMORY_COPY_");
+        if (memmem(name.bytes, name.len, short_form, strlen(short_form))) return (gt_copy_direction)d;
     }
-    names->count = kept;
-    names->sorted = true;
+    return GT_COPY_UNKNOWN;
 }
 
-/* The place of an id among the names, or SIZE_MAX. Where the ids have no gaps, the first guess hits. */
-static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
-{
-    if (!names || !names->count || kernel_id < names->items[0].kernel_id) return SIZE_MAX;
-    uint64_t guess = (uint64_t)kernel_id - (uint64_t)names->items[0].kernel_id;
-    if (guess < names->count && names->items[guess].kernel_id == kernel_id) return (size_t)guess;
+static const char *const domains[GT_CALL_DOMAINS] = {
+    [GT_CALL_HIP] = "hip_api",
+    [GT_CALL_HSA] = "hsa_api",
+    [GT_CALL_MARKER] = "marker_api",
+    [GT_CALL_RCCL] = "rccl_api",
+    [GT_CALL_ROCDECODE] = "rocdecode_api",
+    [GT_CALL_ROCJPEG] = "rocjpeg_api",
+    [GT_CALL_OTHER] = "other_api",
+};
 
-    size_t low = 0, high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->items[middle].kernel_id < kernel_id)
-            low = middle + 1;
-        else
-            high = middle;
+const char *gt_call_domain_name(gt_call_domain domain)
+{
+    return domains[domain];
+}
+
+gt_call_domain gt_call_domain_of(gt_text kind)
+{
+    for (int d = 0; d < GT_CALL_OTHER; d++) {
+        size_t len = (size_t)(strchr(domains[d], '_') - domains[d]) + 1; /* "hip_" */
+        if (kind.len > len && strncasecmp(kind.bytes, domains[d], len) == 0) return (gt_call_domain)d;
     }
-    return low < names->count && names->items[low].kernel_id == kernel_id ? low : SIZE_MAX;
+    return GT_CALL_OTHER;
 }
 
-/* The name of an id, or GT_TEXT_NONE. */
-static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id)
+/* ---- writing ---- */
+
+gt_rocprof_writers gt_rocprof_write(gt_rocprof *run)
 {
-    size_t place = find_place(names, kernel_id);
-    return place == SIZE_MAX ? GT_TEXT_NONE : names->items[place].text;
+    gt_strings *strings = run->strings;
+    unsigned wanted = run->wanted;
+    gt_rocprof_writers w = {.run = run};
+    w.dispatches = gt_store_writer_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
+    w.copies = gt_store_writer_new(gt_copy_columns, gt_copy_width(wanted), strings);
+    if (run->calls) w.calls = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, strings);
+    if (run->counters) w.counters = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
+    if (run->agents) w.agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    return w;
 }
 
-static uint8_t *names_in_use(const gt_rocprof *run)
+static uint64_t mask(size_t width)
 {
-    size_t count = gt_store_count(run->dispatches);
-    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
-    uint8_t *used = gt_alloc_zero(run->kernel_names->count, 1);
-    for (size_t i = 0; i < count; i++) {
-        size_t place = find_place(run->kernel_names, kernel_ids[i]);
-        if (place != SIZE_MAX) used[place] = 1;
-    }
-    free(kernel_ids);
-    return used;
+    return (UINT64_C(1) << width) - 1;
 }
 
-static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
+void gt_rocprof_write_dispatch(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
 {
-    gt_text text = gt_strings_get(from, id);
-    return id == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(to, text.bytes, text.len);
+    gt_store_writer_add(w->dispatches, present & mask(gt_dispatch_width(w->run->wanted)), cells);
 }
 
-void gt_rocprof_forget_unused_names(gt_rocprof *run)
+void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
 {
-    struct gt_kernel_names *names = run->kernel_names;
-    if (!names) return;
-    sort_names(names);
-    uint8_t *used = names_in_use(run);
-    gt_strings *strings = gt_strings_new();
-    size_t kept = 0;
-    for (size_t i = 0; i < names->count; i++) {
-        if (!used[i]) continue;
-        names->items[kept] = names->items[i];
-        names->items[kept].order = kept;
-        names->items[kept].text = move_text(strings, run->strings, names->items[i].text);
-        kept++;
-    }
-    free(used);
-    names->count = kept;
-    names->capacity = kept ? kept : 1;
-    names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
-    run->hostname = move_text(strings, run->strings, run->hostname);
-    gt_strings_free(run->strings);
-    run->strings = strings;
-    gt_store_use_strings(run->dispatches, strings);
-    gt_store_use_strings(run->copies, strings);
-    gt_memory_trim();
+    gt_store_writer_add(w->copies, present & mask(gt_copy_width(w->run->wanted)), cells);
 }
 
-static uint32_t unknown_name(gt_strings *strings, int64_t kernel_id)
+static void end_writer(gt_store_writer **writer, gt_store *store)
 {
-    static const char prefix[] = "unknown_kernel_";
-    if (kernel_id == GT_NO_KERNEL_ID) return gt_strings_add_cstr(strings, "unknown_kernel_None");
-    char text[sizeof prefix + GT_NUMBER_MAX];
-    memcpy(text, prefix, sizeof prefix - 1);
-    size_t len = sizeof prefix - 1;
-    len += gt_print_int(text + len, kernel_id);
-    return gt_strings_add(strings, text, len);
+    if (*writer) gt_store_append(store, gt_store_writer_take(*writer));
+    gt_store_writer_free(*writer);
+    *writer = NULL;
 }
 
-uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
+void gt_rocprof_write_end(gt_rocprof_writers *w)
 {
-    size_t count = gt_store_count(run->dispatches);
-    uint32_t *texts = gt_alloc(count * sizeof *texts);
-    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
-    if (run->kernel_names) sort_names(run->kernel_names);
-    for (size_t i = 0; i < count; i++) {
-        if (i && kernel_ids[i] == kernel_ids[i - 1]) {
-            texts[i] = texts[i - 1];
-            continue;
-        }
-        texts[i] =
-            kernel_ids[i] == GT_NO_KERNEL_ID ? GT_TEXT_NONE : find_name(run->kernel_names, kernel_ids[i]);
-        if (texts[i] == GT_TEXT_NONE) texts[i] = unknown_name(run->strings, kernel_ids[i]);
-    }
-    free(kernel_ids);
-    return texts;
+    end_writer(&w->dispatches, w->run->dispatches);
+    end_writer(&w->copies, w->run->copies);
+    end_writer(&w->calls, w->run->calls);
+    end_writer(&w->counters, w->run->counters);
+    end_writer(&w->agents, w->run->agents);
 }
+
+/* ---- durations ---- */
 
 /* Turns ends into durations in place; returns the first dispatch where that fails, or `count`. */
 static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count)
@@ -229,8 +350,11 @@ void gt_rocprof_free(gt_rocprof *run)
     if (!run) return;
     gt_store_free(run->dispatches);
     gt_store_free(run->copies);
-    if (run->kernel_names) free(run->kernel_names->items);
-    free(run->kernel_names);
+    gt_store_free(run->calls);
+    gt_store_free(run->counters);
+    gt_store_free(run->agents);
+    gt_kernel_names_free(run->kernel_names);
+    free(run->process);
     gt_strings_free(run->strings);
     free(run);
 }

@@ -28,10 +28,10 @@ static inline void set(gt_cell *cells, uint64_t *present, size_t column, int64_t
 
 static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, size_t count)
 {
-    gt_store_writer *writer = gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_COLUMNS, run->strings);
+    gt_store_writer *writer = gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_BASIC_COLUMNS, run->strings);
     for (size_t i = 0; i < count; i++) {
         const dispatch *d = &dispatches[i];
-        gt_cell cells[GT_DISPATCH_COLUMNS];
+        gt_cell cells[GT_DISPATCH_BASIC_COLUMNS];
         uint64_t present = 0;
         if (d->kernel_id != GT_NO_KERNEL_ID) set(cells, &present, GT_DISPATCH_KERNEL_ID, d->kernel_id);
         set(cells, &present, GT_DISPATCH_START, d->start);
@@ -52,8 +52,8 @@ static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, s
 
 static inline void add_copy(gt_rocprof *run, int64_t start, int64_t end)
 {
-    gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
-    gt_cell cells[GT_COPY_COLUMNS];
+    gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_BASIC_COLUMNS, run->strings);
+    gt_cell cells[GT_COPY_BASIC_COLUMNS];
     uint64_t present = 0;
     set(cells, &present, GT_COPY_START, start);
     set(cells, &present, GT_COPY_END, end);

@@ -1,0 +1,265 @@
+/* Which name each kernel has.
+ *
+ * Names come as a list of (kernel id, name) in file order. Before use the list is sorted by id and only the
+ * last name of each id is kept; ids that lie close together, as they do in practice, are then looked up by
+ * subtraction, others by binary search. No choice of ids makes this slow, as it could a hash map. */
+#include "trace/rocprof.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kernel_name {
+    int64_t kernel_id;
+    size_t order; /* in the file */
+    uint32_t text;
+    gt_kernel_use use;
+} kernel_name;
+
+struct gt_kernel_names {
+    kernel_name *items;
+    size_t count, capacity;
+    bool sorted; /* by id, one entry an id */
+    gt_map uses; /* from a gt_kernel_use to its number */
+    gt_map ids;  /* from a name and the number of its use to the id that gt_kernel_names_add gave */
+};
+
+void gt_kernel_names_free(struct gt_kernel_names *names)
+{
+    if (!names) return;
+    free(names->items);
+    gt_map_free(&names->uses);
+    gt_map_free(&names->ids);
+    free(names);
+}
+
+static struct gt_kernel_names *names_of(gt_rocprof *run)
+{
+    if (!run->kernel_names) run->kernel_names = gt_alloc_zero(1, sizeof *run->kernel_names);
+    return run->kernel_names;
+}
+
+void gt_kernel_names_set_use(gt_rocprof *run, int64_t kernel_id, uint32_t text, gt_kernel_use use)
+{
+    struct gt_kernel_names *names = names_of(run);
+    names->sorted = false;
+    kernel_name name = {.kernel_id = kernel_id, .order = names->count, .text = text, .use = use};
+    GT_PUSH(names->items, names->count, names->capacity, name);
+}
+
+void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text)
+{
+    gt_kernel_names_set_use(run, kernel_id, text, GT_KERNEL_USE_UNKNOWN);
+}
+
+static uint64_t pair(int32_t a, int32_t b)
+{
+    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+}
+
+int64_t gt_kernel_names_add(gt_rocprof *run, uint32_t text, gt_kernel_use use)
+{
+    struct gt_kernel_names *names = names_of(run);
+    uint32_t *number =
+        gt_map_put(&names->uses, pair(use.vgprs, use.accum_vgprs), pair(use.sgprs, use.lds_bytes));
+    if (*number == GT_MAP_NONE) *number = (uint32_t)names->uses.count;
+    uint32_t *id = gt_map_put(&names->ids, text, *number);
+    if (*id == GT_MAP_NONE) {
+        *id = (uint32_t)names->count;
+        gt_kernel_names_set_use(run, *id, text, use);
+    }
+    return *id;
+}
+
+static int by_id_then_order(const void *a, const void *b)
+{
+    const kernel_name *x = a, *y = b;
+    if (x->kernel_id != y->kernel_id) return x->kernel_id < y->kernel_id ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void sort_names(struct gt_kernel_names *names)
+{
+    if (names->sorted) return;
+    size_t ascending = 1;
+    while (ascending < names->count &&
+           by_id_then_order(&names->items[ascending - 1], &names->items[ascending]) < 0)
+        ascending++;
+    if (ascending < names->count) qsort(names->items, names->count, sizeof *names->items, by_id_then_order);
+
+    size_t kept = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (kept && names->items[kept - 1].kernel_id == names->items[i].kernel_id) kept--;
+        names->items[kept] = names->items[i];
+        names->items[kept].order = kept; /* names set later come after all of these */
+        kept++;
+    }
+    names->count = kept;
+    names->sorted = true;
+}
+
+/* The place of an id among the names, or SIZE_MAX. Where the ids have no gaps, the first guess hits. */
+static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
+{
+    if (!names || !names->count || kernel_id < names->items[0].kernel_id) return SIZE_MAX;
+    uint64_t guess = (uint64_t)kernel_id - (uint64_t)names->items[0].kernel_id;
+    if (guess < names->count && names->items[guess].kernel_id == kernel_id) return (size_t)guess;
+
+    size_t low = 0, high = names->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->items[middle].kernel_id < kernel_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < names->count && names->items[low].kernel_id == kernel_id ? low : SIZE_MAX;
+}
+
+/* The name of an id, or GT_TEXT_NONE. */
+static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id)
+{
+    size_t place = find_place(names, kernel_id);
+    return place == SIZE_MAX ? GT_TEXT_NONE : names->items[place].text;
+}
+
+static uint8_t *names_in_use(const gt_rocprof *run)
+{
+    size_t count = gt_store_count(run->dispatches);
+    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
+    uint8_t *used = gt_alloc_zero(run->kernel_names->count, 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t place = find_place(run->kernel_names, kernel_ids[i]);
+        if (place != SIZE_MAX) used[place] = 1;
+    }
+    free(kernel_ids);
+    return used;
+}
+
+static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
+{
+    gt_text text = gt_strings_get(from, id);
+    return id == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(to, text.bytes, text.len);
+}
+
+void gt_rocprof_forget_unused_names(gt_rocprof *run)
+{
+    struct gt_kernel_names *names = run->kernel_names;
+    if (!names || run->calls || run->counters || run->agents) return;
+    sort_names(names);
+    uint8_t *used = names_in_use(run);
+    gt_strings *strings = gt_strings_new();
+    size_t kept = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (!used[i]) continue;
+        names->items[kept] = names->items[i];
+        names->items[kept].order = kept;
+        names->items[kept].text = move_text(strings, run->strings, names->items[i].text);
+        kept++;
+    }
+    free(used);
+    names->count = kept;
+    names->capacity = kept ? kept : 1;
+    names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
+    run->hostname = move_text(strings, run->strings, run->hostname);
+    for (size_t i = 0; i < run->process_count; i++) {
+        run->process[i].hostname = move_text(strings, run->strings, run->process[i].hostname);
+        run->process[i].command = move_text(strings, run->strings, run->process[i].command);
+    }
+    gt_strings_free(run->strings);
+    run->strings = strings;
+    gt_store_use_strings(run->dispatches, strings);
+    gt_store_use_strings(run->copies, strings);
+    gt_memory_trim();
+}
+
+static uint32_t unknown_name(gt_strings *strings, int64_t kernel_id)
+{
+    static const char prefix[] = "unknown_kernel_";
+    if (kernel_id == GT_NO_KERNEL_ID) return gt_strings_add_cstr(strings, "unknown_kernel_None");
+    char text[sizeof prefix + GT_NUMBER_MAX];
+    memcpy(text, prefix, sizeof prefix - 1);
+    size_t len = sizeof prefix - 1;
+    len += gt_print_int(text + len, kernel_id);
+    return gt_strings_add(strings, text, len);
+}
+
+uint32_t gt_rocprof_kernel_name(gt_rocprof *run, int64_t kernel_id)
+{
+    if (run->kernel_names) sort_names(run->kernel_names);
+    uint32_t text = kernel_id == GT_NO_KERNEL_ID ? GT_TEXT_NONE : find_name(run->kernel_names, kernel_id);
+    return text == GT_TEXT_NONE ? unknown_name(run->strings, kernel_id) : text;
+}
+
+gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id)
+{
+    if (run->kernel_names) sort_names(run->kernel_names);
+    size_t place = find_place(run->kernel_names, kernel_id);
+    return place == SIZE_MAX ? GT_KERNEL_USE_UNKNOWN : run->kernel_names->items[place].use;
+}
+
+uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
+{
+    size_t count = gt_store_count(run->dispatches);
+    uint32_t *texts = gt_alloc(count * sizeof *texts);
+    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = i && kernel_ids[i] == kernel_ids[i - 1] ? texts[i - 1]
+                                                           : gt_rocprof_kernel_name(run, kernel_ids[i]);
+    free(kernel_ids);
+    return texts;
+}
+
+/* ---- short names ---- */
+
+static bool is_closing(char c)
+{
+    return c == ')' || c == '>' || c == ']';
+}
+
+static size_t skip_spaces_back(gt_text name, size_t end)
+{
+    while (end && name.bytes[end - 1] == ' ') end--;
+    return end;
+}
+
+/* From behind a closing bracket to its opening one; 0 where it has none. */
+static size_t skip_bracket_back(gt_text name, size_t end)
+{
+    char closing = name.bytes[end - 1];
+    char opening = closing == ')' ? '(' : closing == '>' ? '<' : '[';
+    size_t depth = 0;
+    while (end) {
+        char c = name.bytes[--end];
+        if (c == closing) depth++;
+        if (c == opening && --depth == 0) break;
+    }
+    return end;
+}
+
+gt_text gt_kernel_short_name(gt_text name)
+{
+    size_t end = skip_spaces_back(name, name.len);
+    while (end && is_closing(name.bytes[end - 1])) end = skip_spaces_back(name, skip_bracket_back(name, end));
+    size_t begin = end;
+    while (begin && name.bytes[begin - 1] != ' ' && name.bytes[begin - 1] != ':') begin--;
+    return (gt_text){name.bytes + begin, end - begin};
+}
+
+uint32_t gt_kernel_name_of_displayed(gt_strings *strings, gt_text name)
+{
+    size_t end = skip_spaces_back(name, name.len);
+    bool has_arguments = end && is_closing(name.bytes[end - 1]);
+    bool has_suffix = end >= 3 && memcmp(name.bytes + end - 3, ".kd", 3) == 0;
+    gt_text short_name = gt_kernel_short_name(name);
+    if (has_arguments || has_suffix || !short_name.len)
+        return gt_strings_add(strings, short_name.bytes, short_name.len);
+    char *with_suffix = gt_alloc(short_name.len + 3);
+    memcpy(with_suffix, short_name.bytes, short_name.len);
+    memcpy(with_suffix + short_name.len, ".kd", 3);
+    uint32_t id = gt_strings_add(strings, with_suffix, short_name.len + 3);
+    free(with_suffix);
+    return id;
+}
