@@ -14,27 +14,26 @@ static bool damaged(gt_proto *m)
     return false;
 }
 
-static bool long_varint(gt_proto *m, uint64_t *value)
+const uint8_t *gt_varint_slow(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < VARINT_MAX && m->at < m->end; i++) {
-        uint8_t byte = *m->at++;
+    for (unsigned i = 0; i < VARINT_MAX && at < end; i++) {
+        uint8_t byte = *at++;
         sum |= (uint64_t)(byte & 0x7f) << (7 * i);
         if (byte < 0x80) {
             *value = sum;
-            return true;
+            return at;
         }
     }
-    return damaged(m);
+    return NULL;
 }
 
 static inline bool varint(gt_proto *m, uint64_t *value)
 {
-    if (m->at < m->end && *m->at < 0x80) {
-        *value = *m->at++;
-        return true;
-    }
-    return long_varint(m, value);
+    const uint8_t *behind = gt_varint(m->at, m->end, value);
+    if (!behind) return damaged(m);
+    m->at = behind;
+    return true;
 }
 
 static bool fixed(gt_proto *m, size_t size, uint64_t *value)

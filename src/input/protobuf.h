@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum gt_wire {
     GT_WIRE_VARINT = 0,
@@ -44,26 +45,55 @@ static inline gt_proto gt_proto_begin(gt_text message)
     return (gt_proto){bytes, message.len ? bytes + message.len : bytes, false};
 }
 
+/* ---- numbers ---- */
+
+const uint8_t *gt_varint_slow(const uint8_t *at, const uint8_t *end, uint64_t *value);
+
+/* The number at `at`, and what stands behind it; NULL where it is cut off at `end` or longer than any. Eight
+ * bytes at a time where there are as many: their lower seven bits are pushed together in three steps. */
+static inline const uint8_t *gt_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+    if (at < end && *at < 0x80) {
+        *value = *at;
+        return at + 1;
+    }
+    uint64_t bytes, last;
+    if (end - at < (ptrdiff_t)sizeof bytes) return gt_varint_slow(at, end, value);
+    memcpy(&bytes, at, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    last = ~bytes & 0x8080808080808080u; /* the top bit of the last byte is its lowest bit */
+    if (!last) return gt_varint_slow(at, end, value);
+    bytes &= (last ^ (last - 1)) & 0x7f7f7f7f7f7f7f7fu;
+    bytes = (bytes & 0x007f007f007f007fu) | (bytes & 0x7f007f007f007f00u) >> 1;
+    bytes = (bytes & 0x00003fff00003fffu) | (bytes & 0x3fff00003fff0000u) >> 2;
+    *value = (bytes & 0x0fffffffu) | (bytes & 0x0fffffff00000000u) >> 4;
+    return at + (__builtin_ctzll(last) + 1) / 8;
+}
+
+/* ---- fields ---- */
+
 /* Any field, by the general code; for gt_proto_next. */
 bool gt_proto_next_any(gt_proto *message, gt_proto_field *field);
 
 /* The next field; false at the end and where the message is damaged. Groups are passed over. Numbers and
- * lengths below 128 in fields below 16, which most are, are read here. */
+ * counted bytes in fields below 16, which most are, are read here. */
 static inline bool gt_proto_next(gt_proto *message, gt_proto_field *field)
 {
     const uint8_t *at = message->at;
-    if (message->end - at >= 2 && at[0] >= 8 && at[0] < 0x80 && at[1] < 0x80) {
+    if (message->end - at >= 2 && at[0] >= 8 && at[0] < 0x80) {
+        const gt_wire wire = (gt_wire)(at[0] & 7);
         field->number = at[0] >> 3;
-        field->wire = (gt_wire)(at[0] & 7);
-        field->value = at[1];
-        if (field->wire == GT_WIRE_VARINT) {
-            message->at = at + 2;
-            return true;
-        }
-        if (field->wire == GT_WIRE_BYTES && message->end - at - 2 >= at[1]) {
-            field->bytes = at + 2;
-            message->at = at + 2 + at[1];
-            return true;
+        field->wire = wire;
+        if ((wire == GT_WIRE_VARINT || wire == GT_WIRE_BYTES) &&
+            (at = gt_varint(at + 1, message->end, &field->value))) {
+            const uint64_t len = wire == GT_WIRE_BYTES ? field->value : 0;
+            if (len <= (uint64_t)(message->end - at)) {
+                field->bytes = at;
+                message->at = at + len;
+                return true;
+            }
         }
     }
     return gt_proto_next_any(message, field);

@@ -100,6 +100,30 @@ static void test_packed_and_single_ints(void **state)
     free(list.items);
 }
 
+/* Numbers of every length, with every number of bytes behind them. Their bytes are made by division. */
+static void test_numbers_of_every_length(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        const uint64_t value = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - (bits & 1);
+        uint8_t written[10];
+        size_t len = 0;
+        uint64_t rest = value;
+        for (; rest >= 128; rest /= 128) written[len++] = (uint8_t)(128 + rest % 128);
+        written[len++] = (uint8_t)rest;
+        for (size_t behind = 0; behind < 12; behind++) {
+            uint8_t *exact = malloc(len + behind);
+            memset(exact, 0xff, len + behind);
+            memcpy(exact, written, len);
+            uint64_t read;
+            assert_ptr_equal(gt_varint(exact, exact + len + behind, &read), exact + len);
+            assert_int_equal(read, value);
+            assert_null(gt_varint(exact, exact + len - 1, &read));
+            free(exact);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +131,7 @@ int main(void)
         cmocka_unit_test(test_groups_are_passed),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_packed_and_single_ints),
+        cmocka_unit_test(test_numbers_of_every_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
