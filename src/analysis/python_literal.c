@@ -2,6 +2,7 @@
  * nest them as deep as they like. */
 #include "analysis/python_literal.h"
 
+#include "base/json_string.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/python_text.h"
@@ -78,79 +79,11 @@ static bool add_number(walk *w)
 
 /* ---- texts ---- */
 
-/* Four hexadecimal digits, or UINT32_MAX where there are none. */
-static uint32_t hex4(const char *place, const char *end)
-{
-    if (end - place < 4) return UINT32_MAX;
-    uint32_t value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = place[i];
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : UINT32_MAX;
-        if (digit == UINT32_MAX) return UINT32_MAX;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
-/* What follows \u; two of them may be one character. Half a pair is no character. */
-static bool add_code_point(gt_buffer *text, const char **place, const char *end)
-{
-    uint32_t code_point = hex4(*place, end);
-    if (code_point == UINT32_MAX) return false;
-    *place += 4;
-    if (code_point >= 0xD800 && code_point < 0xDC00 && end - *place >= 6 && memcmp(*place, "\\u", 2) == 0) {
-        uint32_t low = hex4(*place + 2, end);
-        if (low >= 0xDC00 && low < 0xE000) {
-            code_point = 0x10000 + ((code_point - 0xD800) << 10) + (low - 0xDC00);
-            *place += 6;
-        }
-    }
-    bool half = code_point >= 0xD800 && code_point < 0xE000;
-    gt_buffer_add_code_point(text, half ? GT_REPLACEMENT : code_point);
-    return true;
-}
-
-static bool add_escaped(gt_buffer *text, const char **place, const char *end)
-{
-    static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    if (*place == end) return false;
-    char c = *(*place)++;
-    if (c == 'u') return add_code_point(text, place, end);
-    const char *known = c ? strchr(escapes, c) : NULL;
-    if (known) gt_buffer_add(text, &meanings[known - escapes], 1);
-    return known != NULL;
-}
-
-/* The meaning of the string at the opening quote. */
-static bool read_string(walk *w, gt_text *text)
-{
-    const char *begin = ++w->place;
-    w->text.len = 0;
-    while (w->place < w->end && *w->place != '"') {
-        if (*w->place != '\\') {
-            w->place++;
-            continue;
-        }
-        gt_buffer_add(&w->text, begin, (size_t)(w->place++ - begin));
-        if (!add_escaped(&w->text, &w->place, w->end)) return false;
-        begin = w->place;
-    }
-    if (w->place == w->end) return false;
-    size_t rest = (size_t)(w->place++ - begin);
-    *text = (gt_text){begin, rest};
-    if (!w->text.len) return true;
-    gt_buffer_add(&w->text, begin, rest);
-    *text = gt_buffer_text(&w->text);
-    return true;
-}
-
 static bool add_string(walk *w)
 {
     gt_text text;
-    if (!read_string(w, &text)) return false;
+    w->place++;
+    if (!gt_json_string_read(&w->place, w->end, &w->text, &text)) return false;
     if (w->open.len || w->quoted)
         gt_python_add_text(w->out, text);
     else

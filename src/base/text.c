@@ -29,24 +29,7 @@ void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
 
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point)
 {
-    unsigned char bytes[4];
-    size_t len;
-    if (code_point < 0x80) {
-        bytes[0] = (unsigned char)code_point;
-        len = 1;
-    } else if (code_point < 0x800) {
-        bytes[0] = (unsigned char)(0xC0 | code_point >> 6);
-        len = 2;
-    } else if (code_point < 0x10000) {
-        bytes[0] = (unsigned char)(0xE0 | code_point >> 12);
-        len = 3;
-    } else {
-        bytes[0] = (unsigned char)(0xF0 | code_point >> 18);
-        len = 4;
-    }
-    for (size_t i = 1; i < len; i++)
-        bytes[i] = (unsigned char)(0x80 | (code_point >> 6 * (len - 1 - i) & 0x3F));
-    gt_buffer_add(buffer, bytes, len);
+    buffer->len += gt_utf8_put(gt_buffer_room(buffer, 4), code_point);
 }
 
 gt_text gt_buffer_text(gt_buffer *buffer)
@@ -101,6 +84,18 @@ uint32_t gt_utf8_next(const char **place, const char *end)
 {
     bool valid = true;
     return next_or_invalid(place, end, &valid);
+}
+
+size_t gt_utf8_put(char *out, uint32_t code_point)
+{
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    size_t following = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
+    for (size_t i = following; i > 0; i--, code_point >>= 6) out[i] = (char)(0x80 | (code_point & 0x3F));
+    out[0] = (char)((0xFF00u >> (following + 1) & 0xFF) | code_point);
+    return following + 1;
 }
 
 static const char *skip_ascii(const char *place, const char *end)

@@ -25,6 +25,7 @@ enum { GT_REPLACEMENT = 0xFFFD };
 /* The code point at *place, which moves past it. Bytes that are no UTF-8 give U+FFFD, one for each run that
  * could have begun a character, as Python's errors="replace". */
 uint32_t gt_utf8_next(const char **place, const char *end);
+size_t gt_utf8_put(char *out, uint32_t code_point); /* as UTF-8, at most 4 bytes; returns how many */
 bool gt_utf8_is_valid(gt_text text);
 /* The text itself where it is valid; else a repaired copy in `scratch`, which is emptied first. */
 gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch);

@@ -2,46 +2,18 @@
  * short way that gives the same bits (an integer below 2^53 divided once by a power of ten is rounded once).
  */
 #include "input/json_text.h"
+#include "base/json_string.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-/* Four hexadecimal digits at p, or -1. */
-static int hex4(const char *p, const char *end)
-{
-    if (end - p < 4) return -1;
-    int value = 0;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
-        if (digit < 0) return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 const char *gt_json_text_bad_escape(gt_text raw)
 {
     const char *p = raw.bytes, *end = p + raw.len;
-    while ((p = memchr(p, '\\', (size_t)(end - p)))) {
-        if (end - p < 2) return p;
-        if (p[1] == 'u') {
-            if (hex4(p + 2, end) < 0) return p;
-            p += 6;
-        } else {
-            if (!strchr("\"\\/bfnrt", p[1]) || !p[1]) return p;
-            p += 2;
-        }
-    }
+    while ((p = memchr(p, '\\', (size_t)(end - p))))
+        if (gt_json_escape(&p, end) == GT_JSON_NO_ESCAPE) return p;
     return NULL;
 }
 
@@ -66,22 +38,6 @@ static size_t utf8_len(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
-/* How many bytes at p that are not UTF-8 one U+FFFD stands for: the beginning of a sequence as far as it is
- * sound, as Unicode recommends and Python and browsers do. */
-static size_t utf8_bad_len(const uint8_t *p, const uint8_t *end)
-{
-    if (p[0] < 0xC2 || p[0] > 0xF4 || end - p < 2) return 1;
-    uint8_t low = p[0] == 0xE0   ? 0xA0
-                  : p[0] == 0xF0 ? 0x90
-                                 : 0x80,
-            high = p[0] == 0xED   ? 0x9F
-                   : p[0] == 0xF4 ? 0x8F
-                                  : 0xBF;
-    if (p[1] < low || p[1] > high) return 1;
-    bool third = p[0] >= 0xF0 && end - p >= 3 && (p[2] & 0xC0) == 0x80;
-    return third ? 3 : 2;
-}
-
 bool gt_json_text_is_plain(gt_text raw)
 {
     const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
@@ -94,71 +50,24 @@ bool gt_json_text_is_plain(gt_text raw)
     return true;
 }
 
-static char *put_code_point(char *out, unsigned code)
-{
-    if (code < 0x80) {
-        *out++ = (char)code;
-    } else if (code < 0x800) {
-        *out++ = (char)(0xC0 | code >> 6);
-        *out++ = (char)(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        *out++ = (char)(0xE0 | code >> 12);
-        *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-        *out++ = (char)(0x80 | (code & 0x3F));
-    } else {
-        *out++ = (char)(0xF0 | code >> 18);
-        *out++ = (char)(0x80 | (code >> 12 & 0x3F));
-        *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-        *out++ = (char)(0x80 | (code & 0x3F));
-    }
-    return out;
-}
-
-/* The escape at *p, which moves behind it. */
-static unsigned read_escape(const char **p, const char *end)
-{
-    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    const char *at = *p + 1;
-    if (at < end && *at != 'u') {
-        const char *name = *at ? strchr(names, *at) : NULL;
-        *p = at + 1;
-        return name ? (unsigned char)values[name - names] : 0xFFFD;
-    }
-    int code = at < end ? hex4(at + 1, end) : -1;
-    if (code < 0) {
-        *p = end;
-        return 0xFFFD;
-    }
-    *p = at + 5;
-    if (code < 0xD800 || code > 0xDFFF) return (unsigned)code;
-    if (code <= 0xDBFF && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
-        int low = hex4(*p + 2, end);
-        if (low >= 0xDC00 && low <= 0xDFFF) {
-            *p += 6;
-            return 0x10000 + (((unsigned)code - 0xD800) << 10) + ((unsigned)low - 0xDC00);
-        }
-    }
-    return 0xFFFD;
-}
-
 size_t gt_json_text_decode(gt_text raw, char *out)
 {
     const char *p = raw.bytes, *end = p + raw.len;
     char *start = out;
     while (p < end) {
-        if (*p == '\\') {
-            out = put_code_point(out, read_escape(&p, end));
+        size_t len = *p == '\\' ? 0 : utf8_len((const uint8_t *)p, (const uint8_t *)end);
+        if (len) {
+            memcpy(out, p, len);
+            out += len;
+            p += len;
             continue;
         }
-        size_t len = utf8_len((const uint8_t *)p, (const uint8_t *)end);
-        if (!len) {
-            out = put_code_point(out, 0xFFFD);
-            p += utf8_bad_len((const uint8_t *)p, (const uint8_t *)end);
-            continue;
+        uint32_t code_point = *p == '\\' ? gt_json_escape(&p, end) : gt_utf8_next(&p, end);
+        if (code_point == GT_JSON_NO_ESCAPE) {
+            p = end;
+            code_point = GT_REPLACEMENT;
         }
-        memcpy(out, p, len);
-        out += len;
-        p += len;
+        out += gt_utf8_put(out, code_point);
     }
     return (size_t)(out - start);
 }
@@ -220,15 +129,17 @@ static bool named_number(gt_text word, gt_json_number *number)
 /* A number of at most 18 digits, without exponent: its digits as one integer, exact in one division. */
 static bool short_number(gt_text word, const char *whole, gt_json_number *number)
 {
-    static const double powers[] = {1,   1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
     const char *p = word.bytes, *end = p + word.len;
     bool negative = *p == '-';
     int64_t value = 0;
     if (word.len > 18) return false; /* so that the digits fit */
     for (p += negative; p < end; p++) {
-        if (*p >= '0' && *p <= '9') value = value * 10 + (*p - '0');
-        else if (*p != '.') return false;
+        if (*p >= '0' && *p <= '9')
+            value = value * 10 + (*p - '0');
+        else if (*p != '.')
+            return false;
     }
     if (value > INT64_C(1) << 53) return false;
     number->is_int = whole == end;

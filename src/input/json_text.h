@@ -11,7 +11,8 @@ const char *gt_json_text_bad_escape(gt_text raw);
 bool gt_json_text_is_plain(gt_text raw);
 
 /* Writes the meaning of a string's raw bytes to `out` (room for 3 bytes a raw byte) and returns its length.
- * Escapes are resolved; lone surrogates and bytes that are not UTF-8 become U+FFFD. */
+ * Escapes are resolved; lone surrogates and bytes that are not UTF-8 become U+FFFD, and so does the rest of
+ * the string from an escape on that JSON does not have. */
 size_t gt_json_text_decode(gt_text raw, char *out);
 
 /* Reads a number as written; false where the word is not one. */

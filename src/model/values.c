@@ -1,6 +1,7 @@
 /* Values: a parser of JSON texts into trees in an arena, and Python's way to print them. */
 #include "model/values.h"
 
+#include "base/json_string.h"
 #include "base/number.h"
 #include "base/python_text.h"
 
@@ -112,6 +113,7 @@ typedef struct parser {
     gt_arena *arena;
     gt_value *open; /* items of the lists that are not closed yet */
     size_t count, capacity;
+    gt_buffer scratch;
 } parser;
 
 static bool parse_value(parser *p, int depth, gt_value *out);
@@ -129,75 +131,17 @@ static bool take(parser *p, char c)
     return true;
 }
 
-static int hex4(const char *digits, const char *end)
-{
-    if (end - digits < 4) return -1;
-    char word[5] = {digits[0], digits[1], digits[2], digits[3], 0};
-    return strspn(word, "0123456789abcdefABCDEF") == 4 ? (int)strtol(word, NULL, 16) : -1;
-}
-
-/* What follows \u; a pair of surrogates is one character, half a pair is none. */
-static bool parse_code_point(parser *p, gt_buffer *text)
-{
-    int code = hex4(p->place, p->end);
-    if (code < 0) return false;
-    p->place += 4;
-    if (code >= 0xD800 && code < 0xDC00 && p->end - p->place >= 6 && memcmp(p->place, "\\u", 2) == 0) {
-        int low = hex4(p->place + 2, p->end);
-        if (low >= 0xDC00 && low < 0xE000) {
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-            p->place += 6;
-        }
-    }
-    bool half = code >= 0xD800 && code < 0xE000;
-    gt_buffer_add_code_point(text, half ? GT_REPLACEMENT : (uint32_t)code);
-    return true;
-}
-
-static bool parse_escape(parser *p, gt_buffer *text)
-{
-    static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    if (++p->place >= p->end) return false;
-    char c = *p->place++;
-    if (c == 'u') return parse_code_point(p, text);
-    const char *known = c ? strchr(escapes, c) : NULL;
-    if (known) gt_buffer_add(text, &meanings[known - escapes], 1);
-    return known != NULL;
-}
-
 static gt_value keep_text(parser *p, const char *bytes, size_t len)
 {
     return (gt_value){.type = GT_VALUE_TEXT, .text = {gt_arena_bytes(p->arena, bytes, len), len}};
 }
 
-static bool parse_escaped_text(parser *p, const char *begin, gt_value *out)
-{
-    gt_buffer text = {0};
-    bool sound = true;
-    while (sound && p->place < p->end && *p->place != '"') {
-        if (*p->place != '\\') {
-            p->place++;
-            continue;
-        }
-        gt_buffer_add(&text, begin, (size_t)(p->place - begin));
-        sound = parse_escape(p, &text);
-        begin = p->place;
-    }
-    sound = sound && p->place < p->end;
-    if (sound) {
-        gt_buffer_add(&text, begin, (size_t)(p->place++ - begin));
-        *out = keep_text(p, text.bytes, text.len);
-    }
-    gt_buffer_free(&text);
-    return sound;
-}
-
 static bool parse_text(parser *p, gt_value *out)
 {
-    const char *begin = ++p->place;
-    while (p->place < p->end && *p->place != '"' && *p->place != '\\') p->place++;
-    if (p->place == p->end || *p->place == '\\') return parse_escaped_text(p, begin, out);
-    *out = keep_text(p, begin, (size_t)(p->place++ - begin));
+    gt_text text;
+    p->place++;
+    if (!gt_json_string_read(&p->place, p->end, &p->scratch, &text)) return false;
+    *out = keep_text(p, text.bytes, text.len);
     return true;
 }
 
@@ -305,6 +249,7 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_text json)
     gt_value value;
     bool sound = parse_value(&p, 0, &value) && look(&p) == 0 && p.place == p.end;
     free(p.open);
+    gt_buffer_free(&p.scratch);
     return sound ? keep_items(arena, &value, 1) : &gt_value_missing;
 }
 
