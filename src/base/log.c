@@ -15,16 +15,16 @@ static char status[512]; /* what stands at the bottom; "" where nothing does */
 
 static void print_line(bool warning, const char *format, va_list args)
 {
+    if (status[0]) fputs(ERASE_LINE, stderr);
     if (handle) {
         char text[1200];
         vsnprintf(text, sizeof text, format, args);
         handle(warning, text);
-        return;
+    } else {
+        fputs(warning ? "gputally: warning: " : "gputally: ", stderr);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
     }
-    if (status[0]) fputs(ERASE_LINE, stderr);
-    fputs(warning ? "gputally: warning: " : "gputally: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
     if (status[0]) fputs(status, stderr);
 }
 

@@ -53,6 +53,18 @@ const gt_command gt_commands[] = {
 };
 const size_t gt_command_count = sizeof gt_commands / sizeof *gt_commands;
 
+const gt_old_program *gt_old_program_of(const gt_command *command)
+{
+    static const gt_old_program programs[] = {
+        {"TraceLens_generate_perf_report_pytorch", GT_JOURNAL_PLAIN, true},
+        {"TraceLens_generate_perf_report_rocprof", GT_JOURNAL_LOG, false},
+    };
+    static const gt_old_program other = {NULL, GT_JOURNAL_PLAIN, false};
+    for (size_t i = 0; command->old_name && i < sizeof programs / sizeof *programs; i++)
+        if (strcmp(programs[i].name, command->old_name) == 0) return &programs[i];
+    return &other;
+}
+
 const gt_command *gt_command_find(const char *name)
 {
     for (size_t i = 0; i < gt_command_count; i++)

@@ -2,6 +2,7 @@
 #ifndef GT_CLI_COMMANDS_H
 #define GT_CLI_COMMANDS_H
 
+#include "cli/journal.h"
 #include "cli/options.h"
 
 typedef enum gt_exit {
@@ -36,6 +37,14 @@ struct gt_call {
 
 const gt_command *gt_command_find(const char *name);             /* NULL where there is none */
 const gt_command *gt_command_find_by_old_name(const char *name); /* NULL where there is none */
+
+/* How the program behaves that a command stands in for, where it makes the report of a trace. */
+typedef struct gt_old_program {
+    const char *name;
+    gt_journal_form form; /* of what it prints */
+    bool writes_both;     /* a workbook beside CSVs, where both are named; else only the CSVs */
+} gt_old_program;
+const gt_old_program *gt_old_program_of(const gt_command *command);
 
 /* "PROGRAM: error: SENTENCE" on standard error; returns GT_EXIT_USAGE. */
 gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -70,7 +70,8 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                        xlsx ? "output_xlsx_path" : "output_db", traces);
     if (csvs) destinations->csvs_dir = traces > 1 ? folder_of_trace(csvs, trace_path) : gt_strdup(csvs);
     if (db) destinations->db_path = gt_strdup(db);
-    if (xlsx && !(csvs && call->by_old_name)) /* the Python tool ignores it beside --output_csvs_dir */
+    bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
+    if (xlsx && !only_csvs)
         destinations->xlsx_path = gt_strdup(xlsx);
     else if (!csvs && !db)
         destinations->xlsx_path = gt_default_xlsx_path(trace_path);
@@ -119,6 +120,16 @@ static bool write_xlsx(gt_output *output, const char *path, const gt_table_list 
     return true;
 }
 
+/* The lines of the plain form: what is where. */
+static void print_written(const gt_destinations *to, const gt_table_list *tables)
+{
+    const char *dir = to->csvs_dir;
+    for (size_t i = 0; dir && i < tables->count; i++)
+        gt_journal_print("DataFrame '%s' written to %s%s%s.csv", tables->items[i]->name, dir,
+                         ends_with(dir, strlen(dir), "/") ? "" : "/", tables->items[i]->name);
+    if (to->xlsx_path) gt_journal_print("DataFrames successfully written to %s", to->xlsx_path);
+}
+
 gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error)
 {
@@ -131,8 +142,11 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
         (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
         (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
         gt_output_commit(output, error);
-    if (written && to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
-    if (written) return output;
-    gt_output_free(output);
-    return NULL;
+    if (!written) {
+        gt_output_free(output);
+        return NULL;
+    }
+    if (to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
+    print_written(to, tables);
+    return output;
 }

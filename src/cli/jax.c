@@ -85,7 +85,8 @@ bool gt_jax_report(const gt_trace_call *call, gt_error *error)
 {
     gt_jax *trace = gt_xplane_read_stream(call->stream, call->read, error);
     if (!trace) return false;
-    gt_journal_info("Building tree with add_python_func=False");
+    gt_journal_print("Building tree with add_python_func=False");
+    gt_journal_print("Building CPU op tree with add_python_func=False");
     bool made = make_report(call, trace, error);
     gt_jax_free(trace);
     return made;

@@ -1,13 +1,14 @@
-/* Lines of the form "[2025-12-09 07:09:39,123] {gputally} INFO - text"; warnings of the library become lines
- * too. */
+/* Lines on standard output, with a time before them in the log; messages of the library become lines too. */
 #include "cli/journal.h"
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static bool kept, only_problems;
+static gt_journal_form kept_form;
 
 static void print_line(const char *level, const char *format, va_list args)
 {
@@ -30,16 +31,34 @@ __attribute__((format(printf, 2, 3))) static void print_at(const char *level, co
     va_end(args);
 }
 
-static void print_message(bool warning, const char *text)
+static void log_message(bool warning, const char *text)
 {
     print_at(warning ? "WARNING" : "INFO", "%s", text);
 }
 
-void gt_journal_start(bool quiet)
+/* Of what the library says, the Python tool prints lines that begin so; the rest is not for its readers. */
+static bool is_known(const char *text)
+{
+    static const char *const begins[] = {"Detected GPU-only trace.", "Recompute detection:"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0) return true;
+    return false;
+}
+
+static void print_message(bool warning, const char *text)
+{
+    if (!warning && is_known(text))
+        puts(text);
+    else
+        fprintf(stderr, "gputally: %s%s\n", warning ? "warning: " : "", text);
+}
+
+void gt_journal_start(gt_journal_form form, bool quiet)
 {
     kept = true;
+    kept_form = form;
     only_problems = quiet;
-    gt_log_to(print_message);
+    gt_log_to(form == GT_JOURNAL_LOG ? log_message : print_message);
 }
 
 bool gt_journal_is_kept(void)
@@ -47,20 +66,31 @@ bool gt_journal_is_kept(void)
     return kept;
 }
 
+void gt_journal_print(const char *format, ...)
+{
+    if (!kept || only_problems || kept_form != GT_JOURNAL_PLAIN) return;
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    putchar('\n');
+    va_end(args);
+}
+
 void gt_journal_info(const char *format, ...)
 {
-    if (!kept || only_problems) return;
+    if (!kept || only_problems || kept_form != GT_JOURNAL_LOG) return;
     va_list args;
     va_start(args, format);
     print_line("INFO", format, args);
     va_end(args);
 }
 
-void gt_journal_error(const char *format, ...)
+bool gt_journal_error(const char *format, ...)
 {
-    if (!kept) return;
+    if (!kept || kept_form != GT_JOURNAL_LOG) return false;
     va_list args;
     va_start(args, format);
     print_line("ERROR", format, args);
     va_end(args);
+    return true;
 }

@@ -154,7 +154,9 @@ static bool read_and_report(const gt_trace_call *call, const gt_pytorch_options 
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
     gt_pytorch *trace = gt_kineto_read_stream(call->stream, keep, call->read, error);
     if (!trace) return false;
-    gt_journal_info("Building tree with add_python_func=%s", keep.python_functions ? "True" : "False");
+    const char *with_python = keep.python_functions ? "True" : "False";
+    gt_journal_print("Building tree with add_python_func=%s", with_python);
+    gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
     bool made = make_report(call, trace, wanted, error);
     gt_pytorch_free(trace);
     return made;

@@ -64,15 +64,14 @@ static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error 
 static bool make_one(gt_trace_call *trace, gt_report_maker *make)
 {
     gt_error error = {""};
+    const char *what = "";
     if (is_missing(trace->path)) {
         gt_fail(&error, "Input file not found: %s", trace->path);
-        gt_journal_error("%s", error.text);
-    } else if (open_and_make(trace, make, &error)) {
-        return true;
     } else {
-        gt_journal_error("Error generating report: %s", error.text);
+        if (open_and_make(trace, make, &error)) return true;
+        what = "Error generating report: ";
     }
-    if (!gt_journal_is_kept()) fprintf(stderr, "gputally: %s\n", error.text);
+    if (!gt_journal_error("%s%s", what, error.text)) fprintf(stderr, "gputally: %s\n", error.text);
     return false;
 }
 
@@ -82,7 +81,7 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
 {
     bool quiet = gt_arguments_flag(&call->arguments, "quiet");
     gt_exit status = GT_EXIT_DONE;
-    if (call->by_old_name) gt_journal_start(quiet);
+    if (call->by_old_name) gt_journal_start(gt_old_program_of(call->command)->form, quiet);
     for (size_t i = 0; i < count; i++) {
         gt_trace_call trace = {
             .call = call, .path = paths[i], .read = read, .destinations = &destinations[i]};

@@ -241,6 +241,37 @@ def test_full_standard_output(binary):
         assert folder.names() == ["r.db"]
 
 
+def test_lines_of_the_old_names(binary):
+    """Called as the Python tool's PyTorch and JAX programs, it prints their lines and nothing else."""
+    fixtures = os.path.join(ROOT, "tests/fixtures")
+    jax = f"{fixtures}/jax/products.xplane.pb.gz"
+    tree = ["Building tree with add_python_func={0}", "Building CPU op tree with add_python_func={0}"]
+    cases = (("pytorch", f"--profile_json_path {fixtures}/pytorch/training.json.gz", "False", ("out", "r.xlsx")),
+             ("pytorch", f"--profile_json_path {fixtures}/pytorch/training.json.gz --include_call_stack", "True", ("out",)),
+             ("jax", f"--profile_path {jax}", "False", ("out",)),  # no workbook beside CSVs
+             ("jax", f"--profile_path {jax}", "False", ("r.xlsx",)))
+    for kind, options, python, written in cases:
+        with Folder(binary) as folder:
+            os.symlink("gputally", folder.file(f"TraceLens_generate_perf_report_{kind}"))
+            named = "--output_xlsx_path r.xlsx" if written == ("r.xlsx",) else "--output_csvs_dir out --output_xlsx_path r.xlsx"
+            if kind == "pytorch" and written == ("out",):
+                named = "--output_csvs_dir out"
+            r = folder.sh(f"TraceLens_generate_perf_report_{kind} {options} {named}")
+            lines = r.stdout.splitlines()
+            said = re.sub(r"gputally: warning: sheet .* is called .*\n", "", r.stderr)
+            assert r.returncode == 0 and said == "" and lines[:2] == [line.format(python) for line in tree], r
+            csvs = [re.fullmatch(r"DataFrame '(.*)' written to out/\1\.csv", line) for line in lines[2:]]
+            sheets = sorted(os.listdir(folder.file("out"))) if "out" in written else []
+            assert sorted(m[1] + ".csv" for m in csvs if m) == sheets, (lines, sheets)
+            workbook = ["DataFrames successfully written to r.xlsx"] if "r.xlsx" in written else []
+            assert [line for m, line in zip(csvs, lines[2:]) if not m] == workbook, lines
+            assert os.path.exists(folder.file("r.xlsx")) == bool(workbook), folder.names()
+            r = folder.sh(f"TraceLens_generate_perf_report_{kind} {options} {named} --quiet")
+            assert r.returncode == 0 and r.stdout == "", r
+            r = folder.sh(f"TraceLens_generate_perf_report_{kind} {options.split()[0]} none.xplane.pb")
+            assert (r.returncode, r.stdout, r.stderr) == (1, "", "gputally: Input file not found: none.xplane.pb\n"), r
+
+
 def test_options_are_described_everywhere(binary):
     """Every option of every command stands in the man page, the completion offers it, and the reverse."""
     man = open(os.path.join(os.path.dirname(binary), "gputally.1"), encoding="utf-8").read().replace("\\-", "-")
