@@ -1,69 +1,114 @@
-/* XML inside zip, by two libraries that Debian keeps up and that are fuzzed by their own projects: libzip,
- * which reads archives from memory as well as from files and checks their checksums (minizip, the
- * alternative, does neither by itself), and expat, which parses piece by piece, so that a part is never held
- * whole. */
+/* XML inside zip, by two libraries that Debian keeps up: minizip (libzip would do as well, but loads a
+ * cryptography library with it, which costs every run 1 ms at its start), and expat, which parses piece by
+ * piece, so that a part is never held whole. */
 #include "input/xml_parts.h"
 #include "base/memory.h"
 
 #include <expat.h>
+#include <minizip/unzip.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zip.h>
 
 enum {
     PIECE_BYTES = 64 * 1024,
     DEEPEST = 64, /* elements within elements; workbooks have about 8 */
     LONGEST_TAG_BYTES = 4 << 20,
+    CASE_MATTERS = 1, /* for minizip, comparing names */
 };
 static const uint64_t part_bytes_max = (uint64_t)4 << 30;
 
 struct gt_archive {
-    zip_t *zip;
+    unzFile zip;
+    const unsigned char *bytes; /* of an archive in memory */
+    uint64_t len, at;
 };
 
-static gt_archive *archive_of(zip_t *zip, zip_error_t *reason, gt_error *error)
+/* ---- an archive in memory, as minizip wants to be given one ---- */
+
+static void *memory_open(void *archive, const void *name, int mode)
 {
-    gt_archive *archive = NULL;
-    if (zip) {
-        archive = gt_alloc(sizeof *archive);
-        archive->zip = zip;
-    } else {
-        gt_fail(error, "not a workbook that can be read: %s", zip_error_strerror(reason));
-    }
-    zip_error_fini(reason);
+    (void)name, (void)mode;
     return archive;
+}
+
+static uLong memory_read(void *context, void *stream, void *to, uLong wanted)
+{
+    gt_archive *archive = stream;
+    uint64_t left = archive->len - archive->at, len = wanted < left ? wanted : left;
+    (void)context;
+    memcpy(to, archive->bytes + archive->at, (size_t)len);
+    archive->at += len;
+    return (uLong)len;
+}
+
+static ZPOS64_T memory_tell(void *context, void *stream)
+{
+    (void)context;
+    return ((gt_archive *)stream)->at;
+}
+
+static long memory_seek(void *context, void *stream, ZPOS64_T offset, int origin)
+{
+    gt_archive *archive = stream;
+    uint64_t from = origin == SEEK_SET ? 0 : origin == SEEK_CUR ? archive->at : archive->len;
+    (void)context;
+    if (offset > archive->len - from) return -1;
+    archive->at = from + offset;
+    return 0;
+}
+
+static int memory_close(void *context, void *stream)
+{
+    (void)context, (void)stream;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static gt_archive *opened(gt_archive *archive, gt_error *error)
+{
+    if (archive->zip) return archive;
+    gt_fail(error, "not a workbook that can be read: no whole zip archive");
+    free(archive);
+    return NULL;
 }
 
 gt_archive *gt_archive_open(const char *path, gt_error *error)
 {
-    int code = 0;
-    zip_error_t reason;
-    zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
-    zip_error_init_with_code(&reason, code);
-    return archive_of(zip, &reason, error);
+    gt_archive *archive = gt_alloc(sizeof *archive);
+    *archive = (gt_archive){.zip = unzOpen64(path)};
+    return opened(archive, error);
 }
 
 gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error)
 {
-    zip_error_t reason;
-    zip_error_init(&reason);
-    zip_source_t *source = zip_source_buffer_create(bytes, len, 0, &reason);
-    zip_t *zip = source ? zip_open_from_source(source, ZIP_RDONLY, &reason) : NULL;
-    if (source && !zip) zip_source_free(source);
-    return archive_of(zip, &reason, error);
+    gt_archive *archive = gt_alloc(sizeof *archive);
+    *archive = (gt_archive){.bytes = bytes, .len = len};
+    zlib_filefunc64_def functions = {
+        .zopen64_file = memory_open,
+        .zread_file = memory_read,
+        .ztell64_file = memory_tell,
+        .zseek64_file = memory_seek,
+        .zclose_file = memory_close,
+        .zerror_file = memory_close, /* there are no errors */
+        .opaque = archive,
+    };
+    archive->zip = unzOpen2_64("", &functions);
+    return opened(archive, error);
 }
 
 void gt_archive_close(gt_archive *archive)
 {
     if (!archive) return;
-    zip_discard(archive->zip);
+    unzClose(archive->zip);
     free(archive);
 }
 
 bool gt_archive_has(const gt_archive *archive, const char *part)
 {
-    return zip_name_locate(archive->zip, part, 0) >= 0;
+    return unzLocateFile(archive->zip, part, CASE_MATTERS) == UNZ_OK;
 }
 
 /* ---- one part ---- */
@@ -143,17 +188,17 @@ static bool parse_piece(reading *r, const char *piece, size_t len, uint64_t tota
            gt_fail(r->error, "a tag is longer than %d bytes", LONGEST_TAG_BYTES);
 }
 
-static bool parse_file(reading *r, zip_file_t *file)
+static bool parse_file(reading *r, unzFile file)
 {
     char *piece = gt_alloc(PIECE_BYTES);
     uint64_t total = 0;
-    zip_int64_t len;
+    int len;
     bool sound;
     do {
-        len = zip_fread(file, piece, PIECE_BYTES);
+        len = unzReadCurrentFile(file, piece, PIECE_BYTES);
         total += len > 0 ? (uint64_t)len : 0;
         sound = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
-                         : gt_fail(r->error, "%s", zip_error_strerror(zip_file_get_error(file)));
+                         : gt_fail(r->error, "the compressed data is damaged");
     } while (sound && len > 0);
     free(piece);
     return sound;
@@ -161,17 +206,19 @@ static bool parse_file(reading *r, zip_file_t *file)
 
 bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error)
 {
-    zip_file_t *file = zip_fopen(archive->zip, part, 0);
-    if (!file) return gt_fail(error, "%.200s: %s", part, zip_strerror(archive->zip));
+    if (unzLocateFile(archive->zip, part, CASE_MATTERS) != UNZ_OK)
+        return gt_fail(error, "%.200s: no such file in the workbook", part);
+    if (unzOpenCurrentFile(archive->zip) != UNZ_OK) return gt_fail(error, "%.200s: cannot be unpacked", part);
     reading r = {.reader = reader, .parser = XML_ParserCreate(NULL), .error = error};
     if (!r.parser) abort(); /* out of memory */
     XML_SetUserData(r.parser, &r);
     XML_SetElementHandler(r.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(r.parser, on_text);
     XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
-    bool sound = parse_file(&r, file);
-    if (!sound) gt_error_prefix(error, part);
+    bool sound = parse_file(&r, archive->zip);
     XML_ParserFree(r.parser);
-    zip_fclose(file);
+    int closed = unzCloseCurrentFile(archive->zip); /* compares the checksum */
+    if (sound && closed != UNZ_OK) sound = gt_fail(error, "its checksum does not fit what was read");
+    if (!sound) gt_error_prefix(error, part);
     return sound;
 }
