@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "trace/id_table.h"
 #include "trace/pytorch.h"
 
 #include <stdlib.h>
@@ -39,60 +40,27 @@ static int64_t *link_ids(const gt_pytorch *trace)
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
 
-/* Rows by id. Ids are nearly always dense, and then an array is the table. */
-typedef struct id_table {
-    int64_t least;
-    uint32_t *rows; /* of ids least .. least + span - 1; NULL where ids lie too far apart */
-    size_t span;
-    gt_map map;
-} id_table;
-
 /* For the ids of the rows of kinds from first to last. */
-static id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first, uint8_t last)
+static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first,
+                             uint8_t last)
 {
-    int64_t least = INT64_MAX, greatest = INT64_MIN;
-    size_t count = 0;
+    size_t count = 0, runs = 0;
+    uint64_t page = UINT64_MAX;
     for (size_t row = 0; row < rows; row++) {
         if (kinds[row] < first || kinds[row] > last || ids[row] == GT_EVENT_NONE) continue;
-        least = ids[row] < least ? ids[row] : least;
-        greatest = ids[row] > greatest ? ids[row] : greatest;
+        runs += gt_id_begins_page(ids[row], &page);
         count++;
     }
-    id_table table = {.least = least};
-    uint64_t span = count ? (uint64_t)greatest - (uint64_t)least : 0;
-    if (count && span < 16 * (uint64_t)count + 1024) {
-        table.span = (size_t)span + 1;
-        table.rows = gt_alloc(table.span * sizeof *table.rows);
-        memset(table.rows, 0xFF, table.span * sizeof *table.rows);
-    }
-    return table;
-}
-
-static uint32_t *put_id(id_table *table, int64_t id)
-{
-    return table->rows ? &table->rows[id - table->least] : gt_map_put(&table->map, (uint64_t)id, 0);
-}
-
-static uint32_t get_id(const id_table *table, int64_t id)
-{
-    if (!table->rows) return gt_map_get(&table->map, (uint64_t)id, 0);
-    uint64_t at = (uint64_t)id - (uint64_t)table->least;
-    return at < table->span ? table->rows[at] : GT_NO_EVENT;
-}
-
-static void free_table(id_table *table)
-{
-    free(table->rows);
-    gt_map_free(&table->map);
+    return gt_id_table_new(count, runs);
 }
 
 enum { MAX_CHAIN = 64 }; /* work that shares an id is gone through one by one up to here */
 
 typedef struct lookup {
-    id_table arrow_starts; /* flow id to an arrow, the last one's */
-    id_table arrow_ends;
+    gt_id_table arrow_starts; /* flow id to an arrow, the last one's */
+    gt_id_table arrow_ends;
     uint64_t *arrow_tracks; /* by arrow: process and thread */
-    id_table work;          /* id to the first GPU row ... */
+    gt_id_table work;       /* id to the first GPU row ... */
     uint32_t *others;       /* ... and from each to the next with that id */
     gt_map by_track;        /* (process and thread, id) to the last GPU row; only where many share an id */
     bool long_chains;
@@ -123,7 +91,7 @@ static void index_arrows(const gt_pytorch *trace, lookup *l)
     for (uint32_t i = 0; i < count; i++) {
         l->arrow_tracks[i] = track_key(processes[i], threads[i]);
         if (flows[i] != GT_EVENT_NONE)
-            *put_id(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
+            *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
     }
     free(flows);
     free(wide);
@@ -139,7 +107,7 @@ static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
     l->others = gt_alloc(trace->count * sizeof *l->others);
     for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
         if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
-        uint32_t *first = put_id(&l->work, ids[row]);
+        uint32_t *first = gt_id_put(&l->work, ids[row]);
         l->others[row] = *first;
         *first = row;
     }
@@ -155,9 +123,9 @@ static void index_tracks(const gt_pytorch *trace, const int64_t *ids, lookup *l)
 
 static void free_lookup(lookup *l)
 {
-    free_table(&l->arrow_starts);
-    free_table(&l->arrow_ends);
-    free_table(&l->work);
+    gt_id_table_free(&l->arrow_starts);
+    gt_id_table_free(&l->arrow_ends);
+    gt_id_table_free(&l->work);
     gt_map_free(&l->by_track);
     free(l->arrow_tracks);
     free(l->others);
@@ -181,7 +149,7 @@ static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l
 {
     uint32_t found = GT_NO_EVENT, steps = 0;
     if (!l->long_chains) {
-        for (uint32_t gpu = get_id(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
+        for (uint32_t gpu = gt_id_get(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
             if (track_of(trace, gpu) == track) found = gpu;
             if (++steps > MAX_CHAIN) {
                 index_tracks(trace, ids, l);
@@ -195,17 +163,17 @@ static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l
 /* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
 static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id)
 {
-    uint32_t end = get_id(&l->arrow_ends, id);
-    if (end == GT_NO_EVENT || get_id(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
+    uint32_t end = gt_id_get(&l->arrow_ends, id);
+    if (end == GT_NO_EVENT || gt_id_get(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
     return find_work(trace, ids, l, id, l->arrow_tracks[end]);
 }
 
 /* Links all work to a graph launch. Launches that share an id share their work, and the links are as many as
  * launches times work: beyond a limit, which only a broken trace comes to, the work stays with the launches
  * that it has. */
-static bool link_graph(gt_pytorch *trace, const lookup *l, size_t *capacity, uint32_t row, int64_t id)
+static bool link_graph(gt_pytorch *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
 {
-    uint32_t gpu = get_id(&l->work, id);
+    uint32_t gpu = gt_id_get(&l->work, id);
     if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
         return false;
     for (; gpu != GT_NO_EVENT; gpu = l->others[gpu]) link(trace, capacity, row, gpu);
