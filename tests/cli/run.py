@@ -334,25 +334,22 @@ def test_installed_tree(binary):
         assert r.returncode == 0 and os.path.exists(folder.file("tiny_perf_report.xlsx")), r.stderr
         if "GPUTALLY_SANITIZE:BOOL=ON" in open(os.path.join(build, "CMakeCache.txt")).read():
             return  # a plain program cannot use a library that is full of checks
+        example = open(os.path.join(ROOT, "docs/library.md"), encoding="utf-8").read().split("```c\n")[1].split("```")[0]
         with open(folder.file("p.c"), "w") as f:
-            f.write("""#include <gputally/gputally.h>
-                       #include <stdio.h>
-                       int main(void) {
-                           char error[200];
-                           gputally_report *r = gputally_report_make("tiny_results.json", NULL, error, sizeof error);
-                           if (!r) return puts(error), 1;
-                           const gputally_table *t = gputally_report_find(r, "kernel_summary");
-                           for (size_t i = 0; i < gputally_table_row_count(t); i++) puts(gputally_table_text(t, 0, i, NULL));
-                           gputally_report_free(r);
-                           return 0;
-                       }""")
+            f.write(example)
         package = next(os.path.dirname(name) for name in found if name.endswith("gputally.pc"))
         environment = {"PKG_CONFIG_PATH": os.path.join(prefix, package), "LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
-        for flags in ("$(pkg-config --cflags --libs gputally)",
-                      "$(pkg-config --cflags gputally) -Lprefix/lib -l:libgputally.a $(pkg-config --static --libs gputally | "
-                      "sed 's/-lgputally//')"):
-            r = folder.sh(f"gcc -Wall -Werror p.c -o p {flags} && ./p", **environment)
-            assert r.stdout.split("\n")[:1] == ["ncclDevKernel"] and r.returncode == 0, (flags, r.stdout, r.stderr)
+        shared = "$(pkg-config --cflags --libs gputally)"
+        static = ("$(pkg-config --cflags gputally) -Lprefix/lib -l:libgputally.a $(pkg-config --static --libs gputally | "
+                  "sed 's/-lgputally//')")
+        builds = [f"gcc -Wall -Wextra -Werror p.c -o p {shared}", f"gcc -Wall -Wextra -Werror p.c -o p {static}"]
+        if shutil.which("g++"):
+            builds.append(f"g++ -std=c++11 -Wall -Wextra -pedantic -Werror -x c++ p.c -x none -o p {shared}")
+        for build in builds:
+            r = folder.sh(f"{build} && ./p tiny_results.json", **environment)
+            assert r.returncode == 0 and r.stdout.startswith("total_time  ") and r.stderr == "", (build, r.stdout, r.stderr)
+            assert "\nkernel_summary\n  name = ncclDevKernel\n" in r.stdout, r.stdout
+            assert os.path.exists(folder.file("sheets/kernel_summary.csv"))
 
 
 # ---- running ----

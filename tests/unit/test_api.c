@@ -31,6 +31,7 @@ static void gives_the_sheets_and_their_cells(void **state)
     (void)state;
     gputally_report *report = gputally_report_make(TRACE, NULL, error, sizeof error);
     assert_non_null(report);
+    assert_int_equal(gputally_report_kind(report), GPUTALLY_ROCPROF);
     assert_int_equal(gputally_report_table_count(report), 3);
     const gputally_table *first = gputally_report_table(report, 0);
     assert_string_equal(gputally_table_name(first), "gpu_timeline");
@@ -73,6 +74,127 @@ static void makes_the_sheets_asked_for(void **state)
     assert_int_equal(gputally_report_table_count(report), 4);
     assert_int_equal(gputally_table_row_count(gputally_report_find(report, "kernel_details")), 2);
     assert_int_equal(gputally_table_row_count(gputally_report_find(report, "short_kernel_histogram")), 7);
+    gputally_report_free(report);
+}
+
+/* Hands the text over as a trace file. */
+static gputally_report *report_of(const char *text, const gputally_options *options)
+{
+    char path[] = "/tmp/gputally-api-XXXXXX";
+    int file = mkstemp(path);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    gputally_report *report = gputally_report_make(path, options, error, sizeof error);
+    unlink(path);
+    return report;
+}
+
+/* An aten::mm of 4x8 and 8x2 bf16 matrices that launches one kernel of 3 µs; the GPU then waits 1 µs and
+ * copies for 6. The product has 2 * 4 * 8 * 2 = 128 flops and moves (32 + 16 + 8) * 2 = 112 bytes. */
+static const char pytorch_trace[] =
+    "{\"traceEvents\":["
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":10,\"dur\":20,"
+    "\"args\":"
+    "{\"External id\":1,\"Input Dims\":[[4,8],[8,2]],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"],"
+    "\"Input Strides\":[[8,1],[2,1]],\"Concrete Inputs\":[\"\",\"\"]}},"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":12,"
+    "\"dur\":2,"
+    "\"args\":{\"External id\":1,\"correlation\":5}},"
+    "{\"ph\":\"s\",\"id\":5,\"pid\":1,\"tid\":1,\"ts\":12,\"cat\":\"ac2g\",\"name\":\"ac2g\"},"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"Cijk_mm\",\"pid\":0,\"tid\":7,\"ts\":100,\"dur\":3,"
+    "\"args\":{\"External id\":1,\"correlation\":5,\"device\":0,\"stream\":7}},"
+    "{\"ph\":\"f\",\"id\":5,\"pid\":0,\"tid\":7,\"ts\":100,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipMemcpyAsync\",\"pid\":1,\"tid\":1,\"ts\":40,"
+    "\"dur\":2,"
+    "\"args\":{\"External id\":2,\"correlation\":6}},"
+    "{\"ph\":\"s\",\"id\":6,\"pid\":1,\"tid\":1,\"ts\":40,\"cat\":\"ac2g\",\"name\":\"ac2g\"},"
+    "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD\",\"pid\":0,\"tid\":7,\"ts\":104,\"dur\":6,"
+    "\"args\":{\"External id\":2,\"correlation\":6,\"device\":0,\"stream\":7}},"
+    "{\"ph\":\"f\",\"id\":6,\"pid\":0,\"tid\":7,\"ts\":104,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}]"
+    "}";
+
+static double time_ms(const gputally_table *timeline, const char *type)
+{
+    size_t types = gputally_table_find_column(timeline, "type");
+    for (size_t row = 0; row < gputally_table_row_count(timeline); row++)
+        if (strcmp(gputally_table_text(timeline, types, row, NULL), type) == 0)
+            return gputally_table_float(timeline, gputally_table_find_column(timeline, "time ms"), row);
+    return NAN;
+}
+
+static double float_at(const gputally_table *table, const char *column, size_t row)
+{
+    size_t index = gputally_table_find_column(table, column);
+    assert_true(index != SIZE_MAX);
+    return gputally_table_float(table, index, row);
+}
+
+static void reports_a_pytorch_trace(void **state)
+{
+    (void)state;
+    gputally_options options = gputally_options_default();
+    options.pytorch_kernel_summary = true;
+    options.gpu_arch_platform = "MI300X";
+    gputally_report *report = report_of(pytorch_trace, &options);
+    assert_non_null(report);
+    assert_int_equal(gputally_report_kind(report), GPUTALLY_PYTORCH);
+    const gputally_table *timeline = gputally_report_find(report, "gpu_timeline");
+    assert_true(fabs(time_ms(timeline, "computation_time") - 0.003) < 1e-15);
+    assert_true(fabs(time_ms(timeline, "idle_time") - 0.001) < 1e-15);
+    assert_true(fabs(time_ms(timeline, "total_time") - 0.010) < 1e-15);
+
+    const gputally_table *gemm = gputally_report_find(report, "GEMM");
+    assert_int_equal(gputally_table_row_count(gemm), 1);
+    assert_true(fabs(float_at(gemm, "GFLOPS_first", 0) - 128e-9) < 1e-20);
+    assert_true(fabs(float_at(gemm, "Data Moved (MB)_first", 0) - 112.0 / 1048576) < 1e-15);
+    /* 112 bytes at 5300 GB/s take longer than 128 flops at 708 TFLOP/s */
+    assert_true(fabs(float_at(gemm, "Roofline Time (µs)_first", 0) - 112 / 5300e3) < 1e-12);
+    assert_non_null(gputally_report_find(report, "kernel_summary"));
+
+    const gputally_table *ops = gputally_report_find(report, "ops_summary");
+    size_t categories =
+        gputally_table_find_column(ops, "Categories"); /* the copy comes first: it took longer */
+    assert_int_equal(gputally_table_column_type(ops, categories), GPUTALLY_LIST);
+    char cell[16];
+    assert_int_equal(gputally_table_print(ops, categories, 1, cell, sizeof cell), 8);
+    assert_string_equal(cell, "['GEMM']");
+    assert_int_equal(gputally_table_print(ops, categories, 1, cell, 4), 8); /* cut */
+    assert_string_equal(cell, "['G");
+    assert_int_equal(gputally_table_print(ops, categories, 1, NULL, 0), 8);
+    gputally_report_free(report);
+}
+
+static void pytorch_options_that_cannot_be_are_errors(void **state)
+{
+    (void)state;
+    gputally_options options = gputally_options_default();
+    options.gpu_arch_platform = "MI1";
+    assert_null(report_of(pytorch_trace, &options));
+    assert_non_null(strstr(error, "no GPU is known as 'MI1'"));
+    options.gpu_arch_json_path = "/nonexistent/gpu.json";
+    assert_null(report_of(pytorch_trace, &options));
+    assert_non_null(strstr(error, "gpu_arch_platform"));
+    options.gpu_arch_platform = NULL;
+    assert_null(report_of(pytorch_trace, &options));
+    assert_non_null(strstr(error, "/nonexistent/gpu.json"));
+    assert_null(report_of("{\"traceEvents\":[]}", NULL));
+    assert_non_null(strstr(error, "No GPU events found"));
+    assert_non_null(strstr(error, "/tmp/gputally-api-"));
+}
+
+/* The profile of tests/fixtures/profile_jax.py: products of 4 pairs of 128x512 and 512x256 matrices, and of
+ * one pair of 512x1024 and 1024x256. */
+static void reports_a_jax_profile(void **state)
+{
+    (void)state;
+    gputally_report *report = gputally_report_make(GT_TEST_DATA "/../fixtures/jax/products.xplane.pb.gz",
+                                                   NULL, error, sizeof error);
+    assert_non_null(report);
+    assert_int_equal(gputally_report_kind(report), GPUTALLY_JAX);
+    assert_string_equal(gputally_table_name(gputally_report_table(report, 0)), "gpu_timeline");
+    const gputally_table *gemm = gputally_report_find(report, "op_gemm");
+    assert_int_equal(gputally_table_row_count(gemm), 2);
+    assert_true(fabs(float_at(gemm, "GFLOPS_first", 0) - 2e-9 * 4 * 128 * 512 * 256) < 1e-12);
     gputally_report_free(report);
 }
 
@@ -129,15 +251,9 @@ static void keep_warning(const char *text)
 static void hands_warnings_to_the_handler(void **state)
 {
     (void)state;
-    char path[] = "/tmp/gputally-api-XXXXXX";
-    int file = mkstemp(path);
-    const char empty[] = "{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{}}]}";
-    assert_int_equal(write(file, empty, sizeof empty - 1), sizeof empty - 1);
-    close(file);
     gputally_on_warning(keep_warning);
-    gputally_report *report = gputally_report_make(path, NULL, error, sizeof error);
+    gputally_report *report = report_of("{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{}}]}", NULL);
     gputally_on_warning(NULL);
-    unlink(path);
     assert_non_null(report);
     assert_non_null(strstr(warned, "No kernel events found in rocprof data"));
     gputally_report_free(report);
@@ -146,9 +262,15 @@ static void hands_warnings_to_the_handler(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(version_is_the_programs),    cmocka_unit_test(gives_the_sheets_and_their_cells),
-        cmocka_unit_test(makes_the_sheets_asked_for), cmocka_unit_test(says_what_went_wrong),
-        cmocka_unit_test(writes_every_document),      cmocka_unit_test(hands_warnings_to_the_handler),
+        cmocka_unit_test(version_is_the_programs),
+        cmocka_unit_test(gives_the_sheets_and_their_cells),
+        cmocka_unit_test(makes_the_sheets_asked_for),
+        cmocka_unit_test(reports_a_pytorch_trace),
+        cmocka_unit_test(pytorch_options_that_cannot_be_are_errors),
+        cmocka_unit_test(reports_a_jax_profile),
+        cmocka_unit_test(says_what_went_wrong),
+        cmocka_unit_test(writes_every_document),
+        cmocka_unit_test(hands_warnings_to_the_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
