@@ -76,16 +76,10 @@ static bool make_pytorch(gputally_report *report, gt_stream *stream, const gputa
     wanted.short_bins = options->short_kernel_histogram_bins;
     gt_arena arena = {0};
     gt_gpu_arch own;
-    bool sound = true;
-    if (options->gpu_arch_json_path && options->gpu_arch_platform) {
-        sound = gt_fail(error, "gpu_arch_json_path and gpu_arch_platform both name a GPU");
-    } else if (options->gpu_arch_json_path) {
-        sound = gt_gpu_arch_read(options->gpu_arch_json_path, &arena, &own, error);
-        wanted.gpu_arch = &own;
-    } else if (options->gpu_arch_platform) {
-        wanted.gpu_arch = gt_gpu_arch_find(options->gpu_arch_platform, error);
-        sound = wanted.gpu_arch != NULL;
-    }
+    bool sound = options->gpu_arch_json_path && options->gpu_arch_platform
+                     ? gt_fail(error, "gpu_arch_json_path and gpu_arch_platform both name a GPU")
+                     : gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, &arena,
+                                          &own, &wanted.gpu_arch, error);
     if (sound) {
         gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&wanted)};
         report->trace = gt_kineto_read_stream(stream, keep, read, error);

@@ -95,12 +95,12 @@ bool gt_jax_report(const gt_trace_call *call, gt_error *error)
 /* The GPU changes no sheet; one that cannot be is still an error. */
 static bool gpu_is_sound(const gt_arguments *arguments, gt_error *error)
 {
-    const char *path = gt_arguments_text(arguments, "gpu_arch_json_path");
-    const char *platform = gt_arguments_text(arguments, "gpu_arch_platform");
     gt_arena arena = {0};
-    gt_gpu_arch arch;
-    bool sound = (!path || gt_gpu_arch_read(path, &arena, &arch, error)) &&
-                 (!platform || gt_gpu_arch_find(platform, error));
+    gt_gpu_arch own;
+    const gt_gpu_arch *chosen;
+    bool sound = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
+                                    gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own, &chosen,
+                                    error);
     gt_arena_free(&arena);
     return sound;
 }

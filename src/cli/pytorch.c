@@ -110,21 +110,6 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
     };
 }
 
-/* The GPU that the command line names, NULL where it names none. One from a file is read into *own. */
-static bool choose_gpu(const gt_arguments *arguments, gt_arena *arena, gt_gpu_arch *own,
-                       const gt_gpu_arch **chosen, gt_error *error)
-{
-    const char *path = gt_arguments_text(arguments, "gpu_arch_json_path");
-    const char *platform = gt_arguments_text(arguments, "gpu_arch_platform");
-    *chosen = NULL;
-    if (path) {
-        *chosen = own;
-        return gt_gpu_arch_read(path, arena, own, error);
-    }
-    if (platform) *chosen = gt_gpu_arch_find(platform, error);
-    return !platform || *chosen;
-}
-
 static void show(const gt_pytorch *trace, const gt_table_list *tables, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
@@ -164,12 +149,15 @@ static bool read_and_report(const gt_trace_call *call, const gt_pytorch_options 
 
 bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
 {
-    gt_pytorch_options wanted = sheets_wanted(&call->call->arguments);
+    const gt_arguments *arguments = &call->call->arguments;
+    gt_pytorch_options wanted = sheets_wanted(arguments);
     gt_arena arena = {0};
     gt_gpu_arch own;
-    if (gt_arguments_flag(&call->call->arguments, "enable_origami"))
+    if (gt_arguments_flag(arguments, "enable_origami"))
         gt_warn("--enable-origami: this program is built without the Origami library, so there are no simulated times");
-    bool made = choose_gpu(&call->call->arguments, &arena, &own, &wanted.gpu_arch, error) &&
+    bool made = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
+                                   gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own,
+                                   &wanted.gpu_arch, error) &&
                 read_and_report(call, &wanted, error);
     gt_arena_free(&arena);
     return made;

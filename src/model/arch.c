@@ -199,3 +199,15 @@ bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_e
     gt_buffer_free(&text);
     return sound;
 }
+
+bool gt_gpu_arch_choose(const char *name, const char *path, gt_arena *arena, gt_gpu_arch *own,
+                        const gt_gpu_arch **chosen, gt_error *error)
+{
+    *chosen = NULL;
+    if (path) {
+        *chosen = own;
+        return gt_gpu_arch_read(path, arena, own, error);
+    }
+    if (name) *chosen = gt_gpu_arch_find(name, error);
+    return !name || *chosen;
+}

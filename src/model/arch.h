@@ -31,6 +31,11 @@ bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_e
 /* The same from a text. */
 bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
 
+/* The GPU of a name or of a file, of which at most one is given; *chosen is NULL where none is. One from a
+ * file is read into *own, its texts into the arena. */
+bool gt_gpu_arch_choose(const char *name, const char *path, gt_arena *arena, gt_gpu_arch *own,
+                        const gt_gpu_arch **chosen, gt_error *error);
+
 double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec); /* TFLOP/s; NaN: not known */
 
 #endif

@@ -104,16 +104,22 @@ static void set_sizes(gemm *g, double a, double w, double bias, double out)
     g->out_bytes = out;
 }
 
-/* Inputs at `first` and the argument behind it, laid out as M x K and K x N, all of one type. */
+/* Strides and types of the inputs at `first` and behind it; all is of the type of the first. */
+static void read_one_type(gt_reader *r, gemm *g, int first)
+{
+    gt_hard_strides(r, first, first + 1, g->strides);
+    set_dtypes(g, gt_read_type(r, first), gt_read_type(r, first + 1));
+    int size = gt_type_bytes(&g->dtypes[0]);
+    set_sizes(g, size, size, size, size);
+}
+
+/* Inputs at `first` and the argument behind it, laid out as M x K and K x N. */
 static void read_plain(gt_reader *r, gemm *g, int first)
 {
     g->M = gt_read_dim(r, first, 0);
     g->N = gt_read_dim(r, first + 1, 1);
     g->K = gt_read_dim(r, first, 1);
-    gt_hard_strides(r, first, first + 1, g->strides);
-    set_dtypes(g, gt_read_type(r, first), gt_read_type(r, first + 1));
-    int size = gt_type_bytes(&g->dtypes[0]);
-    set_sizes(g, size, size, size, size);
+    read_one_type(r, g, first);
 }
 
 static void read_mm(gt_reader *r, gemm *g)
@@ -154,10 +160,7 @@ static void read_batched(gt_reader *r, gemm *g, int first)
     g->M = gt_read_dim(r, first, 1);
     g->K = gt_read_dim(r, first, 2);
     g->N = gt_read_dim(r, first + 1, 2);
-    gt_hard_strides(r, first, first + 1, g->strides);
-    set_dtypes(g, gt_read_type(r, first), gt_read_type(r, first + 1));
-    int size = gt_type_bytes(&g->dtypes[0]);
-    set_sizes(g, size, size, size, size);
+    read_one_type(r, g, first);
 }
 
 static void read_bmm(gt_reader *r, gemm *g)

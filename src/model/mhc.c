@@ -70,6 +70,21 @@ static void post(gt_reader *r, const void *variant)
     set_bytes(r, &s, GT_SUM(r, layer_bytes(r, &s), stream_bytes(r, &s, 2), mix_bytes(r, &s)));
 }
 
+static void add_product(gt_reader *r, const streams *s)
+{
+    add_streams(r, s);
+    gt_add_int(r, "hc3", s->h);
+    gt_add_int(r, "K", s->K);
+    gt_add_int(r, "split_k", s->parts);
+    add_type(r, s);
+}
+
+/* Its weights and its result, in parts. */
+static gt_int product_bytes(gt_reader *r, const streams *s)
+{
+    return GT_SUM(r, GT_PRODUCT(r, 4, s->h, s->K), GT_PRODUCT(r, 4, s->parts, s->M, GT_SUM(r, s->h, 1)));
+}
+
 /* The product and the sum of squares that the norm needs. */
 static void pre_product(gt_reader *r, const void *variant)
 {
@@ -81,15 +96,9 @@ static void pre_product(gt_reader *r, const void *variant)
                  .K = gt_read_dim(r, 3, 1),
                  .parts = gt_read_dim(r, 0, 0),
                  .type = gt_type_or_default(r, 2, &bf16)};
-    add_streams(r, &s);
-    gt_add_int(r, "hc3", s.h);
-    gt_add_int(r, "K", s.K);
-    gt_add_int(r, "split_k", s.parts);
-    add_type(r, &s);
+    add_product(r, &s);
     gt_set_flops(r, product_flops(r, &s));
-    set_bytes(r, &s,
-              GT_SUM(r, stream_bytes(r, &s, 1), GT_PRODUCT(r, 4, s.h, s.K),
-                     GT_PRODUCT(r, 4, s.parts, s.M, GT_SUM(r, s.h, 1))));
+    set_bytes(r, &s, GT_SUM(r, stream_bytes(r, &s, 1), product_bytes(r, &s)));
 }
 
 static void pre_mix_norm(gt_reader *r, const void *variant)
@@ -122,15 +131,10 @@ static void post_pre_product(gt_reader *r, const void *variant)
                  .K = gt_read_dim(r, 7, 1),
                  .parts = gt_read_dim(r, 0, 0),
                  .type = gt_type_or_default(r, 3, &bf16)};
-    add_streams(r, &s);
-    gt_add_int(r, "hc3", s.h);
-    gt_add_int(r, "K", s.K);
-    gt_add_int(r, "split_k", s.parts);
-    add_type(r, &s);
+    add_product(r, &s);
     gt_set_flops(r, GT_SUM(r, mix_flops(r, &s), product_flops(r, &s)));
     set_bytes(r, &s,
-              GT_SUM(r, layer_bytes(r, &s), stream_bytes(r, &s, 3), mix_bytes(r, &s),
-                     GT_PRODUCT(r, 4, s.h, s.K), GT_PRODUCT(r, 4, s.parts, s.M, GT_SUM(r, s.h, 1))));
+              GT_SUM(r, layer_bytes(r, &s), stream_bytes(r, &s, 3), mix_bytes(r, &s), product_bytes(r, &s)));
 }
 
 /* ---- the ops ---- */

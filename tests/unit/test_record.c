@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "input/records.h"
+#include "written_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,22 +40,6 @@ static uint32_t random32(void)
 }
 
 /* ---- writing records ---- */
-
-typedef struct text {
-    char *items;
-    size_t count, capacity;
-} text;
-
-static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(text *t, const char *format, ...)
-{
-    char piece[1024];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(piece, sizeof piece, format, args);
-    va_end(args);
-    for (int i = 0; i < len; i++) GT_PUSH(t->items, t->count, t->capacity, piece[i]);
-}
 
 /* What a record that the test wrote must be read as. */
 typedef struct expected {

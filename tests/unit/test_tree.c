@@ -8,28 +8,13 @@
 #include "analysis/launchers.h"
 #include "base/memory.h"
 #include "input/kineto.h"
+#include "written_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- writing traces ---- */
-
-typedef struct text {
-    char *items;
-    size_t count, capacity;
-} text;
-
-static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(text *t, const char *format, ...)
-{
-    char piece[1024];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(piece, sizeof piece, format, args);
-    va_end(args);
-    for (int i = 0; i < len; i++) GT_PUSH(t->items, t->count, t->capacity, piece[i]);
-}
 
 static void host(text *t, const char *category, const char *name, double start, double dur)
 {
