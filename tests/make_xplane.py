@@ -5,13 +5,15 @@
     make_xplane.py FIXTURE.xplane.pb.gz OUT.xplane.pb --copies 10
 
 Offsets move by the length of the profile with each copy and correlation ids by more than the profile's highest, so that a
-launch belongs to its own kernels alone. Names, stats and compiled modules stay as they are.
+launch belongs to its own kernels alone. Durations vary by a tenth, in steps of 32 ns as a GPU's clock has them, unless
+--exact is given. Names, stats and compiled modules stay as they are.
 """
 import argparse
 import gzip
 import os
 
 LINE, EVENT, STAT = 3, 4, 4  # fields of XPlane, XLine, XEvent
+STEP_PS = 32000
 
 
 def varint(data, at):
@@ -75,11 +77,14 @@ class Event:
             else:
                 if number == 3:
                     self.duration = value
+                    continue
                 (before if number < STAT else after).append(raw)
         self.before, self.after = b"".join(before), b"".join(after)
 
-    def copy(self, time_shift, id_shift):
-        parts = [self.before, b"\x10", encode(self.offset + time_shift), self.after]
+    def copy(self, time_shift, id_shift, shorter=0):
+        steps = self.duration // 10 // STEP_PS + 1
+        duration = self.duration - shorter % steps * STEP_PS
+        parts = [self.before, b"\x10", encode(self.offset + time_shift), b"\x18", encode(duration), self.after]
         if self.correlation is not None:
             stat = b"".join(encode(n << 3) + encode(v + id_shift) if n in (3, 4) else raw for n, v, raw in self.stat)
             parts.append(counted(STAT, stat))
@@ -101,13 +106,14 @@ class Plane:
     def events(self):
         return [event for _, events in self.lines for event in events]
 
-    def write(self, copies, span, ids):
+    def write(self, copies, span, ids, exact):
         lines = iter(self.lines)
         out = []
         for number, _, raw in self.fields:
             if number == LINE:
                 rest, events = next(lines)
-                body = [event.copy(c * span, c * ids) for c in range(copies) for event in events]
+                body = [event.copy(c * span, c * ids, 0 if exact else c * 7919 + i)
+                        for c in range(copies) for i, event in enumerate(events)]
                 raw = counted(LINE, rest + b"".join(body))
             out.append(raw)
         return b"".join(out)
@@ -119,6 +125,7 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--megabytes", type=float, help="as many copies as are about this large")
+    parser.add_argument("--exact", action="store_true", help="durations as they are")
     options = parser.parse_args()
     with (gzip.open if options.source.endswith(".gz") else open)(options.source, "rb") as file:
         space = list(fields(file.read()))
@@ -133,7 +140,7 @@ def main():
         copies = max(1, round(options.megabytes * 1e6 / max(sizes)))
     with open(options.out + ".part", "wb") as out:
         for (_, _, raw), plane in zip(space, planes):
-            out.write(counted(1, plane.write(copies, span, ids)) if plane else raw)
+            out.write(counted(1, plane.write(copies, span, ids, options.exact)) if plane else raw)
     os.replace(options.out + ".part", options.out)
 
 

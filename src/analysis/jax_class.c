@@ -51,11 +51,14 @@ gt_jax_class gt_jax_class_of_text(gt_text text)
     return GT_JAX_CLASS_XLA;
 }
 
+gt_jax_class gt_jax_class_joined(gt_jax_class kernel, gt_jax_class op)
+{
+    if (kernel == GT_JAX_CLASS_FA_BWD || kernel == GT_JAX_CLASS_FA_FWD || kernel == GT_JAX_CLASS_FA_V3)
+        return kernel;
+    return op == GT_JAX_CLASS_XLA ? kernel : op;
+}
+
 gt_jax_class gt_jax_class_of(gt_text kernel, gt_text hlo_op)
 {
-    gt_jax_class class = gt_jax_class_of_text(kernel);
-    if (class == GT_JAX_CLASS_FA_BWD || class == GT_JAX_CLASS_FA_FWD || class == GT_JAX_CLASS_FA_V3)
-        return class;
-    gt_jax_class of_op = gt_jax_class_of_text(hlo_op);
-    return of_op == GT_JAX_CLASS_XLA ? class : of_op;
+    return gt_jax_class_joined(gt_jax_class_of_text(kernel), gt_jax_class_of_text(hlo_op));
 }

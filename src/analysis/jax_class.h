@@ -20,7 +20,9 @@ const char *gt_jax_class_name(gt_jax_class class); /* "FA BWD", "Uncategorized E
 
 /* The class that words in one text give; GT_JAX_CLASS_XLA for none. */
 gt_jax_class gt_jax_class_of_text(gt_text text);
-/* Of a kernel: that of its op where there is one, unless its own name says attention. */
+/* Of a kernel, from the classes of both names: that of its op where there is one, unless its own name says
+ * attention. */
+gt_jax_class gt_jax_class_joined(gt_jax_class kernel, gt_jax_class op);
 gt_jax_class gt_jax_class_of(gt_text kernel, gt_text hlo_op);
 
 #endif

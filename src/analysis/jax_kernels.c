@@ -51,6 +51,27 @@ static const struct {
 
 /* ---- kernels ---- */
 
+/* The class that each name gives; only those of kernels are looked at. */
+static uint8_t *class_names(const gt_jax *trace)
+{
+    enum { NOT_ASKED = 0xff };
+    size_t names = gt_strings_count(trace->strings);
+    uint8_t *classes = gt_alloc(names);
+    memset(classes, NOT_ASKED, names);
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->kind[i] == GT_JAX_KERNEL && classes[trace->name[i]] == NOT_ASKED)
+            classes[trace->name[i]] = (uint8_t)gt_jax_class_of_text(gt_jax_name(trace, i));
+    return classes;
+}
+
+static uint8_t *class_ops(const gt_jax *trace)
+{
+    uint8_t *classes = gt_alloc(trace->op_count);
+    for (size_t i = 0; i < trace->op_count; i++)
+        classes[i] = (uint8_t)gt_jax_class_of_text(gt_strings_get(trace->strings, trace->ops[i].hlo_op));
+    return classes;
+}
+
 gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace)
 {
     gt_jax_kernels k = {.trace = trace};
@@ -58,13 +79,16 @@ gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace)
     k.events = gt_alloc(k.count * sizeof *k.events);
     k.classes = gt_alloc(k.count);
     k.details = gt_alloc_zero(trace->record_count + 1, sizeof *k.details);
+    uint8_t *of_name = class_names(trace), *of_op = class_ops(trace);
     size_t at = 0;
     for (size_t i = 0; i < trace->count; i++) {
         if (trace->kind[i] != GT_JAX_KERNEL) continue;
         k.events[at] = i;
-        gt_text hlo_op = gt_strings_get(trace->strings, gt_jax_hlo_op(trace, i));
-        k.classes[at++] = (uint8_t)gt_jax_class_of(gt_jax_name(trace, i), hlo_op);
+        gt_jax_class op = trace->op[i] == GT_JAX_NONE ? GT_JAX_CLASS_XLA : (gt_jax_class)of_op[trace->op[i]];
+        k.classes[at++] = (uint8_t)gt_jax_class_joined((gt_jax_class)of_name[trace->name[i]], op);
     }
+    free(of_name);
+    free(of_op);
     return k;
 }
 
@@ -151,27 +175,41 @@ static uint32_t details_cell(const gt_jax *trace, size_t event, const gt_jax_det
     return gt_strings_add(trace->strings, cell->bytes, cell->len);
 }
 
-static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, size_t kernel, gt_buffer *cell)
+/* Texts that are in every row. */
+typedef struct common_texts {
+    uint32_t classes[GT_JAX_CLASSES], no_strides;
+} common_texts;
+
+static common_texts add_common_texts(gt_strings *strings)
+{
+    common_texts texts = {.no_strides = gt_strings_add_cstr(strings, "()")};
+    for (size_t c = 0; c < GT_JAX_CLASSES; c++)
+        texts.classes[c] = gt_strings_add_cstr(strings, gt_jax_class_name((gt_jax_class)c));
+    return texts;
+}
+
+static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, size_t kernel, const common_texts *texts,
+                    gt_buffer *cell)
 {
     const gt_jax *trace = k->trace;
     size_t event = k->events[kernel];
     const gt_jax_details *details = gt_jax_details_of(k, kernel);
+    gt_column *c = table->columns;
     double dur_us = gt_jax_dur_us(trace, event);
-    gt_table_set_text(table, NAME, row, trace->name[event]);
-    gt_table_set_int(table, UID, row, (int64_t)trace->uid[event]);
-    gt_table_set_cstr(table, CATEGORY, row, gt_jax_class_name(k->classes[kernel]));
-    gt_table_set_float(table, DIRECT_TIME, row, dur_us);
-    gt_table_set_float(table, SUBTREE_TIME, row, dur_us);
-    gt_table_set_int(table, COUNT, row, 1);
-    gt_table_set_int(table, PID, row, gt_jax_pid(trace, event));
-    gt_table_set_int(table, TID, row, gt_jax_line_of(trace, event)->tid);
-    gt_table_set_text(table, DIMS, row, details->dims);
-    gt_table_set_text(table, TYPES, row, details->types);
-    gt_table_set_cstr(table, STRIDES, row, "()");
-    gt_table_set_text(table, CONCRETE, row, details->concrete);
-    gt_table_set_text(table, DETAILS, row, details_cell(trace, event, details, cell));
-    gt_table_set_float(table, LATENCY, row, gt_jax_start_us(trace, event) - trace->launch_us[event]);
-    gt_table_set_int(table, KERNEL, row, (int64_t)kernel);
+    c[NAME].texts[row] = trace->name[event];
+    c[UID].ints[row] = (int64_t)gt_jax_uid(trace, event);
+    c[CATEGORY].texts[row] = texts->classes[k->classes[kernel]];
+    c[DIRECT_TIME].floats[row] = c[SUBTREE_TIME].floats[row] = dur_us;
+    c[COUNT].ints[row] = 1;
+    c[PID].ints[row] = gt_jax_pid(trace, event);
+    c[TID].ints[row] = gt_jax_line_of(trace, event)->tid;
+    c[DIMS].texts[row] = details->dims;
+    c[TYPES].texts[row] = details->types;
+    c[STRIDES].texts[row] = texts->no_strides;
+    c[CONCRETE].texts[row] = details->concrete;
+    c[DETAILS].texts[row] = details_cell(trace, event, details, cell);
+    c[LATENCY].floats[row] = gt_jax_start_us(trace, event) - trace->launch_us[event];
+    c[KERNEL].ints[row] = (int64_t)kernel;
 }
 
 gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords, size_t keyword_count)
@@ -179,10 +217,15 @@ gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords
     gt_table *table = gt_table_new("kernel_launchers", k->trace->strings);
     gt_buffer cell = {0};
     for (size_t c = 0; c < COLUMNS; c++) gt_table_add_column(table, columns[c].name, columns[c].type);
-    if (!keyword_count) gt_table_reserve(table, k->count);
+    uint32_t *wanted = gt_alloc(k->count * sizeof *wanted);
+    size_t rows = 0;
     for (size_t kernel = 0; kernel < k->count; kernel++)
         if (is_wanted(k->trace, k->events[kernel], keywords, keyword_count))
-            set_row(table, gt_table_add_row(table), k, kernel, &cell);
+            wanted[rows++] = (uint32_t)kernel;
+    gt_table_add_rows(table, rows);
+    common_texts texts = add_common_texts(k->trace->strings);
+    for (size_t row = 0; row < rows; row++) set_row(table, row, k, wanted[row], &texts, &cell);
+    free(wanted);
     gt_buffer_free(&cell);
     return table;
 }

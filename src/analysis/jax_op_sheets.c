@@ -229,7 +229,7 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
     gt_table_set_text(table, DIMS, row, details->dims);
     gt_table_set_text(table, TYPES, row, details->types);
     gt_table_set_float(table, TIME, row, dur_us);
-    gt_table_set_int(table, UID, row, (int64_t)trace->uid[event]);
+    gt_table_set_int(table, UID, row, (int64_t)gt_jax_uid(trace, event));
 }
 
 static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const param_list *params)

@@ -4,78 +4,122 @@
 #include "base/log.h"
 #include "input/hlo.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Collectives that the compiler splits into a start and an end, and the runtime numbers anew. */
+static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* Instructions by name. */
+typedef struct start_list {
+    uint32_t *items;
+    size_t count, capacity;
+    bool is_made;
+} start_list;
+
 /* One entry of the plane. */
 typedef struct module {
-    int64_t entry_id;
     uint64_t program_id;
-    gt_text proto, name;
+    xrange proto;
+    gt_text name; /* in the plane's arena */
+    gt_arena arena;
     gt_hlo *hlo; /* once it was asked for */
     bool is_read;
+    start_list starts[FAMILIES];
 } module;
+
+/* A collective by the number that the runtime gave it, where the module has no instruction of that name. */
+typedef struct alias {
+    uint32_t module;
+    uint32_t family;
+    uint64_t number;
+} alias;
 
 typedef struct modules {
     module *items;
     size_t count, capacity;
+    gt_map by_program, by_entry, by_name; /* by_name: the lowest program of each; key: a text of `names` */
+    gt_strings *names;
+    alias *aliases; /* sorted, each once */
+    size_t alias_count, alias_capacity;
+    xfile *file;
     gt_jax *trace;
 } modules;
-
-/* Collectives that the compiler splits into a start and an end, and the runtime numbers anew. */
-static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};
 
 static gt_text text(const gt_jax *trace, uint32_t id)
 {
     return gt_strings_get(trace->strings, id);
 }
 
-static void list_modules(modules *list, xplane *plane)
+/* ---- modules ---- */
+
+static void index_module(modules *list, uint64_t entry_id, uint32_t place)
+{
+    const module *m = &list->items[place];
+    uint32_t *by_program = gt_map_put(&list->by_program, m->program_id, 0);
+    uint32_t *by_entry = gt_map_put(&list->by_entry, entry_id, 0);
+    uint32_t *by_name =
+        gt_map_put(&list->by_name, gt_strings_add(list->names, m->name.bytes, m->name.len), 0);
+    if (*by_program == GT_MAP_NONE) *by_program = place;
+    if (*by_entry == GT_MAP_NONE) *by_entry = place;
+    if (*by_name == GT_MAP_NONE || m->program_id < list->items[*by_name].program_id) *by_name = place;
+}
+
+static bool list_modules(modules *list, xplane *plane)
 {
     for (size_t i = 0; i < plane->kind_count; i++) {
-        const xevent_kind *kind = xplane_kind(plane, plane->kinds[i].id);
-        if (!kind || !kind->attributes.hlo_proto.len) continue;
-        gt_text proto = kind->attributes.hlo_proto;
+        xevent_kind *kind = &plane->kinds[i];
+        gt_text proto;
+        if (!xplane_read_kind(plane, list->file, kind)) {
+            if (list->file->failed) return false;
+            continue;
+        }
+        if (kind->hlo_proto.begin == kind->hlo_proto.end) continue;
+        if (!xfile_show(list->file, kind->hlo_proto, &proto)) return false;
+        gt_text name = gt_hlo_module_name(proto);
         module entry = {
-            kind->id, kind->attributes.has_program ? kind->attributes.program_id : (uint64_t)kind->id,
-            proto,    gt_hlo_module_name(proto),
-            NULL,     false};
+            .program_id = kind->attributes.has_program ? kind->attributes.program_id : (uint64_t)kind->id,
+            .proto = kind->hlo_proto,
+            .name = {gt_arena_bytes(&plane->arena, name.bytes, name.len), name.len},
+        };
         GT_PUSH(list->items, list->count, list->capacity, entry);
+        index_module(list, (uint64_t)kind->id, (uint32_t)list->count - 1);
     }
+    return true;
 }
 
-static const gt_hlo *read_module(module *entry)
+static const gt_hlo *read_module(modules *list, uint32_t place)
 {
+    if (place == GT_MAP_NONE) return NULL;
+    module *m = &list->items[place];
     gt_error error;
-    if (!entry->is_read && !(entry->hlo = gt_hlo_read(entry->proto, &error)))
+    gt_text proto;
+    if (m->is_read) return m->hlo;
+    m->is_read = true;
+    if (!xfile_copy(list->file, m->proto, &m->arena, &proto)) return NULL;
+    if (!(m->hlo = gt_hlo_read(proto, &error)))
         gt_warn("%.*s: %s; its ops are shown without what the compiler said of them",
-                (int)(entry->name.len < 200 ? entry->name.len : 200), entry->name.bytes, error.text);
-    entry->is_read = true;
-    return entry->hlo;
+                (int)(m->name.len < 200 ? m->name.len : 200), m->name.bytes, error.text);
+    return m->hlo;
 }
 
-static module *find_module(modules *list, const gt_jax_op *op)
+static uint32_t find_module(const modules *list, const gt_jax_op *op)
 {
-    module *found = NULL;
-    for (size_t i = 0; i < list->count && op->has_program; i++)
-        if (list->items[i].program_id == op->program_id) return &list->items[i];
+    uint32_t found = op->has_program ? gt_map_get(&list->by_program, op->program_id, 0) : GT_MAP_NONE;
     gt_text name = text(list->trace, op->hlo_module);
-    for (size_t i = 0; i < list->count && name.len; i++) {
-        module *entry = &list->items[i];
-        if (gt_text_compare(entry->name, name) == 0 && (!found || entry->program_id < found->program_id))
-            found = entry;
-    }
-    return found;
+    if (found != GT_MAP_NONE || !name.len) return found;
+    uint32_t id = gt_strings_find(list->names, name.bytes, name.len);
+    return id == GT_TEXT_NONE ? GT_MAP_NONE : gt_map_get(&list->by_name, id, 0);
 }
 
 /* ---- collectives by number ---- */
 
 /* "all-gather.12": the family and the number. */
-static bool numbered(gt_text op, size_t *family, uint64_t *number)
+static bool numbered(gt_text op, uint32_t *family, uint64_t *number)
 {
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+    for (uint32_t f = 0; f < FAMILIES; f++) {
         size_t len = strlen(families[f]);
         if (op.len < len + 2 || op.len > len + 19 || memcmp(op.bytes, families[f], len) != 0 ||
             op.bytes[len] != '.')
@@ -91,88 +135,102 @@ static bool numbered(gt_text op, size_t *family, uint64_t *number)
     return false;
 }
 
-typedef struct start_list {
-    const gt_hlo *hlo;
-    uint32_t *items;
-    size_t count, capacity;
-} start_list;
-
 static int by_name(const void *left, const void *right, void *hlo)
 {
     return gt_text_compare(gt_hlo_name(hlo, *(const uint32_t *)left),
                            gt_hlo_name(hlo, *(const uint32_t *)right));
 }
 
-static start_list find_starts(const gt_hlo *hlo, const char *family, const char *ending)
+static void find_starts(start_list *list, const gt_hlo *hlo, const char *family, const char *ending)
 {
-    start_list list = {.hlo = hlo};
     char begin[40];
     size_t len = (size_t)snprintf(begin, sizeof begin, "%s%s", family, ending);
     for (uint32_t i = 0; i < gt_hlo_count(hlo); i++) {
         gt_text name = gt_hlo_name(hlo, i);
         if (name.len >= len && memcmp(name.bytes, begin, len) == 0 && gt_hlo_has_record(hlo, i))
-            GT_PUSH(list.items, list.count, list.capacity, i);
+            GT_PUSH(list->items, list->count, list->capacity, i);
     }
-    if (list.count) qsort_r(list.items, list.count, sizeof *list.items, by_name, (void *)(uintptr_t)hlo);
+    if (list->count) qsort_r(list->items, list->count, sizeof *list->items, by_name, (void *)(uintptr_t)hlo);
+}
+
+static const start_list *starts_of(module *m, uint32_t family)
+{
+    start_list *list = &m->starts[family];
+    if (!list->is_made) find_starts(list, m->hlo, families[family], "-start");
+    if (!list->is_made && !list->count) find_starts(list, m->hlo, families[family], "-done");
+    list->is_made = true;
     return list;
 }
 
-static bool has_key(const gt_hlo *hlo, gt_text name)
+static int by_module_and_number(const void *left, const void *right)
 {
-    uint32_t instruction = gt_hlo_find(hlo, name);
-    return instruction != GT_HLO_NONE && gt_hlo_has_record(hlo, instruction);
+    const alias *a = left, *b = right;
+    if (a->module != b->module) return a->module < b->module ? -1 : 1;
+    if (a->family != b->family) return a->family < b->family ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
-/* How many different numbers of this family in the same module are below this one. */
-static size_t rank_of(const modules *list, const gt_hlo *hlo, const gt_jax_op *op, size_t family,
-                      uint64_t number)
+/* The instruction that has the op's own name, if that has a record. */
+static uint32_t find_instruction(const modules *list, const gt_hlo *hlo, const gt_jax_op *op)
 {
-    uint64_t *below = NULL;
-    size_t count = 0, capacity = 0;
+    uint32_t instruction = gt_hlo_find(hlo, text(list->trace, op->hlo_op));
+    return instruction != GT_HLO_NONE && gt_hlo_has_record(hlo, instruction) ? instruction : GT_HLO_NONE;
+}
+
+static void list_aliases(modules *list)
+{
     for (size_t i = 0; i < list->trace->op_count; i++) {
-        const gt_jax_op *other = &list->trace->ops[i];
-        size_t other_family;
-        uint64_t other_number;
-        gt_text name = text(list->trace, other->hlo_op);
-        if (other->hlo_module != op->hlo_module || !numbered(name, &other_family, &other_number)) continue;
-        if (other_family != family || other_number >= number || has_key(hlo, name)) continue;
-        size_t j = 0;
-        while (j < count && below[j] != other_number) j++;
-        if (j == count) GT_PUSH(below, count, capacity, other_number);
+        const gt_jax_op *op = &list->trace->ops[i];
+        alias a;
+        if (!numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) continue;
+        a.module = find_module(list, op);
+        const gt_hlo *hlo = read_module(list, a.module);
+        if (hlo && find_instruction(list, hlo, op) == GT_HLO_NONE)
+            GT_PUSH(list->aliases, list->alias_count, list->alias_capacity, a);
     }
-    free(below);
-    return count;
+    if (!list->alias_count) return;
+    qsort(list->aliases, list->alias_count, sizeof *list->aliases, by_module_and_number);
+    size_t kept = 1;
+    for (size_t i = 1; i < list->alias_count; i++)
+        if (by_module_and_number(&list->aliases[kept - 1], &list->aliases[i]) != 0)
+            list->aliases[kept++] = list->aliases[i];
+    list->alias_count = kept;
 }
 
-static uint32_t find_collective(const modules *list, const gt_hlo *hlo, const gt_jax_op *op)
+/* The first alias that is not below another. */
+static size_t alias_place(const modules *list, alias wanted)
 {
-    size_t family;
-    uint64_t number;
-    if (!numbered(text(list->trace, op->hlo_op), &family, &number)) return GT_HLO_NONE;
-    start_list starts = find_starts(hlo, families[family], "-start");
-    if (!starts.count) {
-        free(starts.items);
-        starts = find_starts(hlo, families[family], "-done");
+    size_t begin = 0, end = list->alias_count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (by_module_and_number(&list->aliases[middle], &wanted) < 0)
+            begin = middle + 1;
+        else
+            end = middle;
     }
-    uint32_t found = GT_HLO_NONE;
-    if (starts.count) {
-        size_t rank = starts.count > 1 ? rank_of(list, hlo, op, family, number) : 0;
-        found = starts.items[rank < starts.count ? rank : starts.count - 1];
-    }
-    free(starts.items);
-    return found;
+    return begin;
+}
+
+/* The numbers of a family in a module stand for its starts, in order. */
+static uint32_t find_collective(modules *list, uint32_t place, const gt_jax_op *op)
+{
+    alias a = {.module = place};
+    if (!numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) return GT_HLO_NONE;
+    const start_list *starts = starts_of(&list->items[place], a.family);
+    if (!starts->count) return GT_HLO_NONE;
+    size_t rank = alias_place(list, a) - alias_place(list, (alias){place, a.family, 0});
+    return starts->items[rank < starts->count ? rank : starts->count - 1];
 }
 
 /* ---- records and sources ---- */
 
 static void read_record(modules *list, gt_jax_op *op)
 {
-    module *entry = find_module(list, op);
-    const gt_hlo *hlo = entry ? read_module(entry) : NULL;
+    uint32_t place = find_module(list, op);
+    const gt_hlo *hlo = read_module(list, place);
     if (!hlo) return;
-    uint32_t instruction = gt_hlo_find(hlo, text(list->trace, op->hlo_op));
-    if (instruction != GT_HLO_NONE && !gt_hlo_has_record(hlo, instruction)) instruction = GT_HLO_NONE;
-    if (instruction == GT_HLO_NONE) instruction = find_collective(list, hlo, op);
+    uint32_t instruction = find_instruction(list, hlo, op);
+    if (instruction == GT_HLO_NONE) instruction = find_collective(list, place, op);
     if (instruction == GT_HLO_NONE) return;
     gt_jax *trace = list->trace;
     op->record = (uint32_t)trace->record_count;
@@ -189,34 +247,30 @@ static gt_text copy(gt_jax *trace, gt_text from)
 static void read_source(modules *list, gt_jax_op *op)
 {
     if (!op->has_program) return;
+    const gt_hlo *hlo = read_module(list, gt_map_get(&list->by_entry, op->program_id, 0));
     gt_text name = text(list->trace, op->hlo_op);
     for (size_t i = name.len; i-- > 1;)
         if (name.bytes[i] == ':' && name.bytes[i - 1] == ':') {
             name = (gt_text){name.bytes + i + 1, name.len - i - 1};
             break;
         }
-    for (size_t i = 0; i < list->count; i++) {
-        if ((uint64_t)list->items[i].entry_id != op->program_id) continue;
-        const gt_hlo *hlo = read_module(&list->items[i]);
-        uint32_t instruction = hlo ? gt_hlo_find(hlo, name) : GT_HLO_NONE;
-        if (instruction == GT_HLO_NONE) return;
-        gt_hlo_source source = gt_hlo_source_of(hlo, instruction);
-        op->source = (gt_hlo_source){copy(list->trace, source.op_name), copy(list->trace, source.op_type),
-                                     copy(list->trace, source.file), source.line, true};
-        return;
-    }
+    uint32_t instruction = hlo ? gt_hlo_find(hlo, name) : GT_HLO_NONE;
+    if (instruction == GT_HLO_NONE) return;
+    gt_hlo_source source = gt_hlo_source_of(hlo, instruction);
+    op->source = (gt_hlo_source){copy(list->trace, source.op_name), copy(list->trace, source.op_type),
+                                 copy(list->trace, source.file), source.line, true};
 }
 
-void xplane_read_modules(xplane *metadata, gt_jax *trace)
+static void read_ops(modules *list)
 {
-    modules list = {.trace = trace};
-    list_modules(&list, metadata);
+    gt_jax *trace = list->trace;
     size_t named = 0, found = 0;
+    list_aliases(list);
     for (size_t i = 0; i < trace->op_count; i++) {
         gt_jax_op *op = &trace->ops[i];
         if (op->hlo_op == GT_TEXT_NONE || op->hlo_op == GT_TEXT_EMPTY) continue;
-        read_record(&list, op);
-        read_source(&list, op);
+        read_record(list, op);
+        read_source(list, op);
         named++;
         found += op->record != GT_JAX_NONE;
     }
@@ -224,6 +278,28 @@ void xplane_read_modules(xplane *metadata, gt_jax *trace)
         gt_say(
             "%zu of %zu ops have no line of their own in the compiled modules: no shapes are known of them",
             named - found, named);
-    for (size_t i = 0; i < list.count; i++) gt_hlo_free(list.items[i].hlo);
-    free(list.items);
+}
+
+static void free_modules(modules *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        gt_hlo_free(list->items[i].hlo);
+        gt_arena_free(&list->items[i].arena);
+        for (size_t f = 0; f < FAMILIES; f++) free(list->items[i].starts[f].items);
+    }
+    free(list->items);
+    free(list->aliases);
+    gt_map_free(&list->by_program);
+    gt_map_free(&list->by_entry);
+    gt_map_free(&list->by_name);
+    gt_strings_free(list->names);
+}
+
+bool xplane_read_modules(xplane *metadata, xfile *file, gt_jax *trace)
+{
+    modules list = {.trace = trace, .file = file, .names = gt_strings_new()};
+    bool sound = xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
+    if (sound) read_ops(&list);
+    free_modules(&list);
+    return sound && !file->failed;
 }

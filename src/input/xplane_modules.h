@@ -4,8 +4,9 @@
 
 #include "input/xplane_plane.h"
 
-/* Fills the records and sources of trace->ops from the plane "/host:metadata", which is open. Only modules
- * that ops name are read; one that is damaged is passed over with a warning. */
-void xplane_read_modules(xplane *metadata, gt_jax *trace);
+/* Fills the records and sources of trace->ops from the plane "/host:metadata". Only modules that ops name are
+ * read; one that is damaged is passed over with a warning. False where the plane itself is damaged or cannot
+ * be read. */
+bool xplane_read_modules(xplane *metadata, xfile *file, gt_jax *trace);
 
 #endif

@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DENSE_MAX = 1 << 20 };
+enum {
+    DENSE_MAX = 1 << 20,
+    STAT_NUMBER = 1 << 3 | GT_WIRE_VARINT, /* how the fields of an XStat begin */
+    STAT_UINT = 3 << 3 | GT_WIRE_VARINT,
+    STAT_INT = 4 << 3 | GT_WIRE_VARINT,
+    STAT_REFERENCE = 7 << 3 | GT_WIRE_VARINT,
+};
 
 static const struct {
     const char *name;
@@ -74,41 +80,42 @@ static void index_free(xindex *index)
 
 /* ---- opening ---- */
 
-bool xplane_peek(xplane *plane, gt_text message)
+bool xplane_peek(xplane *plane, xfile *file, xrange range)
 {
-    *plane = (xplane){.message = message, .name = {"", 0}};
-    gt_proto proto = gt_proto_begin(message);
-    gt_proto_field field;
-    while (gt_proto_next(&proto, &field)) {
-        if (field.number == 1) plane->id = gt_proto_int(&field);
-        if (field.number == 2) plane->name = gt_proto_bytes(&field);
+    *plane = (xplane){.range = range, .name = {"", 0}};
+    bool damaged = false;
+    xfield field;
+    while (xfile_next(file, &range, &field, &damaged)) {
+        if (field.number == 1) plane->id = field.value;
+        if (field.number == 2 && !xfile_copy(file, field.body, &plane->arena, &plane->name)) return false;
         if (field.number == 3) plane->has_lines = true;
     }
-    return !proto.damaged;
+    return !damaged;
 }
 
 /* A map entry: its key and its value. */
-static bool read_entry(gt_proto entry, int64_t *key, gt_text *value)
+static bool read_entry(xfile *file, xrange entry, int64_t *key, xrange *value)
 {
-    gt_proto_field field;
+    bool damaged = false;
+    xfield field;
     *key = 0;
-    *value = (gt_text){"", 0};
-    while (gt_proto_next(&entry, &field)) {
-        if (field.number == 1) *key = gt_proto_int(&field);
-        if (field.number == 2) *value = gt_proto_bytes(&field);
+    *value = (xrange){entry.end, entry.end};
+    while (xfile_next(file, &entry, &field, &damaged)) {
+        if (field.number == 1) *key = field.value;
+        if (field.number == 2 && field.wire == GT_WIRE_BYTES) *value = field.body;
     }
-    return !entry.damaged;
+    return !damaged;
 }
 
-static gt_text name_in(gt_text message, uint32_t number, bool *damaged)
+/* The name in an XStatMetadata. */
+static bool read_name(xplane *plane, xfile *file, xrange message, gt_text *name)
 {
-    gt_text name = {"", 0};
-    gt_proto proto = gt_proto_begin(message);
-    gt_proto_field field;
-    while (gt_proto_next(&proto, &field))
-        if (field.number == number) name = gt_proto_bytes(&field);
-    *damaged |= proto.damaged;
-    return name;
+    bool damaged = false;
+    xfield field;
+    *name = (gt_text){"", 0};
+    while (xfile_next(file, &message, &field, &damaged))
+        if (field.number == 2 && !xfile_copy(file, field.body, &plane->arena, name)) return false;
+    return !damaged;
 }
 
 static xstat_role role_of(gt_text name)
@@ -118,13 +125,14 @@ static xstat_role role_of(gt_text name)
     return XSTAT_OTHER;
 }
 
-static bool add_stat_name(xplane *plane, gt_proto entry)
+static bool add_stat_name(xplane *plane, xfile *file, xrange entry)
 {
     int64_t id;
-    gt_text message;
-    bool damaged = !read_entry(entry, &id, &message);
-    gt_text name = name_in(message, 2, &damaged);
-    if (damaged || plane->stat_count == GT_MAP_NONE) return false;
+    xrange message;
+    gt_text name;
+    if (plane->stat_count == GT_MAP_NONE || !read_entry(file, entry, &id, &message) ||
+        !read_name(plane, file, message, &name))
+        return false;
     xstat_role role = role_of(name);
     plane->has_role[role] = true;
     index_put(&plane->stat_index, id, (uint32_t)plane->stat_count);
@@ -132,42 +140,61 @@ static bool add_stat_name(xplane *plane, gt_proto entry)
     return true;
 }
 
-static bool add_kind(xplane *plane, gt_proto entry)
+static bool add_kind(xplane *plane, xfile *file, xrange entry, bool is_held)
 {
     xevent_kind kind = {0};
-    if (!read_entry(entry, &kind.id, &kind.message) || plane->kind_count == GT_MAP_NONE) return false;
+    if (plane->kind_count == GT_MAP_NONE || !read_entry(file, entry, &kind.id, &kind.range) ||
+        (is_held && !xfile_copy(file, kind.range, &plane->arena, &kind.message)))
+        return false;
     index_put(&plane->kind_index, kind.id, (uint32_t)plane->kind_count);
     GT_PUSH(plane->kinds, plane->kind_count, plane->kind_capacity, kind);
     return true;
 }
 
-bool xplane_open(xplane *plane, gt_strings *strings)
+static void list_roles(xplane *plane)
 {
-    plane->strings = strings;
-    gt_proto proto = gt_proto_begin(plane->message);
-    gt_proto_field field;
-    while (gt_proto_next(&proto, &field)) {
-        if (field.number == 4 && !add_kind(plane, gt_proto_message(&field))) return false;
-        if (field.number == 5 && !add_stat_name(plane, gt_proto_message(&field))) return false;
-    }
-    return !proto.damaged;
+    const xindex *index = &plane->stat_index;
+    plane->role_count = index->dense_count;
+    plane->roles = gt_realloc(plane->roles, plane->role_count + 1);
+    for (size_t id = 0; id < plane->role_count; id++)
+        plane->roles[id] =
+            index->dense[id] == GT_MAP_NONE ? XSTAT_OTHER : (uint8_t)plane->stats[index->dense[id]].role;
 }
 
-void xplane_read_only(xplane *plane, xstat_role role)
+bool xplane_open(xplane *plane, xfile *file, gt_strings *strings, bool holds_kinds)
+{
+    plane->strings = strings;
+    xrange rest = plane->range;
+    bool damaged = false;
+    xfield field;
+    while (xfile_next(file, &rest, &field, &damaged)) {
+        if (field.number == 4 && !add_kind(plane, file, field.body, holds_kinds)) return false;
+        if (field.number == 5 && !add_stat_name(plane, file, field.body)) return false;
+    }
+    list_roles(plane);
+    return !damaged;
+}
+
+void xplane_pass_over(xplane *plane, const xstat_role *passed, size_t count)
 {
     for (size_t i = 0; i < plane->stat_count; i++)
-        if (plane->stats[i].role != role) plane->stats[i].role = XSTAT_OTHER;
+        for (size_t j = 0; j < count; j++)
+            if (plane->stats[i].role == passed[j]) plane->stats[i].role = XSTAT_OTHER;
+    list_roles(plane);
 }
 
 void xplane_close(xplane *plane)
 {
     free(plane->stats);
     free(plane->kinds);
+    free(plane->roles);
     index_free(&plane->stat_index);
     index_free(&plane->kind_index);
+    gt_arena_free(&plane->arena);
     plane->stats = NULL;
     plane->kinds = NULL;
-    plane->stat_count = plane->kind_count = 0;
+    plane->roles = NULL;
+    plane->stat_count = plane->kind_count = plane->role_count = 0;
 }
 
 /* ---- stats ---- */
@@ -175,7 +202,7 @@ void xplane_close(xplane *plane)
 typedef struct xstat {
     uint64_t integer;
     bool is_integer;
-    gt_text text, bytes; /* with a length where given */
+    gt_text text;
     bool is_text;
     uint64_t reference;
     bool is_reference;
@@ -183,7 +210,7 @@ typedef struct xstat {
 
 static bool read_stat(gt_proto proto, xstat *stat)
 {
-    *stat = (xstat){.text = {"", 0}, .bytes = {"", 0}};
+    *stat = (xstat){.text = {"", 0}};
     gt_proto_field field;
     while (gt_proto_next(&proto, &field)) switch (field.number) {
         case 3:
@@ -194,9 +221,6 @@ static bool read_stat(gt_proto proto, xstat *stat)
         case 5:
             stat->text = gt_proto_bytes(&field);
             stat->is_text = true;
-            break;
-        case 6:
-            stat->bytes = gt_proto_bytes(&field);
             break;
         case 7:
             stat->reference = (uint64_t)gt_proto_int(&field);
@@ -247,25 +271,49 @@ static void set_integer(const xstat *stat, uint64_t *value, bool *has)
     *has = true;
 }
 
-/* What a stat is; most begin with the number of their name, and most are none that is read. */
-static xstat_role peek_role(const xplane *plane, gt_proto proto)
+static xstat_role role_at(const xplane *plane, uint64_t id)
 {
-    gt_proto_field field;
-    while (gt_proto_next(&proto, &field)) {
-        if (field.number != 1) continue;
-        uint32_t place = index_get(&plane->stat_index, gt_proto_int(&field));
-        return place == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[place].role;
-    }
-    uint32_t unnumbered = index_get(&plane->stat_index, 0);
-    return unnumbered == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[unnumbered].role;
+    if (id < plane->role_count) return (xstat_role)plane->roles[id];
+    uint32_t place = index_get(&plane->stat_index, (int64_t)id);
+    return place == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[place].role;
 }
 
-bool xplane_add_stat(xplane *plane, xattributes *a, gt_proto proto)
+/* One integer or reference behind the number, as stats mostly are. */
+static inline bool read_short_stat(const uint8_t *at, const uint8_t *end, xstat *stat)
 {
-    xstat_role role = peek_role(plane, proto);
+    const bool is_integer = *at == STAT_UINT || *at == STAT_INT;
+    uint64_t value;
+    if ((!is_integer && *at != STAT_REFERENCE) || gt_varint(at + 1, end + GT_WINDOW_PAD, &value) != end)
+        return false;
+    *stat =
+        (xstat){.integer = value, .reference = value, .is_integer = is_integer, .is_reference = !is_integer};
+    return true;
+}
+
+/* The number of a stat's name, wherever it stands in the message; 0 where it is not there. */
+static uint64_t number_in(gt_proto proto)
+{
+    gt_proto_field field;
+    while (gt_proto_next(&proto, &field))
+        if (field.number == 1) return (uint64_t)gt_proto_int(&field);
+    return 0;
+}
+
+bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uint8_t *end)
+{
+    uint64_t id = 0;
+    const uint8_t *behind = NULL;
+    if (at < end && *at == STAT_NUMBER) behind = gt_varint(at + 1, end + GT_WINDOW_PAD, &id);
+    if (!behind || behind > end) {
+        behind = NULL;
+        id = number_in((gt_proto){at, end, false});
+    }
+    const xstat_role role = role_at(plane, id);
     xstat stat;
     if (role == XSTAT_OTHER) return true;
-    if (!read_stat(proto, &stat)) return false;
+    if (!(behind && behind < end && read_short_stat(behind, end, &stat)) &&
+        !read_stat((gt_proto){at, end, false}, &stat))
+        return false;
     uint64_t number = 0;
     switch (role) {
     case XSTAT_OTHER:
@@ -295,12 +343,12 @@ bool xplane_add_stat(xplane *plane, xattributes *a, gt_proto proto)
         break;
     case XSTAT_KERNEL_DETAILS:
         a->has_details = !is_empty(plane, &stat);
+        a->details_are_given = true;
         break;
     case XSTAT_GRAPH:
         a->has_graph = true;
         break;
-    case XSTAT_HLO_PROTO:
-        a->hlo_proto = stat.bytes;
+    case XSTAT_HLO_PROTO: /* bytes: read_proto finds them */
         break;
     }
     return true;
@@ -308,21 +356,46 @@ bool xplane_add_stat(xplane *plane, xattributes *a, gt_proto proto)
 
 /* ---- kinds of events ---- */
 
-static bool read_kind(xplane *plane, xevent_kind *kind)
+/* The compiled module in a stat of that role: where its bytes lie in the message. */
+static void find_proto(const xplane *plane, gt_text stat, gt_text *bytes)
 {
-    gt_text name = {"", 0}, shown = {"", 0};
-    gt_proto proto = gt_proto_begin(kind->message);
+    gt_proto proto = gt_proto_begin(stat);
+    gt_proto_field field;
+    if (role_at(plane, number_in(proto)) != XSTAT_HLO_PROTO) return;
+    while (gt_proto_next(&proto, &field))
+        if (field.number == 6) *bytes = gt_proto_bytes(&field);
+}
+
+/* `place`: where in the file the message begins. */
+static bool read_kind(xplane *plane, xevent_kind *kind, gt_text message, uint64_t place)
+{
+    gt_text name = {"", 0}, shown = {"", 0}, module = {"", 0};
+    gt_proto proto = gt_proto_begin(message);
     gt_proto_field field;
     kind->is_read = true;
     while (gt_proto_next(&proto, &field)) {
-        if (field.number == 2) name = gt_proto_bytes(&field);
-        if (field.number == 4) shown = gt_proto_bytes(&field);
-        if (field.number == 5 && !xplane_add_stat(plane, &kind->attributes, gt_proto_message(&field)))
-            return false;
+        gt_text body = gt_proto_bytes(&field);
+        if (field.number == 2) name = body;
+        if (field.number == 4) shown = body;
+        if (field.number != 5) continue;
+        kind->has_attributes = true;
+        const uint8_t *stat = (const uint8_t *)body.bytes;
+        if (!xplane_add_stat(plane, &kind->attributes, stat, stat + body.len)) return false;
+        find_proto(plane, body, &module);
+    }
+    if (module.len) {
+        kind->hlo_proto.begin = place + (uint64_t)(module.bytes - message.bytes);
+        kind->hlo_proto.end = kind->hlo_proto.begin + module.len;
     }
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) kind->is_dropped |= is(name, dropped[i]);
     kind->name = intern(plane->strings, shown.len ? shown : name);
     return !proto.damaged;
+}
+
+bool xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind)
+{
+    gt_text message;
+    return xfile_show(file, kind->range, &message) && read_kind(plane, kind, message, kind->range.begin);
 }
 
 const xevent_kind *xplane_kind(xplane *plane, int64_t id)
@@ -331,5 +404,5 @@ const xevent_kind *xplane_kind(xplane *plane, int64_t id)
     uint32_t place = index_get(&plane->kind_index, id);
     if (place == GT_MAP_NONE) return &unknown;
     xevent_kind *kind = &plane->kinds[place];
-    return kind->is_read || read_kind(plane, kind) ? kind : NULL;
+    return kind->is_read || read_kind(plane, kind, kind->message, kind->range.begin) ? kind : NULL;
 }

@@ -14,8 +14,9 @@
 
 typedef struct gt_jax_gpu {
     uint32_t pid;
-    size_t begin, end; /* its events */
-    size_t derived;    /* events that profile viewers add behind them: they take ids, and are in no sheet */
+    size_t begin, end;  /* its events */
+    size_t derived;     /* events that profile viewers add behind them: they take ids, and are in no sheet */
+    uint64_t first_uid; /* of the event at begin */
 } gt_jax_gpu;
 
 /* A thread of a GPU: one stream. */
@@ -58,6 +59,13 @@ typedef struct gt_jax_op {
 
 typedef enum gt_jax_kind { GT_JAX_OTHER, GT_JAX_KERNEL, GT_JAX_MEMCPY, GT_JAX_MEMSET } gt_jax_kind;
 
+typedef enum gt_jax_flag {
+    GT_JAX_HAS_CORRELATION = 1,
+    GT_JAX_HAS_GROUP = 2,
+    GT_JAX_HAS_SCOPE = 4,
+    GT_JAX_IS_DESCRIBED = 8, /* has what viewers make lines of their own from */
+} gt_jax_flag;
+
 typedef struct gt_jax {
     gt_strings *strings;
     gt_arena arena; /* of sources and operand lists */
@@ -72,17 +80,20 @@ typedef struct gt_jax {
     size_t record_count, record_capacity;
 
     /* One entry an event. */
-    size_t count;
+    size_t count, capacity;
     int64_t *start_ps, *dur_ps;
-    uint32_t *name, *line, *op; /* op: GT_JAX_NONE for none */
+    uint64_t *correlation;
     double *launch_us;          /* when the host launched it; NaN where that is not in the trace */
-    uint64_t *uid;
-    uint8_t *kind; /* gt_jax_kind */
+    uint32_t *name, *line, *op; /* op: GT_JAX_NONE for none */
+    uint8_t *flags;             /* gt_jax_flag, joined */
+    int64_t *group, *scope;     /* ids of viewers' groupings; NULL where no event has any */
+    uint8_t *kind;              /* gt_jax_kind, once all are read */
 } gt_jax;
 
 gt_jax *gt_jax_new(void);
 void gt_jax_free(gt_jax *trace);
 
+uint64_t gt_jax_uid(const gt_jax *trace, size_t event);
 double gt_jax_start_us(const gt_jax *trace, size_t event);
 double gt_jax_dur_us(const gt_jax *trace, size_t event);
 gt_text gt_jax_name(const gt_jax *trace, size_t event);
@@ -98,18 +109,21 @@ gt_jax_kind gt_jax_kind_of(gt_text thread_name, gt_text event_name);
 /* The part of the text from a letter of either case on: whether it begins so. */
 bool gt_begins_in_any_case(gt_text text, const char *lower_case);
 
-/* ---- while a profile is read: events in the order of the file ---- */
+/* ---- while a profile is read ---- */
 
-typedef struct gt_jax_raw_event {
+typedef struct gt_jax_event {
     int64_t start_ps, dur_ps;
     uint64_t correlation;
-    int64_t group, scope; /* ids of viewers' groupings */
+    double launch_us;
+    int64_t group, scope;
     uint32_t name, line, op;
-    bool has_correlation, has_group, has_scope;
-    bool is_described; /* has what viewers make lines of their own from */
-} gt_jax_raw_event;
+    uint8_t flags;
+} gt_jax_event;
 
-/* Brings events into their order. */
-void gt_jax_sort_events(const gt_jax *trace, gt_jax_raw_event *events, size_t count);
+/* Adds an event of the last GPU in the list. */
+void gt_jax_add_event(gt_jax *trace, const gt_jax_event *event);
+/* Brings the events of each GPU, which begin..end tells, into their order. */
+void gt_jax_sort_events(gt_jax *trace);
+void gt_jax_find_kinds(gt_jax *trace);
 
 #endif

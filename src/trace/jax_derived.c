@@ -36,6 +36,7 @@ typedef struct level_list {
 } level_list;
 
 typedef struct builder {
+    const gt_jax *trace;
     gt_strings *names;
     level_list open[DERIVED_LINES];
     size_t count;
@@ -65,11 +66,12 @@ static void add_level(builder *b, derived_line line, size_t level, open_event ne
     b->count++;
 }
 
-static open_event named(builder *b, const gt_jax_raw_event *event, gt_text name)
+static open_event named(builder *b, size_t event, gt_text name)
 {
+    const bool has_group = b->trace->flags[event] & GT_JAX_HAS_GROUP;
     return (open_event){.name = gt_strings_add(b->names, name.bytes, name.len),
-                        .has_group = event->has_group,
-                        .group = event->group};
+                        .has_group = has_group,
+                        .group = has_group ? b->trace->group[event] : 0};
 }
 
 /* ---- names ---- */
@@ -140,7 +142,7 @@ static bool has_name_scope(gt_text op, gt_text type)
 
 /* ---- lines ---- */
 
-static void add_framework(builder *b, const gt_jax_raw_event *event, gt_text full)
+static void add_framework(builder *b, size_t event, gt_text full)
 {
     const char *colon = full.len ? memchr(full.bytes, ':', full.len) : NULL;
     gt_text op = {full.bytes, colon ? (size_t)(colon - full.bytes) : full.len};
@@ -155,11 +157,12 @@ static void add_framework(builder *b, const gt_jax_raw_event *event, gt_text ful
     add_level(b, FRAMEWORK_OPS, 0, named(b, event, full));
 }
 
-static size_t chain_of(const gt_jax_raw_event *event, const gt_jax_scopes *scopes, int64_t chain[CHAIN_MAX])
+static size_t chain_of(const gt_jax *trace, size_t event, const gt_jax_scopes *scopes,
+                       int64_t chain[CHAIN_MAX])
 {
     size_t count = 0;
-    if (!event->has_scope) return 0;
-    chain[count++] = event->scope;
+    if (!(trace->flags[event] & GT_JAX_HAS_SCOPE)) return 0;
+    chain[count++] = trace->scope[event];
     while (count < CHAIN_MAX) {
         uint32_t parent = gt_map_get(&scopes->parent, (uint64_t)chain[count - 1], 0);
         if (parent == GT_MAP_NONE) break;
@@ -182,10 +185,10 @@ static gt_text print(builder *b, const char *format, ...)
     return gt_buffer_text(&b->text);
 }
 
-static void add_module(builder *b, const gt_jax *trace, const gt_jax_raw_event *event, const gt_jax_op *op,
-                       const int64_t *chain, size_t chain_count)
+static void add_module(builder *b, size_t event, const gt_jax_op *op, const int64_t *chain,
+                       size_t chain_count)
 {
-    const char *module = gt_strings_get(trace->strings, op->hlo_module).bytes;
+    const char *module = gt_strings_get(b->trace->strings, op->hlo_module).bytes;
     open_event next =
         named(b, event,
               op->has_program ? print(b, "%s(%" PRIu64 ")", module, op->program_id) : print(b, "%s", module));
@@ -194,11 +197,10 @@ static void add_module(builder *b, const gt_jax *trace, const gt_jax_raw_event *
     add_level(b, MODULES, 0, next);
 }
 
-static void add_ops(builder *b, const gt_jax *trace, const gt_jax_raw_event *event, const gt_jax_op *op,
-                    const int64_t *chain, size_t chain_count)
+static void add_ops(builder *b, size_t event, const gt_jax_op *op, const int64_t *chain, size_t chain_count)
 {
-    part_list names = split(gt_strings_get(trace->strings, op->hlo_op), "::");
-    const char *module = gt_strings_get(trace->strings, op->hlo_module).bytes;
+    part_list names = split(gt_strings_get(b->trace->strings, op->hlo_op), "::");
+    const char *module = gt_strings_get(b->trace->strings, op->hlo_module).bytes;
     for (size_t i = 0; i < names.count; i++) {
         int len = (int)names.items[i].len;
         open_event next =
@@ -212,7 +214,7 @@ static void add_ops(builder *b, const gt_jax *trace, const gt_jax_raw_event *eve
     close_levels(b, XLA_OPS, names.count);
 }
 
-static void add_source(builder *b, const gt_jax_raw_event *event, const gt_hlo_source *source)
+static void add_source(builder *b, size_t event, const gt_hlo_source *source)
 {
     add_framework(b, event, print(b, "%s:%s", source->op_name.bytes, source->op_type.bytes));
     if (!source->file.len) return;
@@ -221,17 +223,16 @@ static void add_source(builder *b, const gt_jax_raw_event *event, const gt_hlo_s
     add_level(b, SOURCE_LINES, 0, named(b, event, print(b, "%s:%" PRId64, file, source->line)));
 }
 
-static void add_event(builder *b, const gt_jax *trace, const gt_jax_raw_event *event,
-                      const gt_jax_scopes *scopes)
+static void add_event(builder *b, size_t event, const gt_jax_scopes *scopes)
 {
-    if (!event->is_described || event->op == GT_JAX_NONE) return;
-    const gt_jax_op *op = &trace->ops[event->op];
+    const gt_jax *trace = b->trace;
+    if (!(trace->flags[event] & GT_JAX_IS_DESCRIBED) || trace->op[event] == GT_JAX_NONE) return;
+    const gt_jax_op *op = &trace->ops[trace->op[event]];
     int64_t chain[CHAIN_MAX];
-    size_t chain_count = chain_of(event, scopes, chain);
-    if (gt_strings_get(trace->strings, op->hlo_module).len)
-        add_module(b, trace, event, op, chain, chain_count);
+    size_t chain_count = chain_of(trace, event, scopes, chain);
+    if (gt_strings_get(trace->strings, op->hlo_module).len) add_module(b, event, op, chain, chain_count);
     if (op->hlo_op != GT_TEXT_NONE) {
-        add_ops(b, trace, event, op, chain, chain_count);
+        add_ops(b, event, op, chain, chain_count);
         if (op->source.found) add_source(b, event, &op->source);
     } else if (gt_strings_get(trace->strings, op->tf_op).len) {
         add_framework(b, event, gt_strings_get(trace->strings, op->tf_op));
@@ -240,11 +241,11 @@ static void add_event(builder *b, const gt_jax *trace, const gt_jax_raw_event *e
 
 /* ---- the busiest stream ---- */
 
-static uint32_t busiest_line(const gt_jax *trace, const gt_jax_raw_event *events, size_t count)
+static uint32_t busiest_line(const gt_jax *trace, const gt_jax_gpu *gpu)
 {
     size_t *counts = gt_alloc_zero(trace->line_count, sizeof *counts);
     uint32_t busiest = GT_JAX_NONE;
-    for (size_t i = 0; i < count; i++) counts[events[i].line]++;
+    for (size_t i = gpu->begin; i < gpu->end; i++) counts[trace->line[i]]++;
     for (uint32_t line = 0; line < trace->line_count; line++) {
         const gt_jax_line *l = &trace->lines[line];
         if (!counts[line] || l->is_derived || l->is_counter) continue;
@@ -256,28 +257,26 @@ static uint32_t busiest_line(const gt_jax *trace, const gt_jax_raw_event *events
     return busiest;
 }
 
-static int by_start_and_length(const void *left, const void *right)
+static int by_start_and_length(const void *left, const void *right, void *of)
 {
-    const gt_jax_raw_event *a = *(const gt_jax_raw_event *const *)left,
-                           *b = *(const gt_jax_raw_event *const *)right;
-    if (a->start_ps != b->start_ps) return a->start_ps < b->start_ps ? -1 : 1;
-    if (a->dur_ps != b->dur_ps) return a->dur_ps < b->dur_ps ? -1 : 1;
+    const gt_jax *trace = of;
+    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    if (trace->start_ps[a] != trace->start_ps[b]) return trace->start_ps[a] < trace->start_ps[b] ? -1 : 1;
+    if (trace->dur_ps[a] != trace->dur_ps[b]) return trace->dur_ps[a] < trace->dur_ps[b] ? -1 : 1;
     return (a > b) - (a < b);
 }
 
-size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_raw_event *events, size_t count,
-                            const gt_jax_scopes *scopes)
+size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_gpu *gpu, const gt_jax_scopes *scopes)
 {
-    uint32_t line = busiest_line(trace, events, count);
+    uint32_t line = busiest_line(trace, gpu);
     if (line == GT_JAX_NONE) return 0;
-    const gt_jax_raw_event **order = gt_alloc(count * sizeof *order);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (events[i].line == line) order[kept++] = &events[i];
-    qsort(order, kept, sizeof *order, by_start_and_length);
+    size_t *order = gt_alloc((gpu->end - gpu->begin) * sizeof *order), kept = 0;
+    for (size_t i = gpu->begin; i < gpu->end; i++)
+        if (trace->line[i] == line) order[kept++] = i;
+    qsort_r(order, kept, sizeof *order, by_start_and_length, (void *)(uintptr_t)trace);
 
-    builder b = {.names = gt_strings_new()};
-    for (size_t i = 0; i < kept; i++) add_event(&b, trace, order[i], scopes);
+    builder b = {.trace = trace, .names = gt_strings_new()};
+    for (size_t i = 0; i < kept; i++) add_event(&b, order[i], scopes);
     for (size_t i = 0; i < DERIVED_LINES; i++) free(b.open[i].items);
     gt_buffer_free(&b.text);
     gt_strings_free(b.names);

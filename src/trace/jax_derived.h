@@ -8,15 +8,14 @@
 #include "base/map.h"
 #include "trace/jax.h"
 
-/* Of the sorted events of one GPU. scope_parents: the enclosing scope of each, by its number as key, as place
- * in scope_ids; both may be empty. */
+/* The enclosing scope of each, by its number as key, as place in ids. */
 typedef struct gt_jax_scopes {
     gt_map parent;
     int64_t *ids;
     size_t count, capacity;
 } gt_jax_scopes;
 
-size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_raw_event *events, size_t count,
-                            const gt_jax_scopes *scopes);
+/* Of the sorted events of one GPU. */
+size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_gpu *gpu, const gt_jax_scopes *scopes);
 
 #endif

@@ -4,6 +4,7 @@
 #include "input/detect.h"
 #include "input/kineto.h"
 #include "input/rocprof_json.h"
+#include "input/xplane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,10 @@ int main(int argc, char **argv)
         if (!run) return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_count(run->dispatches);
         bytes = gt_store_bytes(run->dispatches);
+    } else if (format == GT_FORMAT_XPLANE) {
+        gt_jax *trace = gt_xplane_read_stream(stream, &options, &error);
+        if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
+        events = trace->count;
     } else {
         gt_strings *strings = gt_strings_new();
         gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);

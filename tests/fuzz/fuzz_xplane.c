@@ -24,7 +24,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check(const gt_jax *trace)
 {
     for (size_t i = 0; i < trace->count; i++) {
-        if (i && trace->uid[i] <= trace->uid[i - 1]) abort();
+        if (i && gt_jax_uid(trace, i) <= gt_jax_uid(trace, i - 1)) abort();
         if (trace->line[i] >= trace->line_count || gt_jax_line_of(trace, i)->gpu >= trace->gpu_count) abort();
         if (trace->op[i] != GT_JAX_NONE && trace->op[i] >= trace->op_count) abort();
         if (trace->dur_ps[i] < 1) abort();
