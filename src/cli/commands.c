@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/collective.h"
+#include "cli/fuse.h"
 #include "cli/jax.h"
 #include "cli/model.h"
 #include "cli/pytorch.h"
@@ -40,6 +41,10 @@ const gt_command gt_commands[] = {
      "Makes one report of the communication kernels (NCCL, RCCL) of all ranks of a run, from one torch.profiler trace a "
      "rank: how long each collective took, which ranks waited for which, how much was sent and how fast. Traces may be "
      "compressed with gzip or zstd and are read in parallel; only collectives are kept of them."},
+    {"fuse", NULL, "the traces of several ranks as one, for Perfetto and other viewers", &gt_fuse_syntax, gt_fuse_run,
+     "Puts the torch.profiler traces of several ranks into one Chrome trace in which each rank's processes stand apart, "
+     "named by rank. FILEs are the ranks from 0 on; or a folder, a pattern or a search finds them. Traces may be "
+     "compressed with gzip or zstd and be of any size: they are streamed."},
     {"jax", "TraceLens_generate_perf_report_jax", "report of a JAX profile (xplane.pb): timeline, kernels, ops",
      &gt_jax_syntax, gt_jax_run,
      "Makes the performance report of a JAX profile from its *.xplane.pb: timeline of each GPU, kernels with the shapes "

@@ -93,8 +93,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
     return NULL;
 }
 
-/* A report that would replace the trace it is made from is a slip of the hand. */
-static bool spares_the_trace(const char *output_path, const char *trace_path, gt_error *error)
+bool gt_spares_the_trace(const char *output_path, const char *trace_path, gt_error *error)
 {
     struct stat output, trace;
     if (!output_path || stat(output_path, &output) != 0 || stat(trace_path, &trace) != 0) return true;
@@ -133,8 +132,8 @@ static void print_written(const gt_destinations *to, const gt_table_list *tables
 gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error)
 {
-    if (!spares_the_trace(to->xlsx_path, trace_path, error) ||
-        !spares_the_trace(to->db_path, trace_path, error))
+    if (!gt_spares_the_trace(to->xlsx_path, trace_path, error) ||
+        !gt_spares_the_trace(to->db_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();
     bool written =

@@ -189,12 +189,13 @@ static bool take_words(parser *p)
     return true;
 }
 
-/* A file without an option name stands for the file option where there is one; some file there must be. */
+/* A file without an option name stands for the file option where there is one; some file there must be, unless the
+ * syntax says "[FILE...]". */
 static bool settle_files(parser *p)
 {
     gt_arguments *a = p->arguments;
     const char *name = a->syntax->file_option;
-    if (!name && !a->syntax->files[0]) return true;
+    if (!name && (!a->syntax->files[0] || a->syntax->files[0] == '[')) return true;
     if (!name)
         return a->file_count ||
                gt_fail(p->error, "the following arguments are required: %s", a->syntax->files);

@@ -11,10 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MOST_RANKS = 1000000 }; /* that are looked for where nobody says how many there are */
+
 static bool exists(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0;
+}
+
+static void make_room(gt_rank_files *files, size_t count)
+{
+    free(files->paths);
+    files->count = count;
+    files->paths = gt_alloc_zero(count, sizeof *files->paths);
 }
 
 /* ---- the folder of them all ---- */
@@ -85,12 +94,25 @@ static char *expected_path(const gt_rank_search *search, size_t rank)
     return search->folder ? in_folder(search->folder, rank) : by_pattern(search->pattern, rank);
 }
 
+/* Ranks from 0 on, up to the first that has no file. */
+static size_t count_by_name(const gt_rank_search *search)
+{
+    size_t rank = 0;
+    for (bool there = true; there && rank < MOST_RANKS; rank += there) {
+        char *path = expected_path(search, rank);
+        there = exists(path);
+        free(path);
+    }
+    return rank ? rank : 1; /* so that the missing rank 0 is named */
+}
+
 static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
     const char *star = search->pattern ? strchr(search->pattern, '*') : NULL;
     if (search->pattern && (!star || strchr(star + 1, '*')))
         return gt_fail(error,
                        "trace_pattern must contain exactly one '*' character as a placeholder for rank id");
+    if (!search->world_size) make_room(files, count_by_name(search));
     for (size_t rank = 0; rank < files->count; rank++) {
         char *path = expected_path(search, rank);
         if (exists(path)) {
@@ -122,6 +144,16 @@ static int64_t rank_of(const gt_rank_regex *regex, const char *path)
     const char *slash = strrchr(path, '/');
     int64_t rank = gt_rank_regex_find(regex, slash ? slash + 1 : path);
     return rank >= 0 ? rank : gt_rank_regex_find(regex, path);
+}
+
+static size_t count_by_search(const gt_path_list *paths, const gt_rank_regex *regex)
+{
+    int64_t count = 1;
+    for (size_t i = 0; i < paths->count; i++) {
+        int64_t rank = rank_of(regex, paths->items[i]);
+        if (rank >= count && rank < MOST_RANKS) count = rank + 1;
+    }
+    return (size_t)count;
 }
 
 /* Gives each path to its rank. The number of paths that tell one. */
@@ -176,6 +208,7 @@ static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, g
     gt_rank_regex regex;
     if (!gt_rank_regex_compile(&regex, search->rank_regex, error)) return false;
     gt_path_list paths = gt_path_pattern_find(search->glob);
+    if (!search->world_size) make_room(files, count_by_search(&paths, &regex));
     bool found = paths.count || gt_fail(error, "No files matched --trace_glob: %s", search->glob);
     if (found && !give_out(files, &paths, &regex))
         found = gt_fail(error, "--trace_glob matched %zu file(s), but none matched --rank_regex '%.300s'",
@@ -189,8 +222,8 @@ static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, g
 
 bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
-    *files = (gt_rank_files){.count = search->world_size};
-    files->paths = gt_alloc_zero(files->count, sizeof *files->paths);
+    *files = (gt_rank_files){0};
+    make_room(files, search->world_size);
     bool found = search->glob ? find_by_search(files, search, error) : find_by_name(files, search, error);
     if (!found) gt_rank_files_free(files);
     return found;

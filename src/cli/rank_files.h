@@ -13,7 +13,7 @@ typedef struct gt_rank_search {
     const char *pattern; /* '*' stands for the rank's number */
     const char *glob;    /* any files, whose paths tell the rank by rank_regex */
     const char *rank_regex;
-    size_t world_size;
+    size_t world_size; /* 0: as many ranks as there are */
     bool allow_missing;
 } gt_rank_search;
 

@@ -1,0 +1,237 @@
+/* Slots go round in a ring: the caller puts pieces into them, threads make and compress the texts, and before
+ * a slot is used again, the caller writes what came of it. While it waits, the caller makes texts too, so
+ * nobody depends on threads that the machine may not have given. */
+#include "output/text_file.h"
+#include "base/memory.h"
+#include "output/file.h"
+
+#include <libdeflate.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+    LEVEL = 1,
+    MOST_THREADS = 64,
+    MOST_AT_ONCE = 1 << 30, /* zlib counts bytes in 32 bits */
+    RAW_DEFLATE = -15,      /* zlib's way to ask for a window of 2^15 without a header */
+    MEMORY_LEVEL = 8,
+};
+
+typedef struct slot {
+    const gt_text_work *work;
+    void *piece;
+    bool made;
+    gt_buffer text, packed;
+    uint32_t crc;
+} slot;
+
+struct gt_text_file {
+    gt_file file;
+    bool gzip;
+    uint32_t crc;
+    uint64_t len;
+    z_stream deflater; /* the caller's */
+
+    pthread_mutex_t lock; /* for all below; but a slot is its maker's until it is made */
+    pthread_cond_t added, made;
+    slot *slots;
+    size_t slot_count;
+    uint64_t adding, making,
+        writing; /* the next piece of each, from the first on; piece n is in slot n % slot_count */
+    bool closing;
+    pthread_t threads[MOST_THREADS];
+    unsigned thread_count;
+};
+
+/* ---- compressing ---- */
+
+static void begin_deflater(z_stream *deflater)
+{
+    *deflater = (z_stream){0};
+    if (deflateInit2(deflater, LEVEL, Z_DEFLATED, RAW_DEFLATE, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+}
+
+/* Adds the text to `packed`, deflated up to a byte's end; the last block of all is deflate's `finish`. */
+static void deflate_text(z_stream *deflater, gt_text text, int finish, gt_buffer *packed)
+{
+    do {
+        size_t part = text.len < MOST_AT_ONCE ? text.len : MOST_AT_ONCE;
+        deflateReset(deflater);
+        deflater->next_in = (Bytef *)(uintptr_t)text.bytes;
+        deflater->avail_in = (uInt)part;
+        size_t room = deflateBound(deflater, part) + 64;
+        deflater->next_out = (Bytef *)gt_buffer_room(packed, room);
+        deflater->avail_out = (uInt)room;
+        deflate(deflater, finish);
+        packed->len += room - deflater->avail_out;
+        text.bytes += part;
+        text.len -= part;
+    } while (text.len);
+}
+
+/* ---- the ring ---- */
+
+static void make_text(const gt_text_file *file, slot *s, z_stream *deflater)
+{
+    s->text.len = s->packed.len = 0;
+    s->work->make(s->piece, &s->text);
+    if (!file->gzip || !s->text.len) return;
+    gt_text text = {s->text.bytes, s->text.len};
+    deflate_text(deflater, text, Z_SYNC_FLUSH, &s->packed);
+    s->crc = libdeflate_crc32(0, text.bytes, text.len);
+}
+
+/* Makes the next text that nobody has begun. Called with the lock held. False where there is none. */
+static bool make_next(gt_text_file *file, z_stream *deflater)
+{
+    if (file->making == file->adding) return false;
+    slot *s = &file->slots[file->making++ % file->slot_count];
+    pthread_mutex_unlock(&file->lock);
+    make_text(file, s, deflater);
+    pthread_mutex_lock(&file->lock);
+    s->made = true;
+    pthread_cond_signal(&file->made);
+    return true;
+}
+
+static void *work(void *context)
+{
+    gt_text_file *file = context;
+    z_stream deflater;
+    begin_deflater(&deflater);
+    pthread_mutex_lock(&file->lock);
+    for (;;) {
+        if (make_next(file, &deflater)) continue;
+        if (file->closing) break;
+        pthread_cond_wait(&file->added, &file->lock);
+    }
+    pthread_mutex_unlock(&file->lock);
+    deflateEnd(&deflater);
+    return NULL;
+}
+
+static void write_slot(gt_text_file *file, slot *s)
+{
+    if (!s->work->take(s->piece) || !s->text.len) return;
+    const gt_buffer *bytes = file->gzip ? &s->packed : &s->text;
+    gt_file_write(&file->file, bytes->bytes, bytes->len);
+    if (file->gzip) file->crc = (uint32_t)crc32_combine(file->crc, s->crc, (z_off_t)s->text.len);
+    file->len += s->text.len;
+}
+
+/* Writes pieces until at most `left` are on their way. */
+static void write_pieces(gt_text_file *file, uint64_t left)
+{
+    pthread_mutex_lock(&file->lock);
+    while (file->adding - file->writing > left) {
+        slot *s = &file->slots[file->writing % file->slot_count];
+        while (!s->made)
+            if (!make_next(file, &file->deflater)) pthread_cond_wait(&file->made, &file->lock);
+        pthread_mutex_unlock(&file->lock);
+        write_slot(file, s);
+        pthread_mutex_lock(&file->lock);
+        s->made = false;
+        file->writing++;
+    }
+    pthread_mutex_unlock(&file->lock);
+}
+
+void gt_text_file_add(gt_text_file *file, const gt_text_work *of, void *piece)
+{
+    write_pieces(file, file->slot_count - 1);
+    pthread_mutex_lock(&file->lock);
+    slot *s = &file->slots[file->adding++ % file->slot_count];
+    s->work = of;
+    s->piece = piece;
+    pthread_cond_signal(&file->added);
+    pthread_mutex_unlock(&file->lock);
+}
+
+void gt_text_file_finish_pieces(gt_text_file *file)
+{
+    write_pieces(file, 0);
+}
+
+/* ---- opening and closing ---- */
+
+gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned threads, gt_error *error)
+{
+    static const uint8_t gzip_header[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3}; /* no name, no time, of Unix */
+    gt_text_file *file = gt_alloc_zero(1, sizeof *file);
+    size_t len = strlen(path);
+    if (!gt_file_open(&file->file, output, path, error)) {
+        free(file);
+        return NULL;
+    }
+    file->gzip = len >= 3 && strcmp(path + len - 3, ".gz") == 0;
+    if (file->gzip) gt_file_write(&file->file, gzip_header, sizeof gzip_header);
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    file->slot_count = (size_t)threads + 2;
+    file->slots = gt_alloc_zero(file->slot_count, sizeof *file->slots);
+    begin_deflater(&file->deflater);
+    pthread_mutex_init(&file->lock, NULL);
+    pthread_cond_init(&file->added, NULL);
+    pthread_cond_init(&file->made, NULL);
+    while (file->thread_count + 1 < threads &&
+           pthread_create(&file->threads[file->thread_count], NULL, work, file) == 0)
+        file->thread_count++;
+    return file;
+}
+
+static void add_own_text(void *piece, gt_buffer *text)
+{
+    gt_buffer *own = piece;
+    gt_buffer_add(text, own->bytes, own->len);
+}
+
+static bool take_own_text(void *piece)
+{
+    gt_buffer *own = piece;
+    gt_buffer_free(own);
+    free(own);
+    return true;
+}
+
+void gt_text_file_write(gt_text_file *file, gt_text text)
+{
+    static const gt_text_work own_text = {add_own_text, take_own_text};
+    gt_buffer *own = gt_alloc_zero(1, sizeof *own);
+    gt_buffer_add(own, text.bytes, text.len);
+    gt_text_file_add(file, &own_text, own);
+}
+
+static void end_gzip(gt_text_file *file)
+{
+    gt_buffer end = {0};
+    deflate_text(&file->deflater, (gt_text){"", 0}, Z_FINISH, &end);
+    gt_file_write(&file->file, end.bytes, end.len);
+    gt_buffer_free(&end);
+    uint32_t trailer[] = {file->crc, (uint32_t)file->len};
+    for (size_t i = 0; i < 8; i++) gt_file_put(&file->file, (char)(trailer[i / 4] >> 8 * (i % 4)));
+}
+
+bool gt_text_file_close(gt_text_file *file, gt_error *error)
+{
+    write_pieces(file, 0);
+    pthread_mutex_lock(&file->lock);
+    file->closing = true;
+    pthread_cond_broadcast(&file->added);
+    pthread_mutex_unlock(&file->lock);
+    for (unsigned i = 0; i < file->thread_count; i++) pthread_join(file->threads[i], NULL);
+    if (file->gzip) end_gzip(file);
+    bool closed = gt_file_close(&file->file, error);
+    deflateEnd(&file->deflater);
+    for (size_t i = 0; i < file->slot_count; i++) {
+        gt_buffer_free(&file->slots[i].text);
+        gt_buffer_free(&file->slots[i].packed);
+    }
+    free(file->slots);
+    pthread_mutex_destroy(&file->lock);
+    pthread_cond_destroy(&file->added);
+    pthread_cond_destroy(&file->made);
+    free(file);
+    return closed;
+}
