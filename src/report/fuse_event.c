@@ -5,9 +5,11 @@
 #include "input/json_text.h"
 #include "input/scan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_PLACES = 9 };  /* behind the point, of a time that is moved exactly */
 enum { MOST_DIGITS = 28 }; /* of an integer that can be moved: any rank's share still fits beside it */
 
 static const struct {
@@ -132,7 +134,7 @@ static bool read_int(gt_text word, gt_wide_int *value)
     gt_wide_int sum = 0;
     for (size_t i = negative; i < word.len; i++) {
         if (word.bytes[i] < '0' || word.bytes[i] > '9') return false;
-        sum = sum * 10 + (word.bytes[i] - '0');
+        sum = gt_wide_times(sum, 10) + (word.bytes[i] - '0');
     }
     *value = negative ? -sum : sum;
     return true;
@@ -259,7 +261,7 @@ static void move_ids(edits *e, const gt_fuse_event *event, const gt_fuse_change 
     }
 }
 
-/* A decimal number plus nanoseconds, exactly; a number with an exponent as doubles are added. */
+/* A decimal number plus nanoseconds, exactly; one with an exponent or many digits as doubles are added. */
 static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
 {
     const char *point = memchr(time.bytes, '.', time.len);
@@ -268,21 +270,25 @@ static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
     char digits[MOST_DIGITS + 1];
     gt_wide_int value;
     size_t whole = point ? (size_t)(point - time.bytes) : time.len;
-    if (whole + places <= MOST_DIGITS) {
+    bool exact = places <= MOST_PLACES && whole + places <= MOST_DIGITS;
+    if (exact) {
         memcpy(digits, time.bytes, whole);
         if (fraction) memcpy(digits + whole, point + 1, fraction);
         memset(digits + whole + fraction, '0', places - fraction);
     }
-    if (whole + places > MOST_DIGITS || !read_int((gt_text){digits, whole + places}, &value)) {
-        gt_json_number number;
-        if (!gt_json_text_number(time, &number)) return;
-        char *room = gt_buffer_room(out, GT_NUMBER_MAX);
-        out->len += gt_print_double(room, number.real + (double)shift_ns / 1e3);
+    if (!exact || !read_int((gt_text){digits, whole + places}, &value)) {
+        gt_json_number number = {0};
+        gt_json_text_number(time, &number);
+        double moved_us = number.real + (double)shift_ns / 1e3;
+        if (isfinite(moved_us))
+            out->len += gt_print_double(gt_buffer_room(out, GT_NUMBER_MAX), moved_us);
+        else
+            gt_buffer_add(out, time.bytes, time.len);
         return;
     }
     gt_wide_int scale = 1, shift = shift_ns;
-    for (size_t i = 0; i < places; i++) scale *= 10;
-    for (size_t i = 3; i < places; i++) shift *= 10;
+    for (size_t i = 0; i < places; i++) scale = gt_wide_times(scale, 10);
+    for (size_t i = 3; i < places; i++) shift = gt_wide_times(shift, 10);
     value += shift;
     if (value < 0) gt_buffer_add(out, "-", 1);
     if (value < 0) value = -value;

@@ -13,6 +13,13 @@
 /* Integers of any length that traces use: as JSON allows more than 64 bits. */
 typedef __int128 gt_wide_int;
 
+/* Products that are known to fit; unsigned because checking signed ones needs a library that clang may lack.
+ */
+static inline gt_wide_int gt_wide_times(gt_wide_int a, uint64_t b)
+{
+    return (gt_wide_int)((unsigned __int128)a * b);
+}
+
 /* The values of an event that fusing asks for. Those of args come last. */
 typedef enum gt_fuse_member {
     GT_FUSE_PHASE,

@@ -64,7 +64,7 @@ static bool note_ids_of_record(gt_fuse_walk *w)
 static gt_wide_int multiplier_of(gt_wide_int largest)
 {
     gt_wide_int multiplier = 10;
-    for (; largest; largest /= 10) multiplier *= 10;
+    for (; largest; largest /= 10) multiplier = gt_wide_times(multiplier, 10);
     return multiplier;
 }
 
@@ -140,7 +140,8 @@ gt_fuse_change gt_fuse_plan_of_rank(const gt_fuse_plan *p, size_t rank)
 {
     gt_fuse_change change = p->of_rank_one;
     change.rank = rank;
-    for (size_t i = 0; i < change.moved_count; i++) change.moved[i].shift *= (gt_wide_int)rank;
+    for (size_t i = 0; i < change.moved_count; i++)
+        change.moved[i].shift = gt_wide_times(change.moved[i].shift, rank);
     change.shift_ns = p->shift_ns ? p->shift_ns[rank] : 0;
     return change;
 }

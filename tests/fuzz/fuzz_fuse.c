@@ -15,8 +15,8 @@ static gt_buffer fused(const uint8_t *data, size_t size, const gt_fuse_change *c
     gt_fuse_event event;
     bool is_event;
     gt_json_begin(&json, stream, 0);
-    if (gt_fuse_event_read(&json, &event, &is_event) && is_event && gt_json_finish(&json))
-        gt_fuse_event_write(&event, change, &out);
+    if (gt_fuse_event_read(&json, &event, &is_event) && is_event) gt_fuse_event_write(&event, change, &out);
+    if (!gt_json_finish(&json)) out.len = 0;
     gt_stream_close(stream);
     return out;
 }
