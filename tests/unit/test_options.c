@@ -198,12 +198,14 @@ static void workbooks_are_named_after_the_trace(void **state)
 }
 
 /* "xlsx csvs db" that a line asks for, of one trace or of several. */
-static void check_destinations(const char *line, bool by_old_name, size_t traces, const char *expected)
+static void check_destinations(const char *line, const char *old_name, size_t traces, const char *expected)
 {
     char copy[256], got[256];
     strcpy(copy, line);
     gt_error error = {""};
-    gt_call call = {.by_old_name = by_old_name};
+    gt_call call = {.by_old_name = old_name,
+                    .command = old_name ? gt_command_find_by_old_name(old_name) : NULL};
+    assert_true(!old_name || call.command);
     assert_true(parse(&call.arguments, copy, &error));
     gt_destinations to;
     if (gt_destinations_choose(&to, &call, "d/908_results.json", traces, &error))
@@ -219,17 +221,20 @@ static void check_destinations(const char *line, bool by_old_name, size_t traces
 static void outputs_are_those_asked_for(void **state)
 {
     (void)state;
-    check_destinations("t", false, 1, "d/908_perf_report.xlsx . .");
-    check_destinations("t --output_xlsx_path x.xlsx", false, 1, "x.xlsx . .");
-    check_destinations("t --output_csvs_dir c", false, 1, ". c .");
-    check_destinations("t --output_db q.db", false, 1, ". . q.db");
-    check_destinations("t --output_db q.db --output_xlsx_path x.xlsx", false, 1, "x.xlsx . q.db");
-    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c", false, 1, "x.xlsx c .");
-    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c", true, 1, ". c .");
-    check_destinations("t", false, 2, "d/908_perf_report.xlsx . .");
-    check_destinations("t --output_csvs_dir c", false, 2, ". c/908 .");
-    check_destinations("t --output_csvs_dir c/", false, 2, ". c/908 .");
-    check_destinations("t --output_db q.db", false, 2, "argument --output");
+    check_destinations("t", NULL, 1, "d/908_perf_report.xlsx . .");
+    check_destinations("t --output_xlsx_path x.xlsx", NULL, 1, "x.xlsx . .");
+    check_destinations("t --output_csvs_dir c", NULL, 1, ". c .");
+    check_destinations("t --output_db q.db", NULL, 1, ". . q.db");
+    check_destinations("t --output_db q.db --output_xlsx_path x.xlsx", NULL, 1, "x.xlsx . q.db");
+    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c", NULL, 1, "x.xlsx c .");
+    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c",
+                       "TraceLens_generate_perf_report_rocprof", 1, ". c .");
+    check_destinations("t --output_xlsx_path x.xlsx --output_csvs_dir c",
+                       "TraceLens_generate_perf_report_pytorch", 1, "x.xlsx c .");
+    check_destinations("t", NULL, 2, "d/908_perf_report.xlsx . .");
+    check_destinations("t --output_csvs_dir c", NULL, 2, ". c/908 .");
+    check_destinations("t --output_csvs_dir c/", NULL, 2, ". c/908 .");
+    check_destinations("t --output_db q.db", NULL, 2, "argument --output");
 }
 
 int main(void)
