@@ -296,7 +296,7 @@ def read_csvs(folder, names):
 def command_for(binary, path, folder, options, documents):
     given = {"threshold_us": "short_kernel_threshold_us", "bins": "short_kernel_histogram_bins", "topk": "topk_kernels"}
     command = [binary, "rocprof", "--profile_json_path", path, "--output_csvs_dir", os.path.join(folder, "csv"),
-               "--kernel_details", "--short_kernel_study", "--quiet"]
+               "--kernel_details", "--short_kernel_study", "--no_extra_sheets", "--quiet"]
     for name, value in options.items():
         if value is not None:
             command += [f"--{given[name]}", str(value)]

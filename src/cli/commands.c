@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/collective.h"
-#include "cli/convert.h"
 #include "cli/fuse.h"
 #include "cli/jax.h"
 #include "cli/model.h"
@@ -26,12 +25,11 @@ const gt_command gt_commands[] = {
      "arguments, collectives, and on request kernels and a study of short ones. FILE may be compressed with gzip or "
      "zstd; \"-\" is standard input."},
     {"rocprof", "TraceLens_generate_perf_report_rocprof",
-     "report of a rocprofv3 JSON trace: timeline and kernels", &gt_rocprof_syntax, gt_rocprof_run,
-     "Makes the performance report of a rocprofv3 run from its *_results.json: GPU timeline, kernels by name "
-     "and by "
-     "category, and on request every dispatch and a study of short kernels. FILE may be compressed with gzip "
-     "or zstd; "
-     "\"-\" is standard input."},
+     "report of a rocprofv3 run: timeline and kernels, calls, copies, counters", &gt_rocprof_syntax, gt_rocprof_run,
+     "Makes the performance report of a rocprofv3 run: GPU timeline, kernels by name and by category, API calls, memory "
+     "copies and counters where they were recorded, and on request every dispatch and a study of short kernels. FILE is "
+     "a rocpd database (*_results.db), a *_results.json, one of the CSV files, or the folder that rocprofv3 wrote, whose "
+     "processes become one report. JSON and CSV may be compressed with gzip or zstd; \"-\" is standard input."},
     {"compare", "TraceLens_compare_perf_reports_pytorch", "what changed between reports, and a gate for regressions",
      &gt_compare_syntax, gt_compare_run,
      "Lays the sheets of two or more reports side by side, with the difference of each from the first one, the "
@@ -52,11 +50,6 @@ const gt_command gt_commands[] = {
      "that XLA's compiled modules tell, and what matrix products, convolutions and attention had to do. FILE may be "
      "compressed with gzip or zstd, or a folder that jax.profiler wrote: its newest run is taken. \"-\" is standard "
      "input."},
-    {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
-     "Reads a trace and writes it as a Perfetto trace (.pftrace), as Chrome JSON (.json, both also .gz) or as an SQLite "
-     "database with the tables and views of rocpd (.db): OUT's name tells. Nothing is dropped: slices that overlap are put "
-     "on tracks of their own, and the arguments are those that rocprofv3 writes. IN may be compressed with gzip or zstd; "
-     "\"-\" is standard input."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "

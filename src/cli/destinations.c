@@ -20,7 +20,9 @@ static bool ends_with(const char *text, size_t len, const char *end)
 static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
-    if (ends_with(name, len, "_results.json")) return len - strlen("_results.json");
+    static const char *const results[] = {"_results.json", "_results.db", "_results.pftrace"};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        if (ends_with(name, len, results[i])) return len - strlen(results[i]);
     for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows it */
         if (strncmp(name + at, ".json", 5) == 0) return at;
     if (ends_with(name, len, ".gz")) len -= 3;
@@ -37,9 +39,20 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Of a folder: beside it, under its name. */
+static char *xlsx_of_folder(const char *folder)
+{
+    char *whole = realpath(folder, NULL);
+    char *xlsx = gt_format("%s" REPORT_SUFFIX, whole ? whole : folder);
+    free(whole);
+    return xlsx;
+}
+
 char *gt_default_xlsx_path(const char *trace_path)
 {
+    struct stat status;
     if (strcmp(trace_path, "-") == 0) return gt_strdup("stdin" REPORT_SUFFIX);
+    if (stat(trace_path, &status) == 0 && S_ISDIR(status.st_mode)) return xlsx_of_folder(trace_path);
     const char *name = file_name(trace_path);
     return gt_format("%.*s%.*s" REPORT_SUFFIX, (int)(name - trace_path), trace_path, (int)stem_length(name),
                      name);

@@ -42,6 +42,7 @@ typedef struct gt_syntax {
         *files; /* what stands for the files in help texts: "FILE", "FILE...", "[FILE...]"; "" where it takes none */
     const char *file_option; /* the option that a file stands for; NULL where files stand for themselves */
     size_t files_max;
+    bool folders; /* a file may be a folder of them: gt_trace_call.stream is NULL then */
     const char *output_option; /* the option that -o stands for; NULL where there is none */
 } gt_syntax;
 

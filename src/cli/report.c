@@ -1,5 +1,6 @@
 /* `gputally report`: finds out what each trace is and makes the report for that format. */
 #include "cli/report.h"
+#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/jax.h"
 #include "cli/pytorch.h"
@@ -7,6 +8,7 @@
 #include "cli/profiles.h"
 #include "cli/traces.h"
 #include "input/detect.h"
+#include "input/rocprof.h"
 
 #include <stdio.h>
 
@@ -15,8 +17,8 @@ static const struct {
     gt_trace_format format;
     gt_report_maker *make;
 } reports[] = {
-    {GT_FORMAT_KINETO_JSON, gt_pytorch_report},
-    {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
+    {GT_FORMAT_KINETO_JSON, gt_pytorch_report}, {GT_FORMAT_ROCPROF_JSON, gt_rocprof_report},
+    {GT_FORMAT_ROCPROF_CSV, gt_rocprof_report}, {GT_FORMAT_SQLITE, gt_rocprof_report},
     {GT_FORMAT_XPLANE, gt_jax_report},
 };
 
@@ -27,6 +29,7 @@ const gt_syntax gt_report_syntax = {
                &gt_common_group},
     .files = "FILE...",
     .files_max = SIZE_MAX,
+    .folders = true,
 };
 
 static gt_report_maker *report_of(gt_trace_format format)
@@ -39,12 +42,23 @@ static gt_report_maker *report_of(gt_trace_format format)
 static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
 {
     gt_trace_format format;
+    if (!trace->stream) return gt_rocprof_report(trace, error); /* a folder: see add_traces */
     if (!gt_detect(trace->stream, &format, error)) return false;
     gt_report_maker *make = report_of(format);
     if (!make)
         return gt_fail(error, "%s: this is %s; gputally %s makes no report of it",
                        gt_trace_title(trace->path), gt_format_name(format), GT_VERSION);
     return make(trace, error);
+}
+
+/* A folder of rocprofv3 files is one run; of others, the profiles in it are taken. */
+static bool add_traces(gt_profile_list *traces, const char *path, gt_error *error)
+{
+    if (!gt_rocprof_is_folder(path))
+        return gt_profiles_find(traces, path, error) ||
+               gt_fail(error, "%s: this folder holds neither files of rocprofv3 nor a JAX profile", path);
+    GT_PUSH(traces->paths, traces->count, traces->capacity, gt_strdup(path));
+    return true;
 }
 
 gt_exit gt_report_run(const gt_call *call)
@@ -55,7 +69,7 @@ gt_exit gt_report_run(const gt_call *call)
     gt_exit status = GT_EXIT_FAILED;
     bool found = true;
     for (size_t i = 0; found && i < call->arguments.file_count; i++)
-        found = gt_profiles_find(&traces, call->arguments.files[i], &error);
+        found = add_traces(&traces, call->arguments.files[i], &error);
     if (found)
         status = gt_each_trace(call, (const char *const *)traces.paths, traces.count, make_fitting_report);
     else

@@ -1,9 +1,10 @@
-/* `gputally rocprof`: reads a rocprofv3 JSON trace, makes its sheets, writes them, shows a summary. */
+/* `gputally rocprof`: reads what rocprofv3 wrote, in any of its formats, makes its sheets, writes them, shows
+ * a summary. */
 #include "cli/rocprof.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "cli/traces.h"
-#include "input/rocprof_json.h"
+#include "input/rocprof.h"
 #include "output/terminal.h"
 #include "report/rocprof.h"
 
@@ -12,7 +13,9 @@
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
-     "the *_results.json of rocprofv3; the same as FILE without an option"},
+     "what rocprofv3 wrote: a *_results.json or *_results.db, a CSV file, or a folder of them; the same as "
+     "FILE "
+     "without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options,
                                             sizeof input_options / sizeof *input_options};
@@ -23,6 +26,10 @@ static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every dispatch with its grid and block sizes"},
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
+    {"no_extra_sheets", GT_OPTION_FLAG, NULL, NULL,
+     "leave out what the Python tool does not have: API calls, memory copies, counters, agents, processes"},
+    {"all_processes", GT_OPTION_FLAG, NULL, NULL,
+     "read all processes of a JSON file and not only the first; the other formats always give all"},
 };
 const gt_option_group gt_rocprof_group = {"Sheets of a rocprofv3 report", report_options,
                                           sizeof report_options / sizeof *report_options};
@@ -32,11 +39,14 @@ const gt_syntax gt_rocprof_syntax = {
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,
+    .folders = true,
 };
 
-static gt_rocprof_options sheets_wanted(const gt_arguments *arguments)
+static gt_rocprof_options sheets_wanted(const gt_call *call)
 {
+    const gt_arguments *arguments = &call->arguments;
     return (gt_rocprof_options){
+        .extra_sheets = !call->by_old_name && !gt_arguments_flag(arguments, "no_extra_sheets"),
         .kernel_summary = !gt_arguments_flag(arguments, "disable_kernel_summary"),
         .kernel_details = gt_arguments_flag(arguments, "kernel_details"),
         .short_kernel_study = gt_arguments_flag(arguments, "short_kernel_study"),
@@ -81,7 +91,7 @@ static void show(const gt_rocprof *run, const gt_table_list *tables, const gt_ou
 
 static bool make_report(const gt_trace_call *trace, gt_rocprof *run, gt_error *error)
 {
-    gt_rocprof_options wanted = sheets_wanted(&trace->call->arguments);
+    gt_rocprof_options wanted = sheets_wanted(trace->call);
     gt_table_list tables = {0};
     note_what_was_read(run);
     note_what_is_made(&wanted);
@@ -101,7 +111,13 @@ static bool make_report(const gt_trace_call *trace, gt_rocprof *run, gt_error *e
 bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 {
     gt_journal_info("Loading rocprofv3 data from: %s", trace->path);
-    gt_rocprof *run = gt_rocprof_read_stream(trace->stream, trace->read, error);
+    gt_rocprof_options sheets = sheets_wanted(trace->call);
+    gt_read_options read = *trace->read;
+    read.wanted = gt_rocprof_options_wanted(&sheets);
+    if (gt_arguments_flag(&trace->call->arguments, "all_processes"))
+        read.wanted |= GT_WANT_ALL_PROCESSES;
+    gt_rocprof *run = trace->stream ? gt_rocprof_read(trace->stream, trace->path, &read, error)
+                                    : gt_rocprof_read_folder(trace->path, &read, error);
     if (!run) {
         gt_journal_error("Error loading rocprof data: %s", error->text);
         return false;

@@ -12,7 +12,7 @@
 typedef struct gt_trace_call {
     const gt_call *call;
     const char *path; /* as given; "-" is standard input */
-    gt_stream *stream;
+    gt_stream *stream; /* NULL where the path is a folder, which only commands that take folders see */
     const gt_read_options *read;
     const gt_destinations *destinations;
 } gt_trace_call;

@@ -6,6 +6,9 @@
 #include "analysis/kernel_details.h"
 #include "analysis/kernel_summary.h"
 #include "analysis/kernel_times.h"
+#include "analysis/rocprof_calls.h"
+#include "analysis/rocprof_counters.h"
+#include "analysis/rocprof_sheets.h"
 #include "analysis/short_kernels.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -24,11 +27,18 @@ gt_rocprof_options gt_rocprof_options_default(void)
     return (gt_rocprof_options){.kernel_summary = true, .short_threshold_us = 10, .short_bins = 100};
 }
 
+unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
+{
+    if (!options->extra_sheets) return 0;
+    return GT_WANT_COPY_DETAILS | GT_WANT_CALLS | GT_WANT_COUNTERS | GT_WANT_AGENTS |
+           GT_WANT_DISPATCH_PROCESSES;
+}
+
 /* ---- sheets ---- */
 
 static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels)
 {
-    if (run->processes > 1)
+    if (run->processes > 1 && run->process_count <= 1)
         gt_warn("the trace holds %zu processes; the report is of the first one (PID %" PRId64 ")",
                 run->processes, run->pid);
     if (!kernels->row_count) gt_warn("No kernel events found in rocprof data");
@@ -86,6 +96,31 @@ static bool add_short_kernels(const gt_table *kernels, const gt_rocprof_options 
     return histogram != NULL;
 }
 
+static void add_if_there(gt_table_list *tables, gt_table *sheet)
+{
+    if (sheet) gt_table_list_add(tables, sheet);
+}
+
+static bool add_process_summary(gt_rocprof *run, gt_table_list *tables, gt_error *error)
+{
+    int64_t *durations = gt_rocprof_dispatch_durations(run, error);
+    if (durations) add_if_there(tables, gt_rocprof_process_summary(run, durations));
+    free(durations);
+    return durations != NULL;
+}
+
+static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *error)
+{
+    bool failed = false;
+    for (int domain = 0; domain < GT_CALL_DOMAINS && !failed; domain++)
+        add_if_there(tables, gt_rocprof_call_summary(run, (gt_call_domain)domain, &failed, error));
+    if (!failed) add_if_there(tables, gt_rocprof_copy_summary(run, &failed, error));
+    if (failed) return false;
+    add_if_there(tables, gt_rocprof_counters_by_kernel(run));
+    add_if_there(tables, gt_rocprof_agent_info(run));
+    return add_process_summary(run, tables, error);
+}
+
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error)
 {
@@ -93,9 +128,11 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     if (!kernels) return false;
     warn_of_oddities(run, kernels);
 
-    gt_table_list short_sheets = {0};
-    if (options->short_kernel_study && !add_short_kernels(kernels, options, &short_sheets, error)) {
+    gt_table_list later_sheets = {0};
+    if ((options->short_kernel_study && !add_short_kernels(kernels, options, &later_sheets, error)) ||
+        (options->extra_sheets && !add_extra_sheets(run, &later_sheets, error))) {
         gt_table_free(kernels);
+        gt_table_list_free(&later_sheets);
         return false;
     }
     gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
@@ -106,8 +143,8 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     } else {
         gt_table_free(kernels);
     }
-    for (size_t i = 0; i < short_sheets.count; i++) gt_table_list_add(tables, short_sheets.items[i]);
-    free(short_sheets.items);
+    for (size_t i = 0; i < later_sheets.count; i++) gt_table_list_add(tables, later_sheets.items[i]);
+    free(later_sheets.items);
     return true;
 }
 
@@ -156,6 +193,20 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
             count, summary->row_count, percent);
 }
 
+/* One line for the extra sheets that the run has no data for. */
+static void print_missing(FILE *out, const gt_table_list *tables)
+{
+    static const char *const extra[] = {"hip_api_summary", "hsa_api_summary", "memory_copy_summary",
+                                        "counters_by_kernel", "agent_info"};
+    const char *before = "no data for: ";
+    for (size_t i = 0; i < sizeof extra / sizeof *extra; i++) {
+        if (gt_table_list_find(tables, extra[i])) continue;
+        fprintf(out, "%s%s", before, extra[i]);
+        before = ", ";
+    }
+    if (before[0] == ',') fputc('\n', out);
+}
+
 void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
                               bool utf8)
 {
@@ -169,7 +220,12 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
 
-    fprintf(out, "%zu kernel dispatches, %zu memory copies, %" PRIu64 " API calls; PID %" PRId64 "\n",
-            gt_store_count(run->dispatches), gt_store_count(run->copies), run->api_calls, run->pid);
+    fprintf(out, "%zu kernel dispatches, %zu memory copies, %" PRIu64 " API calls; ",
+            gt_store_count(run->dispatches), gt_store_count(run->copies), run->api_calls);
+    if (run->process_count > 1)
+        fprintf(out, "%zu processes\n", run->process_count);
+    else
+        fprintf(out, "PID %" PRId64 "\n", run->pid);
     gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    if (run->wanted & GT_WANT_CALLS) print_missing(out, tables);
 }

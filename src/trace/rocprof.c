@@ -182,7 +182,8 @@ const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS] = {
 
 size_t gt_dispatch_width(unsigned wanted)
 {
-    return wanted & GT_WANT_DISPATCH_DETAILS ? GT_DISPATCH_COLUMNS : GT_DISPATCH_BASIC_COLUMNS;
+    if (wanted & GT_WANT_DISPATCH_DETAILS) return GT_DISPATCH_COLUMNS;
+    return wanted & GT_WANT_DISPATCH_PROCESSES ? GT_DISPATCH_PROCESS + 1 : GT_DISPATCH_BASIC_COLUMNS;
 }
 
 size_t gt_copy_width(unsigned wanted)
@@ -328,21 +329,27 @@ static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count
     return count;
 }
 
-int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error)
+int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t end_column, const char *what,
+                              gt_error *error)
 {
-    size_t count = gt_store_count(run->dispatches);
-    int64_t *starts = gt_store_ints(run->dispatches, GT_DISPATCH_START);
-    int64_t *durations = gt_store_ints(run->dispatches, GT_DISPATCH_END);
+    size_t count = gt_store_count(store);
+    int64_t *starts = gt_store_ints(store, start_column);
+    int64_t *durations = gt_store_ints(store, end_column);
     size_t bad = subtract_starts(starts, durations, count);
     if (bad < count) {
-        gt_fail(error,
-                "kernel dispatch %zu: its time from %lld to %lld ns brings the kernel time beyond 292 years",
+        gt_fail(error, "%s %zu: its time from %lld to %lld ns brings the time of all beyond 292 years", what,
                 bad + 1, (long long)starts[bad], (long long)durations[bad]);
         free(durations);
         durations = NULL;
     }
     free(starts);
     return durations;
+}
+
+int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error)
+{
+    return gt_rocprof_durations(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END, "kernel dispatch",
+                                error);
 }
 
 void gt_rocprof_free(gt_rocprof *run)

@@ -21,7 +21,8 @@ enum {
     GT_WANT_AGENTS = 1 << 4,           /* gt_rocprof.agents */
     GT_WANT_ALL_PROCESSES = 1 << 5, /* of a JSON file, whose first process alone is read otherwise; the other
                                        formats give all of theirs in any case */
-    GT_WANT_ALL = (1 << 6) - 1,
+    GT_WANT_DISPATCH_PROCESSES = 1 << 6, /* GT_DISPATCH_PROCESS, without the other details */
+    GT_WANT_ALL = (1 << 7) - 1,
 };
 
 /* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */
@@ -42,8 +43,9 @@ enum {
     GT_DISPATCH_THREAD,
     GT_DISPATCH_BASIC_COLUMNS,
 
+    GT_DISPATCH_PROCESS = GT_DISPATCH_BASIC_COLUMNS, /* with either of the two WANT_DISPATCH_ bits */
+
     /* With GT_WANT_DISPATCH_DETAILS. */
-    GT_DISPATCH_PROCESS = GT_DISPATCH_BASIC_COLUMNS,
     GT_DISPATCH_QUEUE,
     GT_DISPATCH_CORRELATION, /* the internal correlation id: the API call's that launched it */
     GT_DISPATCH_LDS_BYTES,
@@ -163,12 +165,11 @@ typedef struct gt_rocprof_process {
 } gt_rocprof_process;
 
 typedef struct gt_rocprof {
-    gt_strings *strings; /* owned; kernel names are here */
-    unsigned wanted;     /* which of the rest is there */
-    gt_store
-        *dispatches;  /* in file order; never NULL. GT_DISPATCH_BASIC_COLUMNS or GT_DISPATCH_COLUMNS wide */
-    gt_store *copies; /* never NULL; GT_COPY_BASIC_COLUMNS or GT_COPY_COLUMNS wide */
-    gt_store *calls;  /* NULL where not wanted, as are the next two */
+    gt_strings *strings;  /* owned; kernel names are here */
+    unsigned wanted;      /* which of the rest is there */
+    gt_store *dispatches; /* in file order; never NULL. gt_dispatch_width columns wide */
+    gt_store *copies;     /* never NULL; gt_copy_width columns wide */
+    gt_store *calls;      /* NULL where not wanted, as are the next two */
     gt_store *counters;
     gt_store *agents;
     int64_t init_ns, fini_ns; /* the profiled window; 0 where unknown */
@@ -203,6 +204,12 @@ void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, co
 void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
 /* Puts what was written into the run's stores. */
 void gt_rocprof_write_end(gt_rocprof_writers *writers);
+
+/* Adds another run to one that is being written: its processes come behind those that are there, its kernels
+ * are the same where name and use are. What the other run does not have (GT_WANT_...) is missing. */
+void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other);
+/* Adds only its counters: those of another pass over the same processes, in the same order. */
+void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other);
 
 /* What every dispatch of a kernel uses. Part of what tells kernels apart: -1 where unknown. */
 typedef struct gt_kernel_use {
@@ -239,6 +246,9 @@ uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run);
  * frees it. NULL where the times are so far apart that the durations, taken without sign, do not add up
  * within an int64: so callers may add up any of them. */
 int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error);
+/* The same of any store with two columns of times; `what` is a record of it, for the sentence. */
+int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t end_column, const char *what,
+                              gt_error *error);
 
 /* A kernel's short name, as rocprofv3's JSON has it, from its long forms, so that names are comparable
  * between formats: of `void at::foo<int>(float*) [clone .kd]` it is `foo`. A view into `name`. */
