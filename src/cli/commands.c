@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/collective.h"
+#include "cli/convert.h"
 #include "cli/fuse.h"
 #include "cli/jax.h"
 #include "cli/model.h"
@@ -50,6 +51,11 @@ const gt_command gt_commands[] = {
      "that XLA's compiled modules tell, and what matrix products, convolutions and attention had to do. FILE may be "
      "compressed with gzip or zstd, or a folder that jax.profiler wrote: its newest run is taken. \"-\" is standard "
      "input."},
+    {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
+     "Reads a trace and writes it as a Perfetto trace (.pftrace), as Chrome JSON (.json, both also .gz) or as an SQLite "
+     "database with the tables and views of rocpd (.db): OUT's name tells. Nothing is dropped: slices that overlap are put "
+     "on tracks of their own, and the arguments are those that rocprofv3 writes. IN may be compressed with gzip or zstd; "
+     "\"-\" is standard input."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "

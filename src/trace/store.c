@@ -427,3 +427,55 @@ double *gt_store_times(const gt_store *store, size_t column)
     }
     return times;
 }
+
+/* ---- event by event ---- */
+
+struct gt_store_scan {
+    const gt_store *store;
+    size_t next_segment, rows, row;
+    int64_t *cells; /* SEGMENT_ROWS of each column, of the segment in hand; times as their bits */
+};
+
+gt_store_scan *gt_store_scan_new(const gt_store *store)
+{
+    gt_store_scan *scan = gt_alloc_zero(1, sizeof *scan);
+    scan->store = store;
+    scan->cells = gt_alloc(store->column_count * SEGMENT_ROWS * sizeof *scan->cells);
+    return scan;
+}
+
+static void load_segment(gt_store_scan *scan)
+{
+    const gt_store *store = scan->store;
+    const segment *s = store->all.segments[scan->next_segment++];
+    for (size_t c = 0; c < store->column_count; c++) {
+        const packed *p = &s->columns[c];
+        int64_t *cells = scan->cells + c * SEGMENT_ROWS;
+        unpack(p, s->data, s->rows, cells);
+        if (store->columns[c].type == GT_STORE_TEXT && s->text_ids)
+            for (size_t row = 0; row < s->rows; row++) cells[row] = s->text_ids[cells[row]];
+        if (p->thousandths)
+            for (size_t row = 0; row < s->rows; row++)
+                cells[row] = time_bits(cells[row] == p->absent ? (double)NAN : (double)cells[row] / 1000.0);
+    }
+    scan->rows = s->rows;
+    scan->row = 0;
+}
+
+bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells)
+{
+    while (scan->row == scan->rows) {
+        if (scan->next_segment == scan->store->all.count) return false;
+        load_segment(scan);
+    }
+    for (size_t c = 0; c < scan->store->column_count; c++)
+        cells[c].integer = scan->cells[c * SEGMENT_ROWS + scan->row];
+    scan->row++;
+    return true;
+}
+
+void gt_store_scan_free(gt_store_scan *scan)
+{
+    free(scan->cells);
+    free(scan);
+}

@@ -73,6 +73,17 @@ size_t gt_store_bytes(const gt_store *store); /* memory held, for diagnostics */
 int64_t *gt_store_ints(const gt_store *store, size_t column);
 uint32_t *gt_store_texts(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);
+/* All columns, event by event in the store's order, in little memory:
+ *
+ *     gt_store_scan *scan = gt_store_scan_new(store);
+ *     while (gt_store_scan_next(scan, cells)) ...
+ *     gt_store_scan_free(scan);
+ *
+ * Each event gets a cell a column; absent values are as the column says. */
+typedef struct gt_store_scan gt_store_scan;
+gt_store_scan *gt_store_scan_new(const gt_store *store);
+bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells);
+void gt_store_scan_free(gt_store_scan *scan);
 /* Each kept event's place among all events seen, from 0. */
 uint32_t *gt_store_places(const gt_store *store);
 

@@ -1,0 +1,92 @@
+/* Between the timeline and the formats it is written in. */
+#ifndef GT_OUTPUT_TIMELINE_FORMAT_H
+#define GT_OUTPUT_TIMELINE_FORMAT_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "output/lanes.h"
+#include "output/spool.h"
+#include "output/text_file.h"
+#include "output/timeline.h"
+
+typedef struct gt_timeline_process_row {
+    int64_t pid;
+    uint32_t name; /* text ids here and below; GT_TEXT_NONE where there is none */
+} gt_timeline_process_row;
+
+typedef struct gt_timeline_lane {
+    uint64_t id; /* Perfetto's uuid, Chrome's tid */
+    bool described;
+    int64_t *open; /* ends of the slices that are open while the trace is written; of nesting tracks */
+    size_t open_count, open_capacity;
+} gt_timeline_lane;
+
+typedef struct gt_timeline_track_row {
+    uint32_t process, name;
+    gt_track_form form;
+    int64_t tid;
+    gt_lanes places;
+    gt_timeline_lane *lanes;
+    size_t lane_count, lane_capacity;
+} gt_timeline_track_row;
+
+/* An event on its way: the rest of it is in the spool. */
+typedef struct gt_timeline_entry {
+    int64_t start_ns, end_ns;
+    uint64_t place; /* in the spool */
+    uint32_t track;
+    uint32_t kind;
+} gt_timeline_entry;
+
+typedef struct gt_timeline_writer gt_timeline_writer;
+
+struct gt_timeline {
+    const gt_timeline_writer *writer;
+    gt_text_file *file;
+    gt_spool *spool;
+    gt_strings *strings;
+    gt_timeline_process_row *processes;
+    size_t process_count, process_capacity;
+    gt_timeline_track_row *tracks;
+    size_t track_count, track_capacity;
+    gt_timeline_entry *entries;
+    size_t entry_count, entry_capacity;
+    gt_timeline_entry entry; /* the event being said */
+    gt_buffer body;          /* what the format makes of it */
+    gt_buffer packet, part;  /* work space */
+    gt_buffer out;           /* not yet in the file */
+    uint8_t *roles;          /* Perfetto: in which tables a text is interned, by text id */
+    size_t role_count;
+    gt_buffer about; /* Chrome: members of otherData */
+    gt_map tids;     /* Chrome: those in use, by pid */
+    bool notes_begun, written_one;
+    gt_timeline_totals totals;
+};
+
+/* One format: how an event is said, and how all of it is written. */
+struct gt_timeline_writer {
+    void (*begin)(gt_timeline *t, uint32_t category, uint32_t name);
+    void (*flow)(gt_timeline *t, uint64_t flow, bool arrives);
+    void (*value)(gt_timeline *t, double value);
+    void (*note_int)(gt_timeline *t, uint32_t key, int64_t value);
+    void (*note_uint)(gt_timeline *t, uint32_t key, uint64_t value);
+    void (*note_double)(gt_timeline *t, uint32_t key, double value);
+    void (*note_bool)(gt_timeline *t, uint32_t key, bool value);
+    void (*note_text)(gt_timeline *t, uint32_t key, gt_text value);
+    void (*note_word)(gt_timeline *t, uint32_t key, uint32_t value);
+    void (*note_json)(gt_timeline *t, uint32_t key, gt_text value);
+    void (*end)(gt_timeline *t);
+
+    void (*write_head)(gt_timeline *t); /* before the first event: names, processes */
+    void (*describe)(gt_timeline *t, uint32_t track, size_t lane); /* before the first event on a lane */
+    void (*write)(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body);
+    void (*write_end)(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns); /* of a slice */
+    void (*write_tail)(gt_timeline *t);
+};
+
+/* Adds to the file, through t->out. */
+void gt_timeline_put(gt_timeline *t, const void *bytes, size_t len);
+
+extern const gt_timeline_writer gt_timeline_perfetto, gt_timeline_chrome;
+
+#endif

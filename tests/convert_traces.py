@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Converted traces hold what the original holds: every event, with its exact times and arguments, on tracks where none
+hides another.
+
+    convert_traces.py --bin build/gputally [--only TEXT]
+
+Perfetto traces are read by pftrace_reader.py, which shares nothing with gputally, and by `protoc --decode_raw` where it
+is installed; Chrome traces by Python's json; what they must hold comes from the JSON that was converted.
+"""
+import argparse
+import collections
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+import make_rocprof_trace
+import pftrace_reader
+from odd_traces import dispatch, document, symbol
+
+
+class Case(NamedTuple):
+    name: str
+    check: object  # (binary, folder) -> troubles
+
+
+# ---- what a run must become ----
+
+
+def kernel_names(process):
+    names = {}
+    for entry in process.get("kernel_symbols", []):
+        forms = [entry.get(key) for key in ("truncated_kernel_name", "formatted_kernel_name", "kernel_name")]
+        chosen = next((form for form in forms if form), entry.get("kernel_name"))
+        names[entry["kernel_id"]] = chosen
+    return names
+
+
+def expected_dispatches(run):
+    """Counter of (name, start, end, stream, dispatch id, grid, block, thread) of the first process."""
+    process = run["rocprofiler-sdk-tool"][0]
+    names = kernel_names(process)
+    found = collections.Counter()
+    for record in process["buffer_records"].get("kernel_dispatch", []):
+        info = record["dispatch_info"]
+        sizes = [tuple(info[key][axis] for axis in "xyz") for key in ("grid_size", "workgroup_size")]
+        name = names.get(info["kernel_id"]) or f"unknown_kernel_{info['kernel_id']}"
+        found[(name, record["start_timestamp"], record["end_timestamp"], record["stream_id"]["handle"],
+               info["dispatch_id"], sizes[0], sizes[1], record["thread_id"])] += 1
+    return found
+
+
+def expected_copies(run):
+    return collections.Counter((record["start_timestamp"], record["end_timestamp"])
+                               for record in run["rocprofiler-sdk-tool"][0]["buffer_records"].get("memory_copy", []))
+
+
+def axes(notes, key):
+    if key + "_x" in notes:
+        return tuple(notes[f"{key}_{axis}"] for axis in "xyz")
+    return (notes[key], 1, 1)
+
+
+def found_dispatches(events):
+    """The same from (category, name, notes) triples."""
+    found = collections.Counter()
+    for category, name, notes in events:
+        if category == "kernel_dispatch":
+            found[(name, notes["begin_ns"], notes["end_ns"], notes["stream_ID"], notes["dispatch_id"],
+                   axes(notes, "grid_size"), axes(notes, "workgroup_size"), notes["tid"])] += 1
+    return found
+
+
+def found_copies(events):
+    return collections.Counter((notes["begin_ns"], notes["end_ns"])
+                               for category, _, notes in events if category == "memory_copy")
+
+
+def compare(what, found, expected):
+    if found == expected:
+        return []
+    return [f"{what}: missing {list((expected - found).items())[:2]}, too many {list((found - expected).items())[:2]}"]
+
+
+def against(run, events):
+    return (compare("dispatches", found_dispatches(events), expected_dispatches(run)) +
+            compare("copies", found_copies(events), expected_copies(run)) +
+            [f"delta_ns of {name}" for _, name, notes in events
+             if "delta_ns" in notes and notes["delta_ns"] != notes["end_ns"] - notes["begin_ns"]])
+
+
+def check_pftrace(run, data):
+    slices, tracks = pftrace_reader.read(data)
+    troubles = against(run, [(s.category, s.name, s.notes) for s in slices])
+    for s in slices:
+        notes = s.notes
+        if s.category in ("kernel_dispatch", "memory_copy"):
+            if s.depth:
+                troubles.append(f"{s.name} lies inside another slice of a GPU's stream")
+            if (s.start, s.end) != (max(notes["begin_ns"], 0), max(notes["end_ns"], notes["begin_ns"], 0)):
+                troubles.append(f"{s.name} is drawn from {s.start} to {s.end}, not {notes['begin_ns']} to {notes['end_ns']}")
+    for track in tracks.values():
+        if 5 in track and track[5] not in tracks:
+            troubles.append("a track's parent is not there")
+    return troubles
+
+
+def check_chrome(run, document):
+    events = [e for e in document["traceEvents"] if e["ph"] != "M"]
+    troubles = against(run, [(e.get("cat"), e["name"], e["args"]) for e in events])
+    last = {}
+    for event in sorted(events, key=lambda e: (max(e["args"]["begin_ns"], 0), e["args"]["end_ns"])):
+        notes, place = event["args"], (event["pid"], event["tid"])
+        if event["ph"] != "X":
+            troubles.append(f"phase {event['ph']}")
+        if notes["begin_ns"] >= 0 and abs(event["ts"] * 1000 - notes["begin_ns"]) > 1e-9 * notes["begin_ns"] + 0.01:
+            troubles.append(f"ts {event['ts']} of {notes['begin_ns']}")
+        if event["cat"] in ("kernel_dispatch", "memory_copy"):
+            start, end = max(notes["begin_ns"], 0), max(notes["end_ns"], notes["begin_ns"], 0)
+            if last.get(place, 0) > start:
+                troubles.append(f"{event['name']} overlaps the one before it on its thread")
+            last[place] = end
+    return troubles
+
+
+# ---- running ----
+
+
+def convert(binary, folder, source, target, *options, code=0):
+    done = harness.run([binary, "convert", source, target, *options], timeout=60, cwd=folder)
+    troubles = done.troubles() if code == 0 else []
+    if done.code != code:
+        troubles.append(f"exit code {done.code}: {done.stderr.strip()}")
+    return done, troubles
+
+
+def read(folder, name):
+    path = os.path.join(folder, name)
+    with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
+        return file.read()
+
+
+def check_both(run):
+    """A check of a run, given as its document or as the text of one."""
+    text = run if isinstance(run, bytes) else json.dumps(run).encode()
+    run = json.loads(text)
+
+    def check(binary, folder):
+        with open(os.path.join(folder, "in.json"), "wb") as file:
+            file.write(text)
+        troubles = []
+        for target in ("out.pftrace", "out.pftrace.gz", "out.json", "out.json.gz"):
+            done, wrong = convert(binary, folder, "in.json", target)
+            troubles += [f"{target}: {trouble}" for trouble in wrong]
+            if wrong:
+                continue
+            data = read(folder, target)
+            wrong = check_pftrace(run, data) if "pftrace" in target else check_chrome(run, json.loads(data))
+            troubles += [f"{target}: {trouble}" for trouble in wrong]
+        if shutil.which("protoc") and not troubles:
+            decoded = subprocess.run(["protoc", "--decode_raw"], input=read(folder, "out.pftrace"), capture_output=True)
+            begins = decoded.stdout.count(b"\n    9: 1\n")
+            count = sum(expected_dispatches(run).values()) + sum(expected_copies(run).values())
+            if decoded.returncode or begins < count:
+                troubles.append(f"protoc finds {begins} slices, not {count}")
+        if harness.files_under(folder) != sorted(["in.json", "out.json", "out.json.gz", "out.pftrace", "out.pftrace.gz"]):
+            troubles.append(f"files: {harness.files_under(folder)}")
+        return troubles
+    return check
+
+
+def made_up(**options):
+    def check(binary, folder):
+        path = os.path.join(folder, "made.json")
+        make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
+        text = read(folder, "made.json")
+        os.remove(path)
+        return check_both(text)(binary, folder)
+    return check
+
+
+OVERLAPPING = document(
+    [dispatch(100, 200, 1, 1), dispatch(150, 250, 1, 2), dispatch(160, 170, 2, 3), dispatch(200, 210, 1, 4),
+     dispatch(200, 200, 1, 5), dispatch(250, 260, 2, 6), dispatch(90, 300, 2, 7, stream=3), dispatch(100, 100, 1, 8)],
+    [symbol(1, truncated_kernel_name="first"), symbol(2, truncated_kernel_name="second")], copies=[(120, 140), (125, 230)])
+
+ODD_TIMES = document(
+    [dispatch(500, 400, 1, 1), dispatch(-20, 30, 1, 2), dispatch(0, 0, 1, 3), dispatch(2**62, 2**62 + 7, 1, 4),
+     dispatch(-50, -40, 1, 5)], [symbol(1, truncated_kernel_name="odd")])
+
+ODD_NAMES = document([dispatch(i * 10, i * 10 + 5, i, i, grid=(4, 3, 2)) for i in range(5)],
+                     [symbol(0, truncated_kernel_name='fmt,2 "q"'), symbol(1, truncated_kernel_name="void a::b<c>(d) [clone .kd]"),
+                      symbol(2, truncated_kernel_name="tab\there \u0001 ☃"), symbol(3, truncated_kernel_name="back\\slash")])
+
+
+def many_at_once(count):
+    """All start together: as many lanes as dispatches."""
+    return document([dispatch(1000, 2000 + i, 1, i) for i in range(count)], [symbol(1, truncated_kernel_name="wide")])
+
+
+def check_extra_tracks(binary, folder):
+    """By hand: on stream 0 the copies run inside the first dispatch, the second overlaps it, the third both."""
+    with open(os.path.join(folder, "in.json"), "w") as file:
+        json.dump(OVERLAPPING, file)
+    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    first = done.stdout.split("\n")[0]
+    if first != "11 events on 7 tracks (3 of them for 5 slices that overlap others)":
+        troubles.append(first)
+    return troubles
+
+
+def check_damage(binary, folder):
+    """Cut or foreign input leaves nothing, or what is whole."""
+    text = json.dumps(OVERLAPPING).encode()
+    troubles = []
+    for cut in range(0, len(text), 97):
+        with open(os.path.join(folder, "cut.json"), "wb") as file:
+            file.write(text[:cut])
+        for target in ("out.pftrace", "out.json"):
+            done = harness.run([binary, "convert", "cut.json", target], cwd=folder)
+            troubles += done.troubles()
+            there = os.path.exists(os.path.join(folder, target))
+            if there != (done.code == 0):
+                troubles.append(f"cut at {cut}: exit code {done.code}, output {'there' if there else 'missing'}")
+            if there and not harness.warns_of_cut(done.stderr):
+                troubles.append(f"cut at {cut}: no warning")
+            if there:
+                os.remove(os.path.join(folder, target))
+            strict = harness.run([binary, "convert", "cut.json", target, "--strict"], cwd=folder)
+            if strict.code != 1 or harness.files_under(folder) != ["cut.json"]:
+                troubles.append(f"cut at {cut} with --strict: exit code {strict.code}")
+    return troubles
+
+
+def check_full_disk(binary, folder):
+    with open(os.path.join(folder, "in.json"), "w") as file:
+        json.dump(many_at_once(3000), file)
+    troubles = []
+    for target in ("out.pftrace", "out.json", "out.json.gz"):
+        done = harness.run([binary, "convert", "in.json", target], cwd=folder, file_size_limit=4096)
+        if done.code != 1 or "cannot write" not in done.stderr or harness.files_under(folder) != ["in.json"]:
+            troubles.append(f"{target}: exit code {done.code}, {done.stderr.strip()}, {harness.files_under(folder)}")
+    return troubles
+
+
+def cases():
+    yield Case("overlapping dispatches", check_both(OVERLAPPING))
+    yield Case("overlapping dispatches: tracks by hand", check_extra_tracks)
+    yield Case("odd times", check_both(ODD_TIMES))
+    yield Case("odd names", check_both(ODD_NAMES))
+    yield Case("no dispatch at all", check_both(document([], copies=[(5, 9)])))
+    yield Case("many at once", check_both(many_at_once(2000)))
+    yield Case("a made-up run", made_up(dispatches=2000, copies=50, api_calls=100))
+    yield Case("a made-up run with names that break writers",
+               made_up(dispatches=600, names=tuple(make_rocprof_trace.ODD_NAMES[:36])))
+    yield Case("cut input", check_damage)
+    yield Case("a full disk", check_full_disk)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    binary = harness.require_binary(arguments.bin)
+    tally = harness.Tally()
+    chosen = [case for case in cases() if arguments.only in case.name]
+    harness.run_all(chosen, lambda case, folder: case.check(binary, folder), tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
