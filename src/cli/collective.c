@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
+#include "cli/extra.h"
 #include "cli/rank_files.h"
 #include "cli/traces.h"
 #include "output/terminal.h"
@@ -61,7 +62,7 @@ static const gt_option_group output_group = {"Output", output_options,
                                              sizeof output_options / sizeof *output_options};
 
 const gt_syntax gt_collective_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &gt_common_group},
     .files = "",
     .files_max = 0,
 };
@@ -216,6 +217,18 @@ static void show(const gt_rank_traces *traces, size_t collectives, const gt_tabl
     gt_trace_show_files(output);
 }
 
+/* Those with rows go behind the other sheets. */
+static void add_extra(gt_table_list *tables, gt_table_list *extra)
+{
+    for (size_t i = 0; i < extra->count; i++) {
+        if (extra->items[i]->row_count)
+            gt_table_list_add(tables, extra->items[i]);
+        else
+            gt_table_free(extra->items[i]);
+    }
+    extra->count = 0; /* they have a new owner */
+}
+
 static bool make_report(const gt_call *call, gt_rank_traces *traces, const gt_rank_files *files,
                         const gt_collective_options *options, bool detected, gt_error *error)
 {
@@ -228,6 +241,7 @@ static bool make_report(const gt_call *call, gt_rank_traces *traces, const gt_ra
     traces->rows = NULL; /* it becomes a sheet */
     if (as_old) print_old_steps(options, detected);
     if (gt_collective_tables(rows, options, &tables, error)) {
+        add_extra(&tables, &traces->extra);
         size_t first = 0;
         while (!files->paths[first]) first++; /* one rank was read, so one has a file */
         output = gt_destinations_write(&to, files->paths[first], &tables, error);
@@ -248,7 +262,9 @@ static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_
 {
     bool allowed = gt_arguments_flag(&call->arguments, "allow_missing_ranks");
     gt_rank_traces traces;
-    gt_rank_traces_read(&traces, files->paths, files->count, threads);
+    gt_hta_options extra;
+    bool extra_wanted = gt_extra_wanted(&call->arguments, &extra);
+    gt_rank_traces_read(&traces, files->paths, files->count, extra_wanted ? &extra : NULL, threads);
     bool detected = !options->gpus_per_node && traces.devices;
     if (detected) options->gpus_per_node = (int64_t)traces.devices;
     bool made = accept_problems(&traces, files, allowed, error) &&

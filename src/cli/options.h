@@ -33,7 +33,7 @@ typedef struct gt_option_group {
     size_t count;
 } gt_option_group;
 
-enum { GT_OPTION_GROUPS_MAX = 6, GT_OPTIONS_MAX = 64 };
+enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 
 /* What a command takes: groups of options, and files without an option name. */
 typedef struct gt_syntax {

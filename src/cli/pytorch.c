@@ -2,6 +2,7 @@
 #include "cli/pytorch.h"
 #include "base/log.h"
 #include "cli/common.h"
+#include "cli/extra.h"
 #include "cli/journal.h"
 #include "input/kineto.h"
 #include "output/terminal.h"
@@ -55,7 +56,8 @@ const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_o
                                           sizeof report_options / sizeof *report_options};
 
 const gt_syntax gt_pytorch_syntax = {
-    .groups = {&input_group, &gt_pytorch_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &gt_pytorch_group, &gt_extra_group, &gt_short_kernel_group, &gt_output_group,
+               &gt_common_group},
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,
@@ -151,6 +153,7 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
 {
     const gt_arguments *arguments = &call->call->arguments;
     gt_pytorch_options wanted = sheets_wanted(arguments);
+    wanted.extra = gt_extra_wanted(arguments, &wanted.extra_options);
     gt_arena arena = {0};
     gt_gpu_arch own;
     if (gt_arguments_flag(arguments, "enable_origami"))

@@ -49,6 +49,7 @@ static const struct {
     {{"kernel", 6}, GT_KIND_KERNEL},
     {{"gpu_memcpy", 10}, GT_KIND_MEMCPY},
     {{"gpu_memset", 10}, GT_KIND_MEMSET},
+    {{"cuda_sync", 9}, GT_KIND_SYNC},
     {{"ac2g", 4}, GT_KIND_FLOW_START},
     {{"async_cpu_to_gpu", 16}, GT_KIND_FLOW_START}, /* PyTorch before 1.13 */
     {{"async", 5}, GT_KIND_FLOW_START},             /* PyTorch 1.8 */
@@ -181,10 +182,10 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
     gt_json json;
     bool found = false;
-    gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
+    if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
     bool read = read_document(&json, &format, store, arrows, options, &found);
-    gt_progress_end();
+    if (!options->is_part) gt_progress_end();
     return accept(&json, read, found, gt_store_records(store), options, error);
 }
 

@@ -7,6 +7,7 @@
 typedef struct gt_read_options {
     unsigned threads; /* at most so many parse at once; 0 or 1: one */
     bool strict;      /* input that ends early is an error and not a warning */
+    bool is_part;     /* of a larger piece of work, whose progress line stands already */
     unsigned
         wanted; /* of a rocprofv3 run, beyond what a plain report needs: GT_WANT_ bits of trace/rocprof.h */
 } gt_read_options;

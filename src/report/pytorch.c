@@ -12,6 +12,7 @@
 #include "analysis/unified.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "report/extra.h"
 #include "report/summary.h"
 
 #include <stdlib.h>
@@ -145,6 +146,14 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     return made;
 }
 
+static void add_extra_sheets(const gt_pytorch *trace, const gt_hta_options *options, gt_table_list *tables)
+{
+    gt_table_list extra = {0};
+    gt_extra_tables(trace, 0, options, &extra);
+    for (size_t i = 0; i < extra.count; i++) add_if_any(tables, extra.items[i]);
+    free(extra.items);
+}
+
 /* The names that older documents give to three sheets. */
 static void use_seed_names(gt_table_list *tables)
 {
@@ -168,6 +177,7 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     if (options->pseudo_ops) gt_pseudo_ops_add(trace);
     if (options->detect_recompute) mark_recompute(trace);
     bool all = add_sheets(trace, options, &made, error);
+    if (all && options->extra) add_extra_sheets(trace, &options->extra_options, &made);
     if (options->seed_names) use_seed_names(&made);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
     if (all) made.count = 0; /* they have a new owner */

@@ -2,13 +2,14 @@
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
  * unified_perf_summary, unified_perf_summary_kl_overlap, those of op families (GEMM, SDPA_fwd, ...),
- * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis. Those that the options leave
+ * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis, and those of extra.h. Those that the options leave
  * out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
 #include "base/error.h"
+#include "analysis/hta.h"
 #include "model/arch.h"
 #include "report/tables.h"
 #include "trace/pytorch.h"
@@ -38,6 +39,8 @@ typedef struct gt_pytorch_options {
     bool pseudo_ops;             /* recognise ops that the trace does not name */
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
+    bool extra;      /* the sheets of extra.h, as of rank 0 */
+    gt_hta_options extra_options;
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "input/kineto.h"
 #include "input/kineto_collectives.h"
 
 #include <pthread.h>
@@ -16,9 +17,11 @@
 typedef struct job {
     gt_rank_traces *traces;
     char *const *paths;
+    const gt_hta_options *extra; /* NULL: not wanted */
     unsigned threads_a_rank;
-    gt_table **tables; /* by rank */
-    int64_t *said;     /* by rank: which rank the trace says it is of */
+    gt_table **tables;           /* by rank */
+    gt_table_list *extra_tables; /* by rank */
+    int64_t *said;               /* by rank: which rank the trace says it is of */
     size_t next;
     pthread_mutex_t lock;
 } job;
@@ -32,9 +35,24 @@ static gt_rank_events *read_file(const char *path, unsigned threads, gt_error *e
     return events;
 }
 
-/* Called with the lock held: the strings are shared. */
-static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table)
+/* The sheets that need more than collectives. The trace is gone before this returns, so their texts have
+ * strings of their own. */
+static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_strings *strings, gt_error *error)
 {
+    const gt_read_options options = {.threads = j->threads_a_rank, .strict = true, .is_part = true};
+    gt_pytorch *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
+    if (!trace) return false;
+    gt_extra_tables(trace, (int64_t)rank, j->extra, tables);
+    for (size_t i = 0; i < tables->count; i++) gt_table_use_strings(tables->items[i], strings);
+    gt_pytorch_free(trace);
+    return true;
+}
+
+/* Called with the lock held: the strings are shared. */
+static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table, gt_table_list *extra)
+{
+    for (size_t i = 0; i < extra->count; i++) gt_table_use_strings(extra->items[i], j->traces->strings);
+    j->extra_tables[rank] = *extra;
     gt_table_use_strings(table, j->traces->strings);
     j->tables[rank] = table;
     j->said[rank] = events->rank;
@@ -46,15 +64,22 @@ static void read_rank(job *j, size_t rank)
 {
     gt_error error = {"no trace"};
     gt_rank_events *events = j->paths[rank] ? read_file(j->paths[rank], j->threads_a_rank, &error) : NULL;
+    gt_strings *own = gt_strings_new();
+    gt_table_list extra = {0};
+    if (events && j->extra && !make_extra(j, rank, &extra, own, &error)) {
+        gt_rank_events_free(events);
+        events = NULL;
+    }
     gt_table *table = events ? gt_collectives_of_store(events->store, (int64_t)rank) : NULL;
     pthread_mutex_lock(&j->lock);
     if (events)
-        keep(j, rank, events, table);
+        keep(j, rank, events, table, &extra);
     else
         j->traces->problems[rank] = gt_format("rank %zu: %s", rank, error.text);
     j->traces->bad_count += !events;
     pthread_mutex_unlock(&j->lock);
     gt_rank_events_free(events);
+    gt_strings_free(own);
 }
 
 static void work(void *context, unsigned index)
@@ -115,26 +140,34 @@ static uint64_t bytes_of(char *const *paths, size_t count)
     return bytes;
 }
 
-void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count, unsigned threads)
+void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
+                         const gt_hta_options *extra, unsigned threads)
 {
     *traces = (gt_rank_traces){.strings = gt_strings_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
     if (!threads) threads = 1;
     size_t at_once = rank_count < threads ? rank_count : threads;
-    job j = {.traces = traces, .paths = paths, .threads_a_rank = at_once ? threads / (unsigned)at_once : 1};
+    job j = {.traces = traces,
+             .paths = paths,
+             .extra = extra,
+             .threads_a_rank = at_once ? threads / (unsigned)at_once : 1};
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
+    j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
     j.said = gt_alloc(rank_count * sizeof *j.said);
     for (size_t rank = 0; rank < rank_count; rank++) j.said[rank] = GT_EVENT_NONE;
     pthread_mutex_init(&j.lock, NULL);
     char title[64];
     snprintf(title, sizeof title, "%zu ranks", rank_count);
-    gt_progress_begin(title, bytes_of(paths, rank_count));
+    gt_progress_begin(title, (extra ? 2 : 1) * bytes_of(paths, rank_count));
     if (at_once) gt_threads_run((unsigned)at_once, work, &j);
     gt_progress_end();
     pthread_mutex_destroy(&j.lock);
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
+    for (size_t rank = 0; rank < rank_count; rank++)
+        if (j.extra_tables[rank].count) gt_extra_append(&traces->extra, &j.extra_tables[rank]);
     free(j.tables);
+    free(j.extra_tables);
     free(j.said);
 }
 
@@ -143,6 +176,7 @@ void gt_rank_traces_free(gt_rank_traces *traces)
     for (size_t i = 0; i < traces->rank_count; i++) free(traces->problems[i]);
     free(traces->problems);
     gt_table_free(traces->rows);
+    gt_table_list_free(&traces->extra);
     gt_strings_free(traces->strings);
     *traces = (gt_rank_traces){0};
 }

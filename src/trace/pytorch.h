@@ -21,6 +21,7 @@ typedef enum gt_event_kind {
     GT_KIND_FLOW_END,   /* ... to what it launched */
     GT_KIND_ANNOTATION,
     GT_KIND_METADATA,
+    GT_KIND_SYNC, /* cuda_sync: a stream or the host waits; only hta.h asks for it */
 } gt_event_kind;
 
 #define GT_NO_EVENT UINT32_MAX

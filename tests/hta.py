@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Holds the sheets of --extra against tests/hta_sheets.py, which computes them in plain Python.
+
+    hta.py --bin build/gputally
+
+On the fixtures, the example, made-up traces, several ranks together and, where the conformance folder is beside the
+project, its PyTorch traces. The check case of the specification is a unit test (test_hta.c).
+"""
+import argparse
+import glob
+import json
+import math
+import os
+import random
+import sys
+from typing import Callable, NamedTuple
+
+import hta_sheets
+from harness import Tally, read_csv, require_binary, run, run_all
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TRACES = os.path.join(os.path.dirname(ROOT), "shared", "conformance", "traces")
+NAMES = ["gemm", "void at::native::elementwise<1>", "ncclDevKernel_AllReduce", "void rcclGenericKernel<1>", "hipKernel",
+         "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "dma_copy", "softmax_dma", "cross_device_reduce_1stage",
+         "cudaFooLaunchKernel", "job_exe_1", "Stream Wait Event", "some Sync thing"]
+CALLS = ["cudaLaunchKernel", "cudaLaunchKernelExC", "hipLaunchKernel", "cudaMemcpyAsync", "cudaGraphLaunch",
+         "cuLaunchKernel", "hipMemsetAsync", "cudaStreamSynchronize"]
+
+
+def differs(cell, value):
+    """Whether a cell does not say what the value is. Integers are printed as such."""
+    if isinstance(value, str):
+        return cell != value
+    if isinstance(value, float) and math.isnan(value):
+        return cell != ""
+    if cell == "":
+        return True
+    return not math.isclose(float(cell), value, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def compare(folder, wanted):
+    """wanted: sheet -> rows of all ranks."""
+    troubles = []
+    for sheet, (headings, _) in hta_sheets.SHEETS.items():
+        path = os.path.join(folder, sheet + ".csv")
+        if not os.path.exists(path):
+            if wanted[sheet]:
+                troubles.append(f"{sheet} is not there")
+            continue
+        found_headings, rows = read_csv(path)
+        if found_headings != headings:
+            troubles.append(f"{sheet} has the columns {found_headings}")
+        elif len(rows) != len(wanted[sheet]) or not rows:
+            troubles.append(f"{sheet} has {len(rows)} rows instead of {len(wanted[sheet])}")
+        else:
+            troubles += [f"{sheet}: {row} instead of {expected}" for row, expected in zip(rows, wanted[sheet])
+                         if any(differs(a, b) for a, b in zip(row, expected))][:2]
+    return troubles
+
+
+def sheets_of(ranks, **options):
+    wanted = {sheet: [] for sheet in hta_sheets.SHEETS}
+    preparing = {key: options[key] for key in ("exact_times", "last_step") if key in options}
+    for rank, events in enumerate(ranks):
+        prepared = hta_sheets.prepare(events, **preparing)
+        for sheet, (_, make) in hta_sheets.SHEETS.items():
+            more = {"limit": options["limit"]} if sheet == "queue_length_summary" and "limit" in options else \
+                {"kernel_delay_us": options["delay"]} if sheet.startswith("idle") and "delay" in options else {}
+            wanted[sheet] += make(prepared, rank, **more)
+    return wanted
+
+
+def make_trace(seed, whole):
+    made = random.Random(seed)
+    number = (lambda low, high: made.randint(low, high)) if whole else \
+        (lambda low, high: round(made.uniform(low, high), 3))
+    events, streams = [], made.sample([0, 7, 20, 21, 4294967295, 1000000], made.randint(1, 4))
+    clock = {stream: 0 for stream in streams}
+    steps = made.choice([0, 1, 3])
+    for step in range(steps):
+        event = {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+                 "ts": number(step * 3000, step * 3000 + 5), "dur": number(2900, 2990)}
+        events.append(event)
+        if made.random() < 0.5:
+            events.append({**event, "cat": "gpu_user_annotation", "ts": event["ts"] + number(1, 500), "pid": 0})
+    for index in range(made.randint(0, 300)):
+        call, stream, correlation = number(0, 9000), made.choice(streams), made.choice([index, index, index, 5])
+        name = made.choice(NAMES)
+        category = made.choice(["kernel"] * 6 + ["gpu_memcpy", "gpu_memset", "cuda_sync"])
+        start = clock[stream] = max(clock[stream], call) + number(-3, 60)
+        dur = number(0, 80)
+        clock[stream] += dur
+        args = {"correlation": correlation, "stream": made.choice([stream] * 12 + ["7", None, 7.5])}
+        if made.random() < 0.1:
+            del args["correlation"]
+        events.append({"ph": "X", "cat": category, "name": name, "pid": 0, "tid": stream, "ts": start, "dur": dur,
+                       "args": args})
+        if made.random() < 0.9:
+            events.append({"ph": "X", "cat": made.choice(["cuda_runtime", "cuda_driver"]), "name": made.choice(CALLS),
+                           "pid": 1, "tid": 1, "ts": call, "dur": number(0, 70), "args": {"correlation": correlation}})
+        if made.random() < 0.2:
+            events.append({"ph": "X", "cat": made.choice(["cpu_op", "python_function", "Trace", "overhead"]),
+                           "name": "x", "pid": 1, "tid": 1, "ts": call, "dur": number(0, 20000)})
+    events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": number(0, 50), "dur": number(1, 9)})
+    events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": number(0, 5), "dur": 1})
+    made.shuffle(events)
+    return events
+
+
+class Case(NamedTuple):
+    name: str
+    check: Callable
+
+
+def of_trace(binary, path, arguments=(), **options):
+    def check(folder):
+        done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir",
+                    "out", *arguments], timeout=120,
+                   cwd=folder)
+        if done.troubles() or done.code:
+            return done.troubles() + [done.stderr]
+        return compare(os.path.join(folder, "out"), sheets_of([hta_sheets.load(path)], **options))
+    return check
+
+
+def of_made_up(binary, seed, arguments=(), **options):
+    def check(folder):
+        path = os.path.join(folder, "trace.json")
+        with open(path, "w") as file:
+            json.dump({"traceEvents": make_trace(seed, whole=seed % 2)}, file)
+        return of_trace(binary, path, arguments, **options)(folder)
+    return check
+
+
+def of_ranks(binary, traces, threads):
+    """All ranks in one collective report: the rows of each below those of the one before."""
+    def check(folder):
+        ranks = [hta_sheets.load(path) for path in traces] if traces else \
+            [make_trace(100 + rank, whole=rank != 1) + [{"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 5, "dur": 5,
+                                                         "args": {"correlation": 1, "stream": 3}}] for rank in range(5)]
+        for rank, events in enumerate(ranks):
+            with open(os.path.join(folder, f"rank{rank}_trace.json"), "w") as file:
+                json.dump({"traceEvents": events}, file)
+        done = run([binary, "collective", "--trace_dir", ".", "--world_size", str(len(ranks)), "--extra", "--quiet",
+                    "--leave_out_mismatches", "--threads", str(threads), "--output_csvs_dir", "out"], timeout=120, cwd=folder)
+        if done.troubles() or done.code:
+            return done.troubles() + [done.stderr]
+        return compare(os.path.join(folder, "out"), sheets_of(ranks))
+    return check
+
+
+def cases(binary):
+    fixtures = sorted(glob.glob(os.path.join(ROOT, "tests", "fixtures", "pytorch", "*.json.gz")))
+    for path in fixtures + [os.path.join(ROOT, "examples", "transformer_training.json.gz")]:
+        yield Case(os.path.basename(path), of_trace(binary, path))
+        yield Case(os.path.basename(path) + ", exact times, all steps", of_trace(
+            binary, path, ("--extra_exact_times", "--extra_last_step"), exact_times=True, last_step=True))
+    for seed in range(40):
+        yield Case(f"made up, seed {seed}", of_made_up(binary, seed))
+    for seed in range(40, 60):
+        yield Case(f"made up with options, seed {seed}", of_made_up(
+            binary, seed, ("--extra_exact_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
+            exact_times=True, delay=5, limit=3))
+    for threads in (1, 3):
+        yield Case(f"ranks, {threads} threads", of_ranks(binary, None, threads))
+    traces = sorted(glob.glob(os.path.join(TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(TRACES, "mi*__*.json.gz")))
+    for path in traces:
+        yield Case(os.path.basename(path), of_trace(binary, path))
+    ranks4 = sorted(glob.glob(os.path.join(TRACES, "ranks4", "rank*_trace.json.gz")))
+    if ranks4:
+        yield Case("four real ranks", of_ranks(binary, ranks4, 2))
+    else:
+        print("real traces: skipped, there is no conformance folder beside the project")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "gputally"))
+    binary, tally = require_binary(parser.parse_args().bin), Tally()
+    run_all(cases(binary), lambda case, folder: case.check(folder), tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""The sheets of --extra in plain Python, by their definitions: one loop after the other over the events of the JSON.
+
+What HolisticTraceAnalysis computes of a trace, with communication told by the names of NCCL and RCCL kernels. All
+functions take the prepared events of one rank (prepare) and give rows as lists of cells."""
+import gzip
+import json
+import math
+import re
+import statistics
+
+NAN = float("nan")
+GPU_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset")
+# Events that are neither of these categories nor of a GPU are not read for these sheets.
+HOST_CATEGORIES = ("cpu_op", "cuda_runtime", "cuda_driver", "Operator", "Runtime")
+LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
+            "cudaMemsetAsync", "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemsetAsync",
+            "hipMemcpyWithStream")
+NOT_COMPUTATION = re.compile(r"(^nccl)|(.*Memcpy)|(.*Memset)|(.*dma)|(^.*Sync)|(^Stream Wait Event)|(cuda.*LaunchKernel)"
+                             r"|(^runFunction)|(^hip)|(^job_exe)|(^packet)|(^pe_exe)|(^cpum_exe_subgraph)|(^hccl)"
+                             r"|(^collective_subgraph_execution)", re.S)
+MEMORY = re.compile(r"(^(hip)?Memcpy)|(^(hip)?Memset)|(^dma)")
+COMMUNICATION = re.compile(r"rccl|nccl|cross_device_reduce", re.I)
+
+
+def load(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        document = json.load(file)
+    return document if isinstance(document, list) else document["traceEvents"]
+
+
+def is_int(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def kernel_type(name):
+    if COMMUNICATION.search(name):
+        return "COMMUNICATION"
+    if MEMORY.match(name):
+        return "MEMORY"
+    return "OTHER" if NOT_COMPUTATION.match(name) else "COMPUTATION"
+
+
+def prepare(events, exact_times=False, last_step=False):
+    """Events as dicts of name, cat, start, end, dur, stream, correlation."""
+    found = []
+    for event in events:
+        category, args = event.get("cat"), event.get("args") or {}
+        number = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)
+        if not (number(event.get("ts")) and number(event.get("dur")) and category) or category == "Trace":
+            continue
+        if category not in GPU_CATEGORIES + HOST_CATEGORIES + ("cuda_sync",) and "user_annotation" not in category:
+            continue
+        found.append({"name": event.get("name", ""), "cat": category, "start": event["ts"], "dur": event["dur"],
+                      "end": event["ts"] + event["dur"], "stream": args["stream"] if is_int(args.get("stream")) else -1,
+                      "correlation": args.get("correlation", -1)})
+    if not exact_times and any(isinstance(e["start"], float) for e in found):
+        for e in found:
+            e["start"], e["end"] = math.ceil(e["start"]), math.floor(e["end"])
+            e["dur"] = e["end"] - e["start"]
+    return found if last_step else without_last_step(found)
+
+
+def without_last_step(events):
+    first = {}  # name of a step -> its start on the host, which comes before that on the GPU
+    for e in events:
+        if "user_annotation" in e["cat"] and re.match(r"ProfilerStep\s*#\s*\d+", e["name"]):
+            first[e["name"]] = min(first.get(e["name"], e["start"]), e["start"])
+    if len(first) < 2:
+        return events
+    limit = max(first.values())
+    host = [e for e in events if e["stream"] == -1 and e["start"] < limit]
+    launched = {e["correlation"] for e in host if e["correlation"] != -1}
+    return host + [e for e in events if e["stream"] != -1 and e["correlation"] in launched]
+
+
+def kernels_of(events):
+    return [e for e in events if e["stream"] != -1]
+
+
+def launch_of(events):
+    """correlation -> the first host event that has it."""
+    found = {}
+    for e in events:
+        if e["stream"] == -1 and e["correlation"] != -1:
+            found.setdefault(e["correlation"], e)
+    return found
+
+
+def merged(intervals):
+    out = []
+    for start, end in sorted(intervals, key=lambda i: i[0]):
+        if not out or start > out[-1][1]:
+            out.append([start, end])
+        else:
+            out[-1][1] = max(out[-1][1], end)
+    return out
+
+
+def total(intervals):
+    return sum(end - start for start, end in intervals)
+
+
+def of_type(kernels, kind):
+    return merged([(k["start"], k["end"]) for k in kernels if kernel_type(k["name"]) == kind])
+
+
+def percent(part, whole):
+    return round2(100 * (part / whole)) if whole else NAN
+
+
+def round2(value):
+    return value if math.isnan(value) else float(round(value * 100)) / 100
+
+
+def temporal_breakdown(events, rank=0):
+    kernels = kernels_of(events)
+    if not kernels:
+        return []
+    busy = merged([(k["start"], k["end"]) for k in kernels])
+    span = busy[-1][1] - busy[0][0]
+    idle, compute = span - total(busy), total(of_type(kernels, "COMPUTATION"))
+    other = span - compute - idle
+    return [[rank, idle, compute, other, span, percent(idle, span), percent(compute, span), percent(other, span)]]
+
+
+def comm_comp_overlap(events, rank=0):
+    kernels = kernels_of(events)
+    if not kernels:
+        return []
+    communication, computation = of_type(kernels, "COMMUNICATION"), of_type(kernels, "COMPUTATION")
+    both = sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in communication for b in computation
+               if a[0] < b[1] and b[0] < a[1])
+    return [[rank, percent(both, total(communication))]]
+
+
+def idle_intervals(events, kernel_delay_us=30):
+    """(stream, category) -> intervals, NaN for the first kernel of a stream."""
+    launches, by_stream, out = launch_of(events), {}, {}
+    for kernel in kernels_of(events):
+        if kernel["cat"] in GPU_CATEGORIES:
+            by_stream.setdefault(kernel["stream"], []).append(kernel)
+    for stream, kernels in by_stream.items():
+        previous_end = None
+        for kernel in sorted(kernels, key=lambda k: k["start"]):
+            launch, interval, category = launches.get(kernel["correlation"]), NAN, "other"
+            if previous_end is not None:
+                interval = kernel["start"] - previous_end
+                if launch and launch["start"] > previous_end:
+                    category = "host_wait"
+                elif interval < kernel_delay_us:
+                    category = "kernel_wait"
+            out.setdefault((stream, category), []).append(interval)
+            previous_end = kernel["end"]
+    return out
+
+
+def idle_time_breakdown(events, rank=0, kernel_delay_us=30):
+    intervals = idle_intervals(events, kernel_delay_us)
+    sums = {key: math.fsum(v for v in values if not math.isnan(v)) for key, values in intervals.items()}
+    whole = {stream: sum(v for (s, _), v in sums.items() if s == stream) for stream, _ in sums}
+    return [[rank, stream, category, round2(value), round2(value / whole[stream]) if whole[stream] else NAN]
+            for (stream, category), value in sorted(sums.items())]
+
+
+def described(values):
+    """count, mean, std, min, quartiles, max as pandas gives them."""
+    values = sorted(v for v in values if not math.isnan(v))
+    if not values:
+        return [0] + [NAN] * 7
+
+    def quantile(q):
+        place = (len(values) - 1) * q
+        low = math.floor(place)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + (values[high] - values[low]) * (place - low)
+
+    deviation = statistics.stdev(values) if len(values) > 1 else NAN
+    return [len(values), statistics.fmean(values), deviation, values[0], quantile(.25), quantile(.5), quantile(.75),
+            values[-1]]
+
+
+def idle_interval_stats(events, rank=0, kernel_delay_us=30):
+    return [[rank, stream, category] + [value if index == 0 else round2(value) for index, value in enumerate(described(values))]
+            for (stream, category), values in sorted(idle_intervals(events, kernel_delay_us).items())]
+
+
+def launched_pairs(events):
+    """(launch, GPU event) of the calls that put work into a stream's queue."""
+    launches, out = launch_of(events), []
+    for kernel in kernels_of(events):
+        launch = launches.get(kernel["correlation"])
+        if launch and launch["name"] in LAUNCHES:
+            out.append((launch, kernel))
+    return out
+
+
+def queue_series(events):
+    """stream -> [(time, length)]."""
+    changes = {}
+    for launch, kernel in launched_pairs(events):
+        changes.setdefault(kernel["stream"], []).extend([(launch["start"], 1), (kernel["start"], -1)])
+    series = {}
+    for stream, steps in changes.items():
+        length, out = 0, []
+        for time, change in sorted(steps, key=lambda s: (s[0], -s[1])):
+            length += change
+            out.append((time, length))
+        series[stream] = out
+    return series
+
+
+def queue_length_summary(events, rank=0, limit=1024):
+    span = max(e["end"] for e in events) - min(e["start"] for e in events) if events else 0
+    rows = []
+    for stream, series in sorted(queue_series(events).items()):
+        full = sum(b[0] - a[0] for a, b in zip(series, series[1:]) if a[1] >= limit)
+        rows.append([rank, stream] + described([length for _, length in series]) + [full, full / span if span else NAN])
+    return rows
+
+
+def launch_stats_summary(events, rank=0):
+    by_name = {}
+    for launch, kernel in launched_pairs(events):
+        by_name.setdefault(launch["name"], []).append(
+            (launch["dur"], kernel["dur"], max(0, kernel["start"] - launch["end"])))
+    rows = []
+    for name, launches in sorted(by_name.items()):
+        cells = [rank, name, len(launches)]
+        for values in zip(*launches):
+            cells += [sum(values), statistics.fmean(values), statistics.median(values), max(values)]
+        cells += [sum(gpu < cpu for cpu, gpu, _ in launches), sum(cpu > 50 for cpu, _, _ in launches),
+                  sum(delay > 100 for _, _, delay in launches)]
+        rows.append(cells)
+    return rows
+
+
+STATISTICS = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]
+SHEETS = {  # name -> headings and how the rows are made
+    "temporal_breakdown": (["rank", "idle_time(us)", "compute_time(us)", "non_compute_time(us)", "kernel_time(us)",
+                            "idle_time_pctg", "compute_time_pctg", "non_compute_time_pctg"], temporal_breakdown),
+    "comm_comp_overlap": (["rank", "comp_comm_overlap_pctg"], comm_comp_overlap),
+    "idle_time_breakdown": (["rank", "stream", "idle_category", "idle_time", "idle_time_ratio"], idle_time_breakdown),
+    "idle_interval_stats": (["rank", "stream", "idle_category"] + STATISTICS, idle_interval_stats),
+    "queue_length_summary": (["rank", "stream"] + STATISTICS + ["duration_at_max_queue_length",
+                             "relative_duration_at_max_queue_length"], queue_length_summary),
+    "launch_stats_summary": (["rank", "launch", "count"] + [
+        f"{metric}_{of}" for metric in ("cpu_duration", "gpu_duration", "launch_delay") for of in ("sum", "mean", "median", "max")]
+        + ["short_gpu_kernels", "runtime_outliers", "launch_delay_outliers"], launch_stats_summary),
+}

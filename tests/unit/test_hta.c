@@ -1,0 +1,148 @@
+/* The sheets of --extra: the check case H1 of the specification, and what it does not cover. */
+#include "pytorch_trace.h"
+
+#include "analysis/hta.h"
+#include "report/extra.h"
+
+/* H1: four kernels on stream 7 and a collective on stream 20 that overlaps the first two. */
+static trace_text check_case(void)
+{
+    trace_text t = new_trace();
+    static const struct {
+        int launch, start, dur, stream;
+        const char *name;
+    } kernels[] = {
+        {1, 100, 10, 7, "gemm"},   {4, 120, 10, 7, "gemm"}, {140, 150, 10, 7, "gemm"},
+        {142, 210, 10, 7, "gemm"}, {8, 105, 20, 20, "ncclDevKernel_AllReduce"},
+    };
+    for (int i = 0; i < 5; i++) {
+        call(&t, "cuda_runtime", "cudaLaunchKernel", kernels[i].launch, 2, i + 1);
+        gpu(&t, "kernel", kernels[i].name, kernels[i].start, kernels[i].dur, i + 1, kernels[i].stream);
+    }
+    return t;
+}
+
+static void expect_sheet(trace_text t, const gt_hta_options *options,
+                         gt_table *sheet(const gt_hta_events *, int64_t), const char *expected)
+{
+    gt_hta_options usual = gt_hta_options_default();
+    gt_pytorch *trace = read_trace(&t, false);
+    gt_hta_events events = gt_hta_events_find(trace, options ? options : &usual);
+    gt_table *table = sheet(&events, 3);
+    expect_csv(table, expected);
+    gt_table_free(table);
+    gt_hta_events_free(&events);
+    gt_pytorch_free(trace);
+}
+
+#define TEMPORAL                                                                                             \
+    "rank,idle_time(us),compute_time(us),non_compute_time(us),kernel_time(us),idle_time_pctg,compute_time_pctg,"    \
+    "non_compute_time_pctg\n"
+#define IDLE "rank,stream,idle_category,idle_time,idle_time_ratio\n"
+#define QUEUE                                                                                                \
+    "rank,stream,count,mean,std,min,25%,50%,75%,max,duration_at_max_queue_length,"                          \
+    "relative_duration_at_max_queue_length\n"
+
+static void check_case_as_specified(void **state)
+{
+    (void)state;
+    expect_sheet(check_case(), NULL, gt_hta_temporal_breakdown, TEMPORAL "3,70,40,10,120,58.33,33.33,8.33\n");
+    expect_sheet(check_case(), NULL, gt_hta_comm_comp_overlap, "rank,comp_comm_overlap_pctg\n3,50.0\n");
+    expect_sheet(check_case(), NULL, gt_hta_idle_time_breakdown,
+                 IDLE "3,7,host_wait,20.0,0.25\n3,7,kernel_wait,10.0,0.12\n3,7,other,50.0,0.62\n3,20,other,0.0,\n");
+    expect_sheet(check_case(), NULL, gt_hta_queue_length_summary,
+                 QUEUE "3,7,8,1.0,0.7559289460184544,0.0,0.75,1.0,1.25,2.0,0,0.0\n"
+                       "3,20,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");
+    expect_sheet(check_case(), NULL, gt_hta_launch_stats_summary,
+                 "rank,launch,count,cpu_duration_sum,cpu_duration_mean,cpu_duration_median,cpu_duration_max,"
+                 "gpu_duration_sum,gpu_duration_mean,gpu_duration_median,gpu_duration_max,launch_delay_sum,"
+                 "launch_delay_mean,launch_delay_median,launch_delay_max,short_gpu_kernels,runtime_outliers,"
+                 "launch_delay_outliers\n"
+                 "3,cudaLaunchKernel,5,10,2.0,2.0,2,60,12.0,10.0,20,380,76.0,95.0,114,0,0,1\n");
+}
+
+static void a_full_queue_is_timed(void **state)
+{
+    (void)state;
+    gt_hta_options options = gt_hta_options_default();
+    options.max_queue_length = 2;
+    /* two wait from 4 to 100 and from 142 to 150; the trace goes from 1 to 220 */
+    expect_sheet(check_case(), &options, gt_hta_queue_length_summary,
+                 QUEUE "3,7,8,1.0,0.7559289460184544,0.0,0.75,1.0,1.25,2.0,104,0.4748858447488584\n"
+                       "3,20,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");
+}
+
+static void fractions_are_cut_unless_kept(void **state)
+{
+    (void)state;
+    gt_hta_options exact = {.exact_times = true};
+    for (int round = 0; round < 2; round++) {
+        trace_text t = new_trace();
+        gpu(&t, "kernel", "gemm", 10.25, 4.5, 1, 7);  /* 11 to 14 */
+        gpu(&t, "kernel", "gemm", 20.5, 10.25, 2, 7); /* 21 to 30 */
+        expect_sheet(t, round ? &exact : NULL, gt_hta_temporal_breakdown,
+                     round ? TEMPORAL "3,5.75,14.75,0.0,20.5,28.05,71.95,0.0\n"
+                           : TEMPORAL "3,7,12,0,19,36.84,63.16,0.0\n");
+    }
+}
+
+static void rccl_is_communication(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    gpu(&t, "kernel", "void rcclGenericKernel<1>", 0, 10, 1, 7);
+    gpu(&t, "kernel", "Cijk_gemm", 5, 15, 2, 8);
+    expect_sheet(t, NULL, gt_hta_comm_comp_overlap, "rank,comp_comm_overlap_pctg\n3,50.0\n");
+}
+
+static trace_text steps(int count)
+{
+    trace_text t = new_trace();
+    for (int i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", 7 + i);
+        host(&t, "user_annotation", name, 1000 * i, 900, "");
+        host(&t, "gpu_user_annotation", name, 1000 * i + 500, 90, "");
+        call(&t, "cuda_runtime", "hipLaunchKernel", 1000 * i + 100, 5, i + 1);
+        gpu(&t, "kernel", "gemm", 1000 * i + 500, 100, i + 1, 7);
+    }
+    gpu(&t, "kernel", "gemm", 5000, 100, 99, 7); /* nobody launched it */
+    return t;
+}
+
+static void the_last_of_several_steps_is_left_out(void **state)
+{
+    (void)state;
+    gt_hta_options all = {.include_last_step = true};
+    expect_sheet(steps(1), NULL, gt_hta_temporal_breakdown, TEMPORAL "3,4400,200,0,4600,95.65,4.35,0.0\n");
+    expect_sheet(steps(3), NULL, gt_hta_temporal_breakdown, TEMPORAL "3,900,200,0,1100,81.82,18.18,0.0\n");
+    expect_sheet(steps(3), &all, gt_hta_temporal_breakdown, TEMPORAL "3,4200,400,0,4600,91.3,8.7,0.0\n");
+}
+
+static void no_gpu_work_no_rows(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    cpu(&t, "aten::relu", 10, 5);
+    gt_hta_options options = gt_hta_options_default();
+    gt_pytorch *trace = read_trace(&t, false);
+    gt_table_list tables = {0};
+    gt_extra_tables(trace, 0, &options, &tables);
+    assert_int_equal(tables.count, 6);
+    for (size_t i = 0; i < tables.count; i++) assert_int_equal(tables.items[i]->row_count, 0);
+    gt_table_list_free(&tables);
+    gt_pytorch_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_case_as_specified),
+        cmocka_unit_test(a_full_queue_is_timed),
+        cmocka_unit_test(fractions_are_cut_unless_kept),
+        cmocka_unit_test(rccl_is_communication),
+        cmocka_unit_test(the_last_of_several_steps_is_left_out),
+        cmocka_unit_test(no_gpu_work_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
