@@ -287,8 +287,8 @@ def compare(expected, found, same, without_columns_left_out=False):
     return [trouble for name in wanted for trouble in differences(name, wanted[name], found[name], same)]
 
 
-def read_csvs(folder, names):
-    extra = set(os.listdir(folder)) - {f"{name}.csv" for name in names}
+def read_csvs(folder, names, allowed=frozenset()):
+    extra = set(os.listdir(folder)) - {f"{name}.csv" for name in names} - allowed
     found = {name: harness.read_csv(os.path.join(folder, f"{name}.csv")) for name in names}
     return found, [f"also there: {extra}"] if extra else []
 
