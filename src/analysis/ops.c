@@ -95,40 +95,46 @@ typedef struct duration {
     bool integral;
 } duration;
 
-static duration start_of(const gt_ops *ops, const gt_launcher *launcher)
+static duration start_of(const gt_pytorch *trace, const gt_launcher *launcher)
 {
-    return (duration){ops->trace->start_us[launcher->row],
-                      (ops->trace->integral[launcher->row] & GT_INTEGRAL_START) != 0};
+    return (duration){trace->start_us[launcher->row],
+                      (trace->integral[launcher->row] & GT_INTEGRAL_START) != 0};
 }
 
-static duration direct_of(const gt_ops *ops, const gt_launcher *launcher)
+static duration direct_of(const gt_pytorch *trace, const gt_launcher *launcher)
 {
-    (void)ops;
+    (void)trace;
     return (duration){launcher->direct_us, launcher->direct_integral};
 }
 
-static duration subtree_of(const gt_ops *ops, const gt_launcher *launcher)
+static duration subtree_of(const gt_pytorch *trace, const gt_launcher *launcher)
 {
-    (void)ops;
+    (void)trace;
     return (duration){launcher->subtree_us, launcher->subtree_integral};
 }
 
-static void add_times(gt_ops *ops, const char *name, duration (*of)(const gt_ops *, const gt_launcher *))
+static void add_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *l, const char *name,
+                      duration (*of)(const gt_pytorch *, const gt_launcher *))
 {
-    const gt_launchers *l = ops->launchers;
     bool integral = true;
     for (size_t i = 0; i < l->count && integral; i++) {
-        duration time = of(ops, &l->items[i]);
+        duration time = of(trace, &l->items[i]);
         integral = time.integral && fabs(time.us) < 0x1p53; /* beyond that, doubles are no exact integers */
     }
-    gt_column *column = add_column(ops, name, integral ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    size_t added = gt_table_add_zeroed(table, name, integral ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = &table->columns[added];
     for (size_t i = 0; i < l->count; i++) {
-        double us = of(ops, &l->items[i]).us;
+        double us = of(trace, &l->items[i]).us;
         if (integral)
             column->ints[i] = (int64_t)us;
         else
             column->floats[i] = us;
     }
+}
+
+void gt_table_add_direct_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *launchers)
+{
+    add_times(table, trace, launchers, "total_direct_kernel_time", direct_of);
 }
 
 gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers)
@@ -143,9 +149,9 @@ gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers)
     add_tracks(ops);
     add_arguments(ops);
     add_counts(ops);
-    add_times(ops, "ts", start_of);
-    add_times(ops, "total_direct_kernel_time", direct_of);
-    add_times(ops, "total_subtree_kernel_time", subtree_of);
+    add_times(ops->table, trace, launchers, "ts", start_of);
+    gt_table_add_direct_times(ops->table, trace, launchers);
+    add_times(ops->table, trace, launchers, "total_subtree_kernel_time", subtree_of);
     return ops;
 }
 

@@ -30,4 +30,7 @@ typedef struct gt_ops {
 gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers);
 void gt_ops_free(gt_ops *ops);
 
+/* Adds the column total_direct_kernel_time to another table with one row a launcher. */
+void gt_table_add_direct_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *launchers);
+
 #endif

@@ -52,23 +52,13 @@ static gt_table *group_by(const gt_ops *ops, const char *key)
     return gt_table_group(ops->table, keys, key_count, sums, LENGTH(sums), as_first_seen);
 }
 
-static size_t add_ms(gt_table *table, const char *us, const char *ms)
-{
-    size_t from = gt_table_find(table, us), to = gt_table_add_zeroed(table, ms, GT_TYPE_FLOAT);
-    const gt_column *source = &table->columns[from];
-    for (size_t row = 0; row < table->row_count; row++)
-        table->columns[to].floats[row] =
-            (source->type == GT_TYPE_INT ? (double)source->ints[row] : source->floats[row]) / 1000;
-    return to;
-}
-
 static gt_table *finish(gt_table *table, const char *sheet, const char *const *columns, size_t column_count)
 {
     static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
     gt_table_rename(table, sheet);
     gt_table_sort(table, longest_first, LENGTH(longest_first));
-    add_ms(table, SUBTREE "_sum", SUBTREE "_ms");
-    gt_table_add_percentages(table, add_ms(table, DIRECT "_sum", DIRECT "_ms"));
+    gt_table_add_ms(table, SUBTREE "_sum", SUBTREE "_ms");
+    gt_table_add_percentages(table, gt_table_add_ms(table, DIRECT "_sum", DIRECT "_ms"));
     gt_table_select(table, columns, column_count);
     return table;
 }

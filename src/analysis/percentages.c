@@ -1,4 +1,4 @@
-/* Percentages of a column. */
+/* Columns made of a column of numbers. */
 #include "analysis/percentages.h"
 
 #include "table/stats.h"
@@ -15,6 +15,14 @@ static double column_sum(const gt_column *column, size_t rows)
     __int128 sum = 0;
     for (size_t row = 0; row < rows; row++) sum += column->ints[row];
     return (double)sum;
+}
+
+size_t gt_table_add_ms(gt_table *table, const char *us, const char *ms)
+{
+    size_t from = gt_table_find(table, us), to = gt_table_add_zeroed(table, ms, GT_TYPE_FLOAT);
+    for (size_t row = 0; row < table->row_count; row++)
+        table->columns[to].floats[row] = cell(&table->columns[from], row) / 1000;
+    return to;
 }
 
 size_t gt_table_add_percentage(gt_table *table, size_t column, double total, const char *name)

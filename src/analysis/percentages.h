@@ -1,9 +1,12 @@
-/* The two columns that end most summaries: each row's share of a total, and the running total of the shares.
- */
+/* The columns that end most summaries: milliseconds, each row's share of a total, and the running total of
+ * the shares. */
 #ifndef GT_ANALYSIS_PERCENTAGES_H
 #define GT_ANALYSIS_PERCENTAGES_H
 
 #include "table/table.h"
+
+/* Adds a column `ms` of the column `us` / 1000, which has no nulls. Returns its index. */
+size_t gt_table_add_ms(gt_table *table, const char *us, const char *ms);
 
 /* Adds a column `name` of cell / total * 100.0, for a number column without nulls. Where the total is not
  * above 0 the column is INT and holds 0. Returns its index. */

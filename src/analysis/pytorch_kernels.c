@@ -144,8 +144,8 @@ static double time_of_all(const gt_pytorch_kernels *kernels)
     return sum;
 }
 
-gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                    double total_ms)
+gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                   const char *sheet)
 {
     static const char *const keys[] = {"Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"};
     static const char *const keys_without_ops[] = {"Parent op category", "Kernel name", "Kernel stream"};
@@ -157,10 +157,17 @@ gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_
                        kernels->have_cpu_ops ? LENGTH(keys) : LENGTH(keys_without_ops), of_kernel,
                        LENGTH(of_kernel), (gt_group_options){.sorted = true, .keep_nulls = true});
     gt_table_free(table);
-    gt_table_rename(summary, "kernel_summary");
+    gt_table_rename(summary, sheet);
     gt_table_sort(summary, longest_first, LENGTH(longest_first));
     gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", time_of_all(kernels),
                                  "Percent of kernels time (%)");
+    return summary;
+}
+
+gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                    double total_ms)
+{
+    gt_table *summary = gt_pytorch_kernel_shares(kernels, launchers, "kernel_summary");
     gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", total_ms * 1e3,
                                  "Percent of total time (%)");
     return summary;

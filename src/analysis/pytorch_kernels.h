@@ -23,6 +23,9 @@ void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels);
  * is the timeline's total_time. */
 gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                     double total_ms);
+/* The same without the share of the total time; `kernels` may be a part of the trace's. */
+gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                   const char *sheet);
 
 /* For this sheet and others of kernels: adds cell / total * 100, FLOAT, empty where the total is not above 0.
  */

@@ -39,7 +39,9 @@ static void log_message(bool warning, const char *text)
 /* Of what the library says, the Python tool prints lines that begin so; the rest is not for its readers. */
 static bool is_known(const char *text)
 {
-    static const char *const begins[] = {"Detected GPU-only trace.", "Recompute detection:"};
+    static const char *const begins[] = {"Detected GPU-only trace.",
+                                         "Recompute detection:", "Generating inference phase ",
+                                         "✓ Generated ", "⚠ No "};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(text, begins[i], strlen(begins[i])) == 0) return true;
     return false;

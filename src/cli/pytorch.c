@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "cli/extra.h"
 #include "cli/journal.h"
+#include "cli/phase_options.h"
 #include "input/kineto.h"
 #include "output/terminal.h"
 #include "report/pytorch.h"
@@ -50,7 +51,17 @@ static const gt_option report_options[] = {
     {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with (not yet in this version)"},
     {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report (not yet in this version)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
-     "split an inference trace into prefill and decode (not yet in this version)"},
+     "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
+     "kernel_summary_prefill and kernel_summary_decode"},
+    {"phase_detection_method", GT_OPTION_TEXT, "NAME", "hybrid",
+     "how these phases are told apart: hybrid, kernel_names, operation_frequency, framework_apis, "
+     "attention_patterns, gemm_params or union"},
+    {"decode_threshold", GT_OPTION_INT, "N", "10",
+     "M of a matrix product above which it is prefill, for gemm_params and union"},
+    {"generate_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; no plots of the phases are drawn"},
+    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; there are none"},
+    {"plot_format", GT_OPTION_TEXT, "FORMAT", NULL, "accepted: png, pdf or svg"},
+    {"plot_dpi", GT_OPTION_INT, "N", NULL, "accepted"},
 };
 const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
                                           sizeof report_options / sizeof *report_options};
@@ -66,7 +77,6 @@ const gt_syntax gt_pytorch_syntax = {
 static const char *const not_yet[] = {
     "comparison_json_path",
     "extension_file",
-    "inference_phase_analysis",
 };
 
 gt_exit gt_pytorch_check(const gt_call *call)
@@ -78,7 +88,7 @@ gt_exit gt_pytorch_check(const gt_call *call)
         gt_arguments_text(&call->arguments, "gpu_arch_platform"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
-    return GT_EXIT_DONE;
+    return gt_phase_options_check(call);
 }
 
 static gt_row_limit limit(const gt_arguments *arguments, const char *name)
@@ -107,6 +117,8 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
         .first_occurrence = gt_arguments_flag(arguments, "include_first_occurrence_time"),
         .call_stack = gt_arguments_flag(arguments, "include_call_stack"),
         .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
+        .phases = gt_arguments_flag(arguments, "inference_phase_analysis"),
+        .phase_options = gt_phase_options_read(arguments),
         .python_path = gt_arguments_text(arguments, "python_path"),
         .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
     };

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/extra.h"
+#include "report/pytorch_phases.h"
 #include "report/summary.h"
 
 #include <stdlib.h>
@@ -22,7 +23,10 @@ enum { ROWS_SHOWN = 10 };
 
 gt_pytorch_options gt_pytorch_options_default(void)
 {
-    return (gt_pytorch_options){.coll_analysis = true, .short_threshold_us = 10, .short_bins = 100};
+    return (gt_pytorch_options){.coll_analysis = true,
+                                .short_threshold_us = 10,
+                                .short_bins = 100,
+                                .phase_options.decode_threshold = 10};
 }
 
 bool gt_pytorch_needs_python(const gt_pytorch_options *options)
@@ -41,12 +45,14 @@ static void add_if_any(gt_table_list *tables, gt_table *table)
         gt_table_free(table);
 }
 
-static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launchers, double total_ms,
-                              const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launchers, gt_phases *phases,
+                              double total_ms, const gt_pytorch_options *options, gt_table_list *tables,
+                              gt_error *error)
 {
     gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
     bool made = true;
     if (options->kernel_summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
+    if (options->kernel_summary && phases) gt_add_phase_kernel_sheets(&kernels, launchers, phases, tables);
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,
@@ -78,8 +84,8 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
 
 /* The sheets of performance models. Those of families are made first, since some models learn from them. */
 static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
-                                   const gt_overlaps *overlaps, const gt_pytorch_options *options,
-                                   gt_table_list *tables)
+                                   const gt_phases *phases, const gt_overlaps *overlaps,
+                                   const gt_pytorch_options *options, gt_table_list *tables)
 {
     gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch, options->python_path);
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
@@ -90,6 +96,7 @@ static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
     gt_unified *unified = gt_unified_new(perf, options->call_stack);
     add_if_any(tables, gt_unified_summary(unified));
     if (overlaps) add_if_any(tables, gt_unified_summary_with_overlap(unified));
+    if (phases) gt_add_phase_op_sheets(trace, launchers, phases, tables);
     for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
     free(families.items);
     gt_unified_free(unified);
@@ -97,7 +104,7 @@ static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
 }
 
 /* The sheets that need a host side. */
-static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
+static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
                             const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     gt_overlaps *overlaps = NULL;
@@ -108,7 +115,7 @@ static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launche
     gt_ops *ops = gt_ops_new(trace, launchers);
     add_op_sheets(ops, overlaps, options, tables);
     gt_ops_free(ops);
-    add_performance_sheets(trace, launchers, overlaps, options, tables);
+    add_performance_sheets(trace, launchers, phases, overlaps, options, tables);
     gt_overlaps_free(overlaps);
     return true;
 }
@@ -139,8 +146,13 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
                "summary.");
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
-    bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, options, tables, error)) &&
-                add_kernel_sheets(trace, &launchers, total_ms, options, tables, error);
+    gt_phases *phases = NULL;
+    if (options->phases)
+        phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
+    if (phases && trace->gpu_only) gt_say_no_phase_ops();
+    bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, phases, options, tables, error)) &&
+                add_kernel_sheets(trace, &launchers, phases, total_ms, options, tables, error);
+    gt_phases_free(phases);
     gt_launchers_free(&launchers);
     if (made && options->coll_analysis && !trace->gpu_only) add_if_any(tables, gt_coll_analysis(trace));
     return made;
@@ -199,16 +211,29 @@ static void print_categories(const gt_terminal *terminal, const gt_table *catego
     gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
 }
 
+static const gt_terminal_column op_columns[] = {
+    {"Percentage (%)", "share", 1, "%"},
+    {"total_direct_kernel_time_ms", "total ms", 3, NULL},
+    {"Count", "count", 0, NULL},
+    {"name", "op", 0, NULL},
+};
+
 static void print_ops(const gt_terminal *terminal, const gt_table *ops)
 {
-    static const gt_terminal_column columns[] = {
-        {"Percentage (%)", "share", 1, "%"},
-        {"total_direct_kernel_time_ms", "total ms", 3, NULL},
-        {"Count", "count", 0, NULL},
-        {"name", "op", 0, NULL},
-    };
     gt_terminal_heading(terminal, "Ops by kernel time");
-    gt_summary_rows(terminal, ops, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
+}
+
+static void print_prefill(const gt_terminal *terminal, const gt_table *ops)
+{
+    gt_terminal_heading(terminal, "Ops of prefill by kernel time");
+    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
+}
+
+static void print_decode(const gt_terminal *terminal, const gt_table *ops)
+{
+    gt_terminal_heading(terminal, "Ops of decode by kernel time");
+    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
 }
 
 static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
@@ -227,10 +252,9 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table
                               bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_timeline", print_timeline},
-        {"ops_summary_by_category", print_categories},
-        {"ops_summary", print_ops},
-        {"kernel_summary", print_kernels},
+        {"gpu_timeline", print_timeline},     {"ops_summary_by_category", print_categories},
+        {"ops_summary", print_ops},           {"ops_summary_prefill", print_prefill},
+        {"ops_summary_decode", print_decode}, {"kernel_summary", print_kernels},
     };
     size_t kernels = 0, ops = 0;
     for (size_t row = 0; row < trace->count; row++) {

@@ -1,15 +1,17 @@
 /* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
- * unified_perf_summary, unified_perf_summary_kl_overlap, those of op families (GEMM, SDPA_fwd, ...),
- * kernel_summary, short_kernel_histogram, short_kernels_summary, coll_analysis, and those of extra.h. Those that the options leave
- * out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
+ * unified_perf_summary, unified_perf_summary_kl_overlap, ops_summary_prefill, ops_summary_decode, those of op
+ * families (GEMM, SDPA_fwd, ...), kernel_summary, kernel_summary_prefill, kernel_summary_decode,
+ * short_kernel_histogram, short_kernels_summary, coll_analysis, and those of extra.h. Those that the options
+ * leave out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
-#include "base/error.h"
 #include "analysis/hta.h"
+#include "analysis/phases.h"
+#include "base/error.h"
 #include "model/arch.h"
 #include "report/tables.h"
 #include "trace/pytorch.h"
@@ -35,8 +37,10 @@ typedef struct gt_pytorch_options {
     bool overlap_info;     /* the *_kl_overlap sheets */
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
-    bool call_stack;             /* needs python functions in the trace */
-    bool pseudo_ops;             /* recognise ops that the trace does not name */
+    bool call_stack; /* needs python functions in the trace */
+    bool pseudo_ops; /* recognise ops that the trace does not name */
+    bool phases;     /* the sheets of prefill and decode */
+    gt_phase_options phase_options;
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
     bool extra;      /* the sheets of extra.h, as of rank 0 */
