@@ -7,6 +7,7 @@
 #include "cli/fuse.h"
 #include "cli/jax.h"
 #include "cli/model.h"
+#include "cli/pftrace.h"
 #include "cli/pytorch.h"
 #include "cli/report.h"
 #include "cli/rocprof.h"
@@ -56,6 +57,22 @@ const gt_command gt_commands[] = {
      "database with the tables and views of rocpd (.db): OUT's name tells. Nothing is dropped: slices that overlap are put "
      "on tracks of their own, and the arguments are those that rocprofv3 writes. IN may be compressed with gzip or zstd; "
      "\"-\" is standard input."},
+    {"pftrace-hip-api", "TraceLens_generate_perf_report_pftrace_hip_api",
+     "HIP calls of a rocprofv3 pftrace: call, queue and kernel times", &gt_pftrace_api_syntax, gt_pftrace_api_run,
+     "Pairs each HIP call of a rocprofv3 trace with the kernel that it launched and says how long the call took, how long "
+     "the kernel waited and how long it ran. FILE is a Perfetto trace (.pftrace) or its conversion to Chrome JSON, may be "
+     "compressed with gzip or zstd, and is read without a converter; \"-\" is standard input."},
+    {"pftrace-hip-activity", "TraceLens_generate_perf_report_pftrace_hip_activity",
+     "GPU time of a rocprofv3 pftrace by kind of work, kernels, HIP calls", &gt_pftrace_activity_syntax,
+     gt_pftrace_activity_run,
+     "Says what filled the time of each GPU of a rocprofv3 trace: kinds of work, communication beside computation, kernels "
+     "by configuration, HIP calls. FILE is a Perfetto trace (.pftrace) or its conversion to Chrome JSON, may be compressed "
+     "with gzip or zstd, and is read without a converter; \"-\" is standard input."},
+    {"pftrace-memory-copy", "TraceLens_generate_perf_report_pftrace_memory_copy",
+     "memory copies of a rocprofv3 pftrace by size and direction", &gt_pftrace_copy_syntax, gt_pftrace_copy_run,
+     "Counts the memory copies of a rocprofv3 trace by size and direction. FILE is a Perfetto trace (.pftrace) or its "
+     "conversion to Chrome JSON, may be compressed with gzip or zstd, and is read without a converter; \"-\" is standard "
+     "input."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "
@@ -66,10 +83,14 @@ const size_t gt_command_count = sizeof gt_commands / sizeof *gt_commands;
 const gt_old_program *gt_old_program_of(const gt_command *command)
 {
     static const gt_old_program programs[] = {
-        {"TraceLens_generate_perf_report_pytorch", GT_JOURNAL_PLAIN, true},
-        {"TraceLens_generate_perf_report_rocprof", GT_JOURNAL_LOG, false},
+        {"TraceLens_generate_perf_report_pytorch", GT_JOURNAL_PLAIN, true, NULL},
+        {"TraceLens_generate_perf_report_rocprof", GT_JOURNAL_LOG, false, NULL},
+        {"TraceLens_generate_perf_report_pftrace_hip_api", GT_JOURNAL_LOG, false, NULL},
+        {"TraceLens_generate_perf_report_pftrace_hip_activity", GT_JOURNAL_LOG, false, "Error: "},
+        {"TraceLens_generate_perf_report_pftrace_memory_copy", GT_JOURNAL_LOG, false,
+         "Error generating memory copy report: "},
     };
-    static const gt_old_program other = {NULL, GT_JOURNAL_PLAIN, false};
+    static const gt_old_program other = {NULL, GT_JOURNAL_PLAIN, false, NULL};
     for (size_t i = 0; command->old_name && i < sizeof programs / sizeof *programs; i++)
         if (strcmp(programs[i].name, command->old_name) == 0) return &programs[i];
     return &other;

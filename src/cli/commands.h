@@ -43,6 +43,7 @@ typedef struct gt_old_program {
     const char *name;
     gt_journal_form form; /* of what it prints */
     bool writes_both;     /* a workbook beside CSVs, where both are named; else only the CSVs */
+    const char *failure;  /* what its log says before the reason; NULL: "Error generating report: " */
 } gt_old_program;
 const gt_old_program *gt_old_program_of(const gt_command *command);
 

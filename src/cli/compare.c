@@ -141,8 +141,9 @@ static gt_destinations destinations_of(const gt_call *call)
     const char *csvs = gt_arguments_text(&call->arguments, "output_csvs_dir");
     const char *db = gt_arguments_text(&call->arguments, "output_db");
     if (!xlsx && (call->by_old_name || (!csvs && !db))) xlsx = DEFAULT_WORKBOOK;
-    return (gt_destinations){xlsx ? gt_strdup(xlsx) : NULL, csvs ? gt_strdup(csvs) : NULL,
-                             db ? gt_strdup(db) : NULL};
+    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
+                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
+                             .db_path = db ? gt_strdup(db) : NULL};
 }
 
 static bool is_same_file(const char *a, const char *b)

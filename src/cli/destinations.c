@@ -3,6 +3,7 @@
 #include "cli/destinations.h"
 #include "base/memory.h"
 #include "cli/journal.h"
+#include "output/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,22 @@ char *gt_default_xlsx_path(const char *trace_path)
                      name);
 }
 
+char *gt_default_path(const char *trace_path, const char *ending)
+{
+    static const char *const suffixes[] = {".pftrace", ".json", NULL};
+    if (strcmp(trace_path, "-") == 0) return gt_format("stdin%s", ending);
+    const char *name = file_name(trace_path);
+    size_t len = strlen(name);
+    if (ends_with(name, len, ".gz")) len -= 3;
+    if (ends_with(name, len, ".zst")) len -= 4;
+    size_t stem = len;
+    for (size_t i = 0; suffixes[i]; i++)
+        if (ends_with(name, len, suffixes[i])) stem = len - strlen(suffixes[i]);
+    for (size_t at = len; stem == len && at-- > 1;)
+        if (name[at] == '.') stem = at;
+    return gt_format("%.*s%.*s%s", (int)(name - trace_path), trace_path, (int)stem, name, ending);
+}
+
 static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 {
     char *xlsx = gt_default_xlsx_path(trace_path);
@@ -87,7 +104,9 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
     if (xlsx && !only_csvs)
         destinations->xlsx_path = gt_strdup(xlsx);
     else if (!csvs && !db)
-        destinations->xlsx_path = gt_default_xlsx_path(trace_path);
+        destinations->xlsx_path = call->arguments.syntax->report_ending
+                                      ? gt_default_path(trace_path, call->arguments.syntax->report_ending)
+                                      : gt_default_xlsx_path(trace_path);
     return true;
 }
 
@@ -142,17 +161,28 @@ static void print_written(const gt_destinations *to, const gt_table_list *tables
     if (to->xlsx_path) gt_journal_print("DataFrames successfully written to %s", to->xlsx_path);
 }
 
+static bool write_text(gt_output *output, const char *path, gt_text text, gt_error *error)
+{
+    gt_file file;
+    gt_journal_info("Writing Markdown to: %s", path);
+    if (!gt_file_open(&file, output, path, error)) return false;
+    gt_file_write(&file, text.bytes, text.len);
+    return gt_file_close(&file, error);
+}
+
 gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error)
 {
     if (!gt_spares_the_trace(to->xlsx_path, trace_path, error) ||
-        !gt_spares_the_trace(to->db_path, trace_path, error))
+        !gt_spares_the_trace(to->db_path, trace_path, error) ||
+        !gt_spares_the_trace(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();
     bool written =
         (!to->csvs_dir || write_csvs(output, to->csvs_dir, tables, error)) &&
         (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
         (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
+        (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
         gt_output_commit(output, error);
     if (!written) {
         gt_output_free(output);

@@ -8,12 +8,17 @@
 
 typedef struct gt_destinations {
     char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL where that document is not wanted */
+    const char *text_path;                /* a document of its own, beside the tables; not owned */
+    gt_text text;
 } gt_destinations;
 
 /* The workbook's name beside a trace: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
  * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the current
  * folder. The caller frees it. */
 char *gt_default_xlsx_path(const char *trace_path);
+/* The same with another ending, of a name whose last suffix alone is cut off: "t_results.pftrace" and
+ * "_report.md" give "t_results_report.md". */
+char *gt_default_path(const char *trace_path, const char *ending);
 
 /* Chooses by the output options. Of several traces (`traces` > 1), each gets its own workbook beside it or
  * its own folder of CSV files; one named file for all of them is an error. */

@@ -44,6 +44,7 @@ typedef struct gt_syntax {
     size_t files_max;
     bool folders; /* a file may be a folder of them: gt_trace_call.stream is NULL then */
     const char *output_option; /* the option that -o stands for; NULL where there is none */
+    const char *report_ending; /* of the workbook's name beside the trace; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 
 typedef struct gt_option_value {

@@ -2,19 +2,16 @@
 #ifndef GT_CLI_RANK_REGEX_H
 #define GT_CLI_RANK_REGEX_H
 
-#include "base/error.h"
+#include "base/python_regex.h"
 
-#include <regex.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct gt_rank_regex {
-    regex_t compiled;
+    gt_python_regex python;
     size_t group; /* that holds the number: the one named "rank", else the first */
 } gt_rank_regex;
 
-/* What POSIX expressions cannot say (lookaround, backreferences by name, lazy repetition) is refused by name.
- */
 bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, gt_error *error);
 void gt_rank_regex_free(gt_rank_regex *regex);
 

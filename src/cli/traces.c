@@ -75,8 +75,9 @@ static bool make_one(gt_trace_call *trace, gt_report_maker *make)
     if (is_missing(trace->path)) {
         gt_fail(&error, "Input file not found: %s", trace->path);
     } else {
+        const char *failure = gt_old_program_of(trace->call->command)->failure;
         if (open_and_make(trace, make, &error)) return true;
-        what = "Error generating report: ";
+        what = failure ? failure : "Error generating report: ";
     }
     if (!gt_journal_error("%s%s", what, error.text)) fprintf(stderr, "gputally: %s\n", error.text);
     return false;

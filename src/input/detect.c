@@ -1,6 +1,7 @@
 /* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
 #include "input/detect.h"
 #include "input/json.h"
+#include "input/perfetto.h"
 #include "input/rocprof_csv.h"
 #include "input/xplane.h"
 
@@ -13,6 +14,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_KINETO_JSON] = "a PyTorch (Chrome format) trace",
     [GT_FORMAT_OTHER_JSON] = "a JSON file, but no trace that is known",
     [GT_FORMAT_XPLANE] = "a JAX (XPlane) profile",
+    [GT_FORMAT_PERFETTO] = "a Perfetto trace",
     [GT_FORMAT_SQLITE] = "an SQLite database",
     [GT_FORMAT_ZIP] = "a zip archive",
     [GT_FORMAT_ELF] = "a program",
@@ -96,7 +98,9 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
             return true;
         }
     gt_text first = {(const char *)text, len};
-    *format = gt_is_xplane(first) ? GT_FORMAT_XPLANE : format_of_json(first);
+    *format = gt_is_xplane(first)     ? GT_FORMAT_XPLANE
+              : gt_is_perfetto(first) ? GT_FORMAT_PERFETTO
+                                      : format_of_json(first);
     if (*format == GT_FORMAT_UNKNOWN && gt_rocprof_csv_kind(first) != GT_CSV_UNKNOWN)
         *format = GT_FORMAT_ROCPROF_CSV;
     return true;

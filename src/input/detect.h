@@ -12,6 +12,7 @@ typedef enum gt_trace_format {
     GT_FORMAT_KINETO_JSON,
     GT_FORMAT_OTHER_JSON,
     GT_FORMAT_XPLANE,
+    GT_FORMAT_PERFETTO,
     GT_FORMAT_SQLITE,
     GT_FORMAT_ZIP,
     GT_FORMAT_ELF,

@@ -1,8 +1,6 @@
-/* The Kineto reader: a table of wanted values, which events to keep, and a walk down to `traceEvents`. */
+/* The Kineto reader: a table of wanted values, and which events to keep. */
 #include "input/kineto.h"
-#include "base/log.h"
-#include "base/progress.h"
-#include "input/records.h"
+#include "input/chrome_events.h"
 
 #include <string.h>
 
@@ -133,60 +131,14 @@ static bool is_arrow(const gt_record *record)
     return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END;
 }
 
-static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *arrows,
-                          const gt_read_options *options, bool *found)
-{
-    gt_text key;
-    gt_json_type type = gt_json_peek(json);
-    if (type == GT_JSON_ARRAY) {
-        *found = true;
-        return gt_records_read_two(json, format, store, arrows, options) && gt_json_finish(json);
-    }
-    if (!gt_json_enter_object(json)) return false;
-    while (gt_json_next_key(json, &key)) {
-        bool events = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
-        *found |= events;
-        if (!(events ? gt_records_read_two(json, format, store, arrows, options) : gt_json_skip(json)))
-            return false;
-    }
-    return !json->failed && gt_json_finish(json);
-}
-
-/* Reading went to its end one way or the other: is the result a trace? */
-static bool accept(const gt_json *json, bool read, bool found, size_t events, const gt_read_options *options,
-                   gt_error *error)
-{
-    const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
-    if (!read && json->truncated && events && !options->strict) {
-        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing",
-                path, damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
-                (unsigned long long)gt_json_offset(json));
-        return true;
-    }
-    if (!read) {
-        *error = json->error;
-        gt_error_prefix(error, path);
-        return false;
-    }
-    if (!found) return gt_fail(error, "%s: not a PyTorch trace: it has no 'traceEvents'", path);
-    if (damage && options->strict) return gt_fail(error, "%s: %s", path, damage);
-    if (damage) gt_warn("%s: %s; the trace itself is whole", path, damage);
-    return true;
-}
-
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                            gt_store *store, gt_store *arrows, gt_error *error)
 {
     gt_record_format format = {"event",   event_fields, gt_event_columns, GT_EVENT_COLUMNS,
                                note_kind, NULL,         is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
-    gt_json json;
-    bool found = false;
-    if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
-    gt_json_begin(&json, stream, 0);
-    bool read = read_document(&json, &format, store, arrows, options, &found);
-    if (!options->is_part) gt_progress_end();
-    return accept(&json, read, found, gt_store_records(store), options, error);
+    return gt_chrome_read_events(stream, &format, store, arrows,
+                                 "not a PyTorch trace: it has no 'traceEvents'", options, error);
 }
 
 gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,

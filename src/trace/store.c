@@ -28,6 +28,7 @@ typedef struct segment {
     const gt_strings *strings; /* whose ids its texts are */
     const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
     uint8_t *data;
+    uint32_t bytes; /* of data */
     packed columns[];
 } segment;
 
@@ -230,7 +231,8 @@ static void close_segment(gt_store_writer *w)
     }
     s->places = plan(w->places, w->rows, GT_STORE_INT);
     s->places.start = bytes;
-    s->data = gt_alloc(bytes + s->places.width * w->rows);
+    s->bytes = bytes + (uint32_t)(s->places.width * w->rows);
+    s->data = gt_alloc(s->bytes);
     pack(w->places, w->rows, s->places.base, s->places.width, s->data + bytes);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
@@ -367,8 +369,7 @@ size_t gt_store_bytes(const gt_store *store)
     size_t bytes = 0;
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        bytes += sizeof *s + store->column_count * sizeof *s->columns + s->places.start +
-                 s->places.width * s->rows;
+        bytes += sizeof *s + store->column_count * sizeof *s->columns + s->bytes;
     }
     return bytes;
 }
@@ -478,4 +479,19 @@ void gt_store_scan_free(gt_store_scan *scan)
 {
     free(scan->cells);
     free(scan);
+}
+
+void gt_store_fill_times(gt_store *store, size_t column, const double *times)
+{
+    int64_t cells[SEGMENT_ROWS];
+    for (size_t i = 0; i < store->all.count; i++) {
+        segment *s = store->all.segments[i];
+        packed *p = &s->columns[column];
+        for (size_t row = 0; row < s->rows; row++) cells[row] = time_bits(*times++);
+        *p = plan(cells, s->rows, GT_STORE_TIME);
+        p->start = s->bytes;
+        s->bytes += (uint32_t)p->width * s->rows;
+        s->data = gt_realloc(s->data, s->bytes);
+        pack(cells, s->rows, p->base, p->width, s->data + p->start);
+    }
 }

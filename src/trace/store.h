@@ -84,6 +84,9 @@ typedef struct gt_store_scan gt_store_scan;
 gt_store_scan *gt_store_scan_new(const gt_store *store);
 bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells);
 void gt_store_scan_free(gt_store_scan *scan);
+/* Gives a TIME column that no event had a value in its values, one an event: for what is known only once all
+ * events are read. */
+void gt_store_fill_times(gt_store *store, size_t column, const double *times);
 /* Each kept event's place among all events seen, from 0. */
 uint32_t *gt_store_places(const gt_store *store);
 

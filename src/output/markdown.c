@@ -1,0 +1,121 @@
+/* Every cell is printed once to find the widths, and once more to write it. */
+#include "output/markdown.h"
+
+#include "base/memory.h"
+#include "output/literal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_PADDING = 2 };
+
+typedef struct layout {
+    size_t width;
+    int decimals; /* the most behind a point; -1 where no number has any */
+    bool is_number;
+} layout;
+
+static size_t code_points(gt_text text)
+{
+    size_t count = 0;
+    for (const char *at = text.bytes, *end = at + text.len; at < end; count++) gt_utf8_next(&at, end);
+    return count;
+}
+
+static gt_text strip(gt_text text)
+{
+    while (text.len && isspace((unsigned char)text.bytes[0])) text = (gt_text){text.bytes + 1, text.len - 1};
+    while (text.len && isspace((unsigned char)text.bytes[text.len - 1])) text.len--;
+    return text;
+}
+
+static gt_text print_cell(gt_buffer *scratch, const gt_table *table, const gt_column *column, size_t row)
+{
+    char number[64];
+    scratch->len = 0;
+    if (column->type == GT_TYPE_TEXT) return strip(gt_strings_get(table->strings, column->texts[row]));
+    if (column->type == GT_TYPE_FLOAT) {
+        snprintf(number, sizeof number, "%g", column->floats[row]);
+        gt_buffer_add_cstr(scratch, isnan(column->floats[row]) ? "nan" : number);
+    } else if (!gt_column_is_null(column, row)) {
+        gt_literal_add(scratch, column, row, table->strings);
+    }
+    return gt_buffer_text(scratch);
+}
+
+/* Characters behind the point, or behind the 'e' where there is no point; -1 for whole numbers. */
+static int decimals_of(gt_text number)
+{
+    const char *point = memchr(number.bytes, '.', number.len);
+    if (!point) point = memchr(number.bytes, 'e', number.len);
+    return point ? (int)(number.bytes + number.len - point) - 1 : -1;
+}
+
+static layout lay_out(const gt_table *table, const gt_column *column, size_t rows, gt_buffer *scratch)
+{
+    gt_text header = {column->name, strlen(column->name)};
+    layout l = {.decimals = -1, .is_number = column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT};
+    l.width = code_points(header) + HEADER_PADDING;
+    for (size_t row = 0; l.is_number && row < rows; row++) {
+        int decimals = decimals_of(print_cell(scratch, table, column, row));
+        if (decimals > l.decimals) l.decimals = decimals;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        gt_text cell = print_cell(scratch, table, column, row);
+        size_t width = code_points(cell) + (l.is_number ? (size_t)(l.decimals - decimals_of(cell)) : 0);
+        if (width > l.width) l.width = width;
+    }
+    return l;
+}
+
+static void add_spaces(gt_buffer *out, size_t count)
+{
+    memset(gt_buffer_room(out, count), ' ', count);
+    out->len += count;
+}
+
+static void add_cell(gt_buffer *out, const layout *l, gt_text cell, size_t behind)
+{
+    size_t width = code_points(cell) + behind, space = l->width > width ? l->width - width : 0;
+    gt_buffer_add_cstr(out, " ");
+    if (l->is_number) add_spaces(out, space);
+    gt_buffer_add(out, cell.bytes, cell.len);
+    add_spaces(out, l->is_number ? behind : space);
+    gt_buffer_add_cstr(out, " |");
+}
+
+static void add_rule(gt_buffer *out, const layout *l)
+{
+    if (!l->is_number) gt_buffer_add_cstr(out, ":");
+    memset(gt_buffer_room(out, l->width + 1), '-', l->width + 1);
+    out->len += l->width + 1;
+    gt_buffer_add_cstr(out, l->is_number ? ":|" : "|");
+}
+
+void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max)
+{
+    size_t rows = table->row_count < rows_max ? table->row_count : rows_max;
+    gt_buffer scratch = {0};
+    layout *layouts = gt_alloc(table->column_count * sizeof *layouts);
+    gt_buffer_add_cstr(out, "|");
+    for (size_t c = 0; c < table->column_count; c++) {
+        const char *name = table->columns[c].name;
+        layouts[c] = lay_out(table, &table->columns[c], rows, &scratch);
+        add_cell(out, &layouts[c], (gt_text){name, strlen(name)}, 0);
+    }
+    gt_buffer_add_cstr(out, "\n|");
+    for (size_t c = 0; c < table->column_count; c++) add_rule(out, &layouts[c]);
+    for (size_t row = 0; row < rows; row++) {
+        gt_buffer_add_cstr(out, "\n|");
+        for (size_t c = 0; c < table->column_count; c++) {
+            gt_text cell = print_cell(&scratch, table, &table->columns[c], row);
+            size_t behind = layouts[c].is_number ? (size_t)(layouts[c].decimals - decimals_of(cell)) : 0;
+            add_cell(out, &layouts[c], cell, behind);
+        }
+    }
+    free(layouts);
+    gt_buffer_free(&scratch);
+}

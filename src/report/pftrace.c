@@ -1,0 +1,224 @@
+/* The pftrace reports. */
+#include "report/pftrace.h"
+#include "report/summary.h"
+
+#include "analysis/pftrace_categories.h"
+#include "analysis/pftrace_copies.h"
+#include "analysis/pftrace_durations.h"
+#include "base/memory.h"
+#include "output/markdown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_SHOWN = 10 };
+
+gt_pftrace_activity_options gt_pftrace_activity_options_default(void)
+{
+    return (gt_pftrace_activity_options){
+        .min_tid = -1000000000,
+        .max_tid = 1000000000,
+        .min_event_ns = 5000,
+        .kernel_summary = true,
+        .hip_summary = true,
+        .top_xla = 30,
+        .top_kernels = 200,
+        .top_calls = 200,
+    };
+}
+
+void gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options *options,
+                           gt_table_list *tables)
+{
+    gt_table_list_add(tables, gt_pftrace_api_kernel_summary(trace, options));
+}
+
+void gt_pftrace_copy_tables(const gt_chrome *trace, bool only_numbers, gt_table_list *tables)
+{
+    gt_table_list_add(tables, gt_pftrace_memory_copies(trace, only_numbers));
+}
+
+/* ---- activity: its Markdown ---- */
+
+static void add_agents(gt_buffer *out, const gt_pftrace_work *work, const gt_strings *strings)
+{
+    gt_buffer_add_cstr(out, "- Agents (GPUs): ");
+    for (size_t i = 0; i < work->agents.count; i++) {
+        gt_text name = gt_strings_get(strings, work->agents.names[i]);
+        if (name.len >= 2 && name.bytes[0] == '"') name = (gt_text){name.bytes + 1, name.len - 2};
+        if (i) gt_buffer_add_cstr(out, ", ");
+        gt_buffer_add(out, name.bytes, name.len);
+    }
+    gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_xla(gt_buffer *out, const gt_table *top)
+{
+    if (!top->row_count) {
+        gt_buffer_add_cstr(out, "_(no data)_\n");
+        return;
+    }
+    const gt_column *names = gt_table_column(top, "Kernel"), *counts = gt_table_column(top, "Count");
+    const gt_column *ms = gt_table_column(top, "Total time (ms)"),
+                    *shares = gt_table_column(top, "Fraction of XLA");
+    gt_buffer_add_cstr(out, "| Kernel | Total Time (ms) | Count | Fraction of XLA |\n|---|---:|---:|---:|\n");
+    for (size_t row = 0; row < top->row_count; row++) {
+        char *line = gt_format("| `%s` | %.2f | %lld | %.2f%% |\n",
+                               gt_strings_get(top->strings, names->texts[row]).bytes, ms->floats[row],
+                               (long long)counts->ints[row], shares->floats[row] * 100.0);
+        gt_buffer_add_cstr(out, line);
+        free(line);
+    }
+}
+
+/* head(N) of pandas. */
+static size_t first_rows(const gt_table *table, int64_t top)
+{
+    if (top >= 0) return (size_t)top;
+    uint64_t cut = 0 - (uint64_t)top;
+    return cut < table->row_count ? table->row_count - (size_t)cut : 0;
+}
+
+static void add_section(gt_buffer *out, const char *heading, const gt_table *table, int64_t top)
+{
+    if (!table || !table->row_count) return;
+    gt_buffer_add_cstr(out, heading);
+    gt_buffer_add_cstr(out, "\n");
+    gt_markdown_add(out, table, first_rows(table, top));
+    gt_buffer_add_cstr(out, "\n\n");
+}
+
+static void add_markdown(gt_buffer *out, const gt_pftrace_activity_options *options,
+                         const gt_pftrace_work *work, const gt_table_list *tables, const gt_strings *strings)
+{
+    const gt_table *categories = gt_table_list_find(tables, "category_summary");
+    gt_buffer_add_cstr(out, "# ROCm Perfetto Trace Report\n\n");
+    add_agents(out, work, strings);
+    gt_buffer_add_cstr(out, work->has_flash_attention_3 ? "- Used FA v3 kernels detected: **1**\n\n"
+                                                        : "- Used FA v3 kernels detected: **0**\n\n");
+    gt_buffer_add_cstr(out, "## Category Summary (per GPU)\n");
+    if (categories->row_count)
+        gt_markdown_add(out, categories, SIZE_MAX);
+    else
+        gt_buffer_add_cstr(out, "_(no data)_");
+    gt_buffer_add_cstr(out, "\n\n## Top XLA Kernels (by time)\n");
+    add_xla(out, gt_table_list_find(tables, "xla_top"));
+    gt_buffer_add_cstr(out, "\n");
+    add_section(out, "### Kernel Summary Table", gt_table_list_find(tables, "kernel_summary"),
+                options->top_kernels);
+    add_section(out, "### HIP API Summary Table", gt_table_list_find(tables, "hip_summary"),
+                options->top_calls);
+    out->len--; /* lines are joined, not ended */
+}
+
+/* ---- activity ---- */
+
+static void add_kernels(const gt_chrome *trace, const gt_pftrace_activity_options *options,
+                        const gt_pftrace_work *work, const gt_pftrace_totals *totals, gt_table_list *tables)
+{
+    gt_pftrace_kernel_options kernels = {
+        .with_communication = options->include_rccl,
+        .by_name = options->by_name,
+        .merge_names = options->merge_kernels,
+    };
+    for (size_t gpu = 0; gpu < work->agents.count; gpu++)
+        kernels.baseline_ns +=
+            totals[gpu].compute_ns + (options->of_compute ? 0 : totals[gpu].ns[GT_PFTRACE_RCCL]);
+    gt_table_list_add(tables, gt_pftrace_kernel_summary(trace, work, &kernels));
+}
+
+static void add_calls(const gt_chrome *trace, const gt_pftrace_activity_options *options,
+                      gt_pftrace_limits limits, gt_table_list *tables)
+{
+    gt_pftrace_list calls = gt_pftrace_find_calls(trace, limits);
+    gt_pftrace_keep_long(&calls, options->min_event_ns);
+    gt_table_list_add(tables,
+                      gt_pftrace_hip_summary(trace, &calls, options->by_stream, options->by_operation));
+    free(calls.items);
+}
+
+void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activity_options *options,
+                                gt_table_list *tables, gt_buffer *markdown)
+{
+    gt_pftrace_limits limits = {options->min_tid, options->max_tid};
+    gt_pftrace_work work = gt_pftrace_find_work(trace, limits);
+    gt_table *top = gt_pftrace_xla_top(&work, options->merge_kernels, trace->strings);
+    gt_table_head(top, options->top_xla);
+    if (!top->row_count) gt_table_select(top, NULL, 0);
+    for (size_t gpu = 0; gpu < work.agents.count; gpu++) {
+        gt_pftrace_keep_long(&work.compute[gpu], options->min_event_ns);
+        gt_pftrace_keep_long(&work.communication[gpu], options->min_event_ns);
+    }
+    gt_pftrace_totals *totals = gt_pftrace_find_totals(&work);
+    gt_table_list_add(tables, gt_pftrace_category_summary(totals, work.agents.count, trace->strings));
+    gt_table_list_add(tables, top);
+    if (options->kernel_summary) add_kernels(trace, options, &work, totals, tables);
+    if (options->hip_summary) add_calls(trace, options, limits, tables);
+    if (markdown) add_markdown(markdown, options, &work, tables, trace->strings);
+    free(totals);
+    gt_pftrace_work_free(&work);
+}
+
+/* ---- the summary on the terminal ---- */
+
+static void print_calls(const gt_terminal *terminal, const gt_table *table)
+{
+    static const gt_terminal_column columns[] = {
+        {"Count", "calls", 0, NULL},        {"TAvg_ns", "T mean ns", 1, NULL},
+        {"AAvg_ns", "call ns", 1, NULL},    {"QAvg_ns", "queue ns", 1, NULL},
+        {"KAvg_ns", "kernel ns", 1, NULL},  {"API Name", "call", 0, NULL},
+        {"Kernel Name", "kernel", 0, NULL},
+    };
+    gt_terminal_heading(terminal, "API calls and their kernels");
+    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+static void print_categories(const gt_terminal *terminal, const gt_table *table)
+{
+    static const gt_terminal_column columns[] = {
+        {"GPU ID", "GPU", 0, NULL},
+        {"Category", "category", 0, NULL},
+        {"Total runtime (ms)", "ms", 3, NULL},
+        {"Total count", "count", 1, NULL},
+        {"Fraction of total runtime", "of total", 3, NULL},
+    };
+    gt_table *shown = gt_table_copy(table);
+    const gt_column *ms = gt_table_column(shown, "Total runtime (ms)");
+    uint8_t *keep = gt_alloc(shown->row_count);
+    for (size_t row = 0; row < shown->row_count; row++) keep[row] = ms->floats[row] != 0;
+    gt_table_keep(shown, keep);
+    gt_terminal_heading(terminal, "GPU time by category");
+    gt_terminal_rows(terminal, shown, columns, sizeof columns / sizeof *columns, SIZE_MAX);
+    free(keep);
+    gt_table_free(shown);
+}
+
+static void print_durations(const gt_terminal *terminal, const gt_table *table)
+{
+    static const gt_terminal_column columns[] = {
+        {"Time %", "time", 1, "%"}, {"Total Time", "total", 0, NULL}, {"Instances", "count", 0, NULL},
+        {"Avg", "mean", 0, NULL},   {"Max", "max", 0, NULL},          {"Name", "name", 0, NULL},
+    };
+    gt_terminal_heading(terminal, strcmp(table->name, "hip_summary") == 0 ? "HIP API" : "Kernels");
+    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+static void print_copies(const gt_terminal *terminal, const gt_table *table)
+{
+    static const gt_terminal_column columns[] = {
+        {"copy_bytes", "bytes", 0, NULL}, {"direction", NULL, 0, NULL}, {"count", NULL, 0, NULL}};
+    gt_terminal_heading(terminal, "Memory copies by size");
+    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+}
+
+void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_list *tables)
+{
+    static const gt_summary_part parts[] = {
+        {"api_kernel_summary", print_calls},         {"category_summary", print_categories},
+        {"kernel_summary", print_durations},         {"hip_summary", print_durations},
+        {"memory_copy_by_copy_bytes", print_copies},
+    };
+    gt_terminal terminal = gt_terminal_for(out);
+    fprintf(out, "%zu events\n", gt_store_records(trace->store));
+    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+}

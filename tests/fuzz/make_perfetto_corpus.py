@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the Perfetto fuzz target: small traces, one feature each.
+
+    make_perfetto_corpus.py        writes tests/fuzz/corpus/perfetto/
+
+The first byte of each seed chooses options and the block size; see the target.
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from perfetto_writer import Writer, data, number  # noqa: E402
+from pftrace_reports import CASE, made_up  # noqa: E402
+from perfetto_writer import rocprof  # noqa: E402
+
+
+def write(name, content, option=0):
+    folder = os.path.join(HERE, "corpus", "perfetto")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(bytes([option]) + content)
+
+
+def pytorch():
+    trace = Writer(plain=True)
+    process, gpu = trace.process(7), trace.process(0, "GPU 0")
+    thread, stream = trace.thread(7, 8, process), trace.thread(0, 3, gpu)
+    trace.event(thread, 1, 1000, "cpu_op", "aten::mm", {"External id": 5, "Input Dims": [[2, 3], []], "Input type": ["float", ""],
+                                                        "Concrete Inputs": ["", "1"], "Sequence number": 3})
+    trace.event(thread, 1, 1100, "cuda_runtime", "cudaLaunchKernel", {"correlation": 9}, [9])
+    trace.event(stream, 1, 1200, "kernel", "gemm", {"correlation": 9, "stream": 3, "grid": [1, 1, 1]}, [9])
+    for track, end in ((thread, 1150), (thread, 1300), (stream, 1500)):
+        trace.event(track, 2, end)
+    return trace.bytes()
+
+
+def legacy():
+    trace = Writer(plain=True)
+    thread = trace.thread(1, 1, trace.process(1))
+    for phase in b"BEXIbensf":
+        trace.event(thread, 0, 5000 + phase, "cat", "n", {}, extra=data(6, number(2, phase) + number(3, 4) + number(6, 77)))
+    trace.packet(data(44, number(1, 3) + number(2, 4)) + number(8, 9), sequence=9)
+    trace.packet(number(8, 10) + data(11, number(9, 1) + data(23, "x")), sequence=9)
+    return trace.bytes()
+
+
+def main():
+    write("rocprof", rocprof(CASE).bytes())
+    write("rocprof_plain", rocprof(CASE, plain=True).bytes(), 4)
+    write("rocprof_packed", rocprof(CASE).compressed(), 8)
+    write("rocprof_blocks", rocprof(made_up(5, 12)).bytes(), 2)
+    write("pytorch", pytorch())
+    write("legacy", legacy(), 1)
+    trace = Writer()
+    track = trace.track("t", trace.process(1))
+    trace.event(track, 1, 10, "c", "n", {"deep": {"a": [1, -2, 0.5, {"b": "x", "c": True}]}, "agent": "Agent-1"})
+    trace.clear()
+    trace.event(track, 2, 20, "c")
+    trace.count(trace.counter_track("bytes", track), 30, 4096)
+    write("clear", trace.bytes(), 16)
+
+
+if __name__ == "__main__":
+    main()
