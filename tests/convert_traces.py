@@ -5,7 +5,8 @@ hides another.
     convert_traces.py --bin build/gputally [--only TEXT]
 
 Perfetto traces are read by pftrace_reader.py, which shares nothing with gputally, and by `protoc --decode_raw` where it
-is installed; Chrome traces by Python's json; what they must hold comes from the JSON that was converted.
+is installed; Chrome traces by Python's json; databases by Python's sqlite3, and by gputally's own report, which must be
+the same as that of the original. What they must hold comes from the JSON that was converted.
 """
 import argparse
 import collections
@@ -13,12 +14,14 @@ import gzip
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+import make_rocprof_run as maker
 import make_rocprof_trace
 import pftrace_reader
 from odd_traces import dispatch, document, symbol
@@ -221,7 +224,7 @@ def check_damage(binary, folder):
     for cut in range(0, len(text), 97):
         with open(os.path.join(folder, "cut.json"), "wb") as file:
             file.write(text[:cut])
-        for target in ("out.pftrace", "out.json"):
+        for target in ("out.pftrace", "out.json", "out.db"):
             done = harness.run([binary, "convert", "cut.json", target], cwd=folder)
             troubles += done.troubles()
             there = os.path.exists(os.path.join(folder, target))
@@ -241,11 +244,177 @@ def check_full_disk(binary, folder):
     with open(os.path.join(folder, "in.json"), "w") as file:
         json.dump(many_at_once(3000), file)
     troubles = []
-    for target in ("out.pftrace", "out.json", "out.json.gz"):
+    for target in ("out.pftrace", "out.json", "out.json.gz", "out.db"):
         done = harness.run([binary, "convert", "in.json", target], cwd=folder, file_size_limit=4096)
         if done.code != 1 or "cannot write" not in done.stderr or harness.files_under(folder) != ["in.json"]:
             troubles.append(f"{target}: exit code {done.code}, {done.stderr.strip()}, {harness.files_under(folder)}")
     return troubles
+
+
+# ---- runs with calls, copies in all directions, counters and agents ----
+
+AGENT_FIELDS = "agent_abs_index agent_log_index agent_type_index agent_type"
+VIEWS = {
+    "kernels": "id guid tid category region name nid pid " + AGENT_FIELDS + " code_object_id kernel_id dispatch_id stream_id "
+               "queue_id queue stream start end duration grid_x grid_y grid_z workgroup_x workgroup_y workgroup_z lds_size "
+               "scratch_size vgpr_count accum_vgpr_count sgpr_count static_lds_size static_scratch_size stack_id "
+               "parent_stack_id corr_id",
+    "memory_copies": "id guid category nid pid tid start end duration name region_name stream_id queue_id stream_name "
+                     "queue_name size dst_device dst_agent_abs_index dst_agent_log_index dst_agent_type_index dst_agent_type "
+                     "dst_address src_device src_agent_abs_index src_agent_log_index src_agent_type_index src_agent_type "
+                     "src_address stack_id parent_stack_id corr_id",
+    "regions": "id guid category name nid pid tid start end duration event_id stack_id parent_stack_id corr_id extdata "
+               "call_stack line_info",
+    "counters_collection": "id guid dispatch_id kernel_id event_id correlation_id stack_id parent_stack_id pid tid agent_id " +
+                           AGENT_FIELDS + " queue_id grid_size_x grid_size_y grid_size_z grid_size kernel_name kernel_region "
+                           "workgroup_size_x workgroup_size_y workgroup_size_z workgroup_size lds_block_size scratch_size "
+                           "vgpr_count accum_vgpr_count sgpr_count counter_name counter_symbol component description block "
+                           "expression value_type counter_id value start end is_constant is_derived duration category nid "
+                           "extdata code_object_id",
+    "top_kernels": "name total_calls total_duration average percentage",
+    "top": "name total_calls total_duration average percentage",
+    "busy": "agent_id type GpuTime WallTime Busy",
+}
+OTHER_VIEWS = """processes threads code_objects kernel_symbols region_args samples sample_regions regions_and_samples pmc_info
+pmc_events events_args stream_args memory_allocations scratch_memory""".split()
+
+
+def displayed(kernel):
+    return maker.KERNELS[kernel].truncated.removesuffix(".kd")
+
+
+def check_database(run, path):
+    base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    troubles = []
+    for view, columns in VIEWS.items():
+        found = [column[0] for column in base.execute(f"SELECT * FROM {view}").description]
+        if found != columns.split():
+            troubles.append(f"columns of {view}: {found}")
+    for view in OTHER_VIEWS:
+        base.execute(f"SELECT * FROM {view}").fetchall()
+    rows = lambda sql: collections.Counter(base.execute(sql).fetchall())
+    kernels = [(displayed(d.kernel), p.pid, d.thread, d.agent, d.number, d.queue, d.stream, d.start, d.end, d.end - d.start,
+                *d.grid, *d.block, d.scratch, maker.KERNELS[d.kernel].vgprs, maker.KERNELS[d.kernel].sgprs, d.correlation)
+               for p in run for d in p.dispatches]
+    troubles += compare("kernels", rows(
+        "SELECT name, pid, tid, agent_abs_index, dispatch_id, queue_id, stream_id, start, end, duration, grid_x, grid_y, "
+        "grid_z, workgroup_x, workgroup_y, workgroup_z, scratch_size, vgpr_count, sgpr_count, stack_id FROM kernels"),
+        collections.Counter(kernels))
+    troubles += compare("memory_copies", rows(
+        "SELECT name, pid, tid, src_agent_abs_index, dst_agent_abs_index, size, stream_id, start, end, stack_id "
+        "FROM memory_copies"), collections.Counter(
+            (maker.COPY_NAMES[c.direction], p.pid, c.thread, c.source, c.destination, c.size, c.stream, c.start, c.end,
+             c.correlation) for p in run for c in p.copies))
+    troubles += compare("regions", rows("SELECT category, name, pid, tid, start, end, stack_id FROM regions"),
+                        collections.Counter((c.kind, c.name, p.pid, c.thread, c.start, c.end, c.correlation)
+                                            for p in run for c in p.calls))
+    troubles += compare("counters_collection", rows("SELECT pid, dispatch_id, kernel_name, counter_name, value "
+                                                    "FROM counters_collection"),
+                        collections.Counter((p.pid, d.number, displayed(d.kernel), name, sum(values)) for p in run
+                                            for d in p.dispatches for name, values in zip(maker.COUNTERS, d.counters)))
+    total = sum(d.end - d.start for p in run for d in p.dispatches)
+    for name, calls, duration, average, share in base.execute("SELECT * FROM top_kernels"):
+        own = [d.end - d.start for p in run for d in p.dispatches if displayed(d.kernel) == name]
+        expected = (len(own), sum(own) / 1e3, sum(own) / 1e3 / len(own), 100 * sum(own) / total)
+        if any(abs(a - b) > 1e-9 * abs(b) for a, b in zip((calls, duration, average, share), expected)):
+            troubles.append(f"top_kernels: {name} {calls} {duration} {average} {share}, not {expected}")
+    base.close()
+    return troubles
+
+
+def check_events(run, events):
+    """(category, name, pid, notes) of all events against the run."""
+    note = lambda notes, *keys: tuple(notes[key] for key in keys)
+    agent = lambda number: f"Agent-{number}"
+    product = lambda sizes: sizes[0] * sizes[1] * sizes[2]
+    counters = lambda notes: tuple((name, notes[name]) for name in maker.COUNTERS if name in notes)
+    troubles = compare("dispatches", collections.Counter(
+        (name, pid, *note(notes, "begin_ns", "end_ns", "agent", "agent_type", "corr_id", "queue", "tid", "Scratch_Size",
+                          "LDS_Block_Size", "VGPR_Count", "Accum_VGPR_Count", "SGPR_Count", "workgroup_size", "grid_size",
+                          "stream_ID", "dispatch_id"), counters(notes))
+        for category, name, pid, notes in events if category == "kernel_dispatch"), collections.Counter(
+            (k.truncated, p.pid, d.start, d.end, agent(d.agent), "GPU", d.correlation, max(d.queue - 1, 0), d.thread,
+             d.scratch, k.lds, k.vgprs, k.accum, k.sgprs, product(d.block), product(d.grid), d.stream, d.number,
+             tuple((name, sum(values)) for name, values in zip(maker.COUNTERS, d.counters)))
+            for p in run for d in p.dispatches for k in [maker.KERNELS[d.kernel]]))
+    troubles += compare("copies", collections.Counter(
+        (name, pid, *note(notes, "begin_ns", "end_ns", "src_agent", "dst_agent", "copy_bytes", "corr_id", "tid", "stream_ID"))
+        for category, name, pid, notes in events if category == "memory_copy"), collections.Counter(
+            (maker.COPY_NAMES[c.direction], p.pid, c.start, c.end, agent(c.source), agent(c.destination), c.size,
+             c.correlation, c.thread, c.stream) for p in run for c in p.copies))
+    troubles += compare("calls", collections.Counter(
+        (category, name, pid, *note(notes, "begin_ns", "end_ns", "tid", "kind", "corr_id"))
+        for category, name, pid, notes in events if category.endswith("_api")), collections.Counter(
+            (c.domain, c.name, p.pid, c.start, c.end, c.thread, c.kind, c.correlation) for p in run for c in p.calls))
+    return troubles + compare("sessions", collections.Counter(
+        (pid, *note(notes, "begin_ns", "end_ns", "hostname")) for category, _, pid, notes in events if category == "session"),
+        collections.Counter((p.pid, p.init, p.fini, maker.HOST) for p in run))
+
+
+def pid_of(tracks, track):
+    """The process that a track belongs to, through its parents."""
+    while 3 not in tracks[track]:
+        track = tracks[track][5]
+    return dict(pftrace_reader.fields(tracks[track][3]))[1]
+
+
+def check_arrows(run, slices):
+    """Each call's number joins it with what it launched, in its own process alone."""
+    ends = collections.defaultdict(set)
+    for s in slices:
+        for flow in s.flows:
+            ends[flow].add(s.category if not s.category.endswith("_api") else "call")
+    joined = sum(kinds in ({"call", "kernel_dispatch"}, {"call", "memory_copy"}) for kinds in ends.values())
+    expected = sum(len(p.dispatches) + len(p.copies) for p in run)
+    return [] if joined == expected else [f"{joined} arrows, not {expected}"]
+
+
+def sheets_of(binary, folder, source, name, *options):
+    out = os.path.join(folder, name)
+    done = harness.run([binary, "rocprof", source, "--output_csvs_dir", out, "--kernel_details", "--short_kernel_study",
+                        *options], cwd=folder, timeout=60)
+    if done.code:
+        raise RuntimeError(done.stderr)
+    return {sheet: open(os.path.join(out, sheet), "rb").read() for sheet in sorted(os.listdir(out))}
+
+
+def whole_run(processes):
+    def check(binary, folder):
+        run = maker.make_run(dispatches=240 // processes, processes=processes)
+        maker.write_json(run, os.path.join(folder, "in.json"))
+        troubles = []
+        for target in ("out.db", "out.pftrace", "out.json"):
+            troubles += convert(binary, folder, "in.json", target)[1]
+        if troubles:
+            return troubles
+        troubles += check_database(run, os.path.join(folder, "out.db"))
+        slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+        troubles += check_events(run, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
+        troubles += check_arrows(run, slices)
+        events = [e for e in json.loads(read(folder, "out.json"))["traceEvents"] if e["ph"] != "M"]
+        troubles += check_events(run, [(e["cat"], e["name"], e["pid"], e["args"]) for e in events])
+        original = sheets_of(binary, folder, "in.json", "sheets", *(["--all_processes"] if processes > 1 else []))
+        back = sheets_of(binary, folder, "out.db", "back")
+        for sheet in sorted(original.keys() | back.keys()):
+            if original.get(sheet) != back.get(sheet):
+                troubles.append(f"the database's report has another {sheet}")
+        return troubles
+    return check
+
+
+def check_other_inputs(binary, folder):
+    """The same run from a folder of CSV files and from rocprofv3's own database: the same slices at the same times."""
+    run = maker.make_run(dispatches=120)
+    maker.write_all(run, folder, ("json", "csv", "rocpd"))
+    troubles, found = [], {}
+    for source in ("json", "csv", f"rocpd/{maker.HOST}/{run[0].pid}_results.db"):
+        troubles += convert(binary, folder, source, "out.pftrace")[1]
+        slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
+        found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category != "session")
+    expected = found["json"]
+    if sum(expected.values()) != len(run[0].dispatches) + len(run[0].copies) + len(run[0].calls):
+        troubles.append(f"{sum(expected.values())} slices")
+    return troubles + [trouble for source in found for trouble in compare(source, found[source], expected)]
 
 
 def cases():
@@ -258,6 +427,9 @@ def cases():
     yield Case("a made-up run", made_up(dispatches=2000, copies=50, api_calls=100))
     yield Case("a made-up run with names that break writers",
                made_up(dispatches=600, names=tuple(make_rocprof_trace.ODD_NAMES[:36])))
+    yield Case("a run with everything", whole_run(1))
+    yield Case("a run of three processes", whole_run(3))
+    yield Case("CSV files and rocprofv3's database", check_other_inputs)
     yield Case("cut input", check_damage)
     yield Case("a full disk", check_full_disk)
 

@@ -1,6 +1,8 @@
 /* Escapes one at a time, for the reader of traces and the readers of their arguments alike. */
 #include "base/json_string.h"
 
+#include <string.h>
+
 /* Four hexadecimal digits at `place`, or -1. */
 static int hex4(const char *place, const char *end)
 {
@@ -69,4 +71,28 @@ bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch
     gt_buffer_add(scratch, begin, (size_t)(p - begin));
     *text = gt_buffer_text(scratch);
     return true;
+}
+
+void gt_json_string_add(gt_buffer *out, gt_text text, gt_buffer *scratch)
+{
+    static const char digits[] = "0123456789abcdef";
+    text = gt_utf8_repair(text, scratch);
+    char *to = gt_buffer_room(out, 6 * text.len + 2), *begin = to;
+    *to++ = '"';
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.bytes[i];
+        if (c == '"' || c == '\\') {
+            *to++ = '\\';
+            *to++ = (char)c;
+        } else if (c < 0x20) {
+            memcpy(to, "\\u00", 4);
+            to[4] = digits[c >> 4];
+            to[5] = digits[c & 15];
+            to += 6;
+        } else {
+            *to++ = (char)c;
+        }
+    }
+    *to++ = '"';
+    out->len += (size_t)(to - begin);
 }

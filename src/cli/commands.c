@@ -53,9 +53,10 @@ const gt_command gt_commands[] = {
      "compressed with gzip or zstd, or a folder that jax.profiler wrote: its newest run is taken. \"-\" is standard "
      "input."},
     {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
-     "Reads a trace and writes it as a Perfetto trace (.pftrace), as Chrome JSON (.json, both also .gz) or as an SQLite "
-     "database with the tables and views of rocpd (.db): OUT's name tells. Nothing is dropped: slices that overlap are put "
-     "on tracks of their own, and the arguments are those that rocprofv3 writes. IN may be compressed with gzip or zstd; "
+     "Reads any output of rocprofv3 (JSON, CSV, database, or a folder of them) and writes it as a Perfetto trace (.pftrace), "
+     "as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd (.db): OUT's name "
+     "tells. Nothing is dropped: slices that overlap are put on tracks of their own, and the arguments are those that "
+     "rocprofv3 writes. IN may be compressed with gzip or zstd; "
      "\"-\" is standard input."},
     {"pftrace-hip-api", "TraceLens_generate_perf_report_pftrace_hip_api",
      "HIP calls of a rocprofv3 pftrace: call, queue and kernel times", &gt_pftrace_api_syntax, gt_pftrace_api_run,

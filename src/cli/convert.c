@@ -8,7 +8,7 @@
 #include "cli/destinations.h"
 #include "cli/traces.h"
 #include "input/detect.h"
-#include "input/rocprof_json.h"
+#include "input/rocprof.h"
 #include "report/convert.h"
 
 #include <stdio.h>
@@ -55,6 +55,7 @@ typedef struct conversion {
     target to;
     gt_read_options read;
     gt_timeline_totals totals;
+    gt_rocpd_totals rows;
 } conversion;
 
 /* ---- where to ---- */
@@ -117,12 +118,14 @@ static gt_timeline *new_timeline(const conversion *c, gt_output *output, gt_erro
     return gt_timeline_new(output, c->out, format, c->read.threads, error);
 }
 
-static bool convert_rocprof(conversion *c, gt_stream *stream, gt_output *output, gt_error *error)
+static bool write_rocprof(conversion *c, gt_rocprof *run, gt_output *output, gt_error *error)
 {
-    if (c->to == TO_ROCPD) return gt_fail(error, "databases are still to come in this version");
-    c->read.wanted = GT_CONVERT_WANTS;
-    gt_rocprof *run = gt_rocprof_read_stream(stream, &c->read, error);
     if (!run) return false;
+    if (c->to == TO_ROCPD) {
+        bool written = gt_convert_rocpd(run, output, c->out, &c->rows, error);
+        gt_rocprof_free(run);
+        return written;
+    }
     gt_timeline *timeline = new_timeline(c, output, error);
     if (timeline) gt_convert_rocprof(run, timeline);
     gt_rocprof_free(run);
@@ -133,17 +136,24 @@ static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, 
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
-    if (format == GT_FORMAT_ROCPROF_JSON) return convert_rocprof(c, stream, output, error);
+    if (gt_rocprof_reads(format))
+        return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
     return gt_fail(error, "%s: this is %s; gputally %s does not convert it", gt_trace_title(c->in),
                    gt_format_name(format), GT_VERSION);
 }
 
 static bool convert(conversion *c, gt_output *output, gt_error *error)
 {
-    gt_stream *stream = gt_stream_open(c->in, error);
-    if (!stream) return false;
-    bool done = convert_stream(c, stream, output, error);
-    gt_stream_close(stream);
+    bool done;
+    c->read.wanted = GT_CONVERT_WANTS;
+    if (gt_rocprof_is_folder(c->in)) {
+        done = write_rocprof(c, gt_rocprof_read_folder(c->in, &c->read, error), output, error);
+    } else {
+        gt_stream *stream = gt_stream_open(c->in, error);
+        if (!stream) return false;
+        done = convert_stream(c, stream, output, error);
+        gt_stream_close(stream);
+    }
     return done && gt_output_commit(output, error);
 }
 
@@ -151,10 +161,27 @@ static void show(const conversion *c)
 {
     struct stat status;
     double size = stat(c->out, &status) == 0 ? (double)status.st_size : 0;
-    printf("%zu events on %zu tracks", c->totals.events, c->totals.tracks);
-    if (c->totals.extra_tracks)
-        printf(" (%zu of them for %zu slices that overlap others)", c->totals.extra_tracks, c->totals.moved);
+    if (c->to == TO_ROCPD) {
+        printf("%zu dispatches, %zu copies, %zu calls, %zu values of counters", c->rows.dispatches,
+               c->rows.copies, c->rows.calls, c->rows.values);
+    } else {
+        printf("%zu events on %zu tracks", c->totals.events, c->totals.tracks);
+        if (c->totals.extra_tracks)
+            printf(" (%zu of them for %zu slices that overlap others)", c->totals.extra_tracks,
+                   c->totals.moved);
+    }
     printf("\nwrote %s (%s, %.1f MB)\n%s\n", c->out, targets[c->to].what, size / 1e6, targets[c->to].next);
+}
+
+static void warn(const conversion *c)
+{
+    if (c->totals.mended)
+        gt_warn("%s: %zu slices end before they start, or start before time 0: they are drawn there, without "
+                "length",
+                gt_trace_title(c->in), c->totals.mended);
+    if (c->rows.left_out)
+        gt_warn("%s: %zu values of counters are left out: their dispatches were not traced",
+                gt_trace_title(c->in), c->rows.left_out);
 }
 
 gt_exit gt_convert_run(const gt_call *call)
@@ -170,10 +197,7 @@ gt_exit gt_convert_run(const gt_call *call)
         fprintf(stderr, "gputally: %s\n", error.text);
         return GT_EXIT_FAILED;
     }
-    if (c.totals.mended)
-        gt_warn("%s: %zu slices end before they start, or start before time 0: they are drawn there, without "
-                "length",
-                gt_trace_title(c.in), c.totals.mended);
+    warn(&c);
     if (!gt_arguments_flag(&call->arguments, "quiet")) show(&c);
     return GT_EXIT_DONE;
 }

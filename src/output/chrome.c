@@ -3,6 +3,7 @@
  * thread of its own, since viewers drop slices of one thread that overlap. */
 #include "output/timeline_format.h"
 
+#include "base/json_string.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -20,33 +21,9 @@ static void add_int(gt_buffer *out, int64_t value)
     out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), value);
 }
 
-static void add_string(gt_buffer *out, gt_text text, gt_buffer *scratch)
-{
-    static const char digits[] = "0123456789abcdef";
-    text = gt_utf8_repair(text, scratch);
-    char *to = gt_buffer_room(out, 6 * text.len + 2), *begin = to;
-    *to++ = '"';
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.bytes[i];
-        if (c == '"' || c == '\\') {
-            *to++ = '\\';
-            *to++ = (char)c;
-        } else if (c < 0x20) {
-            memcpy(to, "\\u00", 4);
-            to[4] = digits[c >> 4];
-            to[5] = digits[c & 15];
-            to += 6;
-        } else {
-            *to++ = (char)c;
-        }
-    }
-    *to++ = '"';
-    out->len += (size_t)(to - begin);
-}
-
 static void add_text_id(gt_timeline *t, gt_buffer *out, uint32_t text)
 {
-    add_string(out, gt_strings_get(t->strings, text), &t->part);
+    gt_json_string_add(out, gt_strings_get(t->strings, text), &t->part);
 }
 
 /* JSON knows no infinities and no NaN. */
@@ -132,7 +109,7 @@ static void note_bool(gt_timeline *t, uint32_t key, bool yes)
 static void note_text(gt_timeline *t, uint32_t key, gt_text text)
 {
     begin_note(t, key);
-    add_string(&t->body, text, &t->part);
+    gt_json_string_add(&t->body, text, &t->part);
 }
 
 static void note_word(gt_timeline *t, uint32_t key, uint32_t word)
@@ -239,7 +216,7 @@ void gt_timeline_about(gt_timeline *t, const char *key, gt_text text)
     gt_buffer_add_cstr(&t->about, t->about.len ? ",\"" : "\"");
     gt_buffer_add_cstr(&t->about, key);
     gt_buffer_add_cstr(&t->about, "\":");
-    add_string(&t->about, text, &t->part);
+    gt_json_string_add(&t->about, text, &t->part);
 }
 
 static void write_tail(gt_timeline *t)

@@ -1,14 +1,12 @@
 /* Tables as one SQLite file: a table a sheet, INTEGER, REAL and TEXT columns, lists as their Python literal.
  *
- * The file has a name of its own until the report is committed, so it needs no journal: it is whole or thrown
- * away. A sheet without columns has no table, since SQL knows none. */
-#include "output/file.h"
+ * A sheet without columns has no table, since SQL knows none. */
+#include "output/database.h"
 
 #include "base/memory.h"
 #include "output/literal.h"
 #include "output/names.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,23 +19,10 @@ static const char *const column_types[] = {
 };
 
 typedef struct writer {
-    sqlite3 *database;
-    const char *path; /* the final name, for the sentence */
+    gt_database database;
     gt_names table_names;
     gt_buffer sql, scratch;
 } writer;
-
-static bool fail(const writer *to, gt_error *error)
-{
-    int number = sqlite3_system_errno(to->database);
-    if (number) return gt_fail_writing(error, to->path, number);
-    return gt_fail(error, "cannot write %s: %s", to->path, sqlite3_errmsg(to->database));
-}
-
-static bool run(writer *to, const char *sql, gt_error *error)
-{
-    return sqlite3_exec(to->database, sql, NULL, NULL, NULL) == SQLITE_OK || fail(to, error);
-}
 
 static void add_quoted_name(gt_buffer *sql, const char *name)
 {
@@ -63,7 +48,7 @@ static bool create_table(writer *to, const gt_table *table, const char *name, gt
     }
     gt_buffer_add_cstr(&to->sql, ")");
     gt_names_free(&column_names);
-    return run(to, gt_buffer_text(&to->sql).bytes, error);
+    return gt_database_run(&to->database, gt_buffer_text(&to->sql).bytes, error);
 }
 
 static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const char *name, gt_error *error)
@@ -74,10 +59,7 @@ static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const cha
     for (size_t c = 0; c < table->column_count; c++)
         gt_buffer_add_cstr(&to->sql, c == 0 ? " VALUES (?" : ", ?");
     gt_buffer_add_cstr(&to->sql, ")");
-    sqlite3_stmt *insert = NULL;
-    if (sqlite3_prepare_v2(to->database, gt_buffer_text(&to->sql).bytes, -1, &insert, NULL) != SQLITE_OK)
-        fail(to, error);
-    return insert;
+    return gt_database_prepare(&to->database, gt_buffer_text(&to->sql).bytes, error);
 }
 
 static int bind_text(sqlite3_stmt *insert, int parameter, gt_text text)
@@ -113,9 +95,9 @@ static bool write_rows(writer *to, sqlite3_stmt *insert, const gt_table *table, 
 {
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t c = 0; c < table->column_count; c++)
-            if (bind_cell(to, insert, table, c, row) != SQLITE_OK) return fail(to, error);
-        if (sqlite3_step(insert) != SQLITE_DONE) return fail(to, error);
-        sqlite3_reset(insert);
+            if (bind_cell(to, insert, table, c, row) != SQLITE_OK)
+                return gt_database_fail(&to->database, error);
+        if (!gt_database_step(&to->database, insert, error)) return false;
     }
     return true;
 }
@@ -137,19 +119,11 @@ static bool write_table(writer *to, const gt_table *table, gt_error *error)
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error)
 {
-    const char *temporary = gt_output_add_file(output, path, error);
-    if (!temporary) return false;
-    writer to = {.path = path};
-    bool ok = sqlite3_open_v2(temporary, &to.database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
-              fail(&to, error);
-    ok = ok &&
-         run(&to,
-             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN",
-             error);
+    writer to = {0};
+    if (!gt_database_begin(&to.database, output, path, error)) return false;
+    bool ok = true;
     for (size_t i = 0; i < count && ok; i++) ok = write_table(&to, tables[i], error);
-    ok = ok && run(&to, "COMMIT", error);
-    if (sqlite3_close(to.database) != SQLITE_OK && ok)
-        ok = gt_fail(error, "cannot write %s: not closed", path);
+    ok = gt_database_end(&to.database, ok, error);
     gt_names_free(&to.table_names);
     gt_buffer_free(&to.sql);
     gt_buffer_free(&to.scratch);

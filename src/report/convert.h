@@ -14,4 +14,13 @@ enum { GT_CONVERT_WANTS = GT_WANT_ALL };
  * streams of their GPU, with the arguments that rocprofv3's own traces have. */
 void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline);
 
+typedef struct gt_rocpd_totals {
+    size_t dispatches, copies, calls, values; /* rows written; values of counters */
+    size_t left_out;                          /* values of dispatches that the run does not have */
+} gt_rocpd_totals;
+
+/* Writes a run that was read with GT_CONVERT_WANTS as a rocpd database. */
+bool gt_convert_rocpd(gt_rocprof *run, gt_output *output, const char *path, gt_rocpd_totals *totals,
+                      gt_error *error);
+
 #endif
