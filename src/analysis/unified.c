@@ -78,6 +78,7 @@ static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"ex_UID
 struct gt_unified {
     gt_perf *perf;
     gt_op_rows ops;
+    gt_row_list gpu;        /* the events in ops.kernels */
     gt_table *table;        /* of the ops */
     gt_call_stacks *stacks; /* NULL: the trace has no python functions */
     bool stack_columns;
@@ -131,6 +132,7 @@ static void add_kernels(builder *b, const gt_unified_event *event)
             kernel.call_stack = gt_call_stack_text(
                 stacks, gt_call_stack_to_kernel(stacks, stack, event->row, b->gpu.items[i]));
         gt_kernel_lists_push(lists, kernel);
+        GT_PUSH(b->unified->gpu.items, b->unified->gpu.count, b->unified->gpu.capacity, b->gpu.items[i]);
     }
     gt_kernel_lists_close(lists);
 }
@@ -239,9 +241,15 @@ void gt_unified_free(gt_unified *u)
 {
     if (!u) return;
     gt_op_rows_free(&u->ops);
+    free(u->gpu.items);
     gt_table_free(u->table);
     gt_call_stacks_free(u->stacks);
     free(u);
+}
+
+gt_unified_ops gt_unified_ops_of(const gt_unified *u)
+{
+    return (gt_unified_ops){u->table, u->gpu.items, u->ops.kernels.ends};
 }
 
 /* ---- the sheets ---- */

@@ -17,4 +17,12 @@ gt_table *gt_unified_summary(gt_unified *unified);
 /* Ops beside which other kernels ran are apart; needs perf->overlaps. */
 gt_table *gt_unified_summary_with_overlap(gt_unified *unified);
 
+/* The ops that the sheets are made of, with their key columns and the GPU events of each. */
+typedef struct gt_unified_ops {
+    const gt_table *table;
+    const uint32_t *gpu_rows; /* those of op i: from gpu_ends[i - 1] to gpu_ends[i] */
+    const size_t *gpu_ends;
+} gt_unified_ops;
+gt_unified_ops gt_unified_ops_of(const gt_unified *unified);
+
 #endif

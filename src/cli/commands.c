@@ -5,6 +5,7 @@
 #include "cli/collective.h"
 #include "cli/convert.h"
 #include "cli/fuse.h"
+#include "cli/diff.h"
 #include "cli/jax.h"
 #include "cli/model.h"
 #include "cli/pftrace.h"
@@ -46,6 +47,10 @@ const gt_command gt_commands[] = {
      "Puts the torch.profiler traces of several ranks into one Chrome trace in which each rank's processes stand apart, "
      "named by rank. FILEs are the ranks from 0 on; or a folder, a pattern or a search finds them. Traces may be "
      "compressed with gzip or zstd and be of any size: they are streamed."},
+    {"diff", NULL, "where the call trees of two PyTorch traces differ, and in which GPU work", &gt_diff_syntax, gt_diff_run,
+     "Merges the call trees of two torch.profiler traces, say of the same model on two GPUs, and tells which GPU work "
+     "belongs together: as a tree, as tables of the kernels under each call that both traces have, and as lists of the "
+     "kernels behind each op. Traces may be compressed with gzip or zstd; \"-\" is standard input."},
     {"jax", "TraceLens_generate_perf_report_jax", "report of a JAX profile (xplane.pb): timeline, kernels, ops",
      &gt_jax_syntax, gt_jax_run,
      "Makes the performance report of a JAX profile from its *.xplane.pb: timeline of each GPU, kernels with the shapes "

@@ -48,7 +48,8 @@ static const gt_option report_options[] = {
      "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
     {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "accepted; Triton kernels are read from the trace alone"},
-    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, "a second trace to compare with (not yet in this version)"},
+    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, 
+     "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
     {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report (not yet in this version)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
@@ -75,7 +76,6 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 static const char *const not_yet[] = {
-    "comparison_json_path",
     "extension_file",
 };
 
@@ -148,15 +148,31 @@ static bool make_report(const gt_trace_call *call, gt_pytorch *trace, const gt_p
     return made;
 }
 
-static bool read_and_report(const gt_trace_call *call, const gt_pytorch_options *wanted, gt_error *error)
+/* Reads the second trace, if one is named. */
+static bool read_comparison(const gt_trace_call *call, gt_kineto_options keep, gt_pytorch_options *wanted,
+                            gt_error *error)
+{
+    const char *path = gt_arguments_text(&call->call->arguments, "comparison_json_path");
+    if (!path) return true;
+    wanted->comparison = gt_kineto_read(path, keep, call->read, error);
+    if (wanted->comparison && wanted->comparison->gpu_only)
+        return gt_fail(error, "%s: a trace without ops cannot be compared with", gt_trace_title(path));
+    return wanted->comparison != NULL;
+}
+
+static bool read_and_report(const gt_trace_call *call, gt_pytorch_options *wanted, gt_error *error)
 {
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
     gt_pytorch *trace = gt_kineto_read_stream(call->stream, keep, call->read, error);
     if (!trace) return false;
-    const char *with_python = keep.python_functions ? "True" : "False";
-    gt_journal_print("Building tree with add_python_func=%s", with_python);
-    gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
-    bool made = make_report(call, trace, wanted, error);
+    bool made = read_comparison(call, keep, wanted, error);
+    if (made) {
+        const char *with_python = keep.python_functions ? "True" : "False";
+        gt_journal_print("Building tree with add_python_func=%s", with_python);
+        gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
+        made = make_report(call, trace, wanted, error);
+    }
+    gt_pytorch_free(wanted->comparison);
     gt_pytorch_free(trace);
     return made;
 }

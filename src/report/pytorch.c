@@ -1,6 +1,7 @@
 /* The PyTorch report: reads from top to bottom as the workbook does. */
 #include "report/pytorch.h"
 #include "analysis/collectives.h"
+#include "analysis/diff_columns.h"
 #include "analysis/launchers.h"
 #include "analysis/op_sheets.h"
 #include "analysis/ops_summary.h"
@@ -82,10 +83,39 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
     if (overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
 }
 
+/* Holds the trace against a second one: columns of the unified sheet, and diff_stats behind it. */
+static bool add_comparison(const gt_pytorch *trace, const gt_unified *unified, gt_table *summary,
+                           const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+{
+    const char *debug = getenv("TRACELENS_DEBUG");
+    gt_diff_tree *tree = gt_diff_tree_new(trace, options->comparison, error);
+    if (!tree) return false;
+    gt_diff_stats stats = gt_diff_stats_make(tree, debug && strcmp(debug, "1") == 0);
+    gt_diff_add_columns(summary, unified, &stats);
+    add_if_any(tables, gt_diff_stats_sheet(&stats));
+    gt_diff_stats_free(&stats);
+    gt_diff_tree_free(tree);
+    return true;
+}
+
+/* The unified sheets; the second of them only where anybody asks what ran beside kernels. */
+static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options, gt_table_list *tables,
+                               gt_error *error)
+{
+    gt_unified *unified = gt_unified_new(perf, options->call_stack);
+    gt_table *summary = gt_unified_summary(unified);
+    bool compare = options->comparison && summary->row_count, made = true;
+    add_if_any(tables, summary);
+    if (compare) made = add_comparison(perf->trace, unified, summary, options, tables, error);
+    if (made && perf->overlaps) add_if_any(tables, gt_unified_summary_with_overlap(unified));
+    gt_unified_free(unified);
+    return made;
+}
+
 /* The sheets of performance models. Those of families are made first, since some models learn from them. */
-static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
+static bool add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
                                    const gt_phases *phases, const gt_overlaps *overlaps,
-                                   const gt_pytorch_options *options, gt_table_list *tables)
+                                   const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch, options->python_path);
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
@@ -93,14 +123,12 @@ static void add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
                                                         .limited = options->topk_roofline_ops.given,
                                                         .rows = options->topk_roofline_ops.rows,
                                                     });
-    gt_unified *unified = gt_unified_new(perf, options->call_stack);
-    add_if_any(tables, gt_unified_summary(unified));
-    if (overlaps) add_if_any(tables, gt_unified_summary_with_overlap(unified));
+    bool made = add_unified_sheets(perf, options, tables, error);
     if (phases) gt_add_phase_op_sheets(trace, launchers, phases, tables);
     for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
     free(families.items);
-    gt_unified_free(unified);
     gt_perf_free(perf);
+    return made;
 }
 
 /* The sheets that need a host side. */
@@ -115,9 +143,9 @@ static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launche
     gt_ops *ops = gt_ops_new(trace, launchers);
     add_op_sheets(ops, overlaps, options, tables);
     gt_ops_free(ops);
-    add_performance_sheets(trace, launchers, phases, overlaps, options, tables);
+    bool made = add_performance_sheets(trace, launchers, phases, overlaps, options, tables, error);
     gt_overlaps_free(overlaps);
-    return true;
+    return made;
 }
 
 static void mark_recompute(gt_pytorch *trace)
@@ -180,13 +208,19 @@ static void use_seed_names(gt_table_list *tables)
             }
 }
 
+static void make_tree(gt_pytorch *trace, const gt_pytorch_options *options)
+{
+    gt_pytorch_build_tree(trace);
+    gt_pytorch_link_launches(trace);
+    if (options->pseudo_ops) gt_pseudo_ops_add(trace);
+}
+
 bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error)
 {
     gt_table_list made = {0};
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
-    if (options->pseudo_ops) gt_pseudo_ops_add(trace);
+    make_tree(trace, options);
+    if (options->comparison && !trace->gpu_only) make_tree(options->comparison, options);
     if (options->detect_recompute) mark_recompute(trace);
     bool all = add_sheets(trace, options, &made, error);
     if (all && options->extra) add_extra_sheets(trace, &options->extra_options, &made);

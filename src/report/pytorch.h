@@ -1,8 +1,8 @@
 /* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
- * unified_perf_summary, unified_perf_summary_kl_overlap, ops_summary_prefill, ops_summary_decode, those of op
- * families (GEMM, SDPA_fwd, ...), kernel_summary, kernel_summary_prefill, kernel_summary_decode,
+ * unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap, ops_summary_prefill, ops_summary_decode,
+ * those of op families (GEMM, SDPA_fwd, ...), kernel_summary, kernel_summary_prefill, kernel_summary_decode,
  * short_kernel_histogram, short_kernels_summary, coll_analysis, and those of extra.h. Those that the options
  * leave out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
@@ -45,6 +45,7 @@ typedef struct gt_pytorch_options {
     const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
     bool extra;      /* the sheets of extra.h, as of rank 0 */
     gt_hta_options extra_options;
+    struct gt_pytorch *comparison; /* a second trace, as it was read with the same needs: diff_stats; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 

@@ -1,0 +1,38 @@
+/* The diff of two PyTorch traces: its files and what the terminal shows.
+ *
+ *     merged_tree_output.txt                both call trees as one
+ *     diff_stats.csv                        analysis/diff_stats.h
+ *     diff_stats_unique_args_summary.csv    analysis/diff_unique_args.h
+ *     cpu_op_map.json, cpu_op_map_trace1.json, cpu_op_map_trace2.json    which kernels stand behind which op
+ *
+ * Where no GPU work of either trace belongs to an op, there is the tree alone. */
+#ifndef GT_REPORT_DIFF_H
+#define GT_REPORT_DIFF_H
+
+#include "analysis/diff_tree.h"
+#include "output/output.h"
+#include "report/tables.h"
+
+#include <stdio.h>
+
+typedef struct gt_diff_options {
+    bool prune_non_gpu; /* leave root calls without GPU work out of the tree's text */
+    bool explain;       /* four more columns (diff_stats.h) */
+} gt_diff_options;
+
+typedef struct gt_diff gt_diff;
+
+/* Both traces as they were read, for which it builds tree and links; the diff must be freed before them. NULL
+ * where one has no ops. */
+gt_diff *gt_diff_new(gt_pytorch *first, gt_pytorch *second, const gt_diff_options *options, gt_error *error);
+void gt_diff_free(gt_diff *diff);
+
+/* diff_stats and diff_stats_unique_args_summary; none where there are no rows. */
+const gt_table_list *gt_diff_tables(const gt_diff *diff);
+/* Writes all files into a folder. */
+bool gt_diff_write(const gt_diff *diff, gt_output *output, const char *dir, gt_error *error);
+
+/* How much GPU time belongs together, and where the traces differ most. */
+void gt_diff_print_summary(FILE *out, const gt_diff *diff, int width, bool utf8);
+
+#endif

@@ -1,0 +1,255 @@
+/* Text of a diff, line by line and key by key. */
+#include "report/diff_text.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void write_cstr(gt_file *file, const char *text)
+{
+    gt_file_write(file, text, strlen(text));
+}
+
+static void write_text(gt_file *file, gt_text text, gt_buffer *scratch)
+{
+    text = gt_utf8_repair(text, scratch);
+    gt_file_write(file, text.bytes, text.len);
+}
+
+/* ---- the tree ---- */
+
+#define LAST_CHILD   "└── "
+#define OTHER_CHILD  "├── "
+#define BELOW_LAST   "    "
+#define BELOW_OTHERS "│   "
+
+/* A call whose line is to be written. */
+typedef struct pending {
+    uint32_t node, depth;
+    bool last;
+} pending;
+
+typedef struct tree_writer {
+    gt_file *file;
+    const gt_diff_tree *tree;
+    pending *stack;
+    size_t count, capacity;
+    gt_buffer prefix; /* of the call written last, ... */
+    size_t *lengths;  /* ... and how long it was at each depth */
+    size_t length_count, length_capacity;
+    gt_buffer scratch;
+    size_t left_out;
+} tree_writer;
+
+static void write_name(tree_writer *w, const gt_diff_node *node, size_t side)
+{
+    const gt_diff_side *s = w->tree->sides[side];
+    write_text(w->file, gt_strings_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side])),
+               &w->scratch);
+}
+
+static bool same_names(const gt_diff_tree *tree, const gt_diff_node *node)
+{
+    gt_text names[2];
+    for (size_t side = 0; side < 2; side++) {
+        const gt_diff_side *s = tree->sides[side];
+        names[side] = gt_strings_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side]));
+    }
+    return gt_text_compare(names[0], names[1]) == 0;
+}
+
+static void write_label(tree_writer *w, const gt_diff_node *node)
+{
+    if (!gt_diff_is_combined(node)) {
+        size_t side = gt_diff_only_side(node);
+        write_cstr(w->file, side ? "<< trace2: " : ">> trace1: ");
+        write_name(w, node, side);
+    } else if (same_names(w->tree, node)) {
+        write_name(w, node, 0);
+    } else {
+        write_cstr(w->file, "combined: ");
+        write_name(w, node, 0);
+        write_cstr(w->file, " | ");
+        write_name(w, node, 1);
+    }
+    gt_file_put(w->file, '\n');
+}
+
+/* 0: both traces, 1: the first, 2: the second. */
+static int kind_of(const gt_diff_node *node)
+{
+    return gt_diff_is_combined(node) ? 0 : 1 + (int)gt_diff_only_side(node);
+}
+
+/* The last to be written goes onto the stack first. */
+static void push_children(tree_writer *w, const gt_diff_node *node, uint32_t depth)
+{
+    const gt_diff_tree *tree = w->tree;
+    bool last = true;
+    for (int kind = 2; kind >= 0; kind--)
+        for (uint32_t i = node->child_count; i-- > 0;) {
+            uint32_t child = tree->children[node->first_child + i];
+            if (kind_of(&tree->nodes[child]) != kind) continue;
+            GT_PUSH(w->stack, w->count, w->capacity, ((pending){child, depth, last}));
+            last = false;
+        }
+}
+
+static void write_call(tree_writer *w, pending call)
+{
+    const gt_diff_node *node = &w->tree->nodes[call.node];
+    if (call.depth >= GT_DIFF_DEPTH_MAX) {
+        w->left_out++;
+        return;
+    }
+    w->prefix.len = call.depth ? w->lengths[call.depth - 1] : 0;
+    gt_file_write(w->file, w->prefix.bytes, w->prefix.len);
+    write_cstr(w->file, call.last ? LAST_CHILD : OTHER_CHILD);
+    write_label(w, node);
+    gt_buffer_add_cstr(&w->prefix, call.last ? BELOW_LAST : BELOW_OTHERS);
+    w->length_count = call.depth;
+    GT_PUSH(w->lengths, w->length_count, w->length_capacity, w->prefix.len);
+    push_children(w, node, call.depth + 1);
+}
+
+static bool uses_gpu(const gt_diff_tree *tree, const gt_diff_node *node)
+{
+    for (size_t side = 0; side < 2; side++)
+        if (node->rows[side] != GT_NO_EVENT && gt_diff_uses_gpu(tree->sides[side], node->rows[side]))
+            return true;
+    return false;
+}
+
+size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_non_gpu)
+{
+    tree_writer w = {.file = file, .tree = tree};
+    gt_buffer_text(&w.prefix); /* so that it has bytes */
+    for (size_t i = 0; i < tree->root_count; i++) {
+        if (prune_non_gpu && !uses_gpu(tree, &tree->nodes[tree->roots[i]])) continue;
+        GT_PUSH(w.stack, w.count, w.capacity, ((pending){tree->roots[i], 0, i + 1 == tree->root_count}));
+        while (w.count) write_call(&w, w.stack[--w.count]);
+    }
+    free(w.stack);
+    free(w.lengths);
+    gt_buffer_free(&w.prefix);
+    gt_buffer_free(&w.scratch);
+    return w.left_out;
+}
+
+/* ---- JSON ---- */
+
+static void write_escape(gt_file *file, unsigned char byte)
+{
+    static const char short_escapes[] = "\"\"\\\\\nn\rr\tt\bb\ff";
+    for (size_t i = 0; short_escapes[i]; i += 2)
+        if ((unsigned char)short_escapes[i] == byte) {
+            gt_file_put(file, '\\');
+            gt_file_put(file, short_escapes[i + 1]);
+            return;
+        }
+    static const char digits[] = "0123456789abcdef";
+    write_cstr(file, "\\u00");
+    gt_file_put(file, digits[byte >> 4]);
+    gt_file_put(file, digits[byte & 15]);
+}
+
+static void write_json(gt_file *file, gt_text text, gt_buffer *scratch)
+{
+    text = gt_utf8_repair(text, scratch);
+    gt_file_put(file, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.bytes[i];
+        if (byte < 0x20 || byte == '"' || byte == '\\')
+            write_escape(file, byte);
+        else
+            gt_file_put(file, text.bytes[i]);
+    }
+    gt_file_put(file, '"');
+}
+
+typedef struct map_writer {
+    gt_file *file;
+    const gt_table *map;
+    gt_buffer scratch;
+} map_writer;
+
+static void new_line(map_writer *w, size_t depth)
+{
+    gt_file_put(w->file, '\n');
+    while (depth-- > 0) write_cstr(w->file, "  ");
+}
+
+static void write_cell(map_writer *w, const char *column, size_t row)
+{
+    write_json(w->file, gt_strings_get(w->map->strings, gt_table_column(w->map, column)->texts[row]),
+               &w->scratch);
+    write_cstr(w->file, ": ");
+}
+
+static void write_list(map_writer *w, const char *column, size_t row, size_t depth)
+{
+    const gt_column *lists = gt_table_column(w->map, column);
+    size_t begin = gt_list_begin_of(lists, row), end = gt_list_end_of(lists, row);
+    gt_file_put(w->file, '[');
+    for (size_t i = begin; i < end; i++) {
+        if (i > begin) gt_file_put(w->file, ',');
+        new_line(w, depth + 1);
+        write_json(w->file, gt_strings_get(w->map->strings, lists->items->texts[i]), &w->scratch);
+    }
+    if (end > begin) new_line(w, depth);
+    gt_file_put(w->file, ']');
+}
+
+static void write_lists(map_writer *w, size_t row, size_t depth)
+{
+    gt_file_put(w->file, '{');
+    new_line(w, depth + 1);
+    write_cstr(w->file, "\"kernels\": ");
+    write_list(w, "kernels", row, depth + 1);
+    gt_file_put(w->file, ',');
+    new_line(w, depth + 1);
+    write_cstr(w->file, "\"nn_module_parents\": ");
+    write_list(w, "nn_module_parents", row, depth + 1);
+    new_line(w, depth);
+    gt_file_put(w->file, '}');
+}
+
+/* The sources of one op: rows begin .. end. */
+static void write_sources(map_writer *w, size_t begin, size_t end)
+{
+    gt_file_put(w->file, '{');
+    for (size_t row = begin; row < end; row++) {
+        if (row > begin) gt_file_put(w->file, ',');
+        new_line(w, 2);
+        write_cell(w, "source", row);
+        write_lists(w, row, 2);
+    }
+    new_line(w, 1);
+    gt_file_put(w->file, '}');
+}
+
+void gt_diff_write_map(gt_file *file, const gt_table *map)
+{
+    map_writer w = {.file = file, .map = map};
+    const uint32_t *ops = gt_table_column(map, "cpu_op_name")->texts;
+    bool has_modules = gt_table_find(map, "nn_module_parents") != SIZE_MAX;
+    bool has_sources = gt_table_find(map, "source") != SIZE_MAX;
+    gt_file_put(file, '{');
+    for (size_t row = 0, end; row < map->row_count; row = end) {
+        for (end = row + 1; has_sources && end < map->row_count && ops[end] == ops[row];) end++;
+        if (row) gt_file_put(file, ',');
+        new_line(&w, 1);
+        write_cell(&w, "cpu_op_name", row);
+        if (has_sources)
+            write_sources(&w, row, end);
+        else if (has_modules)
+            write_lists(&w, row, 1);
+        else
+            write_list(&w, "kernels", row, 1);
+    }
+    if (map->row_count) new_line(&w, 0);
+    gt_file_put(file, '}');
+    gt_buffer_free(&w.scratch);
+}
