@@ -122,6 +122,7 @@ static void set_dense_bits(gt_align_table *t)
     t->dense = gt_grow(t->dense, &t->dense_capacity, t->symbol_count, sizeof *t->dense);
     for (size_t s = 0; s < t->symbol_count; s++)
         t->dense[s] = t->ends[s] - first_place(t, s) > t->words ? (uint32_t)count++ : GT_NO_INDEX;
+    if (!count) return;
     t->dense_bits = gt_grow(t->dense_bits, &t->bits_capacity, count * t->words, sizeof *t->dense_bits);
     memset(t->dense_bits, 0, count * t->words * sizeof *t->dense_bits);
     for (size_t s = 0; s < t->symbol_count; s++)

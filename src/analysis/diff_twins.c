@@ -254,7 +254,7 @@ static void list_matched(gt_diff_twins *t, uint32_t name)
         waiting entry = {t->rank[a->shape.items[k] * b->shapes.count + other], i, a->shape.items[k]};
         GT_PUSH(t->matched, t->matched_count, t->matched_capacity, entry);
     }
-    qsort(t->matched, t->matched_count, sizeof *t->matched, by_turn);
+    if (t->matched_count) qsort(t->matched, t->matched_count, sizeof *t->matched, by_turn);
 }
 
 static bool pair_up(gt_diff_twins *t, uint32_t i, uint32_t j)
@@ -289,7 +289,7 @@ static void list_waiting(gt_diff_twins *t, size_t begin, size_t end)
                 GT_PUSH(t->waiting, t->waiting_count, t->waiting_capacity, entry);
         }
     }
-    qsort(t->waiting, t->waiting_count, sizeof *t->waiting, by_turn);
+    if (t->waiting_count) qsort(t->waiting, t->waiting_count, sizeof *t->waiting, by_turn);
 }
 
 /* The first call that a shape may be paired with at this rank. */
