@@ -14,13 +14,17 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+enum { ROWS_TO_TRIM = 65536 };
+
 typedef struct job {
     gt_rank_traces *traces;
     char *const *paths;
     const gt_hta_options *extra; /* NULL: not wanted */
     unsigned threads_a_rank;
     gt_table **tables;           /* by rank */
-    gt_table_list *extra_tables; /* by rank */
+    gt_table_list *extra_tables; /* by rank, until those of all ranks before it are there */
+    bool *is_done;               /* by rank */
+    size_t appended;             /* ranks whose extra tables are in the traces' */
     int64_t *said;               /* by rank: which rank the trace says it is of */
     size_t next;
     pthread_mutex_t lock;
@@ -60,6 +64,16 @@ static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *ta
     if (rank == 0) j->traces->devices = events->devices;
 }
 
+/* Called with the lock held. The sheets of a rank are small, but a table of a few rows is mostly overhead: so
+ * they are put together as soon as their turn comes. */
+static void append_extra(job *j, size_t rank)
+{
+    j->is_done[rank] = true;
+    for (; j->appended < j->traces->rank_count && j->is_done[j->appended]; j->appended++)
+        if (j->extra_tables[j->appended].count)
+            gt_extra_append(&j->traces->extra, &j->extra_tables[j->appended]);
+}
+
 static void read_rank(job *j, size_t rank)
 {
     gt_error error = {"no trace"};
@@ -77,6 +91,7 @@ static void read_rank(job *j, size_t rank)
     else
         j->traces->problems[rank] = gt_format("rank %zu: %s", rank, error.text);
     j->traces->bad_count += !events;
+    append_extra(j, rank);
     pthread_mutex_unlock(&j->lock);
     gt_rank_events_free(events);
     gt_strings_free(own);
@@ -98,7 +113,7 @@ static void work(void *context, unsigned index)
 static gt_table *join(gt_table **tables, size_t count, gt_strings *strings)
 {
     gt_table *all = NULL;
-    size_t rows = 0;
+    size_t rows = 0, freed = 0;
     for (size_t i = 0; i < count; i++) rows += tables[i] ? tables[i]->row_count : 0;
     for (size_t i = 0; i < count; i++) {
         gt_error error;
@@ -108,8 +123,12 @@ static gt_table *join(gt_table **tables, size_t count, gt_strings *strings)
             gt_table_reserve(all, rows);
         } else {
             if (!gt_table_append(all, tables[i], &error)) abort(); /* all have the same columns */
+            freed += tables[i]->row_count;
             gt_table_free(tables[i]);
         }
+        if (freed < ROWS_TO_TRIM) continue;
+        gt_memory_trim(); /* else the rows would be in memory twice */
+        freed = 0;
     }
     gt_memory_trim();
     return all ? all : gt_table_new("nccl_long", strings);
@@ -153,6 +172,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
              .threads_a_rank = at_once ? threads / (unsigned)at_once : 1};
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
     j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
+    j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
     j.said = gt_alloc(rank_count * sizeof *j.said);
     for (size_t rank = 0; rank < rank_count; rank++) j.said[rank] = GT_EVENT_NONE;
     pthread_mutex_init(&j.lock, NULL);
@@ -164,10 +184,9 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     pthread_mutex_destroy(&j.lock);
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
-    for (size_t rank = 0; rank < rank_count; rank++)
-        if (j.extra_tables[rank].count) gt_extra_append(&traces->extra, &j.extra_tables[rank]);
     free(j.tables);
     free(j.extra_tables);
+    free(j.is_done);
     free(j.said);
 }
 
