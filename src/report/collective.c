@@ -6,6 +6,7 @@
 #include "analysis/collective_sync.h"
 #include "analysis/collectives.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "report/summary.h"
 
 enum {
@@ -44,8 +45,10 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
         return false;
     say_left_out(sync.disagreeing);
     bool wide = has_room("nccl_implicit_sync", sync.count, matches->ranks, SYNC_COLUMNS_A_RANK);
+    gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns for each rank */
+    s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
+    gt_table_free(narrow);
     s->sync = gt_collective_sync_table(&sync, wide);
-    s->sync_summary = gt_collective_sync_summary(s->sync, &options->aggregations);
     s->stragglers = gt_collective_stragglers(&sync);
     gt_collective_sync_free(&sync);
     return true;
@@ -99,6 +102,7 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 {
     sheets s = {.events = rows};
     bool by_order_alone = gt_collectives_number(rows);
+    gt_memory_trim();
     s.long_summary = gt_collectives_summary(rows);
     gt_collective_matches matches = gt_collective_match(rows);
     bool made = make_sync(&s, &matches, by_order_alone, options, error) &&
