@@ -119,27 +119,35 @@ static void add_rows(gt_table *table, const double times[PARTS])
         gt_gpu_timeline_add(table, part_names[p], times[p], percent(times[p], times[TOTAL_TIME]));
 }
 
+typedef struct placed_gpu {
+    size_t gpu, slot;
+} placed_gpu;
+
+static int by_slot(const void *left, const void *right)
+{
+    const placed_gpu *a = left, *b = right;
+    return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
 /* GPUs with streams, in the order in which Python goes through a set of their pids. */
 static size_t order_gpus(const gt_jax *trace, size_t *order)
 {
     size_t count = 0;
     gt_python_set set = {0};
+    placed_gpu *placed = gt_alloc((trace->gpu_count + 1) * sizeof *placed);
     for (size_t g = 0; g < trace->gpu_count; g++) {
         bool has_stream = false;
         for (size_t i = trace->gpus[g].begin; i < trace->gpus[g].end && !has_stream; i++)
             has_stream = gt_jax_is_stream(trace, i);
         if (!has_stream) continue;
         gt_python_set_add(&set, trace->gpus[g].pid);
-        order[count++] = g;
+        placed[count++].gpu = g;
     }
-    for (size_t i = 1; i < count; i++)
-        for (size_t j = i; j && gt_python_set_slot(&set, trace->gpus[order[j]].pid) <
-                                    gt_python_set_slot(&set, trace->gpus[order[j - 1]].pid);
-             j--) {
-            size_t moved = order[j];
-            order[j] = order[j - 1];
-            order[j - 1] = moved;
-        }
+    for (size_t i = 0; i < count; i++)
+        placed[i].slot = gt_python_set_slot(&set, trace->gpus[placed[i].gpu].pid);
+    qsort(placed, count, sizeof *placed, by_slot);
+    for (size_t i = 0; i < count; i++) order[i] = placed[i].gpu;
+    free(placed);
     gt_python_set_free(&set);
     return count;
 }
@@ -156,7 +164,7 @@ static uint8_t *bucket_names(const gt_jax *trace)
     return buckets;
 }
 
-gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace)
+gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
 {
     gt_jax_timeline timeline = {gt_gpu_timeline_new(trace->strings), gt_gpu_timeline_new(trace->strings)};
     gt_table_rename(timeline.averages, "gpu_events_averages");
@@ -164,18 +172,20 @@ gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace)
     size_t *order = gt_alloc((trace->gpu_count + 1) * sizeof *order), count = order_gpus(trace, order);
     uint8_t *buckets = bucket_names(trace);
     double sums[PARTS] = {0};
+    size_t averaged = 0;
     for (size_t g = 0; g < count; g++) {
         const gt_jax_gpu *gpu = &trace->gpus[order[g]];
         double times[PARTS];
         measure_gpu(trace, gpu, buckets, times);
         add_rows(timeline.by_gpu, times);
+        averaged += gpu->pid <= last_pid;
         for (size_t p = 0; p < PARTS; p++) {
             gt_table_set_int(timeline.by_gpu, pid_column, g * PARTS + p, gpu->pid);
-            sums[p] += times[p];
+            if (gpu->pid <= last_pid) sums[p] += times[p];
         }
     }
-    for (size_t p = 0; p < PARTS; p++) sums[p] /= (double)(count ? count : 1);
-    if (count) add_rows(timeline.averages, sums);
+    for (size_t p = 0; p < PARTS; p++) sums[p] /= (double)(averaged ? averaged : 1);
+    if (averaged) add_rows(timeline.averages, sums);
     free(buckets);
     free(order);
     return timeline;

@@ -11,7 +11,8 @@ typedef struct gt_jax_timeline {
     gt_table *averages; /* type, time ms, percent: the mean over the GPUs */
 } gt_jax_timeline;
 
-gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace);
+/* `last_pid`: GPUs with a greater one are in no average. */
+gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid);
 
 /* Streams of work, as the timeline takes them: their names begin with "Stream #". */
 bool gt_jax_is_stream(const gt_jax *trace, size_t event);

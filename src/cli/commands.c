@@ -7,6 +7,7 @@
 #include "cli/fuse.h"
 #include "cli/diff.h"
 #include "cli/jax.h"
+#include "cli/jax_analysis.h"
 #include "cli/model.h"
 #include "cli/pftrace.h"
 #include "cli/pytorch.h"
@@ -57,6 +58,13 @@ const gt_command gt_commands[] = {
      "that XLA's compiled modules tell, and what matrix products, convolutions and attention had to do. FILE may be "
      "compressed with gzip or zstd, or a folder that jax.profiler wrote: its newest run is taken. \"-\" is standard "
      "input."},
+    {"jax-analysis", "TraceLens_generate_perf_report_jax_analysis",
+     "short report of a JAX profile: times, classes of kernels, matrix products", &gt_jax_analysis_syntax,
+     gt_jax_analysis_run,
+     "Makes five small tables of a JAX profile, rounded to two decimals: the GPUs' times on average, computation by class "
+     "of kernel, kernels of no class by name, and the matrix products of the module jit_train_step with what each of "
+     "their kernels reached on the first GPU. FILE may be compressed with gzip or zstd, or a folder that jax.profiler "
+     "wrote; \"-\" is standard input."},
     {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
      "Reads any output of rocprofv3 (JSON, CSV, database, or a folder of them) and writes it as a Perfetto trace (.pftrace), "
      "as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd (.db): OUT's name "

@@ -91,8 +91,10 @@ static void mark_silent(gt_hlo *module)
 static bool index_module(gt_hlo *module, gt_proto proto)
 {
     gt_proto_field field;
-    while (gt_proto_next(&proto, &field))
+    while (gt_proto_next(&proto, &field)) {
         if (field.number == 3 && !index_computation(module, gt_proto_message(&field))) return false;
+        if (field.number == 7) module->schedule = gt_proto_bytes(&field);
+    }
     for (size_t c = 0; c < module->computation_count; c++)
         *gt_map_put(&module->by_computation, (uint64_t)module->computations[c].id, 0) = (uint32_t)c;
     mark_silent(module);
@@ -124,6 +126,74 @@ void gt_hlo_free(gt_hlo *module)
     free(module->places);
     free(module->computations);
     free(module);
+}
+
+/* ---- the order of the text ---- */
+
+typedef struct line_list {
+    uint32_t *items;
+    size_t count;
+} line_list;
+
+static void add_sequence(const gt_hlo *module, uint32_t computation, gt_proto sequence, line_list *lines)
+{
+    const hlo_computation *c = &module->computations[computation];
+    gt_proto_field field;
+    gt_proto_ints ids = {0};
+    while (gt_proto_next(&sequence, &field))
+        if (field.number == 1) gt_proto_add_ints(&ids, &field);
+    const size_t most = c->end - c->begin;
+    for (size_t i = 0; i < ids.count && i < most; i++) {
+        uint32_t place = gt_map_get(&module->by_id, computation, (uint64_t)ids.items[i]);
+        if (place != GT_MAP_NONE) lines->items[lines->count++] = place;
+    }
+    free(ids.items);
+}
+
+/* The sequence of each computation that has one, as messages. */
+static gt_text *list_sequences(const gt_hlo *module)
+{
+    gt_text *sequences = gt_alloc_zero(module->computation_count + 1, sizeof *sequences);
+    gt_proto schedule = gt_proto_begin(module->schedule);
+    gt_proto_field field;
+    while (gt_proto_next(&schedule, &field)) {
+        if (field.number != 1) continue;
+        gt_proto entry = gt_proto_message(&field);
+        int64_t id = 0;
+        gt_text sequence = {"", 0};
+        while (gt_proto_next(&entry, &field)) {
+            if (field.number == 1) id = gt_proto_int(&field);
+            if (field.number == 2) sequence = gt_proto_bytes(&field);
+        }
+        uint32_t computation = gt_hlo_computation(module, id);
+        if (computation != GT_HLO_NONE) sequences[computation] = sequence;
+    }
+    return sequences;
+}
+
+uint32_t *gt_hlo_lines(const gt_hlo *module, size_t *count)
+{
+    line_list lines = {.items = gt_alloc(module->count * sizeof *lines.items)};
+    gt_text *sequences = list_sequences(module);
+    for (uint32_t c = 0; c < module->computation_count; c++) {
+        const hlo_computation *computation = &module->computations[c];
+        if (sequences[c].len)
+            add_sequence(module, c, gt_proto_begin(sequences[c]), &lines);
+        else
+            for (size_t i = computation->begin; i < computation->end; i++)
+                lines.items[lines.count++] = (uint32_t)i;
+    }
+    free(sequences);
+    *count = lines.count;
+    return lines.items;
+}
+
+bool gt_hlo_is_product(const gt_hlo *module, uint32_t instruction)
+{
+    hlo_instruction decoded = gt_hlo_decode(module, instruction);
+    bool is_product = gt_hlo_is_product_call(decoded.target);
+    gt_hlo_forget(&decoded);
+    return is_product;
 }
 
 /* ---- asking ---- */
@@ -164,6 +234,11 @@ bool gt_hlo_text_is(gt_text text, const char *other)
 {
     size_t len = strlen(other);
     return text.len == len && memcmp(text.bytes, other, len) == 0;
+}
+
+bool gt_hlo_is_product_call(gt_text target)
+{
+    return memmem(target.bytes, target.len, "matmul", 6) || memmem(target.bytes, target.len, "cublas", 6);
 }
 
 hlo_instruction gt_hlo_decode(const gt_hlo *module, uint32_t instruction)

@@ -25,6 +25,11 @@ gt_text gt_hlo_name(const gt_hlo *module, uint32_t instruction);
 uint32_t gt_hlo_find(const gt_hlo *module, gt_text name);
 gt_hlo_source gt_hlo_source_of(const gt_hlo *module, uint32_t instruction);
 
+/* Instructions in the order of the module's text: computations as they stand, the instructions of each as
+ * they are scheduled, where they are. The caller frees the list. */
+uint32_t *gt_hlo_lines(const gt_hlo *module, size_t *count);
+bool gt_hlo_is_product(const gt_hlo *module, uint32_t instruction); /* calls a library for a matrix product */
+
 /* Whether the text of the module has a line of this instruction that is read as a record: roots and bare
  * buffers of bytes have none. */
 bool gt_hlo_has_record(const gt_hlo *module, uint32_t instruction);

@@ -26,6 +26,7 @@ struct gt_hlo {
     size_t count, capacity;
     hlo_computation *computations;
     size_t computation_count, computation_capacity;
+    gt_text schedule; /* message */
     gt_strings *names;
     gt_map by_name, by_id, by_computation; /* by_id: computation, id */
 };
@@ -50,6 +51,7 @@ hlo_metadata gt_hlo_metadata(gt_text message);
 uint32_t gt_hlo_computation(const gt_hlo *module, int64_t id);                   /* GT_HLO_NONE for none */
 uint32_t gt_hlo_operand(const gt_hlo *module, uint32_t instruction, int64_t id); /* GT_HLO_NONE for none */
 bool gt_hlo_is_root(const gt_hlo *module, uint32_t instruction);
+bool gt_hlo_is_product_call(gt_text target); /* by the name of the library's function */
 bool gt_hlo_text_is(gt_text text, const char *other);
 
 #endif

@@ -293,8 +293,7 @@ gt_hlo_record gt_hlo_record_of(const gt_hlo *module, uint32_t index, gt_strings 
                               ? keep(strings, "backend_config=", i.config, CONFIG_CHARS, true)
                               : GT_TEXT_NONE,
     };
-    if (has(i.target, "matmul") || has(i.target, "cublas"))
-        record.gemm_type = gemm_type(module, index, &i, strings);
+    if (gt_hlo_is_product_call(i.target)) record.gemm_type = gemm_type(module, index, &i, strings);
     uint32_t *kept = gt_arena_alloc(arena, (operands.count + 1) * sizeof *kept);
     if (operands.count) memcpy(kept, operands.items, operands.count * sizeof *kept);
     record.operands = kept;

@@ -29,6 +29,7 @@ typedef struct reader {
     const char *path;
     xfile file;
     gt_jax *trace;
+    const char *products_of; /* beginning of a module's name; NULL for none */
     plane_list gpus;
     xplane host, metadata, scopes;
     bool has_host, has_metadata, has_scopes;
@@ -276,7 +277,7 @@ static bool read_space(reader *r, bool strict)
     if (r->has_host && !xlaunches_read(&r->launches, &r->host, &r->file)) return damaged(r, &r->host);
     xplane_close(&r->host);
     if ((r->has_scopes && !read_scopes(r)) || !read_gpus(r)) return false;
-    if (r->has_metadata && !xplane_read_modules(&r->metadata, &r->file, r->trace))
+    if (r->has_metadata && !xplane_read_modules(&r->metadata, &r->file, r->products_of, r->trace))
         return damaged(r, &r->metadata);
     gt_jax_sort_events(r->trace);
     number_events(r);
@@ -300,8 +301,17 @@ static void free_reader(reader *r)
 
 gt_jax *gt_xplane_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error)
 {
-    reader r = {
-        .path = gt_stream_path(stream), .file = {.error = error}, .trace = gt_jax_new(), .error = error};
+    return gt_xplane_read_with_products(stream, NULL, options, error);
+}
+
+gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, const gt_read_options *options,
+                                     gt_error *error)
+{
+    reader r = {.path = gt_stream_path(stream),
+                .file = {.error = error},
+                .trace = gt_jax_new(),
+                .products_of = module,
+                .error = error};
     bool sound =
         gt_window_open(&r.file.window, stream, options->strict, error) && read_space(&r, options->strict);
     free_reader(&r);

@@ -13,6 +13,11 @@
  * warning, unless options->strict. */
 gt_jax *gt_xplane_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error);
 
+/* The same, and the matrix products of the module whose name begins so; of several, that with the lowest
+ * number. */
+gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, const gt_read_options *options,
+                                     gt_error *error);
+
 /* Whether the bytes begin as such a profile does: a plane with a name. */
 bool gt_is_xplane(gt_text first_bytes);
 

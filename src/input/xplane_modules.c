@@ -280,6 +280,36 @@ static void read_ops(modules *list)
             named - found, named);
 }
 
+/* ---- all products of a module ---- */
+
+static uint32_t find_by_beginning(const modules *list, const char *beginning)
+{
+    uint32_t found = GT_MAP_NONE;
+    size_t len = strlen(beginning);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const module *m = &list->items[i];
+        bool begins = m->name.len >= len && memcmp(m->name.bytes, beginning, len) == 0;
+        if (begins && (found == GT_MAP_NONE || m->program_id < list->items[found].program_id)) found = i;
+    }
+    return found;
+}
+
+static void read_products(modules *list, const char *beginning)
+{
+    gt_jax *trace = list->trace;
+    const gt_hlo *hlo = read_module(list, find_by_beginning(list, beginning));
+    size_t count = 0;
+    uint32_t *lines = hlo ? gt_hlo_lines(hlo, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!gt_hlo_is_product(hlo, lines[i]) || !gt_hlo_has_record(hlo, lines[i])) continue;
+        gt_text name = gt_hlo_name(hlo, lines[i]);
+        gt_jax_product product = {gt_strings_add(trace->strings, name.bytes, name.len),
+                                  gt_hlo_record_of(hlo, lines[i], trace->strings, &trace->arena)};
+        GT_PUSH(trace->products, trace->product_count, trace->product_capacity, product);
+    }
+    free(lines);
+}
+
 static void free_modules(modules *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -295,11 +325,12 @@ static void free_modules(modules *list)
     gt_strings_free(list->names);
 }
 
-bool xplane_read_modules(xplane *metadata, xfile *file, gt_jax *trace)
+bool xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace)
 {
     modules list = {.trace = trace, .file = file, .names = gt_strings_new()};
     bool sound = xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
     if (sound) read_ops(&list);
+    if (sound && products_of) read_products(&list, products_of);
     free_modules(&list);
     return sound && !file->failed;
 }

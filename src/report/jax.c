@@ -40,7 +40,7 @@ static void add_kernel_sheets(gt_jax_kernels *kernels, const gt_jax_options *opt
 bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_list *tables, gt_error *error)
 {
     if (!trace->count) return gt_fail(error, "nothing in this profile ran on a GPU");
-    gt_jax_timeline timeline = gt_jax_timeline_make(trace);
+    gt_jax_timeline timeline = gt_jax_timeline_make(trace, UINT32_MAX);
     gt_table_list_add(tables, timeline.by_gpu);
     gt_table_list_add(tables, timeline.averages);
 

@@ -17,9 +17,10 @@ void gt_jax_free(gt_jax *trace)
     if (!trace) return;
     gt_strings_free(trace->strings);
     gt_arena_free(&trace->arena);
-    void *owned[] = {trace->gpus,   trace->lines,       trace->ops,       trace->records, trace->start_ps,
-                     trace->dur_ps, trace->correlation, trace->launch_us, trace->name,    trace->line,
-                     trace->op,     trace->flags,       trace->group,     trace->scope,   trace->kind};
+    void *owned[] = {trace->gpus,     trace->lines,  trace->ops,         trace->records,
+                     trace->start_ps, trace->dur_ps, trace->correlation, trace->launch_us,
+                     trace->name,     trace->line,   trace->op,          trace->flags,
+                     trace->products, trace->group,  trace->scope,       trace->kind};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(trace);
 }

@@ -57,6 +57,12 @@ typedef struct gt_jax_op {
     gt_hlo_source source; /* from the module whose number is program_id */
 } gt_jax_op;
 
+/* A matrix product of a module, whether it ran or not. */
+typedef struct gt_jax_product {
+    uint32_t op; /* its name: text */
+    gt_hlo_record record;
+} gt_jax_product;
+
 typedef enum gt_jax_kind { GT_JAX_OTHER, GT_JAX_KERNEL, GT_JAX_MEMCPY, GT_JAX_MEMSET } gt_jax_kind;
 
 typedef enum gt_jax_flag {
@@ -78,6 +84,8 @@ typedef struct gt_jax {
     size_t op_count, op_capacity;
     gt_hlo_record *records;
     size_t record_count, record_capacity;
+    gt_jax_product *products; /* of the module that was asked for, in the order of its text */
+    size_t product_count, product_capacity;
 
     /* One entry an event. */
     size_t count, capacity;

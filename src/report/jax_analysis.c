@@ -1,0 +1,30 @@
+/* The tables of the analysis report, in the order of their files, with two decimals. */
+#include "report/jax_analysis.h"
+
+#include "analysis/jax_breakdown.h"
+#include "analysis/jax_products.h"
+
+#include <math.h>
+
+/* As NumPy rounds: halves to the even neighbour, of the value times 100. */
+static void round_floats(gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (table->columns[c].type != GT_TYPE_FLOAT) continue;
+        double *cells = table->columns[c].floats;
+        for (size_t row = 0; row < table->row_count; row++) cells[row] = rint(cells[row] * 100.0) / 100.0;
+    }
+}
+
+bool gt_jax_analysis_tables(const gt_jax *trace, gt_table_list *tables, gt_error *error)
+{
+    if (!trace->count) return gt_fail(error, "nothing in this profile ran on a GPU");
+    gt_jax_breakdown breakdown = gt_jax_breakdown_make(trace);
+    gt_table_list_add(tables, breakdown.averages);
+    gt_table_list_add(tables, breakdown.categorized);
+    gt_table_list_add(tables, breakdown.xla_grouped);
+    gt_table_list_add(tables, gt_jax_gemms(trace));
+    gt_table_list_add(tables, gt_jax_gemms_detailed(trace));
+    for (size_t i = 0; i < tables->count; i++) round_floats(tables->items[i]);
+    return true;
+}
