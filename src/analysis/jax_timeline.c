@@ -41,15 +41,20 @@ static const char *const communication_words[] = {"nccl", "rccl", "cross_device_
 
 /* ---- buckets ---- */
 
+bool gt_jax_is_communication(gt_text name)
+{
+    for (size_t at = 0; at < name.len; at++)
+        for (size_t i = 0; i < sizeof communication_words / sizeof *communication_words; i++)
+            if (gt_begins_in_any_case((gt_text){name.bytes + at, name.len - at}, communication_words[i]))
+                return true;
+    return false;
+}
+
 static bucket bucket_of(gt_text name)
 {
     for (size_t i = 0; i < sizeof copy_beginnings / sizeof *copy_beginnings; i++)
         if (gt_begins_in_any_case(name, copy_beginnings[i])) return MEMCPY;
-    for (size_t at = 0; at < name.len; at++)
-        for (size_t i = 0; i < sizeof communication_words / sizeof *communication_words; i++)
-            if (gt_begins_in_any_case((gt_text){name.bytes + at, name.len - at}, communication_words[i]))
-                return COMMUNICATION;
-    return COMPUTATION;
+    return gt_jax_is_communication(name) ? COMMUNICATION : COMPUTATION;
 }
 
 bool gt_jax_is_stream(const gt_jax *trace, size_t event)

@@ -19,4 +19,7 @@ bool gt_jax_is_stream(const gt_jax *trace, size_t event);
 /* Whether the timeline counts the event as computation, and not as a copy or as communication. */
 bool gt_jax_is_computation(const gt_jax *trace, size_t event);
 
+/* Whether the name of a kernel says communication: nccl, rccl or cross_device_reduce in any case. */
+bool gt_jax_is_communication(gt_text name);
+
 #endif

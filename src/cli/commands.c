@@ -8,6 +8,7 @@
 #include "cli/diff.h"
 #include "cli/jax.h"
 #include "cli/jax_analysis.h"
+#include "cli/jax_collective.h"
 #include "cli/model.h"
 #include "cli/pftrace.h"
 #include "cli/pytorch.h"
@@ -65,6 +66,11 @@ const gt_command gt_commands[] = {
      "of kernel, kernels of no class by name, and the matrix products of the module jit_train_step with what each of "
      "their kernels reached on the first GPU. FILE may be compressed with gzip or zstd, or a folder that jax.profiler "
      "wrote; \"-\" is standard input."},
+    {"jax-collective", NULL, "how fast the collectives of a JAX run over several nodes were", &gt_jax_collective_syntax,
+     gt_jax_collective_run,
+     "Makes one report of the communication kernels (NCCL, RCCL) of a JAX run, from one profile a node and the text dumps "
+     "that XLA wrote of the program: how much each collective moved between which GPUs, and how fast. FILEs are the "
+     "profiles of node 0, node 1 and so on; profiles and dumps may be compressed with gzip or zstd."},
     {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
      "Reads any output of rocprofv3 (JSON, CSV, database, or a folder of them) and writes it as a Perfetto trace (.pftrace), "
      "as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd (.db): OUT's name "

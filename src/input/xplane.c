@@ -199,7 +199,9 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
     bool is_new = !trace->gpu_count || trace->gpus[trace->gpu_count - 1].pid != pid;
     if (is_new)
         GT_PUSH(trace->gpus, trace->gpu_count, trace->gpu_capacity,
-                ((gt_jax_gpu){.pid = pid, .begin = trace->count}));
+                ((gt_jax_gpu){.pid = pid,
+                              .plane = gt_strings_add(trace->strings, plane->name.bytes, plane->name.len),
+                              .begin = trace->count}));
     bool sound = xplane_open(plane, &r->file, trace->strings, true);
     if (sound && !has_followers)
         xplane_pass_over(plane, viewer_roles, sizeof viewer_roles / sizeof *viewer_roles);

@@ -14,6 +14,7 @@
 
 typedef struct gt_jax_gpu {
     uint32_t pid;
+    uint32_t plane;     /* "/device:GPU:0": text */
     size_t begin, end;  /* its events */
     size_t derived;     /* events that profile viewers add behind them: they take ids, and are in no sheet */
     uint64_t first_uid; /* of the event at begin */
