@@ -5,6 +5,8 @@
 """
 import argparse
 import csv
+import gzip
+import json
 import math
 import os
 import subprocess
@@ -248,7 +250,56 @@ def check_known_collective(binary, folder):
         assert abs(float(row[name]) - expected) < 1e-3, row
 
 
-CHECKS = [check_analysis, check_collectives]
+# ---- two traces of a language model ----
+
+STAGES = [  # name of the kernel, end of its path, microseconds: one layer
+    ("ln_fwd_tuned_kernel<Kernel_traits<bf16, 4096u, 1u>>", "/norm_attn/{mark}", 5), ("f", "/attn/q/add", 1),
+    ("g", "/attn/q/dot_general", 20), ("g", "/attn/k/dot_general", 8), ("g", "/attn/v/dot_general", 8),
+    ("aiter_FMHA_FWD_hd128", "/attn/x", 30), ("g", "/attn/out/dot_general", 20), ("Cijk_PostGSU4", "/attn/out/dot_general", 2),
+    ("n", "/norm_mlp/y", 5), ("loop_multiply_fusion", "", 1), ("g", "/mlp/in/dot_general", 1000),
+    ("loop_multiply_fusion_9", "", 3), ("g", "/mlp/out/dot_general", 60)]
+EXPECTED = {"norm_attn": 5, "q_add": 1, "q_gemm": 20, "k_gemm": 8, "v_gemm": 8, "attn_core": 30, "out_gemm": 20, "norm_mlp": 5,
+            "mlp_in_gemm": 1000, "swiglu_elementwise": 3, "mlp_out_gemm": 60, "post_gsu": 2, "other": 1}
+
+
+def llama_trace(mark, factor):
+    """Three tokens of two layers; the second token lacks its second layer."""
+    events, ts = [{"ph": "M", "name": "process_name", "pid": 2, "args": {"name": "h /device:GPU:0"}}], 0.0
+    for token in range(3):
+        for layer in range(1 if token == 1 else 2):
+            for name, path, us in STAGES:
+                path = f"jit(f)/Transformer/block_{layer}" + path.format(mark=mark) if path else "jit(f)/Transformer"
+                events.append({"ph": "X", "pid": 2, "tid": 1, "ts": ts, "dur": us * factor, "name": name, "args": {"name": path}})
+                ts += us * factor + 1
+    events.append({"ph": "X", "pid": 2, "tid": 5, "ts": 0, "dur": 1, "name": "other stream"})
+    return gzip.compress(json.dumps({"traceEvents": events[::-1]}).encode())
+
+
+def check_llama(binary, folder):
+    rocm = write(os.path.join(folder, "rocm.json.gz"), llama_trace("te_layernorm_forward", 2))
+    cuda = write(os.path.join(folder, "cuda.json.gz"), llama_trace("te_norm_forward_ffi", 1))
+    out = os.path.join(folder, "report.md")
+    call = ("jax-llama-compare", "--rocm", rocm, "--cuda", cuda)
+    done = run(binary, *call, "--tokens", "0:8", "--layers", "0:1", "--out", out)
+    assert done.stdout == f"Wrote {out}\n", done.stdout
+    with open(out, encoding="utf-8") as file:
+        report = file.read()
+    layer = sum(EXPECTED.values())
+    for stage, us in EXPECTED.items():
+        row = f"| {stage} | {2 * us:,.2f} | {100 * us / layer:.2f}% | {us:,.2f} | {100 * us / layer:.2f}% | 2.000 |"
+        assert row in report, (row, report)
+    assert "| k_add | 0.00 | 0.00% | 0.00 | 0.00% | inf |" in report
+    assert f"- ROCm avg: **{4 * layer / 1000:.2f} ms/token** ({2 * layer:,.2f} µs/layer)" in report, report
+    assert "- CUDA: d_model=4096, head_dim=128, PostGSU=4" in report
+    assert "- [CUDA] token 1: incomplete blocks (have 1); skipped in stage avg" in report
+    products = [us for name, _, us in STAGES if name == "g"] * 5  # five layers, of which p90 falls on the longest
+    assert f"- `g` — count={len(products)}, total={sum(products) / 1000:,.2f} ms, " in report, report
+    fail = run(binary, *call, "--layers", "0:9", code=1)
+    assert "No complete token/layer windows found." in fail.stderr
+    assert "Bad range '8:1': end < start." in run(binary, *call, "--tokens", "8:1", code=1).stderr
+
+
+CHECKS = [check_analysis, check_collectives, check_llama]
 
 
 def main():

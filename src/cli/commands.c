@@ -9,6 +9,7 @@
 #include "cli/jax.h"
 #include "cli/jax_analysis.h"
 #include "cli/jax_collective.h"
+#include "cli/jax_llama.h"
 #include "cli/model.h"
 #include "cli/pftrace.h"
 #include "cli/pytorch.h"
@@ -71,6 +72,11 @@ const gt_command gt_commands[] = {
      "Makes one report of the communication kernels (NCCL, RCCL) of a JAX run, from one profile a node and the text dumps "
      "that XLA wrote of the program: how much each collective moved between which GPUs, and how fast. FILEs are the "
      "profiles of node 0, node 1 and so on; profiles and dumps may be compressed with gzip or zstd."},
+    {"jax-llama-compare", "TraceLens_compare_traces_jax_llama",
+     "stages of a language model in JAX on an AMD and an NVIDIA GPU", &gt_jax_llama_syntax, gt_jax_llama_run,
+     "Compares two Chrome traces (JSON) of a Llama model in JAX, one of an AMD and one of an NVIDIA GPU: how long each "
+     "stage of a layer takes, a layer and a token, and which kernels and ops take longest. Tokens and layers are told by "
+     "the paths of the ops (Transformer/block_N/norm_attn). The report is Markdown."},
     {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
      "Reads any output of rocprofv3 (JSON, CSV, database, or a folder of them) and writes it as a Perfetto trace (.pftrace), "
      "as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd (.db): OUT's name "
