@@ -197,7 +197,7 @@ static bool settle_files(parser *p)
     const char *name = a->syntax->file_option;
     if (!name && (!a->syntax->files[0] || a->syntax->files[0] == '[')) return true;
     if (!name)
-        return a->file_count || a->syntax->files[0] == '[' ||
+        return a->file_count ||
                gt_fail(p->error, "the following arguments are required: %s", a->syntax->files);
     size_t index = find_option(p, name, strlen(name));
     if (a->file_count && a->values[index].given)

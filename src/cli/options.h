@@ -39,8 +39,6 @@ enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 typedef struct gt_syntax {
     const gt_option_group *groups[GT_OPTION_GROUPS_MAX]; /* NULL after the last */
     const char
-        *files; /* what stands for the files in help texts: "FILE", "FILE...", "[FILE...]" where they may be left
-                   out; "" where it takes none */
         *files; /* what stands for the files in help texts: "FILE", "FILE...", "[FILE...]"; "" where it takes none */
     const char *file_option; /* the option that a file stands for; NULL where files stand for themselves */
     size_t files_max;
