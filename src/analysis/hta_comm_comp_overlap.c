@@ -19,7 +19,8 @@ gt_table *gt_hta_comm_comp_overlap(const gt_hta_events *events, int64_t rank)
     double whole_us = gt_intervals_length(&communication), both_us = gt_intervals_length(&both);
     size_t row = gt_table_add_row(table);
     gt_table_set_int(table, 0, row, rank);
-    gt_table_set_float(table, 1, row, whole_us ? gt_hta_hundredths(100 * (both_us / whole_us)) : (double)NAN);
+    gt_table_set_float(table, 1, row,
+                       whole_us != 0 ? gt_hta_hundredths(100 * (both_us / whole_us)) : (double)NAN);
     gt_intervals_free(&communication);
     gt_intervals_free(&computation);
     gt_intervals_free(&both);

@@ -71,7 +71,8 @@ static void add_sums(gt_table *table, int64_t rank, int64_t stream, const catego
         if (!categories[i].seen) continue;
         size_t row = add_row(table, rank, stream, i);
         gt_table_set_float(table, 3, row, gt_hta_hundredths(sums_us[i]));
-        gt_table_set_float(table, 4, row, whole_us ? gt_hta_hundredths(sums_us[i] / whole_us) : (double)NAN);
+        gt_table_set_float(table, 4, row,
+                           whole_us != 0 ? gt_hta_hundredths(sums_us[i] / whole_us) : (double)NAN);
     }
 }
 

@@ -72,7 +72,8 @@ gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank)
         gt_table_set_int(table, 1, row, streams.numbers[i]);
         gt_hta_set_statistics(table, statistics, row, lengths, count);
         gt_hta_set_time(table, duration, row, full_us);
-        gt_table_set_float(table, relative, row, events->span_us ? full_us / events->span_us : (double)NAN);
+        gt_table_set_float(table, relative, row,
+                           events->span_us != 0 ? full_us / events->span_us : (double)NAN);
     }
     free(changes);
     free(lengths);

@@ -30,7 +30,7 @@ gt_table *gt_hta_temporal_breakdown(const gt_hta_events *events, int64_t rank)
     gt_table_set_int(table, 0, row, rank);
     for (size_t i = 0; i < 4; i++) gt_hta_set_time(table, 1 + i, row, values_us[i]);
     for (size_t i = 0; i < 3; i++) {
-        double share = kernel_us ? gt_hta_hundredths(100 * (values_us[i] / kernel_us)) : (double)NAN;
+        double share = kernel_us != 0 ? gt_hta_hundredths(100 * (values_us[i] / kernel_us)) : (double)NAN;
         gt_table_set_float(table, 5 + i, row, share);
     }
     gt_intervals_free(&busy);

@@ -37,6 +37,10 @@ static gt_pytorch_options choose(unsigned bits)
     options.topk_ops = (gt_row_limit){bits & 1024, 1};
     options.first_occurrence = bits & 2048;
     options.split_idle = bits & 4096;
+    options.extra = bits & 8192;
+    options.extra_options = gt_hta_options_default();
+    options.extra_options.exact_times = bits & 16384;
+    options.extra_options.include_last_step = bits & 32768;
     return options;
 }
 
