@@ -9,6 +9,7 @@
 #include "cli/profiles.h"
 #include "cli/traces.h"
 #include "input/detect.h"
+#include "input/perfetto_origin.h"
 #include "input/rocprof.h"
 
 #include <stdio.h>
@@ -46,6 +47,11 @@ static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
     if (!trace->stream) return gt_rocprof_report(trace, error); /* a folder: see add_traces */
     if (!gt_detect(trace->stream, &format, error)) return false;
     gt_report_maker *make = report_of(format);
+    gt_perfetto_origin origin;
+    if (format == GT_FORMAT_PERFETTO) {
+        if (!gt_perfetto_find_origin(trace->stream, &origin, error)) return false;
+        make = origin == GT_ORIGIN_PYTORCH ? gt_pytorch_report : gt_rocprof_report;
+    }
     if (!make)
         return gt_fail(error, "%s: this is %s; gputally %s makes no report of it",
                        gt_trace_title(trace->path), gt_format_name(format), GT_VERSION);

@@ -13,9 +13,8 @@
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
-     "what rocprofv3 wrote: a *_results.json or *_results.db, a CSV file, or a folder of them; the same as "
-     "FILE "
-     "without an option"},
+     "what rocprofv3 wrote: a *_results.json, *_results.db or *_results.pftrace, a CSV file, or a folder of "
+     "them; the same as FILE without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options,
                                             sizeof input_options / sizeof *input_options};

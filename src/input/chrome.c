@@ -9,9 +9,7 @@
 #include "input/chrome_events.h"
 #include "input/detect.h"
 #include "input/perfetto_record.h"
-#include "input/slices.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,17 +181,6 @@ static uint32_t *order_of(places *list)
     return order;
 }
 
-static void fill_durations(gt_store *store, gt_slices *slices)
-{
-    size_t count = gt_store_count(store);
-    const int64_t *dur_ns = gt_slices_finish(slices, count);
-    double *dur_us = gt_alloc(count * sizeof *dur_us);
-    for (size_t i = 0; i < count; i++)
-        dur_us[i] = dur_ns[i] == GT_SLICE_OPEN ? NAN : gt_perfetto_us(dur_ns[i]);
-    gt_store_fill_times(store, GT_CHROME_DUR, dur_us);
-    free(dur_us);
-}
-
 static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_column *columns,
                           const gt_read_options *options, gt_error *error)
 {
@@ -220,7 +207,7 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     }
     gt_progress_end();
     gt_store_append(chrome->store, gt_store_writer_take(writer));
-    fill_durations(chrome->store, slices);
+    gt_perfetto_fill_durations(chrome->store, GT_CHROME_DUR, slices);
     chrome->order = order_of(&order);
     bool read = gt_perfetto_accept(trace, order.count, "events", options, error);
     free(order.items);

@@ -1,10 +1,13 @@
 /* The Kineto reader: a table of wanted values, and which events to keep. */
 #include "input/kineto.h"
 #include "input/chrome_events.h"
+#include "input/detect.h"
+#include "input/kineto_fields.h"
+#include "input/kineto_perfetto.h"
 
 #include <string.h>
 
-static const gt_field event_fields[GT_EVENT_COLUMNS] = {
+const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_TEXT, true},
     [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_TEXT, true},
     [GT_EVENT_KIND] = {NULL, GT_FIELD_INT, false},
@@ -58,7 +61,7 @@ static const struct {
     {{"Memset", 6}, GT_KIND_MEMSET},
 };
 
-static gt_event_kind kind_of(gt_text category, gt_text phase)
+gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase)
 {
     if (phase.len != 1) return GT_KIND_OTHER;
     if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
@@ -95,7 +98,8 @@ static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader
     known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
     if (!known->known || known->category != category || known->phase != phase) {
         const gt_strings *strings = gt_record_strings(reader);
-        gt_event_kind kind = kind_of(gt_strings_get(strings, category), gt_strings_get(strings, phase));
+        gt_event_kind kind =
+            gt_kineto_kind_of(gt_strings_get(strings, category), gt_strings_get(strings, phase));
         *known = (known_kind){category, phase, (uint8_t)kind, true};
     }
     return known->kind;
@@ -134,8 +138,12 @@ static bool is_arrow(const gt_record *record)
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                            gt_store *store, gt_store *arrows, gt_error *error)
 {
-    gt_record_format format = {"event",   event_fields, gt_event_columns, GT_EVENT_COLUMNS,
-                               note_kind, NULL,         is_arrow};
+    gt_trace_format kind;
+    if (!gt_detect(stream, &kind, error)) return false;
+    if (kind == GT_FORMAT_PERFETTO)
+        return gt_kineto_read_perfetto(stream, keep, options, store, arrows, error);
+    gt_record_format format = {"event", gt_kineto_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind,
+                               NULL,    is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
     return gt_chrome_read_events(stream, &format, store, arrows,
                                  "not a PyTorch trace: it has no 'traceEvents'", options, error);

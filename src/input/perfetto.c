@@ -278,6 +278,7 @@ static bool read_owner(gt_perfetto *p, gt_perfetto_track *track, gt_proto messag
     while (gt_proto_next(&message, &field)) {
         if (field.number == 1) track->pid = gt_proto_int(&field);
         if (field.number == 2 && is_thread) track->tid = gt_proto_int(&field);
+        if (field.number == 8 && !is_thread) track->label = gt_perfetto_intern(p, gt_proto_bytes(&field));
         if (field.number == (is_thread ? 5 : 6)) track->name = gt_perfetto_intern(p, gt_proto_bytes(&field));
     }
     track->kind = is_thread ? GT_TRACK_THREAD : GT_TRACK_PROCESS;

@@ -35,6 +35,7 @@ typedef struct gt_perfetto_track {
     bool described;   /* the trace has said what it is */
     int64_t pid, tid; /* of processes and threads; 0 where unknown */
     uint32_t name;    /* of the process, thread or track; a text id */
+    uint32_t label;   /* of a process: what else it is called */
 } gt_perfetto_track;
 
 typedef struct gt_perfetto_event {

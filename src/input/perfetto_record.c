@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "input/intern.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,4 +212,15 @@ void gt_perfetto_record_args(gt_perfetto_records *r, const gt_perfetto_event *ev
         else if (other)
             other(context, &note);
     }
+}
+
+void gt_perfetto_fill_durations(gt_store *store, size_t column, gt_slices *slices)
+{
+    size_t count = gt_store_count(store);
+    const int64_t *dur_ns = gt_slices_finish(slices, count);
+    double *dur_us = gt_alloc(count * sizeof *dur_us);
+    for (size_t i = 0; i < count; i++)
+        dur_us[i] = dur_ns[i] == GT_SLICE_OPEN ? (double)NAN : gt_perfetto_us(dur_ns[i]);
+    gt_store_fill_times(store, column, dur_us);
+    free(dur_us);
 }

@@ -12,6 +12,7 @@
 
 #include "input/perfetto_note.h"
 #include "input/record.h"
+#include "input/slices.h"
 
 typedef struct gt_perfetto_records gt_perfetto_records;
 
@@ -29,5 +30,8 @@ void gt_perfetto_record_args(gt_perfetto_records *records, const gt_perfetto_eve
 
 /* Nanoseconds as microseconds, to the nearest double. */
 double gt_perfetto_us(int64_t time_ns);
+
+/* Gives the events of a store, which are the rows of `slices`, their durations in microseconds. */
+void gt_perfetto_fill_durations(gt_store *store, size_t column, gt_slices *slices);
 
 #endif

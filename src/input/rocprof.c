@@ -6,13 +6,15 @@
 #include "input/rocprof_csv.h"
 #include "input/rocprof_files.h"
 #include "input/rocprof_json.h"
+#include "input/rocprof_perfetto.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 bool gt_rocprof_reads(gt_trace_format format)
 {
-    return format == GT_FORMAT_ROCPROF_JSON || format == GT_FORMAT_ROCPROF_CSV || format == GT_FORMAT_SQLITE;
+    return format == GT_FORMAT_ROCPROF_JSON || format == GT_FORMAT_ROCPROF_CSV ||
+           format == GT_FORMAT_SQLITE || format == GT_FORMAT_PERFETTO;
 }
 
 /* ---- the window ---- */
@@ -97,6 +99,12 @@ static gt_rocprof *read_database(const char *path, const gt_read_options *option
     return finish(&writers, gt_rocpd_read(&writers, path, error));
 }
 
+static gt_rocprof *read_perfetto(gt_stream *stream, const gt_read_options *options, gt_error *error)
+{
+    gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
+    return finish(&writers, gt_rocprof_read_perfetto(&writers, stream, options, error));
+}
+
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error)
 {
@@ -109,6 +117,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
         return NULL;
     }
     if (format == GT_FORMAT_ROCPROF_CSV) return read_csv(stream, options, error);
+    if (format == GT_FORMAT_PERFETTO) return read_perfetto(stream, options, error);
     return gt_rocprof_read_stream(stream, options, error);
 }
 
@@ -155,6 +164,15 @@ static bool read_json_file(gt_rocprof_writers *writers, const char *path, const 
     return run != NULL;
 }
 
+static bool read_perfetto_file(gt_rocprof_writers *writers, const char *path, const gt_read_options *options,
+                               gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    bool read = stream && gt_rocprof_read_perfetto(writers, stream, options, error);
+    gt_stream_close(stream);
+    return read;
+}
+
 static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_group *group,
                        const gt_read_options *options, gt_error *error)
 {
@@ -162,9 +180,10 @@ static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_group *grou
         return read_csv_group(writers, group, options, error);
     for (size_t i = 0; i < group->count; i++) {
         const char *path = group->files[i].path;
-        bool read = group->files[i].format == GT_FORMAT_SQLITE
-                        ? gt_rocpd_read(writers, path, error)
-                        : read_json_file(writers, path, options, error);
+        gt_trace_format format = group->files[i].format;
+        bool read = format == GT_FORMAT_SQLITE     ? gt_rocpd_read(writers, path, error)
+                    : format == GT_FORMAT_PERFETTO ? read_perfetto_file(writers, path, options, error)
+                                                   : read_json_file(writers, path, options, error);
         if (!read) return false;
     }
     return true;

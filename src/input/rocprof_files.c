@@ -48,7 +48,8 @@ static const char *const kinds[] = {
 };
 
 /* The formats that a group can be of, the one that tells most first. */
-static const gt_trace_format formats[] = {GT_FORMAT_SQLITE, GT_FORMAT_ROCPROF_JSON, GT_FORMAT_ROCPROF_CSV};
+static const gt_trace_format formats[] = {GT_FORMAT_SQLITE, GT_FORMAT_ROCPROF_JSON, GT_FORMAT_ROCPROF_CSV,
+                                          GT_FORMAT_PERFETTO};
 
 static bool ends_with(const char *name, size_t len, const char *ending)
 {

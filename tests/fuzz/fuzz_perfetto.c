@@ -1,9 +1,15 @@
-/* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, and the pftrace reports. */
+/* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports, and rocprofv3
+ * and PyTorch traces in this format. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/chrome.h"
+#include "input/kineto_perfetto.h"
 #include "input/perfetto_record.h"
+#include "input/perfetto_origin.h"
+#include "input/rocprof_perfetto.h"
 #include "report/pftrace.h"
+#include "report/pytorch.h"
+#include "report/rocprof.h"
 
 #include <stdlib.h>
 
@@ -91,10 +97,58 @@ static void report(const uint8_t *data, size_t size)
     gt_chrome_free(trace);
 }
 
+static void read_rocprof(const uint8_t *data, size_t size)
+{
+    gt_stream *stream = open_input(data, size);
+    if (!stream) return;
+    gt_error error = {{0}};
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1, .wanted = data[0] & 4 ? GT_WANT_ALL : 0};
+    gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options.wanted));
+    bool read = gt_rocprof_read_perfetto(&writers, stream, &options, &error);
+    gt_rocprof_write_end(&writers);
+    gt_rocprof_options sheets = gt_rocprof_options_default();
+    gt_table_list tables = {0};
+    if (read && !gt_rocprof_tables(writers.run, &sheets, &tables, &error)) read = false;
+    if (!read && !error.text[0]) abort();
+    gt_table_list_free(&tables);
+    gt_rocprof_free(writers.run);
+    gt_stream_close(stream);
+}
+
+static void read_pytorch(const uint8_t *data, size_t size)
+{
+    gt_stream *stream = open_input(data, size);
+    if (!stream) return;
+    gt_error error = {{0}};
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1};
+    gt_strings *strings = gt_strings_new();
+    gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    gt_kineto_options keep = {.python_functions = data[0] & 4, .every_event = data[0] & 8};
+    gt_perfetto_origin origin;
+    if (!gt_perfetto_find_origin(stream, &origin, &error) && !error.text[0]) abort();
+    if (gt_kineto_read_perfetto(stream, keep, &options, store, arrows, &error)) {
+        gt_pytorch *trace = gt_pytorch_new(store, arrows, strings, keep.python_functions);
+        gt_pytorch_options wanted = gt_pytorch_options_default();
+        gt_table_list tables = {0};
+        if (!gt_pytorch_tables(trace, &wanted, &tables, &error) && !error.text[0]) abort();
+        gt_table_list_free(&tables);
+        gt_pytorch_free(trace);
+    } else {
+        if (!error.text[0]) abort();
+        gt_store_free(store);
+        gt_store_free(arrows);
+        gt_strings_free(strings);
+    }
+    gt_stream_close(stream);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
     walk(data, size);
     report(data, size);
+    read_rocprof(data, size);
+    read_pytorch(data, size);
     return 0;
 }

@@ -1,0 +1,445 @@
+/* Slices to records. The category says what a slice is; times are those of the annotations, which are exact,
+ * and where a writer has none, those of the slice. Other annotations than the known ones, if they are
+ * fractions, are the dispatch's counters. */
+#include "input/rocprof_perfetto.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "input/perfetto_record.h"
+#include "trace/chrome.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum field {
+    CATEGORY,
+    NAME,
+    PID,
+    BEGIN,
+    END,
+    DELTA,
+    KIND,
+    OPERATION,
+    AGENT,
+    AGENT_TYPE,
+    SOURCE,
+    DESTINATION,
+    BYTES,
+    CORRELATION,
+    ANCESTOR,
+    QUEUE,
+    THREAD,
+    KERNEL_ID,
+    KERNEL_NAME,
+    SCRATCH,
+    OLD_SCRATCH,
+    LDS,
+    OLD_LDS,
+    VGPRS,
+    ACCUM_VGPRS,
+    SGPRS,
+    BLOCK,
+    BLOCK_X,
+    BLOCK_Y,
+    BLOCK_Z,
+    GRID,
+    GRID_X,
+    GRID_Y,
+    GRID_Z,
+    STREAM,
+    DISPATCH,
+    SESSION_PID,
+    HOST,
+    COMMAND,
+    FIELDS
+} field;
+
+static const gt_field fields[FIELDS] = {
+    [CATEGORY] = {"cat", GT_FIELD_TEXT, true},
+    [NAME] = {"name", GT_FIELD_TEXT, false},
+    [PID] = {"pid", GT_FIELD_INT, false},
+    [BEGIN] = {"args/begin_ns", GT_FIELD_INT, false},
+    [END] = {"args/end_ns", GT_FIELD_INT, false},
+    [DELTA] = {"args/delta_ns", GT_FIELD_INT, false},
+    [KIND] = {"args/kind", GT_FIELD_TEXT, false},
+    [OPERATION] = {"args/operation", GT_FIELD_INT, false},
+    [AGENT] = {"args/agent", GT_FIELD_JSON, false},
+    [AGENT_TYPE] = {"args/agent_type", GT_FIELD_TEXT, false},
+    [SOURCE] = {"args/src_agent", GT_FIELD_JSON, false},
+    [DESTINATION] = {"args/dst_agent", GT_FIELD_JSON, false},
+    [BYTES] = {"args/copy_bytes", GT_FIELD_INT, false},
+    [CORRELATION] = {"args/corr_id", GT_FIELD_INT, false},
+    [ANCESTOR] = {"args/ancestor_id", GT_FIELD_INT, false},
+    [QUEUE] = {"args/queue", GT_FIELD_INT, false},
+    [THREAD] = {"args/tid", GT_FIELD_INT, false},
+    [KERNEL_ID] = {"args/kernel_id", GT_FIELD_INT, false},
+    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_TEXT, false},
+    [SCRATCH] = {"args/Scratch_Size", GT_FIELD_INT, false},
+    [OLD_SCRATCH] = {"args/private_segment_size", GT_FIELD_INT, false},
+    [LDS] = {"args/LDS_Block_Size", GT_FIELD_INT, false},
+    [OLD_LDS] = {"args/group_segment_size", GT_FIELD_INT, false},
+    [VGPRS] = {"args/VGPR_Count", GT_FIELD_INT, false},
+    [ACCUM_VGPRS] = {"args/Accum_VGPR_Count", GT_FIELD_INT, false},
+    [SGPRS] = {"args/SGPR_Count", GT_FIELD_INT, false},
+    [BLOCK] = {"args/workgroup_size", GT_FIELD_INT, false},
+    [BLOCK_X] = {"args/workgroup_size_x", GT_FIELD_INT, false},
+    [BLOCK_Y] = {"args/workgroup_size_y", GT_FIELD_INT, false},
+    [BLOCK_Z] = {"args/workgroup_size_z", GT_FIELD_INT, false},
+    [GRID] = {"args/grid_size", GT_FIELD_INT, false},
+    [GRID_X] = {"args/grid_size_x", GT_FIELD_INT, false},
+    [GRID_Y] = {"args/grid_size_y", GT_FIELD_INT, false},
+    [GRID_Z] = {"args/grid_size_z", GT_FIELD_INT, false},
+    [STREAM] = {"args/stream_ID", GT_FIELD_INT, false},
+    [DISPATCH] = {"args/dispatch_id", GT_FIELD_INT, false},
+    [SESSION_PID] = {"args/pid", GT_FIELD_INT, false},
+    [HOST] = {"args/hostname", GT_FIELD_TEXT, false},
+    [COMMAND] = {"args/command", GT_FIELD_TEXT, false},
+};
+
+/* What a slice is. */
+typedef enum slice_kind {
+    SLICE_OTHER = 1,
+    SLICE_DISPATCH,
+    SLICE_COPY,
+    SLICE_SESSION, /* the time that was profiled, in files of `gputally convert` */
+    SLICE_CALL,    /* and behind it: one a domain */
+} slice_kind;
+
+typedef struct reading {
+    gt_rocprof_writers *writers;
+    gt_rocprof *run;
+    gt_perfetto *trace;
+    gt_perfetto_records *records;
+    gt_record record;
+    gt_strings *texts; /* of the file: long kernel names stay here */
+    uint8_t *kinds;    /* by text id of a category; 0 where not asked for */
+    uint32_t *moved; /* from text ids of the file to the run's: kernel names cut short, others as they are */
+    size_t text_count;                                      /* of both arrays */
+    gt_map processes;                                       /* by pid */
+    gt_perfetto_event pending;                              /* a slice whose end is still to come ... */
+    uint8_t pending_kind;                                   /* ... 0 where there is none */
+    int64_t dispatches;                                     /* so far */
+    int64_t dispatch_process, dispatch_id, dispatch_kernel; /* the last one's, for its counters */
+    struct {
+        uint32_t name;
+        double value;
+    } * counters; /* of the slice in hand */
+    size_t counter_count, counter_capacity;
+    size_t kept, timeless;
+} reading;
+
+static bool has(const reading *r, field f)
+{
+    return r->record.present >> f & 1;
+}
+
+static int64_t int_of(const reading *r, field f, int64_t otherwise)
+{
+    return has(r, f) ? r->record.cells[f].integer : otherwise;
+}
+
+static gt_text text_of(const reading *r, field f)
+{
+    return gt_strings_get(r->texts, has(r, f) ? (uint32_t)r->record.cells[f].text : GT_TEXT_NONE);
+}
+
+/* ---- texts ---- */
+
+static void grow_texts(reading *r, uint32_t text)
+{
+    if (text < r->text_count) return;
+    size_t count = (size_t)text + 1 + r->text_count;
+    r->kinds = gt_realloc(r->kinds, count);
+    r->moved = gt_realloc(r->moved, count * sizeof *r->moved);
+    memset(r->kinds + r->text_count, 0, count - r->text_count);
+    memset(r->moved + r->text_count, 0, (count - r->text_count) * sizeof *r->moved);
+    r->text_count = count;
+}
+
+static uint8_t kind_of(reading *r, uint32_t category)
+{
+    static const struct {
+        const char *category;
+        slice_kind kind;
+    } known[] = {
+        {"kernel_dispatch", SLICE_DISPATCH}, {"memory_copy", SLICE_COPY}, {"session", SLICE_SESSION}};
+    grow_texts(r, category);
+    uint8_t *kind = &r->kinds[category];
+    if (*kind) return *kind;
+    gt_text text = gt_strings_get(r->texts, category);
+    *kind = SLICE_OTHER;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].category) == text.len && memcmp(known[i].category, text.bytes, text.len) == 0)
+            *kind = (uint8_t)known[i].kind;
+    for (int d = 0; d < GT_CALL_OTHER; d++) {
+        const char *name = gt_call_domain_name((gt_call_domain)d);
+        if (strlen(name) == text.len && memcmp(name, text.bytes, text.len) == 0)
+            *kind = (uint8_t)(SLICE_CALL + d);
+    }
+    return *kind;
+}
+
+/* The run's id of a text of the file. */
+static uint32_t move_text(reading *r, uint32_t text)
+{
+    gt_text moving = gt_strings_get(r->texts, text);
+    return text == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(r->run->strings, moving.bytes, moving.len);
+}
+
+/* The run's id of a kernel's short name. */
+static uint32_t short_name(reading *r, uint32_t text)
+{
+    grow_texts(r, text);
+    if (!r->moved[text] && text != GT_TEXT_NONE) {
+        gt_text name = gt_kernel_short_name(gt_strings_get(r->texts, text));
+        r->moved[text] = gt_strings_add(r->run->strings, name.bytes, name.len);
+    }
+    return r->moved[text];
+}
+
+/* ---- records ---- */
+
+static int64_t process_of(reading *r)
+{
+    int64_t pid = int_of(r, PID, 0);
+    uint32_t *found = gt_map_put(&r->processes, (uint64_t)pid, 0);
+    if (*found == GT_MAP_NONE)
+        *found = (uint32_t)gt_rocprof_add_process(r->run, (gt_rocprof_process){.pid = pid});
+    return *found;
+}
+
+static int32_t use_of(const reading *r, field f)
+{
+    int64_t value = int_of(r, f, -1);
+    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
+static int64_t kernel_of(reading *r)
+{
+    gt_kernel_use use = {use_of(r, VGPRS), use_of(r, ACCUM_VGPRS), use_of(r, SGPRS), -1};
+    uint32_t name = has(r, KERNEL_NAME)
+                        ? move_text(r, (uint32_t)r->record.cells[KERNEL_NAME].text)
+                        : short_name(r, has(r, NAME) ? (uint32_t)r->record.cells[NAME].text : 0);
+    return name == GT_TEXT_NONE ? GT_NO_KERNEL_ID : gt_kernel_names_add(r->run, name, use);
+}
+
+typedef struct row {
+    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    uint64_t present;
+} row;
+
+static void set(row *to, size_t column, int64_t value)
+{
+    to->cells[column].integer = value;
+    to->present |= UINT64_C(1) << column;
+}
+
+static void copy_int(const reading *r, row *to, size_t column, field from)
+{
+    if (has(r, from)) set(to, column, r->record.cells[from].integer);
+}
+
+static void copy_agent(const reading *r, row *to, size_t column, field from)
+{
+    if (has(r, from)) set(to, column, gt_chrome_agent_number(text_of(r, from), false));
+}
+
+/* A size by its axes, or where only their product is known, as one row. */
+static void copy_size(const reading *r, row *to, size_t first_column, field product, field first_axis)
+{
+    copy_int(r, to, first_column, product);
+    for (size_t axis = 0; axis < 3; axis++) copy_int(r, to, first_column + axis, (field)(first_axis + axis));
+}
+
+static void add_counters(reading *r)
+{
+    for (size_t i = 0; i < r->counter_count && r->writers->counters; i++) {
+        row to = {.present = 0};
+        set(&to, GT_COUNTER_PROCESS, r->dispatch_process);
+        set(&to, GT_COUNTER_DISPATCH, r->dispatch_id);
+        set(&to, GT_COUNTER_KERNEL_ID, r->dispatch_kernel);
+        to.cells[GT_COUNTER_NAME].text = move_text(r, r->counters[i].name);
+        to.cells[GT_COUNTER_VALUE].time = r->counters[i].value;
+        to.present |= UINT64_C(1) << GT_COUNTER_NAME | UINT64_C(1) << GT_COUNTER_VALUE;
+        gt_store_writer_add(r->writers->counters, to.present, to.cells);
+    }
+}
+
+static void add_dispatch(reading *r, int64_t begin_ns, int64_t end_ns)
+{
+    row to = {.present = 0};
+    r->dispatches++;
+    r->dispatch_process = process_of(r);
+    r->dispatch_id = int_of(r, DISPATCH, r->dispatches);
+    r->dispatch_kernel = kernel_of(r);
+    set(&to, GT_DISPATCH_KERNEL_ID, r->dispatch_kernel);
+    set(&to, GT_DISPATCH_START, begin_ns);
+    set(&to, GT_DISPATCH_END, end_ns);
+    set(&to, GT_DISPATCH_ID, r->dispatch_id);
+    set(&to, GT_DISPATCH_PROCESS, r->dispatch_process);
+    copy_int(r, &to, GT_DISPATCH_STREAM, STREAM);
+    copy_size(r, &to, GT_DISPATCH_GRID_X, GRID, GRID_X);
+    copy_size(r, &to, GT_DISPATCH_BLOCK_X, BLOCK, BLOCK_X);
+    copy_agent(r, &to, GT_DISPATCH_AGENT, AGENT);
+    copy_int(r, &to, GT_DISPATCH_THREAD, THREAD);
+    if (has(r, QUEUE) && r->record.cells[QUEUE].integer < INT64_MAX)
+        set(&to, GT_DISPATCH_QUEUE,
+            r->record.cells[QUEUE].integer + 1); /* here rocprofv3 counts them from 0 */
+    copy_int(r, &to, GT_DISPATCH_CORRELATION, CORRELATION);
+    copy_int(r, &to, GT_DISPATCH_LDS_BYTES, has(r, LDS) ? LDS : OLD_LDS);
+    copy_int(r, &to, GT_DISPATCH_SCRATCH_BYTES, has(r, SCRATCH) ? SCRATCH : OLD_SCRATCH);
+    gt_rocprof_write_dispatch(r->writers, to.present, to.cells);
+    add_counters(r);
+}
+
+static void add_copy(reading *r, int64_t begin_ns, int64_t end_ns)
+{
+    row to = {.present = 0};
+    set(&to, GT_COPY_START, begin_ns);
+    set(&to, GT_COPY_END, end_ns);
+    set(&to, GT_COPY_PROCESS, process_of(r));
+    set(&to, GT_COPY_DIRECTION, gt_copy_direction_of(text_of(r, NAME)));
+    copy_int(r, &to, GT_COPY_BYTES, BYTES);
+    copy_agent(r, &to, GT_COPY_SOURCE, SOURCE);
+    copy_agent(r, &to, GT_COPY_DESTINATION, DESTINATION);
+    copy_int(r, &to, GT_COPY_STREAM, STREAM);
+    copy_int(r, &to, GT_COPY_THREAD, THREAD);
+    copy_int(r, &to, GT_COPY_CORRELATION, CORRELATION);
+    gt_rocprof_write_copy(r->writers, to.present, to.cells);
+}
+
+static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_t end_ns)
+{
+    row to = {.present = 0};
+    set(&to, GT_CALL_DOMAIN, domain);
+    set(&to, GT_CALL_START, begin_ns);
+    set(&to, GT_CALL_END, end_ns);
+    set(&to, GT_CALL_PROCESS, process_of(r));
+    copy_int(r, &to, GT_CALL_THREAD, THREAD);
+    copy_int(r, &to, GT_CALL_CORRELATION, CORRELATION);
+    copy_int(r, &to, GT_CALL_STREAM, STREAM);
+    static const struct {
+        field from;
+        size_t column;
+    } texts[] = {{NAME, GT_CALL_NAME}, {KIND, GT_CALL_KIND}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!has(r, texts[i].from)) continue;
+        to.cells[texts[i].column].text = move_text(r, (uint32_t)r->record.cells[texts[i].from].text);
+        to.present |= UINT64_C(1) << texts[i].column;
+    }
+    gt_store_writer_add(r->writers->calls, to.present, to.cells);
+}
+
+static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t place = process_of(r);
+    gt_rocprof_process *process = &r->run->process[place];
+    process->pid = int_of(r, SESSION_PID, process->pid);
+    process->init_ns = begin_ns;
+    process->fini_ns = end_ns;
+    if (has(r, HOST)) process->hostname = move_text(r, (uint32_t)r->record.cells[HOST].text);
+    if (has(r, COMMAND)) process->command = move_text(r, (uint32_t)r->record.cells[COMMAND].text);
+}
+
+static void add_record(reading *r, uint8_t kind, int64_t begin_ns, int64_t end_ns)
+{
+    r->kept++;
+    if (kind == SLICE_DISPATCH)
+        add_dispatch(r, begin_ns, end_ns);
+    else if (kind == SLICE_COPY)
+        add_copy(r, begin_ns, end_ns);
+    else if (kind == SLICE_SESSION)
+        add_session(r, begin_ns, end_ns);
+    else
+        add_call(r, (gt_call_domain)(kind - SLICE_CALL), begin_ns, end_ns);
+}
+
+/* ---- slices ---- */
+
+static void note_counter(void *context, const gt_note *note)
+{
+    reading *r = context;
+    double value;
+    if (note->type != GT_NOTE_DOUBLE || !gt_note_double(note, &value)) return;
+    r->counters = gt_grow(r->counters, &r->counter_capacity, r->counter_count + 1, sizeof *r->counters);
+    r->counters[r->counter_count].name = note->name;
+    r->counters[r->counter_count++].value = value;
+}
+
+/* A slice whose times stand only in its two events counts where the end follows at once. */
+static void end_pending(reading *r, const gt_perfetto_event *event)
+{
+    bool ends = event && event->type == GT_PERFETTO_END && event->track == r->pending.track;
+    if (ends)
+        add_record(r, r->pending_kind, r->pending.time_ns, event->time_ns);
+    else
+        r->timeless++;
+    r->pending_kind = 0;
+}
+
+static void read_slice(reading *r, const gt_perfetto_event *event)
+{
+    uint8_t kind = kind_of(r, event->category);
+    if (kind == SLICE_OTHER) return;
+    if (kind == SLICE_CALL + GT_CALL_HIP || kind == SLICE_CALL + GT_CALL_HSA) r->run->api_calls++;
+    if (kind >= SLICE_CALL && !r->writers->calls) {
+        r->kept++;
+        return;
+    }
+    r->counter_count = 0;
+    gt_perfetto_record_head(r->records, event, &r->record);
+    gt_perfetto_record_args(r->records, event, &r->record,
+                            kind == SLICE_DISPATCH && r->writers->counters ? note_counter : NULL, r);
+    int64_t begin_ns = int_of(r, BEGIN, event->time_ns), end_ns;
+    if (has(r, END))
+        add_record(r, kind, begin_ns, r->record.cells[END].integer);
+    else if (has(r, DELTA) && !__builtin_add_overflow(begin_ns, r->record.cells[DELTA].integer, &end_ns))
+        add_record(r, kind, begin_ns, end_ns);
+    else if (event->type == GT_PERFETTO_COMPLETE && !__builtin_add_overflow(begin_ns, event->dur_ns, &end_ns))
+        add_record(r, kind, begin_ns, end_ns);
+    else {
+        r->pending = *event;
+        r->pending.time_ns = begin_ns;
+        r->pending_kind = kind;
+    }
+}
+
+static bool read_all(reading *r, const char *path, const gt_read_options *options, gt_error *error)
+{
+    gt_perfetto_event event;
+    while (gt_perfetto_next(r->trace, &event)) {
+        if (r->pending_kind) end_pending(r, &event);
+        if (event.type == GT_PERFETTO_BEGIN || event.type == GT_PERFETTO_COMPLETE) read_slice(r, &event);
+    }
+    if (r->pending_kind) end_pending(r, NULL);
+    if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", options, error)) return false;
+    if (!r->kept && !r->timeless)
+        return gt_fail(error, "%s: this Perfetto trace holds no kernels, copies or API calls of rocprofv3",
+                       path);
+    if (r->timeless)
+        gt_warn("%s: %zu kernels, copies or calls without a time are left out", path, r->timeless);
+    return true;
+}
+
+bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
+                              gt_error *error)
+{
+    reading *r = gt_alloc_zero(1, sizeof *r);
+    r->writers = writers;
+    r->run = writers->run;
+    r->texts = gt_strings_new();
+    r->trace = gt_perfetto_new(stream, r->texts);
+    r->records = gt_perfetto_records_new(r->trace, fields, FIELDS);
+    if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
+    bool read = read_all(r, gt_stream_path(stream), options, error);
+    if (!options->is_part) gt_progress_end();
+    gt_perfetto_records_free(r->records);
+    gt_perfetto_free(r->trace);
+    gt_strings_free(r->texts);
+    gt_map_free(&r->processes);
+    free(r->kinds);
+    free(r->moved);
+    free(r->counters);
+    free(r);
+    return read;
+}

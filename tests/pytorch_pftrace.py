@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""PyTorch traces as Perfetto protobuf give the sheets that they give as JSON: fixtures are converted by
+make_pytorch_pftrace.py, which shares nothing with gputally, in several forms.
+
+    pytorch_pftrace.py --bin build/gputally
+
+UIDs are places of events in the file, so they differ; and so may the order of overlapping kernels, which goes by them.
+"""
+import argparse
+import csv
+import gzip
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import make_pytorch_pftrace
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(HERE, "fixtures", "pytorch")
+OPTIONS = ["--enable_kernel_summary", "--short_kernel_study", "--detect_recompute", "--micro_idle_thresh_us", "5", "--quiet"]
+UIDS = {"UID_first", "ex_UID"}
+csv.field_size_limit(1 << 30)
+
+
+def report(binary, command, path, folder, options=()):
+    done = subprocess.run([binary, command, path, "--output_csvs_dir", folder, *OPTIONS, *options], capture_output=True,
+                          text=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.returncode == 0, done.stderr
+    sheets = {"warnings": [[done.stderr.replace(path, "")]]}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), newline="", encoding="utf-8") as f:
+            rows = list(csv.reader(f))
+        keep = [i for i, title in enumerate(rows[0]) if title not in UIDS]
+        sheets[name] = [[row[i] for i in keep] for row in rows]
+    shutil.rmtree(folder)
+    return sheets
+
+
+def close(a, b):
+    try:
+        return math.isclose(float(a), float(b), rel_tol=1e-12)
+    except ValueError:
+        return a == b
+
+
+def same_but_for_order(a, b):
+    """Rows in any order, sums in any order."""
+    a, b = sorted(a[1:]), sorted(b[1:])
+    return len(a) == len(b) and all(len(r) == len(s) and all(map(close, r, s)) for r, s in zip(a, b))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    binary = os.path.abspath(parser.parse_args().bin)
+    passed = failed = 0
+    work = tempfile.mkdtemp(prefix="gputally-pytorch-pftrace-")
+    out, path = os.path.join(work, "out"), os.path.join(work, "t.pftrace")
+
+    def check(title, truth):
+        nonlocal passed, failed
+        passed, failed = passed + bool(truth), failed + (not truth)
+        if not truth:
+            print("FAILED", title)
+    try:
+        for name in ("training", "training_stack", "recompute", "graph", "streams", "collectives", "compiled", "no_shapes"):
+            source = os.path.join(FIXTURES, name + ".json.gz")
+            events = make_pytorch_pftrace.load(source)
+            expected = report(binary, "report", source, out)
+            for form in ("columns", "groups", "nested"):
+                content = make_pytorch_pftrace.convert(events, form).bytes()
+                with open(path, "wb") as f:
+                    f.write(gzip.compress(content) if form == "groups" else content)
+                got = report(binary, "pytorch" if form == "groups" else "report", path, out)
+                check(f"{name}, {form}: sheets", sorted(got) == sorted(expected))
+                for sheet in expected:
+                    if form == "nested" and sheet not in ("warnings", "gpu_timeline.csv", "ops_summary.csv", "ops_summary_by_category.csv",
+                                                          "kernel_summary.csv", "coll_analysis.csv"):
+                        continue
+                    equal = same_but_for_order if form == "nested" else list.__eq__
+                    check(f"{name}, {form}: {sheet}", equal(expected[sheet], got.get(sheet, [[]])))
+    finally:
+        shutil.rmtree(work)
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
