@@ -4,241 +4,19 @@
 #include "input/rocprof_csv.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "input/csv_scan.h"
+#include "input/rocprof_csv_columns.h"
 #include "input/scan_number.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* What a column's fields are. */
-typedef enum field_kind {
-    FIELD_SKIP,
-    FIELD_INT,
-    FIELD_AGENT, /* "Agent 3", "GPU 0" or 3: the number at its end */
-    FIELD_REAL,
-    FIELD_TEXT, /* a view into the row */
-    FIELD_WORD, /* text that goes into the store as it is */
-    FIELD_WIDE, /* of the old results.csv: a counter named by its column */
-} field_kind;
-
-/* Slots of a row: the columns of the store that the kind of file fills, then these. */
-enum {
-    SLOT_NAME = GT_STORE_MAX_COLUMNS - 8, /* Kernel_Name, Function */
-    SLOT_VGPRS,
-    SLOT_ACCUM_VGPRS,
-    SLOT_SGPRS,
-    SLOT_KERNEL_LDS,
-    SLOT_DIRECTION,
-    SLOT_PID,
-    SLOT_GUID,
-    SLOTS
-};
-
-typedef struct column_rule {
-    const char *name; /* compared without case */
-    field_kind kind;
-    int slot;
-} column_rule;
-
-enum { MAX_FIELDS = 512, MAX_ROW = 64 * 1024 * 1024 };
-
-#define GRID_AND_BLOCK                                                                                       \
-    {"Grid_Size_X", FIELD_INT, GT_DISPATCH_GRID_X}, {"Grid_Size_Y", FIELD_INT, GT_DISPATCH_GRID_Y},          \
-        {"Grid_Size_Z", FIELD_INT, GT_DISPATCH_GRID_Z},                                                      \
-        {"Workgroup_Size_X", FIELD_INT, GT_DISPATCH_BLOCK_X},                                                \
-        {"Workgroup_Size_Y", FIELD_INT, GT_DISPATCH_BLOCK_Y},                                                \
-    {                                                                                                        \
-        "Workgroup_Size_Z", FIELD_INT, GT_DISPATCH_BLOCK_Z                                                   \
-    }
-
-#define DISPATCH_RULES                                                                                       \
-    {"Guid", FIELD_TEXT, SLOT_GUID}, {"Agent_Id", FIELD_AGENT, GT_DISPATCH_AGENT},                           \
-        {"Queue_Id", FIELD_INT, GT_DISPATCH_QUEUE}, {"Stream_Id", FIELD_INT, GT_DISPATCH_STREAM},            \
-        {"Thread_Id", FIELD_INT, GT_DISPATCH_THREAD}, {"Dispatch_Id", FIELD_INT, GT_DISPATCH_ID},            \
-        {"Kernel_Name", FIELD_TEXT, SLOT_NAME}, {"Correlation_Id", FIELD_INT, GT_DISPATCH_CORRELATION},      \
-        {"Start_Timestamp", FIELD_INT, GT_DISPATCH_START}, {"End_Timestamp", FIELD_INT, GT_DISPATCH_END},    \
-        {"LDS_Block_Size", FIELD_INT, GT_DISPATCH_LDS_BYTES},                                                \
-        {"Group_Segment_Size", FIELD_INT, GT_DISPATCH_LDS_BYTES},                                            \
-        {"Scratch_Size", FIELD_INT, GT_DISPATCH_SCRATCH_BYTES},                                              \
-        {"Private_Segment_Size", FIELD_INT, GT_DISPATCH_SCRATCH_BYTES},                                      \
-        {"VGPR_Count", FIELD_INT, SLOT_VGPRS}, {"Accum_VGPR_Count", FIELD_INT, SLOT_ACCUM_VGPRS},            \
-        {"SGPR_Count", FIELD_INT, SLOT_SGPRS}, {"Process_Id", FIELD_INT, SLOT_PID},                          \
-    {                                                                                                        \
-        "Pid", FIELD_INT, SLOT_PID                                                                           \
-    }
-
-static const column_rule kernel_rules[] = {DISPATCH_RULES, GRID_AND_BLOCK, {0}};
-
-/* Counter rows go into a dispatch's slots; what is the counter's own lies behind them. */
-enum { SLOT_COUNTER = GT_DISPATCH_COLUMNS, SLOT_VALUE };
-
-static const column_rule counter_rules[] = {
-    DISPATCH_RULES,
-    {"Grid_Size", FIELD_INT, GT_DISPATCH_GRID_X},
-    {"Workgroup_Size", FIELD_INT, GT_DISPATCH_BLOCK_X},
-    {"Counter_Name", FIELD_WORD, SLOT_COUNTER},
-    {"Counter_Value", FIELD_REAL, SLOT_VALUE},
-    {0},
-};
-
-static const column_rule old_rules[] = {
-    {"Index", FIELD_INT, GT_DISPATCH_ID},
-    {"KernelName", FIELD_TEXT, SLOT_NAME},
-    {"gpu-id", FIELD_INT, GT_DISPATCH_AGENT},
-    {"queue-id", FIELD_INT, GT_DISPATCH_QUEUE},
-    {"queue-index", FIELD_SKIP, 0},
-    {"pid", FIELD_INT, SLOT_PID},
-    {"tid", FIELD_INT, GT_DISPATCH_THREAD},
-    {"grd", FIELD_INT, GT_DISPATCH_GRID_X},
-    {"wgr", FIELD_INT, GT_DISPATCH_BLOCK_X},
-    {"lds", FIELD_INT, GT_DISPATCH_LDS_BYTES},
-    {"scr", FIELD_INT, GT_DISPATCH_SCRATCH_BYTES},
-    {"arch_vgpr", FIELD_INT, SLOT_VGPRS},
-    {"vgpr", FIELD_INT, SLOT_VGPRS},
-    {"accum_vgpr", FIELD_INT, SLOT_ACCUM_VGPRS},
-    {"sgpr", FIELD_INT, SLOT_SGPRS},
-    {"fbar", FIELD_SKIP, 0},
-    {"wave_size", FIELD_SKIP, 0},
-    {"sig", FIELD_SKIP, 0},
-    {"obj", FIELD_SKIP, 0},
-    {"DispatchNs", FIELD_SKIP, 0},
-    {"BeginNs", FIELD_INT, GT_DISPATCH_START},
-    {"EndNs", FIELD_INT, GT_DISPATCH_END},
-    {"CompleteNs", FIELD_SKIP, 0},
-    {"DurationNs", FIELD_SKIP, 0},
-    {0},
-};
-
-static const column_rule call_rules[] = {
-    {"Guid", FIELD_TEXT, SLOT_GUID},
-    {"Domain", FIELD_WORD, GT_CALL_KIND},
-    {"Function", FIELD_WORD, GT_CALL_NAME},
-    {"Process_Id", FIELD_INT, SLOT_PID},
-    {"Thread_Id", FIELD_INT, GT_CALL_THREAD},
-    {"Correlation_Id", FIELD_INT, GT_CALL_CORRELATION},
-    {"Start_Timestamp", FIELD_INT, GT_CALL_START},
-    {"End_Timestamp", FIELD_INT, GT_CALL_END},
-    {0},
-};
-
-static const column_rule copy_rules[] = {
-    {"Guid", FIELD_TEXT, SLOT_GUID},
-    {"Direction", FIELD_TEXT, SLOT_DIRECTION},
-    {"Stream_Id", FIELD_INT, GT_COPY_STREAM},
-    {"Source_Agent_Id", FIELD_AGENT, GT_COPY_SOURCE},
-    {"Destination_Agent_Id", FIELD_AGENT, GT_COPY_DESTINATION},
-    {"Correlation_Id", FIELD_INT, GT_COPY_CORRELATION},
-    {"Start_Timestamp", FIELD_INT, GT_COPY_START},
-    {"End_Timestamp", FIELD_INT, GT_COPY_END},
-    {0},
-};
-
-static const struct {
-    const char *name;
-    const char *needs[3]; /* columns that tell the kind; the first kind that has all of them is it */
-    const column_rule *rules;
-} kinds[GT_CSV_KINDS] = {
-    [GT_CSV_UNKNOWN] = {"no file of rocprofv3", {0}, NULL},
-    [GT_CSV_KERNELS] = {"a kernel trace", {"Kernel_Name", "Start_Timestamp", "Dispatch_Id"}, kernel_rules},
-    [GT_CSV_COUNTERS] = {"a file of counters",
-                         {"Counter_Name", "Counter_Value", "Dispatch_Id"},
-                         counter_rules},
-    [GT_CSV_CALLS] = {"a trace of API calls", {"Domain", "Function", "Start_Timestamp"}, call_rules},
-    [GT_CSV_COPIES] = {"a trace of memory copies",
-                       {"Direction", "Start_Timestamp", "End_Timestamp"},
-                       copy_rules},
-    [GT_CSV_AGENTS] = {"a list of agents", {"Node_Id", "Agent_Type", "Logical_Node_Id"}, NULL},
-    [GT_CSV_OLD_RESULTS] = {"results.csv of rocprof", {"Index", "KernelName", "gpu-id"}, old_rules},
-    [GT_CSV_STATS] = {"a file of statistics", {"Name", "Calls", "TotalDurationNs"}, NULL},
-    [GT_CSV_OTHER] = {"a trace of allocations or samples", {0}, NULL},
-};
-
-/* Columns that only the files of GT_CSV_OTHER have. */
-static const char *const other_columns[] = {"Allocation_Size", "Alloc_Flags", "Sample_Timestamp"};
-
-const char *gt_rocprof_csv_kind_name(gt_csv_kind kind)
-{
-    return kinds[kind].name;
-}
-
-/* ---- the header ---- */
-
-typedef struct header {
-    gt_text names[MAX_FIELDS];
-    size_t count;
-    const uint8_t *rows; /* behind its line */
-} header;
-
-static const uint8_t *behind_line_end(const uint8_t *p, const uint8_t *end)
-{
-    if (p < end && *p == '\r') p++;
-    return p < end && *p == '\n' ? p + 1 : p;
-}
-
-/* The names of the first line, which must be whole. */
-static bool split_header(gt_text text, header *out)
-{
-    const uint8_t *p = (const uint8_t *)text.bytes, *end = p + text.len;
-    if (text.len >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
-    out->count = 0;
-    for (;;) {
-        bool quoted = p < end && *p == '"';
-        const uint8_t *begin = p + quoted;
-        const uint8_t *close = quoted ? gt_csv_closing_quote(begin, end, true) : gt_csv_plain_end(begin, end);
-        if (!close || out->count == MAX_FIELDS) return false;
-        out->names[out->count++] = (gt_text){(const char *)begin, (size_t)(close - begin)};
-        p = close + quoted;
-        if (*p != ',') break;
-        p++;
-    }
-    out->rows = behind_line_end(p, end);
-    return out->count > 1;
-}
-
-static bool same_name(gt_text a, const char *b)
-{
-    return strlen(b) == a.len && strncasecmp(a.bytes, b, a.len) == 0;
-}
-
-static bool has_column(const header *h, const char *name)
-{
-    for (size_t i = 0; i < h->count; i++)
-        if (same_name(h->names[i], name)) return true;
-    return false;
-}
-
-static gt_csv_kind kind_of(const header *h)
-{
-    if (has_column(h, "Counter_Name")) return GT_CSV_COUNTERS;
-    for (int k = GT_CSV_UNKNOWN + 1; k < GT_CSV_OTHER; k++) {
-        bool all = true;
-        for (size_t i = 0; all && i < 3; i++) all = has_column(h, kinds[k].needs[i]);
-        if (all) return (gt_csv_kind)k;
-    }
-    for (size_t i = 0; i < sizeof other_columns / sizeof *other_columns; i++)
-        if (has_column(h, other_columns[i])) return GT_CSV_OTHER;
-    return GT_CSV_UNKNOWN;
-}
-
-gt_csv_kind gt_rocprof_csv_kind(gt_text first_block)
-{
-    header h;
-    return split_header(first_block, &h) ? kind_of(&h) : GT_CSV_UNKNOWN;
-}
+enum { MAX_ROW = 64 * 1024 * 1024 };
 
 /* ---- the plan ---- */
-
-typedef struct step {
-    field_kind kind;
-    int slot;
-    uint32_t counter; /* of WIDE: its name's text id */
-} step;
 
 typedef struct known_name {
     uint32_t text; /* of the kernel's short name; GT_TEXT_NONE until it is first seen */
@@ -253,8 +31,8 @@ typedef struct reading {
     const char *path;
     gt_csv_kind kind;
     bool doubled; /* quotes in quoted fields are doubled, as Python writes them */
-    step plan[MAX_FIELDS];
-    gt_text names[MAX_FIELDS]; /* of the header, for messages; copies in `arena` */
+    gt_csv_step plan[GT_CSV_MAX_FIELDS];
+    gt_text names[GT_CSV_MAX_FIELDS]; /* of the header, for messages; copies in `arena` */
     gt_arena arena;
     gt_buffer undoubled, repaired;
     size_t columns;
@@ -273,7 +51,7 @@ typedef struct reading {
     uint64_t present;
     gt_cell cells[SLOTS];
     gt_text texts[SLOTS];
-    double wide[MAX_FIELDS];
+    double wide[GT_CSV_MAX_FIELDS];
     gt_error *error;
 } reading;
 
@@ -302,28 +80,20 @@ static uint32_t word_of(reading *r, int slot, gt_text text)
     return r->words[slot] = gt_strings_add(r->run->strings, text.bytes, text.len);
 }
 
-static step plan_of_agents(gt_text name)
+static gt_csv_step plan_of(reading *r, gt_text name)
 {
-    for (int i = 0; i < GT_AGENT_INFO_COLUMNS; i++) {
-        int slot = GT_AGENT_INFO + i;
-        if (same_name(name, gt_agent_info_names[i]))
-            return (step){gt_agent_columns[slot].type == GT_STORE_TEXT ? FIELD_WORD : FIELD_INT, slot, 0};
+    gt_csv_step step = gt_csv_column(r->kind, name);
+    if (step.kind == GT_CSV_WIDE) {
+        if (r->writers->counters)
+            step.counter = word_of(r, SLOT_NAME, name);
+        else
+            step.kind = GT_CSV_SKIP;
     }
-    return (step){FIELD_SKIP, 0, 0};
-}
-
-static step plan_of(reading *r, gt_text name)
-{
-    if (r->kind == GT_CSV_AGENTS) return plan_of_agents(name);
-    for (const column_rule *rule = kinds[r->kind].rules; rule->name; rule++)
-        if (same_name(name, rule->name)) return (step){rule->kind, rule->slot, 0};
-    if (r->kind == GT_CSV_OLD_RESULTS && r->writers->counters)
-        return (step){FIELD_WIDE, 0, word_of(r, SLOT_NAME, name)};
-    return (step){FIELD_SKIP, 0, 0};
+    return step;
 }
 
 /* Columns whose cells the stores at hand would not keep need not be read. */
-static bool is_kept(const reading *r, const step *s)
+static bool is_kept(const reading *r, const gt_csv_step *s)
 {
     bool dispatch = r->kind == GT_CSV_KERNELS || r->kind == GT_CSV_COUNTERS || r->kind == GT_CSV_OLD_RESULTS;
     if (dispatch && !(r->run->wanted & GT_WANT_DISPATCH_DETAILS))
@@ -335,15 +105,15 @@ static bool is_kept(const reading *r, const step *s)
     return true;
 }
 
-static void make_plan(reading *r, const header *h)
+static void make_plan(reading *r, const gt_csv_header *h)
 {
     r->columns = h->count;
-    r->doubled = same_name(h->names[0], "Guid");
+    r->doubled = gt_csv_same_name(h->names[0], "Guid");
     for (size_t i = 0; i < h->count; i++) {
         gt_text name = h->names[i];
         r->names[i] = (gt_text){gt_arena_bytes(&r->arena, name.bytes, name.len), name.len};
         r->plan[i] = plan_of(r, name);
-        if (!is_kept(r, &r->plan[i])) r->plan[i].kind = FIELD_SKIP;
+        if (!is_kept(r, &r->plan[i])) r->plan[i].kind = GT_CSV_SKIP;
     }
 }
 
@@ -395,25 +165,25 @@ static bool to_real(gt_text text, double *out)
 /* A field whose bytes are known. An empty one says nothing. */
 static bool take(reading *r, size_t column, gt_text text)
 {
-    const step *s = &r->plan[column];
+    const gt_csv_step *s = &r->plan[column];
     int64_t integer;
-    if (s->kind == FIELD_SKIP || !text.len) return true;
+    if (s->kind == GT_CSV_SKIP || !text.len) return true;
     switch (s->kind) {
-    case FIELD_INT:
+    case GT_CSV_INT:
         if (!to_int(text, &integer)) return bad_field(r, column, text, "an integer of 64 bits");
         r->cells[s->slot].integer = integer;
         break;
-    case FIELD_AGENT:
+    case GT_CSV_AGENT:
         if (!to_trailing_int(text, &integer)) return bad_field(r, column, text, "an agent's number");
         r->cells[s->slot].integer = integer;
         break;
-    case FIELD_REAL:
+    case GT_CSV_REAL:
         if (!to_real(text, &r->cells[s->slot].time)) return bad_field(r, column, text, "a number");
         break;
-    case FIELD_WORD:
+    case GT_CSV_WORD:
         r->cells[s->slot].text = word_of(r, s->slot, text);
         break;
-    case FIELD_WIDE:
+    case GT_CSV_WIDE:
         return to_real(text, &r->wide[column]) || bad_field(r, column, text, "a number");
     default:
         r->texts[s->slot] = text;
@@ -516,7 +286,7 @@ static void add_old_result(reading *r)
 {
     add_dispatch(r);
     for (size_t i = 0; r->writers->counters && i < r->columns; i++)
-        if (r->plan[i].kind == FIELD_WIDE)
+        if (r->plan[i].kind == GT_CSV_WIDE)
             write_counter(r, r->cells[GT_DISPATCH_PROCESS].integer, r->cells[GT_DISPATCH_KERNEL_ID].integer,
                           r->plan[i].counter, r->wide[i]);
 }
@@ -579,9 +349,9 @@ static row_end read_row(reading *r, const uint8_t **at, const uint8_t *end, bool
     const uint8_t *p = *at;
     r->present = 0;
     for (size_t column = 0;;) {
-        const step *s = &r->plan[column];
+        const gt_csv_step *s = &r->plan[column];
         const uint8_t *behind = NULL;
-        if (s->kind == FIELD_INT) {
+        if (s->kind == GT_CSV_INT) {
             behind = gt_scan_int(p, &r->cells[s->slot].integer);
             if (behind && behind < end && gt_csv_ends_field(*behind))
                 r->present |= UINT64_C(1) << s->slot;
@@ -612,8 +382,8 @@ static row_end read_row(reading *r, const uint8_t **at, const uint8_t *end, bool
         }
         break;
     }
-    if (p == end && !last) return ROW_CUT;
-    *at = behind_line_end(p, end);
+    if (p == end && (!last || p[-1] == ',')) return ROW_CUT;
+    *at = gt_csv_behind_line_end(p, end);
     return ROW_WHOLE;
 }
 
@@ -646,9 +416,9 @@ static bool accept_cut(reading *r, const char *damage, const gt_read_options *op
 /* The first line, once it is whole; *at is behind it then. */
 static bool begin(reading *r, gt_text text, const uint8_t **at)
 {
-    header h;
-    if (!split_header(text, &h)) return false;
-    r->kind = kind_of(&h);
+    gt_csv_header h;
+    if (!gt_csv_header_split(text, &h)) return false;
+    r->kind = gt_csv_header_kind(&h);
     if (adders[r->kind]) make_plan(r, &h);
     *at = h.rows;
     r->row = 2;
@@ -672,7 +442,8 @@ static bool read_blocks(reading *r, gt_stream *stream, const gt_read_options *op
                 if (last || kept > MAX_ROW) return gt_fail(r->error, "the first line names no columns");
                 continue;
             }
-            if (r->kind == GT_CSV_UNKNOWN) return gt_fail(r->error, "this is %s", kinds[r->kind].name);
+            if (r->kind == GT_CSV_UNKNOWN)
+                return gt_fail(r->error, "this is %s", gt_rocprof_csv_kind_name(r->kind));
             if (!adders[r->kind]) return true;
             begun = true;
         }

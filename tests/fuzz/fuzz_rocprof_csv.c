@@ -1,0 +1,64 @@
+/* Fuzzes the reader of rocprofv3's CSV files: what is read in small blocks is what is read in one. */
+#include "base/log.h"
+#include "input/rocprof.h"
+
+#include <stdlib.h>
+
+static void say_nothing(bool warning, const char *text)
+{
+    (void)warning;
+    (void)text;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    gt_log_to(say_nothing); /* warnings about damage */
+    return 0;
+}
+
+static gt_rocprof *read_blocks(const uint8_t *data, size_t size, size_t block, const gt_read_options *options)
+{
+    gt_error error = {{0}};
+    gt_stream *stream = gt_stream_memory(data, size, block, &error);
+    if (!stream) return NULL;
+    gt_rocprof *run = NULL;
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    if (gt_detect(stream, &format, &error) && format == GT_FORMAT_ROCPROF_CSV) {
+        run = gt_rocprof_read(stream, "fuzz", options, &error);
+        if (!run && !error.text[0]) abort(); /* a failure without a sentence */
+    }
+    gt_stream_close(stream);
+    return run;
+}
+
+static void look_at(gt_rocprof *run)
+{
+    gt_error error;
+    free(gt_rocprof_dispatch_names(run));
+    free(gt_rocprof_dispatch_durations(run, &error));
+    gt_store *stores[] = {run->calls, run->counters, run->agents};
+    const size_t names[] = {GT_CALL_NAME, GT_COUNTER_NAME, GT_AGENT_NAME};
+    for (size_t s = 0; s < 3; s++) {
+        if (!stores[s]) continue;
+        uint32_t *texts = gt_store_texts(stores[s], names[s]);
+        for (size_t i = 0; i < gt_store_count(stores[s]); i++)
+            if (texts[i] >= gt_strings_count(run->strings)) abort();
+        free(texts);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1) return 0;
+    gt_read_options options = {.threads = 1, .strict = data[0] & 1, .wanted = data[0] & 2 ? GT_WANT_ALL : 0};
+    gt_rocprof *whole = read_blocks(data + 1, size - 1, 0, &options);
+    gt_rocprof *pieces = read_blocks(data + 1, size - 1, 200 + data[0], &options);
+    if (whole) look_at(whole);
+    /* A header that is longer than a block is not known for one. */
+    if (whole && pieces && gt_store_count(whole->dispatches) != gt_store_count(pieces->dispatches)) abort();
+    gt_rocprof_free(whole);
+    gt_rocprof_free(pieces);
+    return 0;
+}

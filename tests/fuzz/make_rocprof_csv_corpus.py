@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Makes the seeds of fuzz_rocprof_csv: one file of each kind and dialect, a few rows each.
+
+    make_rocprof_csv_corpus.py        writes tests/fuzz/corpus/rocprof_csv/
+
+The first byte of a seed sets the options; see fuzz_rocprof_csv.c.
+"""
+import glob
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import make_rocprof_run as maker
+
+OUT = os.path.join(HERE, "corpus", "rocprof_csv")
+os.makedirs(OUT, exist_ok=True)
+
+
+def write(name, data, options=b"\2"):
+    with open(os.path.join(OUT, name), "wb") as file:
+        file.write(options + data)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    run = maker.make_run(dispatches=5, seed=2)
+    maker.write_csv(run[0], os.path.join(folder, "a", "1"))
+    maker.write_csv_old(run[0], os.path.join(folder, "b", "old"))
+    maker.write_csv_converted(run, os.path.join(folder, "c", "converted"))
+    for path in glob.glob(os.path.join(folder, "*", "*.csv")):
+        with open(path, "rb") as file:
+            write(os.path.basename(path)[:-4], file.read())
+write("v1", b'Index,KernelName,gpu-id,pid,grd,wgr,SQ_WAVES,BeginNs,EndNs\n0,"f(int)",2,41,64,64,16,10,30\n')
+write("quotes", b'\xef\xbb\xbf"Kernel_Name","Dispatch_Id","Start_Timestamp","End_Timestamp"\r\n"a "b" c",1,-5,18446744073709551615\r\n')
+write("cut", b'Guid,Kernel_Name,Dispatch_Id,Start_Timestamp,End_Timestamp\nx,"a ""b"", c",1,2,3\nx,"y', b"\1")
