@@ -119,11 +119,19 @@ static void make_plan(reading *r, const gt_csv_header *h)
 
 /* ---- fields ---- */
 
+/* As much of a text as a sentence can show. */
+static int shown(gt_text text, size_t most)
+{
+    size_t len = 0;
+    while (len < text.len && len < most && (unsigned char)text.bytes[len] >= ' ') len++;
+    return (int)len;
+}
+
 static bool bad_field(reading *r, size_t column, gt_text text, const char *expected)
 {
-    return gt_fail(r->error, "row %zu: '%.*s' holds '%.*s' and not %s", r->row,
-                   (int)(r->names[column].len < 100 ? r->names[column].len : 100), r->names[column].bytes,
-                   (int)(text.len < 60 ? text.len : 60), text.bytes, expected);
+    gt_text name = r->names[column];
+    return gt_fail(r->error, "row %zu: '%.*s' holds '%.*s' and not %s", r->row, shown(name, 100), name.bytes,
+                   shown(text, 60), text.bytes, expected);
 }
 
 /* An integer of 64 bits, with or without sign; those from 2^63 on keep their bits. */
