@@ -22,7 +22,7 @@ from pytorch_cases.run import cpu, host, launch, python
 # Everything that a report can be asked for.
 OPTIONS = ("--include_unlinked_kernels", "--enable_kernel_summary", "--short_kernel_study", "--include_overlap_info",
            "--detect_recompute", "--include_call_stack", "--include_first_occurrence_time", "--micro_idle_thresh_us", "5",
-           "--group_by_num_kernels", "--enable_pseudo_ops", "--gpu_arch_platform", "MI300X")
+           "--group_by_num_kernels", "--enable_pseudo_ops", "--gpu_arch_platform", "MI300X", "--inference_phase_analysis", "--phase_detection_method", "union")
 SETTINGS = {"include_unlinked_kernels": True, "enable_kernel_summary": True, "short_kernel_study": True,
             "detect_recompute": True, "micro_idle_thresh_us": 5}
 

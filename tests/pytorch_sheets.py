@@ -279,12 +279,15 @@ def missing_last(key):
     return [(value is None, value) for value in key]
 
 
-def kernel_summary(trace, total_ms):
+def kernel_summary(trace, total_ms, chosen=None):
+    """Of all kernels, or of the chosen ones: which columns there are, and whole numbers, depend on all."""
     own = launchers(trace)
     groups, kernels = {}, trace.of_kind("kernel")
     op_of = {i: next((a for a in trace.ancestors(i) if trace.kind[a] == "cpu_op"), None) for i in kernels}
     have_ops = any(op is not None for op in op_of.values())
     for i in kernels:
+        if chosen is not None and i not in chosen:
+            continue
         op, call = op_of[i], trace.parent.get(i)
         if op is not None:
             first = trace.events[own[op][0]]["name"] if op in own else None
@@ -300,7 +303,7 @@ def kernel_summary(trace, total_ms):
     durations = dict(zip(kernels, column([trace.events[i]["dur"] for i in kernels])))
     as_column = float if any(isinstance(d, float) for d in durations.values()) else int
     streams = column_of_streams([key[-1] for key in groups])
-    total = sum(map(Fraction, durations.values()))
+    total = sum(Fraction(d) for i, d in durations.items() if chosen is None or i in chosen)
     rows = []
     for key in sorted(groups, key=missing_last):
         times = groups[key]

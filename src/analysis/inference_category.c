@@ -107,7 +107,7 @@ static const rule rules[] = {
     {"elementwise pointwise add mul div sub scalar", {{"", "Elementwise"}}},
     {"reduce sum mean max min", {{"", "Reduce"}}},
     {"transpose permute", {{"", "Memory-Transpose"}}},
-    {"copy data_transfer", {{"", "Memory-Copy"}}},
+    {"copy memcpy data_transfer", {{"", "Memory-Copy"}}},
     {"memset fill_buffer", {{"", "Memory-Set"}}},
     {"reshape cast", {{"", "Memory-Reshape"}}},
     {"nccl rccl msccl allgather send recv barrier alltoall",

@@ -226,7 +226,8 @@ static void add_length(gt_phase_text *text, double length)
 static void find_lengths(gt_phase_text *text, gt_text name)
 {
     for (size_t at = 0; at < name.len;) {
-        size_t number = number_behind(name, at);
+        bool may_begin = name.bytes[at] == 's' || name.bytes[at] == 'S';
+        size_t number = may_begin ? number_behind(name, at) : SIZE_MAX;
         if (number == SIZE_MAX) {
             at++;
         } else {
