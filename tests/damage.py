@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Damaged and foreign input: gputally must end in good order whatever the file holds.
 
-    damage.py --bin build/gputally [--report rocprof|pytorch] [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
+    damage.py --bin build/gputally [--report rocprof|pytorch|jax] [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
 
-Runs every case of damaged_inputs.py (rocprofv3) and damaged_pytorch.py. After every run: exit code 0 or 1, no signal, no
+Runs every case of damaged_inputs.py (rocprofv3), damaged_pytorch.py and damaged_jax.py. After every run: exit code 0 or 1, no signal, no
 sanitizer report, within the time; on failure one sentence that names the file, and nothing in the output folder; on
 success whole sheets with as many kernels as the case knows of. Then disks that fill up and names that are taken.
 --keep DIR keeps the folders of failed cases.
@@ -19,6 +19,7 @@ from typing import Callable, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import damaged_inputs
+import damaged_jax
 import damaged_pytorch
 import harness
 import odd_traces
@@ -35,6 +36,7 @@ class Report(NamedTuple):
     trace: Callable  # () -> bytes of a sound trace
     sheet_troubles: Callable  # (folder, kernels that there may be) -> troubles
     disagreements: Callable  # (case, outcome, folder) -> troubles
+    file_option: str = "--profile_json_path"
 
 
 def run_case(binary, report, case, folder, out, timeout, extra=()):
@@ -46,7 +48,7 @@ def run_case(binary, report, case, folder, out, timeout, extra=()):
             file.write(case.data)
     else:
         path = "-"
-    command = [binary, report.command[0], "--profile_json_path", path, "--output_csvs_dir", out, "--quiet",
+    command = [binary, report.command[0], report.file_option, path, "--output_csvs_dir", out, "--quiet",
                *report.command[1:], *case.arguments, *extra]
     outcome = harness.run(command, timeout, case.data if case.stdin else None, case.file_size_limit)
     return path, outcome
@@ -122,6 +124,8 @@ REPORTS = {
     "pytorch": Report(("pytorch", *damaged_pytorch.OPTIONS), damaged_pytorch.all_cases,
                       lambda: damaged_pytorch.Trace(events=900, seed=8).data, damaged_pytorch.sheet_troubles,
                       damaged_pytorch.disagreements),
+    "jax": Report(("jax", *damaged_jax.OPTIONS), damaged_jax.all_cases, lambda: damaged_jax.Trace("products", 20).data,
+                  damaged_jax.sheet_troubles, None, "--profile_path"),
 }
 
 
@@ -184,7 +188,7 @@ def check_documents(binary, report, tally, timeout):
                     with open(target, "wb") as file:
                         file.write(b"older")
                 before = harness.files_under(folder)
-                command = [binary, report.command[0], "--profile_json_path", source, option, target, "--quiet"]
+                command = [binary, report.command[0], report.file_option, source, option, target, "--quiet"]
                 outcome = harness.run(command, timeout,
                                       file_size_limit=2048 if situation.startswith("disk full") else None)
                 troubles = outcome.troubles() + ([] if outcome.code == 1 else [f"exit code {outcome.code}"])

@@ -13,8 +13,8 @@ static bool show(xfile *file, xrange range, size_t want, gt_text *shown)
     return true;
 }
 
-/* A number, a group, a field with a large number: the general reader, with all of the message where it must
- * be. */
+/* A group, fixed bytes, a field with a large number: the general reader, with all of the message where it
+ * must be. */
 static bool next_any(xfile *file, xrange *message, xfield *field, bool *damaged)
 {
     for (size_t want = HEAD_MAX;; want = want < SIZE_MAX / 2 ? want * 2 : SIZE_MAX) {
@@ -45,21 +45,23 @@ bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
 {
     if (message->begin >= message->end) return false;
     gt_text head;
-    if (!show(file, *message, HEAD_MAX, &head)) {
+    if (!show(file, *message, HEAD_MAX, &head) || !head.len) { /* none: the file is shorter than it was */
         *damaged = true;
         return false;
     }
-    const uint8_t *at = (const uint8_t *)head.bytes, *end = at + head.len, *behind;
-    uint64_t len;
-    if (head.len < 2 || at[0] >= 0x80 || at[0] < 8 || (at[0] & 7) != GT_WIRE_BYTES ||
-        !(behind = gt_varint(at + 1, end, &len)))
-        return next_any(file, message, field, damaged);
-    const uint64_t body = message->begin + (uint64_t)(behind - at);
+    const uint8_t *at = (const uint8_t *)head.bytes, *end = at + head.len, *behind = NULL;
+    const gt_wire wire = (gt_wire)(at[0] & 7);
+    uint64_t value;
+    if (at[0] >= 8 && at[0] < 0x80 && (wire == GT_WIRE_BYTES || wire == GT_WIRE_VARINT))
+        behind = gt_varint(at + 1, end, &value);
+    if (!behind) return next_any(file, message, field, damaged);
+    const uint64_t body = message->begin + (uint64_t)(behind - at), len = wire == GT_WIRE_BYTES ? value : 0;
     if (len > message->end - body) {
         *damaged = true;
         return false;
     }
-    *field = (xfield){.number = at[0] >> 3, .wire = GT_WIRE_BYTES, .body = {body, body + len}};
+    *field = (xfield){.number = at[0] >> 3, .wire = wire, .body = {body, body + len}};
+    if (wire == GT_WIRE_VARINT) field->value = (int64_t)value;
     message->begin = body + len;
     return true;
 }

@@ -1,8 +1,11 @@
-/* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets made from what they
- * read. */
+/* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets of the three reports
+ * made from what they read. */
 #include "base/log.h"
+#include "input/xla_dump.h"
 #include "input/xplane.h"
 #include "report/jax.h"
+#include "report/jax_analysis.h"
+#include "report/jax_collective.h"
 
 #include <stdlib.h>
 
@@ -31,6 +34,25 @@ static void check(const gt_jax *trace)
     }
 }
 
+static void make_others(const gt_jax *trace)
+{
+    static const char line[] =
+        "%x = f32[8,4]{1,0} all-gather(%p), replica_groups={{0,1},{2,3}}, dimensions={0}, "
+        "metadata={scheduling_name=\"all-gather.1\"}";
+    gt_error error = {{0}};
+    gt_table_list tables = {0};
+    if (!gt_jax_analysis_tables(trace, &tables, &error) && !error.text[0]) abort();
+    gt_table_list_free(&tables);
+    gt_jax_collectives *collectives = gt_jax_collectives_new(8);
+    gt_xla program = {.strings = gt_jax_collectives_strings(collectives)};
+    gt_xla_dump_add_line(&program, (gt_text){line, sizeof line - 1});
+    gt_jax_collectives_add(collectives, 0, "host", trace, &program);
+    gt_jax_collective_tables(collectives, &tables);
+    gt_table_list_free(&tables);
+    gt_xla_free(&program);
+    gt_jax_collectives_free(collectives);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1) return 0;
@@ -38,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
     gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 2 ? 1 + data[0] : 0, &error);
     if (!stream) return 0;
-    gt_jax *trace = gt_xplane_read_stream(stream, &options, &error);
+    gt_jax *trace = gt_xplane_read_with_products(stream, data[0] & 8 ? "jit_" : NULL, &options, &error);
     gt_stream_close(stream);
     if (!trace) {
         if (!error.text[0]) abort(); /* a failure without a sentence */
@@ -50,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_jax_options wanted = {keywords, (data[0] & 4) != 0};
     if (!gt_jax_tables(trace, &wanted, &tables, &error) && !error.text[0]) abort();
     gt_table_list_free(&tables);
+    if (data[0] & 8) make_others(trace);
     gt_jax_free(trace);
     return 0;
 }
