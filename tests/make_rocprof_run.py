@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Writes one made-up run in every format that rocprofv3 has, with code that shares nothing with the readers.
 
-    make_rocprof_run.py FOLDER [--dispatches N] [--processes N] [--seed N] [--formats json,csv,rocpd,pftrace]
+    make_rocprof_run.py FOLDER [--dispatches N] [--processes N] [--seed N] [--formats json,csv,rocpd,pftrace] [--times N]
 
 FOLDER gets json/HOST/PID_results.json, csv/HOST/PID_*.csv, rocpd/HOST/PID_results.db, pftrace/HOST/PID_results.pftrace.
 Several agents, queues and streams, kernels of C++ and of other languages, copies in all directions, HIP and HSA calls,
 markers, and counters with several hardware instances. Names of kernels are given in all the forms that rocprofv3 knows
-(truncated, formatted, demangled), by hand. The same options give the same bytes. csv_dialects() writes the headers of
-other versions; the tables of the database are those of rocpd's schema 3, with a set of views on top.
+(truncated, formatted, demangled), by hand. The same options give the same bytes. write_csv_old() and write_csv_converted() write the
+headers of other versions; --times repeats the records of each file, so that a million of them take seconds. The tables of the database are those of rocpd's schema 3, with a set of views on top.
 """
 import argparse
 import json
@@ -584,6 +584,64 @@ def write_pftrace(process, path):
 # ---- all of them ----
 
 
+def write_json_times(process, path, times):
+    """Every array of records, `times` times over."""
+    document = process_json(process)
+    parts = {name: json.dumps(records, ensure_ascii=False)[1:-1] for name, records in document.pop("buffer_records").items()}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"rocprofiler-sdk-tool": [' + json.dumps(document, ensure_ascii=False)[:-1] + ', "buffer_records": {')
+        for number, (name, text) in enumerate(parts.items()):
+            file.write((", " if number else "") + f'"{name}": [')
+            for i in range(times if text else 0):
+                file.write((", " if i else "") + text)
+            file.write("]")
+        file.write("}}]}")
+
+
+def repeat_rows(path, times):
+    with open(path, encoding="utf-8") as file:
+        header, rows = file.readline(), file.read()
+    with open(path, "a", encoding="utf-8") as file:
+        for _ in range(times - 1):
+            file.write(rows)
+
+
+def repeat_tables(path, process, times):
+    db, suffix = sqlite3.connect(path), "_" + guid_of(process).replace("-", "_")
+    for table in ("kernel_dispatch", "memory_copy", "region"):
+        columns = ", ".join(f'"{c}"' for c in ["guid", *ROCPD[table].split()])
+        name = f'"rocpd_{table}{suffix}"'
+        db.execute(f"CREATE TEMP TABLE once AS SELECT {columns} FROM {name}")
+        for _ in range(times - 1):
+            db.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM once")
+        db.execute("DROP TABLE once")
+    db.commit()
+    db.close()
+
+
+def write_times(process, folder, times, formats=("json", "csv", "rocpd", "pftrace")):
+    """The files of one process, with its records `times` times over; gives the paths by format."""
+    paths = {kind: os.path.join(folder, kind, HOST, f"{process.pid}_{name}") for kind, name in
+             (("json", "results.json"), ("csv", "kernel_trace.csv"), ("rocpd", "results.db"), ("pftrace", "results.pftrace"))
+             if kind in formats}
+    for kind, path in paths.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    if "json" in paths:
+        write_json_times(process, paths["json"], times)
+    if "csv" in paths:
+        write_csv(process, paths["csv"][:-len("_kernel_trace.csv")], only=("kernel_trace",))
+        repeat_rows(paths["csv"], times)
+    if "rocpd" in paths:
+        write_rocpd([process], paths["rocpd"])
+        repeat_tables(paths["rocpd"], process, times)
+    if "pftrace" in paths:
+        data = Pftrace(process).add_all()
+        with open(paths["pftrace"], "wb") as file:
+            for _ in range(times):
+                file.write(data)
+    return paths
+
+
 def write_all(run, folder, formats=("json", "csv", "rocpd", "pftrace")):
     for process in run:
         prefix = lambda kind: os.path.join(folder, kind, HOST, str(process.pid))
@@ -605,9 +663,13 @@ def main():
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--no_counters", action="store_true")
     parser.add_argument("--formats", default="json,csv,rocpd,pftrace")
+    parser.add_argument("--times", type=int, default=1)
     options = parser.parse_args()
     run = make_run(options.dispatches, options.processes, options.seed, not options.no_counters)
-    write_all(run, options.folder, options.formats.split(","))
+    if options.times > 1:
+        write_times(run[0], options.folder, options.times, options.formats.split(","))
+    else:
+        write_all(run, options.folder, options.formats.split(","))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "input/detect.h"
 #include "input/kineto.h"
-#include "input/rocprof_json.h"
+#include "input/rocprof.h"
 #include "input/xplane.h"
 
 #include <stdio.h>
@@ -28,8 +28,8 @@ int main(int argc, char **argv)
     gt_stream *stream = gt_stream_open(argv[1], &error);
     if (!stream || !gt_detect(stream, &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
     size_t events = 0, bytes = 0;
-    if (format == GT_FORMAT_ROCPROF_JSON) {
-        gt_rocprof *run = gt_rocprof_read_stream(stream, &options, &error);
+    if (gt_rocprof_reads(format)) {
+        gt_rocprof *run = gt_rocprof_read(stream, argv[1], &options, &error);
         if (!run) return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_count(run->dispatches);
         bytes = gt_store_bytes(run->dispatches);
