@@ -61,7 +61,8 @@ typedef struct gputally_options {
 GPUTALLY_API gputally_options gputally_options_default(void);
 
 /* Reads a trace ("-": standard input), finding its format from its bytes, and makes the sheets of its report:
- * rocprofv3 JSON, PyTorch (Kineto) JSON, JAX (xplane.pb), each also compressed with gzip or zstd. Options
+ * rocprofv3 JSON and CSV, PyTorch (Kineto) JSON, JAX (xplane.pb), each also compressed with gzip or zstd, and
+ * rocprofv3's databases (rocpd). Options
  * that a format does not know are passed over. `options` may be NULL. */
 typedef struct gputally_report gputally_report;
 GPUTALLY_API gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options,

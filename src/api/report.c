@@ -5,7 +5,7 @@
 #include "base/threads.h"
 #include "input/detect.h"
 #include "input/kineto.h"
-#include "input/rocprof_json.h"
+#include "input/rocprof.h"
 #include "input/xplane.h"
 #include "report/jax.h"
 #include "report/pytorch.h"
@@ -51,7 +51,7 @@ static bool make_rocprof(gputally_report *report, gt_stream *stream, const gputa
     wanted.short_bins = options->short_kernel_histogram_bins;
     wanted.limit_details = options->topk_kernels != INT64_MAX;
     wanted.topk_kernels = options->topk_kernels;
-    report->trace = gt_rocprof_read_stream(stream, read, error);
+    report->trace = gt_rocprof_read(stream, gt_stream_path(stream), read, error);
     report->free_trace = free_rocprof;
     return report->trace && gt_rocprof_tables(report->trace, &wanted, &report->tables, error);
 }
@@ -111,6 +111,8 @@ static const struct {
     report_maker *make;
 } reports[] = {
     {GT_FORMAT_ROCPROF_JSON, GPUTALLY_ROCPROF, make_rocprof},
+    {GT_FORMAT_ROCPROF_CSV, GPUTALLY_ROCPROF, make_rocprof},
+    {GT_FORMAT_SQLITE, GPUTALLY_ROCPROF, make_rocprof},
     {GT_FORMAT_KINETO_JSON, GPUTALLY_PYTORCH, make_pytorch},
     {GT_FORMAT_XPLANE, GPUTALLY_JAX, make_jax},
 };

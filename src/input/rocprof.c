@@ -91,10 +91,6 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
 
 static gt_rocprof *read_database(const char *path, const gt_read_options *options, gt_error *error)
 {
-    if (strcmp(path, "-") == 0) {
-        gt_fail(error, "standard input: a database must be given as a file");
-        return NULL;
-    }
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
     return finish(&writers, gt_rocpd_read(&writers, path, error));
 }
@@ -110,10 +106,9 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return NULL;
-    if (format == GT_FORMAT_SQLITE && gt_stream_compression(stream) == GT_PLAIN)
-        return read_database(path, options, error);
+    if (format == GT_FORMAT_SQLITE && gt_stream_seekable(stream)) return read_database(path, options, error);
     if (format == GT_FORMAT_SQLITE) {
-        gt_fail(error, "%s: a compressed database must be unpacked first", path);
+        gt_fail(error, "%s: a database must be a file that is not compressed", gt_stream_path(stream));
         return NULL;
     }
     if (format == GT_FORMAT_ROCPROF_CSV) return read_csv(stream, options, error);
