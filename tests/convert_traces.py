@@ -17,6 +17,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from decimal import Decimal
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -417,6 +418,142 @@ def check_other_inputs(binary, folder):
     return troubles + [trouble for source in found for trouble in compare(source, found[source], expected)]
 
 
+# ---- Chrome traces, PyTorch's among them ----
+
+
+def plain(value):
+    """An argument as it must come back."""
+    if isinstance(value, (list, dict)) or value is None:
+        return json.loads(json.dumps(value, default=float))
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def note_of(value):
+    return json.loads(value) if isinstance(value, pftrace_reader.Json) else value
+
+
+def frozen(notes, convert):
+    return json.dumps({key: convert(value) for key, value in notes.items()}, sort_keys=True)
+
+
+def ns(value):
+    return int((Decimal(value) * 1000).to_integral_value())
+
+
+def thread_of(tracks, track):
+    """(pid, tid) of a track: its own, or its parent's where it is a lane beside a thread."""
+    while 4 not in tracks[track]:
+        track = tracks[track][5]
+    thread = dict(pftrace_reader.fields(tracks[track][4]))
+    return pftrace_reader.signed(thread[1]), pftrace_reader.signed(thread[2])
+
+
+def check_chrome_input(text):
+    document = json.loads(text, parse_float=Decimal)
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    number = lambda value: value if isinstance(value, int) else None
+
+    def check(binary, folder):
+        with open(os.path.join(folder, "in.json"), "wb") as file:
+            file.write(text)
+        done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+        if troubles:
+            return troubles
+        slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+        place = lambda s: tuple(value if not 2_000_000_000 <= value < 2_000_001_000 else None for value in thread_of(tracks, s.track))
+        expected = collections.Counter(
+            (e.get("cat", ""), e["name"], ns(e["ts"]), ns(e["ts"]) + ns(e.get("dur", 0)), number(e["pid"]), number(e["tid"]),
+             frozen(e.get("args", {}), plain)) for e in events if e["ph"] == "X")
+        found = collections.Counter((s.category, s.name, s.start, s.end, *place(s), frozen(s.notes, note_of))
+                                    for s in slices if s.kind == "slice")
+        troubles += compare("slices", found, expected)
+        expected = collections.Counter((e["name"], ns(e["ts"]), frozen(e.get("args", {}), plain))
+                                       for e in events if e["ph"] == "i")
+        found = collections.Counter((s.name, s.start, frozen(s.notes, note_of)) for s in slices
+                                    if s.kind == "mark" and s.category != "__metadata")
+        troubles += compare("marks", found, expected)
+        # An arrow joins the innermost slices that begin where its ends do.
+        starts = collections.defaultdict(list)
+        for s in slices:
+            if s.kind == "slice":
+                starts[(*place(s), s.start)].append(s)
+        for event in (e for e in events if e["ph"] in "sf" and e.get("cat") == "ac2g"):
+            there = starts.get((number(event["pid"]), number(event["tid"]), ns(event["ts"])))
+            if there and not any(s.flows for s in there):
+                troubles.append(f"the arrow {event['id']} at {event['ts']} leads nowhere")
+        named = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+        names = {pftrace_reader.signed(p[1]): p.get(6, b"").decode() for p in (dict(pftrace_reader.fields(t[3])) for t in tracks.values() if 3 in t)}
+        troubles += [f"process {pid} is {names.get(pid)}, not {name}" for pid, name in named.items()
+                     if isinstance(pid, int) and names.get(pid) != name]
+        return troubles
+    return check
+
+
+CHROME_BY_HAND = json.dumps({
+    "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "demo"}], "traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python \"quoted\""}},
+        {"ph": "M", "name": "process_labels", "pid": 7, "tid": 0, "args": {"labels": "GPU 0"}},
+        {"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 7, "tid": 8, "ts": 100.001, "dur": 50.5, "args": {
+            "Input Dims": [[8, 16], [], [1, [2, 3]]], "flag": True, "none": None, "text": "a \"b\" \\ \u2603", "f": -0.125,
+            "big": 17332996360099338395, "int": -5, "empty": {}, "nested": {"a b": [1, {"c": "d e"}]}}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 7, "tid": 8, "ts": 100.001, "dur": 3, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "kernel", "name": "k1", "pid": 0, "tid": 7, "ts": 120, "dur": 30, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "kernel", "name": "k2", "pid": 0, "tid": 7, "ts": 140.5, "dur": 30, "args": {}},
+        {"ph": "s", "id": 5, "pid": 7, "tid": 8, "ts": 100.001, "cat": "ac2g", "name": "ac2g"},
+        {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 120, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+        {"ph": "i", "name": "[memory]", "pid": 7, "tid": 8, "ts": 101.25, "s": "t", "args": {"Bytes": 512}},
+        {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 90, "dur": 100,
+         "args": {"Op count": 0}}]}).encode()
+
+
+def check_chrome_by_hand(binary, folder):
+    with open(os.path.join(folder, "in.json"), "wb") as file:
+        file.write(CHROME_BY_HAND)
+    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+    by_name = {s.name: s for s in slices}
+    if by_name["launch"].flows != by_name["k1"].flows or len(by_name["k1"].flows) != 1 or by_name["outer"].flows:
+        troubles.append("the arrow is not from launch to k1")
+    if by_name["launch"].depth != 1 or by_name["k2"].track == by_name["k1"].track:
+        troubles.append("launch is not inside outer, or k2 not beside k1")
+    if json.loads(by_name["trace properties"].notes["deviceProperties"]) != [{"id": 0, "name": "demo"}]:
+        troubles.append("the document's own members are lost")
+    labels = [dict(pftrace_reader.fields(t[3])).get(8) for t in tracks.values() if 3 in t]
+    if b"GPU 0" not in labels:
+        troubles.append("the label of the process is lost")
+    return troubles
+
+
+def check_begin_and_end(binary, folder):
+    """Slices as pairs: by hand, one inside the other, one never ended, an end too many; and a counter of two values."""
+    events = [{"ph": "B", "name": "a", "pid": 1, "tid": 2, "ts": 1}, {"ph": "B", "name": "b", "pid": 1, "tid": 2, "ts": 2.5},
+              {"ph": "E", "pid": 1, "tid": 2, "ts": 4}, {"ph": "E", "pid": 1, "tid": 2, "ts": 7}, {"ph": "E", "pid": 1, "tid": 2, "ts": 8},
+              {"ph": "B", "name": "c", "pid": 1, "tid": 3, "ts": 5},
+              {"ph": "C", "name": "load", "pid": 1, "ts": 3, "args": {"cpu": 0.5, "gpu": 2}},
+              {"ph": "b", "name": "async", "pid": 1, "tid": 2, "ts": 1, "id": 1}, {"ph": "X", "name": "no time", "pid": 1, "tid": 2}]
+    with open(os.path.join(folder, "in.json"), "w") as file:
+        json.dump(events, file)
+    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
+    found = sorted((s.kind, s.name, s.start, s.end, s.depth, s.notes.get("value")) for s in slices)
+    if found != [("slice", "a", 1000, 7000, 0, None), ("slice", "b", 2500, 4000, 1, None), ("slice", "c", 5000, 5000, 0, None),
+                 ("value", "load", 3000, 3000, 0, 0.5), ("value", "load", 3000, 3000, 0, 2.0)]:
+        troubles.append(str(found))
+    for words in ("1 events of kinds", "1 events without a time", "1 ends of slices that never began"):
+        if words not in done.stderr:
+            troubles.append(f"no word of {words}: {done.stderr}")
+    return troubles
+
+
+def fixtures():
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "pytorch")
+    for at, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if name.endswith((".json", ".json.gz")):
+                with (gzip.open if name.endswith(".gz") else open)(os.path.join(at, name), "rb") as file:
+                    yield name, file.read()
+
+
 def cases():
     yield Case("overlapping dispatches", check_both(OVERLAPPING))
     yield Case("overlapping dispatches: tracks by hand", check_extra_tracks)
@@ -430,6 +567,11 @@ def cases():
     yield Case("a run with everything", whole_run(1))
     yield Case("a run of three processes", whole_run(3))
     yield Case("CSV files and rocprofv3's database", check_other_inputs)
+    yield Case("a Chrome trace", check_chrome_input(CHROME_BY_HAND))
+    yield Case("a Chrome trace, by hand", check_chrome_by_hand)
+    yield Case("begin, end and counter events", check_begin_and_end)
+    for name, text in fixtures():
+        yield Case("PyTorch: " + name, check_chrome_input(text))
     yield Case("cut input", check_damage)
     yield Case("a full disk", check_full_disk)
 

@@ -45,6 +45,10 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
+class Json(str):
+    """The text of an annotation that is JSON."""
+
+
 class Slice(NamedTuple):
     track: int  # uuid
     category: str
@@ -66,8 +70,10 @@ def note_value(number, value, words):
         return signed(value)
     if number == 5:
         return struct.unpack("<d", value)[0]
-    if number in (6, 9):
+    if number == 6:
         return value.decode()
+    if number == 9:
+        return Json(value.decode())
     if number == 17:
         return words[value]
     raise ValueError(f"annotation field {number}")

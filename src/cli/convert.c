@@ -11,6 +11,7 @@
 #include "input/rocprof.h"
 #include "report/convert.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ typedef struct conversion {
     gt_read_options read;
     gt_timeline_totals totals;
     gt_rocpd_totals rows;
+    gt_chrome_totals chrome;
 } conversion;
 
 /* ---- where to ---- */
@@ -132,10 +134,25 @@ static bool write_rocprof(conversion *c, gt_rocprof *run, gt_output *output, gt_
     return timeline && gt_timeline_finish(timeline, &c->totals, error);
 }
 
+static bool write_chrome(conversion *c, gt_stream *stream, gt_output *output, gt_error *error)
+{
+    if (c->to != TO_PERFETTO)
+        return gt_fail(error,
+                       "%s: this is a Chrome trace, which is converted to a Perfetto trace (.pftrace) only",
+                       gt_trace_title(c->in));
+    gt_timeline *timeline = new_timeline(c, output, error);
+    if (!timeline) return false;
+    if (gt_convert_chrome(stream, timeline, &c->read, &c->chrome, error))
+        return gt_timeline_finish(timeline, &c->totals, error);
+    gt_timeline_drop(timeline);
+    return false;
+}
+
 static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, gt_error *error)
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
+    if (format == GT_FORMAT_KINETO_JSON) return write_chrome(c, stream, output, error);
     if (gt_rocprof_reads(format))
         return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
     return gt_fail(error, "%s: this is %s; gputally %s does not convert it", gt_trace_title(c->in),
@@ -175,13 +192,24 @@ static void show(const conversion *c)
 
 static void warn(const conversion *c)
 {
+    static const struct {
+        size_t place;
+        const char *what;
+    } lost[] = {
+        {offsetof(conversion, chrome.other), "events of kinds that are not converted"},
+        {offsetof(conversion, chrome.timeless), "events without a time"},
+        {offsetof(conversion, chrome.unpaired), "ends of slices that never began"},
+        {offsetof(conversion, totals.loose), "ends of arrows where no slice begins"},
+        {offsetof(conversion, rows.left_out), "values of counters whose dispatches were not traced"},
+    };
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        size_t count = *(const size_t *)((const char *)c + lost[i].place);
+        if (count) gt_warn("%s: left out: %zu %s", gt_trace_title(c->in), count, lost[i].what);
+    }
     if (c->totals.mended)
         gt_warn("%s: %zu slices end before they start, or start before time 0: they are drawn there, without "
                 "length",
                 gt_trace_title(c->in), c->totals.mended);
-    if (c->rows.left_out)
-        gt_warn("%s: %zu values of counters are left out: their dispatches were not traced",
-                gt_trace_title(c->in), c->rows.left_out);
 }
 
 gt_exit gt_convert_run(const gt_call *call)

@@ -153,7 +153,8 @@ static void write_meta(gt_timeline *t, const char *what, int64_t pid, int64_t ti
     add_int(&t->packet, pid);
     gt_buffer_add_cstr(&t->packet, ",\"tid\":");
     add_int(&t->packet, tid);
-    gt_buffer_add_cstr(&t->packet, ",\"args\":{\"name\":");
+    gt_buffer_add_cstr(&t->packet, strcmp(what, "process_labels") == 0 ? ",\"args\":{\"labels\":"
+                                                                       : ",\"args\":{\"name\":");
     add_text_id(t, &t->packet, name);
     gt_buffer_add_cstr(&t->packet, "}}");
     write_event(t);
@@ -166,7 +167,7 @@ static void write_head(gt_timeline *t)
     for (size_t i = 0; i < t->process_count; i++)
         if (t->processes[i].name) write_meta(t, "process_name", t->processes[i].pid, 0, t->processes[i].name);
     for (size_t i = 0; i < t->track_count; i++)
-        if (t->tracks[i].tid >= 0)
+        if (t->tracks[i].tid != GT_NO_TID)
             *gt_map_put(&t->tids, (uint64_t)t->processes[t->tracks[i].process].pid,
                         (uint64_t)t->tracks[i].tid) = FIRST_MADE_UP_TID;
 }
@@ -174,10 +175,10 @@ static void write_head(gt_timeline *t)
 /* A number that no thread of the process has; where to look is remembered under the number of no thread. */
 static uint64_t make_up_tid(gt_timeline *t, uint64_t pid)
 {
-    uint32_t *last = gt_map_put(&t->tids, pid, UINT64_MAX);
+    uint32_t *last = gt_map_put(&t->tids, pid, (uint64_t)GT_NO_TID);
     uint32_t tid = *last == GT_MAP_NONE ? FIRST_MADE_UP_TID : *last + 1;
     while (gt_map_get(&t->tids, pid, tid) != GT_MAP_NONE) tid++;
-    *gt_map_put(&t->tids, pid, UINT64_MAX) = tid;
+    *gt_map_put(&t->tids, pid, (uint64_t)GT_NO_TID) = tid;
     return tid;
 }
 
@@ -185,7 +186,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
 {
     gt_timeline_track_row *row = &t->tracks[track];
     int64_t pid = t->processes[row->process].pid;
-    bool keeps_number = lane == 0 && row->tid >= 0;
+    bool keeps_number = lane == 0 && row->tid != GT_NO_TID;
     row->lanes[lane].id = keeps_number ? (uint64_t)row->tid : make_up_tid(t, (uint64_t)pid);
     if (row->name && row->form != GT_FORM_COUNTER)
         write_meta(t, "thread_name", pid, (int64_t)row->lanes[lane].id, row->name);

@@ -41,7 +41,14 @@ enum {
 };
 enum { DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_PROCESS = 3, DESCRIPTOR_THREAD = 4 };
 enum { DESCRIPTOR_PARENT = 5, DESCRIPTOR_COUNTER = 8 };
-enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+enum {
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6,
+    PROCESS_LABELS = 8,
+    THREAD_PID = 1,
+    THREAD_TID = 2,
+    THREAD_NAME = 5
+};
 enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
@@ -263,6 +270,7 @@ static void write_process(gt_timeline *t, uint32_t process)
     gt_buffer described = {0}, inner = {0};
     put_int(&inner, PROCESS_PID, (uint64_t)row->pid);
     if (row->name) put_text(&inner, PROCESS_NAME, gt_strings_get(t->strings, row->name), &t->part);
+    if (row->label) put_text(&inner, PROCESS_LABELS, gt_strings_get(t->strings, row->label), &t->part);
     put_int(&described, DESCRIPTOR_UUID, process_uuid(process));
     put_bytes(&described, DESCRIPTOR_PROCESS, inner.bytes, inner.len);
     put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
@@ -302,7 +310,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
 {
     gt_timeline_track_row *row = &t->tracks[track];
     gt_buffer described = {0};
-    bool is_thread = row->form != GT_FORM_COUNTER && row->tid >= 0;
+    bool is_thread = row->form != GT_FORM_COUNTER && row->tid != GT_NO_TID;
     if (lane > 0 && is_thread && !row->lanes[0].described) {
         row->lanes[0].described = true;
         describe(t, track, 0);

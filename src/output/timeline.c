@@ -62,6 +62,11 @@ void gt_timeline_name_process(gt_timeline *t, uint32_t process, gt_text name)
     t->processes[process].name = text_id(t, name);
 }
 
+void gt_timeline_label_process(gt_timeline *t, uint32_t process, gt_text label)
+{
+    t->processes[process].label = text_id(t, label);
+}
+
 void gt_timeline_name_track(gt_timeline *t, uint32_t track, gt_text name)
 {
     t->tracks[track].name = text_id(t, name);
@@ -136,11 +141,27 @@ void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_text value)
     t->writer->note_json(t, key, value);
 }
 
-void gt_timeline_end(gt_timeline *t)
+size_t gt_timeline_end(gt_timeline *t)
 {
     t->writer->end(t);
     t->entry.place = gt_spool_add(t->spool, t->body.bytes, t->body.len);
     GT_PUSH(t->entries, t->entry_count, t->entry_capacity, t->entry);
+    return t->entry_count - 1;
+}
+
+void gt_timeline_set_end(gt_timeline *t, size_t number, int64_t end_ns)
+{
+    gt_timeline_entry *e = &t->entries[number];
+    t->totals.mended += end_ns < e->start_ns;
+    e->end_ns = end_ns < e->start_ns ? e->start_ns : end_ns;
+}
+
+void gt_timeline_arrow(gt_timeline *t, uint32_t track, int64_t time_ns, uint64_t flow, bool arrives)
+{
+    uint32_t *last = gt_map_put(&t->arrow_places, track, (uint64_t)time_ns);
+    gt_timeline_arrow_row row = {flow, time_ns, track, *last, SIZE_MAX, arrives};
+    *last = (uint32_t)t->arrow_count;
+    GT_PUSH(t->arrows, t->arrow_count, t->arrow_capacity, row);
 }
 
 /* ---- in order ---- */
@@ -178,6 +199,32 @@ static void sort_entries(gt_timeline *t)
     free(to);
     t->entries = from;
     t->entry_capacity = count;
+}
+
+static int by_owner(const void *a, const void *b)
+{
+    const gt_timeline_arrow_row *x = a, *y = b;
+    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
+    return x->flow < y->flow ? -1 : x->flow > y->flow;
+}
+
+/* Finds each arrow's slice, the last in order of those that start there, and puts arrows in order of these.
+ */
+static void place_arrows(gt_timeline *t)
+{
+    if (!t->arrow_count) return;
+    for (size_t i = 0; i < t->entry_count; i++) {
+        const gt_timeline_entry *e = &t->entries[i];
+        if (e->kind != GT_TIMELINE_SLICE) continue;
+        uint32_t at = gt_map_get(&t->arrow_places, e->track, (uint64_t)e->start_ns);
+        if (at != GT_MAP_NONE) t->arrows[at].owner = i;
+    }
+    for (size_t i = t->arrow_count; i-- > 0;) { /* the last said of a place has the slice; it hands it on */
+        const gt_timeline_arrow_row *arrow = &t->arrows[i];
+        if (arrow->next != GT_MAP_NONE) t->arrows[arrow->next].owner = arrow->owner;
+        t->totals.loose += arrow->owner == SIZE_MAX;
+    }
+    qsort(t->arrows, t->arrow_count, sizeof *t->arrows, by_owner);
 }
 
 /* ---- writing ---- */
@@ -218,11 +265,24 @@ static void end_slices(gt_timeline *t, uint32_t track, size_t lane_number, int64
         t->writer->write_end(t, track, lane_number, lane->open[--lane->open_count]);
 }
 
-static void write_entry(gt_timeline *t, const gt_timeline_entry *e)
+/* What was said of an event, and the arrows that were said apart from it. */
+static gt_text body_of(gt_timeline *t, size_t number)
 {
+    gt_text body = gt_spool_read(t->spool, t->entries[number].place);
+    if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != number) return body;
+    t->body.len = 0;
+    gt_buffer_add(&t->body, body.bytes, body.len);
+    for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == number; t->next_arrow++)
+        t->writer->flow(t, t->arrows[t->next_arrow].flow, t->arrows[t->next_arrow].arrives);
+    return (gt_text){t->body.bytes, t->body.len};
+}
+
+static void write_entry(gt_timeline *t, size_t number)
+{
+    const gt_timeline_entry *e = &t->entries[number];
     size_t lane_number = lane_of(t, e);
     if (t->writer->write_end) end_slices(t, e->track, lane_number, e->start_ns);
-    t->writer->write(t, e, lane_number, gt_spool_read(t->spool, e->place));
+    t->writer->write(t, e, lane_number, body_of(t, number));
     if (!t->writer->write_end || e->kind != GT_TIMELINE_SLICE) return;
     gt_timeline_lane *lane = &t->tracks[e->track].lanes[lane_number];
     GT_PUSH(lane->open, lane->open_count, lane->open_capacity, e->end_ns);
@@ -240,10 +300,11 @@ bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *er
     bool ok = gt_spool_seal(t->spool, error);
     if (ok) {
         sort_entries(t);
+        place_arrows(t);
         t->writer->write_head(t);
         gt_progress_begin("writing", 0);
         for (size_t i = 0; i < t->entry_count; i++) {
-            write_entry(t, &t->entries[i]);
+            write_entry(t, i);
             gt_progress_add(0, 1);
         }
         gt_progress_end();
@@ -272,6 +333,8 @@ void gt_timeline_drop(gt_timeline *t)
     free(t->tracks);
     free(t->processes);
     free(t->entries);
+    free(t->arrows);
+    gt_map_free(&t->arrow_places);
     free(t->roles);
     gt_buffer_free(&t->body);
     gt_buffer_free(&t->packet);

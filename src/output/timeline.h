@@ -34,9 +34,10 @@ typedef enum gt_track_form {
 
 typedef struct gt_track_ask {
     gt_track_form form;
-    int64_t tid; /* of threads, and of queues that have a number to be kept; -1: none */
+    int64_t tid; /* of threads, and of queues that have a number to be kept; GT_NO_TID: none */
     gt_text name;
 } gt_track_ask;
+#define GT_NO_TID INT64_MIN
 
 typedef struct gt_timeline gt_timeline;
 
@@ -51,6 +52,7 @@ uint32_t gt_timeline_process(gt_timeline *timeline, int64_t pid, gt_text name);
 uint32_t gt_timeline_track(gt_timeline *timeline, uint32_t process, gt_track_ask ask);
 /* Names may become known late. */
 void gt_timeline_name_process(gt_timeline *timeline, uint32_t process, gt_text name);
+void gt_timeline_label_process(gt_timeline *timeline, uint32_t process, gt_text label);
 void gt_timeline_name_track(gt_timeline *timeline, uint32_t track, gt_text name);
 
 /* One event: begin, any notes, end. A slice that ends before it starts is drawn without length. */
@@ -66,12 +68,18 @@ void gt_timeline_note_bool(gt_timeline *timeline, uint32_t key, bool value);
 void gt_timeline_note_text(gt_timeline *timeline, uint32_t key, gt_text value);
 void gt_timeline_note_word(gt_timeline *timeline, uint32_t key, uint32_t value); /* a text that comes often */
 void gt_timeline_note_json(gt_timeline *timeline, uint32_t key, gt_text value);  /* any JSON value */
-void gt_timeline_end(gt_timeline *timeline);
+size_t gt_timeline_end(gt_timeline *timeline);                                   /* the event's number */
+/* A slice's end that becomes known late. */
+void gt_timeline_set_end(gt_timeline *timeline, size_t number, int64_t end_ns);
+/* As gt_timeline_flow, of the innermost slice that starts on the track at that time; it may be said before or
+ * after the slice. */
+void gt_timeline_arrow(gt_timeline *timeline, uint32_t track, int64_t time_ns, uint64_t flow, bool arrives);
 
 typedef struct gt_timeline_totals {
     size_t events, tracks; /* tracks as drawn */
     size_t extra_tracks;   /* of them, those for slices that overlap others */
     size_t moved;          /* slices on them */
+    size_t loose;          /* arrows that begin or end where no slice does: left out */
     size_t mended;         /* slices whose end is before their start, or that start before time 0 */
 } gt_timeline_totals;
 

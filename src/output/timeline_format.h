@@ -11,7 +11,7 @@
 
 typedef struct gt_timeline_process_row {
     int64_t pid;
-    uint32_t name; /* text ids here and below; GT_TEXT_NONE where there is none */
+    uint32_t name, label; /* text ids here and below; GT_TEXT_NONE where there is none */
 } gt_timeline_process_row;
 
 typedef struct gt_timeline_lane {
@@ -38,6 +38,16 @@ typedef struct gt_timeline_entry {
     uint32_t kind;
 } gt_timeline_entry;
 
+/* One end of an arrow that was said apart from its slice. */
+typedef struct gt_timeline_arrow_row {
+    uint64_t flow;
+    int64_t time_ns;
+    uint32_t track;
+    uint32_t next; /* of the same track and time; GT_MAP_NONE: none */
+    size_t owner;  /* the slice's place in order */
+    bool arrives;
+} gt_timeline_arrow_row;
+
 typedef struct gt_timeline_writer gt_timeline_writer;
 
 struct gt_timeline {
@@ -51,6 +61,9 @@ struct gt_timeline {
     size_t track_count, track_capacity;
     gt_timeline_entry *entries;
     size_t entry_count, entry_capacity;
+    gt_timeline_arrow_row *arrows;
+    size_t arrow_count, arrow_capacity, next_arrow;
+    gt_map arrow_places;     /* (track, time) to the arrow said last */
     gt_timeline_entry entry; /* the event being said */
     gt_buffer body;          /* what the format makes of it */
     gt_buffer packet, part;  /* work space */

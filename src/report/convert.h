@@ -14,6 +14,17 @@ enum { GT_CONVERT_WANTS = GT_WANT_ALL };
  * streams of their GPU, with the arguments that rocprofv3's own traces have. */
 void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline);
 
+typedef struct gt_chrome_totals {
+    size_t events;             /* in the file */
+    size_t other;              /* of kinds that are not converted: async events, memory dumps, ... */
+    size_t timeless, unpaired; /* without a time; ends without a beginning */
+} gt_chrome_totals;
+
+/* Adds the events of a Chrome trace (PyTorch's too), from a stream at its beginning: every argument stays. A
+ * file that ends early gives what is whole, with a warning. */
+bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_options *options,
+                       gt_chrome_totals *totals, gt_error *error);
+
 typedef struct gt_rocpd_totals {
     size_t dispatches, copies, calls, values; /* rows written; values of counters */
     size_t left_out;                          /* values of dispatches that the run does not have */

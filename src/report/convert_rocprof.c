@@ -207,7 +207,7 @@ static uint32_t thread_track(conversion *c, int64_t process, int64_t tid)
     if (*found == GT_MAP_NONE) {
         char name[48];
         snprintf(name, sizeof name, "THREAD (%" PRId64 ")", tid);
-        gt_track_ask ask = {GT_FORM_THREAD, tid < 0 ? -1 : tid, {name, strlen(name)}};
+        gt_track_ask ask = {GT_FORM_THREAD, tid, {name, strlen(name)}};
         *found = gt_timeline_track(c->timeline, c->processes[process], ask);
     }
     return *found;
@@ -220,7 +220,7 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
         char name[80];
         gt_text label = gt_strings_get(c->strings, c->agents[agent].label);
         snprintf(name, sizeof name, "STREAM [\" %" PRId64 " \"] %.*s", stream, (int)label.len, label.bytes);
-        gt_track_ask ask = {GT_FORM_QUEUE, -1, {name, strlen(name)}};
+        gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
         *found = gt_timeline_track(c->timeline, c->processes[c->agents[agent].process], ask);
     }
     return *found;
@@ -430,7 +430,7 @@ static void add_dispatches(conversion *c)
 static void add_session(conversion *c, size_t process, const gt_rocprof_process *about)
 {
     if (!about->init_ns && !about->fini_ns) return;
-    gt_track_ask ask = {GT_FORM_QUEUE, -1, {"PROFILED RUN", 12}};
+    gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {"PROFILED RUN", 12}};
     uint32_t track = gt_timeline_track(c->timeline, c->processes[process], ask);
     gt_timeline_begin(c->timeline, GT_TIMELINE_SLICE, track, about->init_ns, about->fini_ns,
                       word(c, "session"), word(c, "profiled run"));

@@ -1,0 +1,523 @@
+/* A Chrome trace, such as PyTorch's, as events of a timeline: read once, front to back, every argument kept.
+ *
+ * Slices are complete events (X) and pairs of begin and end (B, E); moments (i, I, R) and counters (C) stay
+ * what they are; arrows (s, t, f) join the slices that begin where they do; metadata (M) names processes and
+ * threads. Arguments that are arrays or objects stay JSON. Of the document's other members one mark is made.
+ */
+#include "report/convert.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "input/json.h"
+#include "input/json_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Perfetto's processes have numbers of 31 bits: texts get those at the end. Threads may have any. */
+enum { FIRST_MADE_UP_NUMBER = 2000000000 };
+
+typedef enum member { PHASE, CATEGORY, NAME, PROCESS, THREAD, TIME, DURATION, ID, ARGUMENTS, MEMBERS } member;
+
+static const char *const member_names[MEMBERS] = {
+    [PHASE] = "ph", [CATEGORY] = "cat", [NAME] = "name", [PROCESS] = "pid",   [THREAD] = "tid",
+    [TIME] = "ts",  [DURATION] = "dur", [ID] = "id",     [ARGUMENTS] = "args"};
+
+typedef struct open_slice {
+    uint32_t track;
+    size_t number, below; /* of the event, and the slice that it lies in; SIZE_MAX for none */
+} open_slice;
+
+typedef struct conversion {
+    gt_json json;
+    gt_timeline *timeline;
+    gt_strings *strings;
+    gt_buffer raw[MEMBERS]; /* of the event in hand, as JSON; empty where it has none */
+    gt_buffer about;        /* members of the document: key NUL value NUL */
+    gt_buffer scratch, text, padded;
+    gt_map processes; /* text id of the raw pid to process */
+    gt_map tracks;    /* (process, text id of the raw tid) to track */
+    gt_map counters;  /* (process, text id of the name) to track */
+    gt_map open;      /* track to the innermost slice begun with B */
+    open_slice *slices;
+    size_t slice_count, slice_capacity;
+    uint32_t made_up; /* numbers given to texts */
+    int64_t first_ns;
+    gt_chrome_totals totals;
+} conversion;
+
+/* ---- values ---- */
+
+/* The value at the cursor as its text. */
+static bool read_raw(conversion *c, gt_buffer *out)
+{
+    gt_json *json = &c->json;
+    gt_json_peek(json); /* passes white space */
+    gt_json_set_mark(json);
+    bool read = gt_json_skip(json);
+    out->len = 0;
+    if (read) gt_buffer_add(out, json->mark, (size_t)(json->at - json->mark));
+    gt_json_clear_mark(json);
+    return read;
+}
+
+static gt_text raw(conversion *c, member m)
+{
+    return (gt_text){c->raw[m].bytes, c->raw[m].len};
+}
+
+static bool is_string(gt_text value)
+{
+    return value.len >= 2 && value.bytes[0] == '"';
+}
+
+/* What a JSON string means; another value is its own text. */
+static gt_text meaning(conversion *c, gt_text value, gt_buffer *out)
+{
+    if (!is_string(value)) return value;
+    gt_text inside = {value.bytes + 1, value.len - 2};
+    if (gt_json_text_is_plain(inside)) return inside;
+    out->len = 0;
+    size_t len = gt_json_text_decode(inside, gt_buffer_room(out, 3 * inside.len + 1));
+    (void)c;
+    return (gt_text){out->bytes, len};
+}
+
+static uint32_t text_id(conversion *c, gt_text value)
+{
+    if (!value.len) return GT_TEXT_NONE;
+    gt_text text = meaning(c, value, &c->text);
+    return gt_strings_add(c->strings, text.bytes, text.len);
+}
+
+/* Microseconds with decimals as nanoseconds: exact where there are at most three of them. */
+static bool nanoseconds(gt_text value, int64_t *ns)
+{
+    gt_json_number number;
+    const char *at = value.bytes, *end = value.bytes + value.len;
+    bool minus = at < end && *at == '-';
+    int64_t whole = 0;
+    int decimals = -1;
+    for (at += minus; at < end && decimals < 3; at++) {
+        if (*at == '.' && decimals < 0) {
+            decimals = 0;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || whole > INT64_MAX / 10000) break;
+        whole = whole * 10 + (*at - '0');
+        decimals += decimals >= 0;
+    }
+    if (at == end && value.len > (size_t)minus) {
+        for (int i = decimals < 0 ? 0 : decimals; i < 3; i++) whole *= 10;
+        *ns = minus ? -whole : whole;
+        return true;
+    }
+    if (!gt_json_text_number(value, &number) || !(fabs(number.real) < 9e15)) return false;
+    *ns = llrint(number.real * 1000.0);
+    return true;
+}
+
+static bool integer(gt_text value, int64_t *number)
+{
+    gt_json_number read;
+    if (is_string(value)) value = (gt_text){value.bytes + 1, value.len - 2};
+    if (!value.len || !gt_json_text_number(value, &read) || !read.is_int) return false;
+    *number = read.integer;
+    return true;
+}
+
+/* ---- processes and tracks ---- */
+
+/* A number that is one stays; anything else gets one, and its text is the name. */
+static int64_t number_of(conversion *c, gt_text value, int64_t least, int64_t most, gt_text *name)
+{
+    int64_t number;
+    bool is_number = !is_string(value) && integer(value, &number) && number >= least && number <= most;
+    *name = is_number ? (gt_text){"", 0} : meaning(c, value, &c->text);
+    return is_number ? number : FIRST_MADE_UP_NUMBER + (int64_t)c->made_up++;
+}
+
+static uint32_t process_of(conversion *c)
+{
+    gt_text value = raw(c, PROCESS), name;
+    uint32_t *found = gt_map_put(&c->processes, gt_strings_add(c->strings, value.bytes, value.len), 0);
+    if (*found == GT_MAP_NONE) {
+        int64_t pid = number_of(c, value, -1, FIRST_MADE_UP_NUMBER - 1, &name); /* PyTorch uses -1 too */
+        *found = gt_timeline_process(c->timeline, pid, name);
+    }
+    return *found;
+}
+
+static uint32_t track_of(conversion *c)
+{
+    gt_text value = raw(c, THREAD), name;
+    uint32_t process = process_of(c);
+    uint32_t *found = gt_map_put(&c->tracks, process, gt_strings_add(c->strings, value.bytes, value.len));
+    if (*found == GT_MAP_NONE) {
+        int64_t tid = number_of(c, value, GT_NO_TID + 1, INT64_MAX, &name);
+        *found = gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_THREAD, tid, name});
+    }
+    return *found;
+}
+
+/* ---- arguments ---- */
+
+/* JSON in memory that the reader may read behind. */
+static gt_text padded(conversion *c, gt_text value)
+{
+    c->padded.len = 0;
+    gt_buffer_add(&c->padded, value.bytes, value.len);
+    memset(gt_buffer_room(&c->padded, GT_STREAM_PAD), 0, GT_STREAM_PAD);
+    return (gt_text){c->padded.bytes, value.len};
+}
+
+/* Takes out white space between tokens. */
+static gt_text tight(gt_buffer *out, gt_text value)
+{
+    char *to = gt_buffer_room(out, value.len), *begin = to;
+    bool in_string = false;
+    for (size_t i = 0; i < value.len; i++) {
+        char byte = value.bytes[i];
+        if (!in_string && (byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r')) continue;
+        *to++ = byte;
+        if (byte == '"') in_string = !in_string;
+        if (in_string && byte == '\\' && i + 1 < value.len) *to++ = value.bytes[++i];
+    }
+    return (gt_text){begin, (size_t)(to - begin)};
+}
+
+/* Integers of 64 bits without sign occur: addresses, hashes. */
+static bool is_unsigned(gt_text word, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.bytes[i] < '0' || word.bytes[i] > '9') return false;
+        if (__builtin_mul_overflow(*number, (uint64_t)10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(word.bytes[i] - '0'), number))
+            return false;
+    }
+    return word.len > 0;
+}
+
+static void note_number(conversion *c, uint32_t key, gt_text word)
+{
+    gt_json_number number;
+    uint64_t large;
+    if (!gt_json_text_number(word, &number))
+        gt_timeline_note_json(c->timeline, key, word);
+    else if (number.is_int)
+        gt_timeline_note_int(c->timeline, key, number.integer);
+    else if (is_unsigned(word, &large))
+        gt_timeline_note_uint(c->timeline, key, large);
+    else
+        gt_timeline_note_double(c->timeline, key, number.real);
+}
+
+static void note_value(conversion *c, uint32_t key, gt_text value)
+{
+    c->scratch.len = 0;
+    switch (value.bytes[0]) {
+    case '"':
+        gt_timeline_note_text(c->timeline, key, meaning(c, value, &c->text));
+        break;
+    case '{':
+    case '[':
+        gt_timeline_note_json(c->timeline, key, tight(&c->scratch, value));
+        break;
+    case 't':
+    case 'f':
+        gt_timeline_note_bool(c->timeline, key, value.bytes[0] == 't');
+        break;
+    case 'n':
+        gt_timeline_note_json(c->timeline, key, value);
+        break;
+    default:
+        note_number(c, key, value);
+    }
+}
+
+/* Calls `use` for each member of a JSON object; the value has at least one byte. */
+static void each_member(conversion *c, gt_text object,
+                        void (*use)(conversion *c, uint32_t key, gt_text value))
+{
+    gt_json json;
+    gt_text key;
+    if (!object.len || object.bytes[0] != '{') return;
+    gt_json_begin_text(&json, padded(c, object));
+    if (!gt_json_enter_object(&json)) return;
+    while (gt_json_next_key(&json, &key)) {
+        char *decoded = gt_buffer_room(&c->text, 3 * key.len + 1);
+        uint32_t id = gt_strings_add(c->strings, decoded, gt_json_text_decode(key, decoded));
+        gt_json_peek(&json);
+        const uint8_t *begin = json.at;
+        if (!gt_json_skip(&json)) return;
+        if (json.at > begin) use(c, id, (gt_text){(const char *)begin, (size_t)(json.at - begin)});
+    }
+}
+
+/* ---- events ---- */
+
+static size_t add_event(conversion *c, gt_timeline_kind kind, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns < c->first_ns) c->first_ns = start_ns;
+    gt_timeline_begin(c->timeline, kind, track_of(c), start_ns, end_ns, text_id(c, raw(c, CATEGORY)),
+                      text_id(c, raw(c, NAME)));
+    each_member(c, raw(c, ARGUMENTS), note_value);
+    return gt_timeline_end(c->timeline);
+}
+
+static bool time_of_event(conversion *c, int64_t *ns)
+{
+    if (nanoseconds(raw(c, TIME), ns)) return true;
+    c->totals.timeless++;
+    return false;
+}
+
+static void add_complete(conversion *c)
+{
+    int64_t start, length = 0, end;
+    if (!time_of_event(c, &start)) return;
+    if (c->raw[DURATION].len) nanoseconds(raw(c, DURATION), &length);
+    if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
+    add_event(c, GT_TIMELINE_SLICE, start, end);
+}
+
+static void add_mark(conversion *c)
+{
+    int64_t time;
+    if (time_of_event(c, &time)) add_event(c, GT_TIMELINE_MARK, time, time);
+}
+
+static void add_begin(conversion *c)
+{
+    int64_t start;
+    if (!time_of_event(c, &start)) return;
+    uint32_t *innermost = gt_map_put(&c->open, track_of(c), 0);
+    open_slice begun = {.below = *innermost == GT_MAP_NONE ? SIZE_MAX : *innermost};
+    *innermost = (uint32_t)c->slice_count;
+    begun.number = add_event(c, GT_TIMELINE_SLICE, start, start);
+    GT_PUSH(c->slices, c->slice_count, c->slice_capacity, begun);
+}
+
+static void add_end(conversion *c)
+{
+    int64_t end;
+    if (!time_of_event(c, &end)) return;
+    uint32_t *innermost = gt_map_put(&c->open, track_of(c), 0);
+    if (*innermost == GT_MAP_NONE) {
+        c->totals.unpaired++;
+        return;
+    }
+    const open_slice *ended = &c->slices[*innermost];
+    gt_timeline_set_end(c->timeline, ended->number, end);
+    *innermost = ended->below == SIZE_MAX ? GT_MAP_NONE : (uint32_t)ended->below;
+}
+
+static void add_arrow(conversion *c, bool arrives)
+{
+    int64_t time, id;
+    if (!time_of_event(c, &time)) return;
+    if (!integer(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
+    uint64_t kind = text_id(c, raw(c, CATEGORY));
+    gt_timeline_arrow(c->timeline, track_of(c), time, (uint64_t)id ^ kind << 44, arrives);
+}
+
+/* One counter an argument that is a number. */
+static void add_value(conversion *c, uint32_t key, gt_text value)
+{
+    gt_json_number number;
+    int64_t time;
+    if (!gt_json_text_number(value, &number) || !nanoseconds(raw(c, TIME), &time)) return;
+    gt_text name = gt_strings_get(c->strings, key);
+    uint32_t event_name = text_id(c, raw(c, NAME));
+    gt_text event = gt_strings_get(c->strings, event_name);
+    char *both = gt_format("%.*s %.*s", (int)event.len, event.bytes, (int)name.len, name.bytes);
+    uint32_t process = process_of(c), called = gt_strings_add_cstr(c->strings, both);
+    uint32_t *track = gt_map_put(&c->counters, process, called);
+    if (*track == GT_MAP_NONE)
+        *track = gt_timeline_track(c->timeline, process,
+                                   (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, {both, strlen(both)}});
+    gt_timeline_begin(c->timeline, GT_TIMELINE_VALUE, *track, time, time, text_id(c, raw(c, CATEGORY)),
+                      event_name);
+    gt_timeline_value(c->timeline, number.real);
+    gt_timeline_end(c->timeline);
+    free(both);
+}
+
+static void add_name(conversion *c, uint32_t key, gt_text value)
+{
+    gt_text key_text = gt_strings_get(c->strings, key), what = raw(c, NAME);
+    bool is_name = key_text.len == 4 && memcmp(key_text.bytes, "name", 4) == 0;
+    bool is_labels = key_text.len == 6 && memcmp(key_text.bytes, "labels", 6) == 0;
+#define IS(text) (what.len == sizeof text + 1 && memcmp(what.bytes + 1, text, sizeof text - 1) == 0)
+    if (is_name && IS("process_name")) {
+        uint32_t process = process_of(c);
+        gt_timeline_name_process(c->timeline, process, meaning(c, value, &c->text));
+    } else if (is_name && IS("thread_name")) {
+        uint32_t track = track_of(c);
+        gt_timeline_name_track(c->timeline, track, meaning(c, value, &c->text));
+    } else if (is_labels && IS("process_labels")) {
+        uint32_t process = process_of(c);
+        gt_timeline_label_process(c->timeline, process, meaning(c, value, &c->text));
+    }
+#undef IS
+}
+
+static void use_event(conversion *c)
+{
+    gt_text phase = raw(c, PHASE);
+    switch (phase.len == 3 ? phase.bytes[1] : 0) {
+    case 'X':
+        add_complete(c);
+        break;
+    case 'B':
+        add_begin(c);
+        break;
+    case 'E':
+        add_end(c);
+        break;
+    case 'i':
+    case 'I':
+    case 'R':
+        add_mark(c);
+        break;
+    case 'C':
+        each_member(c, raw(c, ARGUMENTS), add_value);
+        break;
+    case 's':
+        add_arrow(c, false);
+        break;
+    case 't':
+    case 'f':
+        add_arrow(c, true);
+        break;
+    case 'M':
+        each_member(c, raw(c, ARGUMENTS), add_name);
+        break;
+    default:
+        c->totals.other++;
+    }
+}
+
+/* ---- the document ---- */
+
+static bool read_event(conversion *c)
+{
+    gt_text key;
+    if (gt_json_peek(&c->json) != GT_JSON_OBJECT) return gt_json_skip(&c->json);
+    for (int m = 0; m < MEMBERS; m++) c->raw[m].len = 0;
+    if (!gt_json_enter_object(&c->json)) return false;
+    while (gt_json_next_key(&c->json, &key)) {
+        int m = 0;
+        while (m < MEMBERS &&
+               !(strlen(member_names[m]) == key.len && memcmp(member_names[m], key.bytes, key.len) == 0))
+            m++;
+        if (!(m < MEMBERS ? read_raw(c, &c->raw[m]) : gt_json_skip(&c->json))) return false;
+    }
+    if (c->json.failed) return false;
+    c->totals.events++;
+    gt_progress_add(0, 1);
+    use_event(c);
+    return true;
+}
+
+static bool read_events(conversion *c)
+{
+    if (!gt_json_enter_array(&c->json)) return false;
+    while (gt_json_next_element(&c->json))
+        if (!read_event(c)) return false;
+    return !c->json.failed;
+}
+
+static bool read_document(conversion *c, bool *found)
+{
+    gt_text key;
+    gt_buffer value = {0};
+    bool read = true;
+    if (gt_json_peek(&c->json) == GT_JSON_ARRAY) {
+        *found = true;
+        return read_events(c) && gt_json_finish(&c->json);
+    }
+    if (!gt_json_enter_object(&c->json)) return false;
+    while (read && gt_json_next_key(&c->json, &key)) {
+        if (key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0) {
+            *found = true;
+            read = read_events(c);
+            continue;
+        }
+        if (key.len == 11 && memcmp(key.bytes, "stackFrames", 11) == 0) { /* may be most of a file */
+            read = gt_json_skip(&c->json);
+            continue;
+        }
+        gt_buffer_add_cstr(&c->about, c->about.len ? ",\"" : "{\"");
+        gt_buffer_add(&c->about, key.bytes, key.len);
+        gt_buffer_add_cstr(&c->about, "\":");
+        read = read_raw(c, &value);
+        if (read) gt_buffer_add(&c->about, value.bytes, value.len);
+    }
+    gt_buffer_free(&value);
+    return read && !c->json.failed && gt_json_finish(&c->json);
+}
+
+/* What the document says besides its events: GPUs, ranks, versions. */
+static void add_properties(conversion *c)
+{
+    if (!c->about.len || c->first_ns == INT64_MAX) return;
+    gt_buffer_add_cstr(&c->about, "}");
+    uint32_t process =
+        gt_timeline_process(c->timeline, FIRST_MADE_UP_NUMBER + c->made_up++, (gt_text){"trace", 5});
+    uint32_t track =
+        gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_QUEUE, GT_NO_TID, {"properties", 10}});
+    gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, track, c->first_ns, c->first_ns,
+                      gt_strings_add_cstr(c->strings, "__metadata"),
+                      gt_strings_add_cstr(c->strings, "trace properties"));
+    each_member(c, gt_buffer_text(&c->about), note_value);
+    gt_timeline_end(c->timeline);
+}
+
+static bool accept(conversion *c, bool read, bool found, const gt_read_options *options, gt_error *error)
+{
+    gt_json *json = &c->json;
+    const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
+    size_t events = c->totals.events;
+    if (!read && json->truncated && events && !options->strict) {
+        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing",
+                path, damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
+                (unsigned long long)gt_json_offset(json));
+        return true;
+    }
+    if (!read) {
+        *error = json->error;
+        gt_error_prefix(error, path);
+        return false;
+    }
+    if (!found) return gt_fail(error, "%s: it has no 'traceEvents'", path);
+    if (damage && options->strict) return gt_fail(error, "%s: %s", path, damage);
+    if (damage) gt_warn("%s: %s; the trace itself is whole", path, damage);
+    return true;
+}
+
+bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_options *options,
+                       gt_chrome_totals *totals, gt_error *error)
+{
+    conversion c = {.timeline = timeline, .strings = gt_timeline_strings(timeline), .first_ns = INT64_MAX};
+    bool found = false;
+    gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
+    gt_json_begin(&c.json, stream, 0);
+    bool read = read_document(&c, &found);
+    gt_progress_end();
+    bool accepted = accept(&c, read, found, options, error);
+    if (accepted) add_properties(&c);
+    *totals = c.totals;
+    gt_buffer *buffers[] = {&c.about, &c.scratch, &c.text, &c.padded};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) gt_buffer_free(buffers[i]);
+    for (int m = 0; m < MEMBERS; m++) gt_buffer_free(&c.raw[m]);
+    gt_map *maps[] = {&c.processes, &c.tracks, &c.counters, &c.open};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) gt_map_free(maps[i]);
+    free(c.slices);
+    return accepted;
+}
