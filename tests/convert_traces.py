@@ -10,9 +10,12 @@ the same as that of the original. What they must hold comes from the JSON that w
 """
 import argparse
 import collections
+import csv
 import gzip
+import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -370,13 +373,24 @@ def check_arrows(run, slices):
     return [] if joined == expected else [f"{joined} arrows, not {expected}"]
 
 
-def sheets_of(binary, folder, source, name, *options):
+def sheets_of(binary, folder, source, name, *options, report=("rocprof", "--kernel_details", "--short_kernel_study")):
     out = os.path.join(folder, name)
-    done = harness.run([binary, "rocprof", source, "--output_csvs_dir", out, "--kernel_details", "--short_kernel_study",
-                        *options], cwd=folder, timeout=60)
+    done = harness.run([binary, *report, source, "--output_csvs_dir", out, *options], cwd=folder, timeout=60)
     if done.code:
         raise RuntimeError(done.stderr)
     return {sheet: open(os.path.join(out, sheet), "rb").read() for sheet in sorted(os.listdir(out))}
+
+
+KERNEL_SHEETS = ("gpu_timeline.csv", "kernel_summary.csv", "kernel_summary_by_category.csv", "kernel_details.csv",
+                 "short_kernels_summary.csv", "short_kernel_histogram.csv")
+
+
+def alike(what, original, back):
+    """Rows in any order, since ties follow the file's; numbers but for the last digits, which follow it too."""
+    def rows(sheet):
+        cell = lambda text: f"{float(text):.12g}" if re.fullmatch(r"-?\d+\.\d+(e[-+]\d+)?", text) else text
+        return collections.Counter(tuple(map(cell, row)) for row in csv.reader(io.StringIO(sheet.decode())))
+    return compare(what, rows(back), rows(original))
 
 
 def whole_run(processes):
@@ -399,6 +413,9 @@ def whole_run(processes):
         for sheet in sorted(original.keys() | back.keys()):
             if original.get(sheet) != back.get(sheet):
                 troubles.append(f"the database's report has another {sheet}")
+        back = sheets_of(binary, folder, "out.pftrace", "from_pftrace")
+        for sheet in KERNEL_SHEETS:
+            troubles += alike("the Perfetto trace's " + sheet, original[sheet], back[sheet])
         return troubles
     return check
 
@@ -545,6 +562,21 @@ def check_begin_and_end(binary, folder):
     return troubles
 
 
+def check_pytorch_report(text):
+    """The report of the converted trace; sheets that name events by their place in the file are left out."""
+    def check(binary, folder):
+        with open(os.path.join(folder, "in.json"), "wb") as file:
+            file.write(text)
+        done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+        sheets = [sheets_of(binary, folder, source, source + ".sheets", report=(
+            "pytorch", "--enable_kernel_summary", "--include_unlinked_kernels")) for source in ("in.json", "out.pftrace")]
+        for sheet in ("gpu_timeline.csv", "kernel_summary.csv", "ops_summary.csv", "ops_summary_by_category.csv"):
+            if sheet in sheets[0]:
+                troubles += alike(sheet, sheets[0][sheet], sheets[1].get(sheet, b""))
+        return troubles
+    return check
+
+
 def fixtures():
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "pytorch")
     for at, _, names in sorted(os.walk(folder)):
@@ -572,6 +604,7 @@ def cases():
     yield Case("begin, end and counter events", check_begin_and_end)
     for name, text in fixtures():
         yield Case("PyTorch: " + name, check_chrome_input(text))
+        yield Case("PyTorch report: " + name, check_pytorch_report(text))
     yield Case("cut input", check_damage)
     yield Case("a full disk", check_full_disk)
 

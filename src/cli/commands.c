@@ -78,10 +78,11 @@ const gt_command gt_commands[] = {
      "stage of a layer takes, a layer and a token, and which kernels and ops take longest. Tokens and layers are told by "
      "the paths of the ops (Transformer/block_N/norm_attn). The report is Markdown."},
     {"convert", NULL, "a trace in another format: for Perfetto, chrome://tracing or SQL", &gt_convert_syntax, gt_convert_run,
-     "Reads any output of rocprofv3 (JSON, CSV, database, or a folder of them) and writes it as a Perfetto trace (.pftrace), "
-     "as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd (.db): OUT's name "
-     "tells. Nothing is dropped: slices that overlap are put on tracks of their own, and the arguments are those that "
-     "rocprofv3 writes. IN may be compressed with gzip or zstd; "
+     "Reads any output of rocprofv3 (JSON, CSV, database, Perfetto trace, or a folder of them) and writes it as a Perfetto "
+     "trace (.pftrace), as Chrome JSON (.json, both also .gz) or as an SQLite database with the tables and views of rocpd "
+     "(.db): OUT's name tells. A PyTorch or other Chrome trace becomes a Perfetto trace. Nothing is dropped: slices that "
+     "overlap are put on tracks of their own, and all arguments are kept. "
+     "IN may be compressed with gzip or zstd; "
      "\"-\" is standard input."},
     {"pftrace-hip-api", "TraceLens_generate_perf_report_pftrace_hip_api",
      "HIP calls of a rocprofv3 pftrace: call, queue and kernel times", &gt_pftrace_api_syntax, gt_pftrace_api_run,

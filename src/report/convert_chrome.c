@@ -97,6 +97,7 @@ static uint32_t text_id(conversion *c, gt_text value)
 /* Microseconds with decimals as nanoseconds: exact where there are at most three of them. */
 static bool nanoseconds(gt_text value, int64_t *ns)
 {
+    if (!value.len) return false;
     gt_json_number number;
     const char *at = value.bytes, *end = value.bytes + value.len;
     bool minus = at < end && *at == '-';
@@ -317,13 +318,24 @@ static void add_end(conversion *c)
     *innermost = ended->below == SIZE_MAX ? GT_MAP_NONE : (uint32_t)ended->below;
 }
 
+/* Numbers of arrows count within a category. Those from a launch to the GPU keep theirs, which the launch's
+ * correlation id is, too. */
+static uint64_t arrow_kind(conversion *c)
+{
+    static const char *const launches[] = {"ac2g", "async_cpu_to_gpu", "async"};
+    uint32_t category = text_id(c, raw(c, CATEGORY));
+    gt_text text = gt_strings_get(c->strings, category);
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+        if (text.len == strlen(launches[i]) && memcmp(text.bytes, launches[i], text.len) == 0) return 0;
+    return (uint64_t)category << 44;
+}
+
 static void add_arrow(conversion *c, bool arrives)
 {
     int64_t time, id;
     if (!time_of_event(c, &time)) return;
     if (!integer(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
-    uint64_t kind = text_id(c, raw(c, CATEGORY));
-    gt_timeline_arrow(c->timeline, track_of(c), time, (uint64_t)id ^ kind << 44, arrives);
+    gt_timeline_arrow(c->timeline, track_of(c), time, (uint64_t)id ^ arrow_kind(c), arrives);
 }
 
 /* One counter an argument that is a number. */
