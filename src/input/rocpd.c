@@ -7,7 +7,6 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "input/json_text.h"
 #include "input/rocpd_tables.h"
 #include "input/rocprof_agents.h"
 
@@ -35,6 +34,7 @@ typedef struct reading {
     char *last_guid;      /* of the row before, and its text id */
     uint32_t last_guid_id;
     gt_strings *guids;
+    gt_record_reader *symbol_reader, *agent_reader; /* of the JSON in extdata */
     gt_buffer repaired, json;
     gt_error *error;
 } reading;
@@ -165,17 +165,12 @@ static gt_text padded(reading *r, gt_text text)
     return (gt_text){r->json.bytes, text.len};
 }
 
-/* Reads one JSON object by a table of fields. False where it is none. */
-static bool read_json(reading *r, gt_text text, const gt_field *fields, size_t count, gt_record *record,
-                      void (*complete)(gt_record *record, gt_record_reader *reader))
+/* Reads one JSON object. False where it is none. */
+static bool read_json(reading *r, gt_record_reader *reader, gt_text text, gt_record *record)
 {
     gt_json json;
-    gt_record_reader *reader = gt_record_reader_new(fields, count, r->run->strings);
     gt_json_begin_text(&json, padded(r, text));
-    bool read = text.len && gt_record_read(reader, &json, record) && !record->not_object;
-    if (read && complete) complete(record, reader);
-    gt_record_reader_free(reader);
-    return read;
+    return text.len && gt_record_read(reader, &json, record) && !record->not_object;
 }
 
 static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_TEXT, false}};
@@ -183,7 +178,7 @@ static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_TEXT
 static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
 {
     gt_record record;
-    if (read_json(r, gt_rocpd_text(rows, 4), symbol_fields, 1, &record, NULL) && record.present & 1 &&
+    if (read_json(r, r->symbol_reader, gt_rocpd_text(rows, 4), &record) && record.present & 1 &&
         record.cells[0].text > GT_TEXT_EMPTY)
         return (uint32_t)record.cells[0].text;
     gt_text display = gt_utf8_repair(gt_rocpd_text(rows, 2), &r->repaired);
@@ -207,7 +202,9 @@ static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     gt_record record = {0};
-    if (!read_json(r, gt_rocpd_text(rows, 6), gt_agent_fields, GT_AGENT_FIELDS, &record, gt_agent_complete))
+    if (read_json(r, r->agent_reader, gt_rocpd_text(rows, 6), &record))
+        gt_agent_complete(&record, r->agent_reader);
+    else
         record.present = 0;
     static const struct {
         int slot, column;
@@ -444,6 +441,8 @@ static void finish(reading *r)
     free(r->thread_ids);
     free(r->counted);
     free(r->last_guid);
+    gt_record_reader_free(r->symbol_reader);
+    gt_record_reader_free(r->agent_reader);
     gt_strings_free(r->guids);
     gt_buffer_free(&r->repaired);
     gt_buffer_free(&r->json);
@@ -456,6 +455,8 @@ bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *erro
     r.first_process = r.run->process_count;
     if (!gt_rocpd_open(&r.rocpd, path, error)) return false;
     r.guids = gt_strings_new();
+    r.symbol_reader = gt_record_reader_new(symbol_fields, 1, r.run->strings);
+    r.agent_reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, r.run->strings);
     gt_progress_begin(path, 0);
     bool read = true;
     for (size_t i = 0; read && i < r.rocpd.suffix_count; i++) read = read_set(&r, i);

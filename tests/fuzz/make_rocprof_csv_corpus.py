@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     maker.write_csv_converted(run, os.path.join(folder, "c", "converted"))
     for path in glob.glob(os.path.join(folder, "*", "*.csv")):
         with open(path, "rb") as file:
-            write(os.path.basename(path)[:-4], file.read())
+            write(os.path.basename(path)[:-4], file.read(), b"\4" if "agent" in path else b"\2")
 write("v1", b'Index,KernelName,gpu-id,pid,grd,wgr,SQ_WAVES,BeginNs,EndNs\n0,"f(int)",2,41,64,64,16,10,30\n')
 write("quotes", b'\xef\xbb\xbf"Kernel_Name","Dispatch_Id","Start_Timestamp","End_Timestamp"\r\n"a "b" c",1,-5,18446744073709551615\r\n')
 write("cut", b'Guid,Kernel_Name,Dispatch_Id,Start_Timestamp,End_Timestamp\nx,"a ""b"", c",1,2,3\nx,"y', b"\1")

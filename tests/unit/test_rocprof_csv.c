@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "input/csv_scan.h"
-#include "input/rocprof.h"
 #include "input/rocprof_csv.h"
 
 #include <stdio.h>
