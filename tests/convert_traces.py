@@ -421,13 +421,18 @@ def whole_run(processes):
 
 
 def check_other_inputs(binary, folder):
-    """The same run from a folder of CSV files and from rocprofv3's own database: the same slices at the same times."""
+    """The same run from a folder of CSV files, from rocprofv3's own database and from a trace made of one, without agents:
+    the same slices at the same times."""
     run = maker.make_run(dispatches=120)
     maker.write_all(run, folder, ("json", "csv", "rocpd"))
     troubles, found = [], {}
-    for source in ("json", "csv", f"rocpd/{maker.HOST}/{run[0].pid}_results.db"):
+    for source in ("json", "csv", f"rocpd/{maker.HOST}/{run[0].pid}_results.db", "again.pftrace"):
         troubles += convert(binary, folder, source, "out.pftrace")[1]
+        if source == "again.pftrace":
+            os.remove(os.path.join(folder, source))
         slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
+        if source == "json":
+            shutil.copy(os.path.join(folder, "out.pftrace"), os.path.join(folder, "again.pftrace"))
         found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category != "session")
     expected = found["json"]
     if sum(expected.values()) != len(run[0].dispatches) + len(run[0].copies) + len(run[0].calls):

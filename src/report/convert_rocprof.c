@@ -201,6 +201,13 @@ static uint32_t agent_of(conversion *c, int64_t process, int64_t id)
     return found != GT_MAP_NONE ? found : add_agent(c, process, id, id, (gt_text){"", 0});
 }
 
+/* A copy, since finding an agent may move them all. */
+static agent_row agent_row_of(conversion *c, int64_t process, int64_t id)
+{
+    uint32_t found = agent_of(c, process, id);
+    return c->agents[found];
+}
+
 static uint32_t thread_track(conversion *c, int64_t process, int64_t tid)
 {
     uint32_t *found = gt_map_put(&c->threads, (uint64_t)process, (uint64_t)tid);
@@ -285,8 +292,8 @@ static void add_calls(conversion *c)
 static void note_copy_details(conversion *c, int64_t process, const gt_cell *cells)
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
-    if (source >= 0) note_word(c, KEY_SOURCE, c->agents[agent_of(c, process, source)].label);
-    if (destination >= 0) note_word(c, KEY_DESTINATION, c->agents[agent_of(c, process, destination)].label);
+    if (source >= 0) note_word(c, KEY_SOURCE, agent_row_of(c, process, source).label);
+    if (destination >= 0) note_word(c, KEY_DESTINATION, agent_row_of(c, process, destination).label);
     if (cells[GT_COPY_BYTES].integer >= 0) note(c, KEY_BYTES, cells[GT_COPY_BYTES].integer);
     note(c, KEY_CORRELATION, cells[GT_COPY_CORRELATION].integer);
     note(c, KEY_THREAD, cells[GT_COPY_THREAD].integer);
@@ -298,7 +305,7 @@ static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_cell *cells
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
     bool to_host = cells[GT_COPY_DIRECTION].integer == GT_COPY_DEVICE_TO_HOST;
-    if (destination >= 0 && c->agents[agent_of(c, process, destination)].is_cpu) to_host = true;
+    if (destination >= 0 && agent_row_of(c, process, destination).is_cpu) to_host = true;
     int64_t chosen = to_host && source >= 0 ? source : destination;
     return agent_of(c, process, chosen < 0 ? 0 : chosen);
 }
