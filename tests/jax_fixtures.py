@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # dimensions, of which the first that is left counts as channels: here, of 128 x 3 x 3 x 64, the last alone.
 FLOPS = {
     ("products", "op_gemm"): [2 * 1024 * 512 * 2048, 2 * 4 * 128 * 512 * 256],
+    ("streams", "op_gemm"): [2 * 2048 * 1024 * 512],
     ("convolution", "op_conv"): [2 * (8 * 32 * 32 * 128) * 64],
 }
 
@@ -73,6 +74,29 @@ def kernel_ps(data):
     return sums
 
 
+def busy_ps(data):
+    """Picoseconds in which a GPU did anything, and from its first start to its last end, by GPU."""
+    times = {}
+    for number, plane in fields(data):
+        if number != 1 or not first(plane, 2, b"").startswith(b"/device:GPU:"):
+            continue
+        for n, line in fields(plane):
+            if n == 3 and first(line, 2, b"").startswith(b"Stream #"):
+                begin = first(line, 3, 0) * 1000
+                for m, event in fields(line):
+                    if m == 4:
+                        start = begin + first(event, 2, 0)
+                        times.setdefault(1 + first(plane, 1, 0), []).append((start, start + max(1, first(event, 3, 0))))
+    sums = {}
+    for pid, intervals in times.items():
+        busy, until = 0, 0
+        for start, end in sorted(intervals):
+            busy += max(0, end - max(start, until))
+            until = max(until, end)
+        sums[pid] = (busy, until - min(intervals)[0])
+    return sums
+
+
 def sheet(folder, name):
     with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -83,7 +107,12 @@ def check(binary, path):
     with tempfile.TemporaryDirectory() as out:
         subprocess.run([binary, "jax", path, "--output_csvs_dir", out, "--quiet"], check=True, stderr=subprocess.DEVNULL)
         with gzip.open(path) as file:
-            expected = kernel_ps(file.read())
+            data = file.read()
+        expected = kernel_ps(data)
+        ms = {(int(row["gpu_pid"]), row["type"]): float(row["time ms"]) for row in sheet(out, "gpu_timeline")}
+        for pid, (busy, total) in busy_ps(data).items():
+            for name, ps in (("busy_time", busy), ("total_time", total), ("idle_time", total - busy)):
+                assert math.isclose(ms[pid, name], ps / 1e9, rel_tol=1e-9), (pid, name, ms[pid, name], ps)
         found = {}
         for row in sheet(out, "kernel_launchers"):
             found[int(row["pid"])] = found.get(int(row["pid"]), 0) + round(float(row["total_direct_kernel_time"]) * 1e6)

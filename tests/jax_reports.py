@@ -166,6 +166,38 @@ def check_analysis(binary, folder):
     assert sorted(os.listdir(os.path.join(folder, "all")))[0] == "gemms.csv"
 
 
+FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "jax", "streams.xplane.pb.gz")
+
+
+def check_real_analysis(binary, folder):
+    """Four steps of 2048 x 1024 by 1024 x 512 on an H200 (tests/fixtures/README.md); copies on other streams."""
+    run(binary, "jax-analysis", FIXTURE, "--output_csvs_dir", folder, "--quiet")
+    gemm, = table(os.path.join(folder, "gemms.csv"))
+    assert [gemm[name] for name in ("Batch", "M", "N", "K", "Type")] == ["1", "512", "2048", "1024", "bf16"], gemm
+    rows = table(os.path.join(folder, "gemms_detailed.csv"))
+    assert [row["Kernel Time (µs)"] for row in rows] == ["5.57", "5.31", "5.15", "5.28"], rows
+    assert {row["GFLOPS"] for row in rows} == {str(round(2 * 2048 * 1024 * 512 / 1e9, 2))}, rows
+
+
+# ---- folders ----
+
+
+def check_folders(binary, folder):
+    """The newest run of a folder that TensorBoard shows, given as any of its folders; one report a host."""
+    profile = lambda kernel: plane(0, "/device:GPU:0", [(1, "Stream #1", [event(1, 0, 5, 1)])], [kernel])
+    runs = os.path.join(folder, "logs", "plugins", "profile")
+    for run_name, host, kernel in (("2025_01_02_03", "a", "old"), ("2025_11_02_03", "a", "new_a"), ("2025_11_02_03", "b", "new_b")):
+        write(os.path.join(runs, run_name, host + ".xplane.pb"), profile(kernel))
+    os.makedirs(os.path.join(runs, "2026_no_profile"))
+    out = os.path.join(folder, "out")
+    for given in (os.path.join(folder, "logs"), runs, os.path.join(runs, "2025_11_02_03")):
+        run(binary, "jax", given, "--output_csvs_dir", out, "--quiet")
+        names = [table(os.path.join(out, host, "kernel_launchers.csv"))[0]["name"] for host in ("a", "b")]
+        assert names == ["new_a", "new_b"], (given, names)
+    run(binary, "jax", os.path.join(runs, "2025_01_02_03"), "--output_csvs_dir", out, "--quiet")
+    assert table(os.path.join(out, "kernel_launchers.csv"))[0]["name"] == "old"
+
+
 # ---- collectives ----
 
 DUMP = """HloModule jit_train_step
@@ -299,7 +331,7 @@ def check_llama(binary, folder):
     assert "Bad range '8:1': end < start." in run(binary, *call, "--tokens", "8:1", code=1).stderr
 
 
-CHECKS = [check_analysis, check_collectives, check_llama]
+CHECKS = [check_analysis, check_real_analysis, check_folders, check_collectives, check_llama]
 
 
 def main():
