@@ -136,14 +136,14 @@ uint32_t gt_perfetto_intern(gt_perfetto *p, gt_text text)
     return gt_strings_add(p->strings, text.bytes, text.len);
 }
 
-uint32_t gt_perfetto_note_name(const gt_perfetto *p, uint64_t iid)
+const gt_interned *gt_perfetto_note_names(const gt_perfetto *p)
 {
-    return gt_interned_get(&p->current->tables[NOTE_NAMES], iid);
+    return &p->current->tables[NOTE_NAMES];
 }
 
-uint32_t gt_perfetto_note_text(const gt_perfetto *p, uint64_t iid)
+const gt_interned *gt_perfetto_note_texts(const gt_perfetto *p)
 {
-    return gt_interned_get(&p->current->tables[NOTE_TEXTS], iid);
+    return &p->current->tables[NOTE_TEXTS];
 }
 
 void gt_perfetto_damage_note(gt_perfetto *p)
@@ -424,6 +424,15 @@ typedef struct raw_event {
     legacy old;
 } raw_event;
 
+/* Goes on behind the annotations that follow, as long as they are short. */
+static void pass_notes(gt_proto *event)
+{
+    enum { TAG = EVENT_NOTE << 3 | GT_WIRE_BYTES };
+    const uint8_t *at = event->at, *end = event->end;
+    while (end - at >= 2 && at[0] == TAG && at[1] < 0x80 && end - at - 2 >= at[1]) at += 2 + at[1];
+    event->at = at;
+}
+
 /* One pass over the event; annotations are only passed by. */
 static bool read_raw(gt_perfetto *p, gt_text bytes, raw_event *raw, gt_perfetto_event *event)
 {
@@ -434,6 +443,7 @@ static bool read_raw(gt_perfetto *p, gt_text bytes, raw_event *raw, gt_perfetto_
         switch (field.number) {
         case EVENT_NOTE:
             if (!first_note) first_note = at;
+            pass_notes(&message);
             behind_notes = message.at;
             break;
         case EVENT_TYPE:

@@ -50,6 +50,7 @@ typedef struct gt_perfetto_event {
 } gt_perfetto_event;
 
 typedef struct gt_perfetto gt_perfetto;
+struct gt_interned;
 
 /* Texts are interned in `strings`. Both must outlive the reader. */
 gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_strings *strings);
@@ -66,10 +67,10 @@ const gt_perfetto_track *gt_perfetto_track_of(const gt_perfetto *trace, uint32_t
 /* The process of a track, found through its parents; 0 where the trace does not say. */
 int64_t gt_perfetto_pid(const gt_perfetto *trace, uint32_t track);
 
-/* Names that annotations refer to by number, in the sequence of the event read last. GT_TEXT_NONE where there
- * is none. For perfetto_note.c. */
-uint32_t gt_perfetto_note_name(const gt_perfetto *trace, uint64_t iid);
-uint32_t gt_perfetto_note_text(const gt_perfetto *trace, uint64_t iid);
+/* Names and texts that annotations refer to by number, in the sequence of the event read last
+ * (perfetto_state.h). */
+const struct gt_interned *gt_perfetto_note_names(const gt_perfetto *trace);
+const struct gt_interned *gt_perfetto_note_texts(const gt_perfetto *trace);
 uint32_t gt_perfetto_intern(gt_perfetto *trace, gt_text text); /* bytes that are not UTF-8 become U+FFFD */
 void gt_perfetto_damage_note(gt_perfetto *trace); /* the event read last has a damaged annotation */
 

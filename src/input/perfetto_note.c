@@ -2,12 +2,13 @@
 #include "input/perfetto_note.h"
 #include "base/number.h"
 #include "input/json_text.h"
+#include "input/perfetto_state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 64, EVENT_NOTE = 4 };
+enum { DEPTH_MAX = 64 };
 
 /* Fields of a DebugAnnotation. */
 enum {
@@ -38,14 +39,14 @@ static void take_text(gt_note *note, gt_note_type type, gt_text text)
     note->text = text;
 }
 
-static bool read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
+static bool read_fields(gt_perfetto *trace, gt_text bytes, gt_note *note)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
     *note = (gt_note){.message = bytes};
     while (gt_proto_next(&message, &field)) switch (field.number) {
         case NOTE_NAME_IID:
-            note->name = gt_perfetto_note_name(trace, (uint64_t)gt_proto_int(&field));
+            note->name = gt_interned_get(gt_perfetto_note_names(trace), (uint64_t)gt_proto_int(&field));
             break;
         case NOTE_NAME:
             note->name = gt_perfetto_intern(trace, gt_proto_bytes(&field));
@@ -69,9 +70,8 @@ static bool read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
             take_text(note, GT_NOTE_TEXT, gt_proto_bytes(&field));
             break;
         case NOTE_TEXT_IID:
-            take_text(note, GT_NOTE_TEXT,
-                      gt_strings_get(gt_perfetto_strings(trace),
-                                     gt_perfetto_note_text(trace, (uint64_t)gt_proto_int(&field))));
+            note->text_id = gt_interned_get(gt_perfetto_note_texts(trace), (uint64_t)gt_proto_int(&field));
+            take_text(note, GT_NOTE_TEXT, gt_strings_get(gt_perfetto_strings(trace), note->text_id));
             break;
         case NOTE_JSON:
             take_text(note, GT_NOTE_JSON, gt_proto_bytes(&field));
@@ -90,16 +90,17 @@ static bool read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
     return !message.damaged;
 }
 
+bool gt_perfetto_read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
+{
+    if (read_fields(trace, bytes, note)) return true;
+    gt_perfetto_damage_note(trace);
+    return false;
+}
+
 bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note)
 {
-    gt_proto_field field;
-    while (gt_proto_next(notes, &field)) {
-        if (field.number != EVENT_NOTE) continue;
-        if (read_note(trace, gt_proto_bytes(&field), note)) return true;
-        gt_perfetto_damage_note(trace);
-        return false;
-    }
-    return false;
+    gt_text bytes;
+    return gt_perfetto_next_note_bytes(notes, &bytes) && gt_perfetto_read_note(trace, bytes, note);
 }
 
 /* ---- values ---- */
@@ -216,10 +217,7 @@ static void add_members(gt_perfetto *trace, gt_buffer *out, const gt_note *paren
     gt_buffer_add_cstr(out, is_dict ? "{" : "[");
     while (gt_proto_next(&message, &field)) {
         if (field.number != (is_dict ? NOTE_DICT : NOTE_LIST)) continue;
-        if (!read_note(trace, gt_proto_bytes(&field), &note)) {
-            gt_perfetto_damage_note(trace);
-            break;
-        }
+        if (!gt_perfetto_read_note(trace, gt_proto_bytes(&field), &note)) break;
         if (!first) gt_buffer_add_cstr(out, ",");
         first = false;
         if (is_dict) {

@@ -22,9 +22,10 @@ typedef enum gt_note_type {
 typedef struct gt_note {
     uint32_t name; /* text id */
     gt_note_type type;
-    uint64_t number; /* of BOOL to POINTER; of DOUBLE its bits */
-    gt_text text;    /* of TEXT and JSON */
-    gt_text message; /* the annotation itself, of LIST and DICT; the value, of NESTED */
+    uint64_t number;  /* of BOOL to POINTER; of DOUBLE its bits */
+    gt_text text;     /* of TEXT and JSON */
+    uint32_t text_id; /* of a TEXT that is interned; else GT_TEXT_NONE */
+    gt_text message;  /* the annotation itself, of LIST and DICT; the value, of NESTED */
 } gt_note;
 
 /* Walks the annotations of the event read last:
@@ -34,6 +35,19 @@ typedef struct gt_note {
  *
  * A damaged one ends the walk and fails the reader. */
 bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note);
+/* The next one's bytes, and one's bytes taken apart: the two halves of it. */
+static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_text *bytes)
+{
+    enum { EVENT_NOTE = 4 };
+    gt_proto_field field;
+    while (gt_proto_next(notes, &field)) {
+        if (field.number != EVENT_NOTE) continue;
+        *bytes = gt_proto_bytes(&field);
+        return true;
+    }
+    return false;
+}
+bool gt_perfetto_read_note(gt_perfetto *trace, gt_text bytes, gt_note *note);
 
 /* The value as an integer, as Python's int() makes one: a fraction is cut off, text must be a decimal number.
  */

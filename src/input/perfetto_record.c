@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "input/intern.h"
+#include "input/perfetto_state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +34,9 @@ struct gt_perfetto_records {
     size_t name_count;
     track_cells *tracks;
     size_t track_count;
-    gt_intern *values; /* JSON texts */
+    gt_intern *values;       /* JSON texts */
+    uint32_t *json_of_texts; /* by text id: the JSON of a text; GT_TEXT_NONE where not asked for */
+    size_t json_count;
     gt_buffer scratch;
 };
 
@@ -60,6 +63,7 @@ void gt_perfetto_records_free(gt_perfetto_records *r)
     gt_intern_free(r->values);
     gt_buffer_free(&r->scratch);
     free(r->field_of_name);
+    free(r->json_of_texts);
     free(r->tracks);
     free(r);
 }
@@ -150,7 +154,7 @@ static uint8_t find_field(const gt_perfetto_records *r, uint32_t name)
     return UNWANTED;
 }
 
-static uint8_t field_of(gt_perfetto_records *r, uint32_t name)
+static uint8_t learn_field(gt_perfetto_records *r, uint32_t name)
 {
     if (name >= r->name_count) {
         size_t count = (size_t)name + 1 + r->name_count / 2;
@@ -158,18 +162,37 @@ static uint8_t field_of(gt_perfetto_records *r, uint32_t name)
         memset(r->field_of_name + r->name_count, NOT_ASKED, count - r->name_count);
         r->name_count = count;
     }
-    uint8_t *known = &r->field_of_name[name];
-    if (*known == NOT_ASKED) *known = find_field(r, name);
-    return *known;
+    return r->field_of_name[name] = find_field(r, name);
 }
 
-static uint32_t json_of(gt_perfetto_records *r, const gt_note *note)
+static inline uint8_t field_of(gt_perfetto_records *r, uint32_t name)
+{
+    return name < r->name_count && r->field_of_name[name] != NOT_ASKED ? r->field_of_name[name]
+                                                                       : learn_field(r, name);
+}
+
+static uint32_t json_of_value(gt_perfetto_records *r, const gt_note *note)
 {
     r->scratch.len = 0;
     gt_note_add_json(r->trace, &r->scratch, note);
     memset(gt_buffer_room(&r->scratch, GT_STREAM_PAD), 0, GT_STREAM_PAD);
     uint32_t raw = gt_intern_add(r->values, (gt_text){r->scratch.bytes, r->scratch.len});
     return raw == GT_TEXT_NONE ? GT_TEXT_NONE : gt_intern_meaning(r->values, raw);
+}
+
+/* Texts are few and come again and again. */
+static uint32_t json_of(gt_perfetto_records *r, const gt_note *note)
+{
+    if (note->type != GT_NOTE_TEXT) return json_of_value(r, note);
+    uint32_t text = note->text_id ? note->text_id : gt_perfetto_intern(r->trace, note->text);
+    if (text >= r->json_count) {
+        size_t count = (size_t)text + 1 + r->json_count;
+        r->json_of_texts = gt_realloc(r->json_of_texts, count * sizeof *r->json_of_texts);
+        memset(r->json_of_texts + r->json_count, 0, (count - r->json_count) * sizeof *r->json_of_texts);
+        r->json_count = count;
+    }
+    if (!r->json_of_texts[text]) r->json_of_texts[text] = json_of_value(r, note);
+    return r->json_of_texts[text];
 }
 
 static void set_note(gt_perfetto_records *r, gt_record *record, int field, const gt_note *note)
@@ -185,7 +208,7 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
         break;
     case GT_FIELD_TEXT:
         fits = note->type == GT_NOTE_TEXT;
-        if (fits) cell.text = gt_perfetto_intern(r->trace, note->text);
+        if (fits) cell.text = note->text_id ? note->text_id : gt_perfetto_intern(r->trace, note->text);
         break;
     case GT_FIELD_JSON:
         cell.text = json_of(r, note);
@@ -200,12 +223,40 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
         record->mistyped |= UINT64_C(1) << field;
 }
 
+/* An annotation with a name by number and an integer, as nearly all are: its field, and the value as a cell.
+ * -1 where it is another one. */
+static inline int read_integer(gt_perfetto_records *r, const gt_interned *names, gt_text note, gt_cell *cell)
+{
+    enum { NAME_IID = 1 << 3, UINT = 3 << 3, INT = 4 << 3 };
+    const uint8_t *at = (const uint8_t *)note.bytes, *end = at + note.len;
+    uint64_t iid, value;
+    if (note.len < 4 || *at++ != NAME_IID || !(at = gt_varint(at, end, &iid)) || at == end ||
+        (*at != UINT && *at != INT))
+        return -1;
+    bool is_signed = *at++ == INT;
+    if (gt_varint(at, end, &value) != end || (!is_signed && value > INT64_MAX)) return -1;
+    cell->integer = (int64_t)value;
+    uint8_t field = field_of(r, gt_interned_get(names, iid));
+    if (field < FIELD) return -1;
+    field = (uint8_t)(field - FIELD);
+    return r->fields[field].kind == GT_FIELD_INT ? field : -1;
+}
+
 void gt_perfetto_record_args(gt_perfetto_records *r, const gt_perfetto_event *event, gt_record *record,
                              gt_perfetto_other_note *other, void *context)
 {
+    const gt_interned *names = gt_perfetto_note_names(r->trace);
     gt_proto notes = gt_proto_begin(event->notes);
+    gt_text bytes;
     gt_note note;
-    while (gt_perfetto_next_note(r->trace, &notes, &note)) {
+    gt_cell cell;
+    while (gt_perfetto_next_note_bytes(&notes, &bytes)) {
+        int integer = read_integer(r, names, bytes, &cell);
+        if (integer >= 0) {
+            set(record, integer, cell);
+            continue;
+        }
+        if (!gt_perfetto_read_note(r->trace, bytes, &note)) return;
         uint8_t field = field_of(r, note.name);
         if (field >= FIELD)
             set_note(r, record, field - FIELD, &note);

@@ -25,13 +25,8 @@ void gt_interned_set(gt_interned *table, uint64_t iid, uint32_t text)
     table->dense[iid].generation = table->generation;
 }
 
-uint32_t gt_interned_get(const gt_interned *table, uint64_t iid)
+uint32_t gt_interned_get_sparse(const gt_interned *table, uint64_t iid)
 {
-    if (iid < table->dense_count) {
-        if (table->dense[iid].text && table->dense[iid].generation == table->generation)
-            return table->dense[iid].text;
-    }
-    if (!table->sparse.count) return GT_TEXT_NONE;
     uint32_t text = gt_map_get(&table->sparse, iid, 0);
     return text == GT_MAP_NONE ? GT_TEXT_NONE : text;
 }

@@ -18,7 +18,15 @@ typedef struct gt_interned {
 } gt_interned;
 
 void gt_interned_set(gt_interned *table, uint64_t iid, uint32_t text);
-uint32_t gt_interned_get(const gt_interned *table, uint64_t iid); /* GT_TEXT_NONE where there is none */
+uint32_t gt_interned_get_sparse(const gt_interned *table, uint64_t iid);
+/* GT_TEXT_NONE where there is none. */
+static inline uint32_t gt_interned_get(const gt_interned *table, uint64_t iid)
+{
+    if (iid < table->dense_count && table->dense[iid].generation == table->generation &&
+        table->dense[iid].text)
+        return table->dense[iid].text;
+    return gt_interned_get_sparse(table, iid);
+}
 void gt_interned_clear(gt_interned *table);
 void gt_interned_free(gt_interned *table);
 

@@ -113,8 +113,14 @@ typedef struct reading {
     gt_record record;
     gt_strings *texts; /* of the file: long kernel names stay here */
     uint8_t *kinds;    /* by text id of a category; 0 where not asked for */
-    uint32_t *moved; /* from text ids of the file to the run's: kernel names cut short, others as they are */
-    size_t text_count;                                      /* of both arrays */
+    struct {
+        int64_t id;
+        gt_kernel_use use;
+        bool is_known;
+    } * kernels;                    /* by text id of a name: the kernel it stood for last */
+    size_t text_count;              /* of both arrays */
+    int64_t last_pid, last_process; /* asked for last */
+    bool has_process;
     gt_map processes;                                       /* by pid */
     gt_perfetto_event pending;                              /* a slice whose end is still to come ... */
     uint8_t pending_kind;                                   /* ... 0 where there is none */
@@ -150,9 +156,9 @@ static void grow_texts(reading *r, uint32_t text)
     if (text < r->text_count) return;
     size_t count = (size_t)text + 1 + r->text_count;
     r->kinds = gt_realloc(r->kinds, count);
-    r->moved = gt_realloc(r->moved, count * sizeof *r->moved);
+    r->kernels = gt_realloc(r->kernels, count * sizeof *r->kernels);
+    memset(r->kernels + r->text_count, 0, (count - r->text_count) * sizeof *r->kernels);
     memset(r->kinds + r->text_count, 0, count - r->text_count);
-    memset(r->moved + r->text_count, 0, (count - r->text_count) * sizeof *r->moved);
     r->text_count = count;
 }
 
@@ -189,12 +195,8 @@ static uint32_t move_text(reading *r, uint32_t text)
 /* The run's id of a kernel's short name. */
 static uint32_t short_name(reading *r, uint32_t text)
 {
-    grow_texts(r, text);
-    if (!r->moved[text] && text != GT_TEXT_NONE) {
-        gt_text name = gt_kernel_short_name(gt_strings_get(r->texts, text));
-        r->moved[text] = gt_strings_add(r->run->strings, name.bytes, name.len);
-    }
-    return r->moved[text];
+    gt_text name = gt_kernel_short_name(gt_strings_get(r->texts, text));
+    return gt_strings_add(r->run->strings, name.bytes, name.len);
 }
 
 /* ---- records ---- */
@@ -202,10 +204,13 @@ static uint32_t short_name(reading *r, uint32_t text)
 static int64_t process_of(reading *r)
 {
     int64_t pid = int_of(r, PID, 0);
+    if (r->has_process && r->last_pid == pid) return r->last_process;
     uint32_t *found = gt_map_put(&r->processes, (uint64_t)pid, 0);
     if (*found == GT_MAP_NONE)
         *found = (uint32_t)gt_rocprof_add_process(r->run, (gt_rocprof_process){.pid = pid});
-    return *found;
+    r->has_process = true;
+    r->last_pid = pid;
+    return r->last_process = *found;
 }
 
 static int32_t use_of(const reading *r, field f)
@@ -216,11 +221,21 @@ static int32_t use_of(const reading *r, field f)
 
 static int64_t kernel_of(reading *r)
 {
+    field from = has(r, KERNEL_NAME) ? KERNEL_NAME : NAME;
+    if (!has(r, from)) return GT_NO_KERNEL_ID;
+    uint32_t text = (uint32_t)r->record.cells[from].text;
     gt_kernel_use use = {use_of(r, VGPRS), use_of(r, ACCUM_VGPRS), use_of(r, SGPRS), -1};
-    uint32_t name = has(r, KERNEL_NAME)
-                        ? move_text(r, (uint32_t)r->record.cells[KERNEL_NAME].text)
-                        : short_name(r, has(r, NAME) ? (uint32_t)r->record.cells[NAME].text : 0);
-    return name == GT_TEXT_NONE ? GT_NO_KERNEL_ID : gt_kernel_names_add(r->run, name, use);
+    grow_texts(r, text);
+    if (from == NAME && r->kernels[text].is_known && memcmp(&r->kernels[text].use, &use, sizeof use) == 0)
+        return r->kernels[text].id;
+    uint32_t name = from == NAME ? short_name(r, text) : move_text(r, text);
+    int64_t id = gt_kernel_names_add(r->run, name, use);
+    if (from == NAME) {
+        r->kernels[text].id = id;
+        r->kernels[text].use = use;
+        r->kernels[text].is_known = true;
+    }
+    return id;
 }
 
 typedef struct row {
@@ -438,7 +453,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     gt_strings_free(r->texts);
     gt_map_free(&r->processes);
     free(r->kinds);
-    free(r->moved);
+    free(r->kernels);
     free(r->counters);
     free(r);
     return read;
