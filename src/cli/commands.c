@@ -6,6 +6,7 @@
 #include "cli/convert.h"
 #include "cli/fuse.h"
 #include "cli/diff.h"
+#include "cli/genesis.h"
 #include "cli/jax.h"
 #include "cli/jax_analysis.h"
 #include "cli/jax_collective.h"
@@ -100,6 +101,11 @@ const gt_command gt_commands[] = {
      "Counts the memory copies of a rocprofv3 trace by size and direction. FILE is a Perfetto trace (.pftrace) or its "
      "conversion to Chrome JSON, may be compressed with gzip or zstd, and is read without a converter; \"-\" is standard "
      "input."},
+    {"genesis", "TraceLens_generate_perf_report_genesis",
+     "report of a physics simulation (Genesis) from the folder of its rocprofv3 capture", &gt_genesis_syntax, gt_genesis_run,
+     "Makes the rocprofv3 report of a simulation with kinds of kernels of such programs (solver, collision, contacts), and "
+     "the timeline of its steady state: without the pause in which the simulation is built. Kernels are read from the "
+     "capture's *_kernel_trace.csv, else from its *_results.json; a *_results.pftrace adds HIP calls and copies."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax, gt_model_run,
      "Prints the floating-point operations of an OP, the bytes it must move and the parameters that its model reads "
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are those of "

@@ -10,6 +10,7 @@ typedef struct gt_read_options {
     bool is_part;     /* of a larger piece of work, whose progress line stands already */
     unsigned
         wanted; /* of a rocprofv3 run, beyond what a plain report needs: GT_WANT_ bits of trace/rocprof.h */
+    bool long_names; /* of a rocprofv3 CSV file: kernel names as they stand there, not cut short */
 } gt_read_options;
 
 #endif

@@ -1,5 +1,6 @@
 /* Annotations: a name and one of a dozen kinds of value. Lists and dicts are annotations in annotations. */
 #include "input/perfetto_note.h"
+#include "base/json_string.h"
 #include "base/number.h"
 #include "input/json_text.h"
 #include "input/perfetto_state.h"
@@ -162,21 +163,9 @@ bool gt_note_double(const gt_note *note, double *value)
 
 static void add_string(gt_buffer *out, gt_text text)
 {
-    gt_buffer repaired = {0};
-    text = gt_utf8_repair(text, &repaired);
-    gt_buffer_add(out, "\"", 1);
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.bytes[i];
-        char escape[8];
-        if (c == '"' || c == '\\')
-            gt_buffer_add(out, (char[]){'\\', (char)c}, 2);
-        else if (c < ' ')
-            gt_buffer_add(out, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
-        else
-            gt_buffer_add(out, &text.bytes[i], 1);
-    }
-    gt_buffer_add(out, "\"", 1);
-    gt_buffer_free(&repaired);
+    gt_buffer scratch = {0};
+    gt_json_string_add(out, text, &scratch);
+    gt_buffer_free(&scratch);
 }
 
 static void add_double(gt_buffer *out, double value)

@@ -53,6 +53,7 @@ typedef struct reading {
     gt_text texts[SLOTS];
     double wide[GT_CSV_MAX_FIELDS];
     gt_error *error;
+    bool long_names; /* gt_read_options */
 } reading;
 
 /* What a field's bytes mean: quotes that stand doubled for one are taken back, what is not UTF-8 is replaced.
@@ -241,6 +242,10 @@ static int64_t find_kernel(reading *r)
     gt_kernel_use use = {use_of(r, SLOT_VGPRS), use_of(r, SLOT_ACCUM_VGPRS), use_of(r, SLOT_SGPRS), -1};
     known_name *known = &r->known[raw];
     if (known->text && memcmp(&known->use, &use, sizeof use) == 0) return known->kernel_id;
+    if (!known->text && r->long_names) {
+        gt_text whole = meant(r, name);
+        known->text = gt_strings_add(r->run->strings, whole.bytes, whole.len);
+    }
     if (!known->text) known->text = gt_kernel_name_of_displayed(r->run->strings, meant(r, name));
     known->use = use;
     return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
@@ -493,6 +498,7 @@ bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const g
     r->last_pid = INT64_MIN;
     r->process = source->process;
     gt_progress_begin(r->path, gt_stream_size(stream));
+    r->long_names = options->long_names;
     bool read = read_blocks(r, stream, options);
     gt_progress_end();
     if (!read) gt_error_prefix(error, r->path);

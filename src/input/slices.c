@@ -158,6 +158,7 @@ static void settle_track(gt_slices *s, track *t)
 static void add(gt_slices *s, uint32_t at, edge added)
 {
     track *t = track_at(s, at);
+    if (added.is_end && !t->count) return; /* its beginning was not recorded */
     added.order = t->count;
     GT_PUSH(t->edges, t->count, t->capacity, added);
     t->begins += !added.is_end;

@@ -1,0 +1,209 @@
+/* The Genesis report: its sheets and its summary. */
+#include "report/genesis.h"
+
+#include "analysis/genesis_category.h"
+#include "base/memory.h"
+#include "output/markdown.h"
+#include "report/pftrace.h"
+#include "report/rocprof.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHEET_NAME_MAX = 31, ROWS_SHOWN = 10, NAME_MAX_SHOWN = 52, NAME_CUT = 49 };
+#define HIP_SHEET "pftrace_hip_activity_hip_summar" /* as long as a sheet's name may be */
+
+/* ---- sheets ---- */
+
+static gt_table *take_table(gt_table_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        gt_table *found = list->items[i];
+        if (strcmp(found->name, name) != 0) continue;
+        list->items[i] = list->items[--list->count];
+        return found;
+    }
+    return NULL;
+}
+
+static void add_if_filled(gt_table_list *tables, gt_table *table)
+{
+    if (table && table->row_count)
+        gt_table_list_add(tables, table);
+    else
+        gt_table_free(table);
+}
+
+static bool find_steady_state(const gt_rocprof *run, const gt_genesis_options *options,
+                              gt_steady_state *steady, gt_error *error)
+{
+    int64_t *starts = gt_store_ints(run->dispatches, GT_DISPATCH_START);
+    int64_t *ends = gt_store_ints(run->dispatches, GT_DISPATCH_END);
+    bool found = gt_steady_state_find(starts, ends, gt_store_count(run->dispatches), options->gap_ns,
+                                      options->fallback_ns, steady, error);
+    free(starts);
+    free(ends);
+    return found;
+}
+
+static void add_run_sheets(gt_rocprof *run, const gt_genesis_options *options, const gt_steady_state *steady,
+                           gt_table_list *made, gt_table_list *tables)
+{
+    static const char *const others[] = {"kernel_details", "short_kernels_summary", "short_kernel_histogram"};
+    gt_table *timeline = take_table(made, "gpu_timeline"), *summary = take_table(made, "kernel_summary");
+    gt_table_free(take_table(made, "kernel_summary_by_category"));
+    if (options->steady_state) {
+        gt_table_free(timeline);
+        timeline = gt_steady_state_timeline(steady, run->strings);
+    }
+    gt_genesis_categorize(summary);
+    gt_table *categories = gt_genesis_by_category(summary);
+    add_if_filled(tables, timeline);
+    add_if_filled(tables, summary);
+    add_if_filled(tables, categories);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        add_if_filled(tables, take_table(made, others[i]));
+}
+
+/* Sheets of another report, under the name of their section. */
+static void add_section(gt_table_list *made, const char *section, gt_table_list *tables)
+{
+    for (size_t i = 0; i < made->count; i++) {
+        char *name = gt_format("%s_%s", section, made->items[i]->name);
+        if (strlen(name) > SHEET_NAME_MAX) name[SHEET_NAME_MAX] = 0;
+        gt_table_rename(made->items[i], name);
+        free(name);
+        add_if_filled(tables, made->items[i]);
+    }
+    free(made->items);
+    *made = (gt_table_list){0};
+}
+
+static void add_pftrace_sheets(const gt_chrome *pftrace, bool only_numbers, gt_table_list *tables)
+{
+    gt_pftrace_activity_options activity = gt_pftrace_activity_options_default();
+    gt_table_list made = {0};
+    gt_pftrace_activity_tables(pftrace, &activity, &made, NULL);
+    add_section(&made, "pftrace_hip_activity", tables);
+    gt_pftrace_copy_tables(pftrace, only_numbers, &made);
+    add_section(&made, "pftrace_memory_copy", tables);
+}
+
+bool gt_genesis_tables(gt_rocprof *run, const gt_chrome *pftrace, const gt_genesis_options *options,
+                       gt_table_list *tables, gt_steady_state *steady, gt_error *error)
+{
+    gt_rocprof_options wanted = gt_rocprof_options_default();
+    gt_table_list made = {0};
+    wanted.kernel_details = options->kernel_details;
+    wanted.short_kernel_study = options->short_kernel_study;
+    *steady = (gt_steady_state){.method = "n/a"};
+    if (options->steady_state && !find_steady_state(run, options, steady, error)) return false;
+    if (!gt_rocprof_tables(run, &wanted, &made, error)) return false;
+    add_run_sheets(run, options, steady, &made, tables);
+    gt_table_list_free(&made);
+    if (pftrace) add_pftrace_sheets(pftrace, options->named_agents_unknown, tables);
+    return true;
+}
+
+/* ---- the summary ---- */
+
+__attribute__((format(printf, 2, 3))) static void add_format(gt_buffer *out, const char *format, ...)
+{
+    va_list args;
+    char *line = NULL;
+    va_start(args, format);
+    int len = vasprintf(&line, format, args);
+    va_end(args);
+    if (len > 0) gt_buffer_add(out, line, (size_t)len);
+    free(line);
+}
+
+/* 1234567 as 1,234,567. */
+static void add_count(gt_buffer *out, size_t count)
+{
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%zu", count);
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) gt_buffer_add_cstr(out, ",");
+        gt_buffer_add(out, &digits[i], 1);
+    }
+}
+
+static void add_timeline(gt_buffer *out, const gt_table *timeline, const gt_steady_state *steady)
+{
+    const gt_column *types = gt_table_column(timeline, "type"), *ms = gt_table_column(timeline, "time ms");
+    const gt_column *percents = gt_table_column(timeline, "percent");
+    double window_ms = ((double)steady->end_ns - (double)steady->begin_ns) / 1e6;
+    gt_buffer_add_cstr(out, "## GPU Timeline (timed benchmark window)\n\n");
+    add_format(out, "Steady-state window: `%s` \xE2\x80\x94 ", steady->method);
+    add_count(out, steady->dispatches);
+    add_format(out, " dispatches, **%.1f%%** GPU busy over %.1f ms\n\n", steady->busy_percent, window_ms);
+    gt_buffer_add_cstr(out, "> Full rocprof session idle (JIT/build) is excluded from this report.\n\n");
+    for (size_t row = 0; row < timeline->row_count; row++)
+        add_format(out, "- **%s**: %.2f ms (%.1f%%)\n",
+                   gt_strings_get(timeline->strings, types->texts[row]).bytes, ms->floats[row],
+                   percents->floats[row]);
+    gt_buffer_add_cstr(out, "\n");
+}
+
+/* The name, or its beginning where it is long; counted in characters. */
+static void add_name(gt_buffer *out, gt_text name)
+{
+    const char *at = name.bytes, *end = at + name.len, *cut = end;
+    size_t count = 0;
+    for (; at < end; count++) {
+        if (count == NAME_CUT) cut = at;
+        gt_utf8_next(&at, end);
+    }
+    bool is_long = count > NAME_MAX_SHOWN;
+    gt_buffer_add(out, name.bytes, is_long ? (size_t)(cut - name.bytes) : name.len);
+    if (is_long) gt_buffer_add_cstr(out, "...");
+}
+
+static void add_kernels(gt_buffer *out, const gt_table *summary)
+{
+    const gt_column *names = gt_table_column(summary, "name"), *counts = gt_table_column(summary, "Count");
+    const gt_column *ms = gt_table_column(summary, "Total Kernel Time (ms)");
+    const gt_column *percents = gt_table_column(summary, "Percentage (%)");
+    const gt_column *categories = gt_table_column(summary, "Category");
+    gt_buffer_add_cstr(out, "## Top 10 Kernels\n\n| Kernel | Count | Total (ms) | % | Category |\n"
+                            "|--------|-------|------------|---|----------|\n");
+    for (size_t row = 0; row < summary->row_count && row < ROWS_SHOWN; row++) {
+        gt_buffer_add_cstr(out, "| `");
+        add_name(out, gt_strings_get(summary->strings, names->texts[row]));
+        add_format(out, "` | %lld | %.1f | %.2f | %s |\n", (long long)counts->ints[row], ms->floats[row],
+                   percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
+                   gt_strings_get(summary->strings, categories->texts[row]).bytes);
+    }
+    gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_table(gt_buffer *out, const char *heading, const gt_table *table, size_t rows_max)
+{
+    if (!table) return;
+    gt_buffer_add_cstr(out, heading);
+    gt_markdown_add(out, table, rows_max);
+    gt_buffer_add_cstr(out, "\n\n");
+}
+
+void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const gt_table_list *tables,
+                        const gt_steady_state *steady)
+{
+    const gt_table *timeline = gt_table_list_find(tables, "gpu_timeline");
+    const gt_table *summary = gt_table_list_find(tables, "kernel_summary");
+    gt_buffer_add_cstr(
+        out, "# TraceLens Genesis Performance Report\n\n"
+             "Extension report for physics-simulation workloads (Genesis/Taichi-style kernels).\n\n");
+    if (capture->has_manifest)
+        add_format(out, "**Capture:** %s \xE2\x80\x94 n_envs=%s, steps=%s, fp%s\n", capture->title,
+                   capture->environments, capture->steps, capture->precision);
+    gt_buffer_add_cstr(out, "\n");
+    if (timeline) add_timeline(out, timeline, steady);
+    add_table(out, "## Kernel Categories\n\n", gt_table_list_find(tables, "kernel_summary_by_category"),
+              SIZE_MAX);
+    if (summary) add_kernels(out, summary);
+    add_table(out, "## Top HIP API (pftrace)\n\n", gt_table_list_find(tables, HIP_SHEET), ROWS_SHOWN);
+    out->len--; /* lines are joined, not ended */
+}

@@ -1,0 +1,35 @@
+/* The report of a physics simulation (Genesis) from a rocprofv3 capture: the sheets of the rocprofv3 report
+ * with kinds of kernels of such programs, the timeline of the steady state, and of a pftrace its activity and
+ * copies. */
+#ifndef GT_REPORT_GENESIS_H
+#define GT_REPORT_GENESIS_H
+
+#include "analysis/steady_state.h"
+#include "base/text.h"
+#include "report/tables.h"
+#include "trace/chrome.h"
+#include "trace/rocprof.h"
+
+typedef struct gt_genesis_options {
+    bool kernel_details, short_kernel_study;
+    bool steady_state; /* the timeline is that of the steady state; else that of the whole run */
+    int64_t gap_ns, fallback_ns;
+    bool named_agents_unknown; /* gt_pftrace_memory_copies: only_numbers */
+} gt_genesis_options;
+
+/* What is said of the capture in the summary, texts as they are to be printed. */
+typedef struct gt_genesis_capture {
+    bool has_manifest;
+    const char *title, *environments, *steps, *precision;
+} gt_genesis_capture;
+
+/* Adds the sheets that have rows; `pftrace` may be NULL. Text ids are those of run->strings, or of
+ * pftrace->strings. */
+bool gt_genesis_tables(gt_rocprof *run, const gt_chrome *pftrace, const gt_genesis_options *options,
+                       gt_table_list *tables, gt_steady_state *steady, gt_error *error);
+
+/* genesis_summary.md */
+void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const gt_table_list *tables,
+                        const gt_steady_state *steady);
+
+#endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Damaged Perfetto traces: cut, flipped, with packets left out, repeated and exchanged. Whatever the file holds, gputally
+ends in good order: exit code 0 or 1, no signal, no sanitizer report, in time; on failure one sentence that names the
+file, and nothing written. A cut trace is reported as far as it is whole, with a warning, but not under --strict.
+
+    pftrace_damage.py --bin build/gputally [--seed N]
+"""
+import argparse
+import gzip
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+
+import harness
+import make_pytorch_pftrace
+from perfetto_writer import rocprof
+from pftrace_reports import made_up
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMMANDS = ("rocprof", "report", "pytorch", "pftrace-hip-api", "pftrace-hip-activity", "pftrace-memory-copy")
+passed = failed = 0
+
+
+def check(title, troubles):
+    global passed, failed
+    passed, failed = passed + (not troubles), failed + bool(troubles)
+    if troubles:
+        print("FAILED", title, troubles)
+
+
+def run(binary, command, data, *options):
+    """(outcome, troubles)"""
+    folder = tempfile.mkdtemp(prefix="gputally-damage-")
+    path, out = os.path.join(folder, "t_7391.pftrace"), os.path.join(folder, "out")
+    with open(path, "wb") as f:
+        f.write(data)
+    done = harness.run([binary, command, path, "--output_csvs_dir", out, "--quiet", *options], timeout=20)
+    troubles = done.troubles()
+    if done.code == 1:
+        lines = [x for x in done.stderr.split("\n") if x and not x.startswith("gputally: warning: ")]
+        if len(lines) != 1 or not lines[0].startswith("gputally: ") or "t_7391.pftrace" not in lines[0]:
+            troubles.append("not one sentence: %r" % done.stderr[:300])
+        if os.path.exists(out):
+            troubles.append("something was written")
+    shutil.rmtree(folder)
+    return done, troubles
+
+
+def traces():
+    yield "rocprofv3", rocprof(made_up(11, 40)).packets, "rocprof"
+    yield "plain", rocprof(made_up(12, 25), plain=True).packets, "pftrace-hip-activity"
+    events = make_pytorch_pftrace.load(os.path.join(HERE, "fixtures", "pytorch", "streams.json.gz"))
+    yield "PyTorch", make_pytorch_pftrace.convert(events).packets, "pytorch"
+
+
+def cuts(binary, name, packets, command, numbers):
+    data, ends = b"".join(packets), []
+    for packet in packets:
+        ends.append((ends[-1] if ends else 0) + len(packet))
+    for at in sorted({numbers.randrange(1, len(data)) for _ in range(25)}):
+        done, troubles = run(binary, command, data[:at])
+        inside = at not in ends
+        if done.code == 0 and inside and "the file ends early" not in done.stderr:
+            troubles.append("no warning: %r" % done.stderr[:300])
+        check(f"{name}: cut at {at}", troubles)
+        done, troubles = run(binary, command, data[:at], "--strict")
+        if inside and done.code != 1:
+            troubles.append("--strict does not fail")
+        check(f"{name}: cut at {at}, strict", troubles)
+    packed = gzip.compress(data)
+    done, troubles = run(binary, command, packed[:len(packed) * 3 // 4])
+    if done.code == 0 and not re.search("warning: .*the file ends early.*gzip", done.stderr):
+        troubles.append("no warning: %r" % done.stderr[:300])
+    check(f"{name}: gzip cut", troubles)
+
+
+def flips(binary, name, packets, numbers):
+    data = b"".join(packets)
+    for i in range(60):
+        broken = bytearray(data)
+        for _ in range(numbers.choice((1, 1, 3, 40))):
+            broken[numbers.randrange(len(broken))] ^= 1 << numbers.randrange(8)
+        command = COMMANDS[i % len(COMMANDS)]
+        check(f"{name}: flipped {i}, {command}", run(binary, command, bytes(broken))[1])
+
+
+def shuffles(binary, name, packets, numbers):
+    for i in range(24):
+        mixed = list(packets)
+        kind = i % 4
+        if kind == 0:
+            numbers.shuffle(mixed)
+        elif kind == 1:
+            mixed = [p for p in mixed if numbers.random() > 0.2]
+        elif kind == 2:
+            mixed = [p for p in mixed for _ in range(numbers.choice((1, 1, 2)))]
+        else:
+            mixed = mixed[numbers.randrange(len(mixed)):] + mixed
+        command = COMMANDS[i % len(COMMANDS)]
+        check(f"{name}: packets moved {i}, {command}", run(binary, command, b"".join(mixed))[1])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    binary, numbers = os.path.abspath(options.bin), random.Random(options.seed)
+    for name, packets, command in traces():
+        cuts(binary, name, packets, command, numbers)
+        flips(binary, name, packets, numbers)
+        shuffles(binary, name, packets, numbers)
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
