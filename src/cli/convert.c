@@ -131,6 +131,7 @@ static bool write_rocprof(conversion *c, gt_rocprof *run, gt_output *output, gt_
     gt_timeline *timeline = new_timeline(c, output, error);
     if (timeline) gt_convert_rocprof(run, timeline);
     gt_rocprof_free(run);
+    gt_memory_trim();
     return timeline && gt_timeline_finish(timeline, &c->totals, error);
 }
 

@@ -172,33 +172,36 @@ static bool comes_before(const gt_timeline_entry *a, const gt_timeline_entry *b)
     return a->end_ns > b->end_ns;
 }
 
-/* Bottom-up merge sort by turns between two arrays; traces are nearly sorted, and what is in order already is
- * copied whole. Equal events keep their order. */
+/* Merges two neighbouring stretches of numbers of events; what is in order already is copied whole. */
+static void merge(const gt_timeline_entry *entries, const uint32_t *from, uint32_t *to, size_t begin,
+                  size_t middle, size_t end)
+{
+    size_t a = begin, b = middle, out = begin;
+    if (middle < end && comes_before(&entries[from[middle]], &entries[from[middle - 1]]))
+        while (a < middle && b < end)
+            to[out++] = comes_before(&entries[from[b]], &entries[from[a]]) ? from[b++] : from[a++];
+    memcpy(to + out, from + a, (middle - a) * sizeof *to);
+    memcpy(to + out + (middle - a), from + b, (end - b) * sizeof *to);
+}
+
+/* Numbers of events in order. A merge sort by turns between two arrays: events that come before each other in
+ * neither way keep their order, and traces, which are nearly sorted, take few comparisons. */
 static void sort_entries(gt_timeline *t)
 {
     size_t count = t->entry_count;
-    gt_timeline_entry *from = t->entries, *to = NULL;
-    bool sorted = true;
-    for (size_t i = 1; i < count && sorted; i++) sorted = !comes_before(&from[i], &from[i - 1]);
-    if (sorted) return;
-    to = gt_alloc(count * sizeof *to);
+    uint32_t *from = gt_alloc(count * sizeof *from), *to = gt_alloc(count * sizeof *to);
+    for (size_t i = 0; i < count; i++) from[i] = (uint32_t)i;
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t begin = 0; begin < count; begin += 2 * width) {
             size_t middle = begin + width < count ? begin + width : count;
             size_t end = begin + 2 * width < count ? begin + 2 * width : count;
-            size_t a = begin, b = middle, out = begin;
-            if (middle < end && comes_before(&from[middle], &from[middle - 1]))
-                while (a < middle && b < end)
-                    to[out++] = comes_before(&from[b], &from[a]) ? from[b++] : from[a++];
-            memcpy(to + out, from + a, (middle - a) * sizeof *to);
-            memcpy(to + out + (middle - a), from + b, (end - b) * sizeof *to);
+            merge(t->entries, from, to, begin, middle, end);
         }
-        gt_timeline_entry *swap = from;
+        uint32_t *swap = from;
         from = to, to = swap;
     }
     free(to);
-    t->entries = from;
-    t->entry_capacity = count;
+    t->order = from;
 }
 
 static int by_owner(const void *a, const void *b)
@@ -214,7 +217,7 @@ static void place_arrows(gt_timeline *t)
 {
     if (!t->arrow_count) return;
     for (size_t i = 0; i < t->entry_count; i++) {
-        const gt_timeline_entry *e = &t->entries[i];
+        const gt_timeline_entry *e = &t->entries[t->order[i]];
         if (e->kind != GT_TIMELINE_SLICE) continue;
         uint32_t at = gt_map_get(&t->arrow_places, e->track, (uint64_t)e->start_ns);
         if (at != GT_MAP_NONE) t->arrows[at].owner = i;
@@ -266,23 +269,23 @@ static void end_slices(gt_timeline *t, uint32_t track, size_t lane_number, int64
 }
 
 /* What was said of an event, and the arrows that were said apart from it. */
-static gt_text body_of(gt_timeline *t, size_t number)
+static gt_text body_of(gt_timeline *t, size_t place)
 {
-    gt_text body = gt_spool_read(t->spool, t->entries[number].place);
-    if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != number) return body;
+    gt_text body = gt_spool_read(t->spool, t->entries[t->order[place]].place);
+    if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != place) return body;
     t->body.len = 0;
     gt_buffer_add(&t->body, body.bytes, body.len);
-    for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == number; t->next_arrow++)
+    for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == place; t->next_arrow++)
         t->writer->flow(t, t->arrows[t->next_arrow].flow, t->arrows[t->next_arrow].arrives);
     return (gt_text){t->body.bytes, t->body.len};
 }
 
-static void write_entry(gt_timeline *t, size_t number)
+static void write_entry(gt_timeline *t, size_t place)
 {
-    const gt_timeline_entry *e = &t->entries[number];
+    const gt_timeline_entry *e = &t->entries[t->order[place]];
     size_t lane_number = lane_of(t, e);
     if (t->writer->write_end) end_slices(t, e->track, lane_number, e->start_ns);
-    t->writer->write(t, e, lane_number, body_of(t, number));
+    t->writer->write(t, e, lane_number, body_of(t, place));
     if (!t->writer->write_end || e->kind != GT_TIMELINE_SLICE) return;
     gt_timeline_lane *lane = &t->tracks[e->track].lanes[lane_number];
     GT_PUSH(lane->open, lane->open_count, lane->open_capacity, e->end_ns);
@@ -298,6 +301,7 @@ static void end_all_slices(gt_timeline *t)
 bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *error)
 {
     bool ok = gt_spool_seal(t->spool, error);
+    if (ok && t->entry_count > UINT32_MAX) ok = gt_fail(error, "more than %u events", UINT32_MAX);
     if (ok) {
         sort_entries(t);
         place_arrows(t);
@@ -333,6 +337,7 @@ void gt_timeline_drop(gt_timeline *t)
     free(t->tracks);
     free(t->processes);
     free(t->entries);
+    free(t->order);
     free(t->arrows);
     gt_map_free(&t->arrow_places);
     free(t->roles);

@@ -61,6 +61,7 @@ struct gt_timeline {
     size_t track_count, track_capacity;
     gt_timeline_entry *entries;
     size_t entry_count, entry_capacity;
+    uint32_t *order; /* numbers of entries, once all are there */
     gt_timeline_arrow_row *arrows;
     size_t arrow_count, arrow_capacity, next_arrow;
     gt_map arrow_places;     /* (track, time) to the arrow said last */
