@@ -8,6 +8,8 @@ held against rocprof_sheets.py elsewhere (odd_traces.py); here the other formats
 against figures computed from the run itself. Where protoc is there, it decodes the Perfetto file on its own.
 """
 import argparse
+import gzip
+import json
 import math
 import os
 import re
@@ -346,6 +348,33 @@ def check_old_rocprof(check):
     check.equal("rocprof v1: counters", [["add", "2", "24.0"]], sheets["counters_by_kernel"][1])
 
 
+def check_real_trace(check):
+    """A real JSON trace, where it is there, with its dispatches re-expressed as a kernel trace: the same sheets."""
+    path = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "shared", "conformance",
+                        "traces", "rocprof__908_results.json.gz")
+    if not os.path.exists(path):
+        print("no real trace is beside the project")
+        return
+    with gzip.open(path) as file:
+        process = json.load(file)["rocprofiler-sdk-tool"][0]
+    symbols = {s["kernel_id"]: s for s in process["kernel_symbols"]}
+
+    def row(record):
+        info = record["dispatch_info"]
+        symbol = symbols[info["kernel_id"]]
+        return ["KERNEL_DISPATCH", f"Agent {info['agent_id']['handle']}", info["queue_id"]["handle"],
+                record["stream_id"]["handle"], record["thread_id"], info["dispatch_id"], info["kernel_id"],
+                symbol["formatted_kernel_name"], record["correlation_id"]["internal"], record["start_timestamp"],
+                record["end_timestamp"], info["group_segment_size"], info["private_segment_size"], symbol["arch_vgpr_count"],
+                symbol["accum_vgpr_count"], symbol["sgpr_count"], *(info["workgroup_size"][a] for a in "xyz"),
+                *(info["grid_size"][a] for a in "xyz")]
+
+    converted = os.path.join(check.folder, "converted_kernel_trace.csv")
+    maker.write_rows(converted, maker.KERNEL_COLUMNS, map(row, process["buffer_records"]["kernel_dispatch"]))
+    expected, got = check.report("real_json", path)[0], check.report("real_csv", converted)[0]
+    check.same("a real trace as CSV", expected, got, KERNEL_SHEETS)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default="build/gputally")
@@ -364,6 +393,7 @@ def main():
         check_docs_rows(check)
         check_quotes(check)
         check_old_rocprof(check)
+        check_real_trace(check)
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
