@@ -232,12 +232,12 @@ gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords
 
 gt_table *gt_jax_xla_perf(gt_jax_kernels *k, const gt_table *launchers)
 {
-    gt_table *table = gt_table_copy(launchers);
     const int64_t *numbers = launchers->columns[KERNEL].ints;
-    uint8_t *kept = gt_alloc(launchers->row_count);
+    uint32_t *kept = gt_alloc(launchers->row_count * sizeof *kept);
+    size_t count = 0;
     for (size_t row = 0; row < launchers->row_count; row++)
-        kept[row] = k->classes[numbers[row]] == GT_JAX_CLASS_XLA;
-    gt_table_keep(table, kept);
+        if (k->classes[numbers[row]] == GT_JAX_CLASS_XLA) kept[count++] = (uint32_t)row;
+    gt_table *table = gt_table_copy_rows(launchers, kept, count);
     free(kept);
     gt_table_rename(table, "df_xla_perf");
     size_t bytes = gt_table_add_zeroed(table, "total_input_bytes", GT_TYPE_INT), unknown = 0;

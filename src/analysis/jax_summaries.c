@@ -7,6 +7,7 @@
 #include "table/sort.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char TIME_MS[] = "total_direct_kernel_time_ms";
 
@@ -109,12 +110,26 @@ gt_table *gt_jax_summary_by_category(const gt_table *rows)
     return table;
 }
 
-gt_table *gt_jax_xla_summary(const gt_table *xla_perf)
+/* Only the columns that a summary is made from: the sheet is as large as the trace. */
+static gt_table *copy_used(const gt_table *sheet)
 {
     static const char *const used[] = {"name", "op category", "total_direct_kernel_time",
                                        "total_subtree_kernel_time", "pid"};
-    gt_table *rows = gt_table_copy(xla_perf);
-    gt_table_select(rows, used, sizeof used / sizeof *used);
+    gt_table *rows = gt_table_new("", sheet->strings);
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        gt_table_add_column(rows, used[i], gt_table_column(sheet, used[i])->type);
+    gt_table_add_rows(rows, sheet->row_count);
+    for (size_t i = 0; i < sizeof used / sizeof *used && sheet->row_count; i++) {
+        const gt_column *from = gt_table_column(sheet, used[i]);
+        const size_t size = from->type == GT_TYPE_TEXT ? sizeof *from->texts : sizeof *from->ints;
+        memcpy(rows->columns[i].ints, from->ints, sheet->row_count * size);
+    }
+    return rows;
+}
+
+gt_table *gt_jax_xla_summary(const gt_table *xla_perf)
+{
+    gt_table *rows = copy_used(xla_perf);
     uint32_t *names = gt_table_column(rows, "name")->texts;
     gt_buffer text = {0};
     for (size_t row = 0; row < rows->row_count; row++) {
