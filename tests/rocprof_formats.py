@@ -306,12 +306,35 @@ def check_docs_rows(check):
     check.equal("docs row: details", [["addition_kernel", "52.151", "0", "1", "1048576", "1", "1", "64", "1", "1", "1", "15606"]],
                 sheets["kernel_details"][1])
     check.equal("docs row: nothing to warn of", False, "warning" in done.stderr)
-    stats = os.path.join(folder, "x_hip_api_stats.csv")
-    with open(stats, "w", encoding="utf-8") as file:
-        file.write('"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"\n'
-                   '"hipFree",12,1994421,166201.750000,0.6470,7790,1036046,299086.860470\n')
-    _, done = check.report("stats", stats, code=1)
-    check.equal("a file of statistics alone is refused in one sentence", 1, done.stderr.count("\n"))
+
+
+def check_stats(check):
+    """Statistics alone give summaries without medians; beside a trace they are not needed."""
+    folder = os.path.join(check.folder, "stats", maker.HOST)
+    os.makedirs(folder)
+    header = '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"\n'
+    with open(os.path.join(folder, "7_hip_api_stats.csv"), "w", encoding="utf-8") as file:
+        file.write(header + '"hipFree",12,1994421,166201.750000,0.6470,7790,1036046,299086.860470\n'
+                   '"hipGetLastError",16,1270,79.375000,4.120e-04,50,440,96.295985\n'
+                   '"hipOnce",1,30,30.000000,1.0e-05,30,30,0.00000000e+00\n')
+    with open(os.path.join(folder, "7_kernel_stats.csv"), "w", encoding="utf-8") as file:
+        file.write(header + '"void f<int>(int*)",2,3000,1500.000000,60.00,1000,2000,707.106781\n'
+                   '"void f<float>(float*)",1,1000,1000.000000,20.00,1000,1000,0.00000000e+00\n'
+                   '"Cijk_A",2,1000,500.000000,20.00,400,600,141.421356\n')
+    sheets, done = check.report("stats", os.path.join(check.folder, "stats"))
+    check.equal("stats: kernels", [["f", "3", repr(4000 / 3 / 1000), "", "", "1.0", "2.0", "80.0", "80.0", "0.004", "Other"],
+                                   ["Cijk_A.kd", "2", "0.5", "", "0.141421356", "0.4", "0.6", "20.0", "100.0", "0.001", "GEMM"]],
+                sheets["kernel_summary"][1])
+    check.equal("stats: calls", [["hipFree", "12", "1.994421", "166.20175", "", repr(299086.860470 / 1000), "7.79", "1036.046"],
+                                 ["hipGetLastError", "16", "0.00127", "0.079375", "", "0.096295985", "0.05", "0.44"],
+                                 ["hipOnce", "1", "3e-05", "0.03", "", "", "0.03", "0.03"]],
+                [row[:8] for row in sheets["hip_api_summary"][1]])
+    check.equal("stats: a warning", True, "only statistics of kernels" in done.stderr)
+    run = maker.make_run(dispatches=20)
+    maker.write_csv(run[0], os.path.join(folder, "7"))
+    sheets, _ = check.report("stats_beside", os.path.join(check.folder, "stats"))
+    check.equal("stats beside a trace", 20, sum(int(row[1]) for row in sheets["kernel_summary"][1]))
+    check.equal("stats beside a trace of calls", False, "hipFree" in [row[0] for row in sheets["hip_api_summary"][1]])
 
 
 def check_quotes(check):
@@ -391,6 +414,7 @@ def main():
         check_passes(check)
         check_pftrace(check)
         check_docs_rows(check)
+        check_stats(check)
         check_quotes(check)
         check_old_rocprof(check)
         check_real_trace(check)

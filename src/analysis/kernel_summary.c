@@ -74,17 +74,22 @@ static const char *const category_columns[] = {
 
 static const gt_sort_key longest_first[] = {{"total_ns", true}};
 
-gt_table *gt_kernels_by_name(const gt_table *kernels)
+void gt_kernels_add_categories(gt_table *names)
 {
-    static const char *const keys[] = {"name"};
-    gt_table *names = gt_table_group(kernels, keys, LENGTH(keys), of_name, LENGTH(of_name),
-                                     (gt_group_options){.sorted = true});
     size_t name = gt_table_find(names, "name");
     size_t category = gt_table_add_filled(names, "Category", GT_TYPE_TEXT);
     for (size_t row = 0; row < names->row_count; row++) {
         gt_text text = gt_strings_get(names->strings, names->columns[name].texts[row]);
         gt_table_set_cstr(names, category, row, gt_kernel_category(text));
     }
+}
+
+gt_table *gt_kernels_by_name(const gt_table *kernels)
+{
+    static const char *const keys[] = {"name"};
+    gt_table *names = gt_table_group(kernels, keys, LENGTH(keys), of_name, LENGTH(of_name),
+                                     (gt_group_options){.sorted = true});
+    gt_kernels_add_categories(names);
     return names;
 }
 

@@ -8,6 +8,8 @@
 /* Groups kernel times (kernel_times.h) by name, in ascending order of names: what both sheets are made from.
  */
 gt_table *gt_kernels_by_name(const gt_table *kernels);
+/* The last column of that: for a table of names that was made another way (rocprof_stats.h). */
+void gt_kernels_add_categories(gt_table *by_name);
 
 gt_table *gt_kernel_summary(const gt_table *by_name);
 gt_table *gt_kernel_summary_by_category(const gt_table *by_name);

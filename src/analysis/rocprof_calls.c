@@ -10,6 +10,7 @@
 
 #include "analysis/kernel_times.h"
 #include "analysis/percentages.h"
+#include "analysis/rocprof_stats.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -53,53 +54,72 @@ static const char *const columns[] = {
 
 static const gt_sort_key longest_first[] = {{"total_ns", true}};
 
-/* From one row a record (name, dur_ns and perhaps bytes) to the sheet. */
-static gt_table *summarise(const gt_table *records, const char *sheet, size_t aggregate_count)
+/* From one row a record (name, dur_ns and perhaps bytes) to one a name. */
+static gt_table *by_name(const gt_table *records, size_t aggregate_count)
 {
     static const char *const keys[] = {"name"};
-    gt_table *summary = gt_table_group(records, keys, 1, aggregates, aggregate_count,
-                                       (gt_group_options){.sorted = true});
-    gt_table_rename(summary, sheet);
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
-    gt_table_add_percentages(summary, gt_table_find(summary, "total_ns"));
-    for (size_t i = 0; i < LENGTH(times); i++)
-        gt_kernel_times_to_us(summary, gt_table_find(summary, times[i].ns), times[i].us);
-    return summary;
+    return gt_table_group(records, keys, 1, aggregates, aggregate_count, (gt_group_options){.sorted = true});
 }
 
-gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+/* From one row a name to the sheet. */
+static gt_table *make_sheet(gt_table *names, const char *sheet)
 {
-    size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
-    if (!count) return NULL;
-    int64_t *durations = gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error);
-    *failed = !durations;
-    if (!durations) return NULL;
-    int64_t *domains = gt_store_ints(run->calls, GT_CALL_DOMAIN);
+    gt_table_rename(names, sheet);
+    gt_table_sort(names, longest_first, LENGTH(longest_first));
+    gt_table_add_percentages(names, gt_table_find(names, "total_ns"));
+    for (size_t i = 0; i < LENGTH(times); i++)
+        gt_kernel_times_to_us(names, gt_table_find(names, times[i].ns), times[i].us);
+    gt_kernel_times_to_ms(names, gt_table_find(names, "total_ns"), "Total Time (ms)");
+    gt_table_select(names, columns, LENGTH(columns));
+    return names;
+}
+
+/* The calls of a domain, name and duration; `count` is how many there are. */
+static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
+                          const int64_t *durations)
+{
     uint32_t *names = gt_store_texts(run->calls, GT_CALL_NAME);
+    uint32_t unknown = gt_strings_add_cstr(run->strings, "unknown");
     gt_table *records = gt_table_new("calls", run->strings);
     gt_table_add_column(records, "name", GT_TYPE_TEXT);
     gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
-    uint32_t unknown = gt_strings_add_cstr(run->strings, "unknown");
-    for (size_t i = 0; i < count; i++) kept += domains[i] == (int64_t)domain;
-    gt_table_add_rows(records, kept);
-    for (size_t i = 0, row = 0; i < count; i++) {
+    gt_table_add_rows(records, count);
+    for (size_t i = 0, row = 0; row < count; i++) {
         if (domains[i] != (int64_t)domain) continue;
         records->columns[0].texts[row] = names[i] ? names[i] : unknown;
         records->columns[1].ints[row++] = durations[i];
     }
+    free(names);
+    return records;
+}
+
+static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+{
+    size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
+    if (!count) return NULL;
+    int64_t *domains = gt_store_ints(run->calls, GT_CALL_DOMAIN);
+    for (size_t i = 0; i < count; i++) kept += domains[i] == (int64_t)domain;
+    gt_table *names = NULL;
+    int64_t *durations =
+        kept ? gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error) : NULL;
+    *failed = kept && !durations;
+    if (durations) {
+        gt_table *records = calls_of(run, domain, domains, kept, durations);
+        names = by_name(records, CALL_AGGREGATES);
+        gt_table_free(records);
+    }
     free(durations);
     free(domains);
-    free(names);
-    gt_table *summary = NULL;
-    if (kept) {
-        char sheet[64];
-        snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
-        summary = summarise(records, sheet, CALL_AGGREGATES);
-        gt_kernel_times_to_ms(summary, gt_table_find(summary, "total_ns"), "Total Time (ms)");
-        gt_table_select(summary, columns, LENGTH(columns));
-    }
-    gt_table_free(records);
-    return summary;
+    return names;
+}
+
+gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+{
+    gt_table *names = call_names(run, domain, failed, error);
+    if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
+    char sheet[64];
+    snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
+    return names ? make_sheet(names, sheet) : NULL;
 }
 
 static gt_table *copies(gt_rocprof *run, int64_t *durations)
@@ -148,16 +168,20 @@ static void add_bandwidth(gt_table *summary)
 
 gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error)
 {
-    if (!(run->wanted & GT_WANT_COPY_DETAILS) || !gt_store_count(run->copies)) return NULL;
-    int64_t *durations = gt_rocprof_durations(run->copies, GT_COPY_START, GT_COPY_END, "memory copy", error);
-    *failed = !durations;
-    if (!durations) return NULL;
-    gt_table *records = copies(run, durations);
-    gt_table *summary = summarise(records, "memory_copy_summary", LENGTH(aggregates));
-    add_bandwidth(summary);
-    gt_kernel_times_to_ms(summary, gt_table_find(summary, "total_ns"), "Total Time (ms)");
-    gt_table_select(summary, columns, LENGTH(columns));
-    gt_table_free(records);
-    free(durations);
-    return summary;
+    if (!(run->wanted & GT_WANT_COPY_DETAILS)) return NULL;
+    gt_table *names = NULL;
+    if (gt_store_count(run->copies)) {
+        int64_t *durations =
+            gt_rocprof_durations(run->copies, GT_COPY_START, GT_COPY_END, "memory copy", error);
+        *failed = !durations;
+        if (!durations) return NULL;
+        gt_table *records = copies(run, durations);
+        names = by_name(records, LENGTH(aggregates));
+        add_bandwidth(names);
+        gt_table_free(records);
+        free(durations);
+    } else {
+        names = gt_rocprof_stats_by_name(run, GT_STATS_COPIES);
+    }
+    return names ? make_sheet(names, "memory_copy_summary") : NULL;
 }

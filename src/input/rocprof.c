@@ -78,7 +78,7 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
     size_t len;
     if (!gt_stream_peek(stream, &text, &len, error)) return NULL;
     gt_csv_kind kind = gt_rocprof_csv_kind((gt_text){(const char *)text, len});
-    if (kind == GT_CSV_STATS || kind == GT_CSV_OTHER) {
+    if (kind == GT_CSV_OTHER) {
         gt_fail(error, "%s: this is %s, which no sheet is made from; the folder with the traces is needed",
                 gt_stream_path(stream), gt_rocprof_csv_kind_name(kind));
         return NULL;

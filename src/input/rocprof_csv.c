@@ -333,9 +333,37 @@ static void add_agent(reading *r)
     gt_store_writer_add(r->writers->agents, columns_of(r, GT_AGENT_COLUMNS), r->cells);
 }
 
+/* What a file of statistics is about is told by its name alone; one that is not named so is taken for
+ * kernels. */
+static int64_t stats_of(const reading *r)
+{
+    const char *slash = strrchr(r->path, '/');
+    const char *name = slash ? slash + 1 : r->path;
+    for (int domain = 0; domain < GT_CALL_OTHER; domain++)
+        if (strstr(name, gt_call_domain_name((gt_call_domain)domain))) return domain;
+    if (strstr(name, "memory_copy")) return GT_STATS_COPIES;
+    bool other =
+        strstr(name, "domain") || strstr(name, "memory_allocation") || strstr(name, "scratch_memory");
+    return other ? GT_STATS_OTHER : GT_STATS_KERNELS;
+}
+
+static void add_stats(reading *r)
+{
+    int64_t of = stats_of(r);
+    if (of == GT_STATS_OTHER || !(r->present >> SLOT_NAME & 1)) return;
+    gt_text name = meant(r, r->texts[SLOT_NAME]);
+    gt_strings *strings = r->run->strings;
+    set(r, GT_STATS_OF, of);
+    r->cells[GT_STATS_NAME].text = of == GT_STATS_KERNELS ? gt_kernel_name_of_displayed(strings, name)
+                                                          : gt_strings_add(strings, name.bytes, name.len);
+    r->present |= UINT64_C(1) << GT_STATS_NAME;
+    gt_rocprof_write_stats(r->writers, columns_of(r, GT_STATS_COLUMNS), r->cells);
+}
+
 static void (*const adders[GT_CSV_KINDS])(reading *r) = {
     [GT_CSV_KERNELS] = add_dispatch, [GT_CSV_COUNTERS] = add_counter, [GT_CSV_CALLS] = add_call,
     [GT_CSV_COPIES] = add_copy,      [GT_CSV_AGENTS] = add_agent,     [GT_CSV_OLD_RESULTS] = add_old_result,
+    [GT_CSV_STATS] = add_stats,
 };
 
 typedef enum row_end { ROW_WHOLE, ROW_CUT, ROW_BAD } row_end;

@@ -18,7 +18,7 @@ typedef enum gt_csv_kind {
     GT_CSV_COPIES,
     GT_CSV_AGENTS,
     GT_CSV_OLD_RESULTS, /* results.csv of rocprof, before rocprofv3: kernels, and a column a counter */
-    GT_CSV_STATS,       /* figures that rocprofv3 made from the others: not read */
+    GT_CSV_STATS,       /* figures that rocprofv3 made from the others */
     GT_CSV_OTHER,       /* allocations, scratch memory, samples: not read */
     GT_CSV_KINDS
 } gt_csv_kind;

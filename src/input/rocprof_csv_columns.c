@@ -99,6 +99,16 @@ static const column_rule copy_rules[] = {
     {0},
 };
 
+static const column_rule stats_rules[] = {
+    {"Name", GT_CSV_TEXT, SLOT_NAME},
+    {"Calls", GT_CSV_INT, GT_STATS_COUNT},
+    {"TotalDurationNs", GT_CSV_INT, GT_STATS_TOTAL},
+    {"MinNs", GT_CSV_INT, GT_STATS_MIN},
+    {"MaxNs", GT_CSV_INT, GT_STATS_MAX},
+    {"StdDev", GT_CSV_REAL, GT_STATS_STD},
+    {0},
+};
+
 static const struct {
     const char *name;
     const char *needs[3]; /* columns that tell the kind; the first kind that has all of them is it */
@@ -115,7 +125,7 @@ static const struct {
                        copy_rules},
     [GT_CSV_AGENTS] = {"a list of agents", {"Node_Id", "Agent_Type", "Logical_Node_Id"}, NULL},
     [GT_CSV_OLD_RESULTS] = {"results.csv of rocprof", {"Index", "KernelName", "gpu-id"}, old_rules},
-    [GT_CSV_STATS] = {"a file of statistics", {"Name", "Calls", "TotalDurationNs"}, NULL},
+    [GT_CSV_STATS] = {"a file of statistics", {"Name", "Calls", "TotalDurationNs"}, stats_rules},
     [GT_CSV_OTHER] = {"a trace of allocations or samples", {0}, NULL},
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/rocprof_calls.h"
 #include "analysis/rocprof_counters.h"
 #include "analysis/rocprof_sheets.h"
+#include "analysis/rocprof_stats.h"
 #include "analysis/short_kernels.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -36,12 +37,16 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
 
 /* ---- sheets ---- */
 
-static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels)
+static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels, bool from_stats)
 {
     if (run->processes > 1 && run->process_count <= 1)
         gt_warn("the trace holds %zu processes; the report is of the first one (PID %" PRId64 ")",
                 run->processes, run->pid);
-    if (!kernels->row_count) gt_warn("No kernel events found in rocprof data");
+    if (from_stats)
+        gt_warn(
+            "only statistics of kernels are there: the sheets have neither times of dispatches nor medians");
+    else if (!kernels->row_count)
+        gt_warn("No kernel events found in rocprof data");
     size_t backwards = 0;
     for (size_t row = 0; row < kernels->row_count; row++)
         backwards += kernels->columns[GT_KERNEL_DUR_NS].ints[row] < 0;
@@ -60,9 +65,11 @@ static size_t details_kept(const gt_rocprof_options *options, size_t count)
     return cut < count ? count - (size_t)cut : 0;
 }
 
-static void add_summaries(const gt_table *kernels, gt_table_list *tables)
+/* `stats` are the kernels by name where there are no others; NULL where there are. */
+static void add_summaries(const gt_table *kernels, const gt_table *stats, gt_table_list *tables)
 {
-    gt_table *by_name = gt_kernels_by_name(kernels);
+    gt_table *by_name = stats ? gt_table_copy(stats) : gt_kernels_by_name(kernels);
+    if (stats) gt_kernels_add_categories(by_name);
     gt_table_list_add(tables, gt_kernel_summary(by_name));
     gt_table_list_add(tables, gt_kernel_summary_by_category(by_name));
     gt_table_free(by_name);
@@ -126,17 +133,20 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 {
     gt_table *kernels = gt_rocprof_kernel_times(run, error);
     if (!kernels) return false;
-    warn_of_oddities(run, kernels);
+    gt_table *stats = kernels->row_count ? NULL : gt_rocprof_stats_by_name(run, GT_STATS_KERNELS);
+    warn_of_oddities(run, kernels, stats != NULL);
 
     gt_table_list later_sheets = {0};
     if ((options->short_kernel_study && !add_short_kernels(kernels, options, &later_sheets, error)) ||
         (options->extra_sheets && !add_extra_sheets(run, &later_sheets, error))) {
         gt_table_free(kernels);
+        gt_table_free(stats);
         gt_table_list_free(&later_sheets);
         return false;
     }
     gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
-    if (options->kernel_summary) add_summaries(kernels, tables);
+    if (options->kernel_summary) add_summaries(kernels, stats, tables);
+    gt_table_free(stats);
     if (options->kernel_details) {
         gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count));
         gt_table_list_add(tables, kernels);

@@ -147,7 +147,7 @@ static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
 void gt_rocprof_forget_unused_names(gt_rocprof *run)
 {
     struct gt_kernel_names *names = run->kernel_names;
-    if (!names || run->calls || run->counters || run->agents) return;
+    if (!names || run->calls || run->counters || run->agents || run->stats) return;
     sort_names(names);
     uint8_t *used = names_in_use(run);
     gt_strings *strings = gt_strings_new();

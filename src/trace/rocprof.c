@@ -56,6 +56,16 @@ const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
     [GT_COUNTER_VALUE] = {GT_STORE_TIME, 0},
 };
 
+const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
+    [GT_STATS_OF] = {GT_STORE_INT, GT_STATS_OTHER},
+    [GT_STATS_NAME] = {GT_STORE_TEXT, 0},
+    [GT_STATS_COUNT] = {GT_STORE_INT, 0},
+    [GT_STATS_TOTAL] = {GT_STORE_INT, 0},
+    [GT_STATS_MIN] = {GT_STORE_INT, 0},
+    [GT_STATS_MAX] = {GT_STORE_INT, 0},
+    [GT_STATS_STD] = {GT_STORE_TIME, 0},
+};
+
 const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS] = {
     "Node_Id",
     "Logical_Node_Id",
@@ -296,6 +306,14 @@ void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_cel
     gt_store_writer_add(w->copies, present & mask(gt_copy_width(w->run->wanted)), cells);
 }
 
+void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+{
+    gt_strings *strings = w->run->strings;
+    if (!w->stats) w->stats = gt_store_writer_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
+    if (!w->run->stats) w->run->stats = gt_store_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
+    gt_store_writer_add(w->stats, present, cells);
+}
+
 static void end_writer(gt_store_writer **writer, gt_store *store)
 {
     if (*writer) gt_store_append(store, gt_store_writer_take(*writer));
@@ -310,6 +328,7 @@ void gt_rocprof_write_end(gt_rocprof_writers *w)
     end_writer(&w->calls, w->run->calls);
     end_writer(&w->counters, w->run->counters);
     end_writer(&w->agents, w->run->agents);
+    end_writer(&w->stats, w->run->stats);
 }
 
 /* ---- durations ---- */
@@ -360,6 +379,7 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->calls);
     gt_store_free(run->counters);
     gt_store_free(run->agents);
+    gt_store_free(run->stats);
     gt_kernel_names_free(run->kernel_names);
     free(run->process);
     gt_strings_free(run->strings);

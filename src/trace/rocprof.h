@@ -127,6 +127,19 @@ enum {
     GT_COUNTER_COLUMNS
 };
 
+/* Columns of gt_rocprof.stats: sums that rocprofv3 made itself, for runs of which nothing else is there. */
+enum {
+    GT_STATS_OF,   /* a gt_call_domain, GT_STATS_KERNELS or GT_STATS_COPIES */
+    GT_STATS_NAME, /* TEXT; of a kernel its short name */
+    GT_STATS_COUNT,
+    GT_STATS_TOTAL, /* nanoseconds, as the next two */
+    GT_STATS_MIN,
+    GT_STATS_MAX,
+    GT_STATS_STD, /* TIME, that is a double: nanoseconds, over n - 1 */
+    GT_STATS_COLUMNS
+};
+enum { GT_STATS_KERNELS = GT_CALL_DOMAINS, GT_STATS_COPIES, GT_STATS_OTHER };
+
 /* Columns of gt_rocprof.agents: those of rocprofv3's agent_info.csv, in its order, and first how dispatches
  * name the agent. TEXT where gt_agent_columns says so: names, and what may not fit an int64. INT columns that
  * the format does not give hold GT_AGENT_ABSENT. */
@@ -155,6 +168,7 @@ extern const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS];
 extern const gt_store_column gt_copy_columns[GT_COPY_COLUMNS];
 extern const gt_store_column gt_call_columns[GT_CALL_COLUMNS];
 extern const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS];
+extern const gt_store_column gt_stats_columns[GT_STATS_COLUMNS];
 extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
 
 /* One process of the run: a rank, where a job has one process a GPU. */
@@ -172,6 +186,7 @@ typedef struct gt_rocprof {
     gt_store *calls;      /* NULL where not wanted, as are the next two */
     gt_store *counters;
     gt_store *agents;
+    gt_store *stats;          /* NULL where no such file was read */
     int64_t init_ns, fini_ns; /* the profiled window; 0 where unknown */
     int64_t pid;              /* of the first process */
     uint32_t hostname;        /* text id; "unknown" where the file does not say */
@@ -197,11 +212,13 @@ int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process);
 typedef struct gt_rocprof_writers {
     gt_rocprof *run;
     gt_store_writer *dispatches, *copies, *calls, *counters, *agents;
+    gt_store_writer *stats; /* made with the first row */
 } gt_rocprof_writers;
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
 /* One record; columns that are not wanted are passed over. Into the other stores: gt_store_writer_add. */
 void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
 void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
+void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
 /* Puts what was written into the run's stores. */
 void gt_rocprof_write_end(gt_rocprof_writers *writers);
 
