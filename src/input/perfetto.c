@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "input/perfetto_event.h"
 #include "input/perfetto_packets.h"
 #include "input/perfetto_state.h"
 
@@ -15,28 +16,9 @@
 
 enum {
     PARENTS_MAX = 32,
-    FLOWS_MAX = 1024,
     SEQUENCES_MAX = 1 << 16,
     SEQUENCE_CLEARED = 1, /* sequence_flags */
     SEQUENCE_NEEDED = 2,
-};
-
-/* Fields of a TrackEvent. */
-enum {
-    EVENT_CATEGORY_IID = 3,
-    EVENT_NOTE = 4,
-    EVENT_LEGACY = 6,
-    EVENT_TYPE = 9,
-    EVENT_NAME_IID = 10,
-    EVENT_TRACK = 11,
-    EVENT_CATEGORY = 22,
-    EVENT_NAME = 23,
-    EVENT_VALUE = 30,
-    EVENT_FLOW_OLD = 36,
-    EVENT_FLOW_END_OLD = 42,
-    EVENT_DOUBLE_VALUE = 44,
-    EVENT_FLOW = 47,
-    EVENT_FLOW_END = 48,
 };
 
 typedef enum table_kind { CATEGORIES, NAMES, NOTE_NAMES, NOTE_TEXTS, TABLES } table_kind;
@@ -262,7 +244,7 @@ static bool read_defaults(sequence *s, gt_text bytes)
         if (field.number != PACKET_EVENT) continue;
         event = gt_proto_message(&field);
         while (gt_proto_next(&event, &field)) {
-            if (field.number != EVENT_TRACK) continue;
+            if (field.number != GT_EVENT_TRACK) continue;
             s->default_track = (uint64_t)gt_proto_int(&field);
             s->has_default_track = true;
         }
@@ -354,147 +336,11 @@ static int64_t time_of(gt_perfetto *p, sequence *s, const packet *k)
 
 /* ---- events ---- */
 
-static void add_flow(gt_perfetto *p, const gt_proto_field *field)
+static uint32_t track_of(gt_perfetto *p, sequence *s, const packet *k, const gt_raw_event *raw)
 {
-    if (p->flows.count >= FLOWS_MAX) return;
-    if (field->wire == GT_WIRE_BYTES && field->number >= EVENT_FLOW) { /* packed fixed64 */
-        for (uint64_t i = 0; i + 8 <= field->value && p->flows.count < FLOWS_MAX; i += 8) {
-            int64_t id;
-            memcpy(&id, field->bytes + i, sizeof id);
-            GT_PUSH(p->flows.items, p->flows.count, p->flows.capacity, id);
-        }
-        return;
-    }
-    gt_proto_add_ints(&p->flows, field);
-}
-
-typedef struct legacy {
-    int64_t phase, dur_us;
-    uint64_t id;
-    bool has_id;
-} legacy;
-
-static bool read_legacy(gt_proto message, legacy *out, uint64_t *name_iid)
-{
-    gt_proto_field field;
-    while (gt_proto_next(&message, &field)) switch (field.number) {
-        case 1:
-            *name_iid = (uint64_t)gt_proto_int(&field);
-            break;
-        case 2:
-            out->phase = gt_proto_int(&field);
-            break;
-        case 3:
-            out->dur_us = gt_proto_int(&field);
-            break;
-        case 6:
-        case 10:
-        case 11:
-            out->id = (uint64_t)gt_proto_int(&field);
-            out->has_id = true;
-            break;
-        }
-    return !message.damaged;
-}
-
-/* The type that a phase of a Chrome trace stands for; false for those that are no slices. */
-static bool type_of_phase(int64_t phase, gt_perfetto_type *type)
-{
-    static const struct {
-        char phase;
-        gt_perfetto_type type;
-    } types[] = {
-        {'B', GT_PERFETTO_BEGIN},   {'E', GT_PERFETTO_END},     {'X', GT_PERFETTO_COMPLETE},
-        {'b', GT_PERFETTO_BEGIN},   {'e', GT_PERFETTO_END},     {'I', GT_PERFETTO_INSTANT},
-        {'i', GT_PERFETTO_INSTANT}, {'n', GT_PERFETTO_INSTANT},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].phase == phase) {
-            *type = types[i].type;
-            return true;
-        }
-    return false;
-}
-
-typedef struct raw_event {
-    int64_t type;
-    uint64_t category_iid, name_iid, track;
-    gt_text category, name;
-    bool has_track, has_category;
-    legacy old;
-} raw_event;
-
-/* Goes on behind the annotations that follow, as long as they are short. */
-static void pass_notes(gt_proto *event)
-{
-    enum { TAG = EVENT_NOTE << 3 | GT_WIRE_BYTES };
-    const uint8_t *at = event->at, *end = event->end;
-    while (end - at >= 2 && at[0] == TAG && at[1] < 0x80 && end - at - 2 >= at[1]) at += 2 + at[1];
-    event->at = at;
-}
-
-/* One pass over the event; annotations are only passed by. */
-static bool read_raw(gt_perfetto *p, gt_text bytes, raw_event *raw, gt_perfetto_event *event)
-{
-    gt_proto message = gt_proto_begin(bytes);
-    gt_proto_field field;
-    const uint8_t *first_note = NULL, *behind_notes = NULL;
-    for (const uint8_t *at = message.at; gt_proto_next(&message, &field); at = message.at)
-        switch (field.number) {
-        case EVENT_NOTE:
-            if (!first_note) first_note = at;
-            pass_notes(&message);
-            behind_notes = message.at;
-            break;
-        case EVENT_TYPE:
-            raw->type = gt_proto_int(&field);
-            break;
-        case EVENT_TRACK:
-            raw->track = (uint64_t)gt_proto_int(&field);
-            raw->has_track = true;
-            break;
-        case EVENT_NAME_IID:
-            raw->name_iid = (uint64_t)gt_proto_int(&field);
-            break;
-        case EVENT_CATEGORY_IID:
-            if (!raw->has_category) raw->category_iid = (uint64_t)gt_proto_int(&field);
-            if (!raw->has_category && field.wire == GT_WIRE_BYTES && field.value &&
-                gt_peek_varint(field.bytes, field.bytes + field.value, &raw->category_iid) <= 0)
-                return false;
-            raw->has_category = true;
-            break;
-        case EVENT_CATEGORY:
-            if (!raw->has_category) raw->category = gt_proto_bytes(&field);
-            raw->has_category = true;
-            break;
-        case EVENT_NAME:
-            raw->name = gt_proto_bytes(&field);
-            break;
-        case EVENT_VALUE:
-            event->value = (double)gt_proto_int(&field);
-            break;
-        case EVENT_DOUBLE_VALUE:
-            event->value = gt_proto_double(&field);
-            break;
-        case EVENT_FLOW:
-        case EVENT_FLOW_END:
-        case EVENT_FLOW_OLD:
-        case EVENT_FLOW_END_OLD:
-            add_flow(p, &field);
-            break;
-        case EVENT_LEGACY:
-            if (!read_legacy(gt_proto_message(&field), &raw->old, &raw->name_iid)) return false;
-            break;
-        }
-    if (first_note) event->notes = (gt_text){(const char *)first_note, (size_t)(behind_notes - first_note)};
-    return !message.damaged;
-}
-
-static uint32_t track_of(gt_perfetto *p, sequence *s, const packet *k, const raw_event *raw)
-{
-    int64_t phase = raw->old.phase;
-    if (raw->old.has_id && (phase == 'b' || phase == 'e' || phase == 'n'))
-        return gt_tracks_find(&p->tracks, raw->old.id, 2);
+    int64_t phase = raw->phase;
+    if (raw->has_id && (phase == 'b' || phase == 'e' || phase == 'n'))
+        return gt_tracks_find(&p->tracks, raw->id, 2);
     if (!raw->has_track && !s->has_default_track && s->has_thread_track) return s->thread_track;
     uint32_t track = gt_tracks_find(&p->tracks, raw->has_track ? raw->track : s->default_track, 0);
     if (!p->tracks.items[track].described && k->has_pid) p->tracks.items[track].pid = (int64_t)k->pid;
@@ -512,17 +358,19 @@ static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_ev
     static const gt_perfetto_type types[] = {0, GT_PERFETTO_BEGIN, GT_PERFETTO_END, GT_PERFETTO_INSTANT,
                                              GT_PERFETTO_COUNTER};
     gt_perfetto_event *event = &p->event;
-    raw_event raw = {0};
+    gt_raw_event raw = {0};
     *event = (gt_perfetto_event){0};
     p->flows.count = 0;
     *is_event = false;
-    if (!read_raw(p, k->event, &raw, event)) return false;
+    if (!gt_raw_event_read(&raw, k->event, &p->flows)) return false;
+    event->notes = raw.notes;
+    event->value = raw.value;
     if (raw.type > 0 && raw.type < (int64_t)(sizeof types / sizeof *types))
         event->type = types[raw.type];
-    else if (!type_of_phase(raw.old.phase, &event->type))
+    else if (!gt_perfetto_type_of_phase(raw.phase, &event->type))
         return true;
     event->time_ns = time_of(p, s, k);
-    if (__builtin_mul_overflow(raw.old.dur_us, 1000, &event->dur_ns)) event->dur_ns = 0;
+    if (__builtin_mul_overflow(raw.dur_us, 1000, &event->dur_ns)) event->dur_ns = 0;
     if (k->flags & SEQUENCE_NEEDED && !s->is_valid) {
         p->nameless++;
         return true;

@@ -143,12 +143,11 @@ static void read_pytorch(const uint8_t *data, size_t size)
     gt_stream_close(stream);
 }
 
+/* The first byte: options, and which of the readers. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
-    walk(data, size);
-    report(data, size);
-    read_rocprof(data, size);
-    read_pytorch(data, size);
+    static void (*const readers[])(const uint8_t *, size_t) = {walk, report, read_rocprof, read_pytorch};
+    readers[data[0] >> 6](data, size);
     return 0;
 }

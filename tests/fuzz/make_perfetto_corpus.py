@@ -18,8 +18,9 @@ from perfetto_writer import rocprof  # noqa: E402
 def write(name, content, option=0):
     folder = os.path.join(HERE, "corpus", "perfetto")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "wb") as f:
-        f.write(bytes([option]) + content)
+    for reader, title in enumerate(("walk", "report", "rocprof", "pytorch")):
+        with open(os.path.join(folder, f"{name}_{title}"), "wb") as f:
+            f.write(bytes([option | reader << 6]) + content)
 
 
 def pytorch():
