@@ -14,6 +14,12 @@ static void make_seed(void)
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) seed = 0x9E3779B97F4A7C15u;
 }
 
+uint64_t gt_map_seed(void)
+{
+    pthread_once(&seeded, make_seed);
+    return seed;
+}
+
 static size_t hash(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)(a ^ seed) * 0x9E3779B97F4A7C15u;

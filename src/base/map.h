@@ -26,4 +26,8 @@ uint32_t *gt_map_put(gt_map *map, uint64_t a, uint64_t b);
 uint32_t gt_map_get(const gt_map *map, uint64_t a, uint64_t b);
 void gt_map_free(gt_map *map); /* leaves an empty map */
 
+/* What hashes of this process begin with: another number in each, so that nobody can choose keys that
+ * collide. */
+uint64_t gt_map_seed(void);
+
 #endif

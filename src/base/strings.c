@@ -1,5 +1,6 @@
 /* The intern table: open addressing over ids, texts in an arena. */
 #include "base/strings.h"
+#include "base/map.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -17,12 +18,13 @@ struct gt_strings {
     size_t count, capacity;
     uint32_t *slots; /* ids; 0 where empty */
     size_t mask;
+    uint64_t seed; /* texts come from a file and may be chosen to collide */
 };
 
-uint64_t gt_hash_bytes(const void *bytes, size_t len)
+static inline uint64_t hash_from(uint64_t h, const void *bytes, size_t len)
 {
     const unsigned char *p = bytes;
-    uint64_t h = len * 0x9E3779B97F4A7C15u, word;
+    uint64_t word;
     while (len >= 8) {
         memcpy(&word, p, 8);
         h = (h ^ word) * 0xD6E8FEB86659FD93u;
@@ -36,6 +38,11 @@ uint64_t gt_hash_bytes(const void *bytes, size_t len)
     return h ^ (h >> 29);
 }
 
+uint64_t gt_hash_bytes(const void *bytes, size_t len)
+{
+    return hash_from(len * 0x9E3779B97F4A7C15u, bytes, len);
+}
+
 int gt_text_compare(gt_text a, gt_text b)
 {
     size_t len = a.len < b.len ? a.len : b.len;
@@ -47,6 +54,7 @@ gt_strings *gt_strings_new(void)
 {
     gt_strings *s = gt_alloc_zero(1, sizeof *s);
     s->mask = 255;
+    s->seed = gt_map_seed();
     s->slots = gt_alloc_zero(s->mask + 1, sizeof *s->slots);
     GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_TEXT_NONE: in no slot */
     gt_strings_add(s, "", 0);
@@ -62,9 +70,9 @@ void gt_strings_free(gt_strings *s)
     free(s);
 }
 
-static uint32_t short_hash(const void *bytes, size_t len)
+static uint32_t short_hash(const gt_strings *s, const void *bytes, size_t len)
 {
-    uint64_t hash = gt_hash_bytes(bytes, len);
+    uint64_t hash = hash_from(s->seed ^ len, bytes, len);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
@@ -94,7 +102,7 @@ static void double_slots(gt_strings *s)
 
 uint32_t gt_strings_add(gt_strings *s, const void *bytes, size_t len)
 {
-    uint32_t hash = short_hash(bytes, len);
+    uint32_t hash = short_hash(s, bytes, len);
     size_t at = find_slot(s, bytes, len, hash);
     if (s->slots[at]) return s->slots[at];
     uint32_t id = (uint32_t)s->count;
@@ -112,7 +120,7 @@ uint32_t gt_strings_add_cstr(gt_strings *s, const char *text)
 
 uint32_t gt_strings_find(const gt_strings *s, const void *bytes, size_t len)
 {
-    return s->slots[find_slot(s, bytes, len, short_hash(bytes, len))];
+    return s->slots[find_slot(s, bytes, len, short_hash(s, bytes, len))];
 }
 
 gt_text gt_strings_get(const gt_strings *s, uint32_t id)

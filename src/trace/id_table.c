@@ -14,7 +14,7 @@ gt_id_table gt_id_table_new(size_t count, size_t runs)
 {
     gt_id_table table = {.last_page = NO_PAGE, .last_place = GT_ID_NONE};
     if (runs <= count / LEAST_ON_A_PAGE + 1024) {
-        table.room = 16;
+        table.room = runs + 1; /* enough for all; what is not needed of it is never touched */
         table.rows = gt_alloc(table.room * GT_ID_PAGE * sizeof *table.rows);
     }
     return table;
@@ -23,7 +23,7 @@ gt_id_table gt_id_table_new(size_t count, size_t runs)
 static uint32_t new_page(gt_id_table *table)
 {
     if (table->pages == table->room) {
-        table->room += table->room / 2;
+        table->room += table->room / 2 + 1;
         table->rows = gt_realloc(table->rows, table->room * GT_ID_PAGE * sizeof *table->rows);
     }
     memset(table->rows + table->pages * GT_ID_PAGE, 0xFF, GT_ID_PAGE * sizeof *table->rows);

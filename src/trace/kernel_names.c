@@ -144,10 +144,39 @@ static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
     return id == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(to, text.bytes, text.len);
 }
 
+_Static_assert(GT_AGENT_COLUMNS < 64, "a bit for each column");
+
+/* The agents, a handful, with their texts among other strings. */
+static void move_agents(gt_rocprof *run, gt_strings *to)
+{
+    gt_cell cells[GT_AGENT_COLUMNS];
+    gt_store *moved = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, to);
+    gt_store_writer *writer = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, to);
+    gt_store_scan *scan = gt_store_scan_new(run->agents);
+    while (gt_store_scan_next(scan, cells)) {
+        for (size_t c = 0; c < GT_AGENT_COLUMNS; c++)
+            if (gt_agent_columns[c].type == GT_STORE_TEXT)
+                cells[c].text = move_text(to, run->strings, (uint32_t)cells[c].text);
+        gt_store_writer_add(writer, (UINT64_C(1) << GT_AGENT_COLUMNS) - 1, cells);
+    }
+    gt_store_append(moved, gt_store_writer_take(writer));
+    gt_store_scan_free(scan);
+    gt_store_writer_free(writer);
+    gt_store_free(run->agents);
+    run->agents = moved;
+}
+
+/* Where calls or counters were recorded, their texts are among the names: then all names stay. */
+static bool has_texts_among_names(const gt_rocprof *run)
+{
+    return run->stats || (run->calls && gt_store_count(run->calls)) ||
+           (run->counters && gt_store_count(run->counters));
+}
+
 void gt_rocprof_forget_unused_names(gt_rocprof *run)
 {
     struct gt_kernel_names *names = run->kernel_names;
-    if (!names || run->calls || run->counters || run->agents || run->stats) return;
+    if (!names || has_texts_among_names(run)) return;
     sort_names(names);
     uint8_t *used = names_in_use(run);
     gt_strings *strings = gt_strings_new();
@@ -168,11 +197,13 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
         run->process[i].hostname = move_text(strings, run->strings, run->process[i].hostname);
         run->process[i].command = move_text(strings, run->strings, run->process[i].command);
     }
+    if (run->agents) move_agents(run, strings);
     gt_strings_free(run->strings);
     run->strings = strings;
     gt_store_use_strings(run->dispatches, strings);
     gt_store_use_strings(run->copies, strings);
-    gt_memory_trim();
+    if (run->calls) gt_store_use_strings(run->calls, strings);
+    if (run->counters) gt_store_use_strings(run->counters, strings);
 }
 
 static uint32_t unknown_name(gt_strings *strings, int64_t kernel_id)

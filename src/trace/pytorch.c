@@ -138,16 +138,21 @@ gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row)
     return track;
 }
 
-static bool contains_ignoring_case(gt_text text, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (strncasecmp(text.bytes + i, word, len) == 0) return true;
-    return false;
-}
-
+/* One pass for the three words: each has a c that few other letters stand beside. */
 bool gt_is_communication(gt_text name)
 {
-    return contains_ignoring_case(name, "rccl") || contains_ignoring_case(name, "nccl") ||
-           contains_ignoring_case(name, "cross_device_reduce");
+    static const char reduce[] = "cross_device_reduce";
+    const char *bytes = name.bytes;
+    for (size_t i = 0; i + 2 < name.len; i++) {
+        if ((bytes[i] | 32) != 'c') continue;
+        char next = bytes[i + 1] | 32;
+        if (next == 'c' && (bytes[i + 2] | 32) == 'l' && i > 0) {
+            char before = bytes[i - 1] | 32;
+            if (before == 'n' || before == 'r') return true;
+        }
+        if (next == 'r' && name.len - i >= sizeof reduce - 1 &&
+            strncasecmp(bytes + i, reduce, sizeof reduce - 1) == 0)
+            return true;
+    }
+    return false;
 }

@@ -360,9 +360,25 @@ static void random_traces_counted_by_the_microsecond(void **unused)
     }
 }
 
+static void names_of_communication(void **unused)
+{
+    (void)unused;
+    static const char *const yes[] = {
+        "ncclDevKernel", "void rcclGenericKernel<1>",  "NCCL",
+        "xRcClx",        "cross_device_reduce_1stage", "vllm::CROSS_DEVICE_REDUCE",
+        "ccnccl"};
+    static const char *const no[] = {
+        "", "ccl", "cc", "occl", "nccm", "ncc", "cross_device_reduc", "cross device reduce", "c"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (!gt_is_communication((gt_text){yes[i], strlen(yes[i])})) fail_msg("%s", yes[i]);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (gt_is_communication((gt_text){no[i], strlen(no[i])})) fail_msg("%s", no[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_communication),
         cmocka_unit_test(two_kernels_of_one_op),
         cmocka_unit_test(work_that_overlaps_is_exposed_in_part),
         cmocka_unit_test(idle_time_is_split_at_the_threshold),
