@@ -4,6 +4,8 @@
 TRACE     ?= examples/transformer_training.json.gz
 REPORT    ?= build/report
 SECONDS   ?= 60
+# Looking for leaks takes seconds a program, in some sandboxes minutes for all.
+LEAKS     ?= 0
 PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE      = cmake -S . -Wno-dev
@@ -33,11 +35,11 @@ test: build ## all tests
 	@scripts/install-packages test $(CROSS)
 	@scripts/test build $(JOBS)
 
-asan: ## the unit tests and command-line tests under AddressSanitizer and UBSan
+asan: ## the unit tests and command-line tests under AddressSanitizer and UBSan; LEAKS=1 looks for leaks as well
 	@scripts/install-packages build test
 	@$(CMAKE) -B build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_TESTS=ON >/dev/null
 	@$(BUILD) build-asan -j$(JOBS) -- --no-print-directory
-	@scripts/test --unit build-asan $(JOBS)
+	@ASAN_OPTIONS=detect_leaks=$(LEAKS) scripts/test --unit build-asan $(JOBS)
 
 fuzz: ## the fuzz targets, SECONDS=n each (60 unless told)
 	@scripts/install-packages build fuzz
