@@ -1,6 +1,7 @@
 /* Zip as PKWARE's APPNOTE lays it out: each part behind a header that is filled in once its sizes are known,
- * then a directory. ISA-L deflates at its level 1, about 12 times as fast as zlib at level 6 for files that
- * are a sixth larger; minizip, the library for archives, has zlib only. */
+ * then a directory. ISA-L deflates at its level 1: a workbook of 528,000 cells takes 0.07 s, where
+ * libxlsxwriter with zlib at level 6 took 1.05 s, and is 40 % larger. minizip, the library for archives, has
+ * zlib only. */
 #include "output/zip.h"
 
 #include "base/memory.h"

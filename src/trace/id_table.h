@@ -22,7 +22,8 @@ typedef struct gt_id_table {
 /* For ids of which no more than `runs` are not followed by one of the same page, among `count` of them. */
 gt_id_table gt_id_table_new(size_t count, size_t runs);
 
-/* How many of the ids taken so far begin a page, or go back to one: to be asked for each in turn. */
+/* 1 where an id is not on the page of the one before it, *page, which becomes its own; else 0. Asked for each
+ * id in turn, these add up to the runs of gt_id_table_new. */
 static inline size_t gt_id_begins_page(int64_t id, uint64_t *page)
 {
     uint64_t of = (uint64_t)id >> GT_ID_PAGE_BITS;
