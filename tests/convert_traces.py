@@ -15,6 +15,7 @@ import gzip
 import io
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -27,6 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 import make_rocprof_run as maker
 import make_rocprof_trace
+import perfetto_writer
 import pftrace_reader
 from odd_traces import dispatch, document, symbol
 
@@ -118,7 +120,7 @@ def check_pftrace(run, data):
 
 
 def check_chrome(run, document):
-    events = [e for e in document["traceEvents"] if e["ph"] != "M"]
+    events = [e for e in document["traceEvents"] if e["ph"] != "M" and e.get("cat") != "agent"]
     troubles = against(run, [(e.get("cat"), e["name"], e["args"]) for e in events])
     last = {}
     for event in sorted(events, key=lambda e: (max(e["args"]["begin_ns"], 0), e["args"]["end_ns"])):
@@ -177,6 +179,13 @@ def check_both(run):
                 troubles.append(f"protoc finds {begins} slices, not {count}")
         if harness.files_under(folder) != sorted(["in.json", "out.json", "out.json.gz", "out.pftrace", "out.pftrace.gz"]):
             troubles.append(f"files: {harness.files_under(folder)}")
+        if not troubles:
+            try:
+                original = sheets_of(binary, folder, "in.json", "sheets")
+            except RuntimeError:
+                original = {}  # no report of times so far apart
+            if original:
+                troubles += same_report("out.pftrace", original, sheets_of(binary, folder, "out.pftrace", "back"))
         return troubles
     return check
 
@@ -355,6 +364,20 @@ def check_events(run, events):
         collections.Counter((p.pid, p.init, p.fini, maker.HOST) for p in run))
 
 
+def check_agents(document, events):
+    """(category, name, pid, notes) of marks against the JSON's agents."""
+    told = ("node_id", "logical_node_id", "cu_count", "name", "model_name", "vendor_name")
+    expected, found = collections.Counter(), collections.Counter()
+    for process in document["rocprofiler-sdk-tool"]:
+        for agent in process["agents"]:
+            expected[(process["metadata"]["pid"], f"Agent-{agent['logical_node_id']}", agent["id"]["handle"],
+                      *(agent[key] for key in told))] += 1
+    for category, name, pid, notes in events:
+        if category == "agent":
+            found[(pid, name, notes["agent_id"], *(notes[key.title()] for key in told))] += 1
+    return compare("agents", found, expected)
+
+
 def pid_of(tracks, track):
     """The process that a track belongs to, through its parents."""
     while 3 not in tracks[track]:
@@ -381,8 +404,10 @@ def sheets_of(binary, folder, source, name, *options, report=("rocprof", "--kern
     return {sheet: open(os.path.join(out, sheet), "rb").read() for sheet in sorted(os.listdir(out))}
 
 
-KERNEL_SHEETS = ("gpu_timeline.csv", "kernel_summary.csv", "kernel_summary_by_category.csv", "kernel_details.csv",
-                 "short_kernels_summary.csv", "short_kernel_histogram.csv")
+def same_report(what, original, back):
+    """Every sheet, byte by byte."""
+    return [f"{what}: another {sheet}" for sheet in sorted(original.keys() | back.keys())
+            if original.get(sheet) != back.get(sheet)]
 
 
 def alike(what, original, back):
@@ -406,18 +431,81 @@ def whole_run(processes):
         slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
         troubles += check_events(run, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
         troubles += check_arrows(run, slices)
+        document = json.loads(read(folder, "in.json"))
+        troubles += check_agents(document, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
         events = [e for e in json.loads(read(folder, "out.json"))["traceEvents"] if e["ph"] != "M"]
         troubles += check_events(run, [(e["cat"], e["name"], e["pid"], e["args"]) for e in events])
         original = sheets_of(binary, folder, "in.json", "sheets", *(["--all_processes"] if processes > 1 else []))
-        back = sheets_of(binary, folder, "out.db", "back")
-        for sheet in sorted(original.keys() | back.keys()):
-            if original.get(sheet) != back.get(sheet):
-                troubles.append(f"the database's report has another {sheet}")
-        back = sheets_of(binary, folder, "out.pftrace", "from_pftrace")
-        for sheet in KERNEL_SHEETS:
-            troubles += alike("the Perfetto trace's " + sheet, original[sheet], back[sheet])
+        for target in ("out.db", "out.pftrace"):
+            troubles += same_report(target, original, sheets_of(binary, folder, target, "from_" + target))
         return troubles
     return check
+
+
+def shuffled(run, by):
+    """A document whose records are in another order than that of time, and whose processes are in that of their ends."""
+    chance = random.Random(by)
+    for process in run["rocprofiler-sdk-tool"]:
+        for records in process["buffer_records"].values():
+            if isinstance(records, list):
+                chance.shuffle(records)
+    run["rocprofiler-sdk-tool"].reverse()
+    return run
+
+
+def check_order(processes):
+    """Records in any order: the report from the Perfetto trace has them in the same."""
+    def check(binary, folder):
+        path, troubles = os.path.join(folder, "in.json"), []
+        maker.write_json(maker.make_run(dispatches=3000 // processes, processes=processes), path)
+        for turn in range(3):
+            with open(path, encoding="utf-8") as file:
+                run = shuffled(json.load(file), turn)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(run, file)
+            troubles += convert(binary, folder, "in.json", "out.pftrace")[1]
+            original = sheets_of(binary, folder, "in.json", f"sheets{turn}", "--all_processes")
+            troubles += same_report(f"turn {turn}", original, sheets_of(binary, folder, "out.pftrace", f"back{turn}"))
+        return troubles
+    return check
+
+
+def check_places_by_hand(binary, folder):
+    """Dispatches that last equally long stand in their run's order in the sheet, if each has a place in it."""
+    troubles = []
+    for places, order in (((2, 0, 1), "bca"), ((2, None, 1), "abc"), ((2**60, -5, 0), "bca"), ((0, 0, 0), "abc")):
+        trace = perfetto_writer.Writer()
+        track = trace.track("t", trace.process(1))
+        for i, place in enumerate(places):
+            start = 1000 + 10 * i
+            notes = {"begin_ns": start, "end_ns": start + 5} | ({} if place is None else {"record": place})
+            trace.slice(track, "kernel_dispatch", "abc"[i], start, start + 5, notes)
+        with open(os.path.join(folder, "in.pftrace"), "wb") as file:
+            file.write(trace.bytes())
+        rows = sheets_of(binary, folder, "in.pftrace", "sheets")["kernel_details.csv"].decode().splitlines()[1:]
+        found = "".join(row[0] for row in rows)
+        if found != order:
+            troubles.append(f"places {places} give {found}, not {order}")
+    return troubles
+
+
+def check_order_over_files(binary, folder):
+    """Two traces in a folder: each keeps its own order."""
+    troubles = []
+    for pid in (11, 12):
+        run = maker.make_run(dispatches=500)
+        path = os.path.join(folder, f"{pid}_results.json")
+        maker.write_json(run, path)
+        with open(path, encoding="utf-8") as file:
+            document = shuffled(json.load(file), pid)
+        document["rocprofiler-sdk-tool"][0]["metadata"]["pid"] = pid
+        os.makedirs(os.path.join(folder, "json"), exist_ok=True)
+        with open(os.path.join(folder, "json", f"{pid}_results.json"), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.makedirs(os.path.join(folder, "pftrace"), exist_ok=True)
+        troubles += convert(binary, folder, f"json/{pid}_results.json", f"pftrace/{pid}_results.pftrace")[1]
+    return troubles + same_report("two traces", sheets_of(binary, folder, "json", "from_json"),
+                                  sheets_of(binary, folder, "pftrace", "from_pftrace"))
 
 
 def check_other_inputs(binary, folder):
@@ -433,7 +521,7 @@ def check_other_inputs(binary, folder):
         slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
         if source == "json":
             shutil.copy(os.path.join(folder, "out.pftrace"), os.path.join(folder, "again.pftrace"))
-        found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category != "session")
+        found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category not in ("session", "agent"))
     expected = found["json"]
     if sum(expected.values()) != len(run[0].dispatches) + len(run[0].copies) + len(run[0].calls):
         troubles.append(f"{sum(expected.values())} slices")
@@ -603,6 +691,10 @@ def cases():
                made_up(dispatches=600, names=tuple(make_rocprof_trace.ODD_NAMES[:36])))
     yield Case("a run with everything", whole_run(1))
     yield Case("a run of three processes", whole_run(3))
+    yield Case("records in any order", check_order(1))
+    yield Case("records of three processes in any order", check_order(3))
+    yield Case("places of records, by hand", check_places_by_hand)
+    yield Case("records in any order, two files", check_order_over_files)
     yield Case("CSV files and rocprofv3's database", check_other_inputs)
     yield Case("a Chrome trace", check_chrome_input(CHROME_BY_HAND))
     yield Case("a Chrome trace, by hand", check_chrome_by_hand)

@@ -6,102 +6,21 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/perfetto_record.h"
+#include "input/rocprof_perfetto_agents.h"
+#include "input/rocprof_perfetto_fields.h"
+#include "input/rocprof_places.h"
 #include "trace/chrome.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum field {
-    CATEGORY,
-    NAME,
-    PID,
-    BEGIN,
-    END,
-    DELTA,
-    KIND,
-    OPERATION,
-    AGENT,
-    AGENT_TYPE,
-    SOURCE,
-    DESTINATION,
-    BYTES,
-    CORRELATION,
-    ANCESTOR,
-    QUEUE,
-    THREAD,
-    KERNEL_ID,
-    KERNEL_NAME,
-    SCRATCH,
-    OLD_SCRATCH,
-    LDS,
-    OLD_LDS,
-    VGPRS,
-    ACCUM_VGPRS,
-    SGPRS,
-    BLOCK,
-    BLOCK_X,
-    BLOCK_Y,
-    BLOCK_Z,
-    GRID,
-    GRID_X,
-    GRID_Y,
-    GRID_Z,
-    STREAM,
-    DISPATCH,
-    SESSION_PID,
-    HOST,
-    COMMAND,
-    FIELDS
-} field;
-
-static const gt_field fields[FIELDS] = {
-    [CATEGORY] = {"cat", GT_FIELD_TEXT, true},
-    [NAME] = {"name", GT_FIELD_TEXT, false},
-    [PID] = {"pid", GT_FIELD_INT, false},
-    [BEGIN] = {"args/begin_ns", GT_FIELD_INT, false},
-    [END] = {"args/end_ns", GT_FIELD_INT, false},
-    [DELTA] = {"args/delta_ns", GT_FIELD_INT, false},
-    [KIND] = {"args/kind", GT_FIELD_TEXT, false},
-    [OPERATION] = {"args/operation", GT_FIELD_INT, false},
-    [AGENT] = {"args/agent", GT_FIELD_JSON, false},
-    [AGENT_TYPE] = {"args/agent_type", GT_FIELD_TEXT, false},
-    [SOURCE] = {"args/src_agent", GT_FIELD_JSON, false},
-    [DESTINATION] = {"args/dst_agent", GT_FIELD_JSON, false},
-    [BYTES] = {"args/copy_bytes", GT_FIELD_INT, false},
-    [CORRELATION] = {"args/corr_id", GT_FIELD_INT, false},
-    [ANCESTOR] = {"args/ancestor_id", GT_FIELD_INT, false},
-    [QUEUE] = {"args/queue", GT_FIELD_INT, false},
-    [THREAD] = {"args/tid", GT_FIELD_INT, false},
-    [KERNEL_ID] = {"args/kernel_id", GT_FIELD_INT, false},
-    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_TEXT, false},
-    [SCRATCH] = {"args/Scratch_Size", GT_FIELD_INT, false},
-    [OLD_SCRATCH] = {"args/private_segment_size", GT_FIELD_INT, false},
-    [LDS] = {"args/LDS_Block_Size", GT_FIELD_INT, false},
-    [OLD_LDS] = {"args/group_segment_size", GT_FIELD_INT, false},
-    [VGPRS] = {"args/VGPR_Count", GT_FIELD_INT, false},
-    [ACCUM_VGPRS] = {"args/Accum_VGPR_Count", GT_FIELD_INT, false},
-    [SGPRS] = {"args/SGPR_Count", GT_FIELD_INT, false},
-    [BLOCK] = {"args/workgroup_size", GT_FIELD_INT, false},
-    [BLOCK_X] = {"args/workgroup_size_x", GT_FIELD_INT, false},
-    [BLOCK_Y] = {"args/workgroup_size_y", GT_FIELD_INT, false},
-    [BLOCK_Z] = {"args/workgroup_size_z", GT_FIELD_INT, false},
-    [GRID] = {"args/grid_size", GT_FIELD_INT, false},
-    [GRID_X] = {"args/grid_size_x", GT_FIELD_INT, false},
-    [GRID_Y] = {"args/grid_size_y", GT_FIELD_INT, false},
-    [GRID_Z] = {"args/grid_size_z", GT_FIELD_INT, false},
-    [STREAM] = {"args/stream_ID", GT_FIELD_INT, false},
-    [DISPATCH] = {"args/dispatch_id", GT_FIELD_INT, false},
-    [SESSION_PID] = {"args/pid", GT_FIELD_INT, false},
-    [HOST] = {"args/hostname", GT_FIELD_TEXT, false},
-    [COMMAND] = {"args/command", GT_FIELD_TEXT, false},
-};
 
 /* What a slice is. */
 typedef enum slice_kind {
     SLICE_OTHER = 1,
     SLICE_DISPATCH,
     SLICE_COPY,
-    SLICE_SESSION, /* the time that was profiled, in files of `gputally convert` */
+    SLICE_SESSION, /* the time that was profiled, in files of `gputally convert`, ... */
+    SLICE_AGENT,   /* ... as this one, which is a mark */
     SLICE_CALL,    /* and behind it: one a domain */
 } slice_kind;
 
@@ -131,6 +50,10 @@ typedef struct reading {
         double value;
     } * counters; /* of the slice in hand */
     size_t counter_count, counter_capacity;
+    struct {
+        gt_places dispatches, copies, calls, counters;
+    } places;
+    gt_agent_marks *agents;
     size_t kept, timeless;
 } reading;
 
@@ -167,8 +90,10 @@ static uint8_t kind_of(reading *r, uint32_t category)
     static const struct {
         const char *category;
         slice_kind kind;
-    } known[] = {
-        {"kernel_dispatch", SLICE_DISPATCH}, {"memory_copy", SLICE_COPY}, {"session", SLICE_SESSION}};
+    } known[] = {{"kernel_dispatch", SLICE_DISPATCH},
+                 {"memory_copy", SLICE_COPY},
+                 {"session", SLICE_SESSION},
+                 {"agent", SLICE_AGENT}};
     grow_texts(r, category);
     uint8_t *kind = &r->kinds[category];
     if (*kind) return *kind;
@@ -201,9 +126,8 @@ static uint32_t short_name(reading *r, uint32_t text)
 
 /* ---- records ---- */
 
-static int64_t process_of(reading *r)
+static int64_t process_of_pid(reading *r, int64_t pid)
 {
-    int64_t pid = int_of(r, PID, 0);
     if (r->has_process && r->last_pid == pid) return r->last_process;
     uint32_t *found = gt_map_put(&r->processes, (uint64_t)pid, 0);
     if (*found == GT_MAP_NONE)
@@ -211,6 +135,20 @@ static int64_t process_of(reading *r)
     r->has_process = true;
     r->last_pid = pid;
     return r->last_process = *found;
+}
+
+static int64_t process_of(reading *r)
+{
+    return process_of_pid(r, int_of(r, PID, 0));
+}
+
+/* Files of `gputally convert` describe all processes first, in the run's order. */
+static void add_processes(reading *r)
+{
+    for (uint32_t track = 0; track < gt_perfetto_track_count(r->trace); track++) {
+        const gt_perfetto_track *described = gt_perfetto_track_of(r->trace, track);
+        if (described->kind == GT_TRACK_PROCESS) process_of_pid(r, described->pid);
+    }
 }
 
 static int32_t use_of(const reading *r, field f)
@@ -254,9 +192,17 @@ static void copy_int(const reading *r, row *to, size_t column, field from)
     if (has(r, from)) set(to, column, r->record.cells[from].integer);
 }
 
-static void copy_agent(const reading *r, row *to, size_t column, field from)
+static void copy_agent(const reading *r, row *to, size_t column, field label, field id)
 {
-    if (has(r, from)) set(to, column, gt_chrome_agent_number(text_of(r, from), false));
+    if (has(r, id))
+        copy_int(r, to, column, id);
+    else if (has(r, label))
+        set(to, column, gt_chrome_agent_number(text_of(r, label), false));
+}
+
+static void add_place(const reading *r, gt_places *to)
+{
+    gt_places_add(to, has(r, PLACE) ? &r->record.cells[PLACE].integer : NULL);
 }
 
 /* A size by its axes, or where only their product is known, as one row. */
@@ -277,6 +223,7 @@ static void add_counters(reading *r)
         to.cells[GT_COUNTER_VALUE].time = r->counters[i].value;
         to.present |= UINT64_C(1) << GT_COUNTER_NAME | UINT64_C(1) << GT_COUNTER_VALUE;
         gt_store_writer_add(r->writers->counters, to.present, to.cells);
+        add_place(r, &r->places.counters);
     }
 }
 
@@ -295,7 +242,7 @@ static void add_dispatch(reading *r, int64_t begin_ns, int64_t end_ns)
     copy_int(r, &to, GT_DISPATCH_STREAM, STREAM);
     copy_size(r, &to, GT_DISPATCH_GRID_X, GRID, GRID_X);
     copy_size(r, &to, GT_DISPATCH_BLOCK_X, BLOCK, BLOCK_X);
-    copy_agent(r, &to, GT_DISPATCH_AGENT, AGENT);
+    copy_agent(r, &to, GT_DISPATCH_AGENT, AGENT, AGENT_ID);
     copy_int(r, &to, GT_DISPATCH_THREAD, THREAD);
     if (has(r, QUEUE) && r->record.cells[QUEUE].integer < INT64_MAX)
         set(&to, GT_DISPATCH_QUEUE,
@@ -304,6 +251,7 @@ static void add_dispatch(reading *r, int64_t begin_ns, int64_t end_ns)
     copy_int(r, &to, GT_DISPATCH_LDS_BYTES, has(r, LDS) ? LDS : OLD_LDS);
     copy_int(r, &to, GT_DISPATCH_SCRATCH_BYTES, has(r, SCRATCH) ? SCRATCH : OLD_SCRATCH);
     gt_rocprof_write_dispatch(r->writers, to.present, to.cells);
+    add_place(r, &r->places.dispatches);
     add_counters(r);
 }
 
@@ -315,12 +263,13 @@ static void add_copy(reading *r, int64_t begin_ns, int64_t end_ns)
     set(&to, GT_COPY_PROCESS, process_of(r));
     set(&to, GT_COPY_DIRECTION, gt_copy_direction_of(text_of(r, NAME)));
     copy_int(r, &to, GT_COPY_BYTES, BYTES);
-    copy_agent(r, &to, GT_COPY_SOURCE, SOURCE);
-    copy_agent(r, &to, GT_COPY_DESTINATION, DESTINATION);
+    copy_agent(r, &to, GT_COPY_SOURCE, SOURCE, SOURCE_ID);
+    copy_agent(r, &to, GT_COPY_DESTINATION, DESTINATION, DESTINATION_ID);
     copy_int(r, &to, GT_COPY_STREAM, STREAM);
     copy_int(r, &to, GT_COPY_THREAD, THREAD);
     copy_int(r, &to, GT_COPY_CORRELATION, CORRELATION);
     gt_rocprof_write_copy(r->writers, to.present, to.cells);
+    add_place(r, &r->places.copies);
 }
 
 static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_t end_ns)
@@ -343,6 +292,7 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
         to.present |= UINT64_C(1) << texts[i].column;
     }
     gt_store_writer_add(r->writers->calls, to.present, to.cells);
+    add_place(r, &r->places.calls);
 }
 
 static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
@@ -392,10 +342,19 @@ static void end_pending(reading *r, const gt_perfetto_event *event)
     r->pending_kind = 0;
 }
 
+static void read_agent(reading *r, const gt_perfetto_event *event)
+{
+    if (kind_of(r, event->category) != SLICE_AGENT) return;
+    if (!r->kept++) add_processes(r);
+    gt_agent_marks_read(r->agents, event, process_of_pid(r, gt_perfetto_pid(r->trace, event->track)),
+                        r->writers);
+}
+
 static void read_slice(reading *r, const gt_perfetto_event *event)
 {
     uint8_t kind = kind_of(r, event->category);
-    if (kind == SLICE_OTHER) return;
+    if (kind == SLICE_OTHER || kind == SLICE_AGENT) return;
+    if (kind == SLICE_SESSION && !r->kept) add_processes(r);
     if (kind == SLICE_CALL + GT_CALL_HIP || kind == SLICE_CALL + GT_CALL_HSA) r->run->api_calls++;
     if (kind >= SLICE_CALL && !r->writers->calls) {
         r->kept++;
@@ -425,6 +384,7 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
     while (gt_perfetto_next(r->trace, &event)) {
         if (r->pending_kind) end_pending(r, &event);
         if (event.type == GT_PERFETTO_BEGIN || event.type == GT_PERFETTO_COMPLETE) read_slice(r, &event);
+        if (event.type == GT_PERFETTO_INSTANT) read_agent(r, &event);
     }
     if (r->pending_kind) end_pending(r, NULL);
     if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", options, error)) return false;
@@ -436,6 +396,22 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
     return true;
 }
 
+static void restore_order(reading *r)
+{
+    gt_places_restore(&r->places.dispatches, r->writers->dispatches);
+    gt_places_restore(&r->places.copies, r->writers->copies);
+    gt_places_restore(&r->places.calls, r->writers->calls);
+    gt_places_restore(&r->places.counters, r->writers->counters);
+}
+
+static void free_places(reading *r)
+{
+    gt_places_free(&r->places.dispatches);
+    gt_places_free(&r->places.copies);
+    gt_places_free(&r->places.calls);
+    gt_places_free(&r->places.counters);
+}
+
 bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
                               gt_error *error)
 {
@@ -445,9 +421,14 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     r->texts = gt_strings_new();
     r->trace = gt_perfetto_new(stream, r->texts);
     r->records = gt_perfetto_records_new(r->trace, fields, FIELDS);
+    r->agents = gt_agent_marks_new(r->trace);
+    gt_rocprof_write_flush(writers); /* of files read before: their order stays */
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     bool read = read_all(r, gt_stream_path(stream), options, error);
     if (!options->is_part) gt_progress_end();
+    if (read) restore_order(r);
+    free_places(r);
+    gt_agent_marks_free(r->agents);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
     gt_strings_free(r->texts);

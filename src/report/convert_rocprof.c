@@ -1,9 +1,13 @@
 /* What a rocprofv3 run looks like in a trace viewer.
  *
- * Names of arguments are those of rocprofv3's own Perfetto traces. More than those have: dispatch_id, the
- * sizes by axis where they are not one row, kernel_name where the short name of the event's name is another,
- * and a slice for the time that was profiled. */
+ * Names of arguments are those of rocprofv3's own Perfetto traces. More than those have, so that a report
+ * from the trace is that from the run: dispatch_id, the sizes by axis where they are not one row, kernel_name
+ * where the short name of the event's name is another, an agent's id where its label has another number, each
+ * record's place where the run has them in another order than that of time, a slice for the time that was
+ * profiled and a mark for each agent. */
 #include "report/convert.h"
+#include "report/convert_agents.h"
+#include "report/convert_keys.h"
 
 #include "base/map.h"
 #include "base/memory.h"
@@ -12,84 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Arguments, in the order in which they are written. */
-typedef enum key {
-    KEY_BEGIN,
-    KEY_END,
-    KEY_DELTA,
-    KEY_KIND,
-    KEY_AGENT,
-    KEY_AGENT_TYPE,
-    KEY_SOURCE,
-    KEY_DESTINATION,
-    KEY_BYTES,
-    KEY_CORRELATION,
-    KEY_QUEUE,
-    KEY_THREAD,
-    KEY_KERNEL_ID,
-    KEY_SCRATCH,
-    KEY_LDS,
-    KEY_VGPRS,
-    KEY_ACCUM_VGPRS,
-    KEY_SGPRS,
-    KEY_BLOCK,
-    KEY_GRID,
-    KEY_STREAM,
-    KEY_DISPATCH,
-    KEY_BLOCK_X,
-    KEY_BLOCK_Y,
-    KEY_BLOCK_Z,
-    KEY_GRID_X,
-    KEY_GRID_Y,
-    KEY_GRID_Z,
-    KEY_KERNEL_NAME,
-    KEY_PID,
-    KEY_HOST,
-    KEY_COMMAND,
-    KEYS
-} key;
-
-static const char *const key_names[KEYS] = {
-    [KEY_BEGIN] = "begin_ns",
-    [KEY_END] = "end_ns",
-    [KEY_DELTA] = "delta_ns",
-    [KEY_KIND] = "kind",
-    [KEY_AGENT] = "agent",
-    [KEY_AGENT_TYPE] = "agent_type",
-    [KEY_SOURCE] = "src_agent",
-    [KEY_DESTINATION] = "dst_agent",
-    [KEY_BYTES] = "copy_bytes",
-    [KEY_CORRELATION] = "corr_id",
-    [KEY_QUEUE] = "queue",
-    [KEY_THREAD] = "tid",
-    [KEY_KERNEL_ID] = "kernel_id",
-    [KEY_SCRATCH] = "Scratch_Size",
-    [KEY_LDS] = "LDS_Block_Size",
-    [KEY_VGPRS] = "VGPR_Count",
-    [KEY_ACCUM_VGPRS] = "Accum_VGPR_Count",
-    [KEY_SGPRS] = "SGPR_Count",
-    [KEY_BLOCK] = "workgroup_size",
-    [KEY_GRID] = "grid_size",
-    [KEY_STREAM] = "stream_ID",
-    [KEY_DISPATCH] = "dispatch_id",
-    [KEY_BLOCK_X] = "workgroup_size_x",
-    [KEY_BLOCK_Y] = "workgroup_size_y",
-    [KEY_BLOCK_Z] = "workgroup_size_z",
-    [KEY_GRID_X] = "grid_size_x",
-    [KEY_GRID_Y] = "grid_size_y",
-    [KEY_GRID_Z] = "grid_size_z",
-    [KEY_KERNEL_NAME] = "kernel_name",
-    [KEY_PID] = "pid",
-    [KEY_HOST] = "hostname",
-    [KEY_COMMAND] = "command",
-};
-
-typedef struct agent_row {
-    int64_t process;
-    uint32_t label, type; /* text ids of the timeline: "Agent-2", "GPU" */
-    bool is_cpu;
-} agent_row;
 
 typedef struct conversion {
     gt_rocprof *run;
@@ -100,9 +26,7 @@ typedef struct conversion {
     size_t moved_count;
     uint32_t *processes; /* the timeline's, by process of the run */
     size_t process_count;
-    agent_row *agents;
-    size_t agent_count, agent_capacity;
-    gt_map agent_of; /* (process, id) */
+    gt_convert_agents agents;
     gt_map threads;  /* (process, tid) to track */
     gt_map queues;   /* (agent, stream) to track */
     gt_map counters; /* (process, dispatch) to the first of its values */
@@ -168,44 +92,9 @@ static int64_t process_of(const conversion *c, int64_t process)
     return process >= 0 && (uint64_t)process < c->process_count ? process : 0;
 }
 
-static uint32_t add_agent(conversion *c, int64_t process, int64_t id, int64_t number, gt_text type)
-{
-    char label[32];
-    snprintf(label, sizeof label, "Agent-%" PRId64, number);
-    agent_row added = {.process = process, .label = word(c, label)};
-    added.type = type.len ? gt_strings_add(c->strings, type.bytes, type.len) : GT_TEXT_NONE;
-    added.is_cpu = type.len == 3 && memcmp(type.bytes, "CPU", 3) == 0;
-    *gt_map_put(&c->agent_of, (uint64_t)process, (uint64_t)id) = (uint32_t)c->agent_count;
-    GT_PUSH(c->agents, c->agent_count, c->agent_capacity, added);
-    return (uint32_t)c->agent_count - 1;
-}
-
-static void add_agents(conversion *c)
-{
-    if (!c->run->agents) return;
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
-    gt_store_scan *scan = gt_store_scan_new(c->run->agents);
-    while (gt_store_scan_next(scan, cells)) {
-        int64_t logical = cells[GT_AGENT_LOGICAL_NODE_ID].integer, node = cells[GT_AGENT_NODE_ID].integer;
-        int64_t id = cells[GT_AGENT_ID].integer;
-        gt_text type = gt_strings_get(c->run->strings, (uint32_t)cells[GT_AGENT_TYPE].text);
-        int64_t number = logical != GT_AGENT_ABSENT ? logical : node != GT_AGENT_ABSENT ? node : id;
-        add_agent(c, process_of(c, cells[GT_AGENT_PROCESS].integer), id, number, type);
-    }
-    gt_store_scan_free(scan);
-}
-
 static uint32_t agent_of(conversion *c, int64_t process, int64_t id)
 {
-    uint32_t found = gt_map_get(&c->agent_of, (uint64_t)process, (uint64_t)id);
-    return found != GT_MAP_NONE ? found : add_agent(c, process, id, id, (gt_text){"", 0});
-}
-
-/* A copy, since finding an agent may move them all. */
-static agent_row agent_row_of(conversion *c, int64_t process, int64_t id)
-{
-    uint32_t found = agent_of(c, process, id);
-    return c->agents[found];
+    return gt_convert_agents_find(&c->agents, process, id);
 }
 
 static uint32_t thread_track(conversion *c, int64_t process, int64_t tid)
@@ -225,10 +114,11 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
     uint32_t *found = gt_map_put(&c->queues, agent, (uint64_t)stream);
     if (*found == GT_MAP_NONE) {
         char name[80];
-        gt_text label = gt_strings_get(c->strings, c->agents[agent].label);
+        const gt_convert_agent *on = &c->agents.rows[agent];
+        gt_text label = gt_strings_get(c->strings, on->label);
         snprintf(name, sizeof name, "STREAM [\" %" PRId64 " \"] %.*s", stream, (int)label.len, label.bytes);
         gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
-        *found = gt_timeline_track(c->timeline, c->processes[c->agents[agent].process], ask);
+        *found = gt_timeline_track(c->timeline, c->processes[on->process], ask);
     }
     return *found;
 }
@@ -245,6 +135,13 @@ static void note_word(conversion *c, key k, uint32_t text)
     if (text) gt_timeline_note_word(c->timeline, c->keys[k], text);
 }
 
+static void note_agent(conversion *c, uint32_t agent, key label, key id)
+{
+    const gt_convert_agent *row = &c->agents.rows[agent];
+    note_word(c, label, row->label);
+    if (row->id != row->number) note(c, id, row->id);
+}
+
 static void note_times(conversion *c, int64_t start, int64_t end)
 {
     note(c, KEY_BEGIN, start);
@@ -259,6 +156,38 @@ static void join(conversion *c, int64_t process, int64_t correlation, bool arriv
     gt_timeline_flow(c->timeline, (uint64_t)correlation ^ ((uint64_t)process + 1) << 44, arrives);
 }
 
+/* ---- places ---- */
+
+/* Whether the timeline, which is in order of time, keeps the order of a store. */
+static bool keeps_order(const gt_store *store, size_t start_column, size_t end_column)
+{
+    size_t count = gt_store_count(store);
+    int64_t *starts = gt_store_ints(store, start_column), *ends = gt_store_ints(store, end_column);
+    bool keeps = true;
+    for (size_t i = 0; i < count && keeps; i++) {
+        keeps = starts[i] >= 0 && ends[i] >= starts[i];
+        if (i) keeps &= starts[i] > starts[i - 1] || (starts[i] == starts[i - 1] && ends[i] <= ends[i - 1]);
+    }
+    free(starts);
+    free(ends);
+    return keeps;
+}
+
+typedef struct place_notes {
+    int64_t next;
+    bool are_told;
+} place_notes;
+
+static place_notes places_of(const gt_store *store, size_t start_column, size_t end_column)
+{
+    return (place_notes){.are_told = !keeps_order(store, start_column, end_column)};
+}
+
+static void note_place(conversion *c, place_notes *of)
+{
+    if (of->are_told) note(c, KEY_PLACE, of->next++);
+}
+
 /* ---- calls ---- */
 
 static void add_calls(conversion *c)
@@ -267,6 +196,7 @@ static void add_calls(conversion *c)
     uint32_t categories[GT_CALL_DOMAINS];
     for (int d = 0; d < GT_CALL_DOMAINS; d++) categories[d] = word(c, gt_call_domain_name((gt_call_domain)d));
     gt_cell cells[GT_CALL_COLUMNS];
+    place_notes places = places_of(c->run->calls, GT_CALL_START, GT_CALL_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->calls);
     while (gt_store_scan_next(scan, cells)) {
         int64_t process = process_of(c, cells[GT_CALL_PROCESS].integer);
@@ -282,6 +212,7 @@ static void add_calls(conversion *c)
         note_word(c, KEY_KIND, move_text(c, (uint32_t)cells[GT_CALL_KIND].text));
         note(c, KEY_CORRELATION, correlation);
         if (cells[GT_CALL_STREAM].integer >= 0) note(c, KEY_STREAM, cells[GT_CALL_STREAM].integer);
+        note_place(c, &places);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
@@ -292,8 +223,9 @@ static void add_calls(conversion *c)
 static void note_copy_details(conversion *c, int64_t process, const gt_cell *cells)
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
-    if (source >= 0) note_word(c, KEY_SOURCE, agent_row_of(c, process, source).label);
-    if (destination >= 0) note_word(c, KEY_DESTINATION, agent_row_of(c, process, destination).label);
+    if (source >= 0) note_agent(c, agent_of(c, process, source), KEY_SOURCE, KEY_SOURCE_ID);
+    if (destination >= 0)
+        note_agent(c, agent_of(c, process, destination), KEY_DESTINATION, KEY_DESTINATION_ID);
     if (cells[GT_COPY_BYTES].integer >= 0) note(c, KEY_BYTES, cells[GT_COPY_BYTES].integer);
     note(c, KEY_CORRELATION, cells[GT_COPY_CORRELATION].integer);
     note(c, KEY_THREAD, cells[GT_COPY_THREAD].integer);
@@ -305,7 +237,7 @@ static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_cell *cells
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
     bool to_host = cells[GT_COPY_DIRECTION].integer == GT_COPY_DEVICE_TO_HOST;
-    if (destination >= 0 && agent_row_of(c, process, destination).is_cpu) to_host = true;
+    if (destination >= 0 && c->agents.rows[agent_of(c, process, destination)].is_cpu) to_host = true;
     int64_t chosen = to_host && source >= 0 ? source : destination;
     return agent_of(c, process, chosen < 0 ? 0 : chosen);
 }
@@ -318,6 +250,7 @@ static void add_copies(conversion *c)
         names[d] = word(c, gt_copy_direction_name((gt_copy_direction)d));
     gt_cell cells[GT_COPY_COLUMNS];
     for (size_t i = 0; i < GT_COPY_COLUMNS; i++) cells[i].integer = gt_copy_columns[i].absent;
+    place_notes places = places_of(c->run->copies, GT_COPY_START, GT_COPY_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->copies);
     while (gt_store_scan_next(scan, cells)) {
         int64_t process = process_of(c, cells[GT_COPY_PROCESS].integer);
@@ -330,6 +263,7 @@ static void add_copies(conversion *c)
         note_times(c, start, end);
         note_word(c, KEY_KIND, kind);
         if (detailed) note_copy_details(c, process, cells);
+        note_place(c, &places);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
@@ -390,13 +324,13 @@ static void note_dispatch_details(conversion *c, const gt_cell *cells)
     if (use.sgprs >= 0) note(c, KEY_SGPRS, use.sgprs);
 }
 
-static void note_dispatch(conversion *c, const gt_cell *cells, const agent_row *on, gt_text name)
+static void note_dispatch(conversion *c, const gt_cell *cells, uint32_t agent, gt_text name)
 {
     int64_t kernel_id = cells[GT_DISPATCH_KERNEL_ID].integer;
     note_times(c, cells[GT_DISPATCH_START].integer, cells[GT_DISPATCH_END].integer);
     note_word(c, KEY_KIND, word(c, "KERNEL_DISPATCH"));
-    note_word(c, KEY_AGENT, on->label);
-    note_word(c, KEY_AGENT_TYPE, on->type);
+    note_agent(c, agent, KEY_AGENT, KEY_AGENT_ID);
+    note_word(c, KEY_AGENT_TYPE, c->agents.rows[agent].type);
     if (c->run->wanted & GT_WANT_DISPATCH_DETAILS) note_dispatch_details(c, cells);
     note(c, KEY_THREAD, cells[GT_DISPATCH_THREAD].integer);
     if (kernel_id != GT_NO_KERNEL_ID) note(c, KEY_KERNEL_ID, kernel_id);
@@ -415,6 +349,7 @@ static void add_dispatches(conversion *c)
     uint32_t category = word(c, "kernel_dispatch");
     gt_cell cells[GT_DISPATCH_COLUMNS];
     for (size_t i = 0; i < GT_DISPATCH_COLUMNS; i++) cells[i].integer = gt_dispatch_columns[i].absent;
+    place_notes places = places_of(c->run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->dispatches);
     while (gt_store_scan_next(scan, cells)) {
         int64_t process = process_of(c, cells[GT_DISPATCH_PROCESS].integer);
@@ -424,7 +359,8 @@ static void add_dispatches(conversion *c)
         gt_timeline_begin(c->timeline, GT_TIMELINE_SLICE, track, cells[GT_DISPATCH_START].integer,
                           cells[GT_DISPATCH_END].integer, category, name);
         join(c, process, cells[GT_DISPATCH_CORRELATION].integer, true);
-        note_dispatch(c, cells, &c->agents[agent], gt_strings_get(c->strings, name));
+        note_dispatch(c, cells, agent, gt_strings_get(c->strings, name));
+        note_place(c, &places);
         note_counters(c, process, cells[GT_DISPATCH_ID].integer);
         gt_timeline_end(c->timeline);
     }
@@ -455,24 +391,58 @@ static void add_sessions(conversion *c)
     for (size_t i = 0; i < c->process_count; i++) add_session(c, i, &processes[i]);
 }
 
+/* When the run began, as far as is known. */
+static int64_t first_time(const conversion *c)
+{
+    int64_t *starts = gt_store_ints(c->run->dispatches, GT_DISPATCH_START), first = c->run->init_ns;
+    for (size_t i = 0; i < gt_store_count(c->run->dispatches); i++)
+        if (!first || starts[i] < first) first = starts[i];
+    free(starts);
+    return first;
+}
+
+/* A mark for each agent, with all that is known of it. */
+static void add_agents(conversion *c)
+{
+    if (!c->run->agents) return;
+    int64_t time_ns = first_time(c);
+    uint32_t category = word(c, "agent"), *tracks = gt_alloc_zero(c->process_count, sizeof *tracks);
+    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(c->run->agents);
+    while (gt_store_scan_next(scan, cells)) {
+        int64_t process = process_of(c, cells[GT_AGENT_PROCESS].integer);
+        if (!tracks[process])
+            tracks[process] = 1 + gt_timeline_track(c->timeline, c->processes[process],
+                                                    (gt_track_ask){GT_FORM_QUEUE, GT_NO_TID, {"AGENTS", 6}});
+        uint32_t agent = agent_of(c, process, cells[GT_AGENT_ID].integer);
+        gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, tracks[process] - 1, time_ns, time_ns, category,
+                          c->agents.rows[agent].label);
+        note(c, KEY_AGENT_ID, c->agents.rows[agent].id);
+        gt_convert_agent_notes(c->timeline, c->run, cells);
+        gt_timeline_end(c->timeline);
+    }
+    gt_store_scan_free(scan);
+    free(tracks);
+}
+
 void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
 {
     conversion c = {.run = run, .timeline = timeline, .strings = gt_timeline_strings(timeline)};
     for (int k = 0; k < KEYS; k++) c.keys[k] = word(&c, key_names[k]);
     add_processes(&c);
-    add_agents(&c);
+    gt_convert_agents_add(&c.agents, run, c.strings, c.process_count);
     add_sessions(&c);
+    add_agents(&c);
     add_calls(&c);
     gather_counters(&c);
     add_copies(&c);
     add_dispatches(&c);
     free(c.moved);
     free(c.processes);
-    free(c.agents);
+    gt_convert_agents_free(&c.agents);
     free(c.next_counter);
     free(c.counter_names);
     free(c.counter_values);
-    gt_map_free(&c.agent_of);
     gt_map_free(&c.threads);
     gt_map_free(&c.queues);
     gt_map_free(&c.counters);

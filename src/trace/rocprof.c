@@ -314,21 +314,30 @@ void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_ce
     gt_store_writer_add(w->stats, present, cells);
 }
 
-static void end_writer(gt_store_writer **writer, gt_store *store)
+static void flush(gt_store_writer *writer, gt_store *store)
 {
-    if (*writer) gt_store_append(store, gt_store_writer_take(*writer));
-    gt_store_writer_free(*writer);
-    *writer = NULL;
+    if (writer) gt_store_append(store, gt_store_writer_take(writer));
+}
+
+void gt_rocprof_write_flush(gt_rocprof_writers *w)
+{
+    flush(w->dispatches, w->run->dispatches);
+    flush(w->copies, w->run->copies);
+    flush(w->calls, w->run->calls);
+    flush(w->counters, w->run->counters);
+    flush(w->agents, w->run->agents);
+    flush(w->stats, w->run->stats);
 }
 
 void gt_rocprof_write_end(gt_rocprof_writers *w)
 {
-    end_writer(&w->dispatches, w->run->dispatches);
-    end_writer(&w->copies, w->run->copies);
-    end_writer(&w->calls, w->run->calls);
-    end_writer(&w->counters, w->run->counters);
-    end_writer(&w->agents, w->run->agents);
-    end_writer(&w->stats, w->run->stats);
+    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,
+                                   &w->counters,   &w->agents, &w->stats};
+    gt_rocprof_write_flush(w);
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        gt_store_writer_free(*writers[i]);
+        *writers[i] = NULL;
+    }
 }
 
 /* ---- durations ---- */

@@ -219,7 +219,9 @@ gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
 void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
 void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
 void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
-/* Puts what was written into the run's stores. */
+/* Puts what was written so far into the run's stores. */
+void gt_rocprof_write_flush(gt_rocprof_writers *writers);
+/* The same, for the last time. */
 void gt_rocprof_write_end(gt_rocprof_writers *writers);
 
 /* Adds another run to one that is being written: its processes come behind those that are there, its kernels

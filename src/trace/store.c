@@ -1,35 +1,25 @@
-/* The event store. A writer fills a segment of SEGMENT_ROWS events as plain 8-byte cells that stay in the
- * cache; a full one is packed column by column into just as many bytes as its values need and the cells are
- * used again. */
+/* The event store. A writer fills a segment of GT_SEGMENT_ROWS events as plain 8-byte cells that stay in the
+ * cache; a full one is gt_packed column by column into just as many bytes as its values need and the cells
+ * are used again. */
 #include "trace/store.h"
 #include "base/memory.h"
+#include "trace/order.h"
+#include "trace/packed.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENT_ROWS = 2048 };
-
-/* A packed column: value i is base + the unsigned integer of `width` bytes at i. Times with at most three
- * decimals are packed as integer thousandths, which gives their exact bits back (one correctly rounded
- * division); absent ones among them are packed as one more than the greatest. */
-typedef struct packed {
-    int64_t base;
-    int64_t absent; /* of thousandths: the value that stands for an absent time */
-    uint32_t start; /* where its bytes begin in the segment's data */
-    uint8_t width;  /* 0 where every value is base */
-    bool thousandths;
-} packed;
-
 typedef struct segment {
     uint32_t rows;
+    uint64_t first_row;        /* in the store */
     uint64_t first_place;      /* of the piece in the store; what `places` adds to */
-    packed places;             /* each event's place in its piece, less its row */
+    gt_packed places;          /* each event's place in its piece, less its row */
     const gt_strings *strings; /* whose ids its texts are */
     const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
     uint8_t *data;
     uint32_t bytes; /* of data */
-    packed columns[];
+    gt_packed columns[];
 } segment;
 
 struct gt_store_piece {
@@ -55,118 +45,13 @@ struct gt_store {
 struct gt_store_writer {
     const gt_store_column *columns;
     size_t column_count;
-    const gt_strings *strings;
+    gt_strings *strings;
     gt_store_piece *piece;
     size_t rows;      /* in the open segment */
     uint64_t present; /* columns that have a value in it */
-    int64_t *places;  /* SEGMENT_ROWS */
-    int64_t *cells[]; /* by column; SEGMENT_ROWS each; times as their bits */
+    int64_t *places;  /* GT_SEGMENT_ROWS */
+    int64_t *cells[]; /* by column; GT_SEGMENT_ROWS each; times as their bits */
 };
-
-/* ---- packing ---- */
-
-static int64_t time_bits(double time)
-{
-    int64_t bits;
-    memcpy(&bits, &time, sizeof bits);
-    return bits;
-}
-
-static double bits_time(int64_t bits)
-{
-    double time;
-    memcpy(&time, &bits, sizeof time);
-    return time;
-}
-
-static const int64_t ABSENT = INT64_MAX; /* in a column of thousandths, before it is packed */
-
-/* Turns times into thousandths where each of them comes back exactly; leaves them as they are otherwise. */
-static bool to_thousandths(int64_t *cells, size_t rows)
-{
-    int64_t out[SEGMENT_ROWS];
-    int64_t bad = 0;
-    for (size_t i = 0; i < rows; i++) {
-        double time = bits_time(cells[i]);
-        bool small = fabs(time) < 9e12; /* times 1000 stays below 2^53; false for NaN */
-        int64_t whole = small ? (int64_t)rint(time * 1000.0) : 0;
-        bad |= small ? time_bits((double)whole / 1000.0) != cells[i] : !isnan(time);
-        out[i] = small ? whole : ABSENT;
-    }
-    if (bad) return false;
-    memcpy(cells, out, rows * sizeof *cells);
-    return true;
-}
-
-/* Gives absent times a value next to the others, so that they do not widen the column. */
-static int64_t place_absent(int64_t *cells, size_t rows)
-{
-    int64_t high = INT64_MIN;
-    for (size_t i = 0; i < rows; i++)
-        if (cells[i] != ABSENT && cells[i] > high) high = cells[i];
-    if (high == INT64_MIN) return ABSENT; /* none is present */
-    for (size_t i = 0; i < rows; i++)
-        if (cells[i] == ABSENT) cells[i] = high + 1;
-    return high + 1;
-}
-
-static packed plan(int64_t *cells, size_t rows, gt_store_type type)
-{
-    packed p = {0};
-    if (type == GT_STORE_TIME && to_thousandths(cells, rows)) {
-        p.thousandths = true;
-        p.absent = place_absent(cells, rows);
-    }
-    int64_t low = cells[0], high = cells[0];
-    for (size_t i = 1; i < rows; i++) {
-        low = cells[i] < low ? cells[i] : low;
-        high = cells[i] > high ? cells[i] : high;
-    }
-    uint64_t span = (uint64_t)high - (uint64_t)low;
-    p.base = low;
-    p.width = span == 0 ? 0 : span <= UINT8_MAX ? 1 : span <= UINT16_MAX ? 2 : span <= UINT32_MAX ? 4 : 8;
-    return p;
-}
-
-#define PACK(type)                                                                                           \
-    for (size_t i = 0; i < rows; i++) {                                                                      \
-        type v = (type)((uint64_t)cells[i] - (uint64_t)base);                                                \
-        memcpy(out + i * sizeof v, &v, sizeof v);                                                            \
-    }
-
-static void pack(const int64_t *cells, size_t rows, int64_t base, unsigned width, uint8_t *out)
-{
-    if (width == 1)
-        PACK(uint8_t)
-    else if (width == 2)
-        PACK(uint16_t)
-    else if (width == 4)
-        PACK(uint32_t)
-    else if (width == 8)
-        PACK(uint64_t)
-}
-
-#define UNPACK(type)                                                                                         \
-    for (size_t i = 0; i < rows; i++) {                                                                      \
-        type v;                                                                                              \
-        memcpy(&v, in + i * sizeof v, sizeof v);                                                             \
-        out[i] = (int64_t)((uint64_t)p->base + v);                                                           \
-    }
-
-static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *out)
-{
-    const uint8_t *in = data + p->start;
-    if (p->width == 0)
-        for (size_t i = 0; i < rows; i++) out[i] = p->base;
-    else if (p->width == 1)
-        UNPACK(uint8_t)
-    else if (p->width == 2)
-        UNPACK(uint16_t)
-    else if (p->width == 4)
-        UNPACK(uint32_t)
-    else
-        UNPACK(uint64_t)
-}
 
 /* ---- writing ---- */
 
@@ -176,7 +61,7 @@ static int64_t absent_cell(const gt_store_column *column)
     case GT_STORE_INT:
         return column->absent;
     case GT_STORE_TIME:
-        return time_bits((double)NAN);
+        return gt_time_bits((double)NAN);
     default:
         return GT_TEXT_NONE;
     }
@@ -195,10 +80,10 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     w->column_count = column_count;
     w->strings = strings;
     w->piece = gt_alloc_zero(1, sizeof *w->piece);
-    w->places = gt_alloc(SEGMENT_ROWS * sizeof *w->places);
+    w->places = gt_alloc(GT_SEGMENT_ROWS * sizeof *w->places);
     for (size_t c = 0; c < column_count; c++) {
-        w->cells[c] = gt_alloc(SEGMENT_ROWS * sizeof **w->cells);
-        fill_absent(w, c, SEGMENT_ROWS);
+        w->cells[c] = gt_alloc(GT_SEGMENT_ROWS * sizeof **w->cells);
+        fill_absent(w, c, GT_SEGMENT_ROWS);
     }
     return w;
 }
@@ -221,23 +106,23 @@ static void close_segment(gt_store_writer *w)
     s->strings = w->strings;
     uint32_t bytes = 0;
     for (size_t c = 0; c < w->column_count; c++) {
-        packed *p = &s->columns[c];
+        gt_packed *p = &s->columns[c];
         if (w->present >> c & 1)
-            *p = plan(w->cells[c], w->rows, w->columns[c].type);
+            *p = gt_pack_plan(w->cells[c], w->rows, w->columns[c].type);
         else
             p->base = absent_cell(&w->columns[c]);
         p->start = bytes;
         bytes += (uint32_t)(p->width * w->rows);
     }
-    s->places = plan(w->places, w->rows, GT_STORE_INT);
+    s->places = gt_pack_plan(w->places, w->rows, GT_STORE_INT);
     s->places.start = bytes;
     s->bytes = bytes + (uint32_t)(s->places.width * w->rows);
     s->data = gt_alloc(s->bytes);
-    pack(w->places, w->rows, s->places.base, s->places.width, s->data + bytes);
+    gt_pack(&s->places, w->places, w->rows, s->data);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
-        const packed *p = &s->columns[c];
-        pack(w->cells[c], w->rows, p->base, p->width, s->data + p->start);
+        const gt_packed *p = &s->columns[c];
+        gt_pack(p, w->cells[c], w->rows, s->data);
         fill_absent(w, c, w->rows);
     }
     GT_PUSH(w->piece->segments, w->piece->count, w->piece->capacity, s);
@@ -255,7 +140,7 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *ce
         int c = __builtin_ctzll(present);
         w->cells[c][row] = cells[c].integer;
     }
-    if (w->rows == SEGMENT_ROWS) close_segment(w);
+    if (w->rows == GT_SEGMENT_ROWS) close_segment(w);
 }
 
 void gt_store_writer_pass(gt_store_writer *w)
@@ -318,9 +203,10 @@ void gt_store_append(gt_store *store, gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
         piece->segments[i]->first_place = store->all.records;
+        piece->segments[i]->first_row = store->all.rows;
+        store->all.rows += piece->segments[i]->rows;
         GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
     }
-    store->all.rows += piece->rows;
     store->all.records += piece->records;
     free(piece->segments);
     free(piece);
@@ -377,10 +263,10 @@ size_t gt_store_bytes(const gt_store *store)
 uint32_t *gt_store_places(const gt_store *store)
 {
     uint32_t *places = gt_alloc(store->all.rows * sizeof *places), *next = places;
-    int64_t cells[SEGMENT_ROWS];
+    int64_t cells[GT_SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        unpack(&s->places, s->data, s->rows, cells);
+        gt_unpack(&s->places, s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++)
             *next++ = (uint32_t)(s->first_place + (uint64_t)cells[row] + row);
     }
@@ -392,7 +278,7 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
     int64_t *values = gt_alloc(store->all.rows * sizeof *values), *next = values;
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        unpack(&s->columns[column], s->data, s->rows, next);
+        gt_unpack(&s->columns[column], s->data, s->rows, next);
         next += s->rows;
     }
     return values;
@@ -401,10 +287,10 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
 uint32_t *gt_store_texts(const gt_store *store, size_t column)
 {
     uint32_t *ids = gt_alloc(store->all.rows * sizeof *ids), *next = ids;
-    int64_t cells[SEGMENT_ROWS];
+    int64_t cells[GT_SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        unpack(&s->columns[column], s->data, s->rows, cells);
+        gt_unpack(&s->columns[column], s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++)
             *next++ = s->text_ids ? s->text_ids[cells[row]] : (uint32_t)cells[row];
     }
@@ -414,16 +300,16 @@ uint32_t *gt_store_texts(const gt_store *store, size_t column)
 double *gt_store_times(const gt_store *store, size_t column)
 {
     double *times = gt_alloc(store->all.rows * sizeof *times), *next = times;
-    int64_t cells[SEGMENT_ROWS];
+    int64_t cells[GT_SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        const packed *p = &s->columns[column];
-        unpack(p, s->data, s->rows, cells);
+        const gt_packed *p = &s->columns[column];
+        gt_unpack(p, s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++) {
             if (!p->thousandths)
-                *next++ = bits_time(cells[row]);
+                *next++ = gt_bits_time(cells[row]);
             else
-                *next++ = cells[row] == p->absent ? NAN : (double)cells[row] / 1000.0;
+                *next++ = gt_packed_time(p, cells[row]);
         }
     }
     return times;
@@ -434,15 +320,25 @@ double *gt_store_times(const gt_store *store, size_t column)
 struct gt_store_scan {
     const gt_store *store;
     size_t next_segment, rows, row;
-    int64_t *cells; /* SEGMENT_ROWS of each column, of the segment in hand; times as their bits */
+    int64_t *cells; /* GT_SEGMENT_ROWS of each column, of the segment in hand; times as their bits */
 };
 
 gt_store_scan *gt_store_scan_new(const gt_store *store)
 {
     gt_store_scan *scan = gt_alloc_zero(1, sizeof *scan);
     scan->store = store;
-    scan->cells = gt_alloc(store->column_count * SEGMENT_ROWS * sizeof *scan->cells);
+    scan->cells = gt_alloc(store->column_count * GT_SEGMENT_ROWS * sizeof *scan->cells);
     return scan;
+}
+
+/* Turns unpacked cells of a column into what a caller is given; times as their bits. */
+static void finish_cells(const gt_store *store, const segment *s, size_t column, int64_t *cells, size_t rows)
+{
+    const gt_packed *p = &s->columns[column];
+    if (store->columns[column].type == GT_STORE_TEXT && s->text_ids)
+        for (size_t row = 0; row < rows; row++) cells[row] = s->text_ids[cells[row]];
+    if (p->thousandths)
+        for (size_t row = 0; row < rows; row++) cells[row] = gt_time_bits(gt_packed_time(p, cells[row]));
 }
 
 static void load_segment(gt_store_scan *scan)
@@ -450,14 +346,9 @@ static void load_segment(gt_store_scan *scan)
     const gt_store *store = scan->store;
     const segment *s = store->all.segments[scan->next_segment++];
     for (size_t c = 0; c < store->column_count; c++) {
-        const packed *p = &s->columns[c];
-        int64_t *cells = scan->cells + c * SEGMENT_ROWS;
-        unpack(p, s->data, s->rows, cells);
-        if (store->columns[c].type == GT_STORE_TEXT && s->text_ids)
-            for (size_t row = 0; row < s->rows; row++) cells[row] = s->text_ids[cells[row]];
-        if (p->thousandths)
-            for (size_t row = 0; row < s->rows; row++)
-                cells[row] = time_bits(cells[row] == p->absent ? (double)NAN : (double)cells[row] / 1000.0);
+        int64_t *cells = scan->cells + c * GT_SEGMENT_ROWS;
+        gt_unpack(&s->columns[c], s->data, s->rows, cells);
+        finish_cells(store, s, c, cells, s->rows);
     }
     scan->rows = s->rows;
     scan->row = 0;
@@ -470,7 +361,7 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells)
         load_segment(scan);
     }
     for (size_t c = 0; c < scan->store->column_count; c++)
-        cells[c].integer = scan->cells[c * SEGMENT_ROWS + scan->row];
+        cells[c].integer = scan->cells[c * GT_SEGMENT_ROWS + scan->row];
     scan->row++;
     return true;
 }
@@ -481,17 +372,63 @@ void gt_store_scan_free(gt_store_scan *scan)
     free(scan);
 }
 
+/* ---- one event ---- */
+
+static const segment *segment_of(const gt_store *store, size_t row)
+{
+    size_t low = 0, high = store->all.count; /* the last segment that begins at the row or before is there */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (store->all.segments[middle]->first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return store->all.segments[low];
+}
+
+void gt_store_get(const gt_store *store, size_t row, gt_cell *cells)
+{
+    const segment *s = segment_of(store, row);
+    size_t in_segment = row - s->first_row;
+    for (size_t c = 0; c < store->column_count; c++) {
+        gt_packed one = s->columns[c];
+        one.start += (uint32_t)(in_segment * one.width);
+        gt_unpack(&one, s->data, 1, &cells[c].integer);
+        finish_cells(store, s, c, &cells[c].integer, 1);
+    }
+}
+
+void gt_store_writer_sort(gt_store_writer *w, const double *keys)
+{
+    gt_store *held = gt_store_new(w->columns, w->column_count, w->strings);
+    gt_store_append(held, gt_store_writer_take(w));
+    size_t count = gt_store_count(held);
+    uint32_t *rows = gt_alloc(count * sizeof *rows);
+    for (size_t i = 0; i < count; i++) rows[i] = (uint32_t)i;
+    gt_order_rows(rows, count, keys);
+    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    for (size_t i = 0; i < count; i++) {
+        gt_store_get(held, rows[i], cells);
+        gt_store_writer_add(w, UINT64_MAX >> (64 - w->column_count), cells);
+    }
+    free(rows);
+    gt_store_free(held);
+}
+
+/* ---- late columns ---- */
+
 void gt_store_fill_times(gt_store *store, size_t column, const double *times)
 {
-    int64_t cells[SEGMENT_ROWS];
+    int64_t cells[GT_SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         segment *s = store->all.segments[i];
-        packed *p = &s->columns[column];
-        for (size_t row = 0; row < s->rows; row++) cells[row] = time_bits(*times++);
-        *p = plan(cells, s->rows, GT_STORE_TIME);
+        gt_packed *p = &s->columns[column];
+        for (size_t row = 0; row < s->rows; row++) cells[row] = gt_time_bits(*times++);
+        *p = gt_pack_plan(cells, s->rows, GT_STORE_TIME);
         p->start = s->bytes;
         s->bytes += (uint32_t)p->width * s->rows;
         s->data = gt_realloc(s->data, s->bytes);
-        pack(cells, s->rows, p->base, p->width, s->data + p->start);
+        gt_pack(p, cells, s->rows, s->data);
     }
 }

@@ -49,6 +49,9 @@ void gt_store_writer_free(gt_store_writer *writer);
 void gt_store_writer_add(gt_store_writer *writer, uint64_t present, const gt_cell *cells);
 /* An event that is not kept: it only counts, so that the events kept know their places in the file. */
 void gt_store_writer_pass(gt_store_writer *writer);
+/* Puts the events added since a piece was last taken in ascending order of their keys, none of them NaN;
+ * those of equal keys keep their order. None of them may have been passed. */
+void gt_store_writer_sort(gt_store_writer *writer, const double *keys);
 
 /* What a writer has collected since it was last asked, packed: a piece of the store to come. */
 typedef struct gt_store_piece gt_store_piece;
@@ -84,6 +87,8 @@ typedef struct gt_store_scan gt_store_scan;
 gt_store_scan *gt_store_scan_new(const gt_store *store);
 bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells);
 void gt_store_scan_free(gt_store_scan *scan);
+/* The cells of one event, as a scan gives them: for stores that are taken in another order than their own. */
+void gt_store_get(const gt_store *store, size_t row, gt_cell *cells);
 /* Gives a TIME column that no event had a value in its values, one an event: for what is known only once all
  * events are read. */
 void gt_store_fill_times(gt_store *store, size_t column, const double *times);

@@ -36,6 +36,22 @@ def pytorch():
     return trace.bytes()
 
 
+def converted():
+    """What `gputally convert` adds: agents, sessions, places of records."""
+    trace = Writer()
+    processes = [trace.process(pid) for pid in (9, 8)]
+    tracks = [trace.track("t", process) for process in processes]
+    for track in tracks:
+        trace.event(track, 3, 10, "agent", "Agent-2", {"agent_id": 77, "Node_Id": 2, "Agent_Type": "GPU", "Name": "gfx942"})
+        trace.slice(track, "session", "profiled run", 10, 900, {"begin_ns": 10, "end_ns": 900, "pid": 5, "hostname": "h"})
+        for i in range(6):
+            trace.slice(track, "kernel_dispatch", "k", 20 + i, 30 + i,
+                        {"record": (5 * i + 3) % 6, "agent": "Agent-2", "agent_id": 77, "begin_ns": 20 + i, "end_ns": 30 + i, "SQ": 0.5})
+        trace.slice(track, "memory_copy", "MEMORY_COPY_HOST_TO_DEVICE", 60, 70, {"record": 4, "src_agent_id": 7, "dst_agent": "Agent-2"})
+        trace.slice(track, "hip_api", "hipFree", 80, 90, {"record": 3})
+    return trace.bytes()
+
+
 def legacy():
     trace = Writer(plain=True)
     thread = trace.thread(1, 1, trace.process(1))
@@ -52,6 +68,7 @@ def main():
     write("rocprof_packed", rocprof(CASE).compressed(), 8)
     write("rocprof_blocks", rocprof(made_up(5, 12)).bytes(), 2)
     write("pytorch", pytorch())
+    write("converted", converted())
     write("legacy", legacy(), 1)
     trace = Writer()
     track = trace.track("t", trace.process(1))

@@ -89,6 +89,14 @@ static void cells_come_back_as_they_were(void **unused)
                 else
                     assert_true(isnan(times[i]));
             }
+            for (size_t i = 0; i < ROWS; i++) { /* one by one too, in any order */
+                size_t row = i * 7919 % ROWS;
+                gt_cell got[COLUMNS];
+                gt_store_get(store, row, got);
+                assert_int_equal(got[NUMBER].integer, numbers[row]);
+                assert_int_equal(got[TEXT].text, texts[row]);
+                assert_memory_equal(&got[TIME].time, &times[row], sizeof(double));
+            }
             free(numbers);
             free(texts);
             free(times);
@@ -100,6 +108,44 @@ static void cells_come_back_as_they_were(void **unused)
             gt_store_free(store);
             gt_strings_free(strings);
         }
+}
+
+static void a_writer_sorts_what_it_holds(void **unused)
+{
+    (void)unused;
+    gt_strings *strings = gt_strings_new();
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+    double *keys = gt_alloc(ROWS * sizeof *keys);
+    for (int64_t round = 0; round < 2; round++) { /* what was taken before stays where it is */
+        for (int64_t i = 0; i < ROWS; i++) {
+            keys[i] = (double)((i * 7919 + 13) % ROWS / 2); /* each key twice */
+            gt_cell cells[COLUMNS] = {[NUMBER].integer = round * ROWS + i,
+                                      [TEXT].text = (uint64_t)i + 1,
+                                      [TIME].time = keys[i] / 3};
+            gt_store_writer_add(writer, i % 5 ? 7 : 5, cells);
+        }
+        gt_store_writer_sort(writer, keys);
+        gt_store_append(store, gt_store_writer_take(writer));
+    }
+    int64_t *numbers = gt_store_ints(store, NUMBER);
+    uint32_t *texts = gt_store_texts(store, TEXT);
+    double *times = gt_store_times(store, TIME);
+    for (int64_t i = 0; i < 2 * ROWS; i++) {
+        int64_t was = numbers[i] - i / ROWS * ROWS;
+        assert_true(was >= 0 && was < ROWS);
+        assert_int_equal((was * 7919 + 13) % ROWS / 2, i % ROWS / 2);
+        if (i % 2) assert_true(numbers[i] > numbers[i - 1]); /* of equal keys the first stays first */
+        assert_int_equal(texts[i], was % 5 ? was + 1 : GT_TEXT_NONE);
+        assert_true(times[i] == (double)(i % ROWS / 2) / 3);
+    }
+    free(numbers);
+    free(texts);
+    free(times);
+    free(keys);
+    gt_store_writer_free(writer);
+    gt_store_free(store);
+    gt_strings_free(strings);
 }
 
 static void constant_and_absent_columns_take_no_room(void **unused)
@@ -152,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_come_back_as_they_were),
+        cmocka_unit_test(a_writer_sorts_what_it_holds),
         cmocka_unit_test(constant_and_absent_columns_take_no_room),
         cmocka_unit_test(texts_of_several_writers_get_the_ids_of_the_store),
     };
