@@ -1,0 +1,199 @@
+/* Commands run under watch: their output, exit codes, signals and time limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/child.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char log_path[] = "/tmp/gt_child_XXXXXX";
+
+static gt_child_result run_shell(const char *script, gt_child_setup setup)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    setup.argv = argv;
+    setup.log_path = log_path;
+    setup.silent = true;
+    gt_child_result result;
+    gt_error error;
+    assert_true(gt_child_run(&setup, &result, &error));
+    return result;
+}
+
+static void assert_log(const char *expected)
+{
+    char text[4096];
+    FILE *file = fopen(log_path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void keeps_output_and_exit_code(void **state)
+{
+    (void)state;
+    gt_child_result result = run_shell("echo out; exit 5", (gt_child_setup){0});
+    assert_int_equal(result.exit_code, 5);
+    assert_false(result.timed_out);
+    assert_int_equal(result.interrupted, 0);
+    assert_log("out\n");
+    run_shell("echo again >&2", (gt_child_setup){.log_append = true});
+    assert_log("out\nagain\n");
+    assert_int_equal(run_shell("kill -9 $$", (gt_child_setup){0}).exit_code, 137);
+}
+
+static void runs_where_and_with_what_it_is_told(void **state)
+{
+    (void)state;
+    const char *environment[] = {"PATH=/usr/bin:/bin", "GT_WORD=two words; $HOME", NULL};
+    run_shell("pwd; echo \"$GT_WORD\"", (gt_child_setup){.directory = "/", .environment = environment});
+    assert_log("/\ntwo words; $HOME\n");
+}
+
+static void says_why_it_cannot_start(void **state)
+{
+    (void)state;
+    gt_child_result result;
+    gt_error error;
+    const char *argv[] = {"gputally-no-such-program", NULL};
+    assert_false(gt_child_run(&(gt_child_setup){.argv = argv}, &result, &error));
+    assert_int_equal(result.exit_code, 127);
+    assert_string_equal(error.text, "cannot run gputally-no-such-program: No such file or directory");
+    const char *folder[] = {"/", NULL};
+    assert_false(gt_child_run(&(gt_child_setup){.argv = folder}, &result, &error));
+    assert_int_equal(result.exit_code, 126);
+    const char *echo[] = {"echo", NULL};
+    assert_false(gt_child_run(&(gt_child_setup){.argv = echo, .directory = "/no/such"}, &result, &error));
+    assert_string_equal(error.text, "cannot run echo in the folder /no/such: No such file or directory");
+}
+
+static void ends_after_its_time_with_all_it_started(void **state)
+{
+    (void)state;
+    gt_child_result result = run_shell("sleep 60 & echo $!; wait", (gt_child_setup){.timeout_s = 0.2});
+    assert_true(result.timed_out);
+    assert_int_equal(result.exit_code, 128 + SIGTERM);
+    assert_true(result.seconds < 5);
+    FILE *file = fopen(log_path, "r");
+    int pid = 0;
+    assert_int_equal(fscanf(file, "%d", &pid), 1);
+    fclose(file);
+    for (int i = 0; i < 100 && kill(pid, 0) == 0; i++) usleep(20000);
+    char name[64], zombie[256] = "";
+    snprintf(name, sizeof name, "/proc/%d/stat", pid);
+    if ((file = fopen(name, "r"))) { /* where nothing reaps orphans it stays, dead */
+        if (!fgets(zombie, sizeof zombie, file)) zombie[0] = 0;
+        fclose(file);
+    }
+    assert_true(!file || strstr(zombie, ") Z"));
+}
+
+static void kills_what_does_not_listen(void **state)
+{
+    (void)state;
+    gt_child_result result =
+        run_shell("trap '' TERM; while :; do sleep 0.1; done", (gt_child_setup){.timeout_s = 0.2, .grace_s = 0.3});
+    assert_true(result.timed_out);
+    assert_int_equal(result.exit_code, 128 + SIGKILL);
+}
+
+static void *interrupt_later(void *unused)
+{
+    usleep(300000);
+    kill(getpid(), SIGINT);
+    return unused;
+}
+
+static void hands_signals_on(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    pthread_create(&thread, NULL, interrupt_later, NULL);
+    gt_child_result result = run_shell("trap 'echo caught; exit 9' INT; while :; do sleep 0.05; done", (gt_child_setup){0});
+    pthread_join(thread, NULL);
+    assert_int_equal(result.interrupted, SIGINT);
+    assert_int_equal(result.exit_code, 9);
+    assert_log("caught\n");
+}
+
+static void does_not_wait_for_what_runs_on(void **state)
+{
+    (void)state;
+    gt_child_result result = run_shell("sleep 30 & exit 3", (gt_child_setup){0});
+    assert_int_equal(result.exit_code, 3);
+    assert_true(result.seconds < 10);
+}
+
+static bool collect(void *context, gt_child_stream stream, gt_text line)
+{
+    gt_buffer *seen = context;
+    gt_buffer_add_cstr(seen, stream == GT_CHILD_STDERR ? "E[" : "O[");
+    gt_buffer_add(seen, line.bytes, line.len);
+    gt_buffer_add_cstr(seen, "]");
+    return !memmem(line.bytes, line.len, "hide", 4);
+}
+
+static void shows_lines_and_drops_them(void **state)
+{
+    (void)state;
+    gt_buffer seen = {0};
+    run_shell("printf 'a\\nhide me\\n50%%\\r100%%\\r\\n'; sleep 0.1; printf 'par'; sleep 0.1; printf 'tial\\nlast'",
+              (gt_child_setup){.line = collect, .line_context = &seen});
+    assert_string_equal(gt_buffer_text(&seen).bytes, "O[a]O[hide me]O[50%]O[100%]O[partial]O[last]");
+    assert_log("a\n50%\r100%\r\npartial\nlast");
+    seen.len = 0;
+    run_shell("echo e >&2", (gt_child_setup){.line = collect, .line_context = &seen});
+    assert_string_equal(gt_buffer_text(&seen).bytes, "E[e]");
+    seen.len = 0;
+    run_shell("echo e >&2", (gt_child_setup){.line = collect, .line_context = &seen, .merge = true});
+    assert_string_equal(gt_buffer_text(&seen).bytes, "O[e]");
+    gt_buffer_free(&seen);
+}
+
+static bool measure(void *context, gt_child_stream stream, gt_text line)
+{
+    (void)stream;
+    *(size_t *)context += line.len;
+    return false;
+}
+
+static void takes_lines_of_any_length(void **state)
+{
+    (void)state;
+    size_t total = 0;
+    run_shell("head -c 5000000 /dev/zero | tr '\\0' x", (gt_child_setup){.line = measure, .line_context = &total});
+    assert_int_equal(total, 5000000);
+}
+
+int main(void)
+{
+    int descriptor = mkstemp(log_path);
+    if (descriptor < 0) return 1;
+    close(descriptor);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_output_and_exit_code),
+        cmocka_unit_test(runs_where_and_with_what_it_is_told),
+        cmocka_unit_test(says_why_it_cannot_start),
+        cmocka_unit_test(ends_after_its_time_with_all_it_started),
+        cmocka_unit_test(kills_what_does_not_listen),
+        cmocka_unit_test(hands_signals_on),
+        cmocka_unit_test(does_not_wait_for_what_runs_on),
+        cmocka_unit_test(shows_lines_and_drops_them),
+        cmocka_unit_test(takes_lines_of_any_length),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(log_path);
+    return failed;
+}
