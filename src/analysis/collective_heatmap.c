@@ -98,11 +98,9 @@ gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_s
         if (gt_collective_type_of(text_at(events, "Collective name", row).bytes) == GT_COLLECTIVE_ALLTOALLV)
             unusable += !add_event(&map, events, row, &splits, &group);
     if (unusable)
-        gt_warn(
-            "all_to_allv kernels that are not in the heat map: %zu; their split sizes are missing, cut short "
-            "or do not "
-            "fit the group, or their type is unknown",
-            unusable);
+        gt_warn("all_to_allv kernels that are not in the heat map: %zu; their split sizes are missing, cut "
+                "short or do not fit the group, or their type is unknown",
+                unusable);
     gt_table *table = to_table(&map, events->strings);
     gt_int_list_free(&splits);
     gt_int_list_free(&group);

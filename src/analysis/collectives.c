@@ -133,7 +133,8 @@ static void add_ints(gt_table *table, const char *name, const gt_store *store, s
     if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
     int64_t *values = gt_store_ints(store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
-        if (values[row_at(rows, i)] != GT_EVENT_NONE) gt_table_set_int(table, added, i, values[row_at(rows, i)]);
+        if (values[row_at(rows, i)] != GT_EVENT_NONE)
+            gt_table_set_int(table, added, i, values[row_at(rows, i)]);
     free(values);
 }
 
@@ -162,8 +163,10 @@ static void add_times(gt_table *table, const char *name, const gt_store *store, 
     size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < table->row_count; i++) {
         double time = times[row_at(rows, i)];
-        if (whole) table->columns[added].ints[i] = (int64_t)time;
-        else table->columns[added].floats[i] = time;
+        if (whole)
+            table->columns[added].ints[i] = (int64_t)time;
+        else
+            table->columns[added].floats[i] = time;
     }
     free(times);
     free(integral);
@@ -194,7 +197,8 @@ static void add_sizes(gt_table *table)
     size_t out_size = gt_table_add_filled(table, "Out msg size (MB)", GT_TYPE_FLOAT);
     const gt_column *columns = table->columns;
     for (size_t row = 0; row < table->row_count; row++) {
-        int bytes = gt_collective_dtype_bytes(gt_strings_get(table->strings, columns[dtype].texts[row]).bytes);
+        int bytes =
+            gt_collective_dtype_bytes(gt_strings_get(table->strings, columns[dtype].texts[row]).bytes);
         if (!bytes || gt_column_is_null(&columns[in], row)) continue;
         columns[in_size].floats[row] = (double)columns[in].ints[row] * bytes / 1048576.0;
         if (!gt_column_is_null(&columns[out], row))
@@ -210,8 +214,10 @@ static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t co
     size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
     for (size_t i = 0; i < LENGTH(metadata); i++) {
-        if (metadata[i].kind == INT) add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
-        else add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
+        if (metadata[i].kind == INT)
+            add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
+        else
+            add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
     }
     add_times(table, "ts", store, GT_EVENT_START, GT_INTEGRAL_START, rows);
     add_times(table, "dur", store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);

@@ -1,7 +1,7 @@
 /* What went wrong, as one sentence for the user.
  *
- * A function that can fail takes a gt_error, returns false (or NULL) and fills it. The sentence names the file
- * and the place in it; callers higher up may put the file's name in front with gt_error_prefix. */
+ * A function that can fail takes a gt_error, returns false (or NULL) and fills it. The sentence names the
+ * file and the place in it; callers higher up may put the file's name in front with gt_error_prefix. */
 #ifndef GT_BASE_ERROR_H
 #define GT_BASE_ERROR_H
 

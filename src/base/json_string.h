@@ -15,8 +15,8 @@ uint32_t gt_json_escape(const char **place, const char *end);
  * none or the closing quote is missing. */
 bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch, gt_text *text);
 
-/* Adds the text as a JSON string, quotes and all. Bytes that are not UTF-8 become U+FFFD; `scratch` is used for
- * that. */
+/* Adds the text as a JSON string, quotes and all. Bytes that are not UTF-8 become U+FFFD; `scratch` is used
+ * for that. */
 void gt_json_string_add(gt_buffer *out, gt_text text, gt_buffer *scratch);
 
 #endif

@@ -12,7 +12,8 @@ void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_log_quiet(bool quiet); /* --quiet: no gt_say; warnings stay */
 
-/* Hands every message to `handler` instead of standard error, one at a time; NULL goes back to standard error. */
+/* Hands every message to `handler` instead of standard error, one at a time; NULL goes back to standard
+ * error. */
 typedef void gt_log_handler(bool warning, const char *text);
 void gt_log_to(gt_log_handler *handler);
 

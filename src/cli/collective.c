@@ -53,8 +53,7 @@ static const gt_option_group report_group = {"Sheets of a collective report", re
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, nccl_analysis_report.xlsx in "
-     "the "
-     "folder that holds the traces"},
+     "the folder that holds the traces"},
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };

@@ -9,8 +9,7 @@
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, beside the trace: "
-     "908_results.json "
-     "gives 908_perf_report.xlsx"},
+     "908_results.json gives 908_perf_report.xlsx"},
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL,
      "write one CSV file a sheet into this folder instead of a workbook"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},

@@ -18,13 +18,11 @@ static const gt_option compare_options[] = {
      "one tag a report, which stands before its columns (default: the report's own name without its ending)"},
     {"sheets", GT_OPTION_TEXTS, "GROUP...", "all",
      "what to compare: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a group that is "
-     "named "
-     "must be in the baseline"},
+     "named must be in the baseline"},
     {"fail_if", GT_OPTION_TEXTS, "CONDITION", NULL,
      "exit with status 3 where a variant meets the condition, SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
      "'gpu_timeline.busy_time > 5%': the change against the baseline, in percent or in the column's unit; "
-     "may be "
-     "given more than once"},
+     "may be given more than once"},
 };
 static const gt_option_group compare_group = {"Comparison", compare_options,
                                               sizeof compare_options / sizeof *compare_options};

@@ -29,8 +29,8 @@ void gt_destinations_free(gt_destinations *destinations);
 /* Whether two traces would be written to the same place: that place, or NULL. */
 const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b);
 
-/* A report that would replace a trace it is made from is a slip of the hand: false, and a sentence. The output's path
- * may be NULL. */
+/* A report that would replace a trace it is made from is a slip of the hand: false, and a sentence. The
+ * output's path may be NULL. */
 bool gt_spares_the_trace(const char *output_path, const char *trace_path, gt_error *error);
 
 /* Writes every document, or none. The output then has the names of the files; the caller frees it. NULL on

@@ -19,8 +19,7 @@
 static const gt_option diff_options[] = {
     {"add_python_func", GT_OPTION_FLAG, NULL, NULL,
      "put python functions into the call trees, so that modules tell ops apart; the traces must have been "
-     "recorded "
-     "with stacks"},
+     "recorded with stacks"},
     {"prune_non_gpu", GT_OPTION_FLAG, NULL, NULL,
      "leave root calls that lead to no GPU work out of merged_tree_output.txt"},
 };

@@ -22,8 +22,7 @@
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_TEXT, "DIR", NULL,
      "the folder of the capture: rocprofv3's files in it or in its kernel_trace, a manifest, run.log; the "
-     "same as DIR "
-     "without an option"},
+     "same as DIR without an option"},
     {"combined_run_dir", GT_OPTION_TEXT, "DIR", NULL, "the same"},
     {"include_api", GT_OPTION_FLAG, NULL, NULL, "count HIP and HSA calls too"},
     {"traceconv", GT_OPTION_TEXT, "PATH", NULL,

@@ -69,8 +69,9 @@ void gt_help_program(FILE *out, size_t width)
         "Long options may be written with '_' or '-', as --option VALUE or --option=VALUE, and shortened as "
         "long as they stay unambiguous.",
         0, 0, width);
-    fprintf(out, "Exit status: 0 done, 1 the input or the machine failed, 2 wrong usage, 3 a gate of compare was\n"
-                 "crossed.\n");
+    fprintf(out,
+            "Exit status: 0 done, 1 the input or the machine failed, 2 wrong usage, 3 a gate of compare was\n"
+            "crossed.\n");
 }
 
 void gt_help_command(FILE *out, size_t width, const gt_command *command, const char *program)

@@ -22,8 +22,7 @@ static const gt_option_group input_group = {"Input", input_options,
 static const gt_option report_options[] = {
     {"kernel_metadata_keyword_filters", GT_OPTION_TEXTS, "WORD...", NULL,
      "keep only kernels with one of these words in their op's metadata (name, source file and line); the "
-     "timeline and the "
-     "op sheets keep all"},
+     "timeline and the op sheets keep all"},
 };
 const gt_option_group gt_jax_group = {"Sheets of a JAX report", report_options,
                                       sizeof report_options / sizeof *report_options};
@@ -62,7 +61,8 @@ static bool wants_simulator(const gt_call *call, const gt_table_list *tables)
 
 static bool make_report(const gt_trace_call *call, const gt_jax *trace, gt_error *error)
 {
-    const gt_option_value *words = gt_arguments_value(&call->call->arguments, "kernel_metadata_keyword_filters");
+    const gt_option_value *words =
+        gt_arguments_value(&call->call->arguments, "kernel_metadata_keyword_filters");
     gt_jax_options options = {words->texts, words->text_count};
     gt_table_list tables = {0};
     gt_output *output = NULL;
@@ -98,9 +98,9 @@ static bool gpu_is_sound(const gt_arguments *arguments, gt_error *error)
     gt_arena arena = {0};
     gt_gpu_arch own;
     const gt_gpu_arch *chosen;
-    bool sound = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
-                                    gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own, &chosen,
-                                    error);
+    bool sound =
+        gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
+                           gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own, &chosen, error);
     gt_arena_free(&arena);
     return sound;
 }

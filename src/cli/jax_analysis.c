@@ -17,8 +17,7 @@
 static const gt_option input_options[] = {
     {"profile_xplane_pb_path", GT_OPTION_TEXT, "FILE", NULL,
      "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
-     "without an "
-     "option"},
+     "without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options,
                                             sizeof input_options / sizeof *input_options};

@@ -21,8 +21,8 @@ enum { GPUS_MAX = 1 << 16 };
 static const gt_option input_options[] = {
     {"traces_dir", GT_OPTION_TEXT, "DIR", NULL,
      "the folder that holds the run: dumps are looked for in it "
-     "(xla_dumps/*jit_train_step.*_gpu_after_optimizations.txt), "
-     "and profiles (*.xplane.pb) where no FILE is given"},
+     "(xla_dumps/*jit_train_step.*_gpu_after_optimizations.txt), and profiles (*.xplane.pb) where no FILE is "
+     "given"},
     {"xla_dumps", GT_OPTION_TEXTS, "DUMP...", NULL,
      "the dump of each node, in the order of the FILEs; one dump stands for all of them"},
     {"gpus_per_node", GT_OPTION_INT, "N", "8", "rank of a GPU = number of its node * N + number of the GPU"},
@@ -33,8 +33,7 @@ static const gt_option_group input_group = {"Input", input_options,
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, jax_collective_report.xlsx "
-     "in "
-     "--traces_dir, else beside the first FILE"},
+     "in --traces_dir, else beside the first FILE"},
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };

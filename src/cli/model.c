@@ -17,12 +17,10 @@
 static const gt_option model_options[] = {
     {"shapes", GT_OPTION_TEXT, "SHAPES", NULL,
      "of the arguments, in order: 4096x1024,1024x512 (a dash for one that is no tensor), or as a trace has "
-     "them: "
-     "[[4096,1024],[1024,512]]"},
+     "them: [[4096,1024],[1024,512]]"},
     {"dtype", GT_OPTION_TEXT, "TYPES", "bf16",
      "bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a name as a trace has it; one for all "
-     "arguments, "
-     "or one for each, apart by commas"},
+     "arguments, or one for each, apart by commas"},
     {"concrete", GT_OPTION_TEXT, "JSON", NULL,
      "values of the arguments that are no tensors, as a trace has them: [\"\", \"\", \"\", \"0.0\", "
      "\"True\"]"},

@@ -189,8 +189,8 @@ static bool take_words(parser *p)
     return true;
 }
 
-/* A file without an option name stands for the file option where there is one; some file there must be, unless the
- * syntax says "[FILE...]". */
+/* A file without an option name stands for the file option where there is one; some file there must be,
+ * unless the syntax says "[FILE...]". */
 static bool settle_files(parser *p)
 {
     gt_arguments *a = p->arguments;

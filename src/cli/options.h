@@ -38,11 +38,10 @@ enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 /* What a command takes: groups of options, and files without an option name. */
 typedef struct gt_syntax {
     const gt_option_group *groups[GT_OPTION_GROUPS_MAX]; /* NULL after the last */
-    const char
-        *files; /* what stands for the files in help texts: "FILE", "FILE...", "[FILE...]"; "" where it takes none */
+    const char *files; /* as help texts say it: "FILE", "FILE...", "[FILE...]"; "" where it takes none */
     const char *file_option; /* the option that a file stands for; NULL where files stand for themselves */
     size_t files_max;
-    bool folders; /* a file may be a folder of them: gt_trace_call.stream is NULL then */
+    bool folders;              /* a file may be a folder of them: gt_trace_call.stream is NULL then */
     const char *output_option; /* the option that -o stands for; NULL where there is none */
     const char *report_ending; /* of the workbook's name beside the trace; NULL: "_perf_report.xlsx" */
 } gt_syntax;

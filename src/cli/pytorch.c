@@ -47,10 +47,12 @@ static const gt_option report_options[] = {
     {"python_path", GT_OPTION_TEXT, "PATH", NULL,
      "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
-    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL, "accepted; Triton kernels are read from the trace alone"},
-    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL, 
+    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "accepted; Triton kernels are read from the trace alone"},
+    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL,
      "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
-    {"extension_file", GT_OPTION_TEXT, "FILE", NULL, "a Python extension of the report (not yet in this version)"},
+    {"extension_file", GT_OPTION_TEXT, "FILE", NULL,
+     "a Python extension of the report (not yet in this version)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
      "kernel_summary_prefill and kernel_summary_decode"},
@@ -185,7 +187,8 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     gt_arena arena = {0};
     gt_gpu_arch own;
     if (gt_arguments_flag(arguments, "enable_origami"))
-        gt_warn("--enable-origami: this program is built without the Origami library, so there are no simulated times");
+        gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
+                "simulated times");
     bool made = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
                                    gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own,
                                    &wanted.gpu_arch, error) &&

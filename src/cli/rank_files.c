@@ -196,8 +196,7 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
     if (!complete && !allowed)
         gt_fail(error,
                 "Missing ranks after glob resolution: [%.300s%s]. NcclAnalyser requires a complete rank set "
-                "(0..%zu) "
-                "for correct results.",
+                "(0..%zu) for correct results.",
                 ranks, missing.len > 300 ? "..." : "", files->count - 1);
     gt_buffer_free(&missing);
     return complete || allowed;

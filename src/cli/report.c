@@ -27,8 +27,8 @@ static const struct {
 /* Options of one kind of report are passed over by the others; those that several have mean the same in each.
  */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_pytorch_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group, &gt_short_kernel_group, &gt_output_group,
-               &gt_common_group},
+    .groups = {&gt_pytorch_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group, &gt_short_kernel_group,
+               &gt_output_group, &gt_common_group},
     .files = "FILE...",
     .files_max = SIZE_MAX,
     .folders = true,

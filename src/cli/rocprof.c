@@ -113,8 +113,7 @@ bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
     gt_rocprof_options sheets = sheets_wanted(trace->call);
     gt_read_options read = *trace->read;
     read.wanted = gt_rocprof_options_wanted(&sheets);
-    if (gt_arguments_flag(&trace->call->arguments, "all_processes"))
-        read.wanted |= GT_WANT_ALL_PROCESSES;
+    if (gt_arguments_flag(&trace->call->arguments, "all_processes")) read.wanted |= GT_WANT_ALL_PROCESSES;
     gt_rocprof *run = trace->stream ? gt_rocprof_read(trace->stream, trace->path, &read, error)
                                     : gt_rocprof_read_folder(trace->path, &read, error);
     if (!run) {

@@ -11,7 +11,7 @@
 /* One trace on its way to a report. */
 typedef struct gt_trace_call {
     const gt_call *call;
-    const char *path; /* as given; "-" is standard input */
+    const char *path;  /* as given; "-" is standard input */
     gt_stream *stream; /* NULL where the path is a folder, which only commands that take folders see */
     const gt_read_options *read;
     const gt_destinations *destinations;

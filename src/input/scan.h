@@ -239,8 +239,10 @@ static inline const uint8_t *gt_scan_brackets(const uint8_t *p, const uint8_t *e
                 p = close + 1;
                 break;
             }
-            if ((*at | 0x20) == '{') depth++;
-            else if (--depth == 0) return at + 1;
+            if ((*at | 0x20) == '{')
+                depth++;
+            else if (--depth == 0)
+                return at + 1;
         }
     }
     return NULL;
@@ -256,8 +258,8 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
     return gt_scan_brackets(p, end, 1);
 }
 
-/* The same for long containers: 64 bytes at a time, telling what is inside strings by the parity of quotes. Text with
- * backslashes goes the other way. */
+/* The same for long containers: 64 bytes at a time, telling what is inside strings by the parity of quotes.
+ * Text with backslashes goes the other way. */
 static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
 {
     size_t depth = 1;
@@ -275,8 +277,10 @@ static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint
         if (closed >= depth) { /* it may be here */
             for (uint64_t both = open | close; both; both &= both - 1) {
                 uint64_t bit = both & (0 - both);
-                if (open & bit) depth++;
-                else if (--depth == 0) return p + __builtin_ctzll(bit) + 1;
+                if (open & bit)
+                    depth++;
+                else if (--depth == 0)
+                    return p + __builtin_ctzll(bit) + 1;
             }
         } else {
             depth += (size_t)__builtin_popcountll(open) - closed;

@@ -34,8 +34,7 @@ static bool read_number(reader *r, __int128 *out)
     if (r->place == r->end || !is_digit(*r->place)) return false;
     *out = 0;
     for (; r->place < r->end && is_digit(*r->place); r->place++)
-        if (!gt_multiply(*out, 10, out) || __builtin_add_overflow(*out, *r->place - '0', out))
-            return false;
+        if (!gt_multiply(*out, 10, out) || __builtin_add_overflow(*out, *r->place - '0', out)) return false;
     return true;
 }
 

@@ -491,8 +491,7 @@ static const gt_model rows[] = {
     GEMM("vllm::rocm_unquantized_gemm", unquantized),
     GEMM("aiter::batched_gemm_a16wfp4_", a16wfp4),
     GEMM("sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_batched_"
-         "gemm_a8w8_"
-         "a_per_token_group_prequant_w_per_batched_tensor_quant",
+         "gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant",
          batched_a8w8),
     GEMM("aiter::gemm_a16w16_atomic_", a16w16_atomic),
     GEMM("sglang_profiler::gemm_kernels_flydsl_hgemm", a16w16_atomic),

@@ -45,7 +45,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
         return false;
     say_left_out(sync.disagreeing);
     bool wide = has_room("nccl_implicit_sync", sync.count, matches->ranks, SYNC_COLUMNS_A_RANK);
-    gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns for each rank */
+    gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns a rank */
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);
     s->sync = gt_collective_sync_table(&sync, wide);

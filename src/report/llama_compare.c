@@ -146,8 +146,7 @@ void gt_llama_compare(gt_buffer *out, const gt_llama_pair *pair)
         "- Time in `post_gsu` is the second pass of matrix products that were split along K; a library that "
         "does not split them has none.\n"
         "- Time in `swiglu_elementwise` on one side alone: there the gate is a kernel of its own, on the "
-        "other "
-        "side it is part of another one and its time is in that stage.\n"
+        "other side it is part of another one and its time is in that stage.\n"
         "- Ratios of the q, k, v and out products are the largest where few tokens are decoded at once: "
         "products with so few rows depend most on which kernel the library chose.\n");
     if (!rocm->notes.len && !cuda->notes.len) return;

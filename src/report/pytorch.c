@@ -170,8 +170,7 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     gt_table_list_add(tables, timeline);
     if (trace->gpu_only)
         gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
-               "and kernel "
-               "summary.");
+               "and kernel summary.");
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
     gt_phases *phases = NULL;

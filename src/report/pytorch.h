@@ -43,9 +43,10 @@ typedef struct gt_pytorch_options {
     gt_phase_options phase_options;
     const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
     const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
-    bool extra;      /* the sheets of extra.h, as of rank 0 */
+    bool extra;                  /* the sheets of extra.h, as of rank 0 */
     gt_hta_options extra_options;
-    struct gt_pytorch *comparison; /* a second trace, as it was read with the same needs: diff_stats; NULL: none */
+    /* A second trace, read with the same needs, for diff_stats; NULL: none. */
+    struct gt_pytorch *comparison;
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 

@@ -1,5 +1,5 @@
-/* Reads a trace into the event store and prints how long that took, how many events there are and what memory it
- * took: bench_reader FILE [THREADS]. */
+/* Reads a trace into the event store and prints how long that took, how many events there are and what memory
+ * it took: bench_reader FILE [THREADS]. */
 #include "base/memory.h"
 #include "input/detect.h"
 #include "input/kineto.h"
@@ -41,7 +41,8 @@ int main(int argc, char **argv)
         gt_strings *strings = gt_strings_new();
         gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
         gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store, arrows, &error))
+        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store, arrows,
+                                   &error))
             return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_records(store);
         bytes = gt_store_bytes(store) + gt_store_bytes(arrows);

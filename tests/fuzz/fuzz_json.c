@@ -17,7 +17,8 @@ static bool accepts(const uint8_t *data, size_t size, size_t block)
     return accepted;
 }
 
-/* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed input. */
+/* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed
+ * input. */
 static bool is_compressed(const uint8_t *data, size_t size)
 {
     static const uint8_t gzip[] = {0x1F, 0x8B}, zstd[] = {0xB5, 0x2F, 0xFD}, skippable[] = {0x2A, 0x4D, 0x18};

@@ -1,4 +1,5 @@
-/* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches, launchers. */
+/* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches,
+ * launchers. */
 #include "analysis/launchers.h"
 #include "base/log.h"
 #include "input/kineto.h"
@@ -25,7 +26,8 @@ static void check_tree(const gt_pytorch *trace)
     for (uint32_t row = 0; row < trace->count; row++) {
         uint32_t parent = trace->parent[row];
         if (parent == GT_NO_EVENT || !gt_kind_is_host(trace->kind[row])) continue;
-        if (trace->preorder[parent] >= trace->preorder[row] || trace->subtree_end[parent] < trace->subtree_end[row])
+        if (trace->preorder[parent] >= trace->preorder[row] ||
+            trace->subtree_end[parent] < trace->subtree_end[row])
             abort();
     }
 }

@@ -1,5 +1,5 @@
-/* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports, and rocprofv3
- * and PyTorch traces in this format. */
+/* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports,
+ * and rocprofv3 and PyTorch traces in this format. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/chrome.h"

@@ -1,5 +1,6 @@
-/* Fuzzes the record reader with its learned text. The input is read as an array of events twice over, in one piece and
- * in small blocks, so that the learned and the general way meet the same records: both must give the same columns. */
+/* Fuzzes the record reader with its learned text. The input is read as an array of events twice over, in one
+ * piece and in small blocks, so that the learned and the general way meet the same records: both must give
+ * the same columns. */
 #include "base/memory.h"
 #include "input/records.h"
 
@@ -9,14 +10,15 @@
 enum { PHASE, NAME, TIME, COUNT, DEEP, SHAPE, LABEL, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [PHASE] = {"ph", GT_FIELD_TEXT, true},       [NAME] = {"name", GT_FIELD_TEXT, false},
-    [TIME] = {"ts", GT_FIELD_TIME, false},       [COUNT] = {"n", GT_FIELD_INT, false},
-    [DEEP] = {"args/x/y", GT_FIELD_INT, false},  [SHAPE] = {"args/dims", GT_FIELD_JSON, false},
+    [PHASE] = {"ph", GT_FIELD_TEXT, true},          [NAME] = {"name", GT_FIELD_TEXT, false},
+    [TIME] = {"ts", GT_FIELD_TIME, false},          [COUNT] = {"n", GT_FIELD_INT, false},
+    [DEEP] = {"args/x/y", GT_FIELD_INT, false},     [SHAPE] = {"args/dims", GT_FIELD_JSON, false},
     [LABEL] = {"args/label", GT_FIELD_VIEW, false},
 };
 static const gt_store_column columns[FIELDS] = {
-    [PHASE] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0}, [TIME] = {GT_STORE_TIME, 0}, [COUNT] = {GT_STORE_INT, 0},
-    [DEEP] = {GT_STORE_INT, 0},   [SHAPE] = {GT_STORE_TEXT, 0}, [LABEL] = {GT_STORE_TEXT, 0},
+    [PHASE] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0}, [TIME] = {GT_STORE_TIME, 0},
+    [COUNT] = {GT_STORE_INT, 0},  [DEEP] = {GT_STORE_INT, 0},  [SHAPE] = {GT_STORE_TEXT, 0},
+    [LABEL] = {GT_STORE_TEXT, 0},
 };
 
 typedef struct outcome {
@@ -68,7 +70,8 @@ static void free_outcome(outcome *o)
     gt_strings_free(o->strings);
 }
 
-/* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed input. */
+/* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed
+ * input. */
 static bool is_compressed(const uint8_t *data, size_t size)
 {
     static const uint8_t gzip[] = {0x1F, 0x8B}, zstd[] = {0xB5, 0x2F, 0xFD}, skippable[] = {0x2A, 0x4D, 0x18};

@@ -28,7 +28,8 @@ static inline void set(gt_cell *cells, uint64_t *present, size_t column, int64_t
 
 static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, size_t count)
 {
-    gt_store_writer *writer = gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_BASIC_COLUMNS, run->strings);
+    gt_store_writer *writer =
+        gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_BASIC_COLUMNS, run->strings);
     for (size_t i = 0; i < count; i++) {
         const dispatch *d = &dispatches[i];
         gt_cell cells[GT_DISPATCH_BASIC_COLUMNS];

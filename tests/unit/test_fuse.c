@@ -82,7 +82,8 @@ static void events_are_changed_in_place(void **state)
     (void)state;
     const gt_fuse_change *change = &change_of_rank_2;
     expect_event("{\"pid\": 10, \"ts\": 1.50, \"args\": {\"correlation\": 42}}", change,
-                 "{\"pid\":2010,\"ts\":1.50,\"args\":{\"correlation\":242,\"rank\":2,\"pid_raw\":10,\"correlation_raw\":42}}");
+                 "{\"pid\":2010,\"ts\":1.50,\"args\":{\"correlation\":242,\"rank\":2,\"pid_raw\":10,"
+                 "\"correlation_raw\":42}}");
     expect_event("{}", change, "{\"args\":{\"rank\":2}}");
     expect_event("{\"id\":-3}", change, "{\"id\":17,\"args\":{\"rank\":2,\"id_raw\":-3}}");
     expect_event("{\"args\":{ },\"pid\":\"Traces\"}", change,
@@ -116,7 +117,8 @@ static void text_becomes_ascii(void **state)
 static void integers_of_more_than_64_bits_are_moved(void **state)
 {
     (void)state;
-    gt_fuse_change change = {.moved = {{GT_FUSE_ID, ((gt_wide_int)1000000000000) * 1000000000000}}, .moved_count = 1};
+    gt_fuse_change change = {.moved = {{GT_FUSE_ID, ((gt_wide_int)1000000000000) * 1000000000000}},
+                             .moved_count = 1};
     expect_event("{\"id\":18446744073709551615}", &change,
                  "{\"id\":1000018446744073709551615,\"args\":{\"rank\":0,\"id_raw\":18446744073709551615}}");
 }
@@ -125,30 +127,36 @@ static void integers_of_more_than_64_bits_are_moved(void **state)
 
 static const char rank_trace[] =
     "{\"schemaVersion\":1,\"traceEvents\":["
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":10,\"tid\":10,\"ts\":1,\"dur\":2,"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":10,\"tid\":10,\"ts\":1,"
+    "\"dur\":2,"
     "\"args\":{\"correlation\":42}},"
     "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":42,\"pid\":10,\"tid\":10,\"ts\":1},"
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{\"correlation\":42}},"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{"
+    "\"correlation\":42}},"
     "{\"ph\":\"i\",\"name\":\"Iteration Start\",\"pid\":\"Traces\",\"ts\":1},"
     "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",\"pid\":\"Spans\",\"ts\":1,\"dur\":9},"
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":10,\"args\":{\"name\":\"python\"}}]}";
 
 static const char *const fused_lines[] = {
     "{\"traceEvents\":[",
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":10,\"tid\":10,\"ts\":1,\"dur\":2,"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":10,\"tid\":10,\"ts\":1,"
+    "\"dur\":2,"
     "\"args\":{\"correlation\":42,\"rank\":0,\"pid_raw\":10,\"correlation_raw\":42}},",
     "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":42,\"pid\":10,\"tid\":10,\"ts\":1,"
     "\"args\":{\"rank\":0,\"pid_raw\":10,\"id_raw\":42}},",
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,"
     "\"args\":{\"correlation\":42,\"rank\":0,\"pid_raw\":0,\"correlation_raw\":42}},",
-    "{\"ph\":\"i\",\"name\":\"Iteration Start\",\"pid\":\"Traces\",\"ts\":1,\"args\":{\"rank\":0,\"pid_raw\":\"Traces\"}},",
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1010,\"tid\":10,\"ts\":1,\"dur\":2,"
+    "{\"ph\":\"i\",\"name\":\"Iteration "
+    "Start\",\"pid\":\"Traces\",\"ts\":1,\"args\":{\"rank\":0,\"pid_raw\":\"Traces\"}},",
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1010,\"tid\":10,\"ts\":1,"
+    "\"dur\":2,"
     "\"args\":{\"correlation\":1042,\"rank\":1,\"pid_raw\":10,\"correlation_raw\":42}},",
     "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":1042,\"pid\":1010,\"tid\":10,\"ts\":1,"
     "\"args\":{\"rank\":1,\"pid_raw\":10,\"id_raw\":42}},",
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":1000,\"tid\":7,\"ts\":5,\"dur\":1,"
     "\"args\":{\"correlation\":1042,\"rank\":1,\"pid_raw\":0,\"correlation_raw\":42}},",
-    "{\"ph\":\"i\",\"name\":\"Iteration Start\",\"pid\":\"Traces\",\"ts\":1,\"args\":{\"rank\":1,\"pid_raw\":\"Traces\"}},",
+    "{\"ph\":\"i\",\"name\":\"Iteration "
+    "Start\",\"pid\":\"Traces\",\"ts\":1,\"args\":{\"rank\":1,\"pid_raw\":\"Traces\"}},",
     "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"tid\":0,\"args\":{\"name\":\"RANK 0 - GPU\"}},",
     "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":0,\"tid\":0,\"args\":{\"sort_index\":1}},",
     "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":10,\"tid\":0,\"args\":{\"name\":\"RANK 0 - CPU\"}},",

@@ -12,8 +12,11 @@ static trace_text check_case(void)
         int launch, start, dur, stream;
         const char *name;
     } kernels[] = {
-        {1, 100, 10, 7, "gemm"},   {4, 120, 10, 7, "gemm"}, {140, 150, 10, 7, "gemm"},
-        {142, 210, 10, 7, "gemm"}, {8, 105, 20, 20, "ncclDevKernel_AllReduce"},
+        {1, 100, 10, 7, "gemm"},
+        {4, 120, 10, 7, "gemm"},
+        {140, 150, 10, 7, "gemm"},
+        {142, 210, 10, 7, "gemm"},
+        {8, 105, 20, 20, "ncclDevKernel_AllReduce"},
     };
     for (int i = 0; i < 5; i++) {
         call(&t, "cuda_runtime", "cudaLaunchKernel", kernels[i].launch, 2, i + 1);
@@ -36,11 +39,12 @@ static void expect_sheet(trace_text t, const gt_hta_options *options,
 }
 
 #define TEMPORAL                                                                                             \
-    "rank,idle_time(us),compute_time(us),non_compute_time(us),kernel_time(us),idle_time_pctg,compute_time_pctg,"    \
+    "rank,idle_time(us),compute_time(us),non_compute_time(us),kernel_time(us),idle_time_pctg,compute_time_"  \
+    "pctg,"                                                                                                  \
     "non_compute_time_pctg\n"
 #define IDLE "rank,stream,idle_category,idle_time,idle_time_ratio\n"
 #define QUEUE                                                                                                \
-    "rank,stream,count,mean,std,min,25%,50%,75%,max,duration_at_max_queue_length,"                          \
+    "rank,stream,count,mean,std,min,25%,50%,75%,max,duration_at_max_queue_length,"                           \
     "relative_duration_at_max_queue_length\n"
 
 static void check_case_as_specified(void **state)
@@ -48,8 +52,9 @@ static void check_case_as_specified(void **state)
     (void)state;
     expect_sheet(check_case(), NULL, gt_hta_temporal_breakdown, TEMPORAL "3,70,40,10,120,58.33,33.33,8.33\n");
     expect_sheet(check_case(), NULL, gt_hta_comm_comp_overlap, "rank,comp_comm_overlap_pctg\n3,50.0\n");
-    expect_sheet(check_case(), NULL, gt_hta_idle_time_breakdown,
-                 IDLE "3,7,host_wait,20.0,0.25\n3,7,kernel_wait,10.0,0.12\n3,7,other,50.0,0.62\n3,20,other,0.0,\n");
+    expect_sheet(
+        check_case(), NULL, gt_hta_idle_time_breakdown,
+        IDLE "3,7,host_wait,20.0,0.25\n3,7,kernel_wait,10.0,0.12\n3,7,other,50.0,0.62\n3,20,other,0.0,\n");
     expect_sheet(check_case(), NULL, gt_hta_queue_length_summary,
                  QUEUE "3,7,8,1.0,0.7559289460184544,0.0,0.75,1.0,1.25,2.0,0,0.0\n"
                        "3,20,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");

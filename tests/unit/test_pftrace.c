@@ -162,12 +162,12 @@ static void markdown_is_tabulates(void **state)
     gt_buffer out = {0};
     gt_markdown_add(&out, table, SIZE_MAX);
     assert_string_equal(gt_buffer_text(&out).bytes, "| Name      |     n |             x |\n"
-                        "|:----------|------:|--------------:|\n"
-                        "| a         |     1 |   2           |\n"
-                        "| μ|b       | 23456 |   0.125       |\n"
-                        "| long name |    -3 |   1.23457e+06 |\n"
-                        "| c         |     0 |   1e-07       |\n"
-                        "| d         |     0 | nan           |");
+                                                    "|:----------|------:|--------------:|\n"
+                                                    "| a         |     1 |   2           |\n"
+                                                    "| μ|b       | 23456 |   0.125       |\n"
+                                                    "| long name |    -3 |   1.23457e+06 |\n"
+                                                    "| c         |     0 |   1e-07       |\n"
+                                                    "| d         |     0 | nan           |");
     out.len = 0;
     gt_markdown_add(&out, table, 1);
     assert_string_equal(gt_buffer_text(&out).bytes,

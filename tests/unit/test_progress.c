@@ -1,4 +1,5 @@
-/* The progress line's words, and the number of cores it is fair to use. Expected lines are worked out by hand. */
+/* The progress line's words, and the number of cores it is fair to use. Expected lines are worked out by
+ * hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-static void check(const char *expected, size_t width, uint64_t bytes, uint64_t total, uint64_t events, double seconds)
+static void check(const char *expected, size_t width, uint64_t bytes, uint64_t total, uint64_t events,
+                  double seconds)
 {
     char text[256];
     gt_progress_text(text, sizeof text, width, "reading t.json", bytes, total, events, seconds);
@@ -24,8 +26,8 @@ static void says_bytes_events_rate_and_time_left(void **state)
 {
     (void)state;
     /* 250 MB of 1 GB in 2 s: 125 MB/s, 750 MB left take 6 s */
-    check("reading t.json: 250 MB of 1.00 GB, 1,234,567 events, 125 MB/s, 6 s left", 200, 250000000, 1000000000,
-          1234567, 2);
+    check("reading t.json: 250 MB of 1.00 GB, 1,234,567 events, 125 MB/s, 6 s left", 200, 250000000,
+          1000000000, 1234567, 2);
 }
 
 static void leaves_out_what_is_not_known(void **state)
@@ -39,8 +41,10 @@ static void leaves_out_what_is_not_known(void **state)
 static void long_times_are_in_minutes_and_hours(void **state)
 {
     (void)state;
-    check("reading t.json: 1.00 GB of 126 GB, 1.00 GB/s, 2 min 05 s left", 200, 1000000000, 126000000000, 0, 1);
-    check("reading t.json: 1.00 GB of 10.0 TB, 1.00 GB/s, 2 h 46 min left", 200, 1000000000, 9999000000000, 0, 1);
+    check("reading t.json: 1.00 GB of 126 GB, 1.00 GB/s, 2 min 05 s left", 200, 1000000000, 126000000000, 0,
+          1);
+    check("reading t.json: 1.00 GB of 10.0 TB, 1.00 GB/s, 2 h 46 min left", 200, 1000000000, 9999000000000, 0,
+          1);
 }
 
 static void is_cut_to_the_terminal(void **state)
@@ -96,9 +100,12 @@ static void affinity_bounds_the_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_bytes_events_rate_and_time_left), cmocka_unit_test(leaves_out_what_is_not_known),
-        cmocka_unit_test(long_times_are_in_minutes_and_hours),  cmocka_unit_test(is_cut_to_the_terminal),
-        cmocka_unit_test(works_without_a_terminal),             cmocka_unit_test(every_index_runs_once),
+        cmocka_unit_test(says_bytes_events_rate_and_time_left),
+        cmocka_unit_test(leaves_out_what_is_not_known),
+        cmocka_unit_test(long_times_are_in_minutes_and_hours),
+        cmocka_unit_test(is_cut_to_the_terminal),
+        cmocka_unit_test(works_without_a_terminal),
+        cmocka_unit_test(every_index_runs_once),
         cmocka_unit_test(affinity_bounds_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

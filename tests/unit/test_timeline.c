@@ -175,7 +175,8 @@ static char *small_timeline(gt_timeline_format format, size_t *len, gt_timeline_
     gt_strings *strings = gt_timeline_strings(t);
     uint32_t process = gt_timeline_process(t, 5, text("p\"1"));
     uint32_t thread = gt_timeline_track(t, process, (gt_track_ask){GT_FORM_THREAD, 6, text("main")});
-    uint32_t counter = gt_timeline_track(t, process, (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, text("load")});
+    uint32_t counter =
+        gt_timeline_track(t, process, (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, text("load")});
     uint32_t cat = gt_strings_add_cstr(strings, "c"), key = gt_strings_add_cstr(strings, "k");
     gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1500, 1600, cat, gt_strings_add_cstr(strings, "inner"));
     gt_timeline_note_json(t, key, text("[1,[]]"));
