@@ -1,6 +1,7 @@
 /* Alike ops: groups of a table's rows, and the rows of each group side by side. */
 #include "analysis/alike.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
 
@@ -115,7 +116,7 @@ void gt_alike_sort_together(gt_table *sheet, const gt_alike *a, const char *apar
         sheet->columns[total_us].floats[row] = gt_table_column(totals, time)->floats[group];
         sheet->columns[total_uid].ints[row] = gt_table_column(totals, uid)->ints[group];
     }
-    gt_table_sort(sheet, order, sizeof order / sizeof *order);
+    gt_table_sort(sheet, order, GT_LENGTH(order));
     gt_table_drop_column(sheet, total_uid);
     gt_table_drop_column(sheet, total_us);
     gt_table_free(totals);
@@ -127,7 +128,7 @@ void gt_alike_round_overlap(gt_table *sheet)
 {
     static const char *const columns[] = {"overlap_pct_mean", "overlap_pct_median", "overlap_pct_std",
                                           "overlap_pct_min", "overlap_pct_max"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) {
         double *cells = gt_table_column(sheet, columns[i])->floats;
         for (size_t row = 0; row < sheet->row_count; row++) cells[row] = rint(cells[row] * 100.0) / 100.0;
     }

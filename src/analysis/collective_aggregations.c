@@ -1,11 +1,10 @@
 /* Names of aggregations, and lists of them that are made at run time. */
 #include "analysis/collective_aggregations.h"
+#include "base/length.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *name;
@@ -17,11 +16,11 @@ static const struct {
     {"sum", GT_GROUP_SUM, false},   {"count", GT_GROUP_COUNT, false},      {"first", GT_GROUP_FIRST, false},
     {"last", GT_GROUP_LAST, false}, {"nunique", GT_GROUP_DISTINCT, false}, {"size", GT_GROUP_SIZE, false},
 };
-_Static_assert(LENGTH(known) <= GT_AGGREGATIONS_MAX, "all of them may be wanted");
+_Static_assert(GT_LENGTH(known) <= GT_AGGREGATIONS_MAX, "all of them may be wanted");
 
 bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *error)
 {
-    for (size_t i = 0; i < LENGTH(known); i++) {
+    for (size_t i = 0; i < GT_LENGTH(known); i++) {
         if (strcmp(name, known[i].name) != 0) continue;
         for (size_t j = 0; j < wanted->count; j++)
             if (wanted->items[j] == i) return true;
@@ -29,7 +28,7 @@ bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *er
         return true;
     }
     char names[256] = "";
-    for (size_t i = 0; i < LENGTH(known); i++)
+    for (size_t i = 0; i < GT_LENGTH(known); i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), " %s", known[i].name);
     return gt_fail(error, "argument --agg_metrics: no aggregation is called '%.100s'; there are%s", name,
                    names);

@@ -4,13 +4,12 @@
  *     throughput (GB/s)   GB of all ranks / s of wall time; of a rank: its z over its d
  *     size_imbalance      max z / mean z: 1 where all send the same */
 #include "analysis/collective_all2allv.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const char *const agreed[] = {
     "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype", "stream",
@@ -139,7 +138,7 @@ static void fill_ranks(gt_table *table, size_t row, const gt_rank_columns *of_ra
     const gt_column *starts = gt_table_column(events, "ts"), *durations = gt_table_column(events, "dur");
     for (size_t i = 0; i < count; i++) {
         size_t first = of_rank->firsts[0][ranks[rows[i]]], skews = of_rank->firsts[1][ranks[rows[i]]];
-        for (size_t c = 0; c < LENGTH(copied); c++)
+        for (size_t c = 0; c < GT_LENGTH(copied); c++)
             copy_cell(table, first + c, row, gt_table_column(events, copied[c]), rows[i]);
         double start = gt_collective_number(starts, rows[i]);
         set_number(table, skews, row, start - x->first);
@@ -153,7 +152,7 @@ static gt_table *begin_table(const gt_collective_matches *matches, const uint32_
     for (size_t i = 0; i < count; i++) firsts[i] = matches->rows[matches->begins[exchanges[i]]];
     gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
     gt_table_rename(table, "nccl_all2allv");
-    gt_table_select(table, taken, LENGTH(taken));
+    gt_table_select(table, taken, GT_LENGTH(taken));
     free(firsts);
     return table;
 }
@@ -173,12 +172,13 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
     size_t first_value = table->column_count;
     for (size_t v = 0; v < VALUES; v++) gt_table_add_filled(table, values[v].name, types[values[v].from]);
 
-    gt_rank_column copies[LENGTH(copied)];
-    for (size_t c = 0; c < LENGTH(copied); c++)
+    gt_rank_column copies[GT_LENGTH(copied)];
+    for (size_t c = 0; c < GT_LENGTH(copied); c++)
         copies[c] = (gt_rank_column){copied[c], gt_table_column(events, copied[c])->type};
     const gt_rank_column skews[] = {{values[START_SKEW].name, types[STARTS]},
                                     {values[END_SKEW].name, types[ENDS]}};
-    gt_rank_columns of_rank = {.parts = {copies, skews}, .part_counts = {LENGTH(copies), LENGTH(skews)}};
+    gt_rank_columns of_rank = {.parts = {copies, skews},
+                               .part_counts = {GT_LENGTH(copies), GT_LENGTH(skews)}};
     gt_rank_columns_begin(&of_rank, matches);
     for (size_t i = 0; i < count && rank_columns; i++)
         gt_rank_columns_add(&of_rank, table, matches, exchanges[i]);
@@ -190,7 +190,7 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
     }
     gt_rank_columns_end(&of_rank);
     gt_table_widen_ints(table);
-    gt_table_sort(table, most_first, LENGTH(most_first));
+    gt_table_sort(table, most_first, GT_LENGTH(most_first));
     return table;
 }
 
@@ -202,7 +202,7 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
     if (left_out) *left_out = 0;
     for (size_t i = 0; i < matches->count; i++) {
         if (gt_collective_match_type(matches, i) != GT_COLLECTIVE_ALLTOALLV) continue;
-        if (gt_collective_agrees(matches, i, agreed, LENGTH(agreed), false, error)) {
+        if (gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), false, error)) {
             GT_PUSH(exchanges, count, capacity, (uint32_t)i);
         } else if (left_out) {
             ++*left_out;
@@ -245,15 +245,15 @@ gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggrega
     gt_aggregate_list_add_wanted(&list, values[WALL].name, wanted);
     gt_aggregate_list_add(&list, values[WALL].name, GT_GROUP_SUM, "Total wall_time (us)");
     gt_aggregate_list_add_wanted(&list, values[THROUGHPUT].name, wanted);
-    for (size_t i = 0; i < LENGTH(always); i++)
+    for (size_t i = 0; i < GT_LENGTH(always); i++)
         gt_aggregate_list_add(&list, always[i].column, always[i].kind, always[i].name);
     gt_table *summary =
-        gt_aggregate_list_group(&list, table, keys, LENGTH(keys), (gt_group_options){.sorted = true});
+        gt_aggregate_list_group(&list, table, keys, GT_LENGTH(keys), (gt_group_options){.sorted = true});
     gt_table_rename(summary, "nccl_summary_all2allv");
     size_t us = gt_table_find(summary, "Total wall_time (us)");
     size_t ms = gt_table_add_filled(summary, "Total wall_time (ms)", GT_TYPE_FLOAT);
     for (size_t row = 0; row < summary->row_count; row++)
         gt_table_set_float(summary, ms, row, gt_collective_number(&summary->columns[us], row) / 1000);
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
 }

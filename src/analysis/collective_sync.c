@@ -9,6 +9,7 @@
  *
  * Times are INT where the trace has them so. */
 #include "analysis/collective_sync.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/group.h"
@@ -17,8 +18,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const char *const agreed[] = {
     "Process Group Name", "Process Group Ranks", "Collective name",  "Group size",        "dtype",
@@ -54,7 +53,7 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
     size_t capacity = 0;
     for (size_t i = 0; i < matches->count; i++) {
         if (!is_wanted(gt_collective_match_type(matches, i), by_order_alone)) continue;
-        if (!by_order_alone && !gt_collective_agrees(matches, i, agreed, LENGTH(agreed), true, error)) {
+        if (!by_order_alone && !gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), true, error)) {
             sync->disagreeing++;
             if (leave_out_disagreeing) continue;
             gt_collective_sync_free(sync);
@@ -146,7 +145,7 @@ static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
     for (size_t i = 0; i < sync->count; i++) firsts[i] = matches->rows[matches->begins[sync->collectives[i]]];
     gt_table *table = gt_table_copy_rows(matches->events, firsts, sync->count);
     gt_table_rename(table, "nccl_implicit_sync");
-    gt_table_select(table, taken, LENGTH(taken));
+    gt_table_select(table, taken, GT_LENGTH(taken));
     free(firsts);
     return table;
 }
@@ -171,7 +170,8 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
     c.bus = gt_table_add_filled(table, "bus bw (GB/s)", GT_TYPE_FLOAT);
     const gt_rank_column times[] = {{"ts", start}, {"dur", dur}}, waits[] = {{"wait_time", start}};
     if (rank_columns) {
-        c.of_rank = (gt_rank_columns){.parts = {times, waits}, .part_counts = {LENGTH(times), LENGTH(waits)}};
+        c.of_rank =
+            (gt_rank_columns){.parts = {times, waits}, .part_counts = {GT_LENGTH(times), GT_LENGTH(waits)}};
         gt_rank_columns_begin(&c.of_rank, matches);
         for (size_t i = 0; i < sync->count; i++)
             gt_rank_columns_add(&c.of_rank, table, matches, sync->collectives[i]);
@@ -236,7 +236,7 @@ static void name_missing_numbers(gt_table *table, const char *name)
 /* The groups' sums as numpy adds them. */
 static void add_totals(gt_table *summary, const gt_table *table, gt_group_options options)
 {
-    gt_groups groups = gt_groups_find(table, summary_keys, LENGTH(summary_keys), options);
+    gt_groups groups = gt_groups_find(table, summary_keys, GT_LENGTH(summary_keys), options);
     const gt_column *latency = gt_table_column(table, "comm_latency");
     size_t total = gt_table_add_filled(summary, "Total comm latency (ms)", GT_TYPE_FLOAT);
     double *values = gt_alloc(table->row_count * sizeof *values);
@@ -261,17 +261,17 @@ gt_table *gt_collective_sync_summary(const gt_table *table, const gt_aggregation
     name_missing(rows, "Collective name");
     name_missing(rows, "dtype");
     gt_aggregate_list list = {0};
-    for (size_t i = 0; i < LENGTH(summary_first); i++)
+    for (size_t i = 0; i < GT_LENGTH(summary_first); i++)
         gt_aggregate_list_add(&list, summary_first[i], GT_GROUP_FIRST, summary_first[i]);
-    for (size_t i = 0; i < LENGTH(metrics); i++)
+    for (size_t i = 0; i < GT_LENGTH(metrics); i++)
         if (!metrics[i].if_any || has_any(table, metrics[i].column))
             gt_aggregate_list_add_wanted(&list, metrics[i].column, wanted);
     gt_aggregate_list_add(&list, "comm_latency", GT_GROUP_SIZE, "count");
-    gt_table *summary = gt_aggregate_list_group(&list, rows, summary_keys, LENGTH(summary_keys), options);
+    gt_table *summary = gt_aggregate_list_group(&list, rows, summary_keys, GT_LENGTH(summary_keys), options);
     gt_table_rename(summary, "nccl_summary_implicit_sync");
     add_totals(summary, rows, options);
     name_missing_numbers(summary, "In msg nelems");
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     gt_table_free(rows);
     return summary;
 }

@@ -11,6 +11,7 @@
 
 #include "analysis/event_columns.h"
 #include "analysis/python_literal.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -18,8 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *dtype;
@@ -184,7 +183,7 @@ static void name_collectives(gt_table *table, const gt_pytorch *trace, const uin
 
 int gt_collective_dtype_bytes(const char *dtype)
 {
-    for (size_t i = 0; i < LENGTH(dtype_sizes); i++)
+    for (size_t i = 0; i < GT_LENGTH(dtype_sizes); i++)
         if (strcmp(dtype, dtype_sizes[i].dtype) == 0) return dtype_sizes[i].bytes;
     return 0;
 }
@@ -213,7 +212,7 @@ static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t co
     gt_table_add_rows(table, count);
     size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
-    for (size_t i = 0; i < LENGTH(metadata); i++) {
+    for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
         if (metadata[i].kind == INT)
             add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
         else
@@ -288,7 +287,7 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
     size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_TEXT);
     size_t index = gt_table_add_zeroed(table, "index_in_group", GT_TYPE_INT);
     const uint32_t *names = gt_table_column(table, "Process Group Name")->texts;
-    gt_groups groups = gt_groups_find(table, keys, LENGTH(keys), (gt_group_options){0});
+    gt_groups groups = gt_groups_find(table, keys, GT_LENGTH(keys), (gt_group_options){0});
     int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
     uint32_t *by_start = gt_order_new(table->row_count);
     gt_order_by_column(by_start, table->row_count, gt_table_column(table, "ts"), table->strings, false);
@@ -309,7 +308,7 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
 static void read_json(gt_table *table)
 {
     gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
-    for (size_t i = 0; i < LENGTH(metadata); i++) {
+    for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
         if (metadata[i].kind == JSON) gt_table_read_json(table, metadata[i].name);
         if (metadata[i].kind != JSON_AS_TEXT) continue;
         uint32_t *texts = gt_table_column(table, metadata[i].name)->texts;
@@ -331,7 +330,7 @@ bool gt_collectives_number(gt_table *rows)
     name_groups(rows, by_order_alone);
     number_in_groups(rows, by_order_alone);
     gt_table_widen_ints(rows);
-    gt_table_select(rows, long_columns, LENGTH(long_columns));
+    gt_table_select(rows, long_columns, GT_LENGTH(long_columns));
     return by_order_alone;
 }
 
@@ -339,10 +338,10 @@ gt_table *gt_collectives_summary(const gt_table *long_table)
 {
     static const gt_sort_key longest_first[] = {{"dur_sum", true}};
     if (!long_table->row_count) return gt_table_new("nccl_summary_long", long_table->strings);
-    gt_table *summary = gt_table_group(long_table, summary_keys, LENGTH(summary_keys), of_summary,
-                                       LENGTH(of_summary), (gt_group_options){.sorted = true});
+    gt_table *summary = gt_table_group(long_table, summary_keys, GT_LENGTH(summary_keys), of_summary,
+                                       GT_LENGTH(of_summary), (gt_group_options){.sorted = true});
     gt_table_rename(summary, "nccl_summary_long");
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
 }
 

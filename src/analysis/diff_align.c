@@ -11,6 +11,7 @@
  * the lengths. */
 #include "analysis/diff_align.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ void gt_aligner_free(gt_aligner *a)
     if (t) {
         void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
                           t->between, t->up,   t->down,  t->kept};
-        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+        for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     }
     free(t);
     free(a->symbol_of);

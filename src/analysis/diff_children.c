@@ -2,6 +2,7 @@
 #include "analysis/diff_children.h"
 
 #include "analysis/diff_twins.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "trace/order.h"
 
@@ -422,10 +423,10 @@ void gt_diff_matcher_free(gt_diff_matcher *m)
     for (size_t w = 0; w < 2; w++) {
         void *arrays[] = {m->lists[w].items, m->left[w].items,   m->inside[w].items, m->still[w].items,
                           m->keys[w].items,  m->marks[w].stamps, m->marks[w].rows};
-        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+        for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     }
     void *arrays[] = {m->ops.items, m->all.items,   m->names.items, m->spare.items,
                       m->starts,    m->parts.items, m->loose.items, m->made.items};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     free(m);
 }

@@ -2,6 +2,7 @@
  * to all common calls whose kernels the row has. */
 #include "analysis/diff_columns.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -11,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_TIME   "Kernel Time (µs)_sum"
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define KERNEL_TIME "Kernel Time (µs)_sum"
 
 /* By these an op belongs to a row. Of rows that are alike in them the last counts. */
 static const char *const keys[] = {
@@ -32,8 +32,8 @@ typedef struct collected {
 
 static uint32_t key_of(const gt_table *table, size_t row, gt_strings *interned)
 {
-    uint32_t ids[LENGTH(keys)] = {0};
-    for (size_t k = 0; k < LENGTH(keys); k++) {
+    uint32_t ids[GT_LENGTH(keys)] = {0};
+    for (size_t k = 0; k < GT_LENGTH(keys); k++) {
         size_t column = gt_table_find(table, keys[k]);
         if (column != SIZE_MAX) ids[k] = table->columns[column].texts[row];
     }

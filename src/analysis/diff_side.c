@@ -1,6 +1,7 @@
 /* One side of a diff: questions about its tree, each answered once per event or name and kept. */
 #include "analysis/diff_side.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -88,7 +89,7 @@ static uint32_t normalise(gt_strings *names, gt_text name, bool loose)
     gt_text text = gt_buffer_text(&without_lines);
     if (loose) text = drop_folder(drop_last_word(text));
     uint32_t id = gt_strings_add(names, text.bytes, text.len);
-    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+    for (size_t i = 0; i < GT_LENGTH(launches); i++)
         if (text.len == strlen(launches[i]) && memcmp(text.bytes, launches[i], text.len) == 0)
             id = gt_strings_add_cstr(names, "__kernel_launch__");
     gt_buffer_free(&without_addresses);
@@ -340,6 +341,6 @@ void gt_diff_side_free(gt_diff_side *s)
     gt_map_free(&s->children_of);
     gt_map_free(&s->parent_of);
     void *arrays[] = {s->normal, s->loose, s->roots.items, s->wrapped, s->branches, s->spare.items};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     free(s);
 }

@@ -3,6 +3,7 @@
  * thousand equal calls costs as much as its length. */
 #include "analysis/diff_twins.h"
 
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -89,11 +90,11 @@ void gt_diff_twins_free(gt_diff_twins *t)
         calls_of_list *l = &t->lists[i];
         void *arrays[] = {l->names,       l->partner,      l->paired,     l->handled,        l->members.items,
                           l->shape.items, l->shapes.items, l->ends.items, l->by_shape.items, l->next.items};
-        for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+        for (size_t k = 0; k < GT_LENGTH(arrays); k++) free(arrays[k]);
     }
     void *arrays[] = {t->by_name, t->frontier.items, t->below.items, t->level.items, t->pairs,
                       t->rank,    t->partners,       t->matched,     t->waiting,     t->changed.items};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+    for (size_t k = 0; k < GT_LENGTH(arrays); k++) free(arrays[k]);
     gt_strings_free(t->levels);
     gt_strings_free(t->shapes);
     gt_map_free(&t->shape_places);

@@ -3,6 +3,7 @@
 #include "analysis/diff_unique_args.h"
 
 #include "analysis/diff_op_names.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -19,7 +20,7 @@
 static bool is_key(const char *column)
 {
     static const char *const others[] = {TIME, "lowest_common_ancestor_id", "gpu_op_uid"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < GT_LENGTH(others); i++)
         if (strcmp(column, others[i]) == 0) return false;
     return true;
 }
@@ -35,7 +36,7 @@ static gt_table *group_rows(const gt_table *stats)
     size_t count = 0;
     for (size_t c = 0; c < stats->column_count; c++)
         if (is_key(stats->columns[c].name)) keys[count++] = stats->columns[c].name;
-    gt_table *table = gt_table_group(stats, keys, count, measures, sizeof measures / sizeof *measures,
+    gt_table *table = gt_table_group(stats, keys, count, measures, GT_LENGTH(measures),
                                      (gt_group_options){.keep_nulls = true});
     free(keys);
     gt_table_rename(table, "diff_stats_unique_args_summary");

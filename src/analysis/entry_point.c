@@ -4,12 +4,11 @@
  * nearest frame outward counts that is in a Python file and does not belong to what PyTorch puts between a
  * program and its ops. */
 #include "analysis/entry_point.h"
+#include "base/length.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const char *const wrapper_beginnings[] = {"<built-in", "pybind11_builtins", "nn.Module:"};
 
@@ -59,13 +58,13 @@ static bool behind_last(gt_text text, const char *separator, gt_text *rest)
 
 static bool is_wrapper(gt_text frame)
 {
-    for (size_t i = 0; i < LENGTH(wrapper_beginnings); i++)
+    for (size_t i = 0; i < GT_LENGTH(wrapper_beginnings); i++)
         if (strncmp(frame.bytes, wrapper_beginnings[i], strlen(wrapper_beginnings[i])) == 0) return true;
-    for (size_t i = 0; i < LENGTH(wrapper_files); i++)
+    for (size_t i = 0; i < GT_LENGTH(wrapper_files); i++)
         if (contains(frame, wrapper_files[i])) return true;
     gt_text function;
     if (!behind_last(frame, "): ", &function)) return false;
-    for (size_t i = 0; i < LENGTH(wrapper_functions); i++)
+    for (size_t i = 0; i < GT_LENGTH(wrapper_functions); i++)
         if (strcmp(function.bytes, wrapper_functions[i]) == 0)
             return true; /* both end where the frame does */
     return false;

@@ -1,5 +1,6 @@
 /* Conditions: read from left to right, then held against the rows of a merged sheet. */
 #include "analysis/gate.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -54,7 +55,7 @@ static char *next_name(const char **at, bool *quoted)
 
 static bool next_op(const char **at, gt_gate_op *op)
 {
-    for (size_t i = 0; i < sizeof op_order / sizeof *op_order; i++) {
+    for (size_t i = 0; i < GT_LENGTH(op_order); i++) {
         size_t len = strlen(op_texts[op_order[i]]);
         if (strncmp(*at, op_texts[op_order[i]], len) != 0) continue;
         *op = op_order[i];
@@ -128,7 +129,7 @@ gt_table *gt_gate_table(gt_strings *strings)
                    {"row", GT_TYPE_TEXT},       {"column", GT_TYPE_TEXT}, {"baseline", GT_TYPE_FLOAT},
                    {"variant", GT_TYPE_FLOAT},  {"diff", GT_TYPE_FLOAT},  {"pct", GT_TYPE_FLOAT}};
     gt_table *table = gt_table_new("fail_if", strings);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
         gt_table_add_column(table, columns[i].name, columns[i].type);
     return table;
 }

@@ -2,12 +2,11 @@
 #include "analysis/genesis_category.h"
 
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *category, *part;
@@ -54,7 +53,7 @@ static const struct {
 
 const char *gt_genesis_category(gt_text name)
 {
-    for (size_t i = 0; i < LENGTH(parts); i++)
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
         if (memmem(name.bytes, name.len, parts[i].part, strlen(parts[i].part))) return parts[i].category;
     return "Other";
 }
@@ -77,7 +76,7 @@ gt_table *gt_genesis_by_category(const gt_table *summary)
     };
     static const gt_sort_key longest_first[] = {{"total_direct_kernel_time_ms", true}};
     gt_table *table =
-        gt_table_group(summary, keys, 1, sums, LENGTH(sums), (gt_group_options){.sorted = true});
+        gt_table_group(summary, keys, 1, sums, GT_LENGTH(sums), (gt_group_options){.sorted = true});
     gt_table_rename(table, "kernel_summary_by_category");
     gt_table_rename_column(table, gt_table_find(table, "Category"), "op category");
     gt_table_sort(table, longest_first, 1);

@@ -10,6 +10,7 @@
  * time ms = microseconds / 1000.0; percent = time / total_time * 100.0, 0 where total_time is not above 0. */
 #include "analysis/gpu_timeline.h"
 
+#include "base/length.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
         {"idle", fmax(0.0, total_us - busy_us)},
     };
     gt_gpu_timeline_add(timeline, "total_time", total_us, 100.0);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
         double percent = total_us > 0 ? parts[i].time_us / total_us * 100.0 : 0.0;
         gt_gpu_timeline_add(timeline, parts[i].type, parts[i].time_us, percent);
     }

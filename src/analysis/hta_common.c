@@ -1,6 +1,7 @@
 /* What several of these sheets need: stretches of time by type of work, work by stream, statistics of a list.
  */
 #include "analysis/hta.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/stats.h"
 
@@ -82,8 +83,7 @@ size_t gt_hta_add_statistics(gt_table *table)
 {
     static const char *const names[] = {"mean", "std", "min", "25%", "50%", "75%", "max"};
     size_t first = gt_table_add_column(table, "count", GT_TYPE_INT);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        gt_table_add_column(table, names[i], GT_TYPE_FLOAT);
+    for (size_t i = 0; i < GT_LENGTH(names); i++) gt_table_add_column(table, names[i], GT_TYPE_FLOAT);
     return first;
 }
 

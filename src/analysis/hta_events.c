@@ -4,6 +4,7 @@
  * become whole microseconds, and where the trace has several profiler steps, what the last one launched is
  * left out. */
 #include "analysis/hta.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -52,7 +53,7 @@ static bool begins(gt_text name, const char *with)
 static gt_hta_type type_of(gt_text name)
 {
     if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < GT_LENGTH(names); i++) {
         const char *text = names[i].text;
         if (names[i].anywhere ? memmem(name.bytes, name.len, text, strlen(text)) != NULL : begins(name, text))
             return names[i].type;
@@ -63,7 +64,7 @@ static gt_hta_type type_of(gt_text name)
 
 static bool is_queueing(gt_text name)
 {
-    for (size_t i = 0; i < sizeof queueing_calls / sizeof *queueing_calls; i++)
+    for (size_t i = 0; i < GT_LENGTH(queueing_calls); i++)
         if (name.len == strlen(queueing_calls[i]) && memcmp(name.bytes, queueing_calls[i], name.len) == 0)
             return true;
     return false;

@@ -9,6 +9,7 @@
  *     runtime_outliers       calls of more than 50 µs
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/stats.h"
 
@@ -18,7 +19,7 @@
 enum { CPU_DURATION, GPU_DURATION, LAUNCH_DELAY, METRICS };
 static const char *const metrics[METRICS] = {"cpu_duration", "gpu_duration", "launch_delay"};
 static const char *const outlier_names[] = {"short_gpu_kernels", "runtime_outliers", "launch_delay_outliers"};
-enum { OUTLIERS = sizeof outlier_names / sizeof *outlier_names, LONG_CALL_US = 50, LONG_DELAY_US = 100 };
+enum { OUTLIERS = GT_LENGTH(outlier_names), LONG_CALL_US = 50, LONG_DELAY_US = 100 };
 
 enum { FIRST_METRIC = 3, COLUMNS_A_METRIC = 4, FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_A_METRIC };
 

@@ -6,13 +6,12 @@
  * same rule always does, are left out. */
 #include "analysis/inference_category.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/words.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 enum { CASES_MAX = 12 };
 
@@ -174,8 +173,8 @@ typedef struct ready_rule {
 
 struct gt_inference_categories {
     gt_words *words;
-    ready_rule beginnings[LENGTH(beginnings)], rules[LENGTH(rules)];
-    gt_word_set frameworks[LENGTH(frameworks)];
+    ready_rule beginnings[GT_LENGTH(beginnings)], rules[GT_LENGTH(rules)];
+    gt_word_set frameworks[GT_LENGTH(frameworks)];
 };
 
 static void prepare(gt_words *words, const rule *source, size_t count, ready_rule *ready)
@@ -191,9 +190,9 @@ gt_inference_categories *gt_inference_categories_new(void)
 {
     gt_inference_categories *c = gt_alloc_zero(1, sizeof *c);
     c->words = gt_words_new();
-    prepare(c->words, beginnings, LENGTH(beginnings), c->beginnings);
-    prepare(c->words, rules, LENGTH(rules), c->rules);
-    for (size_t i = 0; i < LENGTH(frameworks); i++)
+    prepare(c->words, beginnings, GT_LENGTH(beginnings), c->beginnings);
+    prepare(c->words, rules, GT_LENGTH(rules), c->rules);
+    for (size_t i = 0; i < GT_LENGTH(frameworks); i++)
         c->frameworks[i] = gt_words_add(c->words, frameworks[i].words);
     return c;
 }
@@ -235,7 +234,7 @@ static bool is_one_of(gt_text text, const char *list)
 static const char *by_beginning(const gt_inference_categories *c, gt_text name, const gt_word_set *found)
 {
     gt_text beginning = beginning_of(name);
-    for (size_t i = 0; i < LENGTH(beginnings); i++)
+    for (size_t i = 0; i < GT_LENGTH(beginnings); i++)
         if (gt_word_sets_meet(&c->beginnings[i].words, found) && is_one_of(beginning, beginnings[i].words))
             return case_of(&beginnings[i], &c->beginnings[i], found);
     return NULL;
@@ -243,7 +242,7 @@ static const char *by_beginning(const gt_inference_categories *c, gt_text name, 
 
 static const char *by_words(const gt_inference_categories *c, const gt_word_set *found)
 {
-    for (size_t i = 0; i < LENGTH(rules); i++) {
+    for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         if (!gt_word_sets_meet(&c->rules[i].words, found)) continue;
         const char *category = case_of(&rules[i], &c->rules[i], found);
         if (category) return category;
@@ -251,14 +250,14 @@ static const char *by_words(const gt_inference_categories *c, const gt_word_set 
     return NULL;
 }
 
-/* The framework's number, LENGTH(frameworks) where none is known. */
+/* The framework's number, GT_LENGTH(frameworks) where none is known. */
 static size_t framework_of(gt_inference_categories *c, gt_text name)
 {
-    size_t i = LENGTH(frameworks);
+    size_t i = GT_LENGTH(frameworks);
     const char *end = memmem(name.bytes, name.len, "::", 2);
     if (!end) return i;
     gt_word_set found = gt_words_find(c->words, (gt_text){name.bytes, (size_t)(end - name.bytes)});
-    for (i = 0; i < LENGTH(frameworks); i++)
+    for (i = 0; i < GT_LENGTH(frameworks); i++)
         if (gt_word_sets_meet(&c->frameworks[i], &found)) break;
     return i;
 }
@@ -266,7 +265,7 @@ static size_t framework_of(gt_inference_categories *c, gt_text name)
 static const char *by_framework(gt_inference_categories *c, gt_text name, bool is_cache)
 {
     size_t framework = framework_of(c, name);
-    if (framework == LENGTH(frameworks)) return is_cache ? of_framework : "Uncategorized";
+    if (framework == GT_LENGTH(frameworks)) return is_cache ? of_framework : "Uncategorized";
     return is_cache ? frameworks[framework].of_cache : frameworks[framework].of_others;
 }
 
@@ -276,7 +275,7 @@ const char *gt_inference_category(gt_inference_categories *c, gt_text name)
     const char *category = by_beginning(c, name, &found);
     if (!category) category = by_words(c, &found);
     if (category == of_framework) return by_framework(c, name, true);
-    for (size_t i = 0; !category && i < LENGTH(generic_kernels); i++) {
+    for (size_t i = 0; !category && i < GT_LENGTH(generic_kernels); i++) {
         size_t len = strlen(generic_kernels[i].beginning);
         if (name.len >= len && memcmp(name.bytes, generic_kernels[i].beginning, len) == 0)
             category = generic_kernels[i].category;

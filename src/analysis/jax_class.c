@@ -1,5 +1,6 @@
 /* Words to classes: the first word that is found decides, so their order matters. */
 #include "analysis/jax_class.h"
+#include "base/length.h"
 
 #include <string.h>
 
@@ -46,7 +47,7 @@ const char *gt_jax_class_name(gt_jax_class class)
 
 gt_jax_class gt_jax_class_of_text(gt_text text)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < GT_LENGTH(words); i++)
         if (memmem(text.bytes, text.len, words[i].word, strlen(words[i].word))) return words[i].class;
     return GT_JAX_CLASS_XLA;
 }

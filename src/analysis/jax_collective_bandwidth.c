@@ -9,6 +9,7 @@
  * A slice has the mean of its groups, a collective that of its slices; a kind is measured over the slices of
  * all its collectives. */
 #include "analysis/jax_collective_slices.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "table/sort.h"
@@ -313,14 +314,13 @@ static void set_measures(gt_table *table, size_t column, size_t row, double *val
                             gt_std_pairwise(values, count, 0),
                             gt_quantile(values, count, 0.25),
                             gt_quantile(values, count, 0.75)};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
-        gt_table_set_float(table, column + i, row, cells[i]);
+    for (size_t i = 0; i < GT_LENGTH(cells); i++) gt_table_set_float(table, column + i, row, cells[i]);
 }
 
 gt_table *gt_jax_collective_types(gt_jax_collectives *c)
 {
     static const char *const prefixes[] = {"avg", "median", "min", "max", "std", "p25", "p75"};
-    enum { TYPE, OPERATIONS, SLICES, MEASUREMENTS, FIRST, MEASURES = sizeof prefixes / sizeof *prefixes };
+    enum { TYPE, OPERATIONS, SLICES, MEASUREMENTS, FIRST, MEASURES = GT_LENGTH(prefixes) };
     static const char *const suffixes[] = {"_bandwidth_gbps", "_bus_bandwidth_gbps"};
     gt_table *table = gt_table_new("collective_types", c->strings);
     gt_table_add_column(table, "type", GT_TYPE_TEXT);

@@ -2,6 +2,7 @@
  * slice. */
 #include "analysis/jax_collective_slices.h"
 #include "analysis/jax_timeline.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "table/sort.h"
 
@@ -187,7 +188,7 @@ gt_table *gt_jax_collective_events(gt_jax_collectives *c)
     number_events(c);
     make_slices(c);
     gt_table *table = gt_table_new("collective_events", c->strings);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
         gt_table_add_column(table, columns[i].name, columns[i].type);
     gt_list_of(gt_list_of(&table->columns[GROUPS], GT_TYPE_LIST), GT_TYPE_INT);
     for (size_t i = 0; i < c->count; i++) {

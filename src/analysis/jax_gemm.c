@@ -2,6 +2,7 @@
  * left of each factor is M or N. The names go by how the product lies in memory: of one that lies row by row,
  * M is what is left of the second factor. */
 #include "analysis/jax_gemm.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "model/values.h"
 
@@ -88,7 +89,7 @@ static bool find_product(gt_text output, sizes *product, bool *is_column)
         while (end < output.len && output.bytes[end] != ']') end++;
         if (end == output.len) return false;
         bool fits = false;
-        for (size_t t = 0; t < sizeof product_types / sizeof *product_types; t++) {
+        for (size_t t = 0; t < GT_LENGTH(product_types); t++) {
             size_t len = strlen(product_types[t]);
             fits |= i - begin >= len && memcmp(output.bytes + begin, product_types[t], len) == 0;
         }

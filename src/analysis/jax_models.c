@@ -5,6 +5,7 @@
 #include "analysis/jax_models.h"
 #include "analysis/jax_gemm.h"
 #include "analysis/jax_operands.h"
+#include "base/length.h"
 #include "base/python_text.h"
 #include "model/gemm_kernel.h"
 
@@ -37,7 +38,7 @@ static const struct {
     {"f8", 1, "fp8", "c10::float8_e4m3fnuz"},
     {"fp8", 1, "fp8", "fp8"},
 };
-enum { TYPE_UNKNOWN = sizeof types / sizeof *types };
+enum { TYPE_UNKNOWN = GT_LENGTH(types) };
 
 static const char *const conv_names[] = {"conv1d", "conv2d", "conv3d"};
 
@@ -48,7 +49,7 @@ gt_jax_model gt_jax_model_of(const gt_jax *trace, const gt_hlo_record *record, g
     if (!record || !record->operand_count || record->custom_call_target == GT_TEXT_NONE)
         return GT_JAX_MODEL_NONE;
     gt_text target = gt_strings_get(trace->strings, record->custom_call_target);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < GT_LENGTH(calls); i++)
         if (memmem(target.bytes, target.len, calls[i].call, strlen(calls[i].call)) &&
             (calls[i].class == GT_JAX_CLASSES || calls[i].class == class))
             return calls[i].model;
@@ -249,7 +250,7 @@ static bool evaluate_attention(evaluation *e, bool backward)
     attention a = {q[0], q[1], q[2], k[1], k[2], q[3], v[3], types[type].bytes};
     static const char *const names[] = {"B", "N_Q", "H_Q", "N_KV", "H_KV", "d_h_qk", "d_h_v"};
     const int64_t values[] = {q[0], q[1], q[2], k[1], k[2], q[3], v[3]};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add(e, names[i], gt_value_int(values[i]));
+    for (size_t i = 0; i < GT_LENGTH(names); i++) add(e, names[i], gt_value_int(values[i]));
     gt_value bias =
         t.count > ATTENTION_INPUTS ? tuple_of(e, t.items[3].dims, t.items[3].dim_count) : gt_value_none;
     add(e, "bias", gt_value_tuple(e->arena, &bias, t.count > ATTENTION_INPUTS));

@@ -3,6 +3,7 @@
 #include "analysis/jax_op_sheets.h"
 #include "analysis/jax_kernel_stats.h"
 #include "analysis/jax_models.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "model/metrics.h"
@@ -13,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_TIME   "Kernel Time (µs)"
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define KERNEL_TIME "Kernel Time (µs)"
 
 static const char *const sheet_names[GT_JAX_CLASSES] = {
     [GT_JAX_CLASS_GEMM] = "op_gemm",     [GT_JAX_CLASS_FA_BWD] = "op_fa_bwd",
@@ -256,7 +256,7 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
     const char *keys[1 + GT_MODEL_MAX_PARAMETERS] = {"name"};
     for (size_t p = 0; p < param_count; p++) keys[1 + p] = rows->columns[COLUMNS + p].name;
     const gt_group_options as_seen = {.keep_nulls = true};
-    gt_table *sheet = gt_table_group(rows, keys, 1 + param_count, measures, LENGTH(measures), as_seen);
+    gt_table *sheet = gt_table_group(rows, keys, 1 + param_count, measures, GT_LENGTH(measures), as_seen);
     gt_groups groups = gt_groups_find(rows, keys, 1 + param_count, as_seen);
     uint32_t *cells = gt_jax_kernel_stats(&groups, rows->columns[NAME].texts, rows->columns[TIME].floats,
                                           rows->strings, NULL, NULL);
@@ -265,7 +265,7 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
     gt_table_move_column(sheet, details, gt_table_find(sheet, BEFORE_DETAILS) + 1);
     free(cells);
     gt_groups_free(&groups);
-    gt_table_sort(sheet, longest_first, LENGTH(longest_first));
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     return sheet;
 }
 

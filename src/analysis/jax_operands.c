@@ -1,5 +1,6 @@
 /* Two readers of operand texts, which differ in what they accept: one for shapes, one for sizes in bytes. */
 #include "analysis/jax_operands.h"
+#include "base/length.h"
 #include "base/number.h"
 
 #include <string.h>
@@ -97,7 +98,7 @@ void gt_jax_add_dims(gt_buffer *out, const gt_jax_tensor *tensor)
 
 static int64_t element_bytes(gt_text type)
 {
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < GT_LENGTH(sizes); i++)
         if (strlen(sizes[i].type) == type.len && memcmp(sizes[i].type, type.bytes, type.len) == 0)
             return sizes[i].bytes;
     return type.len >= 2 && (memcmp(type.bytes, "f8", 2) == 0 || memcmp(type.bytes, "s8", 2) == 0);

@@ -10,6 +10,7 @@
 #include "analysis/jax_gemm.h"
 #include "analysis/jax_models.h"
 #include "analysis/jax_timeline.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "model/gemm_kernel.h"
 #include "model/metrics.h"
@@ -27,8 +28,7 @@ gt_table *gt_jax_gemms(const gt_jax *trace)
     static const char *const sizes[] = {"Batch", "M", "N", "K", "Beta"};
     gt_table *table = gt_table_new("gemms", trace->strings);
     gt_table_add_column(table, "name", GT_TYPE_TEXT);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gt_table_add_column(table, sizes[i], GT_TYPE_INT);
+    for (size_t i = 0; i < GT_LENGTH(sizes); i++) gt_table_add_column(table, sizes[i], GT_TYPE_INT);
     gt_table_add_column(table, "Type", GT_TYPE_TEXT);
     gt_error error;
     gt_buffer name = {0};

@@ -1,6 +1,7 @@
 /* Group by a text, sum, sort by time, add shares. */
 #include "analysis/jax_summaries.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/python_text.h"
 #include "table/group.h"
@@ -97,7 +98,7 @@ static void add_categories(gt_table *table, const gt_table *rows, const char *ke
 
 gt_table *gt_jax_summary(const gt_table *rows)
 {
-    gt_table *table = sum_up(rows, "name", by_name, sizeof by_name / sizeof *by_name);
+    gt_table *table = sum_up(rows, "name", by_name, GT_LENGTH(by_name));
     add_categories(table, rows, "name");
     finish(table, "kernel_launchers_summary", count_gpus(rows));
     return table;
@@ -105,7 +106,7 @@ gt_table *gt_jax_summary(const gt_table *rows)
 
 gt_table *gt_jax_summary_by_category(const gt_table *rows)
 {
-    gt_table *table = sum_up(rows, "op category", by_category, sizeof by_category / sizeof *by_category);
+    gt_table *table = sum_up(rows, "op category", by_category, GT_LENGTH(by_category));
     finish(table, "kernel_launchers_summary_by_category", count_gpus(rows));
     return table;
 }
@@ -116,10 +117,10 @@ static gt_table *copy_used(const gt_table *sheet)
     static const char *const used[] = {"name", "op category", "total_direct_kernel_time",
                                        "total_subtree_kernel_time", "pid"};
     gt_table *rows = gt_table_new("", sheet->strings);
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+    for (size_t i = 0; i < GT_LENGTH(used); i++)
         gt_table_add_column(rows, used[i], gt_table_column(sheet, used[i])->type);
     gt_table_add_rows(rows, sheet->row_count);
-    for (size_t i = 0; i < sizeof used / sizeof *used && sheet->row_count; i++) {
+    for (size_t i = 0; i < GT_LENGTH(used) && sheet->row_count; i++) {
         const gt_column *from = gt_table_column(sheet, used[i]);
         const size_t size = from->type == GT_TYPE_TEXT ? sizeof *from->texts : sizeof *from->ints;
         memcpy(rows->columns[i].ints, from->ints, sheet->row_count * size);

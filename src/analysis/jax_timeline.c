@@ -11,6 +11,7 @@
 #include "analysis/jax_timeline.h"
 #include "analysis/gpu_timeline.h"
 #include "analysis/python_set.h"
+#include "base/length.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static const char *const communication_words[] = {"nccl", "rccl", "cross_device_
 bool gt_jax_is_communication(gt_text name)
 {
     for (size_t at = 0; at < name.len; at++)
-        for (size_t i = 0; i < sizeof communication_words / sizeof *communication_words; i++)
+        for (size_t i = 0; i < GT_LENGTH(communication_words); i++)
             if (gt_begins_in_any_case((gt_text){name.bytes + at, name.len - at}, communication_words[i]))
                 return true;
     return false;
@@ -52,7 +53,7 @@ bool gt_jax_is_communication(gt_text name)
 
 static bucket bucket_of(gt_text name)
 {
-    for (size_t i = 0; i < sizeof copy_beginnings / sizeof *copy_beginnings; i++)
+    for (size_t i = 0; i < GT_LENGTH(copy_beginnings); i++)
         if (gt_begins_in_any_case(name, copy_beginnings[i])) return MEMCPY;
     return gt_jax_is_communication(name) ? COMMUNICATION : COMPUTATION;
 }

@@ -2,6 +2,7 @@
 #include "analysis/jax_unique_args.h"
 #include "analysis/jax_kernel_stats.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -10,7 +11,7 @@
 
 static const char *const keys[] = {"name",       "op category",   "Input Dims",
                                    "Input type", "Input Strides", "Concrete Inputs"};
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { KEYS = GT_LENGTH(keys) };
 
 #define BOTH(kind, suffix)                                                                                   \
     {"total_direct_kernel_time", kind, "total_direct_kernel_time_" suffix},                                  \
@@ -45,8 +46,7 @@ static gt_text rest_of(void *given, size_t row)
 gt_table *gt_jax_unique_args(gt_jax_kernels *kernels, const gt_table *launchers)
 {
     const gt_group_options as_seen = {0};
-    gt_table *table =
-        gt_table_group(launchers, keys, KEYS, measures, sizeof measures / sizeof *measures, as_seen);
+    gt_table *table = gt_table_group(launchers, keys, KEYS, measures, GT_LENGTH(measures), as_seen);
     gt_table_rename(table, "kernel_launchers_unique_args");
     gt_groups groups = gt_groups_find(launchers, keys, KEYS, as_seen);
     context c = {kernels, gt_table_column(launchers, GT_JAX_KERNEL_COLUMN)->ints};
@@ -57,7 +57,7 @@ gt_table *gt_jax_unique_args(gt_jax_kernels *kernels, const gt_table *launchers)
     if (groups.count) memcpy(table->columns[details].texts, cells, groups.count * sizeof *cells);
     free(cells);
     gt_groups_free(&groups);
-    gt_table_sort(table, longest_first, sizeof longest_first / sizeof *longest_first);
+    gt_table_sort(table, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(table, gt_table_find(table, "total_direct_kernel_time_sum"));
     return table;
 }

@@ -2,6 +2,7 @@
  * in the name wins. The parts are crude: an AllReduce_Sum kernel is a Reduction and a convert kernel a
  * Convolution. They are those of the reports that users have, so that figures can be compared. */
 #include "analysis/kernel_category.h"
+#include "base/length.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static bool contains(gt_text name, const char *part)
 
 const char *gt_kernel_category(gt_text name)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < GT_LENGTH(rules); i++)
         for (size_t j = 0; j < PARTS_MAX && rules[i].parts[j]; j++)
             if (contains(name, rules[i].parts[j])) return rules[i].category;
     return "Other";

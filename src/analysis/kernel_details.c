@@ -7,6 +7,7 @@
  * Columns are unpacked and put in order one at a time, so that memory holds the sheet and little more. */
 #include "analysis/kernel_details.h"
 
+#include "base/length.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
@@ -42,7 +43,6 @@ void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t 
     gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
     gt_table_take(kernels, order, count < rows_max ? count : rows_max);
     gt_kernel_times_to_us(kernels, GT_KERNEL_DUR_NS, "Kernel duration (µs)");
-    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
-        add_recorded(kernels, run->dispatches, order, i);
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) add_recorded(kernels, run->dispatches, order, i);
     free(order);
 }

@@ -14,10 +14,9 @@
 #include "analysis/kernel_category.h"
 #include "analysis/kernel_times.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "table/group.h"
 #include "table/sort.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const gt_aggregate of_name[] = {
     {"dur_ns", GT_GROUP_SIZE, "Count"},       {"dur_ns", GT_GROUP_MEAN, "mean_ns"},
@@ -87,7 +86,7 @@ void gt_kernels_add_categories(gt_table *names)
 gt_table *gt_kernels_by_name(const gt_table *kernels)
 {
     static const char *const keys[] = {"name"};
-    gt_table *names = gt_table_group(kernels, keys, LENGTH(keys), of_name, LENGTH(of_name),
+    gt_table *names = gt_table_group(kernels, keys, GT_LENGTH(keys), of_name, GT_LENGTH(of_name),
                                      (gt_group_options){.sorted = true});
     gt_kernels_add_categories(names);
     return names;
@@ -97,26 +96,26 @@ gt_table *gt_kernel_summary(const gt_table *by_name)
 {
     gt_table *summary = gt_table_copy(by_name);
     gt_table_rename(summary, "kernel_summary");
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(summary, gt_table_find(summary, "total_ns"));
-    for (size_t i = 0; i < LENGTH(summary_times); i++)
+    for (size_t i = 0; i < GT_LENGTH(summary_times); i++)
         gt_kernel_times_to_us(summary, gt_table_find(summary, summary_times[i].ns), summary_times[i].us);
     gt_kernel_times_to_ms(summary, gt_table_find(summary, "total_ns"), "Total Kernel Time (ms)");
     gt_table_select(summary, summary->row_count ? summary_columns : summary_columns_empty,
-                    LENGTH(summary_columns));
+                    GT_LENGTH(summary_columns));
     return summary;
 }
 
 gt_table *gt_kernel_summary_by_category(const gt_table *by_name)
 {
     static const char *const keys[] = {"Category"};
-    gt_table *categories = gt_table_group(by_name, keys, LENGTH(keys), of_category, LENGTH(of_category),
+    gt_table *categories = gt_table_group(by_name, keys, GT_LENGTH(keys), of_category, GT_LENGTH(of_category),
                                           (gt_group_options){.sorted = true});
     gt_table_rename(categories, "kernel_summary_by_category");
-    gt_table_sort(categories, longest_first, LENGTH(longest_first));
+    gt_table_sort(categories, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(categories, gt_table_find(categories, "total_ns"));
     gt_kernel_times_to_ms(categories, gt_table_find(categories, "total_ns"), "total_direct_kernel_time_ms");
     gt_table_rename_column(categories, gt_table_find(categories, "Category"), "op category");
-    gt_table_select(categories, category_columns, LENGTH(category_columns));
+    gt_table_select(categories, category_columns, GT_LENGTH(category_columns));
     return categories;
 }

@@ -7,6 +7,7 @@
  *     a stage's time   the sum of its events over the number of layers
  *     a token's time   the sum of its layers, on average over tokens that have them all */
 #include "analysis/llama_stages.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "table/stats.h"
@@ -76,7 +77,7 @@ static const char *text(const gt_gpu_stream *stream, uint32_t id)
 static stage stage_of(const gt_gpu_stream *stream, const gt_stream_event *event)
 {
     const char *name = text(stream, event->name), *path = text(stream, event->path);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < GT_LENGTH(words); i++)
         if (words[i].in_name ? strcasestr(name, words[i].in_name) != NULL
                              : strstr(path, words[i].in_path) != NULL)
             return words[i].stage;

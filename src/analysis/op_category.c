@@ -1,13 +1,12 @@
 /* Op categories: the registry of names first, then rules on the beginnings and parts of names. */
 #include "analysis/op_category.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Beginnings of op names that are categories. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
@@ -31,7 +30,7 @@ static const char *category_of_name(gt_text name)
 {
     const gt_model *op = gt_op_find(name);
     if (op) return op->category;
-    for (size_t i = 0; i < LENGTH(prefixes); i++)
+    for (size_t i = 0; i < GT_LENGTH(prefixes); i++)
         if (begins_with(name, prefixes[i])) return prefixes[i];
     return NULL;
 }
@@ -39,7 +38,7 @@ static const char *category_of_name(gt_text name)
 static const char *category_of_kernel(gt_text kernel)
 {
     if (!begins_with(kernel, native_kernel)) return other;
-    for (size_t i = 0; i < LENGTH(native_parts); i++)
+    for (size_t i = 0; i < GT_LENGTH(native_parts); i++)
         if (memmem(kernel.bytes, kernel.len, native_parts[i], strlen(native_parts[i])))
             return native_parts[i];
     return other;

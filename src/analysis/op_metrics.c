@@ -1,5 +1,6 @@
 /* Figures as columns. */
 #include "analysis/op_metrics.h"
+#include "base/length.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -73,7 +74,7 @@ void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
         any[ROOFLINE] |= metrics[row].figures.bound != GT_BOUND_UNKNOWN;
         any[SIMULATED] |= !isnan(metrics[row].figures.simulated_us);
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
         if (any[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
     if (any[FIGURES]) add_texts(table, metrics, "Compute Spec", false);
     if (any[ROOFLINE]) add_texts(table, metrics, "Roofline Bound", true);

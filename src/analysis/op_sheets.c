@@ -14,6 +14,7 @@
 
 #include "analysis/op_params.h"
 #include "analysis/op_rows.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "table/sort.h"
@@ -21,10 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define OVERLAPPING   "overlapping_kernel_names"
-#define KERNEL_TIME   "Kernel Time (µs)"
-#define DETAILS       "_details__summarize_kernel_stats"
+#define OVERLAPPING "overlapping_kernel_names"
+#define KERNEL_TIME "Kernel Time (µs)"
+#define DETAILS     "_details__summarize_kernel_stats"
 
 /* Measures, in the order of the sheet; the columns of kernels stand between the first two lists. */
 static const gt_aggregate rates[] = {
@@ -185,10 +185,10 @@ static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels
     for (size_t c = 1; c < params->column_count; c++) add_name(&names, params->columns[c].name);
     if (by_num_kernels) add_name(&names, "num_kernels");
     add_name(&names, "is_recompute");
-    add_measures(&names, rates, LENGTH(rates));
-    for (size_t i = 0; i < LENGTH(details); i++) add_name(&names, details[i]);
-    add_measures(&names, overlap, LENGTH(overlap));
-    add_measures(&names, times, LENGTH(times));
+    add_measures(&names, rates, GT_LENGTH(rates));
+    for (size_t i = 0; i < GT_LENGTH(details); i++) add_name(&names, details[i]);
+    add_measures(&names, overlap, GT_LENGTH(overlap));
+    add_measures(&names, times, GT_LENGTH(times));
     gt_table_select(sheet, names.items, names.count);
     free(names.items);
     size_t beside = gt_table_find(sheet, OVERLAPPING);
@@ -201,17 +201,17 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
     size_t key_count = 2, measure_count = 0;
     if (options->by_num_kernels) keys[key_count++] = "num_kernels";
     if (with_overlap) keys[key_count++] = OVERLAPPING;
-    gt_aggregate measures[LENGTH(rates) + LENGTH(overlap) + LENGTH(times)];
-    for (size_t i = 0; i < LENGTH(rates); i++) measures[measure_count++] = rates[i];
-    for (size_t i = 0; with_overlap && i < LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
-    for (size_t i = 0; i < LENGTH(times); i++) measures[measure_count++] = times[i];
+    gt_aggregate measures[GT_LENGTH(rates) + GT_LENGTH(overlap) + GT_LENGTH(times)];
+    for (size_t i = 0; i < GT_LENGTH(rates); i++) measures[measure_count++] = rates[i];
+    for (size_t i = 0; with_overlap && i < GT_LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
+    for (size_t i = 0; i < GT_LENGTH(times); i++) measures[measure_count++] = times[i];
 
     gt_alike alike = gt_alike_find(f->table, keys, key_count);
     gt_table *sheet = gt_alike_measure(&alike, measures, measure_count);
     if (with_overlap)
         gt_alike_sort_together(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "UID_first");
     else
-        gt_table_sort(sheet, longest_first, LENGTH(longest_first));
+        gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     gt_alike_describe(&alike, sheet, &f->ops.kernels, "kernel" DETAILS, "trunc_kernel_details", NULL);
     if (with_overlap) {
         gt_alike_describe(&alike, sheet, &f->ops.beside, "overlapping_kernels" DETAILS,
@@ -280,17 +280,17 @@ static void add_forward_and_backward(gt_op_sheets *sheets, const family_ops *for
 {
     gt_table *sheet = make_sheet(forward, options, with_overlap);
     gt_table *moved = gt_table_copy(sheet);
-    keep_named(sheet, gradient_names, LENGTH(gradient_names), false);
-    keep_named(moved, gradient_names, LENGTH(gradient_names), true);
+    keep_named(sheet, gradient_names, GT_LENGTH(gradient_names), false);
+    keep_named(moved, gradient_names, GT_LENGTH(gradient_names), true);
     gt_table *gradients = append_rows(make_sheet(backward, options, with_overlap), moved);
-    keep_named(gradients, forward_names, LENGTH(forward_names), false);
+    keep_named(gradients, forward_names, GT_LENGTH(forward_names), false);
     add_sheet(sheets, sheet, options, family, "_fwd", with_overlap);
     add_sheet(sheets, gradients, options, family, "_bwd", with_overlap);
 }
 
 static bool is_single(gt_op_family family)
 {
-    for (size_t i = 0; i < LENGTH(single_families); i++)
+    for (size_t i = 0; i < GT_LENGTH(single_families); i++)
         if (single_families[i] == family) return true;
     return false;
 }

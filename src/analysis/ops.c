@@ -4,6 +4,7 @@
 
 #include "analysis/op_category.h"
 #include "analysis/python_literal.h"
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -66,7 +67,7 @@ static void add_tracks(gt_ops *ops)
 static void add_arguments(gt_ops *ops)
 {
     gt_python_literals *literals = gt_python_literals_new(ops->trace->strings, GT_PYTHON_TUPLES);
-    for (size_t a = 0; a < sizeof arguments / sizeof *arguments; a++) {
+    for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
         uint32_t *json = gt_store_texts(ops->trace->store, arguments[a].event_column);
         uint32_t *cells = add_column(ops, arguments[a].name, GT_TYPE_TEXT)->texts;
         for (size_t i = 0; i < ops->launchers->count; i++)

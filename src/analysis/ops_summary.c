@@ -10,15 +10,15 @@
 #include "analysis/ops_summary.h"
 
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define DIRECT        "total_direct_kernel_time"
-#define SUBTREE       "total_subtree_kernel_time"
+#define DIRECT  "total_direct_kernel_time"
+#define SUBTREE "total_subtree_kernel_time"
 
 static const gt_aggregate sums[] = {
     {NULL, GT_GROUP_SIZE, "Count"},
@@ -49,14 +49,14 @@ static gt_table *group_by(const gt_ops *ops, const char *key)
 {
     const char *keys[2];
     size_t key_count = keys_of(ops, key, keys);
-    return gt_table_group(ops->table, keys, key_count, sums, LENGTH(sums), as_first_seen);
+    return gt_table_group(ops->table, keys, key_count, sums, GT_LENGTH(sums), as_first_seen);
 }
 
 static gt_table *finish(gt_table *table, const char *sheet, const char *const *columns, size_t column_count)
 {
     static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
     gt_table_rename(table, sheet);
-    gt_table_sort(table, longest_first, LENGTH(longest_first));
+    gt_table_sort(table, longest_first, GT_LENGTH(longest_first));
     gt_table_add_ms(table, SUBTREE "_sum", SUBTREE "_ms");
     gt_table_add_percentages(table, gt_table_add_ms(table, DIRECT "_sum", DIRECT "_ms"));
     gt_table_select(table, columns, column_count);
@@ -66,7 +66,7 @@ static gt_table *finish(gt_table *table, const char *sheet, const char *const *c
 gt_table *gt_ops_summary_by_category(const gt_ops *ops)
 {
     return finish(group_by(ops, "op category"), "ops_summary_by_category", category_columns,
-                  LENGTH(category_columns));
+                  GT_LENGTH(category_columns));
 }
 
 /* ---- the categories of each name ---- */
@@ -121,5 +121,5 @@ gt_table *gt_ops_summary(const gt_ops *ops)
 {
     gt_table *by_name = group_by(ops, "name");
     add_categories(ops, by_name);
-    return finish(by_name, "ops_summary", name_columns, LENGTH(name_columns));
+    return finish(by_name, "ops_summary", name_columns, GT_LENGTH(name_columns));
 }

@@ -15,6 +15,7 @@
 #include "analysis/alike.h"
 #include "analysis/op_overlap.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
 
@@ -22,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array)    (sizeof(array) / sizeof *(array))
 #define DIRECT           "total_direct_kernel_time"
 #define SUBTREE          "total_subtree_kernel_time"
 #define OVERLAPPING      "overlapping_kernel_names"
@@ -152,9 +152,9 @@ static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
 
 static gt_alike find_alike(const gt_ops *ops, gt_unique_args_options options)
 {
-    const char *used[LENGTH(keys)];
+    const char *used[GT_LENGTH(keys)];
     size_t count = 0;
-    for (size_t i = 0; i < LENGTH(keys); i++)
+    for (size_t i = 0; i < GT_LENGTH(keys); i++)
         if (options.by_num_kernels || strcmp(keys[i], "num_kernels") != 0) used[count++] = keys[i];
     return gt_alike_find(ops->table, used, count);
 }
@@ -177,10 +177,10 @@ static void count_from_first(gt_column *times, size_t rows)
 /* Into the order of the sheet; what it does not show goes. */
 static void arrange(gt_table *sheet, const gt_alike *alike, bool first_occurrence)
 {
-    const char *shown[LENGTH(keys) + LENGTH(columns)];
+    const char *shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
     size_t count = 0;
     for (size_t i = 0; i < alike->key_count; i++) shown[count++] = alike->keys[i];
-    for (size_t i = 0; i < LENGTH(columns); i++)
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
         if (first_occurrence || strcmp(columns[i], FIRST_OCCURRENCE) != 0) shown[count++] = columns[i];
     gt_table_select(sheet, shown, count);
 }
@@ -190,9 +190,9 @@ gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
     gt_kernel_lists kernels = list_kernels(ops), beside = {0};
     if (options.overlaps) beside = list_beside(ops, options.overlaps);
     gt_alike alike = find_alike(ops, options);
-    gt_table *sheet = gt_alike_measure(&alike, measures, LENGTH(measures));
+    gt_table *sheet = gt_alike_measure(&alike, measures, GT_LENGTH(measures));
     gt_table_rename(sheet, options.overlaps ? "ops_unique_args_kl_overlap" : "ops_unique_args");
-    gt_table_sort(sheet, longest_first, LENGTH(longest_first));
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     count_from_first(gt_table_column(sheet, FIRST_OCCURRENCE), sheet->row_count);
     gt_table_add_percentages(sheet, gt_table_find(sheet, DIRECT "_sum"));
     if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);

@@ -7,6 +7,7 @@
 #include "analysis/overlap.h"
 
 #include "analysis/python_set.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/order.h"
@@ -269,7 +270,7 @@ gt_overlaps *gt_overlaps_find(const gt_pytorch *trace, bool include_unlinked, gt
     gt_python_set_free(&s.running);
     void *arrays[] = {s.rows,   s.start_us, s.end_us,         s.stream_of, s.next,
                       s.before, s.streams,  s.active_streams, s.met,       s.pairs};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     return overlaps;
 }
 

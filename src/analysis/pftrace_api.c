@@ -11,6 +11,7 @@
 
 #include "analysis/pftrace_events.h"
 #include "analysis/pftrace_exact.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "table/group.h"
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Calls that launch something; so do all whose names have "launch" before "kernel", in any case. */
 static const char *const launches[] = {
@@ -59,7 +58,7 @@ static bool is(gt_text text, const char *other)
 
 static bool names_a_launch(gt_text name)
 {
-    for (size_t i = 0; i < LENGTH(launches); i++)
+    for (size_t i = 0; i < GT_LENGTH(launches); i++)
         if (strlen(launches[i]) == name.len && memcmp(launches[i], name.bytes, name.len) == 0) return true;
     size_t launch = find(name, "launch", 0);
     return launch != SIZE_MAX && find(name, "kernel", launch + 6) != SIZE_MAX;
@@ -249,8 +248,8 @@ static const char *const statistics[] = {"Avg", "Med", "Min", "Max", "StdDev"};
 
 static void add_measure(gt_table *table, const gt_groups *groups, const gt_column *values, const char *letter)
 {
-    size_t to[LENGTH(statistics)];
-    for (size_t i = 0; i < LENGTH(statistics); i++) {
+    size_t to[GT_LENGTH(statistics)];
+    for (size_t i = 0; i < GT_LENGTH(statistics); i++) {
         char name[32];
         snprintf(name, sizeof name, "%s%s_ns", letter, statistics[i]);
         to[i] = gt_table_add_zeroed(table, name, i == 2 || i == 3 ? GT_TYPE_INT : GT_TYPE_FLOAT);
@@ -281,10 +280,10 @@ static gt_table *summarize(const gt_table *pairs)
     static const gt_aggregate counts[] = {{NULL, GT_GROUP_SIZE, "Count"},
                                           {"has_kernel", GT_GROUP_SUM, "QCount"}};
     gt_group_options options = {.sorted = true, .keep_nulls = true};
-    gt_table *table = gt_table_group(pairs, keys, LENGTH(keys), counts, LENGTH(counts), options);
-    gt_groups groups = gt_groups_find(pairs, keys, LENGTH(keys), options);
+    gt_table *table = gt_table_group(pairs, keys, GT_LENGTH(keys), counts, GT_LENGTH(counts), options);
+    gt_groups groups = gt_groups_find(pairs, keys, GT_LENGTH(keys), options);
     gt_table_rename(table, "api_kernel_summary");
-    for (size_t i = 0; i < LENGTH(measures); i++)
+    for (size_t i = 0; i < GT_LENGTH(measures); i++)
         add_measure(table, &groups, &pairs->columns[measures[i].column], measures[i].letter);
     gt_groups_free(&groups);
     gt_table_move_column(table, gt_table_find(table, "API Name"), table->column_count - 1);
@@ -316,7 +315,7 @@ static void close_finder(finder *f)
 {
     void *const arrays[] = {f->known,   f->correlations, f->are_calls, f->pids,         f->tids,
                             f->devices, f->categories,   f->names,     f->kernel_names, f->next};
-    for (size_t i = 0; i < LENGTH(arrays); i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     gt_pftrace_call_times_free(&f->times);
     gt_pftrace_agents_free(&f->agents);
     gt_map_free(&f->last_call);

@@ -11,6 +11,7 @@
 #include "analysis/pftrace_categories.h"
 
 #include "analysis/pftrace_overlap.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -18,8 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 enum { OVERLAPPED = GT_PFTRACE_CLASSES, NOT_OVERLAPPED, COMPUTE_TOTAL, TOTAL, ROWS };
 static const char *const row_names[ROWS] = {
@@ -124,7 +123,8 @@ gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gp
     };
     gt_table *table = gt_table_new("category_summary", strings);
     if (!gpus) return table;
-    for (size_t i = 0; i < LENGTH(columns); i++) gt_table_add_column(table, columns[i].name, columns[i].type);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        gt_table_add_column(table, columns[i].name, columns[i].type);
     for (size_t gpu = 0; gpu < gpus; gpu++) add_gpu(table, gpu, &totals[gpu]);
     size_t order[ROWS];
     for (size_t r = 0; r < ROWS; r++) order[r] = r;
@@ -162,7 +162,7 @@ gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_s
     static const gt_sort_key longest_first[] = {{"ns", true}};
     static const char *const shown[] = {"Kernel", "Total time (ms)", "Count", "Fraction of XLA"};
     gt_table *events = xla_events(work, merge_names, strings);
-    gt_table *top = gt_table_group(events, keys, 1, of_name, LENGTH(of_name), (gt_group_options){0});
+    gt_table *top = gt_table_group(events, keys, 1, of_name, GT_LENGTH(of_name), (gt_group_options){0});
     gt_table_free(events);
     gt_table_rename(top, "xla_top");
     gt_table_sort(top, longest_first, 1);
@@ -175,6 +175,6 @@ gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_s
         top->columns[ms].floats[row] = (double)ns[row] / 1e6;
         top->columns[fraction].floats[row] = (double)ns[row] / (double)total;
     }
-    gt_table_select(top, shown, top->row_count ? LENGTH(shown) : 0);
+    gt_table_select(top, shown, top->row_count ? GT_LENGTH(shown) : 0);
     return top;
 }

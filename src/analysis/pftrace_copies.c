@@ -1,6 +1,7 @@
 /* Copies by size and direction; the direction is in the event's name. */
 #include "analysis/pftrace_copies.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 
@@ -8,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Parts of names, in any case; %s stands for source and destination. */
 static const struct {
@@ -59,7 +58,7 @@ static uint32_t direction_of(gt_strings *strings, gt_text name, gt_text source, 
     char from[24], to[24], text[96];
     print_agent(from, sizeof from, source, only_numbers);
     print_agent(to, sizeof to, destination, only_numbers);
-    for (size_t i = 0; i < LENGTH(directions); i++) {
+    for (size_t i = 0; i < GT_LENGTH(directions); i++) {
         if (!contains(name, directions[i].part)) continue;
         bool both = directions[i].shows_source && directions[i].shows_destination;
         snprintf(text, sizeof text, "%s (GPU %s%s%s)", directions[i].prefix,
@@ -96,7 +95,7 @@ gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
     free(names);
     free(sources);
     free(destinations);
-    gt_table *table = gt_table_group(copies, keys, LENGTH(keys), counted, LENGTH(counted),
+    gt_table *table = gt_table_group(copies, keys, GT_LENGTH(keys), counted, GT_LENGTH(counted),
                                      (gt_group_options){.sorted = true});
     gt_table_rename(table, "memory_copy_by_copy_bytes");
     gt_table_free(copies);

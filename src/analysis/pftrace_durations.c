@@ -8,6 +8,7 @@
  *     GridX, BlockX                      work-items in all, as rocprofv3 has them; Y and Z are always 1 */
 #include "analysis/pftrace_durations.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -16,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* What tells configurations apart. */
 static const struct {
@@ -162,7 +161,7 @@ static void add_sizes(gt_table *table, const char *x, const char *y, const char 
         char text[64];
         snprintf(text, sizeof text, "%7lld %4d %4d", (long long)table->columns[first].ints[row], 1, 1);
         gt_table_set_cstr(table, shown, row, text);
-        for (size_t i = 0; i < LENGTH(ones); i++) table->columns[ones[i]].ints[row] = 1;
+        for (size_t i = 0; i < GT_LENGTH(ones); i++) table->columns[ones[i]].ints[row] = 1;
     }
 }
 
@@ -173,7 +172,7 @@ static gt_table *finish(gt_table *table, const char *name, int64_t baseline_ns, 
     gt_table_rename(table, name);
     gt_table_sort(table, longest_first, 1);
     add_percent(table, baseline_ns);
-    for (size_t i = 0; i < LENGTH(shown_times); i++)
+    for (size_t i = 0; i < GT_LENGTH(shown_times); i++)
         add_shown_time(table, shown_times[i].ns, shown_times[i].shown);
     gt_table_select(table, columns, table->row_count ? count : 0);
     return table;
@@ -217,7 +216,7 @@ static gt_table *table_of(gt_strings *strings, const gt_pftrace_list *const *lis
 gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_work *work,
                                     const gt_pftrace_kernel_options *options)
 {
-    const char *keys[1 + LENGTH(configuration)] = {"Name"};
+    const char *keys[1 + GT_LENGTH(configuration)] = {"Name"};
     size_t list_count = 0, key_count = 1;
     const gt_pftrace_list **lists = gt_alloc(2 * (work->agents.count + 1) * sizeof *lists);
     for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
@@ -226,7 +225,7 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
     }
     uint32_t *rows;
     gt_table *events = table_of(trace->strings, lists, list_count, options->merge_names, &rows);
-    for (size_t i = 0; i < LENGTH(configuration) && !options->by_name; i++) {
+    for (size_t i = 0; i < GT_LENGTH(configuration) && !options->by_name; i++) {
         add_recorded(events, trace, rows, configuration[i].name, configuration[i].column);
         keys[key_count++] = configuration[i].name;
     }
@@ -240,7 +239,7 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
     free(rows);
     return finish(table, "kernel_summary", options->baseline_ns,
                   options->by_name ? by_name : by_configuration,
-                  options->by_name ? LENGTH(by_name) : LENGTH(by_configuration));
+                  options->by_name ? GT_LENGTH(by_name) : GT_LENGTH(by_configuration));
 }
 
 gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *calls, bool by_stream,
@@ -257,5 +256,5 @@ gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *
     gt_table *table = measure_groups(events, keys, key_count);
     gt_table_free(events);
     free(rows);
-    return finish(table, "hip_summary", total_ns, by_name, LENGTH(by_name));
+    return finish(table, "hip_summary", total_ns, by_name, GT_LENGTH(by_name));
 }

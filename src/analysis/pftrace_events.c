@@ -1,5 +1,6 @@
 /* Times, agents, and lists of what ran. Each name is classified once. */
 #include "analysis/pftrace_events.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "trace/pytorch.h"
@@ -35,7 +36,7 @@ static const struct {
 gt_pftrace_class gt_pftrace_class_of(gt_text name)
 {
     if (gt_is_communication(name)) return GT_PFTRACE_RCCL;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
         size_t len = strlen(parts[i].part);
         for (size_t at = 0; at + len <= name.len; at++)
             if (strncasecmp(name.bytes + at, parts[i].part, len) == 0) return parts[i].class;

@@ -5,13 +5,12 @@
  * another word of their list are left out. */
 #include "analysis/phase_names.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/words.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* ---- words in the name of an op or of one of its kernels ---- */
 
@@ -104,7 +103,7 @@ struct gt_phase_names {
     const gt_strings *strings;
     gt_words *words;
     gt_word_set lists[LISTS];
-    ready_words frameworks[LENGTH(frameworks)], framework_votes[LENGTH(framework_votes)];
+    ready_words frameworks[GT_LENGTH(frameworks)], framework_votes[GT_LENGTH(framework_votes)];
     ready_words attention, batching;
     uint32_t *places; /* by text: one more than the place of its facts, 0 where it was not looked at */
     size_t place_count;
@@ -124,8 +123,9 @@ gt_phase_names *gt_phase_names_new(const gt_strings *strings)
     gt_words *words = names->words = gt_words_new();
     names->strings = strings;
     for (size_t i = 0; i < LISTS; i++) names->lists[i] = gt_words_add(words, lists[i]);
-    for (size_t i = 0; i < LENGTH(frameworks); i++) names->frameworks[i] = prepare(words, &frameworks[i].op);
-    for (size_t i = 0; i < LENGTH(framework_votes); i++)
+    for (size_t i = 0; i < GT_LENGTH(frameworks); i++)
+        names->frameworks[i] = prepare(words, &frameworks[i].op);
+    for (size_t i = 0; i < GT_LENGTH(framework_votes); i++)
         names->framework_votes[i] = prepare(words, &framework_votes[i]);
     names->attention = prepare(words, &attention);
     names->batching = prepare(words, &batching);
@@ -151,7 +151,7 @@ static gt_phase phase_of(const ready_words *words, const gt_word_set *found)
 
 static gt_phase by_framework(const gt_phase_names *names, gt_text name, const gt_word_set *found)
 {
-    for (size_t i = 0; i < LENGTH(frameworks); i++) {
+    for (size_t i = 0; i < GT_LENGTH(frameworks); i++) {
         const char *space = frameworks[i].name_space;
         if ((space && memmem(name.bytes, name.len, space, strlen(space))) ||
             gt_word_sets_meet(&names->frameworks[i].words, found))
@@ -163,7 +163,7 @@ static gt_phase by_framework(const gt_phase_names *names, gt_text name, const gt
 static gt_phase framework_vote(const gt_phase_names *names, const gt_word_set *found)
 {
     gt_phase phase = GT_PHASE_MIXED;
-    for (size_t i = 0; i < LENGTH(framework_votes) && phase == GT_PHASE_MIXED; i++)
+    for (size_t i = 0; i < GT_LENGTH(framework_votes) && phase == GT_PHASE_MIXED; i++)
         if (gt_word_sets_meet(&names->framework_votes[i].words, found))
             phase = phase_of(&names->framework_votes[i], found);
     return phase;

@@ -12,6 +12,7 @@
 #include "analysis/inference_category.h"
 #include "analysis/ops.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "table/group.h"
@@ -20,8 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define DIRECT        "total_direct_kernel_time"
+#define DIRECT "total_direct_kernel_time"
 
 static const gt_aggregate of_name[] = {
     {DIRECT, GT_GROUP_SUM, DIRECT "_sum"},
@@ -125,15 +125,15 @@ gt_table *gt_phase_ops_summary(const gt_pytorch *trace, const gt_launchers *laun
 {
     static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
     gt_table *table = launchers_of(trace, launchers, phases, phase);
-    gt_table *summary = gt_table_group(table, (const char *[]){"name"}, 1, of_name, LENGTH(of_name),
+    gt_table *summary = gt_table_group(table, (const char *[]){"name"}, 1, of_name, GT_LENGTH(of_name),
                                        (gt_group_options){.keep_nulls = true});
     gt_table_free(table);
     gt_table_rename(summary, sheet);
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     add_categories(summary, trace, launchers);
     gt_table_add_percentages(summary, gt_table_add_ms(summary, DIRECT "_sum", DIRECT "_ms"));
     gt_table_make_float(summary, gt_table_find(summary, "Percentage (%)"));
     gt_table_make_float(summary, gt_table_find(summary, "Cumulative Percentage (%)"));
-    gt_table_select(summary, columns, LENGTH(columns));
+    gt_table_select(summary, columns, GT_LENGTH(columns));
     return summary;
 }

@@ -2,6 +2,7 @@
  * what each method makes of all that. */
 #include "analysis/phases.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "table/stats.h"
@@ -216,8 +217,7 @@ static gt_phase by_all(gt_phases *p, const judged *op)
 {
     static method *const in_order[] = {by_kernel_names, by_framework, by_attention, by_frequency};
     gt_phase phase = GT_PHASE_MIXED;
-    for (size_t i = 0; i < sizeof in_order / sizeof *in_order && phase == GT_PHASE_MIXED; i++)
-        phase = in_order[i](p, op);
+    for (size_t i = 0; i < GT_LENGTH(in_order) && phase == GT_PHASE_MIXED; i++) phase = in_order[i](p, op);
     return phase;
 }
 
@@ -234,7 +234,7 @@ static gt_phase by_union(gt_phases *p, const judged *op)
         {said.batching_vote, 1},
     };
     int prefill = 0, decode = 0;
-    for (size_t i = 0; i < sizeof votes / sizeof *votes; i++) {
+    for (size_t i = 0; i < GT_LENGTH(votes); i++) {
         if (votes[i].phase == GT_PHASE_PREFILL) prefill += votes[i].weight;
         if (votes[i].phase == GT_PHASE_DECODE) decode += votes[i].weight;
     }

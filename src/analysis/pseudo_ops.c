@@ -2,6 +2,7 @@
  */
 #include "analysis/pseudo_ops.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "model/values.h"
 #include "trace/calls.h"
@@ -469,7 +470,7 @@ size_t gt_pseudo_ops_add(gt_pytorch *trace)
 {
     gt_profiler_names_strip(trace);
     search s = {.trace = trace, .calls = gt_calls_new(trace), .edit = gt_tree_edit_begin(trace)};
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+    for (size_t i = 0; i < GT_LENGTH(detectors); i++)
         if (applies(&s, &detectors[i])) detectors[i].add(&s, &detectors[i]);
     gt_calls_free(s.calls);
     gt_arena_free(&s.arena);

@@ -3,6 +3,7 @@
 #include "analysis/python_literal.h"
 
 #include "base/json_string.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/python_text.h"
@@ -43,7 +44,7 @@ static bool add_word(walk *w)
         {"true", "True"}, {"false", "False"},  {"null", "None"},
         {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"},
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < GT_LENGTH(words); i++) {
         size_t len = strlen(words[i].json);
         if ((size_t)(w->end - w->place) < len || memcmp(w->place, words[i].json, len) != 0) continue;
         gt_buffer_add_cstr(w->out, words[i].python);

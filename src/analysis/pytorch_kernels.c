@@ -11,6 +11,7 @@
 #include "analysis/event_columns.h"
 #include "analysis/op_category.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -18,8 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Parts of the names of calls that launch graphs, in any case. */
 static const char *const graph_launches[] = {"cudagraph", "graphlaunch"};
@@ -89,7 +88,7 @@ static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, u
 {
     if (trace->name[call] == last->name) return last->category;
     const char *category = "runtime";
-    for (size_t i = 0; i < LENGTH(graph_launches); i++)
+    for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
         if (strcasestr(gt_pytorch_name(trace, call).bytes, graph_launches[i])) category = "graph";
     *last = (call_category){trace->name[call], gt_strings_add_cstr(trace->strings, category)};
     return last->category;
@@ -154,11 +153,11 @@ gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_l
     gt_table *table = kernel_table(kernels, launchers);
     gt_table *summary =
         gt_table_group(table, kernels->have_cpu_ops ? keys : keys_without_ops,
-                       kernels->have_cpu_ops ? LENGTH(keys) : LENGTH(keys_without_ops), of_kernel,
-                       LENGTH(of_kernel), (gt_group_options){.sorted = true, .keep_nulls = true});
+                       kernels->have_cpu_ops ? GT_LENGTH(keys) : GT_LENGTH(keys_without_ops), of_kernel,
+                       GT_LENGTH(of_kernel), (gt_group_options){.sorted = true, .keep_nulls = true});
     gt_table_free(table);
     gt_table_rename(summary, sheet);
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", time_of_all(kernels),
                                  "Percent of kernels time (%)");
     return summary;

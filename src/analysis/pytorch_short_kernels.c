@@ -12,13 +12,12 @@
 #include "analysis/event_columns.h"
 #include "analysis/python_literal.h"
 #include "analysis/short_kernels.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *name;
@@ -90,7 +89,7 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
     gt_table_add_rows(table, kernels->count);
     add_names(table, "Kernel name", trace, kernels->rows);
     add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
-    for (size_t i = 0; !trace->gpu_only && i < LENGTH(arguments); i++)
+    for (size_t i = 0; !trace->gpu_only && i < GT_LENGTH(arguments); i++)
         gt_table_add_event_texts(table, arguments[i].name, trace, arguments[i].event_column,
                                  kernels->cpu_ops);
     gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
@@ -101,7 +100,7 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
 static void write_arguments_as_python(gt_table *summary)
 {
     gt_python_literals *literals = gt_python_literals_new(summary->strings, GT_PYTHON_TUPLES);
-    for (size_t i = 0; i < LENGTH(arguments); i++) {
+    for (size_t i = 0; i < GT_LENGTH(arguments); i++) {
         gt_column *column = gt_table_column(summary, arguments[i].name);
         for (size_t row = 0; row < summary->row_count; row++)
             column->texts[row] = gt_python_literals_of(literals, column->texts[row]);
@@ -115,10 +114,10 @@ static gt_table *headings_only(gt_strings *strings)
 {
     static const char *const second_line[] = {"sum", "count", "mean"};
     gt_table *table = gt_table_new("short_kernels_summary", strings);
-    for (size_t i = 0; i < LENGTH(second_line); i++)
+    for (size_t i = 0; i < GT_LENGTH(second_line); i++)
         gt_table_add_column(table, "Kernel duration (µs)", GT_TYPE_TEXT);
     gt_table_add_row(table);
-    for (size_t i = 0; i < LENGTH(second_line); i++) gt_table_set_cstr(table, i, 0, second_line[i]);
+    for (size_t i = 0; i < GT_LENGTH(second_line); i++) gt_table_set_cstr(table, i, 0, second_line[i]);
     return table;
 }
 
@@ -135,15 +134,15 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
         return gt_table_new("short_kernels_summary", strings);
     }
     gt_table *summary = gt_table_group(table, gpu_only ? gpu_only_keys : op_keys,
-                                       gpu_only ? LENGTH(gpu_only_keys) : LENGTH(op_keys), of_group,
-                                       LENGTH(of_group), (gt_group_options){0});
+                                       gpu_only ? GT_LENGTH(gpu_only_keys) : GT_LENGTH(op_keys), of_group,
+                                       GT_LENGTH(of_group), (gt_group_options){0});
     gt_table_free(table);
     if (!summary->row_count && all->have_cpu_ops) {
         gt_table_free(summary);
         return headings_only(strings);
     }
     gt_table_rename(summary, "short_kernels_summary");
-    gt_table_sort(summary, sheet_order, LENGTH(sheet_order));
+    gt_table_sort(summary, sheet_order, GT_LENGTH(sheet_order));
     gt_pytorch_kernels_add_share(summary, "Short Kernel duration (µs) sum", total_ms * 1e3,
                                  "Short Kernel duration (µs) percent of total time");
     if (options->limited) gt_table_head(summary, options->topk);

@@ -15,6 +15,7 @@
 #include "analysis/pytorch_timeline.h"
 
 #include "analysis/gpu_timeline.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "trace/intervals.h"
@@ -36,7 +37,7 @@ static const char *const copies_named_as_kernels[] = {
 static bool is_copy(gt_text name)
 {
     if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
-    for (size_t i = 0; i < sizeof copies_named_as_kernels / sizeof *copies_named_as_kernels; i++) {
+    for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
         const char *copy = copies_named_as_kernels[i];
         if (strlen(copy) == name.len && memcmp(copy, name.bytes, name.len) == 0) return true;
     }
@@ -149,7 +150,7 @@ static void add_times(gt_table *timeline, const times *t, bool split_idle)
         {"total_comm_time", t->communication, true},
         {"total_memcpy_time", t->memcpy, true},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
         if (!parts[i].shown) continue;
         double percent = t->total != 0 ? parts[i].time_us / t->total * 100.0 : NAN;
         gt_gpu_timeline_add(timeline, parts[i].type, parts[i].time_us, percent);

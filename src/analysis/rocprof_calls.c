@@ -11,6 +11,7 @@
 #include "analysis/kernel_times.h"
 #include "analysis/percentages.h"
 #include "analysis/rocprof_stats.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
@@ -18,8 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const gt_aggregate aggregates[] = {
     {"dur_ns", GT_GROUP_SIZE, "Count"},       {"dur_ns", GT_GROUP_SUM, "total_ns"},
@@ -65,12 +64,12 @@ static gt_table *by_name(const gt_table *records, size_t aggregate_count)
 static gt_table *make_sheet(gt_table *names, const char *sheet)
 {
     gt_table_rename(names, sheet);
-    gt_table_sort(names, longest_first, LENGTH(longest_first));
+    gt_table_sort(names, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(names, gt_table_find(names, "total_ns"));
-    for (size_t i = 0; i < LENGTH(times); i++)
+    for (size_t i = 0; i < GT_LENGTH(times); i++)
         gt_kernel_times_to_us(names, gt_table_find(names, times[i].ns), times[i].us);
     gt_kernel_times_to_ms(names, gt_table_find(names, "total_ns"), "Total Time (ms)");
-    gt_table_select(names, columns, LENGTH(columns));
+    gt_table_select(names, columns, GT_LENGTH(columns));
     return names;
 }
 
@@ -176,7 +175,7 @@ gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error
         *failed = !durations;
         if (!durations) return NULL;
         gt_table *records = copies(run, durations);
-        names = by_name(records, LENGTH(aggregates));
+        names = by_name(records, GT_LENGTH(aggregates));
         add_bandwidth(names);
         gt_table_free(records);
         free(durations);

@@ -5,6 +5,7 @@
  *                     instances; empty where it was not collected of this kernel */
 #include "analysis/rocprof_counters.h"
 
+#include "base/length.h"
 #include "base/map.h"
 #include "table/group.h"
 
@@ -77,6 +78,6 @@ gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
     }
     gt_map_free(&column_of);
     gt_table *done[] = {rows, sums, means, dispatches, counters};
-    for (size_t i = 0; i < sizeof done / sizeof *done; i++) gt_table_free(done[i]);
+    for (size_t i = 0; i < GT_LENGTH(done); i++) gt_table_free(done[i]);
     return sheet;
 }

@@ -2,11 +2,10 @@
  * deviation is not known then. Files hold totals, of which means are made anew. */
 #include "analysis/rocprof_stats.h"
 
+#include "base/length.h"
 #include "table/group.h"
 
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static gt_table *rows_of(const gt_rocprof *run, int64_t of)
 {
@@ -29,7 +28,7 @@ static gt_table *rows_of(const gt_rocprof *run, int64_t of)
         if (kinds[i] == of) rows->columns[name].texts[i] = names[i];
         rows->columns[std].floats[i] = stds[i];
     }
-    for (size_t c = 0; c < LENGTH(ints); c++) {
+    for (size_t c = 0; c < GT_LENGTH(ints); c++) {
         size_t at = gt_table_add_zeroed(rows, ints[c].name, GT_TYPE_INT);
         int64_t *values = gt_store_ints(run->stats, ints[c].column);
         for (size_t i = 0; i < count; i++) rows->columns[at].ints[i] = values[i];
@@ -51,7 +50,8 @@ gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t of)
     };
     if (!run->stats) return NULL;
     gt_table *rows = rows_of(run, of);
-    gt_table *names = gt_table_group(rows, keys, 1, sums, LENGTH(sums), (gt_group_options){.sorted = true});
+    gt_table *names =
+        gt_table_group(rows, keys, 1, sums, GT_LENGTH(sums), (gt_group_options){.sorted = true});
     gt_table_free(rows);
     size_t counts = gt_table_find(names, "Count"), totals = gt_table_find(names, "total_ns");
     /* Figures that do not add up within an int64 are no figures of a run. */

@@ -13,14 +13,13 @@
 
 #include "analysis/kernel_times.h"
 #include "analysis/percentages.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
 
 #include <stdlib.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const gt_aggregate of_name[] = {
     {"dur_ns", GT_GROUP_SIZE, "Short Kernel count"},
@@ -47,10 +46,10 @@ gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns
 {
     static const char *const keys[] = {"name"};
     static const gt_sort_key longest_first[] = {{"sum_ns", true}};
-    gt_table *summary = gt_table_group(short_kernels, keys, LENGTH(keys), of_name, LENGTH(of_name),
+    gt_table *summary = gt_table_group(short_kernels, keys, GT_LENGTH(keys), of_name, GT_LENGTH(of_name),
                                        (gt_group_options){.sorted = true});
     gt_table_rename(summary, "short_kernels_summary");
-    gt_table_sort(summary, longest_first, LENGTH(longest_first));
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     size_t sum = gt_table_find(summary, "sum_ns"), mean = gt_table_find(summary, "mean_ns");
     gt_table_add_percentage(summary, sum, (double)all_ns, "Short Kernel duration (µs) percent of total time");
     gt_kernel_times_to_us(summary, sum, "Short Kernel duration (µs) sum");

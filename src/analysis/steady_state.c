@@ -3,6 +3,7 @@
 #include "analysis/steady_state.h"
 
 #include "analysis/gpu_timeline.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
 
@@ -107,7 +108,7 @@ gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_strings *str
                 {"busy_time", state->busy_ns},
                 {"idle", idle}};
     gt_table *timeline = gt_gpu_timeline_new(strings);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < GT_LENGTH(rows); i++) {
         gt_gpu_timeline_add(timeline, rows[i].type, 0, 100.0 * (double)rows[i].ns / (double)total);
         gt_table_column(timeline, "time ms")->floats[i] = (double)rows[i].ns / 1e6;
     }

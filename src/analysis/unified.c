@@ -17,6 +17,7 @@
 #include "analysis/op_rows.h"
 #include "analysis/percentages.h"
 #include "analysis/unified_events.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "table/sort.h"
@@ -25,9 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define OVERLAPPING   "overlapping_kernel_names"
-#define KERNEL_TIME   "Kernel Time (µs)"
+#define OVERLAPPING "overlapping_kernel_names"
+#define KERNEL_TIME "Kernel Time (µs)"
 /* The unified sheet shows some of the five first and the others later. */
 #define MEAN_AND_STD(column)                                                                                 \
     GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_STD, "_std")
@@ -262,32 +262,32 @@ static void arrange(gt_table *sheet)
                                           "trunc_overlapping_kernels_details"};
     static const char *const last[] = {"entry_point", "call_stack_full", "Percentage (%)",
                                        "Cumulative Percentage (%)"};
-    const char
-        *names[LENGTH(keys) + LENGTH(measures) + LENGTH(kernels) + LENGTH(last_measures) + LENGTH(last)];
+    const char *names[GT_LENGTH(keys) + GT_LENGTH(measures) + GT_LENGTH(kernels) + GT_LENGTH(last_measures) +
+                      GT_LENGTH(last)];
     size_t count = 0;
-    for (size_t i = 0; i < LENGTH(keys); i++) names[count++] = keys[i];
-    for (size_t i = 0; i < LENGTH(measures); i++) names[count++] = measures[i].name;
-    for (size_t i = 0; i < LENGTH(kernels); i++) names[count++] = kernels[i];
-    for (size_t i = 0; i < LENGTH(last_measures); i++) names[count++] = last_measures[i].name;
-    for (size_t i = 0; i < LENGTH(last); i++) names[count++] = last[i];
+    for (size_t i = 0; i < GT_LENGTH(keys); i++) names[count++] = keys[i];
+    for (size_t i = 0; i < GT_LENGTH(measures); i++) names[count++] = measures[i].name;
+    for (size_t i = 0; i < GT_LENGTH(kernels); i++) names[count++] = kernels[i];
+    for (size_t i = 0; i < GT_LENGTH(last_measures); i++) names[count++] = last_measures[i].name;
+    for (size_t i = 0; i < GT_LENGTH(last); i++) names[count++] = last[i];
     gt_table_select(sheet, names, count);
 }
 
 static gt_alike find_alike(const gt_unified *u, bool overlap)
 {
-    const char *used[LENGTH(keys)];
+    const char *used[GT_LENGTH(keys)];
     size_t count = 0;
-    for (size_t i = 0; i < LENGTH(keys); i++)
+    for (size_t i = 0; i < GT_LENGTH(keys); i++)
         if (overlap || strcmp(keys[i], OVERLAPPING) != 0) used[count++] = keys[i];
     return gt_alike_find(u->table, used, count);
 }
 
 static gt_table *measure_alike(const gt_alike *alike, bool overlap)
 {
-    gt_aggregate all[LENGTH(measures) + LENGTH(last_measures)];
-    size_t count = LENGTH(measures);
+    gt_aggregate all[GT_LENGTH(measures) + GT_LENGTH(last_measures)];
+    size_t count = GT_LENGTH(measures);
     memcpy(all, measures, sizeof measures);
-    for (size_t i = 0; i < LENGTH(last_measures); i++)
+    for (size_t i = 0; i < GT_LENGTH(last_measures); i++)
         if (overlap || strcmp(last_measures[i].column, "overlap_pct") != 0) all[count++] = last_measures[i];
     return gt_alike_measure(alike, all, count);
 }
@@ -312,7 +312,7 @@ gt_table *gt_unified_summary(gt_unified *u)
     gt_alike alike = find_alike(u, false);
     gt_table *sheet = measure_alike(&alike, false);
     gt_table_rename(sheet, "unified_perf_summary");
-    gt_table_sort(sheet, longest_first, LENGTH(longest_first));
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     gt_alike_watch watch = {0};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {

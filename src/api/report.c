@@ -1,5 +1,6 @@
 /* Making reports for the public interface: a row a format, which reads a trace and makes its tables. */
 #include "api/report.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -132,7 +133,7 @@ static bool make_fitting(gputally_report *report, gt_stream *stream, const gputa
                             .strict = options->strict};
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
-    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+    for (size_t i = 0; i < GT_LENGTH(reports); i++) {
         if (reports[i].format != format) continue;
         report->kind = reports[i].kind;
         bool made = reports[i].make(report, stream, options, &read, error);

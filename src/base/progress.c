@@ -1,6 +1,7 @@
 /* The progress line: a thread wakes a few times a second, reads the counters and draws. It is started only
  * where there is a terminal to draw on. */
 #include "base/progress.h"
+#include "base/length.h"
 #include "base/log.h"
 
 #include <pthread.h>
@@ -44,7 +45,7 @@ static void print_bytes(char *out, size_t size, double bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
     size_t unit = 0;
-    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+    while (bytes >= 999.5 && unit + 1 < GT_LENGTH(units)) {
         bytes /= 1000;
         unit++;
     }

@@ -9,13 +9,14 @@
 static const struct {
     uint32_t first, last;
 } unprintable[] = {
+#include "base/length.h"
 #include "base/unprintable.inc"
 };
 
 bool gt_is_printable(uint32_t code_point)
 {
     if (code_point >= 0x20 && code_point < 0x7F) return true;
-    size_t low = 0, high = sizeof unprintable / sizeof *unprintable;
+    size_t low = 0, high = GT_LENGTH(unprintable);
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (code_point < unprintable[middle].first) {
@@ -35,7 +36,7 @@ void gt_python_add_escape(gt_buffer *buffer, uint32_t code_point)
         uint32_t code_point;
         char escape[3];
     } short_escapes[] = {{'\n', "\\n"}, {'\r', "\\r"}, {'\t', "\\t"}};
-    for (size_t i = 0; i < sizeof short_escapes / sizeof *short_escapes; i++) {
+    for (size_t i = 0; i < GT_LENGTH(short_escapes); i++) {
         if (short_escapes[i].code_point != code_point) continue;
         gt_buffer_add_cstr(buffer, short_escapes[i].escape);
         return;

@@ -1,6 +1,7 @@
 /* Buffers and UTF-8; see text.h. */
 #include "base/text.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static uint32_t next_or_invalid(const char **place, const char *end, bool *valid
 {
     unsigned char lead = (unsigned char)*(*place)++;
     if (lead < 0x80) return lead;
-    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+    for (size_t i = 0; i < GT_LENGTH(leads); i++) {
         if (lead < leads[i].first || lead > leads[i].last) continue;
         uint32_t code_point = lead & (0x3Fu >> leads[i].following);
         unsigned char low = leads[i].low, high = leads[i].high;

@@ -1,6 +1,7 @@
 /* Files by the endings of their names, a few values of the manifest, one of the log. */
 #include "cli/capture.h"
 #include "base/json_string.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "input/record.h"
 
@@ -160,7 +161,7 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     free(usual);
     free(inner);
     bool read = true;
-    for (size_t i = 0; read && !c->has_manifest && i < sizeof manifests / sizeof *manifests; i++) {
+    for (size_t i = 0; read && !c->has_manifest && i < GT_LENGTH(manifests); i++) {
         char *path = gt_format("%s/%s", folder, manifests[i]);
         if (is_file(path)) read = read_manifest(c, path, error);
         free(path);
@@ -175,6 +176,6 @@ void gt_capture_free(gt_capture *c)
 {
     char *const texts[] = {c->folder,  c->kernels_csv, c->json,  c->pftrace,      c->hip_csv,
                            c->hsa_csv, c->title,       c->steps, c->environments, c->precision};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) free(texts[i]);
     *c = (gt_capture){0};
 }

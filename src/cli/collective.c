@@ -1,6 +1,7 @@
 /* `gputally collective`: finds the trace of each rank, reads them all, makes the sheets, writes them, shows a
  * summary. */
 #include "cli/collective.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -32,8 +33,7 @@ static const gt_option input_options[] = {
      "accepted for old scripts: ranks are always read in parallel"},
     {"max_workers", GT_OPTION_INT, "N", NULL, "the same as --threads, which is preferred"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"agg_metrics", GT_OPTION_TEXTS, "NAME...", "mean median min max",
@@ -48,7 +48,7 @@ static const gt_option report_options[] = {
     {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "accepted for old scripts: all sheets are always made"},
 };
 static const gt_option_group report_group = {"Sheets of a collective report", report_options,
-                                             sizeof report_options / sizeof *report_options};
+                                             GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
@@ -57,8 +57,7 @@ static const gt_option output_options[] = {
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_collective_syntax = {
     .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &gt_common_group},
@@ -67,7 +66,7 @@ const gt_syntax gt_collective_syntax = {
 };
 
 static const char *const ways_in[] = {"trace_dir", "trace_pattern", "trace_glob"};
-enum { WAYS_IN = sizeof ways_in / sizeof *ways_in, MOST_RANKS = 1000000 };
+enum { WAYS_IN = GT_LENGTH(ways_in), MOST_RANKS = 1000000 };
 
 /* ---- options ---- */
 
@@ -145,7 +144,7 @@ static gt_destinations choose_destinations(const gt_call *call, const char *fold
     static const char *const names[] = {"output_xlsx_path", "output_csvs_dir", "output_db"};
     gt_destinations to = {0};
     char **const places[] = {&to.xlsx_path, &to.csvs_dir, &to.db_path};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < GT_LENGTH(names); i++) {
         const char *path = gt_arguments_text(&call->arguments, names[i]);
         if (path) *places[i] = gt_strdup(path);
     }

@@ -1,5 +1,6 @@
 /* The options of every command, and what they set. */
 #include "cli/common.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/threads.h"
@@ -31,11 +32,9 @@ static const gt_option short_kernel_options[] = {
 };
 
 const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_options,
-                                               sizeof short_kernel_options / sizeof *short_kernel_options};
-const gt_option_group gt_output_group = {"Output", output_options,
-                                         sizeof output_options / sizeof *output_options};
-const gt_option_group gt_common_group = {"Common options", common_options,
-                                         sizeof common_options / sizeof *common_options};
+                                               GT_LENGTH(short_kernel_options)};
+const gt_option_group gt_output_group = {"Output", output_options, GT_LENGTH(output_options)};
+const gt_option_group gt_common_group = {"Common options", common_options, GT_LENGTH(common_options)};
 
 enum { THREADS_MAX = 1024 };
 

@@ -1,6 +1,7 @@
 /* `gputally compare`: opens the reports, compares their sheets, writes the result, holds it against
  * --fail_if. */
 #include "cli/compare.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
@@ -24,8 +25,7 @@ static const gt_option compare_options[] = {
      "'gpu_timeline.busy_time > 5%': the change against the baseline, in percent or in the column's unit; "
      "may be given more than once"},
 };
-static const gt_option_group compare_group = {"Comparison", compare_options,
-                                              sizeof compare_options / sizeof *compare_options};
+static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_TEXT, "PATH", NULL,
@@ -33,8 +33,7 @@ static const gt_option output_options[] = {
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_compare_syntax = {
     .groups = {&compare_group, &output_group, &gt_common_group},
@@ -155,7 +154,7 @@ static bool spares_the_reports(const comparison *c, const gt_destinations *to, g
 {
     const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path};
     for (size_t i = 0; i < c->count; i++)
-        for (size_t o = 0; o < sizeof outputs / sizeof *outputs; o++)
+        for (size_t o = 0; o < GT_LENGTH(outputs); o++)
             if (is_same_file(outputs[o], c->reports[i].path))
                 return gt_fail(error, "%s: this is one of the reports; the comparison needs another name",
                                outputs[o]);

@@ -1,6 +1,7 @@
 /* `gputally convert`: reads a trace, whatever its format, and writes it in the one that the new name asks
  * for. */
 #include "cli/convert.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -41,8 +42,7 @@ static const gt_option convert_options[] = {
     {"to", GT_OPTION_TEXT, "FORMAT", NULL,
      "pftrace (Perfetto), json (Chrome) or db (SQLite with rocpd's views), where OUT's name does not tell"},
 };
-static const gt_option_group convert_group = {"Conversion", convert_options,
-                                              sizeof convert_options / sizeof *convert_options};
+static const gt_option_group convert_group = {"Conversion", convert_options, GT_LENGTH(convert_options)};
 
 const gt_syntax gt_convert_syntax = {
     .groups = {&convert_group, &gt_common_group},
@@ -203,7 +203,7 @@ static void warn(const conversion *c)
         {offsetof(conversion, totals.loose), "ends of arrows where no slice begins"},
         {offsetof(conversion, rows.left_out), "values of counters whose dispatches were not traced"},
     };
-    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+    for (size_t i = 0; i < GT_LENGTH(lost); i++) {
         size_t count = *(const size_t *)((const char *)c + lost[i].place);
         if (count) gt_warn("%s: left out: %zu %s", gt_trace_title(c->in), count, lost[i].what);
     }

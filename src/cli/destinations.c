@@ -1,6 +1,7 @@
 /* Output names are made from the trace's name as the Python tool makes them; documents are written together.
  */
 #include "cli/destinations.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/journal.h"
 #include "output/file.h"
@@ -22,7 +23,7 @@ static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
     static const char *const results[] = {"_results.json", "_results.db", "_results.pftrace"};
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+    for (size_t i = 0; i < GT_LENGTH(results); i++)
         if (ends_with(name, len, results[i])) return len - strlen(results[i]);
     for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows it */
         if (strncmp(name + at, ".json", 5) == 0) return at;

@@ -1,6 +1,7 @@
 /* `gputally diff`: reads two PyTorch traces, merges their call trees, writes what differs, shows a summary.
  */
 #include "cli/diff.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
@@ -23,7 +24,7 @@ static const gt_option diff_options[] = {
     {"prune_non_gpu", GT_OPTION_FLAG, NULL, NULL,
      "leave root calls that lead to no GPU work out of merged_tree_output.txt"},
 };
-static const gt_option_group diff_group = {"Diff", diff_options, sizeof diff_options / sizeof *diff_options};
+static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_options)};
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_TEXT, "DIR", DEFAULT_FOLDER,
@@ -31,8 +32,7 @@ static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an Excel workbook as well"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an SQLite database as well"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_diff_syntax = {
     .groups = {&diff_group, &output_group, &gt_common_group},

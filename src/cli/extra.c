@@ -1,5 +1,6 @@
 /* --extra and the options that only count beside it. */
 #include "cli/extra.h"
+#include "base/length.h"
 
 static const gt_option extra_options[] = {
     {"extra", GT_OPTION_FLAG, NULL, NULL,
@@ -14,7 +15,7 @@ static const gt_option extra_options[] = {
      "keep fractions of microseconds, which are cut off by default: starts up, ends down"},
 };
 const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
-                                        sizeof extra_options / sizeof *extra_options};
+                                        GT_LENGTH(extra_options)};
 
 bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
 {

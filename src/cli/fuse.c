@@ -1,5 +1,6 @@
 /* `gputally fuse`: finds the trace of each rank and writes them as one for a trace viewer. */
 #include "cli/fuse.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -28,8 +29,7 @@ static const gt_option input_options[] = {
      "name ranks whose trace is missing or damaged and go on, with what comes before the damage, instead of "
      "stopping"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option event_options[] = {
     {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL,
@@ -41,15 +41,13 @@ static const gt_option event_options[] = {
     {"align_times", GT_OPTION_FLAG, NULL, NULL,
      "put the ranks on one clock by their baseTimeNanoseconds; reads every trace twice"},
 };
-static const gt_option_group event_group = {"Events", event_options,
-                                            sizeof event_options / sizeof *event_options};
+static const gt_option_group event_group = {"Events", event_options, GT_LENGTH(event_options)};
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_TEXT, "PATH", "merged_trace.json.gz",
      "where the fused trace goes (also -o): gzip where the name ends in .gz, else plain JSON"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 enum { MOST_RANKS = 1000000 };
 
@@ -66,7 +64,7 @@ static gt_exit check_ways_in(const gt_call *call)
 {
     static const char *const ways_in[] = {"trace_dir", "trace_pattern", "trace_glob"};
     const char *given = NULL;
-    for (size_t i = 0; i < sizeof ways_in / sizeof *ways_in; i++) {
+    for (size_t i = 0; i < GT_LENGTH(ways_in); i++) {
         if (!gt_arguments_value(&call->arguments, ways_in[i])->given) continue;
         if (given || call->arguments.file_count)
             return gt_usage_error(call->program, "argument --%s: not allowed with %s%s", ways_in[i],

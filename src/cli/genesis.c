@@ -1,5 +1,6 @@
 /* `gputally genesis`: finds the files of a capture, makes the sheets and the summary, writes them. */
 #include "cli/genesis.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/capture.h"
 #include "cli/common.h"
@@ -17,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_TEXT, "DIR", NULL,
      "the folder of the capture: rocprofv3's files in it or in its kernel_trace, a manifest, run.log; the "
@@ -28,7 +27,7 @@ static const gt_option input_options[] = {
     {"traceconv", GT_OPTION_TEXT, "PATH", NULL,
      "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
 };
-static const gt_option_group input_group = {"Input", input_options, LENGTH(input_options)};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_details: every dispatch"},
@@ -39,7 +38,7 @@ static const gt_option report_options[] = {
     {"steady_state_fallback_s", GT_OPTION_TEXT, "S", NULL,
      "else it is the last S seconds (default: wall_time of run.log and a twentieth, else 5)"},
 };
-static const gt_option_group report_group = {"Sheets", report_options, LENGTH(report_options)};
+static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_TEXT, "DIR", "analysis_output",
@@ -49,7 +48,7 @@ static const gt_option output_options[] = {
     {"keep_work", GT_OPTION_FLAG, NULL, NULL,
      "accepted for old scripts: nothing is left behind that could be kept"},
 };
-static const gt_option_group output_group = {"Output", output_options, LENGTH(output_options)};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_genesis_syntax = {
     .groups = {&input_group, &report_group, &output_group, &gt_common_group},

@@ -1,5 +1,6 @@
 /* `gputally jax`: reads an XPlane profile, makes its sheets, writes them, shows a summary. */
 #include "cli/jax.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
@@ -16,16 +17,14 @@ static const gt_option input_options[] = {
      "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
      "without an option"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"kernel_metadata_keyword_filters", GT_OPTION_TEXTS, "WORD...", NULL,
      "keep only kernels with one of these words in their op's metadata (name, source file and line); the "
      "timeline and the op sheets keep all"},
 };
-const gt_option_group gt_jax_group = {"Sheets of a JAX report", report_options,
-                                      sizeof report_options / sizeof *report_options};
+const gt_option_group gt_jax_group = {"Sheets of a JAX report", report_options, GT_LENGTH(report_options)};
 
 static const gt_option simulator_options[] = {
     {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for a GEMM simulator"},
@@ -34,7 +33,7 @@ static const gt_option simulator_options[] = {
      "ask for simulated times; says so where there is no simulator"},
 };
 static const gt_option_group simulator_group = {"Simulation", simulator_options,
-                                                sizeof simulator_options / sizeof *simulator_options};
+                                                GT_LENGTH(simulator_options)};
 
 const gt_syntax gt_jax_syntax = {
     .groups = {&input_group, &gt_jax_group, &simulator_group, &gt_output_group, &gt_common_group},

@@ -1,6 +1,7 @@
 /* `gputally jax-analysis`: reads an XPlane profile, makes the tables of the analysis report, writes each of
  * them into files of its own, shows them. */
 #include "cli/jax_analysis.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/profiles.h"
@@ -19,8 +20,7 @@ static const gt_option input_options[] = {
      "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
      "without an option"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"output_path", GT_OPTION_TEXT, "DIR", NULL, "write each table into files of its own in this folder"},
@@ -31,16 +31,14 @@ static const gt_option report_options[] = {
     {"num_cus", GT_OPTION_TEXT, "N", "304", "accepted for old scripts: no table depends on it"},
     {"name", GT_OPTION_TEXT, "GPU", "mi300x", "accepted for old scripts: no table depends on it"},
 };
-static const gt_option_group report_group = {"Analysis", report_options,
-                                             sizeof report_options / sizeof *report_options};
+static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write all tables into one Excel workbook"},
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a table into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with all tables"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_analysis_syntax = {
     .groups = {&input_group, &report_group, &output_group, &gt_common_group},
@@ -126,7 +124,7 @@ static void show(const gt_table_list *tables, const gt_output *output)
         {"gpu_events_categorized_mean", print_classes},
     };
     gt_terminal terminal = gt_terminal_for(stdout);
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
     gt_trace_show_files(output);
 }
 

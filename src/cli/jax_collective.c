@@ -1,6 +1,7 @@
 /* `gputally jax-collective`: finds the profile and the XLA dump of each node, reads them, makes the sheets,
  * writes them, shows a summary. */
 #include "cli/jax_collective.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
@@ -27,8 +28,7 @@ static const gt_option input_options[] = {
      "the dump of each node, in the order of the FILEs; one dump stands for all of them"},
     {"gpus_per_node", GT_OPTION_INT, "N", "8", "rank of a GPU = number of its node * N + number of the GPU"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
@@ -37,8 +37,7 @@ static const gt_option output_options[] = {
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_collective_syntax = {
     .groups = {&input_group, &output_group, &gt_common_group},

@@ -1,6 +1,7 @@
 /* `gputally jax-llama-compare`: reads two Chrome traces of the same language model, writes a Markdown report.
  */
 #include "cli/jax_llama.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "input/chrome_stream.h"
@@ -19,14 +20,12 @@ static const gt_option input_options[] = {
     {"layers", GT_OPTION_TEXT, "A:B", "0:31",
      "layers to look at; a token that has not all of them is left out"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
     {"out", GT_OPTION_TEXT, "PATH", NULL, "write the report here instead of to standard output"},
 };
-static const gt_option_group output_group = {"Output", output_options,
-                                             sizeof output_options / sizeof *output_options};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_llama_syntax = {
     .groups = {&input_group, &output_group, &gt_common_group},

@@ -1,5 +1,6 @@
 /* Lines on standard output, with a time before them in the log; messages of the library become lines too. */
 #include "cli/journal.h"
+#include "base/length.h"
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static bool is_known(const char *text)
     static const char *const begins[] = {"Detected GPU-only trace.",
                                          "Recompute detection:", "Generating inference phase ",
                                          "✓ Generated ", "⚠ No "};
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    for (size_t i = 0; i < GT_LENGTH(begins); i++)
         if (strncmp(text, begins[i], strlen(begins[i])) == 0) return true;
     return false;
 }

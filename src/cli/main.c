@@ -1,5 +1,6 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
+#include "base/length.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/manual.h"
@@ -37,7 +38,7 @@ static gt_exit unknown_command(const char *word)
             "gputally", "'%s' is a file, not a command; to get its report: gputally report %s", word, word);
     const char *names[64] = {"help"};
     size_t count = 1;
-    for (size_t i = 0; i < gt_command_count && count < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < gt_command_count && count < GT_LENGTH(names); i++)
         names[count++] = gt_commands[i].name;
     const char *nearest = gt_nearest(word, names, count);
     return nearest ? gt_usage_error("gputally", "unknown command '%s' (did you mean %s?)", word, nearest)

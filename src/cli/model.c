@@ -1,6 +1,7 @@
 /* `gputally model`: the arguments of an op come from the command line instead of a trace; printed is what its
  * model says of them, and the least time that the op can take on a GPU. */
 #include "cli/model.h"
+#include "base/length.h"
 #include "cli/suggest.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -32,15 +33,14 @@ static const gt_option model_options[] = {
     {"kernel", GT_OPTION_TEXT, "NAME", NULL, "the name of the op's kernel"},
     {"backward", GT_OPTION_FLAG, NULL, NULL, "ask about the op's backward pass"},
 };
-static const gt_option_group model_group = {"The op", model_options,
-                                            sizeof model_options / sizeof *model_options};
+static const gt_option_group model_group = {"The op", model_options, GT_LENGTH(model_options)};
 
 static const gt_option gpu_options[] = {
     {"gpu", GT_OPTION_TEXT, "NAME", NULL,
      "the least time on this GPU, such as MI300X; on all that are known: all"},
     {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "the same for a GPU that a file describes"},
 };
-static const gt_option_group gpu_group = {"The GPU", gpu_options, sizeof gpu_options / sizeof *gpu_options};
+static const gt_option_group gpu_group = {"The GPU", gpu_options, GT_LENGTH(gpu_options)};
 
 const gt_syntax gt_model_syntax = {.groups = {&model_group, &gpu_group}, .files = "OP", .files_max = 1};
 
@@ -104,7 +104,7 @@ static void add_quoted(gt_buffer *json, const char *text, size_t len)
 
 static void add_dtype(gt_buffer *json, const char *name, size_t len)
 {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
         if (strlen(dtypes[i].name) == len && strncasecmp(dtypes[i].name, name, len) == 0) {
             name = dtypes[i].trace_name;
             len = strlen(name);

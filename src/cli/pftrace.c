@@ -1,5 +1,6 @@
 /* The three pftrace commands: one reads the trace, each makes its own sheets. */
 #include "cli/pftrace.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/journal.h"
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 static const gt_option input_options[] = {
     {"trace_path", GT_OPTION_TEXT, "FILE", NULL,
      "the *_results.pftrace of rocprofv3, or its conversion to Chrome JSON; the same as FILE without an "
@@ -20,7 +19,7 @@ static const gt_option input_options[] = {
     {"traceconv", GT_OPTION_TEXT, "PATH", NULL,
      "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
 };
-static const gt_option_group input_group = {"Input", input_options, LENGTH(input_options)};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option api_options[] = {
     {"exclude_kernel_regex", GT_OPTION_TEXT, "REGEX", "(?:^|\\W)redzone_checker_kernel(?:\\W|$)",
@@ -29,7 +28,7 @@ static const gt_option api_options[] = {
      "count every kernel of a call, not only the one that begins first"},
     {"include_nonlaunch_apis", GT_OPTION_FLAG, NULL, NULL, "add calls that launch nothing"},
 };
-static const gt_option_group api_group = {"Sheets", api_options, LENGTH(api_options)};
+static const gt_option_group api_group = {"Sheets", api_options, GT_LENGTH(api_options)};
 
 static const gt_option activity_options[] = {
     {"merge_kernels", GT_OPTION_FLAG, NULL, NULL, "take names that differ only in their digits for one"},
@@ -47,7 +46,7 @@ static const gt_option activity_options[] = {
      "rows of hip_summary: name, name+stream, name+op or name+stream+op"},
     {"top_xla", GT_OPTION_INT, "N", "30", "rows of xla_top"},
 };
-static const gt_option_group activity_group = {"Sheets", activity_options, LENGTH(activity_options)};
+static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
 
 static const gt_option markdown_options[] = {
     {"output_md_path", GT_OPTION_TEXT, "PATH", NULL, "write a Markdown report here, beside the other output"},
@@ -55,7 +54,7 @@ static const gt_option markdown_options[] = {
     {"kernel_summary_top", GT_OPTION_INT, "N", "200", "rows of kernel_summary in it"},
     {"hip_summary_top", GT_OPTION_INT, "N", "200", "rows of hip_summary in it"},
 };
-static const gt_option_group markdown_group = {"Markdown", markdown_options, LENGTH(markdown_options)};
+static const gt_option_group markdown_group = {"Markdown", markdown_options, GT_LENGTH(markdown_options)};
 
 const gt_syntax gt_pftrace_api_syntax = {
     .groups = {&input_group, &api_group, &gt_output_group, &gt_common_group},
@@ -246,11 +245,11 @@ static bool is_choice(const char *text, const char *const *words, size_t count)
 
 gt_exit gt_pftrace_activity_run(const gt_call *call)
 {
-    for (size_t i = 0; i < LENGTH(choices); i++) {
+    for (size_t i = 0; i < GT_LENGTH(choices); i++) {
         const char *text = gt_arguments_value(&call->arguments, choices[i].option)->text;
-        if (is_choice(text, choices[i].words, LENGTH(choices[i].words))) continue;
+        if (is_choice(text, choices[i].words, GT_LENGTH(choices[i].words))) continue;
         gt_buffer words = {0};
-        for (size_t w = 0; w < LENGTH(choices[i].words) && choices[i].words[w]; w++) {
+        for (size_t w = 0; w < GT_LENGTH(choices[i].words) && choices[i].words[w]; w++) {
             if (w) gt_buffer_add_cstr(&words, ", ");
             gt_buffer_add_cstr(&words, "'");
             gt_buffer_add_cstr(&words, choices[i].words[w]);

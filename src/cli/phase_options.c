@@ -1,11 +1,12 @@
 /* Which method is it, by its name? */
 #include "cli/phase_options.h"
+#include "base/length.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char *const plot_formats[] = {"png", "pdf", "svg"};
-enum { PLOT_FORMATS = sizeof plot_formats / sizeof *plot_formats };
+enum { PLOT_FORMATS = GT_LENGTH(plot_formats) };
 
 static const char *method_name(size_t i)
 {

@@ -1,6 +1,7 @@
 /* A folder is looked at as a run first, then as a folder of runs. Runs are named by when they began, so the
  * newest is the last by name. */
 #include "cli/profiles.h"
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -21,7 +22,7 @@ static bool is_folder(const char *path)
 static bool is_profile(const char *name)
 {
     size_t len = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < GT_LENGTH(endings); i++) {
         size_t end = strlen(endings[i]);
         if (len > end && strcmp(name + len - end, endings[i]) == 0) return true;
     }
@@ -70,7 +71,7 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
         return true;
     }
     bool found = add_run(list, path);
-    for (size_t i = 0; !found && i < sizeof run_folders / sizeof *run_folders; i++) {
+    for (size_t i = 0; !found && i < GT_LENGTH(run_folders); i++) {
         char *folder = gt_format("%s/%s", path, run_folders[i]);
         found = add_newest_run(list, folder);
         free(folder);

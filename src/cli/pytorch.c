@@ -1,5 +1,6 @@
 /* `gputally pytorch`: reads a PyTorch trace, makes its sheets, writes them, shows a summary. */
 #include "cli/pytorch.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/extra.h"
@@ -15,8 +16,7 @@ static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
      "the trace that torch.profiler wrote; the same as FILE without an option"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
@@ -67,7 +67,7 @@ static const gt_option report_options[] = {
     {"plot_dpi", GT_OPTION_INT, "N", NULL, "accepted"},
 };
 const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
-                                          sizeof report_options / sizeof *report_options};
+                                          GT_LENGTH(report_options)};
 
 const gt_syntax gt_pytorch_syntax = {
     .groups = {&input_group, &gt_pytorch_group, &gt_extra_group, &gt_short_kernel_group, &gt_output_group,
@@ -83,7 +83,7 @@ static const char *const not_yet[] = {
 
 gt_exit gt_pytorch_check(const gt_call *call)
 {
-    for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++)
+    for (size_t i = 0; i < GT_LENGTH(not_yet); i++)
         if (gt_arguments_value(&call->arguments, not_yet[i])->given)
             return gt_usage_error(call->program, "argument --%s: not yet in this version", not_yet[i]);
     if (gt_arguments_text(&call->arguments, "gpu_arch_json_path") &&

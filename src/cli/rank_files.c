@@ -1,5 +1,6 @@
 /* Three ways to the files of all ranks, and the sentences for what is not there. */
 #include "cli/rank_files.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -75,7 +76,7 @@ static char *common_folder(char *const *paths, size_t count)
 static char *in_folder(const char *folder, size_t rank)
 {
     static const char *const endings[] = {"", ".gz", ".zst"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < GT_LENGTH(endings); i++) {
         char *path = gt_format("%s/rank%zu_trace.json%s", folder, rank, endings[i]);
         if (exists(path)) return path;
         free(path);

@@ -1,5 +1,6 @@
 /* `gputally report`: finds out what each trace is and makes the report for that format. */
 #include "cli/report.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/extra.h"
@@ -36,7 +37,7 @@ const gt_syntax gt_report_syntax = {
 
 static gt_report_maker *report_of(gt_trace_format format)
 {
-    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+    for (size_t i = 0; i < GT_LENGTH(reports); i++)
         if (reports[i].format == format) return reports[i].make;
     return NULL;
 }

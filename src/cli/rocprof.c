@@ -1,6 +1,7 @@
 /* `gputally rocprof`: reads what rocprofv3 wrote, in any of its formats, makes its sheets, writes them, shows
  * a summary. */
 #include "cli/rocprof.h"
+#include "base/length.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "cli/traces.h"
@@ -16,8 +17,7 @@ static const gt_option input_options[] = {
      "what rocprofv3 wrote: a *_results.json, *_results.db or *_results.pftrace, a CSV file, or a folder of "
      "them; the same as FILE without an option"},
 };
-static const gt_option_group input_group = {"Input", input_options,
-                                            sizeof input_options / sizeof *input_options};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
@@ -31,7 +31,7 @@ static const gt_option report_options[] = {
      "read all processes of a JSON file and not only the first; the other formats always give all"},
 };
 const gt_option_group gt_rocprof_group = {"Sheets of a rocprofv3 report", report_options,
-                                          sizeof report_options / sizeof *report_options};
+                                          GT_LENGTH(report_options)};
 
 const gt_syntax gt_rocprof_syntax = {
     .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},

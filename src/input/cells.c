@@ -1,5 +1,6 @@
 /* Cells to columns: cells are dealt out by column, each column's type is settled, then it is filled. */
 #include "input/cells.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -63,7 +64,7 @@ typedef struct value {
 static bool is_missing(gt_text text)
 {
     if (!text.len) return true;
-    for (size_t i = 0; i < sizeof missing_tokens / sizeof *missing_tokens; i++)
+    for (size_t i = 0; i < GT_LENGTH(missing_tokens); i++)
         if (text.len == strlen(missing_tokens[i]) && !memcmp(text.bytes, missing_tokens[i], text.len))
             return true;
     return false;

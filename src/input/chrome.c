@@ -4,6 +4,7 @@
  * Events of a JSON file stay in its order. Those of a Perfetto trace are put into the order that its
  * conversion to JSON has: slices on threads by their beginning, then those on other tracks. */
 #include "input/chrome.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/chrome_events.h"
@@ -109,7 +110,7 @@ static void choose_first(gt_record *record, int first, int last, int column)
 static bool is_false(gt_text json)
 {
     static const char *const values[] = {"\"\"", "0", "0.0", "-0", "-0.0", "false", "null", "[]", "{}"};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < GT_LENGTH(values); i++)
         if (strlen(values[i]) == json.len && memcmp(values[i], json.bytes, json.len) == 0) return true;
     return false;
 }

@@ -1,5 +1,6 @@
 /* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
 #include "input/detect.h"
+#include "base/length.h"
 #include "input/json.h"
 #include "input/perfetto.h"
 #include "input/rocprof_csv.h"
@@ -49,7 +50,7 @@ static gt_trace_format format_of_object(gt_json *json)
     gt_text key;
     if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
     while (gt_json_next_key(json, &key)) {
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t i = 0; i < GT_LENGTH(keys); i++)
             if (key.len == strlen(keys[i].key) && memcmp(key.bytes, keys[i].key, key.len) == 0)
                 return keys[i].format;
         if (!gt_json_skip(json)) break;
@@ -92,7 +93,7 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
     const uint8_t *text;
     size_t len;
     if (!gt_stream_peek(stream, &text, &len, error)) return false;
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+    for (size_t i = 0; i < GT_LENGTH(magics); i++)
         if (len >= magics[i].len && memcmp(text, magics[i].bytes, magics[i].len) == 0) {
             *format = magics[i].format;
             return true;

@@ -4,6 +4,7 @@
  * with those reports, so a record here is what that reading finds in a line, its cuts included:
  *
  *     %name = SHAPE opcode(%operand, ...), custom_call_target="T", metadata={M}, backend_config=B */
+#include "base/length.h"
 #include "input/hlo_module.h"
 #include "input/hlo_text.h"
 
@@ -29,7 +30,7 @@ static bool has(gt_text text, const char *part)
 
 static bool has_word(gt_text text)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < GT_LENGTH(words); i++)
         if (has(text, words[i])) return true;
     return false;
 }
@@ -246,7 +247,7 @@ static uint32_t target_text(gt_text target, gt_strings *strings)
 
 static const char *type_of_shape(gt_text shape)
 {
-    for (size_t i = 0; i < sizeof gemm_types / sizeof *gemm_types; i++) {
+    for (size_t i = 0; i < GT_LENGTH(gemm_types); i++) {
         size_t len = strlen(gemm_types[i]);
         if (shape.len >= len && memcmp(shape.bytes, gemm_types[i], len) == 0) return gemm_types[i];
     }

@@ -1,5 +1,6 @@
 /* Shapes from their messages, and the edits that readers of the module's text apply to each line. */
 #include "input/hlo_text.h"
+#include "base/length.h"
 #include "base/number.h"
 #include "input/protobuf.h"
 
@@ -76,7 +77,7 @@ static void add_layout(gt_buffer *out, gt_text message)
 
 static void add_array(gt_buffer *out, const shape *s)
 {
-    size_t known = sizeof element_types / sizeof *element_types;
+    size_t known = GT_LENGTH(element_types);
     bool is_known = s->element_type >= 0 && (uint64_t)s->element_type < known;
     gt_buffer_add_cstr(out, element_types[is_known ? s->element_type : 0]);
     gt_buffer_add_cstr(out, "[");

@@ -3,6 +3,7 @@
  */
 #include "input/json_text.h"
 #include "base/json_string.h"
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -118,7 +119,7 @@ static bool named_number(gt_text word, gt_json_number *number)
         const char *name;
         double value;
     } names[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
         if (word.len == strlen(names[i].name) && memcmp(word.bytes, names[i].name, word.len) == 0) {
             *number = (gt_json_number){.real = names[i].value};
             return true;

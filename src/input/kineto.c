@@ -1,5 +1,6 @@
 /* The Kineto reader: a table of wanted values, and which events to keep. */
 #include "input/kineto.h"
+#include "base/length.h"
 #include "input/chrome_events.h"
 #include "input/detect.h"
 #include "input/kineto_fields.h"
@@ -65,7 +66,7 @@ gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase)
 {
     if (phase.len != 1) return GT_KIND_OTHER;
     if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
-    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+    for (size_t i = 0; i < GT_LENGTH(categories); i++) {
         if (categories[i].category.len != category.len ||
             memcmp(categories[i].category.bytes, category.bytes, category.len) != 0)
             continue;

@@ -4,6 +4,7 @@
  * packet: first its fields are noted, then names, defaults, clocks and tracks are taken in, then the event is
  * read. */
 #include "input/perfetto.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -365,7 +366,7 @@ static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_ev
     if (!gt_raw_event_read(&raw, k->event, &p->flows)) return false;
     event->notes = raw.notes;
     event->value = raw.value;
-    if (raw.type > 0 && raw.type < (int64_t)(sizeof types / sizeof *types))
+    if (raw.type > 0 && raw.type < (int64_t)(GT_LENGTH(types)))
         event->type = types[raw.type];
     else if (!gt_perfetto_type_of_phase(raw.phase, &event->type))
         return true;

@@ -1,5 +1,6 @@
 /* Track events, field by field. */
 #include "input/perfetto_event.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "input/perfetto_packets.h"
 
@@ -72,7 +73,7 @@ bool gt_perfetto_type_of_phase(int64_t phase, gt_perfetto_type *type)
         {'b', GT_PERFETTO_BEGIN},   {'e', GT_PERFETTO_END},     {'I', GT_PERFETTO_INSTANT},
         {'i', GT_PERFETTO_INSTANT}, {'n', GT_PERFETTO_INSTANT},
     };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < GT_LENGTH(types); i++)
         if (types[i].phase == phase) {
             *type = types[i].type;
             return true;

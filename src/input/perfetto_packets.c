@@ -1,6 +1,7 @@
 /* A trace is a row of fields of number 1, each a packet. A packet that the block in hand ends in is kept and
  * seen again in one piece with what follows. */
 #include "input/perfetto_packets.h"
+#include "base/length.h"
 #include "base/progress.h"
 #include "input/perfetto.h"
 
@@ -175,7 +176,7 @@ bool gt_is_perfetto(gt_text first_bytes)
         return false;
     header inner = peek_header(at, end);
     if (inner.size <= 0 || (is_whole && (uint64_t)inner.size + inner.len > outer.len)) return false;
-    for (size_t i = 0; i < sizeof first_fields / sizeof *first_fields; i++)
+    for (size_t i = 0; i < GT_LENGTH(first_fields); i++)
         if (inner.tag == (first_fields[i].number << 3 | first_fields[i].wire)) return true;
     return false;
 }

@@ -3,6 +3,7 @@
  *
  * Ids mean something only together with the guid of their process: every map is keyed by both. */
 #include "input/rocpd.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
@@ -213,7 +214,7 @@ static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
                  {GT_AGENT_VENDOR_NAME, 8},
                  {GT_AGENT_PRODUCT_NAME, 9},
                  {GT_AGENT_MODEL_NAME, 10}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < GT_LENGTH(texts); i++)
         if (!(record.present >> texts[i].slot & 1) && !is_null(rows, texts[i].column)) {
             record.cells[texts[i].slot].text = intern(r, gt_rocpd_text(rows, texts[i].column));
             record.present |= UINT64_C(1) << texts[i].slot;
@@ -424,7 +425,7 @@ static bool read_counters(reading *r, size_t set_number)
 
 static bool read_set(reading *r, size_t set_number)
 {
-    for (size_t i = 0; i < sizeof small_tables / sizeof *small_tables; i++)
+    for (size_t i = 0; i < GT_LENGTH(small_tables); i++)
         if (!read_table(r, set_number, &small_tables[i])) return false;
     if (r->writers->agents && !read_table(r, set_number, &agent_table)) return false;
     bool details = r->run->wanted & GT_WANT_DISPATCH_DETAILS;
@@ -437,7 +438,7 @@ static void finish(reading *r)
 {
     gt_map *maps[] = {&r->strings, &r->threads,    &r->nodes,   &r->processes,
                       &r->kernels, &r->dispatches, &r->counters};
-    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) gt_map_free(maps[i]);
+    for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
     free(r->thread_ids);
     free(r->counted);
     free(r->last_guid);

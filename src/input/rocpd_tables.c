@@ -1,5 +1,6 @@
 /* Opening a rocpd database without trusting it, and plain SELECTs over its tables. */
 #include "input/rocpd_tables.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -98,10 +99,9 @@ static char *uri_of(const char *path, bool immutable)
 
 static void distrust(sqlite3 *database)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    for (size_t i = 0; i < GT_LENGTH(settings); i++)
         sqlite3_db_config(database, settings[i].what, settings[i].value, (int *)NULL);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        sqlite3_limit(database, limits[i].what, limits[i].most);
+    for (size_t i = 0; i < GT_LENGTH(limits); i++) sqlite3_limit(database, limits[i].what, limits[i].most);
     sqlite3_exec(database, "PRAGMA query_only=1; PRAGMA cell_size_check=1; PRAGMA mmap_size=0;", NULL, NULL,
                  NULL);
 }

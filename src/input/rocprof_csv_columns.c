@@ -1,5 +1,6 @@
 /* One row a column name, one table a kind of file. */
 #include "input/rocprof_csv_columns.h"
+#include "base/length.h"
 #include "input/csv_scan.h"
 
 #include <string.h>
@@ -185,7 +186,7 @@ gt_csv_kind gt_csv_header_kind(const gt_csv_header *h)
         for (size_t i = 0; all && i < 3; i++) all = has_column(h, kinds[k].needs[i]);
         if (all) return (gt_csv_kind)k;
     }
-    for (size_t i = 0; i < sizeof other_columns / sizeof *other_columns; i++)
+    for (size_t i = 0; i < GT_LENGTH(other_columns); i++)
         if (has_column(h, other_columns[i])) return GT_CSV_OTHER;
     return GT_CSV_UNKNOWN;
 }

@@ -1,6 +1,7 @@
 /* Files are found by the endings of their names, told apart by their bytes, and grouped by how their names
  * begin. */
 #include "input/rocprof_files.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -61,9 +62,9 @@ static bool ends_with(const char *name, size_t len, const char *ending)
 static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
-    for (size_t i = 0; i < sizeof packed_endings / sizeof *packed_endings; i++)
+    for (size_t i = 0; i < GT_LENGTH(packed_endings); i++)
         if (ends_with(name, len, packed_endings[i])) len -= strlen(packed_endings[i]);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; i < GT_LENGTH(endings); i++)
         if (ends_with(name, len, endings[i])) return len - strlen(endings[i]);
     return 0;
 }
@@ -71,7 +72,7 @@ static size_t stem_length(const char *name)
 size_t gt_rocprof_prefix_length(const char *name)
 {
     size_t len = stem_length(name);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
         if (!ends_with(name, len, kinds[i])) continue;
         size_t rest = len - strlen(kinds[i]);
         if (rest == 0) return 0;
@@ -84,7 +85,7 @@ size_t gt_rocprof_prefix_length(const char *name)
 
 static bool is_ours(gt_trace_format format)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; i < GT_LENGTH(formats); i++)
         if (formats[i] == format) return true;
     return false;
 }
@@ -175,7 +176,7 @@ static void look(gt_rocprof_files *files, const char *folder, unsigned pass, uns
 static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
 {
     gt_trace_format best = GT_FORMAT_UNKNOWN;
-    for (size_t f = sizeof formats / sizeof *formats; f-- > 0;)
+    for (size_t f = GT_LENGTH(formats); f-- > 0;)
         for (size_t i = 0; i < group->count; i++)
             if (group->files[i].format == formats[f]) best = formats[f];
     size_t kept = 0;

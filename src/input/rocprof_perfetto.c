@@ -2,6 +2,7 @@
  * and where a writer has none, those of the slice. Other annotations than the known ones, if they are
  * fractions, are the dispatch's counters. */
 #include "input/rocprof_perfetto.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -99,7 +100,7 @@ static uint8_t kind_of(reading *r, uint32_t category)
     if (*kind) return *kind;
     gt_text text = gt_strings_get(r->texts, category);
     *kind = SLICE_OTHER;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < GT_LENGTH(known); i++)
         if (strlen(known[i].category) == text.len && memcmp(known[i].category, text.bytes, text.len) == 0)
             *kind = (uint8_t)known[i].kind;
     for (int d = 0; d < GT_CALL_OTHER; d++) {
@@ -286,7 +287,7 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
         field from;
         size_t column;
     } texts[] = {{NAME, GT_CALL_NAME}, {KIND, GT_CALL_KIND}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) {
         if (!has(r, texts[i].from)) continue;
         to.cells[texts[i].column].text = move_text(r, (uint32_t)r->record.cells[texts[i].from].text);
         to.present |= UINT64_C(1) << texts[i].column;

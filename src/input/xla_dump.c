@@ -7,6 +7,7 @@
  * of its output, each with the dimension that `dimensions` names divided among the ranks of the first group.
  */
 #include "input/xla_dump.h"
+#include "base/length.h"
 #include "base/text.h"
 #include "input/stream.h"
 
@@ -18,7 +19,7 @@ enum { RANKS_MAX = 1 << 20, DIMS_MAX = 64 };
 
 static const char *const kinds[] = {"all-to-all", "all-gather", "all-reduce", "reduce-scatter",
                                     "collective-permute"};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = GT_LENGTH(kinds) };
 
 static const struct {
     const char *type;
@@ -263,7 +264,7 @@ static gt_text output_of(gt_text name, gt_text tensors)
 
 static int64_t size_of_type(gt_text type)
 {
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < GT_LENGTH(sizes); i++)
         if (strlen(sizes[i].type) == type.len && strncasecmp(sizes[i].type, type.bytes, type.len) == 0)
             return sizes[i].bytes;
     return 0;

@@ -2,6 +2,7 @@
  * each is, sharedStrings.xml holds the texts that cells refer to by number. Sheets are parsed only when asked
  * for. Memory is bounded by limits on cells and text, whatever a part claims or inflates to. */
 #include "input/xlsx_table.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/cells.h"
@@ -278,7 +279,7 @@ static bool begin_cell(sheet_reader *r, const char **attributes, gt_error *error
     if (r->column >= EXCEL_COLUMNS) return gt_fail(error, "more than %d columns", EXCEL_COLUMNS);
     r->next_column = r->column + 1;
     r->type = TYPE_NUMBER;
-    for (size_t i = 0; type && i < sizeof cell_types / sizeof *cell_types; i++)
+    for (size_t i = 0; type && i < GT_LENGTH(cell_types); i++)
         if (!strcmp(cell_types[i].name, type)) r->type = cell_types[i].type;
     r->texts.now.len = 0;
     return true;

@@ -1,6 +1,7 @@
 /* XPlane profiles: planes are listed, the host's launches and the GPUs' events are read, modules are looked
  * into for the ops that the events name, and all of it becomes the columns of a gt_jax. */
 #include "input/xplane.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "input/xplane_launches.h"
 #include "input/xplane_modules.h"
@@ -203,8 +204,7 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
                               .plane = gt_strings_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
     bool sound = xplane_open(plane, &r->file, trace->strings, true);
-    if (sound && !has_followers)
-        xplane_pass_over(plane, viewer_roles, sizeof viewer_roles / sizeof *viewer_roles);
+    if (sound && !has_followers) xplane_pass_over(plane, viewer_roles, GT_LENGTH(viewer_roles));
     sound = sound && xplane_visit(plane, &r->file, &(xvisitor){r, take_event, take_line});
     if (!sound) damaged(r, plane);
     gt_jax_gpu *gpu = &trace->gpus[trace->gpu_count - 1];

@@ -1,6 +1,7 @@
 /* Of calls with the same id, the last one in the order of threads, starts and, longest first, lengths is the
  * launch. */
 #include "input/xplane_launches.h"
+#include "base/length.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ bool xlaunches_read(xlaunches *l, xplane *host, xfile *file)
     call_list calls = {0};
     bool sound = xplane_open(host, file, unused, true);
     if (sound && host->has_role[XSTAT_CORRELATION]) {
-        xplane_pass_over(host, passed, sizeof passed / sizeof *passed);
+        xplane_pass_over(host, passed, GT_LENGTH(passed));
         sound =
             xplane_visit(host, file, &(xvisitor){&calls, take_event, take_line}) && calls.count < GT_MAP_NONE;
     }

@@ -1,6 +1,7 @@
 /* Ops to instructions: by the program's number, else by the module's name; collectives also by the number
  * that the runtime gave them. */
 #include "input/xplane_modules.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "input/hlo.h"
 
@@ -10,7 +11,7 @@
 
 /* Collectives that the compiler splits into a start and an end, and the runtime numbers anew. */
 static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};
-enum { FAMILIES = sizeof families / sizeof *families };
+enum { FAMILIES = GT_LENGTH(families) };
 
 /* Instructions by name. */
 typedef struct start_list {

@@ -1,5 +1,6 @@
 /* The tables of a plane: event_metadata and stat_metadata, and values that are given by reference to them. */
 #include "input/xplane_plane.h"
+#include "base/length.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static bool read_name(xplane *plane, xfile *file, xrange message, gt_text *name)
 
 static xstat_role role_of(gt_text name)
 {
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; i < GT_LENGTH(roles); i++)
         if (is(name, roles[i].name)) return roles[i].role;
     return XSTAT_OTHER;
 }
@@ -387,7 +388,7 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_text message, uint64_
         kind->hlo_proto.begin = place + (uint64_t)(module.bytes - message.bytes);
         kind->hlo_proto.end = kind->hlo_proto.begin + module.len;
     }
-    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) kind->is_dropped |= is(name, dropped[i]);
+    for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= is(name, dropped[i]);
     kind->name = intern(plane->strings, shown.len ? shown : name);
     return !proto.damaged;
 }

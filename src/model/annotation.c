@@ -2,6 +2,7 @@
  * only. */
 #include "model/annotation.h"
 
+#include "base/length.h"
 #include "model/values.h"
 
 #include <ctype.h>
@@ -148,7 +149,7 @@ static bool read_sglang(reader *r, gt_step_lengths *lengths)
     if (!skip(r, "EXTEND") && !skip(r, "DECODE") && !skip(r, "MIXED")) return false;
     if (r->place < r->end && is_word(*r->place)) return false;
     if (!find_body(r) || !has_sums(*r)) return false;
-    return read_pairs(*r, fields, sizeof fields / sizeof *fields, number_end);
+    return read_pairs(*r, fields, GT_LENGTH(fields), number_end);
 }
 
 /* ---- ATOM ---- */
@@ -157,8 +158,8 @@ static bool read_atom(reader *r, gt_chunk *chunk)
 {
     field fields[] = {
         {"sqsq", &chunk->sqsq, 0}, {"sqsk", &chunk->sqsk, 0}, {"tok", &chunk->sq, 0}, {"sk", &chunk->sk, 0}};
-    return find_body(r) && read_pairs(*r, fields, sizeof fields / sizeof *fields, value_end) &&
-           fields[0].found && fields[1].found;
+    return find_body(r) && read_pairs(*r, fields, GT_LENGTH(fields), value_end) && fields[0].found &&
+           fields[1].found;
 }
 
 bool gt_annotation_lengths(gt_text name, gt_step_lengths *lengths)

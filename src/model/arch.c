@@ -4,6 +4,7 @@
  * vendor does not name their rate, that of fp32 stands for it. */
 #include "model/arch.h"
 
+#include "base/length.h"
 #include "base/text.h"
 #include "model/values.h"
 
@@ -106,18 +107,16 @@ static const gt_gpu_arch archs[] = {
            {"vector_fp32", 157.3}, {"vector_fp16", 157.3}, {"vector_bf16", 157.3})},
 };
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 const gt_gpu_arch *gt_gpu_archs(size_t *count)
 {
-    *count = LENGTH(archs);
+    *count = GT_LENGTH(archs);
     return archs;
 }
 
 const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
 {
     gt_buffer known = {0};
-    for (size_t i = 0; i < LENGTH(archs); i++) {
+    for (size_t i = 0; i < GT_LENGTH(archs); i++) {
         if (strcmp(archs[i].name, name) == 0) {
             gt_buffer_free(&known);
             return &archs[i];

@@ -2,6 +2,7 @@
  *
  * Shapes are broadcast as usual: aligned at the last axis, and an axis of 1 fits any other. One operation for
  * each element of the result; each tensor is read or written once. */
+#include "base/length.h"
 #include "model/family.h"
 
 /* ---- what they share ---- */
@@ -194,4 +195,4 @@ static const gt_model rows[] = {
      NULL, GT_BACKWARD_FAIL, "vector", append_shared_experts, NULL, 0},
 };
 
-const gt_model_rows gt_binary_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_binary_models = {rows, GT_LENGTH(rows)};

@@ -2,6 +2,7 @@
  *
  * What counts is the memory that one GPU reads and writes; the time on the wire is not modelled, so there is
  * no compute spec and no roofline. */
+#include "base/length.h"
 #include "model/family.h"
 
 typedef struct collective {
@@ -85,4 +86,4 @@ static const gt_model rows[] = {
     COLLECTIVE("sglang::reg_all_gather_into_tensor", all_gather_into, .input = 1, .output = 0),
 };
 
-const gt_model_rows gt_collective_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_collective_models = {rows, GT_LENGTH(rows)};

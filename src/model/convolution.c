@@ -3,6 +3,7 @@
  * Each element of the output (of the input, where transposed) takes 2 |w[1:]| flops, w[1] being the channels
  * of one group already. Bytes: input, weight, bias and output once. The backward pass makes the gradients of
  * input, weight and bias. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <string.h>
@@ -250,4 +251,4 @@ static const gt_model rows[] = {
     CONVOLUTION("ConvBiasReLU_Backward", "CONV_bwd", bias_relu_backward, GT_USES_SEQUENCE),
 };
 
-const gt_model_rows gt_convolution_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_convolution_models = {rows, GT_LENGTH(rows)};

@@ -1,5 +1,6 @@
 /* How many bytes an element of a type has, and which precision of the GPU computes with it. The profiler
  * writes types as C++ names them. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <string.h>
@@ -55,12 +56,10 @@ static const struct {
     {"c10::Float", 4},
 };
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 static const dtype *find(const gt_value *type)
 {
     if (type->type != GT_VALUE_TEXT) return NULL;
-    for (size_t i = 0; i < LENGTH(dtypes); i++)
+    for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
         if (strlen(dtypes[i].name) == type->text.len &&
             strncasecmp(dtypes[i].name, type->text.bytes, type->text.len) == 0)
             return &dtypes[i];
@@ -88,7 +87,7 @@ const char *gt_type_precision(const gt_value *type)
 
 double gt_moe_type_bytes(const gt_value *type, double otherwise)
 {
-    for (size_t i = 0; i < LENGTH(moe_dtypes); i++)
+    for (size_t i = 0; i < GT_LENGTH(moe_dtypes); i++)
         if (gt_value_is_text(type, moe_dtypes[i].name)) return moe_dtypes[i].bytes;
     return otherwise;
 }

@@ -2,6 +2,7 @@
  *
  * The ops differ in where M, N and K stand in their arguments and in the sizes of the elements; each has a
  * function that fills a `gemm`. Fusing, transposing and scaling do not count. */
+#include "base/length.h"
 #include "model/family.h"
 #include "model/gemm_kernel.h"
 
@@ -500,4 +501,4 @@ static const gt_model rows[] = {
     GEMM("aiter::gemm_afp4wfp4_", afp4wfp4),
 };
 
-const gt_model_rows gt_gemm_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_gemm_models = {rows, GT_LENGTH(rows)};

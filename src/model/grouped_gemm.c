@@ -1,6 +1,7 @@
 /* Products of groups of matrices: rows of X are dealt out to groups, each with a weight of its own.
  *
  * Traces have the shapes either whole (X: M x K, W: G x K x N) or as one pair a group. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <stdlib.h>
@@ -215,4 +216,4 @@ static const gt_model rows[] = {
     GROUPED("primus_turbo_cpp_extension::ck_grouped_gemm_variable_k", variable_gemm),
 };
 
-const gt_model_rows gt_grouped_gemm_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_grouped_gemm_models = {rows, GT_LENGTH(rows)};

@@ -3,6 +3,7 @@
  *
  * Each pair of a query and a key that it sees costs 2 flops for each dimension of a head, twice: Q K^T and P
  * V. Pairs: all of a generation (sqsk); of a context half of those with its own chunk (sqsk - sqsq / 2). */
+#include "base/length.h"
 #include "model/annotation.h"
 #include "model/family.h"
 
@@ -365,4 +366,4 @@ static const gt_model rows[] = {
     ROW("sglang::store_cache", "vector", store_cache, NULL),
 };
 
-const gt_model_rows gt_inference_attention_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_inference_attention_models = {rows, GT_LENGTH(rows)};

@@ -3,6 +3,7 @@
  * Streams have the type of the arguments; the mixing weights, and products that are summed in `split_k`
  * parts, are floats of 4 bytes. h is the number of mixing weights that a product with a (h, K) matrix gives
  * for each token. */
+#include "base/length.h"
 #include "model/family.h"
 
 typedef struct streams {
@@ -151,4 +152,4 @@ static const gt_model rows[] = {
     MHC("aiter::mhc_fused_post_pre_gemm_sqrsum", "matrix", post_pre_product),
 };
 
-const gt_model_rows gt_mhc_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_mhc_models = {rows, GT_LENGTH(rows)};

@@ -3,6 +3,7 @@
  * K is the hidden size, N the inner one, E the number of experts. Flops count the work of the k experts a
  * token has; bytes count each weight once that is needed at all: with tokens sent at random, E (1 - ((E - k)
  * / E)^M) experts have one or more. A gated first layer has twice the weights. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <math.h>
@@ -357,4 +358,4 @@ static const gt_model rows[] = {
      "MoE_unfused", NULL, GT_BACKWARD_SKIP, "matrix", grouped_product, NULL, 0},
 };
 
-const gt_model_rows gt_moe_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_moe_models = {rows, GT_LENGTH(rows)};

@@ -2,6 +2,7 @@
  *
  * How these work is not modelled: their tensors are read or written once, and the largest of them takes an
  * operation for each element. */
+#include "base/length.h"
 #include "model/family.h"
 
 /* ---- any tensors ---- */
@@ -79,4 +80,4 @@ static const gt_model rows[] = {
     ROUTING("aiter::topk_softplus", GT_BACKWARD_FAIL, topk_softplus, NULL),
 };
 
-const gt_model_rows gt_moe_routing_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_moe_routing_models = {rows, GT_LENGTH(rows)};

@@ -4,6 +4,7 @@
  * c is, whether there are weights and a bias, and whether statistics are computed (training) or given. An
  * absent tensor is
  * [] in a trace, which is not the same as null, so most ops count as having weights and a bias. */
+#include "base/length.h"
 #include "model/family.h"
 
 typedef struct norm {
@@ -339,4 +340,4 @@ static const gt_model rows[] = {
      "vector", layer_norm_modulate, &modulate_backward, 0},
 };
 
-const gt_model_rows gt_norm_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_norm_models = {rows, GT_LENGTH(rows)};

@@ -1,5 +1,6 @@
 /* Ops that are alone or nearly so in their families: state-space models, cross entropy, and sending tokens to
  * the GPUs of their experts. */
+#include "base/length.h"
 #include "model/family.h"
 
 /* Bytes an element; 2 where the type is not known. */
@@ -141,4 +142,4 @@ static const gt_model rows[] = {
      NULL, 0},
 };
 
-const gt_model_rows gt_other_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_other_models = {rows, GT_LENGTH(rows)};

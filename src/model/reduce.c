@@ -3,6 +3,7 @@
  * How much is written depends on the axes reduced over, and PyTorch's profiler writes those as text, which
  * does not count: only a JSON list or number does. So the output of a real trace's reduction has one element.
  */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <string.h>
@@ -82,7 +83,7 @@ static bool name_has(const gt_reader *r, const char *part)
 static const char *reduce_type(const gt_reader *r)
 {
     static const char *const types[] = {"mean", "max", "min", "norm"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < GT_LENGTH(types); i++)
         if (name_has(r, types[i])) return types[i];
     return "sum";
 }
@@ -134,4 +135,4 @@ static const gt_model rows[] = {
     REDUCE("aten::amax"),
 };
 
-const gt_model_rows gt_reduce_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_reduce_models = {rows, GT_LENGTH(rows)};

@@ -4,15 +4,14 @@
 #include <pthread.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 /* clang-format off */
 static const gt_model names_only[] = {
+#include "base/length.h"
 #include "model/op_names.inc"
 };
 /* clang-format on */
 
-static const gt_model_rows other_rows = {names_only, LENGTH(names_only)};
+static const gt_model_rows other_rows = {names_only, GT_LENGTH(names_only)};
 
 static const gt_model_rows *const families[] = {
     &gt_gemm_models,
@@ -74,7 +73,7 @@ static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
-    for (size_t f = 0; f < LENGTH(families); f++)
+    for (size_t f = 0; f < GT_LENGTH(families); f++)
         for (size_t i = 0; i < families[f]->count && row_count < MAX_ROWS; i++) {
             const gt_model *row = &families[f]->rows[i];
             rows[row_count++] = row;

@@ -3,6 +3,7 @@
  *
  * x has n elements in M rows of N. The norm alone takes a square and a sum for each element, two operations a
  * row and two more an element; whatever is fused adds its own. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <math.h>
@@ -167,4 +168,4 @@ static const gt_model rows[] = {
     RMSNORM("aiter::fused_add_rmsnorm_pad_", norm_add_pad, .input = 0, .weight = 1, .setting = 4),
 };
 
-const gt_model_rows gt_rmsnorm_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_rmsnorm_models = {rows, GT_LENGTH(rows)};

@@ -1,5 +1,6 @@
 /* Rotary position embeddings: each pair of elements is turned by an angle, four products and two sums, which
  * is three operations an element. Elements are read and written once. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <ctype.h>
@@ -138,4 +139,4 @@ static const gt_model rows[] = {
     ROPE("aiter::fused_qk_rope_concat_and_cache_mla", GT_FAMILY_FUSED_ROPE, rope_concat_and_cache),
 };
 
-const gt_model_rows gt_rope_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_rope_models = {rows, GT_LENGTH(rows)};

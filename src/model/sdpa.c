@@ -4,6 +4,7 @@
  * gradients of V, P, Q and K, and S once more where the implementation did not keep it (flash). Softmax does
  * not count. A causal mask halves the work; it is only understood where there are as many keys as queries.
  * Elements are taken to have two bytes. */
+#include "base/length.h"
 #include "model/family.h"
 
 #include <math.h>
@@ -346,4 +347,4 @@ static const gt_model rows[] = {
     FORWARD("EvoformerAttention", evoformer),
 };
 
-const gt_model_rows gt_sdpa_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_sdpa_models = {rows, GT_LENGTH(rows)};

@@ -2,12 +2,11 @@
  * PyTorch ops, and each op costs so many flops an element. Bytes are those of the tensors. */
 #include "model/triton.h"
 
+#include "base/length.h"
 #include "model/family.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* clang-format off */
 static const char *const op_names[] = {
@@ -44,7 +43,7 @@ enum { PREFIX_LEN = 11, POINTWISE = 0 };
 /* Which prefix the name has, -1 where none. */
 static int prefix_of(gt_text name)
 {
-    for (int i = 0; i < (int)LENGTH(prefixes); i++)
+    for (int i = 0; i < (int)GT_LENGTH(prefixes); i++)
         if (name.len >= PREFIX_LEN && memcmp(name.bytes, prefixes[i], PREFIX_LEN) == 0) return i;
     return -1;
 }
@@ -91,7 +90,7 @@ static int compare_name(const void *key, const void *item)
 
 static bool is_op(gt_text name)
 {
-    return bsearch(&name, op_names, LENGTH(op_names), sizeof *op_names, compare_name) != NULL;
+    return bsearch(&name, op_names, GT_LENGTH(op_names), sizeof *op_names, compare_name) != NULL;
 }
 
 /* What stands between "triton_poi_fused_" and the number at the end; empty where the name is not of that
@@ -149,7 +148,7 @@ static bool segment(const tokens *t, size_t first[MAX_TOKENS + 1])
 
 static int cost_of(gt_text op)
 {
-    for (size_t i = 0; i < LENGTH(costs); i++)
+    for (size_t i = 0; i < GT_LENGTH(costs); i++)
         if (strlen(costs[i].name) == op.len && memcmp(costs[i].name, op.bytes, op.len) == 0)
             return costs[i].flops;
     return 0;
@@ -185,7 +184,7 @@ static void read_tensors(gt_reader *r, gt_int pointwise_elements)
         const gt_value *shape = &r->dims->items[i], *type = &r->types->items[i];
         int size = 0;
         if (gt_value_is_text(type, "Scalar") || gt_value_is_empty(shape)) continue;
-        for (size_t d = 0; d < LENGTH(dtypes); d++) {
+        for (size_t d = 0; d < GT_LENGTH(dtypes); d++) {
             if (!gt_value_is_text(type, dtypes[d].name)) continue;
             size = dtypes[d].bytes;
             if (!r->precision) gt_set_precision(r, dtypes[d].precision);

@@ -2,6 +2,7 @@
  *
  * All of them read their input once and write their output once. Most do one operation an element; what
  * differs is where the shape of the output stands and how large its elements are. */
+#include "base/length.h"
 #include "model/family.h"
 
 /* ---- what they share ---- */
@@ -245,4 +246,4 @@ static const gt_model rows[] = {
      "vector", sample_exponential, NULL, 0},
 };
 
-const gt_model_rows gt_unary_models = {rows, sizeof rows / sizeof *rows};
+const gt_model_rows gt_unary_models = {rows, GT_LENGTH(rows)};

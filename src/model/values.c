@@ -2,6 +2,7 @@
 #include "model/values.h"
 
 #include "base/json_string.h"
+#include "base/length.h"
 #include "base/number.h"
 #include "base/python_text.h"
 
@@ -190,7 +191,7 @@ static bool parse_word(parser *p, gt_value *out)
         {"Infinity", gt_value_float((double)INFINITY)},
         {"-Infinity", gt_value_float(-(double)INFINITY)},
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < GT_LENGTH(words); i++) {
         size_t len = strlen(words[i].word);
         if ((size_t)(p->end - p->place) < len || memcmp(p->place, words[i].word, len) != 0) continue;
         p->place += len;

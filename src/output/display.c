@@ -1,6 +1,7 @@
 /* How wide is this text on a terminal, and what is left of it in so many cells? See display.h. */
 #include "output/display.h"
 
+#include "base/length.h"
 #include "base/python_text.h"
 
 #include <string.h>
@@ -36,8 +37,8 @@ static bool is_in(uint32_t code_point, const range *ranges, size_t count)
 static size_t cells_of(uint32_t code_point)
 {
     if (code_point < 0x0300) return 1;
-    if (is_in(code_point, combining, sizeof combining / sizeof *combining)) return 0;
-    return is_in(code_point, wide, sizeof wide / sizeof *wide) ? 2 : 1;
+    if (is_in(code_point, combining, GT_LENGTH(combining))) return 0;
+    return is_in(code_point, wide, GT_LENGTH(wide)) ? 2 : 1;
 }
 
 void gt_display_add(gt_buffer *buffer, gt_text text, bool utf8)

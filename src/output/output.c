@@ -4,6 +4,7 @@
  * list that is removed newest first unless the commit has emptied it. All lists hang on one chain, which
  * exit() and the signals that end a program walk too. The chain has a lock that a signal handler can take:
  * its holder has blocked these signals, so the handler never waits for its own thread. */
+#include "base/length.h"
 #include "output/file.h"
 
 #include "base/memory.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+enum { ENDING_SIGNALS = GT_LENGTH(ending_signals) };
 
 /* Something made on disk that goes away unless it is committed. */
 typedef struct made {

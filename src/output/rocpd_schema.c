@@ -2,6 +2,7 @@
  * and guid, and with LEFT JOIN, so that none vanishes because something about it is not known. */
 #include "output/rocpd_schema.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -66,7 +67,7 @@ static const struct {
      "\"end\" INTEGER, address INTEGER, size INTEGER, queue_id INTEGER, stream_id INTEGER, "
      "event_id INTEGER, " JSON("extdata")},
 };
-enum { TABLES = sizeof tables / sizeof *tables };
+enum { TABLES = GT_LENGTH(tables) };
 
 /* What stands for what in the views below: the row that a view shows is X, and what belongs to it is joined
  * under a letter or two. */
@@ -116,7 +117,7 @@ static const struct {
                 "SUM(duration) / 1000.0 / COUNT(*) AS average"}, /* microseconds */
 };
 
-enum { WORDS = sizeof words / sizeof *words };
+enum { WORDS = GT_LENGTH(words) };
 
 static const struct {
     const char *name, *select;
@@ -316,7 +317,7 @@ bool gt_rocpd_create_views(gt_database *database, const char *const *guids, size
     for (size_t i = 0; ok && i < TABLES; i++)
         ok = create_union(database, tables[i].name, guids, count, error);
     gt_buffer sql = {0};
-    for (size_t i = 0; ok && i < sizeof views / sizeof *views; i++) {
+    for (size_t i = 0; ok && i < GT_LENGTH(views); i++) {
         sql.len = 0;
         gt_buffer_add_cstr(&sql, "CREATE VIEW ");
         gt_buffer_add_cstr(&sql, views[i].name);

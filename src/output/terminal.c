@@ -3,6 +3,7 @@
  * their widths, then lines are printed. */
 #include "output/terminal.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "output/display.h"
@@ -23,7 +24,7 @@ static const char bold[] = "\033[1m", cyan[] = "\033[36m", plain[] = "\033[0m";
 static bool locale_is_utf8(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < GT_LENGTH(variables); i++) {
         const char *value = getenv(variables[i]);
         if (value && *value) return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
     }

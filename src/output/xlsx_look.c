@@ -3,6 +3,7 @@
  * values say. Formats change what is shown, never what is stored. */
 #include "output/xlsx_look.h"
 
+#include "base/length.h"
 #include "output/literal.h"
 
 #include <ctype.h>
@@ -23,9 +24,9 @@ static const char *const label_words[] = {"id",     "agent",  "uid",       "pid"
 /* Words behind which that last word may stand. */
 static const char *const statistic_words[] = {"first", "last", "min", "max"};
 
-enum { COUNT_OF_PERCENT_MARKS = sizeof percent_marks / sizeof *percent_marks };
-enum { COUNT_OF_LABEL_WORDS = sizeof label_words / sizeof *label_words };
-enum { COUNT_OF_STATISTIC_WORDS = sizeof statistic_words / sizeof *statistic_words };
+enum { COUNT_OF_PERCENT_MARKS = GT_LENGTH(percent_marks) };
+enum { COUNT_OF_LABEL_WORDS = GT_LENGTH(label_words) };
+enum { COUNT_OF_STATISTIC_WORDS = GT_LENGTH(statistic_words) };
 
 /* ---- what the name says ---- */
 

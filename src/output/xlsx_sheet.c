@@ -3,6 +3,7 @@
  * link. */
 #include "output/xlsx_sheet.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "output/literal.h"
@@ -20,7 +21,7 @@ enum { READABLE_WIDTH = 240 }; /* characters on a page; about a third of the siz
 const gt_number_format gt_number_formats[] = {
     {"0", 1}, {"0.00", 2}, {"#,##0", 3}, {"#,##0.00", 4}, {"0.000", 164}, {"#,##0.000", 165},
 };
-const size_t gt_number_format_count = sizeof gt_number_formats / sizeof *gt_number_formats;
+const size_t gt_number_format_count = GT_LENGTH(gt_number_formats);
 
 /* A column's cells begin alike: `<c r="AB` and, behind the row's number, `" s="5"><v>` or what else fits. */
 typedef struct cell_texts {

@@ -5,6 +5,7 @@
 #include "analysis/collective_nodes.h"
 #include "analysis/collective_sync.h"
 #include "analysis/collectives.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -74,7 +75,7 @@ static void add_nodes(const sheets *s, const gt_collective_options *options)
 {
     gt_table *const tables[] = {s->long_summary, s->events,           s->sync,
                                 s->all2allv,     s->all2allv_summary, s->stragglers};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < GT_LENGTH(tables); i++)
         gt_collective_add_nodes(tables[i], options->gpus_per_node, options->world_size);
 }
 
@@ -92,7 +93,7 @@ static void free_sheets(const sheets *s)
     gt_table_list list = {0};
     gt_table *const all[] = {s->sync_summary, s->long_summary, s->all2allv_summary, s->heatmap,
                              s->events,       s->sync,         s->all2allv,         s->stragglers};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < GT_LENGTH(all); i++)
         if (all[i]) gt_table_list_add(&list, all[i]);
     gt_table_list_free(&list);
 }
@@ -137,7 +138,7 @@ static void print_collectives(const gt_terminal *terminal, const gt_table *summa
         {"Collective name", "collective", 0, NULL},
     };
     gt_terminal_heading(terminal, "Collectives by time, waiting left out");
-    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 static void print_stragglers(const gt_terminal *terminal, const gt_table *stragglers)
@@ -150,7 +151,7 @@ static void print_stragglers(const gt_terminal *terminal, const gt_table *stragg
         {"total_nccl_dur_us", "in collectives us", 1, NULL},
     };
     gt_terminal_heading(terminal, "Ranks that the others wait for");
-    gt_summary_rows(terminal, stragglers, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, stragglers, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8)
@@ -162,5 +163,5 @@ void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int wid
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -1,6 +1,7 @@
 /* The comparison: a table says how each sheet is compared; sheets are read, made ready, merged and split by
  * it. */
 #include "report/compare.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -110,7 +111,7 @@ static const rule rules[] = {
     ROOFLINE("UnaryElementwise", "un_eltwise"),
     ROOFLINE("BinaryElementwise", "bin_eltwise"),
 };
-enum { RULES = sizeof rules / sizeof *rules };
+enum { RULES = GT_LENGTH(rules) };
 
 /* Other names of the same sheet in reports of other times and tools. */
 static const struct {
@@ -182,7 +183,7 @@ static void sources_free(sources *s)
 static const char *name_in_report(const gt_compare_report *report, const char *sheet, bool is_baseline)
 {
     if (gt_perf_sheets_has(report->sheets, sheet)) return sheet;
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    for (size_t i = 0; i < GT_LENGTH(aliases); i++)
         if (!strcmp(aliases[i].sheet, sheet) && !(is_baseline && aliases[i].variants_only) &&
             gt_perf_sheets_has(report->sheets, aliases[i].alias))
             return aliases[i].alias;
@@ -429,7 +430,7 @@ static void print_change(const gt_terminal *terminal, const gt_table *table, con
     if (has_column(table, diff)) {
         fputc('\n', terminal->file);
         gt_terminal_heading(terminal, heading);
-        gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+        gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
     }
     free(from), free(to), free(diff), free(pct), free(heading);
 }
@@ -447,7 +448,7 @@ void gt_compare_print_met(FILE *out, const gt_table *met)
         return;
     }
     gt_terminal_heading(terminal, "Met --fail_if conditions");
-    gt_terminal_rows(terminal, met, columns, sizeof columns / sizeof *columns, met->row_count);
+    gt_terminal_rows(terminal, met, columns, GT_LENGTH(columns), met->row_count);
 }
 
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,

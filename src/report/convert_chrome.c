@@ -4,6 +4,7 @@
  * what they are; arrows (s, t, f) join the slices that begin where they do; metadata (M) names processes and
  * threads. Arguments that are arrays or objects stay JSON. Of the document's other members one mark is made.
  */
+#include "base/length.h"
 #include "report/convert.h"
 
 #include "base/log.h"
@@ -325,7 +326,7 @@ static uint64_t arrow_kind(conversion *c)
     static const char *const launches[] = {"ac2g", "async_cpu_to_gpu", "async"};
     uint32_t category = text_id(c, raw(c, CATEGORY));
     gt_text text = gt_strings_get(c->strings, category);
-    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+    for (size_t i = 0; i < GT_LENGTH(launches); i++)
         if (text.len == strlen(launches[i]) && memcmp(text.bytes, launches[i], text.len) == 0) return 0;
     return (uint64_t)category << 44;
 }
@@ -526,10 +527,10 @@ bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_o
     if (accepted) add_properties(&c);
     *totals = c.totals;
     gt_buffer *buffers[] = {&c.about, &c.scratch, &c.text, &c.padded};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) gt_buffer_free(buffers[i]);
+    for (size_t i = 0; i < GT_LENGTH(buffers); i++) gt_buffer_free(buffers[i]);
     for (int m = 0; m < MEMBERS; m++) gt_buffer_free(&c.raw[m]);
     gt_map *maps[] = {&c.processes, &c.tracks, &c.counters, &c.open};
-    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) gt_map_free(maps[i]);
+    for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
     free(c.slices);
     return accepted;
 }

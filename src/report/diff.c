@@ -4,6 +4,7 @@
 #include "analysis/diff_overview.h"
 #include "analysis/diff_stats.h"
 #include "analysis/diff_unique_args.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/diff_text.h"
@@ -61,7 +62,7 @@ void gt_diff_free(gt_diff *d)
 {
     if (!d) return;
     gt_table_list_free(&d->tables);
-    for (size_t i = 0; i < sizeof d->maps / sizeof *d->maps; i++) gt_table_free(d->maps[i]);
+    for (size_t i = 0; i < GT_LENGTH(d->maps); i++) gt_table_free(d->maps[i]);
     gt_table_free(d->parts);
     gt_table_free(d->differences);
     gt_diff_tree_free(d->tree);
@@ -110,7 +111,7 @@ bool gt_diff_write(const gt_diff *d, gt_output *output, const char *dir, gt_erro
     if (!write_tree(d, output, dir, error) ||
         !gt_output_csvs(output, dir, d->tables.items, d->tables.count, error))
         return false;
-    for (size_t i = 0; i < sizeof d->maps / sizeof *d->maps; i++)
+    for (size_t i = 0; i < GT_LENGTH(d->maps); i++)
         if (d->maps[i] && !write_map(d->maps[i], output, dir, error)) return false;
     return true;
 }
@@ -125,7 +126,7 @@ static void print_parts(const gt_terminal *terminal, const gt_table *parts)
         {"part", NULL, 0, NULL},
     };
     gt_terminal_heading(terminal, "GPU time by what became of it");
-    gt_terminal_rows(terminal, parts, columns, sizeof columns / sizeof *columns, parts->row_count);
+    gt_terminal_rows(terminal, parts, columns, GT_LENGTH(columns), parts->row_count);
 }
 
 static void print_differences(const gt_terminal *terminal, const gt_table *differences)
@@ -138,7 +139,7 @@ static void print_differences(const gt_terminal *terminal, const gt_table *diffe
         {"call", "below the common call", 0, NULL},
     };
     gt_terminal_heading(terminal, "Largest differences");
-    gt_summary_rows(terminal, differences, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, differences, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 void gt_diff_print_summary(FILE *out, const gt_diff *d, int width, bool utf8)

@@ -1,5 +1,6 @@
 /* The sheets in their order, and those of several ranks below each other. */
 #include "report/extra.h"
+#include "base/length.h"
 
 #include <stdlib.h>
 
@@ -11,8 +12,7 @@ void gt_extra_tables(const gt_pytorch *trace, int64_t rank, const gt_hta_options
         gt_hta_idle_interval_stats, gt_hta_queue_length_summary, gt_hta_launch_stats_summary,
     };
     gt_hta_events events = gt_hta_events_find(trace, options);
-    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++)
-        gt_table_list_add(tables, sheets[i](&events, rank));
+    for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](&events, rank));
     gt_hta_events_free(&events);
 }
 

@@ -1,6 +1,7 @@
 /* The event is read once, noting where its values stand; the changes become a short list of places and new
  * texts, and what lies between them is copied. */
 #include "report/fuse_event.h"
+#include "base/length.h"
 #include "base/number.h"
 #include "input/json_text.h"
 #include "input/scan.h"
@@ -50,14 +51,14 @@ static bool is(gt_text key, const char *name)
 static gt_fuse_member find_event_key(gt_text key)
 {
     if (key.len > 4) return GT_FUSE_MEMBERS;
-    for (size_t i = 0; i < sizeof event_keys / sizeof *event_keys; i++)
+    for (size_t i = 0; i < GT_LENGTH(event_keys); i++)
         if (is(key, event_keys[i].key)) return event_keys[i].member;
     return GT_FUSE_MEMBERS;
 }
 
 static gt_fuse_member find_args_key(gt_text key)
 {
-    for (size_t i = 0; i < sizeof args_keys / sizeof *args_keys; i++)
+    for (size_t i = 0; i < GT_LENGTH(args_keys); i++)
         if (is(key, args_keys[i].key)) return args_keys[i].member;
     return GT_FUSE_MEMBERS;
 }

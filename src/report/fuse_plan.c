@@ -1,6 +1,7 @@
 /* Ids are moved by powers of ten that leave all ids of the first trace behind; which field links launches to
  * kernels is told by its first launch. */
 #include "report/fuse_plan.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/fuse_walk.h"
@@ -17,7 +18,7 @@ static bool is(gt_text text, const char *name)
 /* Fields whose ids are moved. Which of the last two is moved is told by the first launch. */
 static const gt_fuse_member fields[] = {GT_FUSE_ID, GT_FUSE_PROCESS, GT_FUSE_CORRELATION,
                                         GT_FUSE_EXTERNAL_ID};
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = GT_LENGTH(fields) };
 
 typedef struct id_range {
     gt_wide_int largest[FIELDS]; /* 0 where all are negative */

@@ -2,6 +2,7 @@
 #include "report/genesis.h"
 
 #include "analysis/genesis_category.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "output/markdown.h"
 #include "report/pftrace.h"
@@ -63,8 +64,7 @@ static void add_run_sheets(gt_rocprof *run, const gt_genesis_options *options, c
     add_if_filled(tables, timeline);
     add_if_filled(tables, summary);
     add_if_filled(tables, categories);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        add_if_filled(tables, take_table(made, others[i]));
+    for (size_t i = 0; i < GT_LENGTH(others); i++) add_if_filled(tables, take_table(made, others[i]));
 }
 
 /* Sheets of another report, under the name of their section. */

@@ -1,5 +1,6 @@
 /* The JAX report: which sheets, in which order, and the summary on the terminal. */
 #include "report/jax.h"
+#include "base/length.h"
 #include "report/summary.h"
 
 #include "analysis/jax_kernels.h"
@@ -77,7 +78,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
         {"name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
-    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
+    gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), KERNELS_SHOWN);
 }
 
 void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8)
@@ -98,5 +99,5 @@ void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *t
     terminal.utf8 = utf8;
     fprintf(out, "%zu GPUs, %zu kernels, %zu of them with their launch\n", trace->gpu_count, kernels,
             launched);
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

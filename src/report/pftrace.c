@@ -1,5 +1,6 @@
 /* The pftrace reports. */
 #include "report/pftrace.h"
+#include "base/length.h"
 #include "report/summary.h"
 
 #include "analysis/pftrace_categories.h"
@@ -170,7 +171,7 @@ static void print_calls(const gt_terminal *terminal, const gt_table *table)
         {"Kernel Name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "API calls and their kernels");
-    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 static void print_categories(const gt_terminal *terminal, const gt_table *table)
@@ -188,7 +189,7 @@ static void print_categories(const gt_terminal *terminal, const gt_table *table)
     for (size_t row = 0; row < shown->row_count; row++) keep[row] = ms->floats[row] != 0;
     gt_table_keep(shown, keep);
     gt_terminal_heading(terminal, "GPU time by category");
-    gt_terminal_rows(terminal, shown, columns, sizeof columns / sizeof *columns, SIZE_MAX);
+    gt_terminal_rows(terminal, shown, columns, GT_LENGTH(columns), SIZE_MAX);
     free(keep);
     gt_table_free(shown);
 }
@@ -200,7 +201,7 @@ static void print_durations(const gt_terminal *terminal, const gt_table *table)
         {"Avg", "mean", 0, NULL},   {"Max", "max", 0, NULL},          {"Name", "name", 0, NULL},
     };
     gt_terminal_heading(terminal, strcmp(table->name, "hip_summary") == 0 ? "HIP API" : "Kernels");
-    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 static void print_copies(const gt_terminal *terminal, const gt_table *table)
@@ -208,7 +209,7 @@ static void print_copies(const gt_terminal *terminal, const gt_table *table)
     static const gt_terminal_column columns[] = {
         {"copy_bytes", "bytes", 0, NULL}, {"direction", NULL, 0, NULL}, {"count", NULL, 0, NULL}};
     gt_terminal_heading(terminal, "Memory copies by size");
-    gt_summary_rows(terminal, table, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_list *tables)
@@ -220,5 +221,5 @@ void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_
     };
     gt_terminal terminal = gt_terminal_for(out);
     fprintf(out, "%zu events\n", gt_store_records(trace->store));
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -11,6 +11,7 @@
 #include "analysis/pytorch_short_kernels.h"
 #include "analysis/pytorch_timeline.h"
 #include "analysis/unified.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/extra.h"
@@ -200,7 +201,7 @@ static void use_seed_names(gt_table_list *tables)
                                            {"short_kernel_histogram", "short_kernels_histogram"},
                                            {"short_kernels_summary", "short_kernels_all_details"}};
     for (size_t i = 0; i < tables->count; i++)
-        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t n = 0; n < GT_LENGTH(names); n++)
             if (strcmp(tables->items[i]->name, names[n][0]) == 0) {
                 free(tables->items[i]->name);
                 tables->items[i]->name = gt_strdup(names[n][1]);
@@ -254,19 +255,19 @@ static const gt_terminal_column op_columns[] = {
 static void print_ops(const gt_terminal *terminal, const gt_table *ops)
 {
     gt_terminal_heading(terminal, "Ops by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
 }
 
 static void print_prefill(const gt_terminal *terminal, const gt_table *ops)
 {
     gt_terminal_heading(terminal, "Ops of prefill by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
 }
 
 static void print_decode(const gt_terminal *terminal, const gt_table *ops)
 {
     gt_terminal_heading(terminal, "Ops of decode by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, sizeof op_columns / sizeof *op_columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
 }
 
 static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
@@ -278,7 +279,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
         {"Kernel name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by time");
-    gt_summary_rows(terminal, kernels, columns, sizeof columns / sizeof *columns, ROWS_SHOWN);
+    gt_summary_rows(terminal, kernels, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width,
@@ -299,5 +300,5 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table
     terminal.utf8 = utf8;
     fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->events, ops, kernels,
             trace->link_count);
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

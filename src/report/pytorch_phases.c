@@ -3,6 +3,7 @@
 
 #include "analysis/phase_kernels.h"
 #include "analysis/phase_ops.h"
+#include "base/length.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static const struct {
     {GT_PHASE_PREFILL, "Prefill", "ops_summary_prefill", "kernel_summary_prefill"},
     {GT_PHASE_DECODE, "Decode", "ops_summary_decode", "kernel_summary_decode"},
 };
-enum { PHASES_SHOWN = sizeof phases_shown / sizeof *phases_shown };
+enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
 
 static const char making_op_sheets[] = "Generating inference phase kernel launcher summaries...";
 

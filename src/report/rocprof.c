@@ -1,5 +1,6 @@
 /* The rocprofv3 report: which sheets, in which order, and the summary on the terminal. */
 #include "report/rocprof.h"
+#include "base/length.h"
 #include "report/summary.h"
 
 #include "analysis/gpu_timeline.h"
@@ -186,7 +187,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
         {"name", "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
-    gt_summary_rows(terminal, summary, columns, sizeof columns / sizeof *columns, KERNELS_SHOWN);
+    gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), KERNELS_SHOWN);
 }
 
 static void print_short_kernels(const gt_terminal *terminal, const gt_table *summary)
@@ -209,7 +210,7 @@ static void print_missing(FILE *out, const gt_table_list *tables)
     static const char *const extra[] = {"hip_api_summary", "hsa_api_summary", "memory_copy_summary",
                                         "counters_by_kernel", "agent_info"};
     const char *before = "no data for: ";
-    for (size_t i = 0; i < sizeof extra / sizeof *extra; i++) {
+    for (size_t i = 0; i < GT_LENGTH(extra); i++) {
         if (gt_table_list_find(tables, extra[i])) continue;
         fprintf(out, "%s%s", before, extra[i]);
         before = ", ";
@@ -236,6 +237,6 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
         fprintf(out, "%zu processes\n", run->process_count);
     else
         fprintf(out, "PID %" PRId64 "\n", run->pid);
-    gt_summary_parts(&terminal, tables, parts, sizeof parts / sizeof *parts);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
     if (run->wanted & GT_WANT_CALLS) print_missing(out, tables);
 }

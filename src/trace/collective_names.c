@@ -1,10 +1,9 @@
 /* Two tables: names of collectives, and parts of kernel names. */
 #include "trace/collective_names.h"
+#include "base/length.h"
 
 #include <string.h>
 #include <strings.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
     const char *name;
@@ -33,14 +32,14 @@ static const struct {
 
 gt_collective_type gt_collective_type_of(const char *collective)
 {
-    for (size_t i = 0; i < LENGTH(collectives); i++)
+    for (size_t i = 0; i < GT_LENGTH(collectives); i++)
         if (strcmp(collective, collectives[i].name) == 0) return collectives[i].type;
     return GT_COLLECTIVE_OTHER;
 }
 
 const char *gt_collective_of_kernel(gt_text kernel)
 {
-    for (size_t i = 0; i < LENGTH(kernels); i++) {
+    for (size_t i = 0; i < GT_LENGTH(kernels); i++) {
         size_t len = strlen(kernels[i].part);
         for (size_t at = 0; at + len <= kernel.len; at++)
             if (strncasecmp(kernel.bytes + at, kernels[i].part, len) == 0) return kernels[i].collective;

@@ -1,5 +1,6 @@
 /* The events of a JAX profile: their order, their kinds, and short ways to ask about one. */
 #include "trace/jax.h"
+#include "base/length.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ void gt_jax_free(gt_jax *trace)
                      trace->start_ps, trace->dur_ps, trace->correlation, trace->launch_us,
                      trace->name,     trace->line,   trace->op,          trace->flags,
                      trace->products, trace->group,  trace->scope,       trace->kind};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    for (size_t i = 0; i < GT_LENGTH(owned); i++) free(owned[i]);
     free(trace);
 }
 

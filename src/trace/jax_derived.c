@@ -1,5 +1,6 @@
 /* The lines of a viewer, built up event by event; only their number is kept. */
 #include "trace/jax_derived.h"
+#include "base/length.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -46,7 +47,7 @@ typedef struct builder {
 static void close_levels(builder *b, derived_line line, size_t from)
 {
     if (b->open[line].count > from) b->open[line].count = from;
-    for (size_t i = 0; !from && i < sizeof dependents / sizeof *dependents; i++)
+    for (size_t i = 0; !from && i < GT_LENGTH(dependents); i++)
         if (dependents[i].line == line) close_levels(b, dependents[i].dependent, 0);
 }
 

@@ -1,6 +1,7 @@
 /* A PyTorch trace as arrays: unpacks the columns that every analysis walks over, and names processes and
  * threads. */
 #include "trace/pytorch.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -108,7 +109,7 @@ void gt_pytorch_free(gt_pytorch *trace)
                       trace->thread,       trace->parent,    trace->preorder,  trace->subtree_end,
                       trace->cpu_op_above, trace->launch_op, trace->recompute, trace->link_runtime,
                       trace->link_gpu,     trace->extra,     trace->late_roots};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
     gt_map_free(&trace->tracks->names);
     free(trace->tracks->items);
     free(trace->tracks);

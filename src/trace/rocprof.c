@@ -1,6 +1,7 @@
 /* A rocprofv3 run: its columns, its processes, and how long each dispatch took. */
 #include "trace/rocprof.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -334,7 +335,7 @@ void gt_rocprof_write_end(gt_rocprof_writers *w)
     gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,
                                    &w->counters,   &w->agents, &w->stats};
     gt_rocprof_write_flush(w);
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+    for (size_t i = 0; i < GT_LENGTH(writers); i++) {
         gt_store_writer_free(*writers[i]);
         *writers[i] = NULL;
     }

@@ -2,6 +2,7 @@
  * out numbers again. */
 #include "trace/tree_edit.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "trace/calls.h"
 #include "trace/tree.h"
@@ -73,7 +74,7 @@ static void add_to_store(gt_tree_edit *e)
 {
     static const size_t inputs[] = {GT_EVENT_INPUT_DIMS, GT_EVENT_INPUT_TYPES, GT_EVENT_INPUT_STRIDES,
                                     GT_EVENT_CONCRETE_INPUTS};
-    enum { INPUTS = sizeof inputs / sizeof *inputs };
+    enum { INPUTS = GT_LENGTH(inputs) };
     gt_pytorch *trace = e->trace;
     uint32_t *columns[INPUTS];
     for (size_t i = 0; i < INPUTS; i++) columns[i] = gt_store_texts(trace->store, inputs[i]);
@@ -105,10 +106,9 @@ static void make_room(gt_pytorch *trace, size_t count)
     uint32_t **ids[] = {&trace->uid,         &trace->name,         &trace->process,
                         &trace->thread,      &trace->parent,       &trace->preorder,
                         &trace->subtree_end, &trace->cpu_op_above, &trace->launch_op};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) *ids[i] = longer(*ids[i], count, sizeof **ids[i]);
+    for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = longer(*ids[i], count, sizeof **ids[i]);
     double **times[] = {&trace->start_us, &trace->dur_us, &trace->end_us};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        *times[i] = longer(*times[i], count, sizeof **times[i]);
+    for (size_t i = 0; i < GT_LENGTH(times); i++) *times[i] = longer(*times[i], count, sizeof **times[i]);
     trace->kind = longer(trace->kind, count, 1);
     trace->integral = longer(trace->integral, count, 1);
     trace->extra = longer(trace->extra, count, sizeof *trace->extra);
@@ -158,7 +158,7 @@ static gt_row_list make_lists(gt_tree_edit *e)
     gt_calls *calls = gt_calls_new(e->trace);
     size_t count = e->trace->count + e->count;
     uint32_t **lists[] = {&e->around, &e->first, &e->last, &e->before, &e->behind};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < GT_LENGTH(lists); i++) {
         *lists[i] = gt_alloc(count * sizeof **lists[i]);
         memset(*lists[i], 0xFF, count * sizeof **lists[i]);
     }
