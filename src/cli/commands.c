@@ -17,6 +17,7 @@
 #include "cli/pytorch.h"
 #include "cli/report.h"
 #include "cli/rocprof.h"
+#include "cli/sweep.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,6 +158,9 @@ const gt_command gt_commands[] = {
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are "
      "those of "
      "PyTorch traces: aten::mm; \"list\" names all that have a model."},
+    {"sweep", NULL, "the whole analysis of runs under many settings: reports, kernels that vary, plots", NULL, NULL,
+     "Analyses a sweep: the traces of one program under many settings of the communication library, in folders "
+     "SWEEP/<T>thread/nccl_<C>channels. Each step reads what the steps before it wrote into SWEEP/tracelens_analysis."},
 };
 const size_t gt_command_count = GT_LENGTH(gt_commands);
 
@@ -188,6 +192,11 @@ const gt_command *gt_command_find_by_old_name(const char *name)
     for (size_t i = 0; i < gt_command_count; i++)
         if (gt_commands[i].old_name && strcmp(gt_commands[i].old_name, name) == 0) return &gt_commands[i];
     return NULL;
+}
+
+const gt_command *gt_command_steps(const gt_command *command)
+{
+    return strcmp(command->name, "sweep") == 0 && !command->run ? gt_sweep_steps : NULL;
 }
 
 gt_exit gt_usage_error(const char *program, const char *format, ...)

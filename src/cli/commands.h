@@ -18,7 +18,7 @@ typedef struct gt_command {
     const char *name;
     const char *old_name; /* the program of the Python tool that this command stands in for; NULL for none */
     const char *summary;  /* one line, for the list of commands */
-    const gt_syntax *syntax;
+    const gt_syntax *syntax; /* NULL, as is run, of a command that has steps */
     gt_exit (*run)(const gt_call *call);
     const char *description; /* for the command's own help */
 } gt_command;
@@ -37,6 +37,10 @@ struct gt_call {
 
 const gt_command *gt_command_find(const char *name);             /* NULL where there is none */
 const gt_command *gt_command_find_by_old_name(const char *name); /* NULL where there is none */
+
+/* The steps of a command that has them, `gputally sweep STEP`: commands themselves, up to one without a name. NULL of
+ * other commands. */
+const gt_command *gt_command_steps(const gt_command *command);
 
 /* How the program behaves that a command stands in for, where it makes the report of a trace. */
 typedef struct gt_old_program {

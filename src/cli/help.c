@@ -74,12 +74,33 @@ void gt_help_program(FILE *out, size_t width)
             "crossed.\n");
 }
 
+static void help_steps(FILE *out, size_t width, const gt_command *command, const char *program)
+{
+    const gt_command *steps = gt_command_steps(command);
+    fprintf(out, "Usage: %s STEP [options]\n\n", program);
+    print_wrapped(out, command->description, 0, 0, width);
+    fprintf(out, "\nSteps, in their usual order:\n");
+    size_t indent = 0;
+    for (const gt_command *step = steps; step->name; step++)
+        if (strlen(step->name) > indent) indent = strlen(step->name);
+    indent += NAME_COLUMN + 2;
+    for (const gt_command *step = steps; step->name; step++)
+        print_row(out, step->name, step->summary, indent, width);
+    fprintf(out, "\n  %s STEP --help    describes a step and its options\n", program);
+}
+
 void gt_help_command(FILE *out, size_t width, const gt_command *command, const char *program)
 {
     width = clamp_width(width);
+    if (gt_command_steps(command)) {
+        help_steps(out, width, command, program);
+        return;
+    }
     const gt_syntax *syntax = command->syntax;
     fprintf(out, "Usage: %s [options] %s\n\n", program, syntax->files);
     print_wrapped(out, command->description, 0, 0, width);
+    if (command->old_name && strcmp(command->old_name, program) != 0)
+        fprintf(out, "\nStands in for %s.\n", command->old_name);
     size_t indent = width < 80 ? 24 : 38;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++) {
         const gt_option_group *group = syntax->groups[g];

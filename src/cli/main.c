@@ -45,10 +45,48 @@ static gt_exit unknown_command(const char *word)
                    : gt_usage_error("gputally", "unknown command '%s'", word);
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static gt_exit unknown_step(const gt_command *steps, const char *program, const char *word)
+{
+    const char *names[64] = {"help"};
+    size_t count = 1;
+    for (const gt_command *step = steps; step->name && count < sizeof names / sizeof *names; step++)
+        names[count++] = step->name;
+    const char *nearest = gt_nearest(word, names, count);
+    return nearest ? gt_usage_error(program, "unknown step '%s' (did you mean %s?)", word, nearest)
+                   : gt_usage_error(program, "unknown step '%s'", word);
+}
+
+/* The first word is the step. */
+static gt_exit run_steps(const gt_command *command, int argc, char **argv)
+{
+    char program[64];
+    snprintf(program, sizeof program, "gputally %s", command->name);
+    bool help = argc > 0 && asks_for_help(argv[0]);
+    if (argc == 0 || (help && argc == 1)) {
+        FILE *out = help ? stdout : stderr;
+        gt_help_command(out, gt_terminal_for(out).width, command, program);
+        return help ? GT_EXIT_DONE : GT_EXIT_USAGE;
+    }
+    const char *word = argv[help ? 1 : 0];
+    const gt_command *steps = gt_command_steps(command), *step = steps;
+    while (step->name && strcmp(step->name, word) != 0) step++;
+    if (!step->name) return unknown_step(steps, program, word);
+    char step_program[96];
+    snprintf(step_program, sizeof step_program, "%s %s", program, step->name);
+    return help ? run_command(step, step_program, false, 1, (char *[]){(char[]){"--help"}})
+                : run_command(step, step_program, false, argc - 1, argv + 1);
+}
+
 static gt_exit run_named(const char *name, int argc, char **argv)
 {
     const gt_command *command = gt_command_find(name);
     if (!command) return unknown_command(name);
+    if (gt_command_steps(command)) return run_steps(command, argc, argv);
     char program[64];
     snprintf(program, sizeof program, "gputally %s", command->name);
     return run_command(command, program, false, argc, argv);
@@ -61,12 +99,13 @@ static gt_exit run_gputally(int argc, char **argv)
         return GT_EXIT_USAGE;
     }
     const char *word = argv[1];
-    bool wants_help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    bool wants_help = asks_for_help(word);
     if (wants_help && argc > 2 && strcmp(argv[2], "--man") == 0) { /* for the build of the man page */
         gt_manual_print(stdout);
         return GT_EXIT_DONE;
     }
-    if (wants_help && argc > 2) return run_named(argv[2], 1, (char *[]){(char[]){"--help"}});
+    if (wants_help && argc > 2)
+        return run_named(argv[2], argc > 3 ? 2 : 1, (char *[]){(char[]){"--help"}, argv[argc > 3 ? 3 : 2]});
     if (wants_help) {
         gt_help_program(stdout, gt_terminal_for(stdout).width);
         return GT_EXIT_DONE;

@@ -16,6 +16,11 @@ static void print_text(FILE *out, const char *text)
 
 static bool has_group(const gt_command *command, const gt_option_group *group)
 {
+    const gt_command *step = gt_command_steps(command);
+    if (step) {
+        while (step->name && has_group(step, group)) step++;
+        return !step->name;
+    }
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++)
         if (command->syntax->groups[g] == group) return true;
     return false;
@@ -44,11 +49,16 @@ static void print_option(FILE *out, const gt_option *option)
     fputs(".\n", out);
 }
 
-/* Whether a command before this one has described the group. */
-static bool is_described(const gt_option_group *group, const gt_command *command)
+enum { GROUPS_MAX = 256 };
+
+/* Whether the group was described above; it is from now on. */
+static bool is_described(const gt_option_group *group)
 {
-    for (const gt_command *before = gt_commands; before < command; before++)
-        if (has_group(before, group)) return true;
+    static const gt_option_group *described[GROUPS_MAX];
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (described[i] == group) return true;
+    if (count < GROUPS_MAX) described[count++] = group;
     return false;
 }
 
@@ -57,29 +67,34 @@ static void print_groups(FILE *out, const gt_command *command, bool common)
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++) {
         const gt_option_group *group = command->syntax->groups[g];
         if (is_common(group) != common) continue;
+        bool again = is_described(group);
         fputs(common ? ".SS " : ".PP\n", out);
         print_text(out, group->title);
-        fputs(common ? "\n" : is_described(group, command) ? ": as above.\n" : ":\n", out);
-        for (size_t i = 0; i < group->count && !is_described(group, command); i++)
-            print_option(out, &group->options[i]);
+        fputs(common ? "\n" : again ? ": as above.\n" : ":\n", out);
+        for (size_t i = 0; i < group->count && !again; i++) print_option(out, &group->options[i]);
     }
+}
+
+static void print_command(FILE *out, const gt_command *command, const char *within)
+{
+    const gt_command *step = gt_command_steps(command);
+    fprintf(out, ".SS \"gputally %s%s%s\" ", within, *within ? " " : "", command->name);
+    fprintf(out, step ? "STEP [options]\n" : "[options] %s\n", step ? "" : command->syntax->files);
+    print_text(out, command->description);
+    fputc('\n', out);
+    if (command->old_name) {
+        fputs("Stands in for\n.BR ", out);
+        print_text(out, command->old_name);
+        fputs(" .\n", out);
+    }
+    if (!step) print_groups(out, command, false);
+    for (; step && step->name; step++) print_command(out, step, command->name);
 }
 
 void gt_manual_print(FILE *out)
 {
     fputs(".SH COMMANDS\n", out);
-    for (size_t i = 0; i < gt_command_count; i++) {
-        const gt_command *command = &gt_commands[i];
-        fprintf(out, ".SS \"gputally %s\" [options] %s\n", command->name, command->syntax->files);
-        print_text(out, command->description);
-        fputc('\n', out);
-        if (command->old_name) {
-            fputs("Stands in for\n.BR ", out);
-            print_text(out, command->old_name);
-            fputs(" .\n", out);
-        }
-        print_groups(out, command, false);
-    }
+    for (size_t i = 0; i < gt_command_count; i++) print_command(out, &gt_commands[i], "");
     fputs(".SH COMMON OPTIONS\n", out);
     print_groups(out, &gt_commands[0], true);
 }

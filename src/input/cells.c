@@ -3,6 +3,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "input/pandas_number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,8 +119,9 @@ static bool whole_number(gt_text text, int64_t *out)
     return true;
 }
 
-static double real_number(gt_text text)
+static double real_number(gt_text text, gt_reading reading)
 {
+    if (reading == GT_READ_PANDAS) return gt_pandas_number(text);
     char small[64];
     char *copy = text.len < sizeof small ? small : gt_alloc(text.len + 1);
     memcpy(copy, text.bytes, text.len);
@@ -136,15 +138,17 @@ static gt_text trimmed(gt_text text)
     return text;
 }
 
-static value value_of_text(gt_text text)
+static value value_of_text(gt_text text, gt_reading reading)
 {
     bool is_whole;
+    if (reading == GT_READ_TEXT) return (value){.kind = text.len ? VALUE_TEXT : VALUE_MISSING};
     if (is_missing(text)) return (value){.kind = VALUE_MISSING};
     gt_text word = trimmed(text);
     if (word.len && has_number_form(word, &is_whole)) {
         value found = {.kind = VALUE_FLOAT};
         if (is_whole && whole_number(word, &found.integer)) found.kind = VALUE_INT;
-        found.real = found.kind == VALUE_INT ? (double)found.integer : real_number(word);
+        bool is_exact = found.kind == VALUE_INT && reading == GT_READ_EXACT;
+        found.real = is_exact ? (double)found.integer : real_number(word, reading);
         return found;
     }
     bool negative = word.len && *word.bytes == '-';
@@ -156,11 +160,11 @@ static value value_of_text(gt_text text)
     return (value){.kind = VALUE_TEXT};
 }
 
-static value value_of(const gt_cell *cell)
+static value value_of(const gt_cell *cell, gt_reading reading)
 {
     switch (cell->kind) {
     case GT_CELL_TEXT:
-        return value_of_text((gt_text){cell->bytes, cell->len});
+        return value_of_text((gt_text){cell->bytes, cell->len}, reading);
     case GT_CELL_BOOL:
         return (value){.kind = VALUE_BOOL, .integer = cell->truth};
     case GT_CELL_NUMBER: {
@@ -177,10 +181,11 @@ static value value_of(const gt_cell *cell)
 
 /* ---- columns ---- */
 
-static gt_type type_of(const gt_cell *cells, size_t count)
+static gt_type type_of(const gt_cell *cells, size_t count, gt_reading reading)
 {
     bool met[VALUE_TEXT + 1] = {false};
-    for (size_t i = 0; i < count && !met[VALUE_TEXT]; i++) met[value_of(&cells[i]).kind] = true;
+    if (reading == GT_READ_TEXT) return GT_TYPE_TEXT;
+    for (size_t i = 0; i < count && !met[VALUE_TEXT]; i++) met[value_of(&cells[i], reading).kind] = true;
     bool numbers = met[VALUE_INT] || met[VALUE_FLOAT];
     if (met[VALUE_TEXT] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_TEXT;
     if (met[VALUE_BOOL]) return GT_TYPE_BOOL;
@@ -188,10 +193,10 @@ static gt_type type_of(const gt_cell *cells, size_t count)
 }
 
 /* A cell of a column of text: as the file writes it, or as Python prints it. */
-static uint32_t text_of(gt_strings *strings, const gt_cell *cell)
+static uint32_t text_of(gt_strings *strings, const gt_cell *cell, gt_reading reading)
 {
     char printed[GT_NUMBER_MAX];
-    value found = value_of(cell);
+    value found = value_of(cell, reading);
     if (found.kind == VALUE_MISSING) return GT_TEXT_NONE;
     if (cell->kind == GT_CELL_TEXT) return gt_strings_add(strings, cell->bytes, cell->len);
     if (cell->kind == GT_CELL_BOOL) return gt_strings_add_cstr(strings, cell->truth ? "True" : "False");
@@ -200,10 +205,10 @@ static uint32_t text_of(gt_strings *strings, const gt_cell *cell)
     return gt_strings_add(strings, printed, len);
 }
 
-static void fill_column(gt_table *table, size_t column, const gt_cell *cells)
+static void fill_column(gt_table *table, size_t column, const gt_cell *cells, gt_reading reading)
 {
     for (size_t row = 0; row < table->row_count; row++) {
-        value found = value_of(&cells[row]);
+        value found = value_of(&cells[row], reading);
         switch (table->columns[column].type) {
         case GT_TYPE_INT:
             gt_table_set_int(table, column, row, found.integer);
@@ -215,21 +220,21 @@ static void fill_column(gt_table *table, size_t column, const gt_cell *cells)
             gt_table_set_float(table, column, row, found.kind == VALUE_MISSING ? NAN : found.real);
             break;
         default:
-            gt_table_set_text(table, column, row, text_of(table->strings, &cells[row]));
+            gt_table_set_text(table, column, row, text_of(table->strings, &cells[row], reading));
         }
     }
 }
 
 /* ---- the table ---- */
 
-static void add_column(gt_table *table, const char *wanted, const gt_cell *cells)
+static void add_column(gt_table *table, const char *wanted, const gt_cell *cells, gt_reading reading)
 {
     char *name = gt_strdup(wanted);
     for (size_t number = 1; gt_table_find(table, name) != SIZE_MAX; number++) {
         free(name);
         name = gt_format("%s.%zu", wanted, number);
     }
-    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count)), cells);
+    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells, reading);
     free(name);
 }
 
@@ -238,7 +243,7 @@ static char *header_name(const gt_cell *header, uint32_t column, gt_strings *str
     uint32_t id = header->kind == GT_CELL_TEXT && header->len
                       ? gt_strings_add(strings, header->bytes, header->len)
                   : header->kind == GT_CELL_TEXT ? GT_TEXT_NONE
-                                                 : text_of(strings, header);
+                                                 : text_of(strings, header, GT_READ_EXACT);
     return id == GT_TEXT_NONE ? gt_format("Unnamed: %" PRIu32, column)
                               : gt_strdup(gt_strings_get(strings, id).bytes);
 }
@@ -258,7 +263,7 @@ static size_t *deal_out(const gt_cells *cells, uint32_t *by_column)
     return ends;
 }
 
-static bool is_worth_it(const gt_cells *cells, gt_error *error)
+bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error)
 {
     uint64_t area = (uint64_t)cells->rows * cells->columns;
     if (cells->count >= GT_NO_ROW || cells->rows >= GT_NO_ROW)
@@ -270,7 +275,7 @@ static bool is_worth_it(const gt_cells *cells, gt_error *error)
 
 gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *strings, gt_error *error)
 {
-    if (!is_worth_it(cells, error)) return NULL;
+    if (!gt_cells_are_worth_it(cells, error)) return NULL;
     gt_table *table = gt_table_new(name, strings);
     if (cells->rows) gt_table_add_rows(table, cells->rows - 1);
     uint32_t *by_column = gt_alloc(cells->count * sizeof *by_column);
@@ -281,7 +286,7 @@ gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *st
         for (size_t i = c ? ends[c - 1] : 0; i < ends[c]; i++)
             column[cells->items[by_column[i]].row] = cells->items[by_column[i]].cell;
         char *column_name = header_name(&column[0], c, strings);
-        add_column(table, column_name, column + 1);
+        add_column(table, column_name, column + 1, cells->reading);
         free(column_name);
     }
     free(column);

@@ -19,6 +19,7 @@ typedef struct gt_cell {
     };
     uint32_t len; /* of a TEXT */
     gt_cell_kind kind;
+    bool is_real; /* of a NUMBER: written with a point or an exponent, so that it is no integer to Python */
 } gt_cell;
 
 typedef struct gt_placed_cell {
@@ -26,11 +27,19 @@ typedef struct gt_placed_cell {
     uint32_t row, column;
 } gt_placed_cell;
 
+/* How cells of text become values. */
+typedef enum gt_reading {
+    GT_READ_EXACT,  /* by the rules above */
+    GT_READ_PANDAS, /* the same, but real numbers are off in the last digits as those of pandas.read_csv are */
+    GT_READ_TEXT,   /* all text stays text; only empty cells are missing */
+} gt_reading;
+
 /* The cells of one sheet in any order, each place at most once (the last one counts); row 0 is the header. */
 typedef struct gt_cells {
     gt_placed_cell *items;
     size_t count, capacity;
     uint32_t rows, columns; /* one more than the highest met; a reader may raise rows */
+    gt_reading reading;
 } gt_cells;
 
 gt_cell gt_cell_text(const char *bytes, size_t len); /* longer ones than 4 GiB are cut */
@@ -44,5 +53,8 @@ void gt_cells_free(gt_cells *cells);
  * nearly all of the sheet is empty: such a sheet was not made by a report, and its table would be far larger
  * than it. */
 gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *strings, gt_error *error);
+
+/* Whether a table, or a grid, of these cells is worth its memory. */
+bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error);
 
 #endif

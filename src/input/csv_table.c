@@ -99,14 +99,20 @@ static bool read_lines(reader *r)
     return true;
 }
 
-gt_table *gt_csv_table(gt_text text, const char *name, gt_strings *strings, gt_error *error)
+static gt_table *table_of(gt_text text, const char *name, gt_reading reading, gt_strings *strings, gt_error *error)
 {
     reader r = {.at = text.bytes, .end = text.bytes + text.len, .line = 1, .error = error};
+    r.cells.reading = reading;
     if (text.len >= 3 && !memcmp(text.bytes, "\xEF\xBB\xBF", 3)) r.at += 3;
     gt_table *table = read_lines(&r) ? gt_cells_table(&r.cells, name, strings, error) : NULL;
     gt_cells_free(&r.cells);
     gt_arena_free(&r.unquoted);
     return table;
+}
+
+gt_table *gt_csv_table(gt_text text, const char *name, gt_strings *strings, gt_error *error)
+{
+    return table_of(text, name, GT_READ_EXACT, strings, error);
 }
 
 static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
@@ -121,15 +127,21 @@ static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
     return !damage || gt_fail(error, "%s", damage);
 }
 
-gt_table *gt_csv_table_read(const char *path, const char *name, gt_strings *strings, gt_error *error)
+gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_reading reading, gt_strings *strings,
+                               gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
     gt_buffer text = {0};
     gt_table *table = NULL;
-    if (read_all(stream, &text, error)) table = gt_csv_table(gt_buffer_text(&text), name, strings, error);
+    if (read_all(stream, &text, error)) table = table_of(gt_buffer_text(&text), name, reading, strings, error);
     if (!table) gt_error_prefix(error, path);
     gt_buffer_free(&text);
     gt_stream_close(stream);
     return table;
+}
+
+gt_table *gt_csv_table_read(const char *path, const char *name, gt_strings *strings, gt_error *error)
+{
+    return gt_csv_table_read_as(path, name, GT_READ_EXACT, strings, error);
 }

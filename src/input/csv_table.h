@@ -3,6 +3,7 @@
 #define GT_INPUT_CSV_TABLE_H
 
 #include "base/error.h"
+#include "input/cells.h"
 #include "table/table.h"
 
 /* An empty text, or one of empty lines, gives a table without columns. Fails where a line has more fields
@@ -11,5 +12,8 @@ gt_table *gt_csv_table(gt_text text, const char *name, gt_strings *strings, gt_e
 
 /* The same of a file, which may be compressed. The sentence of an error names it. */
 gt_table *gt_csv_table_read(const char *path, const char *name, gt_strings *strings, gt_error *error);
+/* The same by other rules of what a field means. */
+gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_reading reading, gt_strings *strings,
+                               gt_error *error);
 
 #endif

@@ -279,10 +279,19 @@ def test_options_are_described_everywhere(binary):
         commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout.split("Commands:")[1].split("\n\n")[0], re.M)
         assert "report" in commands and "rocprof" in commands, commands
         described = set()
+        for command in list(commands):
+            steps = folder.sh(f"gputally {command} --help").stdout.partition("\nSteps, ")[2].split("\n\n")[0]
+            if not steps:
+                continue
+            commands.remove(command)
+            commands += [f"{command} {step}" for step in re.findall(r"^  ([a-z-]+)  ", steps, re.M)]
+            assert f'\n.SS "gputally {command}" STEP' in man, command
+        assert "sweep yaml" in commands, commands
         for command in commands:
             options = set(re.findall(r"^  (--[a-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
             described |= options
-            line = (f"source {ROOT}/completions/gputally; COMP_WORDS=(gputally {command} --); COMP_CWORD=2; _gputally; "
+            at = len(command.split()) + 1
+            line = (f"source {ROOT}/completions/gputally; COMP_WORDS=(gputally {command} --); COMP_CWORD={at}; _gputally; "
                     'printf "%s\\n" "${COMPREPLY[@]}"')
             offered = set(folder.sh(line).stdout.split())
             assert offered == options | {"--help"}, (command, offered ^ options)

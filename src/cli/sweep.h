@@ -1,0 +1,37 @@
+/* `gputally sweep STEP`: the steps of the analysis of a sweep of settings, one table, one row a step. */
+#ifndef GT_CLI_SWEEP_H
+#define GT_CLI_SWEEP_H
+
+#include "cli/commands.h"
+#include "table/table.h"
+
+extern const gt_command gt_sweep_steps[];
+
+/* The steps, each in a file sweep_<step>.c. */
+extern const gt_syntax gt_sweep_yaml_syntax;
+gt_exit gt_sweep_yaml_run(const gt_call *call);
+
+/* ---- what the steps share ---- */
+
+/* "gputally: SENTENCE" on standard error; returns GT_EXIT_FAILED. */
+gt_exit gt_sweep_failed(const gt_error *error);
+
+/* Puts the common options into effect and finds the options that must be given: those of `required`, up to a
+ * NULL. False, and a usage error has been printed. */
+bool gt_sweep_begin(const gt_call *call, const char *const *required);
+bool gt_sweep_is_quiet(const gt_call *call);
+
+/* Whether a file, or a folder, is there. */
+bool gt_sweep_has_file(const char *path);
+bool gt_sweep_has_folder(const char *path);
+
+/* The path without the ending of its file name, and another one behind it: "a.b/c.csv" and "_x.csv" give
+ * "a.b/c_x.csv". The caller frees it. */
+char *gt_sweep_other_ending(const char *path, const char *ending);
+/* "a/b/c.csv" and "d" give "a/b/d". The caller frees it. */
+char *gt_sweep_beside(const char *path, const char *name);
+
+/* Writes one text file, whole or not at all. */
+bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error);
+
+#endif
