@@ -1,6 +1,7 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/length.h"
+#include "base/length.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/manual.h"
@@ -54,7 +55,7 @@ static gt_exit unknown_step(const gt_command *steps, const char *program, const 
 {
     const char *names[64] = {"help"};
     size_t count = 1;
-    for (const gt_command *step = steps; step->name && count < sizeof names / sizeof *names; step++)
+    for (const gt_command *step = steps; step->name && count < GT_LENGTH(names); step++)
         names[count++] = step->name;
     const char *nearest = gt_nearest(word, names, count);
     return nearest ? gt_usage_error(program, "unknown step '%s' (did you mean %s?)", word, nearest)

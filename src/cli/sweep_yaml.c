@@ -1,5 +1,6 @@
 /* `gputally sweep yaml`: reads the kernels of a CSV file, writes a rocprofv3 job file and a list of their
  * names. */
+#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
@@ -24,7 +25,7 @@ static const gt_option yaml_options[] = {
      "and nothing around them"},
 };
 static const gt_option_group yaml_group = {"Job file", yaml_options,
-                                           sizeof yaml_options / sizeof *yaml_options};
+                                           GT_LENGTH(yaml_options)};
 
 const gt_syntax gt_sweep_yaml_syntax = {
     .groups = {&yaml_group, &gt_common_group}, .files = "", .files_max = 0};

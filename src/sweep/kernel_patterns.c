@@ -1,6 +1,7 @@
 /* Names are shortened to what stays the same from one build of a library to the next, made unique, sorted,
  * escaped and joined. */
 #include "sweep/kernel_patterns.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
 
@@ -163,7 +164,7 @@ void gt_kernel_patterns_job(const gt_kernel_patterns *patterns, const char *sour
     gt_buffer_add_cstr(yaml, "\njobs:\n  - kernel_include_regex: ");
     add_quoted(yaml, (gt_text){patterns->regex.bytes, patterns->regex.len});
     gt_buffer_add_cstr(yaml, "\n    kernel_trace: true\n    output_format: [json, csv]\n    pmc:\n");
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    for (size_t i = 0; i < GT_LENGTH(counters); i++) {
         gt_buffer_add_cstr(yaml, "      - ");
         gt_buffer_add_cstr(yaml, counters[i]);
         gt_buffer_add_cstr(yaml, "\n");
