@@ -79,7 +79,7 @@ static void flow(gt_timeline *t, uint64_t number, bool arrives)
     gt_buffer_add_cstr(&t->body, text);
 }
 
-static void add_note(gt_timeline *t, uint32_t key, gt_note note)
+static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 {
     gt_buffer *out = &t->body;
     gt_buffer_add_cstr(out, t->notes_begun ? "," : ",\"args\":{");
@@ -87,25 +87,25 @@ static void add_note(gt_timeline *t, uint32_t key, gt_note note)
     add_text_id(t, out, key);
     gt_buffer_add(out, ":", 1);
     switch (note.type) {
-    case GT_NOTE_INT:
+    case GT_TIMELINE_NOTE_INT:
         add_int(out, note.integer);
         break;
-    case GT_NOTE_UINT:
+    case GT_TIMELINE_NOTE_UINT:
         add_uint(out, note.natural);
         break;
-    case GT_NOTE_DOUBLE:
+    case GT_TIMELINE_NOTE_DOUBLE:
         add_double(out, note.real);
         break;
-    case GT_NOTE_BOOL:
+    case GT_TIMELINE_NOTE_BOOL:
         gt_buffer_add_cstr(out, note.yes ? "true" : "false");
         break;
-    case GT_NOTE_TEXT:
+    case GT_TIMELINE_NOTE_TEXT:
         gt_json_string_add(out, note.text, &t->part);
         break;
-    case GT_NOTE_WORD:
+    case GT_TIMELINE_NOTE_WORD:
         add_text_id(t, out, note.word);
         break;
-    case GT_NOTE_JSON:
+    case GT_TIMELINE_NOTE_JSON:
         note.text = gt_utf8_repair(note.text, &t->part);
         gt_buffer_add(out, note.text.bytes, note.text.len);
         break;
@@ -114,7 +114,8 @@ static void add_note(gt_timeline *t, uint32_t key, gt_note note)
 
 static void value(gt_timeline *t, double number)
 {
-    add_note(t, gt_strings_add_cstr(t->strings, "value"), (gt_note){GT_NOTE_DOUBLE, .real = number});
+    add_note(t, gt_strings_add_cstr(t->strings, "value"),
+             (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = number});
 }
 
 static void end(gt_timeline *t)

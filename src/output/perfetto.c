@@ -176,28 +176,28 @@ static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_text 
     if (text.len) gt_buffer_add(&t->body, text.bytes, text.len);
 }
 
-static void add_note(gt_timeline *t, uint32_t key, gt_note note)
+static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 {
     switch (note.type) {
-    case GT_NOTE_INT:
+    case GT_TIMELINE_NOTE_INT:
         put_note(t, key, note.integer < 0 ? NOTE_INT : NOTE_UINT, (uint64_t)note.integer);
         break;
-    case GT_NOTE_UINT:
+    case GT_TIMELINE_NOTE_UINT:
         put_note(t, key, NOTE_UINT, note.natural);
         break;
-    case GT_NOTE_DOUBLE:
+    case GT_TIMELINE_NOTE_DOUBLE:
         put_note(t, key, NOTE_DOUBLE, bits(note.real));
         break;
-    case GT_NOTE_BOOL:
+    case GT_TIMELINE_NOTE_BOOL:
         put_note(t, key, NOTE_BOOL, note.yes);
         break;
-    case GT_NOTE_TEXT:
+    case GT_TIMELINE_NOTE_TEXT:
         put_long_note(t, key, NOTE_TEXT, note.text);
         break;
-    case GT_NOTE_WORD:
+    case GT_TIMELINE_NOTE_WORD:
         put_note(t, key, NOTE_WORD, intern(t, note.word, ROLE_WORD));
         break;
-    case GT_NOTE_JSON:
+    case GT_TIMELINE_NOTE_JSON:
         put_long_note(t, key, NOTE_JSON, note.text);
         break;
     }

@@ -108,37 +108,37 @@ void gt_timeline_value(gt_timeline *t, double value)
 
 void gt_timeline_note_int(gt_timeline *t, uint32_t key, int64_t value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_INT, .integer = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_INT, .integer = value});
 }
 
 void gt_timeline_note_uint(gt_timeline *t, uint32_t key, uint64_t value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_UINT, .natural = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_UINT, .natural = value});
 }
 
 void gt_timeline_note_double(gt_timeline *t, uint32_t key, double value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_DOUBLE, .real = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = value});
 }
 
 void gt_timeline_note_bool(gt_timeline *t, uint32_t key, bool value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_BOOL, .yes = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_BOOL, .yes = value});
 }
 
 void gt_timeline_note_text(gt_timeline *t, uint32_t key, gt_text value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_TEXT, .text = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_TEXT, .text = value});
 }
 
 void gt_timeline_note_word(gt_timeline *t, uint32_t key, uint32_t value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_WORD, .word = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_WORD, .word = value});
 }
 
 void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_text value)
 {
-    t->writer->note(t, key, (gt_note){GT_NOTE_JSON, .text = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_JSON, .text = value});
 }
 
 size_t gt_timeline_end(gt_timeline *t)

@@ -49,18 +49,18 @@ typedef struct gt_timeline_arrow_row {
 } gt_timeline_arrow_row;
 
 /* The value of a note, as gt_timeline_note_int and its like were given it. */
-typedef enum gt_note_type {
-    GT_NOTE_INT,
-    GT_NOTE_UINT,
-    GT_NOTE_DOUBLE,
-    GT_NOTE_BOOL,
-    GT_NOTE_TEXT,
-    GT_NOTE_WORD,
-    GT_NOTE_JSON,
-} gt_note_type;
+typedef enum gt_timeline_note_type {
+    GT_TIMELINE_NOTE_INT,
+    GT_TIMELINE_NOTE_UINT,
+    GT_TIMELINE_NOTE_DOUBLE,
+    GT_TIMELINE_NOTE_BOOL,
+    GT_TIMELINE_NOTE_TEXT,
+    GT_TIMELINE_NOTE_WORD,
+    GT_TIMELINE_NOTE_JSON,
+} gt_timeline_note_type;
 
-typedef struct gt_note {
-    gt_note_type type;
+typedef struct gt_timeline_note {
+    gt_timeline_note_type type;
     union {
         int64_t integer;
         uint64_t natural;
@@ -69,7 +69,7 @@ typedef struct gt_note {
         gt_text text; /* of TEXT and JSON */
         uint32_t word;
     };
-} gt_note;
+} gt_timeline_note;
 
 typedef struct gt_timeline_writer gt_timeline_writer;
 
@@ -105,7 +105,7 @@ struct gt_timeline_writer {
     void (*begin)(gt_timeline *t, uint32_t category, uint32_t name);
     void (*flow)(gt_timeline *t, uint64_t flow, bool arrives);
     void (*value)(gt_timeline *t, double value);
-    void (*note)(gt_timeline *t, uint32_t key, gt_note note);
+    void (*note)(gt_timeline *t, uint32_t key, gt_timeline_note note);
     void (*end)(gt_timeline *t); /* NULL where an event needs no closing */
 
     void (*write_head)(gt_timeline *t); /* before the first event: names, processes */
