@@ -15,6 +15,10 @@ const gt_command gt_sweep_steps[] = {
      "Makes a job file for rocprofv3 that records counters of the kernels named in a CSV file of `gputally "
      "sweep top`, and "
      "of no others, and beside it a list of their names."},
+    {"plot", "plot_gemm_variance.py", "plots of how far the times of `top` are spread, and by which setting",
+     &gt_sweep_plot_syntax, gt_sweep_plot_run,
+     "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by rank, violins "
+     "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest of each."},
     {0},
 };
 

@@ -10,6 +10,8 @@ extern const gt_command gt_sweep_steps[];
 /* The steps, each in a file sweep_<step>.c. */
 extern const gt_syntax gt_sweep_yaml_syntax;
 gt_exit gt_sweep_yaml_run(const gt_call *call);
+extern const gt_syntax gt_sweep_plot_syntax;
+gt_exit gt_sweep_plot_run(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
