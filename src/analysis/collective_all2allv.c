@@ -172,10 +172,10 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
     size_t first_value = table->column_count;
     for (size_t v = 0; v < VALUES; v++) gt_table_add_filled(table, values[v].name, types[values[v].from]);
 
-    gt_rank_column copies[GT_LENGTH(copied)];
+    gt_column_head copies[GT_LENGTH(copied)];
     for (size_t c = 0; c < GT_LENGTH(copied); c++)
-        copies[c] = (gt_rank_column){copied[c], gt_table_column(events, copied[c])->type};
-    const gt_rank_column skews[] = {{values[START_SKEW].name, types[STARTS]},
+        copies[c] = (gt_column_head){copied[c], gt_table_column(events, copied[c])->type};
+    const gt_column_head skews[] = {{values[START_SKEW].name, types[STARTS]},
                                     {values[END_SKEW].name, types[ENDS]}};
     gt_rank_columns of_rank = {.parts = {copies, skews},
                                .part_counts = {GT_LENGTH(copies), GT_LENGTH(skews)}};

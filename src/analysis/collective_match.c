@@ -140,7 +140,7 @@ void gt_rank_columns_begin(gt_rank_columns *columns, const gt_collective_matches
     }
 }
 
-static void add_part(gt_table *table, const gt_rank_column *part, size_t count, int64_t rank)
+static void add_part(gt_table *table, const gt_column_head *part, size_t count, int64_t rank)
 {
     for (size_t i = 0; i < count; i++) {
         char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name);

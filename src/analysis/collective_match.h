@@ -32,13 +32,8 @@ double gt_collective_number(const gt_column *column, size_t row);
  * They come in two parts: rank_0_ts, rank_0_dur, rank_1_ts, rank_1_dur, then rank_0_wait_time,
  * rank_1_wait_time. Ranks that only later collectives have follow behind with two parts of their own. */
 
-typedef struct gt_rank_column {
-    const char *name; /* "ts" makes rank_0_ts */
-    gt_type type;
-} gt_rank_column;
-
 typedef struct gt_rank_columns {
-    const gt_rank_column *parts[2];
+    const gt_column_head *parts[2]; /* "ts" makes rank_0_ts */
     size_t part_counts[2];
     size_t *firsts[2]; /* by rank: the table's column where its part begins; SIZE_MAX: it has none yet */
 } gt_rank_columns;

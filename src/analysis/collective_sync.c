@@ -168,7 +168,7 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
     c.end_skew = gt_table_add_filled(table, "skew in end time", end);
     c.algo = gt_table_add_filled(table, "algo bw (GB/s)", GT_TYPE_FLOAT);
     c.bus = gt_table_add_filled(table, "bus bw (GB/s)", GT_TYPE_FLOAT);
-    const gt_rank_column times[] = {{"ts", start}, {"dur", dur}}, waits[] = {{"wait_time", start}};
+    const gt_column_head times[] = {{"ts", start}, {"dur", dur}}, waits[] = {{"wait_time", start}};
     if (rank_columns) {
         c.of_rank =
             (gt_rank_columns){.parts = {times, waits}, .part_counts = {GT_LENGTH(times), GT_LENGTH(waits)}};

@@ -137,10 +137,7 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
 /* ---- the columns ---- */
 
 enum { RATIO, DELTA, COUNT, IDS, NAMES, FIRST_US, SECOND_US, COLUMNS };
-static const struct {
-    const char *name;
-    gt_type type;
-} added[COLUMNS] = {
+static const gt_column_head added[COLUMNS] = {
     [RATIO] = {"speedup (trace2/trace1)", GT_TYPE_FLOAT},
     [DELTA] = {"delta_us (trace2 - trace1)", GT_TYPE_FLOAT},
     [COUNT] = {"lca_count_trace2", GT_TYPE_FLOAT},
@@ -178,7 +175,7 @@ void gt_diff_add_columns(gt_table *sheet, const gt_unified *unified, const gt_di
     for (size_t row = 0; row < sheet->row_count; row++) all[row].last_call = GT_NO_EVENT;
     if (collect(all, stats, &row_of_kernel)) {
         size_t first = sheet->column_count, after = gt_table_find(sheet, KERNEL_TIME) + 1;
-        for (size_t i = 0; i < COLUMNS; i++) gt_table_add_filled(sheet, added[i].name, added[i].type);
+        gt_table_add_columns(sheet, added, COLUMNS);
         for (size_t row = 0; row < sheet->row_count; row++) fill_row(sheet, first, row, &all[row]);
         for (size_t i = 0; i < COLUMNS; i++) gt_table_move_column(sheet, first + i, after + i);
     }

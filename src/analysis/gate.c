@@ -122,15 +122,12 @@ enum {
 
 gt_table *gt_gate_table(gt_strings *strings)
 {
-    static const struct {
-        const char *name;
-        gt_type type;
-    } columns[] = {{"condition", GT_TYPE_TEXT}, {"report", GT_TYPE_TEXT}, {"sheet", GT_TYPE_TEXT},
-                   {"row", GT_TYPE_TEXT},       {"column", GT_TYPE_TEXT}, {"baseline", GT_TYPE_FLOAT},
-                   {"variant", GT_TYPE_FLOAT},  {"diff", GT_TYPE_FLOAT},  {"pct", GT_TYPE_FLOAT}};
+    static const gt_column_head columns[] = {
+        {"condition", GT_TYPE_TEXT}, {"report", GT_TYPE_TEXT}, {"sheet", GT_TYPE_TEXT},
+        {"row", GT_TYPE_TEXT},       {"column", GT_TYPE_TEXT}, {"baseline", GT_TYPE_FLOAT},
+        {"variant", GT_TYPE_FLOAT},  {"diff", GT_TYPE_FLOAT},  {"pct", GT_TYPE_FLOAT}};
     gt_table *table = gt_table_new("fail_if", strings);
-    for (size_t i = 0; i < GT_LENGTH(columns); i++)
-        gt_table_add_column(table, columns[i].name, columns[i].type);
+    gt_table_add_columns(table, columns, GT_LENGTH(columns));
     return table;
 }
 

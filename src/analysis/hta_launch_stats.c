@@ -39,10 +39,7 @@ static gt_table *begin_table(const gt_hta_events *events)
 {
     gt_table *table = gt_table_new("launch_stats_summary", events->strings);
     gt_type time = events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT;
-    const struct {
-        const char *name;
-        gt_type type;
-    } of[COLUMNS_A_METRIC] = {
+    const gt_column_head of[COLUMNS_A_METRIC] = {
         {"sum", time}, {"mean", GT_TYPE_FLOAT}, {"median", GT_TYPE_FLOAT}, {"max", time}};
     gt_table_add_column(table, "rank", GT_TYPE_INT);
     gt_table_add_column(table, "launch", GT_TYPE_TEXT);

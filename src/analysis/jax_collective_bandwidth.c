@@ -74,10 +74,7 @@ enum {
     GROUP_COLUMNS
 };
 
-static const struct {
-    const char *name;
-    gt_type type;
-} group_columns[GROUP_COLUMNS] = {
+static const gt_column_head group_columns[GROUP_COLUMNS] = {
     [GROUP_NAME] = {"collective_name", GT_TYPE_TEXT},
     [GROUP_ID] = {"collective_id", GT_TYPE_TEXT},
     [GROUP_INDEX] = {"group_idx", GT_TYPE_INT},
@@ -179,8 +176,7 @@ static const gt_xla_collective *collective_of(const gt_jax_collectives *c, const
 gt_table *gt_jax_collective_groups(gt_jax_collectives *c)
 {
     gt_table *table = gt_table_new("collective_groups", c->strings);
-    for (size_t i = 0; i < GROUP_COLUMNS; i++)
-        gt_table_add_column(table, group_columns[i].name, group_columns[i].type);
+    gt_table_add_columns(table, group_columns, GROUP_COLUMNS);
     size_t unknown = 0, disagreeing = 0;
     for (size_t i = 0; i < c->slice_count; i++) {
         slice *s = &c->slices[i];

@@ -166,10 +166,7 @@ gt_table *gt_jax_collective_events(gt_jax_collectives *c)
         INDEX,
         ID
     };
-    static const struct {
-        const char *name;
-        gt_type type;
-    } columns[] = {
+    static const gt_column_head columns[] = {
         {"node", GT_TYPE_INT},
         {"gpu_rank", GT_TYPE_INT},
         {"pid", GT_TYPE_INT},
@@ -188,8 +185,7 @@ gt_table *gt_jax_collective_events(gt_jax_collectives *c)
     number_events(c);
     make_slices(c);
     gt_table *table = gt_table_new("collective_events", c->strings);
-    for (size_t i = 0; i < GT_LENGTH(columns); i++)
-        gt_table_add_column(table, columns[i].name, columns[i].type);
+    gt_table_add_columns(table, columns, GT_LENGTH(columns));
     gt_list_of(gt_list_of(&table->columns[GROUPS], GT_TYPE_LIST), GT_TYPE_INT);
     for (size_t i = 0; i < c->count; i++) {
         const collective_event *e = &c->events[i];

@@ -28,10 +28,7 @@ enum {
     COLUMNS
 };
 
-static const struct {
-    const char *name;
-    gt_type type;
-} columns[COLUMNS] = {
+static const gt_column_head columns[COLUMNS] = {
     [NAME] = {"name", GT_TYPE_TEXT},
     [UID] = {"UID", GT_TYPE_INT},
     [CATEGORY] = {"op category", GT_TYPE_TEXT},
@@ -216,7 +213,7 @@ gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords
 {
     gt_table *table = gt_table_new("kernel_launchers", k->trace->strings);
     gt_buffer cell = {0};
-    for (size_t c = 0; c < COLUMNS; c++) gt_table_add_column(table, columns[c].name, columns[c].type);
+    gt_table_add_columns(table, columns, COLUMNS);
     uint32_t *wanted = gt_alloc(k->count * sizeof *wanted);
     size_t rows = 0;
     for (size_t kernel = 0; kernel < k->count; kernel++)

@@ -39,10 +39,7 @@ enum {
     COLUMNS
 };
 
-static const struct {
-    const char *name;
-    gt_type type;
-} columns[COLUMNS] = {
+static const gt_column_head columns[COLUMNS] = {
     [NAME] = {"name", GT_TYPE_TEXT},
     [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
     [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
@@ -235,7 +232,7 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
 static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const param_list *params)
 {
     gt_table *table = gt_table_new("", k->trace->strings);
-    for (size_t c = 0; c < COLUMNS; c++) gt_table_add_column(table, columns[c].name, columns[c].type);
+    gt_table_add_columns(table, columns, COLUMNS);
     for (size_t p = 0; p < params->count; p++) {
         char name[64];
         snprintf(name, sizeof name, "param: %s", params->names[p]);

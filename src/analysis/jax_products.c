@@ -82,10 +82,7 @@ enum {
     COLUMNS
 };
 
-static const struct {
-    const char *name;
-    gt_type type;
-} columns[COLUMNS] = {
+static const gt_column_head columns[COLUMNS] = {
     [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
     [TIME] = {"Kernel Time (µs)", GT_TYPE_FLOAT},
     [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
@@ -170,7 +167,7 @@ static void index_products(sheet *s)
 gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
 {
     sheet s = {.trace = trace, .table = gt_table_new("gemms_detailed", trace->strings)};
-    for (size_t c = 0; c < COLUMNS; c++) gt_table_add_column(s.table, columns[c].name, columns[c].type);
+    gt_table_add_columns(s.table, columns, COLUMNS);
     index_products(&s);
     for (size_t g = 0; g < trace->gpu_count && trace->product_count; g++) {
         if (trace->gpus[g].pid != FIRST_GPU_PID) continue;

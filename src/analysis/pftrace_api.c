@@ -168,10 +168,7 @@ static void sort_events(finder *f)
 /* ---- pairs ---- */
 
 enum { PID, TID, DEVICE, API, KERNEL, HAS_KERNEL, TOTAL, CALL, QUEUE, WORK, COLUMNS };
-static const struct {
-    const char *name;
-    gt_type type;
-} columns[COLUMNS] = {
+static const gt_column_head columns[COLUMNS] = {
     [PID] = {"PID", GT_TYPE_INT},
     [TID] = {"TID", GT_TYPE_INT},
     [DEVICE] = {"DevId", GT_TYPE_INT},
@@ -307,7 +304,7 @@ static finder open_finder(const gt_chrome *trace, const gt_pftrace_api_options *
     f.kernel_names = gt_chrome_texts(trace, GT_CHROME_KERNEL_NAME);
     f.next = gt_alloc(trace->count * sizeof *f.next);
     f.pairs = gt_table_new("pairs", trace->strings);
-    for (size_t c = 0; c < COLUMNS; c++) gt_table_add_column(f.pairs, columns[c].name, columns[c].type);
+    gt_table_add_columns(f.pairs, columns, COLUMNS);
     return f;
 }
 

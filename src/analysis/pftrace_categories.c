@@ -110,10 +110,7 @@ static int by_name(const void *left, const void *right)
 
 gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_strings *strings)
 {
-    static const struct {
-        const char *name;
-        gt_type type;
-    } columns[] = {
+    static const gt_column_head columns[] = {
         {"GPU ID", GT_TYPE_TEXT},
         {"Category", GT_TYPE_TEXT},
         {"Total runtime (ms)", GT_TYPE_FLOAT},
@@ -123,8 +120,7 @@ gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gp
     };
     gt_table *table = gt_table_new("category_summary", strings);
     if (!gpus) return table;
-    for (size_t i = 0; i < GT_LENGTH(columns); i++)
-        gt_table_add_column(table, columns[i].name, columns[i].type);
+    gt_table_add_columns(table, columns, GT_LENGTH(columns));
     for (size_t gpu = 0; gpu < gpus; gpu++) add_gpu(table, gpu, &totals[gpu]);
     size_t order[ROWS];
     for (size_t r = 0; r < ROWS; r++) order[r] = r;

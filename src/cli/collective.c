@@ -7,7 +7,7 @@
 #include "cli/common.h"
 #include "cli/destinations.h"
 #include "cli/extra.h"
-#include "cli/rank_files.h"
+#include "cli/rank_options.h"
 #include "cli/traces.h"
 #include "output/terminal.h"
 #include "report/collective.h"
@@ -19,16 +19,9 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"trace_dir", GT_OPTION_TEXT, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},
-    {"trace_pattern", GT_OPTION_TEXT, "PATH", NULL,
-     "the traces, with one '*' where the rank's number stands"},
-    {"trace_glob", GT_OPTION_TEXT, "PATTERN", NULL,
-     "the traces as a search pattern ('**' goes into folders); --rank_regex tells the rank of each"},
-    {"world_size", GT_OPTION_INT, "N", NULL, "number of ranks; must be given"},
-    {"rank_regex", GT_OPTION_TEXT, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",
-     "finds the rank in a file's name, else in its path"},
-    {"allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL,
-     "name ranks whose trace is missing or damaged and analyse the others, instead of stopping"},
+    GT_RANK_OPTIONS(
+        "number of ranks; must be given",
+        "name ranks whose trace is missing or damaged and analyse the others, instead of stopping"),
     {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
      "accepted for old scripts: ranks are always read in parallel"},
     {"max_workers", GT_OPTION_INT, "N", NULL, "the same as --threads, which is preferred"},
@@ -65,25 +58,7 @@ const gt_syntax gt_collective_syntax = {
     .files_max = 0,
 };
 
-static const char *const ways_in[] = {"trace_dir", "trace_pattern", "trace_glob"};
-enum { WAYS_IN = GT_LENGTH(ways_in), MOST_RANKS = 1000000 };
-
 /* ---- options ---- */
-
-static gt_exit check_ways_in(const gt_call *call)
-{
-    const char *given = NULL;
-    for (size_t i = 0; i < WAYS_IN; i++) {
-        if (!gt_arguments_value(&call->arguments, ways_in[i])->given) continue;
-        if (given)
-            return gt_usage_error(call->program, "argument --%s: not allowed with argument --%s", ways_in[i],
-                                  given);
-        given = ways_in[i];
-    }
-    if (given) return GT_EXIT_DONE;
-    return gt_usage_error(call->program,
-                          "one of the arguments --trace_dir --trace_pattern --trace_glob is required");
-}
 
 static bool read_aggregations(const gt_arguments *arguments, gt_aggregations *wanted, gt_error *error)
 {
@@ -110,19 +85,12 @@ static bool read_options(const gt_call *call, gt_rank_search *search, gt_collect
     const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
     if (!world_size->given) return gt_fail(error, "world_size must be provided");
-    if (world_size->number < 1 || world_size->number > MOST_RANKS)
-        return gt_fail(error, "--world_size must be from 1 to %d, got %" PRId64, MOST_RANKS,
+    if (world_size->number < 1 || world_size->number > GT_MOST_RANKS)
+        return gt_fail(error, "--world_size must be from 1 to %d, got %" PRId64, GT_MOST_RANKS,
                        world_size->number);
     if (gpus->given && gpus->number < 1)
         return gt_fail(error, "--gpus_per_node must be a positive integer, got %" PRId64, gpus->number);
-    *search = (gt_rank_search){
-        .folder = gt_arguments_value(arguments, "trace_dir")->text,
-        .pattern = gt_arguments_value(arguments, "trace_pattern")->text,
-        .glob = gt_arguments_value(arguments, "trace_glob")->text,
-        .rank_regex = gt_arguments_value(arguments, "rank_regex")->text,
-        .world_size = (size_t)world_size->number,
-        .allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks"),
-    };
+    *search = gt_rank_options_read(arguments);
     *options = (gt_collective_options){
         .world_size = world_size->number,
         .gpus_per_node = gpus->given ? gpus->number : 0,
@@ -273,7 +241,9 @@ static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_
 
 gt_exit gt_collective_run(const gt_call *call)
 {
-    if (check_ways_in(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    static const char none_given[] =
+        "one of the arguments --trace_dir --trace_pattern --trace_glob is required";
+    if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;
     gt_read_options read;
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);

@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
-#include "cli/rank_files.h"
+#include "cli/rank_options.h"
 #include "cli/traces.h"
 #include "report/fuse.h"
 
@@ -17,17 +17,9 @@
 #include <sys/stat.h>
 
 static const gt_option input_options[] = {
-    {"trace_dir", GT_OPTION_TEXT, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},
-    {"trace_pattern", GT_OPTION_TEXT, "PATH", NULL,
-     "the traces, with one '*' where the rank's number stands"},
-    {"trace_glob", GT_OPTION_TEXT, "PATTERN", NULL,
-     "the traces as a search pattern ('**' goes into folders); --rank_regex tells the rank of each"},
-    {"world_size", GT_OPTION_INT, "N", NULL, "number of ranks (default: as many as there are)"},
-    {"rank_regex", GT_OPTION_TEXT, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",
-     "finds the rank in a file's name, else in its path"},
-    {"allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL,
-     "name ranks whose trace is missing or damaged and go on, with what comes before the damage, instead of "
-     "stopping"},
+    GT_RANK_OPTIONS("number of ranks (default: as many as there are)",
+                    "name ranks whose trace is missing or damaged and go on, with what comes before the "
+                    "damage, instead of stopping"),
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
@@ -49,33 +41,14 @@ static const gt_option output_options[] = {
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
-enum { MOST_RANKS = 1000000 };
-
 const gt_syntax gt_fuse_syntax = {
     .groups = {&input_group, &event_group, &output_group, &gt_common_group},
     .files = "[FILE...]",
-    .files_max = MOST_RANKS,
+    .files_max = GT_MOST_RANKS,
     .output_option = "output",
 };
 
 /* ---- options ---- */
-
-static gt_exit check_ways_in(const gt_call *call)
-{
-    static const char *const ways_in[] = {"trace_dir", "trace_pattern", "trace_glob"};
-    const char *given = NULL;
-    for (size_t i = 0; i < GT_LENGTH(ways_in); i++) {
-        if (!gt_arguments_value(&call->arguments, ways_in[i])->given) continue;
-        if (given || call->arguments.file_count)
-            return gt_usage_error(call->program, "argument --%s: not allowed with %s%s", ways_in[i],
-                                  given ? "argument --" : "traces named one by one", given ? given : "");
-        given = ways_in[i];
-    }
-    if (given || call->arguments.file_count) return GT_EXIT_DONE;
-    return gt_usage_error(call->program,
-                          "no traces: name them in the order of their ranks, or give one of the arguments "
-                          "--trace_dir --trace_pattern --trace_glob");
-}
 
 static bool check_files(const gt_call *call, gt_error *error)
 {
@@ -89,8 +62,8 @@ static bool check_files(const gt_call *call, gt_error *error)
     if (len > 4 && strcmp(output + len - 4, ".zst") == 0)
         return gt_fail(error, "argument --output: %s: trace viewers read gzip (.gz) and plain JSON, not zstd",
                        output);
-    if (world_size->given && (world_size->number < 1 || world_size->number > MOST_RANKS))
-        return gt_fail(error, "argument --world_size: must be from 1 to %d, not %" PRId64, MOST_RANKS,
+    if (world_size->given && (world_size->number < 1 || world_size->number > GT_MOST_RANKS))
+        return gt_fail(error, "argument --world_size: must be from 1 to %d, not %" PRId64, GT_MOST_RANKS,
                        world_size->number);
     if (world_size->given && arguments->file_count && world_size->number != (int64_t)arguments->file_count)
         return gt_fail(error, "argument --world_size: %" PRId64 " ranks, but %zu traces", world_size->number,
@@ -147,16 +120,8 @@ static bool take_named_files(gt_rank_files *files, const gt_arguments *arguments
 
 static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_error *error)
 {
-    bool allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks");
-    if (arguments->file_count) return take_named_files(files, arguments, allow_missing, error);
-    const gt_rank_search search = {
-        .folder = gt_arguments_value(arguments, "trace_dir")->text,
-        .pattern = gt_arguments_value(arguments, "trace_pattern")->text,
-        .glob = gt_arguments_value(arguments, "trace_glob")->text,
-        .rank_regex = gt_arguments_value(arguments, "rank_regex")->text,
-        .world_size = (size_t)gt_arguments_value(arguments, "world_size")->number,
-        .allow_missing = allow_missing,
-    };
+    gt_rank_search search = gt_rank_options_read(arguments);
+    if (arguments->file_count) return take_named_files(files, arguments, search.allow_missing, error);
     if (!gt_rank_files_find(files, &search, error)) return false;
     for (size_t rank = 0; rank < files->count; rank++)
         if (files->paths[rank]) return true;
@@ -210,7 +175,10 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
 
 gt_exit gt_fuse_run(const gt_call *call)
 {
-    if (check_ways_in(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    static const char none_given[] =
+        "no traces: name them in the order of their ranks, or give one of the arguments --trace_dir "
+        "--trace_pattern --trace_glob";
+    if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;
     gt_read_options read;
     if (!gt_common_apply(call, &read, &error) || !check_files(call, &error))

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 1000000 }; /* that are looked for where nobody says how many there are */
-
 static bool exists(const char *path)
 {
     struct stat status;
@@ -99,7 +97,7 @@ static char *expected_path(const gt_rank_search *search, size_t rank)
 static size_t count_by_name(const gt_rank_search *search)
 {
     size_t rank = 0;
-    for (bool there = true; there && rank < MOST_RANKS; rank += there) {
+    for (bool there = true; there && rank < GT_MOST_RANKS; rank += there) {
         char *path = expected_path(search, rank);
         there = exists(path);
         free(path);
@@ -152,7 +150,7 @@ static size_t count_by_search(const gt_path_list *paths, const gt_rank_regex *re
     int64_t count = 1;
     for (size_t i = 0; i < paths->count; i++) {
         int64_t rank = rank_of(regex, paths->items[i]);
-        if (rank >= count && rank < MOST_RANKS) count = rank + 1;
+        if (rank >= count && rank < GT_MOST_RANKS) count = rank + 1;
     }
     return (size_t)count;
 }

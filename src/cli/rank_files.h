@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { GT_MOST_RANKS = 1000000 };
+
 /* Exactly one of the first three is given. */
 typedef struct gt_rank_search {
     const char *folder;  /* holds rank0_trace.json, rank1_trace.json, ... */

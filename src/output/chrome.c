@@ -21,6 +21,13 @@ static void add_int(gt_buffer *out, int64_t value)
     out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), value);
 }
 
+static void add_uint(gt_buffer *out, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    gt_buffer_add_cstr(out, text);
+}
+
 static void add_text_id(gt_timeline *t, gt_buffer *out, uint32_t text)
 {
     gt_json_string_add(out, gt_strings_get(t->strings, text), &t->part);
@@ -72,61 +79,43 @@ static void flow(gt_timeline *t, uint64_t number, bool arrives)
     gt_buffer_add_cstr(&t->body, text);
 }
 
-static void begin_note(gt_timeline *t, uint32_t key)
+static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 {
-    gt_buffer_add_cstr(&t->body, t->notes_begun ? "," : ",\"args\":{");
+    gt_buffer *out = &t->body;
+    gt_buffer_add_cstr(out, t->notes_begun ? "," : ",\"args\":{");
     t->notes_begun = true;
-    add_text_id(t, &t->body, key);
-    gt_buffer_add(&t->body, ":", 1);
-}
-
-static void note_int(gt_timeline *t, uint32_t key, int64_t number)
-{
-    begin_note(t, key);
-    add_int(&t->body, number);
-}
-
-static void note_uint(gt_timeline *t, uint32_t key, uint64_t number)
-{
-    char text[24];
-    begin_note(t, key);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    gt_buffer_add_cstr(&t->body, text);
-}
-
-static void note_double(gt_timeline *t, uint32_t key, double number)
-{
-    begin_note(t, key);
-    add_double(&t->body, number);
-}
-
-static void note_bool(gt_timeline *t, uint32_t key, bool yes)
-{
-    begin_note(t, key);
-    gt_buffer_add_cstr(&t->body, yes ? "true" : "false");
-}
-
-static void note_text(gt_timeline *t, uint32_t key, gt_text text)
-{
-    begin_note(t, key);
-    gt_json_string_add(&t->body, text, &t->part);
-}
-
-static void note_word(gt_timeline *t, uint32_t key, uint32_t word)
-{
-    note_text(t, key, gt_strings_get(t->strings, word));
-}
-
-static void note_json(gt_timeline *t, uint32_t key, gt_text json)
-{
-    begin_note(t, key);
-    json = gt_utf8_repair(json, &t->part);
-    gt_buffer_add(&t->body, json.bytes, json.len);
+    add_text_id(t, out, key);
+    gt_buffer_add(out, ":", 1);
+    switch (note.type) {
+    case GT_TIMELINE_NOTE_INT:
+        add_int(out, note.integer);
+        break;
+    case GT_TIMELINE_NOTE_UINT:
+        add_uint(out, note.natural);
+        break;
+    case GT_TIMELINE_NOTE_DOUBLE:
+        add_double(out, note.real);
+        break;
+    case GT_TIMELINE_NOTE_BOOL:
+        gt_buffer_add_cstr(out, note.yes ? "true" : "false");
+        break;
+    case GT_TIMELINE_NOTE_TEXT:
+        gt_json_string_add(out, note.text, &t->part);
+        break;
+    case GT_TIMELINE_NOTE_WORD:
+        add_text_id(t, out, note.word);
+        break;
+    case GT_TIMELINE_NOTE_JSON:
+        note.text = gt_utf8_repair(note.text, &t->part);
+        gt_buffer_add(out, note.text.bytes, note.text.len);
+        break;
+    }
 }
 
 static void value(gt_timeline *t, double number)
 {
-    note_double(t, gt_strings_add_cstr(t->strings, "value"), number);
+    add_note(t, gt_strings_add_cstr(t->strings, "value"),
+             (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = number});
 }
 
 static void end(gt_timeline *t)
@@ -235,13 +224,7 @@ const gt_timeline_writer gt_timeline_chrome = {
     .begin = begin,
     .flow = flow,
     .value = value,
-    .note_int = note_int,
-    .note_uint = note_uint,
-    .note_double = note_double,
-    .note_bool = note_bool,
-    .note_text = note_text,
-    .note_word = note_word,
-    .note_json = note_json,
+    .note = add_note,
     .end = end,
     .write_head = write_head,
     .describe = describe,

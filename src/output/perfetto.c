@@ -176,44 +176,31 @@ static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_text 
     if (text.len) gt_buffer_add(&t->body, text.bytes, text.len);
 }
 
-static void note_uint(gt_timeline *t, uint32_t key, uint64_t number)
+static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 {
-    put_note(t, key, NOTE_UINT, number);
-}
-
-static void note_int(gt_timeline *t, uint32_t key, int64_t number)
-{
-    put_note(t, key, number < 0 ? NOTE_INT : NOTE_UINT, (uint64_t)number);
-}
-
-static void note_double(gt_timeline *t, uint32_t key, double number)
-{
-    put_note(t, key, NOTE_DOUBLE, bits(number));
-}
-
-static void note_bool(gt_timeline *t, uint32_t key, bool yes)
-{
-    put_note(t, key, NOTE_BOOL, yes);
-}
-
-static void note_text(gt_timeline *t, uint32_t key, gt_text text)
-{
-    put_long_note(t, key, NOTE_TEXT, text);
-}
-
-static void note_word(gt_timeline *t, uint32_t key, uint32_t word)
-{
-    put_note(t, key, NOTE_WORD, intern(t, word, ROLE_WORD));
-}
-
-static void note_json(gt_timeline *t, uint32_t key, gt_text json)
-{
-    put_long_note(t, key, NOTE_JSON, json);
-}
-
-static void end(gt_timeline *t)
-{
-    (void)t;
+    switch (note.type) {
+    case GT_TIMELINE_NOTE_INT:
+        put_note(t, key, note.integer < 0 ? NOTE_INT : NOTE_UINT, (uint64_t)note.integer);
+        break;
+    case GT_TIMELINE_NOTE_UINT:
+        put_note(t, key, NOTE_UINT, note.natural);
+        break;
+    case GT_TIMELINE_NOTE_DOUBLE:
+        put_note(t, key, NOTE_DOUBLE, bits(note.real));
+        break;
+    case GT_TIMELINE_NOTE_BOOL:
+        put_note(t, key, NOTE_BOOL, note.yes);
+        break;
+    case GT_TIMELINE_NOTE_TEXT:
+        put_long_note(t, key, NOTE_TEXT, note.text);
+        break;
+    case GT_TIMELINE_NOTE_WORD:
+        put_note(t, key, NOTE_WORD, intern(t, note.word, ROLE_WORD));
+        break;
+    case GT_TIMELINE_NOTE_JSON:
+        put_long_note(t, key, NOTE_JSON, note.text);
+        break;
+    }
 }
 
 /* ---- packets ---- */
@@ -361,26 +348,13 @@ static void write_end(gt_timeline *t, uint32_t track, size_t lane, int64_t end_n
     write_event(t, t->tracks[track].lanes[lane].id, TYPE_END, end_ns, (gt_text){"", 0});
 }
 
-static void write_tail(gt_timeline *t)
-{
-    (void)t;
-}
-
 const gt_timeline_writer gt_timeline_perfetto = {
     .begin = begin,
     .flow = flow,
     .value = value,
-    .note_int = note_int,
-    .note_uint = note_uint,
-    .note_double = note_double,
-    .note_bool = note_bool,
-    .note_text = note_text,
-    .note_word = note_word,
-    .note_json = note_json,
-    .end = end,
+    .note = add_note,
     .write_head = write_head,
     .describe = describe,
     .write = write,
     .write_end = write_end,
-    .write_tail = write_tail,
 };

@@ -108,42 +108,42 @@ void gt_timeline_value(gt_timeline *t, double value)
 
 void gt_timeline_note_int(gt_timeline *t, uint32_t key, int64_t value)
 {
-    t->writer->note_int(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_INT, .integer = value});
 }
 
 void gt_timeline_note_uint(gt_timeline *t, uint32_t key, uint64_t value)
 {
-    t->writer->note_uint(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_UINT, .natural = value});
 }
 
 void gt_timeline_note_double(gt_timeline *t, uint32_t key, double value)
 {
-    t->writer->note_double(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = value});
 }
 
 void gt_timeline_note_bool(gt_timeline *t, uint32_t key, bool value)
 {
-    t->writer->note_bool(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_BOOL, .yes = value});
 }
 
 void gt_timeline_note_text(gt_timeline *t, uint32_t key, gt_text value)
 {
-    t->writer->note_text(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_TEXT, .text = value});
 }
 
 void gt_timeline_note_word(gt_timeline *t, uint32_t key, uint32_t value)
 {
-    t->writer->note_word(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_WORD, .word = value});
 }
 
 void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_text value)
 {
-    t->writer->note_json(t, key, value);
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_JSON, .text = value});
 }
 
 size_t gt_timeline_end(gt_timeline *t)
 {
-    t->writer->end(t);
+    if (t->writer->end) t->writer->end(t);
     t->entry.place = gt_spool_add(t->spool, t->body.bytes, t->body.len);
     GT_PUSH(t->entries, t->entry_count, t->entry_capacity, t->entry);
     return t->entry_count - 1;
@@ -313,7 +313,7 @@ bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *er
         }
         gt_progress_end();
         if (t->writer->write_end) end_all_slices(t);
-        t->writer->write_tail(t);
+        if (t->writer->write_tail) t->writer->write_tail(t);
         flush(t);
         t->totals.events = t->entry_count;
         *totals = t->totals;

@@ -48,6 +48,29 @@ typedef struct gt_timeline_arrow_row {
     bool arrives;
 } gt_timeline_arrow_row;
 
+/* The value of a note, as gt_timeline_note_int and its like were given it. */
+typedef enum gt_timeline_note_type {
+    GT_TIMELINE_NOTE_INT,
+    GT_TIMELINE_NOTE_UINT,
+    GT_TIMELINE_NOTE_DOUBLE,
+    GT_TIMELINE_NOTE_BOOL,
+    GT_TIMELINE_NOTE_TEXT,
+    GT_TIMELINE_NOTE_WORD,
+    GT_TIMELINE_NOTE_JSON,
+} gt_timeline_note_type;
+
+typedef struct gt_timeline_note {
+    gt_timeline_note_type type;
+    union {
+        int64_t integer;
+        uint64_t natural;
+        double real;
+        bool yes;
+        gt_text text; /* of TEXT and JSON */
+        uint32_t word;
+    };
+} gt_timeline_note;
+
 typedef struct gt_timeline_writer gt_timeline_writer;
 
 struct gt_timeline {
@@ -82,20 +105,15 @@ struct gt_timeline_writer {
     void (*begin)(gt_timeline *t, uint32_t category, uint32_t name);
     void (*flow)(gt_timeline *t, uint64_t flow, bool arrives);
     void (*value)(gt_timeline *t, double value);
-    void (*note_int)(gt_timeline *t, uint32_t key, int64_t value);
-    void (*note_uint)(gt_timeline *t, uint32_t key, uint64_t value);
-    void (*note_double)(gt_timeline *t, uint32_t key, double value);
-    void (*note_bool)(gt_timeline *t, uint32_t key, bool value);
-    void (*note_text)(gt_timeline *t, uint32_t key, gt_text value);
-    void (*note_word)(gt_timeline *t, uint32_t key, uint32_t value);
-    void (*note_json)(gt_timeline *t, uint32_t key, gt_text value);
-    void (*end)(gt_timeline *t);
+    void (*note)(gt_timeline *t, uint32_t key, gt_timeline_note note);
+    void (*end)(gt_timeline *t); /* NULL where an event needs no closing */
 
     void (*write_head)(gt_timeline *t); /* before the first event: names, processes */
     void (*describe)(gt_timeline *t, uint32_t track, size_t lane); /* before the first event on a lane */
     void (*write)(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body);
-    void (*write_end)(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns); /* of a slice */
-    void (*write_tail)(gt_timeline *t);
+    /* The end of a slice; NULL where its length says it. */
+    void (*write_end)(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns);
+    void (*write_tail)(gt_timeline *t); /* NULL where a file needs no closing */
 };
 
 /* Adds to the file, through t->out. */

@@ -40,6 +40,11 @@ size_t gt_table_add_column(gt_table *table, const char *name, gt_type type)
     return gt_table_add_filled(table, name, type);
 }
 
+void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) gt_table_add_column(table, heads[i].name, heads[i].type);
+}
+
 size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type)
 {
     gt_column_fill_null(new_column(table, name, type), 0, table->row_count);

@@ -41,6 +41,12 @@ typedef struct gt_column {
     size_t list_cells;       /* of a LIST column being filled: cells begun so far; later ones are null */
 } gt_column;
 
+/* What a sheet says of a column of its own. */
+typedef struct gt_column_head {
+    const char *name;
+    gt_type type;
+} gt_column_head;
+
 typedef struct gt_table {
     char *name; /* the sheet's name */
     gt_strings *strings;
@@ -53,10 +59,10 @@ gt_table *gt_table_new(const char *name, gt_strings *strings);
 void gt_table_free(gt_table *table);
 void gt_table_rename(gt_table *table, const char *name);
 
-/* Adds an empty column (the table must have no rows yet, or gt_table_add_filled gives its cells). Returns its
- * index. */
+/* Adds a column; in a table that has rows its cells are null. Returns its index. */
 size_t gt_table_add_column(gt_table *table, const char *name, gt_type type);
-/* Adds a column of row_count cells, all null; the caller sets them. */
+void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t count);
+/* The same as gt_table_add_column, of a table that has rows: the caller sets the cells. */
 size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type);
 /* The same, for callers that fill the column's array themselves: its cells are as gt_table_add_rows leaves
  * them. */

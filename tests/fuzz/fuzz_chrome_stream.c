@@ -1,23 +1,9 @@
 /* Fuzzes the reader of GPU streams in Chrome traces, and the stages of a language model made from them. */
 #include "analysis/llama_stages.h"
-#include "base/log.h"
 #include "input/chrome_stream.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

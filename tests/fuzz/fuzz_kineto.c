@@ -1,24 +1,10 @@
 /* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches,
  * launchers. */
 #include "analysis/launchers.h"
-#include "base/log.h"
 #include "input/kineto.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 /* The tree is sound: parents open before their children, subtrees nest. */
 static void check_tree(const gt_pytorch *trace)

@@ -1,6 +1,5 @@
 /* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports,
  * and rocprofv3 and PyTorch traces in this format. */
-#include "base/log.h"
 #include "base/memory.h"
 #include "input/chrome.h"
 #include "input/kineto_perfetto.h"
@@ -10,22 +9,9 @@
 #include "report/pftrace.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 static gt_stream *open_input(const uint8_t *data, size_t size)
 {

@@ -1,24 +1,10 @@
 /* Fuzzes the PyTorch report: any trace, any options, all sheets. Two bytes before the trace choose the
  * options. */
-#include "base/log.h"
 #include "input/kineto.h"
 #include "report/pytorch.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 static gt_pytorch_options choose(unsigned bits)
 {

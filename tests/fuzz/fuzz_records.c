@@ -3,6 +3,7 @@
  * the same columns. */
 #include "base/memory.h"
 #include "input/records.h"
+#include "compressed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,15 +69,6 @@ static void free_outcome(outcome *o)
     free(o->times);
     gt_store_free(o->store);
     gt_strings_free(o->strings);
-}
-
-/* Compressed text in blocks of a few bytes only costs time; fuzz_inflate and fuzz_kineto have compressed
- * input. */
-static bool is_compressed(const uint8_t *data, size_t size)
-{
-    static const uint8_t gzip[] = {0x1F, 0x8B}, zstd[] = {0xB5, 0x2F, 0xFD}, skippable[] = {0x2A, 0x4D, 0x18};
-    return size >= 4 && (memcmp(data, gzip, 2) == 0 || memcmp(data + 1, zstd, 3) == 0 ||
-                         memcmp(data + 1, skippable, 3) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,22 +1,8 @@
 /* Fuzzes the rocprofv3 JSON reader, compressed input included. */
-#include "base/log.h"
 #include "input/rocprof_json.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

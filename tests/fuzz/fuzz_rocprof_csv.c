@@ -1,22 +1,8 @@
 /* Fuzzes the reader of rocprofv3's CSV files: what is read in small blocks is what is read in one. */
-#include "base/log.h"
 #include "input/rocprof.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 static gt_rocprof *read_blocks(const uint8_t *data, size_t size, size_t block, const gt_read_options *options)
 {

@@ -1,27 +1,13 @@
 /* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets of the three reports
  * made from what they read. */
-#include "base/log.h"
 #include "input/xla_dump.h"
 #include "input/xplane.h"
 #include "report/jax.h"
 #include "report/jax_analysis.h"
 #include "report/jax_collective.h"
+#include "quiet.h"
 
 #include <stdlib.h>
-
-static void say_nothing(bool warning, const char *text)
-{
-    (void)warning;
-    (void)text;
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    gt_log_to(say_nothing); /* warnings about damage */
-    return 0;
-}
 
 /* Events stand in the order of their ids, and every reference leads somewhere. */
 static void check(const gt_jax *trace)
