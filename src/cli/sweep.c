@@ -19,6 +19,10 @@ const gt_command gt_sweep_steps[] = {
      &gt_sweep_plot_syntax, gt_sweep_plot_run,
      "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by rank, violins "
      "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest of each."},
+    {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side", &gt_sweep_html_syntax,
+     gt_sweep_html_run,
+     "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each sweep's plots "
+     "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
     {0},
 };
 

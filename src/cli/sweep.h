@@ -12,6 +12,8 @@ extern const gt_syntax gt_sweep_yaml_syntax;
 gt_exit gt_sweep_yaml_run(const gt_call *call);
 extern const gt_syntax gt_sweep_plot_syntax;
 gt_exit gt_sweep_plot_run(const gt_call *call);
+extern const gt_syntax gt_sweep_html_syntax;
+gt_exit gt_sweep_html_run(const gt_call *call);
 
 /* ---- what the steps share ---- */
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Reads the pages of `gputally sweep html` with Python's HTML parser: sections, labels, pictures byte for byte, links, missing plots."""
+import argparse
+import base64
+import os
+import sys
+import urllib.parse
+from html.parser import HTMLParser
+
+from harness import Tally, files_under, require_binary, run, run_all
+
+PLOTS = ["variance_by_threads_boxplot.png", "variance_by_channels_boxplot.png", "variance_by_ranks_boxplot.png",
+         "variance_violin_combined.png", "variance_thread_channel_interaction.png"]
+ALTS = ["Threads", "Channels", "Ranks", "Violin", "Interaction"]
+HEADINGS = ["Sweep Information", "Variance by Thread Count", "Variance by Channel Count", "Variance by Rank",
+            "Variance Distribution (Violin Plots)", "Thread-Channel Interaction", "Data Files Information"]
+VOID = {"meta", "hr", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Texts of each kind of element, pictures and links; complains of elements that do not nest."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts, self.pictures, self.links, self.troubles, self.rules = [], {}, [], [], [], 0
+        self.classes = []
+        self.feed(text)
+        if self.open:
+            self.troubles.append(f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.classes.append(attributes.get("class"))
+        self.rules += tag == "hr"
+        if tag == "img":
+            self.pictures.append((attributes["alt"], attributes["src"]))
+        if tag == "a":
+            self.links.append(attributes["href"])
+        if tag not in VOID:
+            self.open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.troubles.append(f"</{tag}> closes nothing")
+
+    def handle_data(self, data):
+        for tag in set(self.open):
+            self.texts[tag][-1] += data
+
+
+def picture(seed):
+    """Bytes that look like a PNG to a reader of its first eight; of every length modulo 3."""
+    return b"\x89PNG\r\n\x1a\n" + bytes((seed * 31 + i * 7) % 256 for i in range(100 + seed))
+
+
+def make_sweep(folder, seed, plots=PLOTS):
+    os.makedirs(os.path.join(folder, "tracelens_analysis", "plots"))
+    for i, name in enumerate(plots):
+        with open(os.path.join(folder, "tracelens_analysis", "plots", name), "wb") as file:
+            file.write(picture(seed + i))
+
+
+def make_page(binary, folder, *options, output="page.html"):
+    done = run([binary, "sweep", "html", *options, "--output", output], cwd=folder)
+    troubles = done.troubles()
+    if not os.path.exists(os.path.join(folder, output)):
+        return done, None, troubles + [f"no page: {done.stderr}"]
+    with open(os.path.join(folder, output), encoding="utf-8") as file:
+        page = Page(file.read())
+    return done, page, troubles + page.troubles
+
+
+def expect(what, got, wanted):
+    return [] if got == wanted else [f"{what}: {got!r}, not {wanted!r}"]
+
+
+def check_two(binary, folder):
+    make_sweep(os.path.join(folder, "a"), 0)
+    make_sweep(os.path.join(folder, "b"), 50)
+    open(os.path.join(folder, "a", "tracelens_analysis", "top5_gemm_kernels_time_variance.csv"), "w").close()
+    done, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b/", "--label1", "Base")
+    title = "GEMM Kernel Variance - Sweep Comparison"
+    troubles += expect("title", page.texts["title"], [title]) + expect("h1", page.texts["h1"], [title])
+    troubles += expect("h2", page.texts["h2"], HEADINGS) + expect("rules", page.rules, 7)
+    troubles += expect("cells", page.texts["td"][:6], ["Sweep 1", "Base", "a", "Sweep 2", "b", "b/"])
+    troubles += expect("heads", page.texts["th"], ["Sweep", "Label", "Path"] + ["Base", "b"] * 5)
+    troubles += expect("h3", page.texts["h3"], ["Sweep 1: Base", "Sweep 2: b"])
+    files = ["GEMM Variance CSV", "TraceLens Reports", "Plots"]
+    troubles += expect("list", page.texts["li"], ["Path: a"] + files + ["Path: b/"] + files)
+    # the second sweep has no CSV file
+    troubles += expect("links", page.links, ["a/tracelens_analysis/top5_gemm_kernels_time_variance.csv", "a/tracelens_analysis",
+                                             "a/tracelens_analysis/plots", "b/tracelens_analysis", "b/tracelens_analysis/plots"])
+    troubles += expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2)])
+    wanted = [picture(seed + i) for i in range(5) for seed in (0, 50)]
+    got = [base64.b64decode(source.removeprefix("data:image/png;base64,"), validate=True) for _, source in page.pictures]
+    troubles += expect("pictures", got, wanted) + expect("said", done.stderr, "")
+    for name in ("info-box", "comparison-table", "data-section"):
+        troubles += [] if name in page.classes else [f"no class {name}"]
+    size = os.path.getsize(os.path.join(folder, "page.html")) / 1024 / 1024
+    return troubles + expect("printed", done.stdout, f"wrote page.html ({size:.2f} MB)\n")
+
+
+def check_names(binary, folder):
+    """Labels and paths that mean something in HTML, addresses and option values, or are not UTF-8."""
+    first, second = "a&b <i>%41", 'c="d\''
+    make_sweep(os.path.join(folder, first), 0)
+    make_sweep(os.path.join(folder, second), 1)
+    # written to a folder that is not there yet
+    done, page, troubles = make_page(binary, folder, "--sweep", first + "=</td>&lt;\"'", second, output="x y/z/page.html")
+    troubles += expect("heads", page.texts["th"][3:5], ["</td>&lt;\"'", second])
+    troubles += expect("paths", [page.texts["td"][2], page.texts["td"][5]], [first, second])
+    for link in page.links:
+        target = os.path.join(folder, "x y/z", urllib.parse.unquote(link))
+        if not os.path.exists(target) or "?" in link or "#" in link:
+            troubles.append(f"link {link} leads nowhere")
+    done = run([binary.encode(), b"sweep", b"html", b"--sweep1", first.encode(), b"--sweep2", second.encode(), b"--label1", b"\xff<"],
+               cwd=folder)
+    with open(os.path.join(folder, "sweep_comparison_report.html"), encoding="utf-8") as file:
+        page = Page(file.read())
+    return troubles + done.troubles() + expect("links", len(page.links), 4) + expect("label", page.texts["th"][3], "\ufffd<")
+
+
+def check_missing(binary, folder):
+    make_sweep(os.path.join(folder, "a"), 0, PLOTS[1:])
+    os.makedirs(os.path.join(folder, "b", "tracelens_analysis", "plots", PLOTS[0]))  # a folder by that name
+    with open(os.path.join(folder, "b", "tracelens_analysis", "plots", PLOTS[1]), "w") as file:
+        file.write("no picture")
+    done, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b")
+    gone = [("a", PLOTS[0])] + [("b", name) for name in PLOTS]
+    troubles += expect("warnings", sorted(done.stderr.splitlines()),
+                       sorted(f"gputally: warning: no plot {sweep}/tracelens_analysis/plots/{name}" for sweep, name in gone))
+    troubles += expect("boxes", page.classes.count("missing"), 6) + expect("pictures", len(page.pictures), 4)
+    return troubles + expect("box", page.texts["td"][6], f"plot not available: {PLOTS[0]}")
+
+
+def check_three(binary, folder):
+    for i, name in enumerate("abc"):
+        make_sweep(os.path.join(folder, name), 10 * i)
+    _, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b", "--sweep", "c=third")
+    troubles += expect("heads", page.texts["th"][3:], ["a", "b", "third"] * 5)
+    return troubles + expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2, 3)])
+
+
+def check_failure(binary, folder, options, code, sentence):
+    os.makedirs(os.path.join(folder, "a"))
+    done = run([binary, "sweep", "html", *options], cwd=folder)
+    return expect("exit code", done.code, code) + expect("files", files_under(folder), []) + (
+        [] if sentence in done.stderr else [f"said {done.stderr!r}"])
+
+
+class Case:
+    def __init__(self, name, check, *arguments):
+        self.name, self.check, self.arguments = name, check, arguments
+
+
+CASES = [
+    Case("two sweeps", check_two),
+    Case("names that mean something", check_names),
+    Case("missing plots", check_missing),
+    Case("three sweeps", check_three),
+    Case("no such sweep", check_failure, ["--sweep1", "a", "--sweep2", "b"], 1, "gputally: Sweep 2 directory not found: b\n"),
+    Case("one sweep", check_failure, ["--sweep1", "a"], 2, "the following arguments are required: --sweep1, --sweep2"),
+    Case("no folder to write to", check_failure, ["--sweep1", "a", "--sweep2", "a", "--output", "/dev/null/x.html"], 1, "/dev/null"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True)
+    binary = require_binary(parser.parse_args().bin)
+    tally = Tally()
+    run_all(CASES, lambda case, folder: case.check(binary, folder, *case.arguments), tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
