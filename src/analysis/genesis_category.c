@@ -6,6 +6,8 @@
 #include "table/group.h"
 #include "table/sort.h"
 
+#include <string.h>
+
 static const struct {
     const char *category, *part;
 } parts[] = {
@@ -52,7 +54,7 @@ static const struct {
 const char *gt_genesis_category(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (gt_text_contains(name, parts[i].part)) return parts[i].category;
+        if (memmem(name.bytes, name.len, parts[i].part, strlen(parts[i].part))) return parts[i].category;
     return "Other";
 }
 

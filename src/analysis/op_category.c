@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Beginnings of op names that are categories. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
@@ -18,21 +19,28 @@ static const char other[] = "other";
 
 /* ---- the rules ---- */
 
+static bool begins_with(gt_text text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.bytes, prefix, len) == 0;
+}
+
 /* NULL where the name does not tell. */
 static const char *category_of_name(gt_text name)
 {
     const gt_model *op = gt_op_find(name);
     if (op) return op->category;
     for (size_t i = 0; i < GT_LENGTH(prefixes); i++)
-        if (gt_text_begins(name, prefixes[i])) return prefixes[i];
+        if (begins_with(name, prefixes[i])) return prefixes[i];
     return NULL;
 }
 
 static const char *category_of_kernel(gt_text kernel)
 {
-    if (!gt_text_begins(kernel, native_kernel)) return other;
+    if (!begins_with(kernel, native_kernel)) return other;
     for (size_t i = 0; i < GT_LENGTH(native_parts); i++)
-        if (gt_text_contains(kernel, native_parts[i])) return native_parts[i];
+        if (memmem(kernel.bytes, kernel.len, native_parts[i], strlen(native_parts[i])))
+            return native_parts[i];
     return other;
 }
 
@@ -46,16 +54,18 @@ const char *gt_op_category(gt_text name, gt_text first_kernel)
 
 struct gt_op_categories {
     gt_strings *strings;
+    const gt_extension *extension;
     size_t count; /* of the texts that there were at the beginning: later ones are not kept */
     uint32_t *of_name, *of_kernel; /* by text: its category, GT_TEXT_NONE where not asked yet */
 };
 
 enum { NOT_TOLD = GT_TEXT_EMPTY }; /* in of_name: the kernel decides */
 
-gt_op_categories *gt_op_categories_new(gt_strings *strings)
+gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *extension)
 {
     gt_op_categories *c = gt_alloc_zero(1, sizeof *c);
     c->strings = strings;
+    c->extension = extension;
     c->count = gt_strings_count(strings);
     c->of_name = gt_alloc_zero(c->count, sizeof *c->of_name);
     c->of_kernel = gt_alloc_zero(c->count, sizeof *c->of_kernel);
@@ -64,7 +74,8 @@ gt_op_categories *gt_op_categories_new(gt_strings *strings)
 
 static uint32_t find_by_name(gt_op_categories *c, uint32_t name)
 {
-    const char *category = category_of_name(gt_strings_get(c->strings, name));
+    const char *category = gt_extension_category(c->extension, name);
+    if (!category) category = category_of_name(gt_strings_get(c->strings, name));
     return category ? gt_strings_add_cstr(c->strings, category) : NOT_TOLD;
 }
 

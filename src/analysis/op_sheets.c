@@ -261,14 +261,14 @@ static gt_table *append_rows(gt_table *sheet, gt_table *more)
 }
 
 static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_options *options,
-                      gt_op_family family, const char *pass, bool with_overlap)
+                      const char *family, const char *pass, bool with_overlap)
 {
     if (options->limited) gt_table_head(sheet, options->rows);
     if (!sheet->row_count) {
         gt_table_free(sheet);
         return;
     }
-    char *name = gt_format("%s%s%s", gt_op_family_name(family), pass, with_overlap ? "_kl_overlap" : "");
+    char *name = gt_format("%s%s%s", family, pass, with_overlap ? "_kl_overlap" : "");
     gt_table_rename(sheet, name);
     free(name);
     GT_PUSH(sheets->items, sheets->count, sheets->capacity, sheet);
@@ -276,7 +276,7 @@ static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_
 
 static void add_forward_and_backward(gt_op_sheets *sheets, const family_ops *forward,
                                      const family_ops *backward, const gt_op_sheets_options *options,
-                                     gt_op_family family, bool with_overlap)
+                                     const char *family, bool with_overlap)
 {
     gt_table *sheet = make_sheet(forward, options, with_overlap);
     gt_table *moved = gt_table_copy(sheet);
@@ -288,24 +288,25 @@ static void add_forward_and_backward(gt_op_sheets *sheets, const family_ops *for
     add_sheet(sheets, gradients, options, family, "_bwd", with_overlap);
 }
 
-static bool is_single(gt_op_family family)
+static bool is_single(size_t family)
 {
     for (size_t i = 0; i < GT_LENGTH(single_families); i++)
         if (single_families[i] == family) return true;
     return false;
 }
 
-static left_out add_family(gt_op_sheets *sheets, gt_perf *p, gt_op_family family, const gt_row_list *rows,
+static left_out add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
                            const gt_op_sheets_options *options)
 {
     bool single = is_single(family);
+    const char *name = gt_extension_family_name(p->extension, family);
     family_ops forward = find_ops(p, rows, false);
     family_ops backward = single ? (family_ops){0} : find_ops(p, rows, true);
     for (int with_overlap = 0; with_overlap <= (p->overlaps != NULL); with_overlap++) {
         if (single)
-            add_sheet(sheets, make_sheet(&forward, options, with_overlap), options, family, "", with_overlap);
+            add_sheet(sheets, make_sheet(&forward, options, with_overlap), options, name, "", with_overlap);
         else
-            add_forward_and_backward(sheets, &forward, &backward, options, family, with_overlap);
+            add_forward_and_backward(sheets, &forward, &backward, options, name, with_overlap);
     }
     left_out left = forward.left_out;
     family_ops_free(&forward);
@@ -315,23 +316,30 @@ static left_out add_family(gt_op_sheets *sheets, gt_perf *p, gt_op_family family
 
 /* ---- all families ---- */
 
+static size_t family_of(const gt_perf *p, uint32_t row)
+{
+    const gt_model *own = gt_extension_model(p->extension, p->trace->name[row]);
+    if (own) return own->family;
+    const gt_model *model = gt_op_find(gt_pytorch_name(p->trace, row));
+    return model && model->evaluate ? model->family : GT_FAMILY_NONE;
+}
+
 /* The events of each family, in file order. */
-static void find_families(gt_perf *p, gt_row_list families[GT_FAMILY_COUNT])
+static gt_row_list *find_families(const gt_perf *p)
 {
     const gt_pytorch *trace = p->trace;
-    uint32_t names = gt_strings_count(trace->strings);
-    uint8_t *family_of = gt_alloc(names), unknown = UINT8_MAX;
-    memset(family_of, unknown, names);
+    gt_row_list *families = gt_alloc_zero(gt_extension_family_count(p->extension), sizeof *families);
+    uint32_t names = gt_strings_count(trace->strings), unknown = UINT32_MAX;
+    uint32_t *family_of_name = gt_alloc(names * sizeof *family_of_name);
+    memset(family_of_name, 0xFF, names * sizeof *family_of_name);
     for (uint32_t row = 0; row < trace->count; row++) {
-        uint8_t *family = &family_of[trace->name[row]];
-        if (*family == unknown) {
-            const gt_model *model = gt_op_find(gt_pytorch_name(trace, row));
-            *family = (uint8_t)(model && model->evaluate ? model->family : GT_FAMILY_NONE);
-        }
+        uint32_t *family = &family_of_name[trace->name[row]];
+        if (*family == unknown) *family = (uint32_t)family_of(p, row);
         gt_row_list *rows = &families[*family];
         if (*family != GT_FAMILY_NONE) GT_PUSH(rows->items, rows->count, rows->capacity, row);
     }
-    free(family_of);
+    free(family_of_name);
+    return families;
 }
 
 static void warn(left_out left, size_t ops)
@@ -346,19 +354,19 @@ static void warn(left_out left, size_t ops)
 gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
 {
     gt_op_sheets sheets = {0};
-    gt_row_list families[GT_FAMILY_COUNT] = {0};
+    gt_row_list *families = find_families(p);
     left_out all = {0};
     size_t ops = 0;
-    find_families(p, families);
-    for (size_t family = 0; family < GT_FAMILY_COUNT; family++) {
+    for (size_t family = 0; family < gt_extension_family_count(p->extension); family++) {
         if (families[family].count) {
-            left_out left = add_family(&sheets, p, (gt_op_family)family, &families[family], &options);
+            left_out left = add_family(&sheets, p, family, &families[family], &options);
             all.count += left.count;
             all.without_shapes += left.without_shapes;
         }
         ops += families[family].count;
         free(families[family].items);
     }
+    free(families);
     warn(all, ops);
     return sheets;
 }

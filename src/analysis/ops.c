@@ -32,7 +32,7 @@ static void add_names(gt_ops *ops)
     const uint32_t *names = ops->trace->name;
     uint32_t *cells = add_column(ops, "name", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
-    gt_op_categories *categories = gt_op_categories_new(ops->trace->strings);
+    gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->trace->extension);
     cells = add_column(ops, "op category", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < l->count; i++)
         cells[i] =

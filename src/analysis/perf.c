@@ -33,6 +33,8 @@ gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, con
     p->calls = gt_calls_new(trace);
     p->gradients = gt_gradients_link(p->calls);
     p->models = gt_models_new(trace->strings);
+    p->extension = trace->extension;
+    gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
     p->annotations = gt_annotations_find(trace, ANNOTATED);
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
         p->arguments[i] = gt_store_texts(trace->store, argument_columns[i]);
@@ -88,6 +90,8 @@ static gt_model_event model_event(const gt_perf *p, uint32_t row, uint32_t name)
 
 const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
 {
+    const gt_model *own = gt_extension_model(p->extension, name);
+    if (own) return own;
     gt_model_event event = model_event(p, row, name);
     return gt_model_find(p->models, &event);
 }
@@ -109,9 +113,11 @@ static void find_kernels(gt_perf *p, uint32_t row, bool backward)
     gt_order_rows(p->kernels.items, p->kernels.count, p->trace->start_us);
 }
 
+/* NULL: an extension's model that has no answer. */
 static const gt_model_result *evaluate(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
                                        bool backward)
 {
+    if (model->uses & GT_USES_EXTENSION) return gt_extension_result(p->extension, row, backward);
     p->names.count = 0;
     for (size_t i = 0; i < p->kernels.count; i++)
         GT_PUSH(p->names.items, p->names.count, p->names.capacity, p->trace->name[p->kernels.items[i]]);
@@ -130,8 +136,10 @@ gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row
     double simulated_us = NAN;
     find_kernels(p, row, backward);
     const gt_model_result *result = evaluate(p, model, row, name, backward);
+    if (!result) return GT_MODEL_FAIL;
     if (result->outcome != GT_MODEL_VALUE) return result->outcome;
-    if (p->simulator && !gt_simulator_time(p->simulator, model, result, backward, &simulated_us))
+    bool simulates = p->simulator && !(model->uses & GT_USES_EXTENSION);
+    if (simulates && !gt_simulator_time(p->simulator, model, result, backward, &simulated_us))
         return GT_MODEL_FAIL;
     *metrics = gt_perf_measure_time(p, &p->kernels);
     metrics->result = result;

@@ -4,6 +4,7 @@
 #ifndef GT_ANALYSIS_PERF_H
 #define GT_ANALYSIS_PERF_H
 
+#include "analysis/extension.h"
 #include "analysis/launchers.h"
 #include "analysis/op_overlap.h"
 #include "analysis/op_metrics.h"
@@ -22,6 +23,7 @@ typedef struct gt_perf {
     gt_calls *calls;
     gt_gradients *gradients;
     gt_models *models;
+    gt_extension *extension; /* the trace's; NULL: there is none */
     uint32_t *arguments[GT_PERF_ARGUMENTS]; /* by row: JSON texts */
     uint32_t *annotations;                  /* by row; NULL: no event has one */
     int64_t *sequences;                     /* by row */

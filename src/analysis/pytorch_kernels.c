@@ -100,7 +100,7 @@ static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *
 {
     const gt_pytorch *trace = kernels->trace;
     uint32_t *first_kernel = first_kernels(trace, launchers);
-    gt_op_categories *categories = gt_op_categories_new(trace->strings);
+    gt_op_categories *categories = gt_op_categories_new(trace->strings, trace->extension);
     call_category last = {0};
     for (size_t i = 0; i < kernels->count; i++) {
         uint32_t op = kernels->cpu_ops[i], call = trace->parent[kernels->rows[i]];

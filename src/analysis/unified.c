@@ -163,7 +163,7 @@ static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
     uint32_t *cells = add_column(table, "op category", GT_TYPE_TEXT)->texts;
-    gt_op_categories *categories = gt_op_categories_new(p->trace->strings);
+    gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->trace->extension);
     for (size_t i = 0; i < b->count; i++) {
         const gt_unified_event *event = &b->chosen[i];
         if (!event->model && event->forward != GT_NO_EVENT)

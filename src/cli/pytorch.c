@@ -11,6 +11,7 @@
 #include "report/pytorch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
@@ -52,7 +53,7 @@ static const gt_option report_options[] = {
     {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL,
      "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
     {"extension_file", GT_OPTION_TEXT, "FILE", NULL,
-     "a Python extension of the report (not yet in this version)"},
+     "a Python file with ops, models, categories or sheets of your own (docs/extensions.md)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
      "kernel_summary_prefill and kernel_summary_decode"},
@@ -77,15 +78,8 @@ const gt_syntax gt_pytorch_syntax = {
     .files_max = 1,
 };
 
-static const char *const not_yet[] = {
-    "extension_file",
-};
-
 gt_exit gt_pytorch_check(const gt_call *call)
 {
-    for (size_t i = 0; i < GT_LENGTH(not_yet); i++)
-        if (gt_arguments_value(&call->arguments, not_yet[i])->given)
-            return gt_usage_error(call->program, "argument --%s: not yet in this version", not_yet[i]);
     if (gt_arguments_text(&call->arguments, "gpu_arch_json_path") &&
         gt_arguments_text(&call->arguments, "gpu_arch_platform"))
         return gt_usage_error(call->program,
@@ -184,6 +178,12 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     const gt_arguments *arguments = &call->call->arguments;
     gt_pytorch_options wanted = sheets_wanted(arguments);
     wanted.extra = gt_extra_wanted(arguments, &wanted.extra_options);
+    gt_extension_source extension = {.file = gt_arguments_text(arguments, "extension_file"),
+                                     .trace_path = call->path,
+                                     .python = wanted.python_path};
+    if (extension.file) wanted.extension = &extension;
+    if (extension.file && strcmp(call->path, "-") == 0)
+        return gt_fail(error, "--extension_file: the extension reads the trace too, so it must be a file");
     gt_arena arena = {0};
     gt_gpu_arch own;
     if (gt_arguments_flag(arguments, "enable_origami"))
@@ -191,8 +191,9 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
                 "simulated times");
     bool made = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
                                    gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own,
-                                   &wanted.gpu_arch, error) &&
-                read_and_report(call, &wanted, error);
+                                   &wanted.gpu_arch, error);
+    extension.arch = wanted.gpu_arch;
+    made = made && read_and_report(call, &wanted, error);
     gt_arena_free(&arena);
     return made;
 }

@@ -57,6 +57,12 @@ void gt_models_free(gt_models *models)
     free(models);
 }
 
+uint32_t gt_models_reserve(gt_models *models, uint32_t count)
+{
+    models->result_count += count;
+    return models->result_count - count;
+}
+
 /* ---- the model of an op ---- */
 
 static const gt_model **model_of_name(gt_models *models, uint32_t name)

@@ -215,16 +215,52 @@ static void make_tree(gt_pytorch *trace, const gt_pytorch_options *options)
     if (options->pseudo_ops) gt_pseudo_ops_add(trace);
 }
 
+static bool run_extension(gt_pytorch *trace, const gt_extension_source *source, gt_extension_answer *answer,
+                          gt_error *error)
+{
+    if (!gt_extension_run(trace, source, answer, error)) return false;
+    gt_say("extension %s: %zu ops added, %zu sheets", source->file, answer->added, answer->sheet_count);
+    return true;
+}
+
+/* The sheets of an extension come last; one that has the name of another takes its place. */
+static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tables)
+{
+    for (size_t i = 0; i < answer->sheet_count; i++) {
+        size_t at = 0;
+        while (at < tables->count && strcmp(tables->items[at]->name, answer->sheets[i]->name) != 0) at++;
+        if (at == tables->count) {
+            gt_table_list_add(tables, answer->sheets[i]);
+        } else {
+            gt_table_free(tables->items[at]);
+            tables->items[at] = answer->sheets[i];
+        }
+    }
+    answer->sheet_count = 0;
+}
+
+static void free_answer(gt_extension_answer *answer, gt_pytorch *trace)
+{
+    for (size_t i = 0; i < answer->sheet_count; i++) gt_table_free(answer->sheets[i]);
+    free(answer->sheets);
+    gt_extension_free(answer->extension);
+    trace->extension = NULL;
+}
+
 bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error)
 {
     gt_table_list made = {0};
+    gt_extension_answer answer = {0};
     make_tree(trace, options);
     if (options->comparison && !trace->gpu_only) make_tree(options->comparison, options);
     if (options->detect_recompute) mark_recompute(trace);
-    bool all = add_sheets(trace, options, &made, error);
+    bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
+               add_sheets(trace, options, &made, error);
     if (all && options->extra) add_extra_sheets(trace, &options->extra_options, &made);
     if (options->seed_names) use_seed_names(&made);
+    if (all) add_extension_sheets(&answer, &made);
+    free_answer(&answer, trace);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
     if (all) made.count = 0; /* they have a new owner */
     gt_table_list_free(&made);

@@ -12,6 +12,7 @@
 #include "analysis/hta.h"
 #include "analysis/phases.h"
 #include "base/error.h"
+#include "extension/extension.h"
 #include "model/arch.h"
 #include "report/tables.h"
 #include "trace/pytorch.h"
@@ -47,6 +48,7 @@ typedef struct gt_pytorch_options {
     gt_hta_options extra_options;
     /* A second trace, read with the same needs, for diff_stats; NULL: none. */
     struct gt_pytorch *comparison;
+    const gt_extension_source *extension; /* a Python extension to run; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
 

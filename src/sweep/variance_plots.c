@@ -123,8 +123,9 @@ static void draw_violin_panel(gt_figure *figure, const gt_variance_rows *rows, g
     double width = gt_figure_width(figure) / GT_VARIANCE_KEYS;
     tick_labels labels = label_groups(groups, k->violin_label);
     gt_axes axes = gt_axes_draw(
-        figure, (gt_place){width * by, top}, (gt_place){width * (by + 1), gt_figure_height(figure)},
-        range_of_groups(groups), range_of_values(rows),
+        figure, (gt_place){width * (double)by, top},
+        (gt_place){width * (double)(by + 1), gt_figure_height(figure)}, range_of_groups(groups),
+        range_of_values(rows),
         &(gt_axes_text){k->violin_title, k->violin_x_label, Y_LABEL, labels.ticks, groups->count, true});
     for (size_t i = 0; i < groups->count; i++) {
         gt_density density = gt_density_of(groups->items[i].values_us, groups->items[i].count);

@@ -2,8 +2,15 @@
 #include "trace/order.h"
 #include "base/memory.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool comes_first(double a, double b)
+{
+    return a <= b || isnan(a);
+}
 
 void gt_order_rows(uint32_t *rows, size_t count, const double *times)
 {
@@ -13,18 +20,19 @@ void gt_order_rows(uint32_t *rows, size_t count, const double *times)
         size_t runs = 0, out = 0;
         for (size_t begin = 0; begin < count;) {
             size_t middle = begin + 1;
-            while (middle < count && times[rows[middle - 1]] <= times[rows[middle]]) middle++;
+            while (middle < count && comes_first(times[rows[middle - 1]], times[rows[middle]])) middle++;
             if (begin == 0 && middle == count) {
                 free(spare);
                 return;
             }
             if (!spare) spare = gt_alloc(count * sizeof *spare);
             size_t end = middle < count ? middle + 1 : middle;
-            while (end < count && times[rows[end - 1]] <= times[rows[end]]) end++;
+            while (end < count && comes_first(times[rows[end - 1]], times[rows[end]])) end++;
             size_t a = begin, b = middle;
             while (a < middle || b < end)
-                spare[out++] =
-                    b == end || (a < middle && times[rows[a]] <= times[rows[b]]) ? rows[a++] : rows[b++];
+                spare[out++] = b == end || (a < middle && comes_first(times[rows[a]], times[rows[b]]))
+                                   ? rows[a++]
+                                   : rows[b++];
             begin = end;
             runs++;
         }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts rows by times[row], ascending; rows of equal time keep their order. No time is NaN. Traces are nearly
- * sorted: runs in order are merged, so sorted rows cost one pass. */
+/* Sorts rows by times[row], ascending; rows of equal time keep their order, and NaN is before all
+ * times. Traces are nearly sorted: runs in order are merged, so sorted rows cost one pass. */
 void gt_order_rows(uint32_t *rows, size_t count, const double *times);
 
 #endif

@@ -74,6 +74,7 @@ typedef struct gt_pytorch {
     size_t late_root_count;
 
     struct gt_tracks *tracks; /* names of processes and threads (gt_pytorch_track) */
+    struct gt_extension *extension; /* borrowed: what an extension says of ops; NULL: there is none */
 } gt_pytorch;
 
 /* From the store's columns to arrays; takes over both stores and the strings. */

@@ -273,7 +273,7 @@ static void ids_give_the_same_as_texts(void **unused)
         gt_strings_add_cstr(strings, rules[i].op);
         gt_strings_add_cstr(strings, rules[i].kernel);
     }
-    gt_op_categories *categories = gt_op_categories_new(strings);
+    gt_op_categories *categories = gt_op_categories_new(strings, NULL);
     for (int again = 0; again < 2; again++) {
         for (size_t i = 0; i < LENGTH(rules); i++) {
             uint32_t op = gt_strings_add_cstr(strings, rules[i].op);

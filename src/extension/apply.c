@@ -1,0 +1,342 @@
+/* The answer comes from a program that ran a user's code, so every number in it is looked at twice. */
+#include "extension/apply.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "trace/tree_rewire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct applying {
+    gt_pytorch *trace;
+    gt_extension_answer *answer;
+    gt_error *error;
+    size_t events, rows; /* before anything was added */
+    size_t added;        /* events to come */
+    uint32_t *row_of;    /* by uid of those before; GT_NO_EVENT where the event was not kept */
+    const char *bad;     /* the part of the answer that makes no sense; NULL: none so far */
+} applying;
+
+static const gt_value *at(const gt_value *list, int64_t i)
+{
+    return gt_value_at(list, i);
+}
+
+static void refuse(applying *a, const char *part)
+{
+    if (!a->bad) a->bad = part;
+}
+
+/* The row of an event; GT_NO_EVENT where it has none, which makes no sense where one is needed. */
+static uint32_t row_of(const applying *a, const gt_value *uid)
+{
+    if (uid->type != GT_VALUE_INT || uid->integer < 0) return GT_NO_EVENT;
+    uint64_t number = (uint64_t)uid->integer;
+    if (number < a->events) return a->row_of[number];
+    return number - a->events < a->added ? (uint32_t)(a->rows + (number - a->events)) : GT_NO_EVENT;
+}
+
+static uint32_t intern(applying *a, const gt_value *text)
+{
+    if (text->type != GT_VALUE_TEXT) return GT_TEXT_NONE;
+    return gt_strings_add(a->trace->strings, text->text.bytes, text->text.len);
+}
+
+static double number_of(const gt_value *value)
+{
+    return value->type == GT_VALUE_FLOAT ? value->number
+           : value->type == GT_VALUE_INT ? (double)value->integer
+                                         : (double)NAN;
+}
+
+/* ---- the tree ---- */
+
+static gt_new_row new_row(applying *a, const gt_value *event)
+{
+    const gt_value *inputs = gt_value_of_key(event, "inputs"), *sequence = at(inputs, 4);
+    const gt_value *start = gt_value_of_key(event, "ts"), *dur = gt_value_of_key(event, "dur");
+    gt_new_row row = {.name = intern(a, gt_value_of_key(event, "name")),
+                      .process = intern(a, gt_value_of_key(event, "pid")),
+                      .thread = intern(a, gt_value_of_key(event, "tid")),
+                      .start_us = number_of(start),
+                      .dur_us = number_of(dur),
+                      .dims = intern(a, at(inputs, 0)),
+                      .types = intern(a, at(inputs, 1)),
+                      .strides = intern(a, at(inputs, 2)),
+                      .concrete = intern(a, at(inputs, 3)),
+                      .sequence = sequence->type == GT_VALUE_INT ? sequence->integer : GT_EVENT_NONE};
+    row.end_us = row.start_us + row.dur_us;
+    if (start->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_START;
+    if (dur->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_DURATION;
+    if (row.name == GT_TEXT_NONE) refuse(a, "added");
+    return row;
+}
+
+static gt_new_row *new_rows(applying *a, const gt_value *added)
+{
+    gt_new_row *rows = gt_alloc(added->count * sizeof *rows);
+    for (uint32_t i = 0; i < a->added; i++) rows[i] = new_row(a, &added->items[i]);
+    return rows;
+}
+
+static void read_parents(applying *a, const gt_value *pairs, uint32_t *rows, uint32_t *parents)
+{
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        const gt_value *parent = at(&pairs->items[i], 1);
+        rows[i] = row_of(a, at(&pairs->items[i], 0));
+        parents[i] = row_of(a, parent);
+        if (rows[i] == GT_NO_EVENT || (parents[i] == GT_NO_EVENT && parent->type != GT_VALUE_NONE))
+            refuse(a, "parents");
+    }
+}
+
+/* Children that are not among the rows were not in the tree. */
+static gt_row_list read_children(applying *a, const gt_value *lists, uint32_t *callers, size_t *begins)
+{
+    gt_row_list children = {0};
+    for (uint32_t i = 0; i < lists->count; i++) {
+        const gt_value *list = at(&lists->items[i], 1);
+        callers[i] = row_of(a, at(&lists->items[i], 0));
+        begins[i] = children.count;
+        if (callers[i] == GT_NO_EVENT || !gt_value_is_list(list)) {
+            refuse(a, "children");
+            continue;
+        }
+        for (uint32_t c = 0; c < list->count; c++) {
+            uint32_t child = row_of(a, &list->items[c]);
+            if (child != GT_NO_EVENT) GT_PUSH(children.items, children.count, children.capacity, child);
+        }
+    }
+    begins[lists->count] = children.count;
+    return children;
+}
+
+/* Only rows of host events have children and parents of this kind. */
+static void check_hosts(applying *a, const uint32_t *rows, size_t count, const char *part)
+{
+    for (size_t i = 0; i < count && !a->bad; i++)
+        if (rows[i] < a->rows && !gt_kind_is_host(a->trace->kind[rows[i]])) refuse(a, part);
+}
+
+static bool change_tree(applying *a, const gt_value *document)
+{
+    const gt_value *added = gt_value_of_key(document, "added");
+    const gt_value *pairs = gt_value_of_key(document, "parents");
+    const gt_value *lists = gt_value_of_key(document, "children");
+    a->added = added->count;
+    gt_new_row *rows = new_rows(a, added);
+    uint32_t *parent_of = gt_alloc(pairs->count * sizeof *parent_of);
+    uint32_t *parents = gt_alloc(pairs->count * sizeof *parents);
+    uint32_t *callers = gt_alloc(lists->count * sizeof *callers);
+    size_t *begins = gt_alloc((lists->count + (size_t)1) * sizeof *begins);
+    read_parents(a, pairs, parent_of, parents);
+    gt_row_list children = read_children(a, lists, callers, begins);
+    if (!a->bad) check_hosts(a, parent_of, pairs->count, "parents");
+    if (!a->bad) check_hosts(a, callers, lists->count, "children");
+    gt_rewiring rewiring = {rows,    a->added, parent_of,      parents,     pairs->count,
+                            callers, begins,   children.items, lists->count};
+    bool any = a->added || pairs->count || lists->count;
+    bool done = !a->bad && (!any || gt_tree_rewire(a->trace, &rewiring, a->error));
+    a->answer->added = a->added;
+    free(rows);
+    free(parent_of);
+    free(parents);
+    free(callers);
+    free(begins);
+    free(children.items);
+    return done;
+}
+
+static void rename_events(applying *a, const gt_value *names)
+{
+    for (uint32_t i = 0; i < names->count; i++) {
+        uint32_t row = row_of(a, at(&names->items[i], 0)), name = intern(a, at(&names->items[i], 1));
+        if (row == GT_NO_EVENT || name == GT_TEXT_NONE)
+            refuse(a, "names");
+        else
+            a->trace->name[row] = name;
+    }
+}
+
+/* ---- models ---- */
+
+static void add_ops(applying *a, const gt_value *models, const gt_value *categories)
+{
+    static const gt_text none = {"", 0};
+    for (uint32_t i = 0; i < models->count; i++) {
+        const gt_value *op = at(&models->items[i], 0), *sheet = at(&models->items[i], 1),
+                       *category = at(&models->items[i], 2), *backward = at(&models->items[i], 3);
+        if (op->type != GT_VALUE_TEXT || sheet->type != GT_VALUE_TEXT || category->type != GT_VALUE_TEXT)
+            refuse(a, "models");
+        else
+            gt_extension_add_model(a->answer->extension, op->text, sheet->text, category->text,
+                                   backward->type == GT_VALUE_TEXT ? backward->text : none);
+    }
+    for (uint32_t i = 0; i < categories->count; i++) {
+        const gt_value *op = at(&categories->items[i], 0), *category = at(&categories->items[i], 1);
+        if (op->type != GT_VALUE_TEXT || category->type != GT_VALUE_TEXT)
+            refuse(a, "categories");
+        else
+            gt_extension_add_category(a->answer->extension, op->text, category->text);
+    }
+}
+
+/* {"tuple": [...]} becomes a tuple, all the way down. */
+static gt_value with_tuples(gt_arena *arena, const gt_value *value)
+{
+    const gt_value *tuple = value->type == GT_VALUE_DICT ? gt_value_of_key(value, "tuple") : value;
+    gt_value copy = *value;
+    if (value->type == GT_VALUE_DICT && tuple->type == GT_VALUE_LIST) {
+        copy = *tuple;
+        copy.type = GT_VALUE_TUPLE;
+    }
+    if (copy.type != GT_VALUE_LIST && copy.type != GT_VALUE_TUPLE) return copy;
+    gt_value *items = gt_arena_alloc(arena, copy.count * sizeof *items);
+    for (uint32_t i = 0; i < copy.count; i++) items[i] = with_tuples(arena, &copy.items[i]);
+    copy.items = items;
+    return copy;
+}
+
+static void add_result(applying *a, gt_arena *arena, const gt_value *entry)
+{
+    uint32_t row = row_of(a, at(entry, 0));
+    const gt_value *spec = at(entry, 4), *parameters = at(entry, 5);
+    gt_model_result result = {
+        .outcome = GT_MODEL_VALUE, .flops = number_of(at(entry, 2)), .bytes = number_of(at(entry, 3))};
+    if (row == GT_NO_EVENT) return; /* the report does not have the event */
+    if (at(entry, 1)->type != GT_VALUE_BOOL || spec->type != GT_VALUE_TEXT || isnan(result.flops) ||
+        !gt_value_is_list(parameters) || parameters->count > GT_MODEL_MAX_PARAMETERS) {
+        refuse(a, "results");
+        return;
+    }
+    if (spec->text.len < GT_COMPUTE_SPEC_MAX) memcpy(result.compute_spec, spec->text.bytes, spec->text.len);
+    gt_parameter named[GT_MODEL_MAX_PARAMETERS];
+    for (uint32_t i = 0; i < parameters->count; i++) {
+        const gt_value *name = at(&parameters->items[i], 0);
+        if (name->type != GT_VALUE_TEXT) {
+            refuse(a, "results");
+            return;
+        }
+        named[i].name = gt_arena_bytes(arena, name->text.bytes, name->text.len);
+        named[i].value = with_tuples(arena, at(&parameters->items[i], 1));
+    }
+    result.parameters = named;
+    result.parameter_count = parameters->count;
+    gt_extension_add_result(a->answer->extension, row, at(entry, 1)->boolean, &result);
+}
+
+/* ---- sheets ---- */
+
+/* The narrowest type that holds all of a column: null goes with each, as NaN with integers, as in pandas. */
+static gt_type type_of_column(const gt_value *cells)
+{
+    bool ints = true, numbers = true, bools = true;
+    for (uint32_t i = 0; i < cells->count; i++) {
+        gt_value_type type = cells->items[i].type;
+        ints = ints && type == GT_VALUE_INT;
+        numbers = numbers && (type == GT_VALUE_INT || type == GT_VALUE_FLOAT || type == GT_VALUE_NONE);
+        bools = bools && type == GT_VALUE_BOOL;
+    }
+    if (!cells->count) return GT_TYPE_TEXT;
+    return bools ? GT_TYPE_BOOL : ints ? GT_TYPE_INT : numbers ? GT_TYPE_FLOAT : GT_TYPE_TEXT;
+}
+
+static void set_cell(gt_table *sheet, size_t column, size_t row, const gt_value *cell, gt_buffer *text)
+{
+    if (cell->type == GT_VALUE_NONE) return;
+    switch (sheet->columns[column].type) {
+    case GT_TYPE_INT:
+        gt_table_set_int(sheet, column, row, cell->integer);
+        break;
+    case GT_TYPE_FLOAT:
+        gt_table_set_float(sheet, column, row, number_of(cell));
+        break;
+    case GT_TYPE_BOOL:
+        gt_table_set_bool(sheet, column, row, cell->boolean);
+        break;
+    default:
+        text->len = 0;
+        gt_value_print(text, cell);
+        gt_table_set_text(sheet, column, row, gt_strings_add(sheet->strings, text->bytes, text->len));
+    }
+}
+
+static void add_sheet(applying *a, const gt_value *entry)
+{
+    const gt_value *name = at(entry, 0), *titles = at(entry, 1), *columns = at(entry, 2);
+    bool fits = name->type == GT_VALUE_TEXT && name->text.len && gt_value_is_list(titles) &&
+                gt_value_is_list(columns) && titles->count == columns->count;
+    uint32_t rows = fits && columns->count ? columns->items[0].count : 0;
+    for (uint32_t c = 0; fits && c < columns->count; c++)
+        fits = titles->items[c].type == GT_VALUE_TEXT && gt_value_is_list(&columns->items[c]) &&
+               columns->items[c].count == rows;
+    if (!fits) {
+        refuse(a, "tables");
+        return;
+    }
+    gt_buffer text = {0};
+    gt_buffer_add(&text, name->text.bytes, name->text.len);
+    gt_table *sheet = gt_table_new(gt_buffer_text(&text).bytes, a->trace->strings);
+    for (uint32_t c = 0; c < columns->count; c++) {
+        text.len = 0;
+        gt_buffer_add(&text, titles->items[c].text.bytes, titles->items[c].text.len);
+        gt_table_add_column(sheet, gt_buffer_text(&text).bytes, type_of_column(&columns->items[c]));
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        gt_table_add_row(sheet);
+        for (uint32_t c = 0; c < columns->count; c++)
+            set_cell(sheet, c, row, &columns->items[c].items[row], &text);
+    }
+    gt_buffer_free(&text);
+    GT_PUSH(a->answer->sheets, a->answer->sheet_count, a->answer->sheet_capacity, sheet);
+}
+
+/* ---- the whole ---- */
+
+static bool do_all(applying *a, gt_arena *arena, const gt_value *document)
+{
+    const gt_value *results = gt_value_of_key(document, "results");
+    const gt_value *tables = gt_value_of_key(document, "tables");
+    if (!change_tree(a, document)) return false;
+    rename_events(a, gt_value_of_key(document, "names"));
+    add_ops(a, gt_value_of_key(document, "models"), gt_value_of_key(document, "categories"));
+    for (uint32_t i = 0; i < results->count; i++) add_result(a, arena, &results->items[i]);
+    for (uint32_t i = 0; i < tables->count; i++) add_sheet(a, &tables->items[i]);
+    return !a->bad;
+}
+
+/* A document whose parts are all lists: what run.py writes, whatever the extension did. */
+static bool has_parts(const gt_value *document)
+{
+    static const char *const parts[] = {"added",  "parents", "children",   "names",
+                                        "models", "results", "categories", "tables"};
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
+        if (gt_value_of_key(document, parts[i])->type != GT_VALUE_LIST) return false;
+    return true;
+}
+
+bool gt_extension_apply(gt_pytorch *trace, gt_text text, gt_extension_answer *answer, gt_error *error)
+{
+    gt_arena arena = {0};
+    const gt_value *document = gt_value_parse(&arena, text), *reason = gt_value_of_key(document, "error");
+    applying a = {
+        .trace = trace, .answer = answer, .error = error, .events = trace->events, .rows = trace->count};
+    bool done = false;
+    if (reason->type == GT_VALUE_TEXT) {
+        gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
+    } else if (!has_parts(document)) {
+        gt_fail(error, "the extension's answer is not whole");
+    } else {
+        a.row_of = gt_alloc(trace->events * sizeof *a.row_of);
+        memset(a.row_of, 0xFF, trace->events * sizeof *a.row_of);
+        for (uint32_t row = 0; row < trace->count; row++) a.row_of[trace->uid[row]] = row;
+        answer->extension = gt_extension_new(trace->strings);
+        done = do_all(&a, &arena, document);
+        if (a.bad) gt_fail(error, "the extension's answer makes no sense in its part \"%s\"", a.bad);
+        free(a.row_of);
+    }
+    gt_arena_free(&arena);
+    return done;
+}

@@ -1,0 +1,102 @@
+/* The interpreter is given the program on its command line, the question as file 3 and a place for the answer
+ * as file 4; what the extension prints goes to standard error. */
+#include "extension/extension.h"
+
+#include "base/memory.h"
+#include "extension/apply.h"
+#include "extension/question.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#ifndef GT_EXTENSION_DIR
+#define GT_EXTENSION_DIR "src/extension"
+#endif
+
+/* models.py and run.py, one behind the other. */
+__asm__(".pushsection .rodata\n"
+        "gt_extension_program:\n"
+        ".incbin \"" GT_EXTENSION_DIR "/models.py\"\n"
+        ".incbin \"" GT_EXTENSION_DIR "/run.py\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char gt_extension_program[] __attribute__((visibility("hidden")));
+
+enum { QUESTION = 3, ANSWER = 4 };
+
+static bool start(const char *python, int question, int answer, pid_t *child, gt_error *error)
+{
+    const char *arguments[] = {python, "-c", gt_extension_program, NULL};
+    posix_spawn_file_actions_t actions;
+    /* Out of the way first: the files may have these very numbers. */
+    int from = fcntl(question, F_DUPFD_CLOEXEC, 16), to = fcntl(answer, F_DUPFD_CLOEXEC, 16);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, from, QUESTION);
+    posix_spawn_file_actions_adddup2(&actions, to, ANSWER);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    int failed = from < 0 || to < 0 ? errno
+                                    : posix_spawnp(child, python, &actions, NULL,
+                                                   (char *const *)(uintptr_t)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (from >= 0) close(from);
+    if (to >= 0) close(to);
+    if (failed)
+        return gt_fail(error, "%s: %s; an extension needs Python 3 (--python_path says where it is)", python,
+                       strerror(failed));
+    return true;
+}
+
+static bool wait_for(pid_t child, const char *python, gt_error *error)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return gt_fail(error, "%s: %s", python, strerror(errno));
+    if (WIFSIGNALED(status)) return gt_fail(error, "%s was ended by signal %d", python, WTERMSIG(status));
+    if (WEXITSTATUS(status)) return gt_fail(error, "%s ended with status %d", python, WEXITSTATUS(status));
+    return true;
+}
+
+static bool read_answer(FILE *file, gt_buffer *text, gt_error *error)
+{
+    rewind(file);
+    size_t got;
+    do {
+        char *room = gt_buffer_room(text, 1 << 16);
+        got = fread(room, 1, 1 << 16, file);
+        text->len += got;
+    } while (got);
+    return !ferror(file) || gt_fail(error, "the extension's answer cannot be read: %s", strerror(errno));
+}
+
+bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_extension_answer *answer,
+                      gt_error *error)
+{
+    const char *python = source->python ? source->python : "python3";
+    FILE *question = tmpfile(), *reply = tmpfile();
+    gt_buffer text = {0};
+    pid_t child;
+    bool done = question && reply;
+    if (!done) gt_fail(error, "a temporary file cannot be made: %s", strerror(errno));
+    if (done) {
+        gt_extension_write_question(question, trace, source);
+        done = fflush(question) == 0 && !ferror(question);
+        if (!done) gt_fail(error, "a temporary file cannot be written: %s", strerror(errno));
+        rewind(question);
+    }
+    done = done && start(python, fileno(question), fileno(reply), &child, error) &&
+           wait_for(child, python, error) && read_answer(reply, &text, error) &&
+           gt_extension_apply(trace, gt_buffer_text(&text), answer, error);
+    if (done) trace->extension = answer->extension;
+    if (question) fclose(question);
+    if (reply) fclose(reply);
+    gt_buffer_free(&text);
+    return done;
+}

@@ -1,0 +1,230 @@
+/* Events go by their places in the trace (uid): the extension reads the trace itself. */
+#include "extension/question.h"
+
+#include "base/json_string.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "model/gemm_kernel.h"
+#include "trace/gradients.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct writing {
+    FILE *file;
+    const gt_pytorch *trace;
+    gt_calls *calls;
+    gt_buffer text, scratch;
+} writing;
+
+static void put_text(writing *w, gt_text text)
+{
+    w->text.len = 0;
+    gt_json_string_add(&w->text, text, &w->scratch);
+    fwrite(w->text.bytes, 1, w->text.len, w->file);
+}
+
+static void put_cstr(writing *w, const char *text)
+{
+    if (text)
+        put_text(w, (gt_text){text, strlen(text)});
+    else
+        fputs("null", w->file);
+}
+
+/* A JSON text as it is. */
+static void put_json(writing *w, uint32_t id)
+{
+    gt_text json = gt_strings_get(w->trace->strings, id);
+    if (json.len)
+        fwrite(json.bytes, 1, json.len, w->file);
+    else
+        fputs("null", w->file);
+}
+
+static void put_number(writing *w, double number)
+{
+    if (isfinite(number))
+        fprintf(w->file, "%.17g", number);
+    else
+        fputs("null", w->file);
+}
+
+static void put_uid(writing *w, uint32_t row)
+{
+    if (row == GT_NO_EVENT)
+        fputs("null", w->file);
+    else
+        fprintf(w->file, "%" PRIu32, w->trace->uid[row]);
+}
+
+/* ---- the parts ---- */
+
+static void put_arch(writing *w, const gt_gpu_arch *arch)
+{
+    fputs(",\"arch\":", w->file);
+    if (!arch) {
+        fputs("null", w->file);
+        return;
+    }
+    fputs("{\"name\":", w->file);
+    put_cstr(w, arch->name);
+    fputs(",\"mem_bw_gbps\":", w->file);
+    put_number(w, arch->mem_bw_gbps);
+    fputs(",\"memory_gb\":", w->file);
+    put_number(w, arch->memory_gb);
+    fputs(",\"max_achievable_tflops\":{", w->file);
+    for (size_t i = 0; i < arch->peak_count; i++) {
+        if (i) fputc(',', w->file);
+        put_cstr(w, arch->peaks[i].spec);
+        fputc(':', w->file);
+        put_number(w, arch->peaks[i].tflops);
+    }
+    fputs("}}", w->file);
+}
+
+/* Ops that are not in the file: those that gputally has added itself. */
+static void put_added(writing *w)
+{
+    static const struct {
+        const char *key;
+        size_t column;
+    } inputs[] = {{"Input Dims", GT_EVENT_INPUT_DIMS},
+                  {"Input type", GT_EVENT_INPUT_TYPES},
+                  {"Input Strides", GT_EVENT_INPUT_STRIDES},
+                  {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS}};
+    const gt_pytorch *trace = w->trace;
+    fputs(",\"added\":[", w->file);
+    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    for (size_t row = trace->recorded; row < trace->count; row++) {
+        gt_store_get(trace->store, row, cells);
+        fprintf(w->file, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"UID\":%" PRIu32 ",\"name\":",
+                row > trace->recorded ? "," : "", trace->uid[row]);
+        put_text(w, gt_pytorch_name(trace, (uint32_t)row));
+        fputs(",\"pid\":", w->file);
+        put_json(w, trace->process[row]);
+        fputs(",\"tid\":", w->file);
+        put_json(w, trace->thread[row]);
+        if (isfinite(trace->start_us[row])) {
+            fputs(",\"ts\":", w->file);
+            put_number(w, trace->start_us[row]);
+            fputs(",\"dur\":", w->file);
+            put_number(w, trace->dur_us[row]);
+        }
+        fputs(",\"args\":{\"Pseudo op\":true", w->file);
+        for (size_t i = 0; i < GT_LENGTH(inputs); i++) {
+            fprintf(w->file, ",\"%s\":", inputs[i].key);
+            put_json(w, (uint32_t)cells[inputs[i].column].text);
+        }
+        fputs("}}", w->file);
+    }
+    fputc(']', w->file);
+}
+
+static void put_tree(writing *w)
+{
+    fputs(",\"tree\":[", w->file);
+    for (uint32_t n = 0; n < w->trace->numbered; n++) {
+        uint32_t row = w->calls->row_of[n];
+        fputs(n ? ",[" : "[", w->file);
+        put_uid(w, row);
+        fputc(',', w->file);
+        put_uid(w, w->trace->parent[row]);
+        fputs(",[", w->file);
+        const char *comma = "";
+        for (uint32_t c = gt_calls_first(w->calls, row); c != GT_NO_EVENT;
+             c = gt_calls_next(w->calls, row, c), comma = ",") {
+            fputs(comma, w->file);
+            put_uid(w, c);
+        }
+        fputs("]]", w->file);
+    }
+    fputs("],\"roots\":[", w->file);
+    gt_row_list roots = gt_calls_cpu_roots(w->calls);
+    for (size_t i = 0; i < roots.count; i++) {
+        if (i) fputc(',', w->file);
+        put_uid(w, roots.items[i]);
+    }
+    free(roots.items);
+    fputc(']', w->file);
+}
+
+static void put_pair(writing *w, bool first, uint32_t a, uint32_t b)
+{
+    fputs(first ? "[" : ",[", w->file);
+    put_uid(w, a);
+    fputc(',', w->file);
+    put_uid(w, b);
+    fputc(']', w->file);
+}
+
+static void put_links(writing *w)
+{
+    const gt_pytorch *trace = w->trace;
+    fputs(",\"launches\":[", w->file);
+    for (size_t i = 0; i < trace->link_count; i++)
+        put_pair(w, i == 0, trace->link_runtime[i], trace->link_gpu[i]);
+    fputs("],\"gradients\":[", w->file);
+    gt_gradients *gradients = gt_gradients_link(w->calls);
+    bool first = true;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (gradients->backward_of[row] == GT_NO_EVENT) continue;
+        put_pair(w, first, row, gradients->backward_of[row]);
+        first = false;
+    }
+    gt_gradients_free(gradients);
+    fputc(']', w->file);
+}
+
+static const char *bool_text(const gt_value *value)
+{
+    return value->type != GT_VALUE_BOOL ? "null" : value->boolean ? "true" : "false";
+}
+
+/* What the names of kernels tell of matrices, each name once. */
+static void put_gemm_kernels(writing *w)
+{
+    const gt_pytorch *trace = w->trace;
+    uint8_t *seen = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    const char *comma = "";
+    fputs(",\"gemm_kernels\":[", w->file);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        gt_value transpose[2];
+        if (trace->kind[row] != GT_KIND_KERNEL || seen[trace->name[row]]++) continue;
+        seen[trace->name[row]] = 1;
+        if (!gt_gemm_transpose(gt_pytorch_name(trace, row), transpose)) continue;
+        fprintf(w->file, "%s[", comma);
+        put_text(w, gt_pytorch_name(trace, row));
+        fprintf(w->file, ",[%s,%s]]", bool_text(&transpose[0]), bool_text(&transpose[1]));
+        comma = ",";
+    }
+    fputc(']', w->file);
+    free(seen);
+}
+
+void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_extension_source *source)
+{
+    writing w = {.file = file, .trace = trace, .calls = gt_calls_new(trace)};
+    char *absolute = realpath(source->file, NULL);
+    fputs("{\"trace\":", file);
+    put_cstr(&w, source->trace_path);
+    fputs(",\"extension\":", file);
+    put_cstr(&w, absolute ? absolute : source->file);
+    fputs(",\"python\":", file);
+    put_cstr(&w, source->python);
+    fprintf(file, ",\"events\":%zu,\"python_functions\":%s", trace->events,
+            trace->has_python ? "true" : "false");
+    put_arch(&w, source->arch);
+    put_added(&w);
+    put_tree(&w);
+    put_links(&w);
+    put_gemm_kernels(&w);
+    fputs("}\n", file);
+    free(absolute);
+    gt_calls_free(w.calls);
+    gt_buffer_free(&w.text);
+    gt_buffer_free(&w.scratch);
+}

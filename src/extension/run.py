@@ -1,0 +1,451 @@
+# Runs a user's extension for gputally: gives it the call tree, and tells gputally what it did.
+#
+# The question is one JSON document (file 3): the trace's path, the extension's, and who called whom. The trace itself is
+# read again here, since an extension may look at anything in it. The answer is one JSON document (file 4):
+#
+#     added      new events                       models     ops with a model of the extension's
+#     parents    [event, parent or null], ...     results    what they say: one entry an event and pass
+#     children   [event, [children]], ...         categories of ops
+#     names      [event, name], ...               tables     more sheets
+#     error      what went wrong, instead of all that
+import collections
+import gzip
+import importlib.util
+import inspect
+import json
+import math
+import os
+import sys
+import traceback
+import types
+import warnings
+
+HOST = ("cpu_op", "cuda_runtime", "cuda_driver")
+GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+INPUTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
+
+
+class Failure(Exception):
+    """A sentence for the user."""
+
+
+class TraceTree:
+    """The call tree, as extensions know it. Events are dicts; UID is an event's place in the trace."""
+
+    def __init__(self, document, question):
+        events = document["traceEvents"] if isinstance(document, dict) else document
+        self.trace_metadata = {k: v for k, v in document.items() if k != "traceEvents"} if isinstance(document, dict) else {}
+        self.metadata = {}
+        self.events = [{**event, "UID": uid} for uid, event in enumerate(events)]
+        if len(self.events) + len(question["added"]) != question["events"]:
+            raise Failure(f"the trace has {len(self.events)} events now, and had others when it was read")
+        self.events += question["added"]
+        self.events_by_uid = {event["UID"]: event for event in self.events}
+        self.event_to_category = lambda event: event.get("cat")
+        self.add_python_func = question["python_functions"]
+        self.name2event_uids = collections.defaultdict(list)
+        self.seq_num2event_uids_map = collections.defaultdict(list)
+        self.pid_tid_event_map, self.ac2g_event_map = {}, {"start": {}, "end": {}}
+        self.linking_id_to_gpu_events = collections.defaultdict(list)
+        self.dict_stream_index2event = {}
+        self.runtime_event_uids, self.cpu_root_nodes = [], question["roots"]
+        self._set_linking_key()
+        self._index()
+        self._link(question)
+        self.label_non_gpu_paths()
+
+    def _set_linking_key(self):
+        launch = next((e for e in self.events if e.get("cat") in HOST[1:] and "launch" in e.get("name", "").lower()), None)
+        self.linking_key = "correlation" if launch and "correlation" in launch.get("args", {}) else "External id"
+
+    def _index(self):
+        streams = collections.defaultdict(list)
+        for event in self.events:
+            event.setdefault("cat", None)
+            if isinstance(event.get("ts"), (int, float)) and isinstance(event.get("dur"), (int, float)):
+                event["t_end"] = event["ts"] + event["dur"]
+            if event["cat"] in HOST[1:]:
+                self.runtime_event_uids.append(event["UID"])
+            if event["cat"] == "ac2g":
+                self.ac2g_event_map.setdefault({"s": "start", "f": "end"}.get(event.get("ph")), {})[event.get("id")] = event
+                continue
+            args = event.get("args")
+            if not isinstance(args, dict):
+                continue
+            link = args.get(self.linking_key)
+            if event["cat"] in GPU and link is not None:
+                self.linking_id_to_gpu_events[link].append(event)
+            if None not in (event.get("pid"), event.get("tid"), link):
+                self.pid_tid_event_map[event["pid"], event["tid"], link] = event
+            if args.get("Sequence number") is not None:
+                self.seq_num2event_uids_map[args["Sequence number"]].append(event["UID"])
+            if args.get("stream") is not None:
+                streams[str(args["stream"])].append(event)
+        for events in streams.values():
+            for place, event in enumerate(sorted(events, key=lambda e: e.get("ts", 0))):
+                event["args"]["stream_index"] = place
+                self.dict_stream_index2event[event["args"]["stream"], place] = event
+
+    def _link(self, question):
+        in_tree = HOST + (("python_function",) if self.add_python_func else ())
+        for event in sorted((e for e in self.events if e["cat"] in in_tree and "ts" in e), key=lambda e: e["ts"]):
+            event["tree"] = True
+            self.name2event_uids[event.get("name")].append(event["UID"])
+        for uid, parent, children in question["tree"]:
+            event = self.events_by_uid[uid]
+            if parent is not None:
+                event["parent"] = parent
+            if children:
+                event["children"] = children
+        for uid in self.cpu_root_nodes:
+            self.events_by_uid[uid]["cpu_op_root"] = True
+        for runtime, gpu in question["launches"]:
+            self._add_launch(self.events_by_uid[runtime], self.events_by_uid[gpu])
+        for forward, backward in question["gradients"]:
+            self.events_by_uid[forward].setdefault("bwd_events", []).append(backward)
+            self.events_by_uid[backward]["fwd_event"] = forward
+
+    def _add_launch(self, runtime, gpu):
+        runtime.setdefault("children", []).append(gpu["UID"])
+        gpu["parent"], gpu["tree"] = runtime["UID"], True
+        self.name2event_uids[gpu.get("name")].append(gpu["UID"])
+        event = runtime
+        while event is not None:
+            event.setdefault("gpu_events", []).append(gpu["UID"])
+            event = self.get_parent_event(event)
+
+    # What extensions call.
+
+    def label_non_gpu_paths(self):
+        for event in self.events:
+            if event.get("cat") not in GPU and "gpu_events" not in event:
+                event["non_gpu_path"] = True
+
+    def get_UID2event(self, uid):
+        return self.events_by_uid[uid]
+
+    def get_parent_event(self, event):
+        parent = event.get("parent")
+        return None if parent is None else self.events_by_uid[parent]
+
+    def get_children_events(self, event):
+        return [self.events_by_uid[uid] for uid in event.get("children", [])]
+
+    def get_gpu_events(self, event):
+        return [self.events_by_uid[uid] for uid in event.get("gpu_events", [])]
+
+    def below(self, uid):
+        """The event and all that it called, without recursion."""
+        waiting, seen = [uid], set()
+        while waiting:
+            uid = waiting.pop()
+            if uid in seen:
+                continue
+            seen.add(uid)
+            event = self.events_by_uid[uid]
+            yield event
+            waiting += reversed(event.get("children", []))
+
+    def get_subtree_bwd_events(self, uid):
+        found = set()
+        for event in self.below(uid):
+            found.update(event.get("bwd_events", []))
+        return list(found)
+
+    def get_seq_nums_for_node_subtree(self, uid):
+        numbers = (event.get("args", {}).get("Sequence number") for event in self.below(uid))
+        return {number for number in numbers if number is not None}
+
+    def link_bwd_events(self, uid):
+        """The backward pass of an op, by the sequence numbers of all that it called."""
+        event, found = self.events_by_uid[uid], []
+        for number in self.get_seq_nums_for_node_subtree(uid):
+            found += [u for u in self.seq_num2event_uids_map[number]
+                      if self.events_by_uid[u].get("name", "").startswith("autograd::engine::evaluate_function:")]
+        event["bwd_events"] = found
+
+    def _is_module(self, event):
+        return event.get("cat") == "python_function" and event.get("name", "").startswith("nn.Module:")
+
+    def get_nn_module_children(self, event):
+        found, waiting = [], list(event.get("children", []))
+        while waiting:
+            child = self.events_by_uid[waiting.pop(0)]
+            if self._is_module(child):
+                found.append(child)
+            else:
+                waiting = list(child.get("children", [])) + waiting
+        return found
+
+    def get_nn_module_parent(self, event):
+        parent = self.get_parent_event(event)
+        while parent is not None and not self._is_module(parent):
+            parent = self.get_parent_event(parent)
+        return parent
+
+    def traverse_parents_and_get_callstack(self, event, **options):
+        names = []
+        while event is not None:
+            names.append(event.get("name"))
+            event = self.get_parent_event(event)
+        return " => ".join(map(str, names))
+
+    def traverse_parents_and_print(self, event, **options):
+        print(self.traverse_parents_and_get_callstack(event))
+
+    def traverse_subtree_and_print(self, event, prune_non_gpu=True, **options):
+        waiting = [(event["UID"], 0)]
+        while waiting:
+            uid, depth = waiting.pop()
+            event = self.events_by_uid[uid]
+            if not (prune_non_gpu and event.get("non_gpu_path")):
+                print("  " * depth + f"{event.get('cat')} {event.get('name')} [{uid}]")
+                waiting += [(child, depth + 1) for child in reversed(event.get("children", []))]
+
+    def apply_annotation(self, name_filters=()):
+        notes = sorted((e for e in self.events if "user_annotation" in (e.get("cat") or "")), key=lambda e: e.get("ts", 0))
+        for event in self.events:
+            if any(event.get("name", "").startswith(start) for start in name_filters):
+                around = (n for n in notes if n["ts"] <= event["ts"] and event["ts"] + event["dur"] < n["ts"] + n["dur"])
+                event["annotation"] = next((n.get("name") for n in around), "NA")
+
+
+# ---- the extension ----
+
+
+def provide_package():
+    """`import TraceLens` gives what is here, whether or not a package of that name is installed."""
+    package, model, tree = (types.ModuleType(name) for name in
+                            ("TraceLens", "TraceLens.PerfModel", "TraceLens.Trace2Tree"))
+    model.__dict__.update({name: value for name, value in globals().items() if name in (
+        "GEMM", "SDPA", "GroupedGemm", "Normalization", "name2bpe", "torch_dtype_map", "extract_sdpa_cfg")})
+    model.perf_model = model
+    tree.TraceToTree = package.TraceToTree = TraceTree
+    package.PerfModel, package.Trace2Tree = model, tree
+    package.__path__ = model.__path__ = tree.__path__ = []
+    for module in (package, model, tree):
+        module.__doc__ = "What extensions of gputally reports may use."
+        sys.modules[module.__name__] = module
+    sys.modules["TraceLens.PerfModel.perf_model"] = model
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    if spec is None or not os.path.isfile(path):
+        raise Failure(f"{path}: no such Python file")
+    extension = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(extension)
+    return extension
+
+
+def dict_of(extension, name):
+    value = getattr(extension, name, {})
+    if not isinstance(value, dict):
+        raise Failure(f"expected {name} to be a dict, got {type(value).__name__}")
+    return value
+
+
+def read_trace(path):
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    with (gzip.open if packed else open)(path, "rt", encoding="utf-8", errors="replace") as file:
+        return json.load(file, strict=False)
+
+
+# ---- what it changed ----
+
+
+def host_children(tree, event):
+    return [uid for uid in event.get("children", []) if tree.events_by_uid[uid].get("cat") not in GPU]
+
+
+def inputs_of(event):
+    """As JSON texts, and the sequence number."""
+    args = event.get("args") or {}
+    sequence = args.get("Sequence number")
+    texts = [None if args.get(key) is None else json.dumps(args[key], default=str) for key in INPUTS]
+    return texts + [sequence if type(sequence) is int else None]
+
+
+def state(tree, event):
+    return event.get("parent"), host_children(tree, event), event.get("name")
+
+
+def changes(tree, before):
+    answer = {"added": [], "parents": [], "children": [], "names": []}
+    for place, event in enumerate(tree.events):
+        if place < len(before):
+            if before[place] is None:
+                continue
+            was, now = before[place], state(tree, event)
+            for key, old, new in zip(("parents", "children", "names"), was, now):
+                if old != new:
+                    answer[key].append([event["UID"], new])
+            continue
+        if event.get("UID") != place:
+            raise Failure(f"a new event has the UID {event.get('UID')}, not its place among the tree's events, {place}")
+        if event.get("cat") != "cpu_op":
+            raise Failure(f"the new event {event.get('name')!r} is of category {event.get('cat')!r}; only 'cpu_op' can be added")
+        ts, dur = event.get("ts"), event.get("dur")
+        answer["added"].append({"name": event["name"], "pid": json.dumps(event.get("pid")), "tid": json.dumps(event.get("tid")),
+                                "ts": ts, "dur": dur, "inputs": inputs_of(event)})
+        answer["parents"].append([place, event.get("parent")])
+        answer["children"].append([place, host_children(tree, event)])
+    return answer
+
+
+# ---- models ----
+
+
+def family_of(model):
+    """The name of the sheets that a model's ops stand in."""
+    family = getattr(model, "sheet_category", None) or model.category
+    return family[:-4] if family.endswith(("_fwd", "_bwd")) and not getattr(model, "sheet_category", None) else family
+
+
+def kernels_of(tree, event, backward):
+    roots = tree.get_subtree_bwd_events(event["UID"]) if backward else [event["UID"]]
+    uids = [uid for root in roots for uid in tree.events_by_uid[root].get("gpu_events", [])]
+    return sorted((tree.events_by_uid[uid] for uid in uids), key=lambda e: e.get("ts", 0))
+
+
+def plain(value):
+    """A parameter's value in JSON; a tuple is {"tuple": [...]}, since JSON has none."""
+    if isinstance(value, tuple):
+        return {"tuple": [plain(item) for item in value]}
+    if isinstance(value, (list, set, frozenset)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def number(value):
+    if value is None:
+        return None
+    value = float(value)
+    return value if math.isfinite(value) else None
+
+
+def ask(tree, model, event, backward, question):
+    event["kernel_details"] = [{"name": k.get("name"), "dur": k.get("dur"), "stream": k.get("args", {}).get("stream"),
+                                "gpu_op_uid": k["UID"]} for k in kernels_of(tree, event, backward)]
+    options = {"event": event, "arch": question["arch"], "python_path": question["python"]}
+    accepted = inspect.signature(model.__init__).parameters
+    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values())
+    options |= {key: value for key, value in (("enable_origami", False), ("inductor_cache_dir", None))
+                if takes_all or key in accepted}
+    made = model(**options)
+    flops = made.flops_bwd() if backward else made.flops()
+    size = made.bytes_bwd() if backward else made.bytes()
+    units = made.get_maf_type() if hasattr(made, "get_maf_type") else None
+    precision = made.get_compute_precision() if hasattr(made, "get_compute_precision") else None
+    spec = f"{units}_{precision}" if None not in (units, precision) else ""
+    return [float(flops), number(size), spec, [[str(k), plain(v)] for k, v in made.param_details.items()]]
+
+
+def ask_all(tree, models, question):
+    results, reasons = [], collections.Counter()
+    for event in tree.events:
+        model = models.get(event.get("name"))
+        if model is None or event.get("cat") in GPU or (hasattr(model, "can_model") and not model.can_model(event)):
+            continue
+        for backward in (False, True):
+            try:
+                results.append([event["UID"], backward, *ask(tree, model, event, backward, question)])
+            except NotImplementedError:
+                pass
+            except Exception as error:  # a model may fail at any arguments: its op is left out, as with built-in ones
+                reasons[model.__name__, backward, f"{type(error).__name__}: {error}"] += not backward
+    for (name, backward, reason), count in reasons.items():
+        if count and not backward:
+            print(f"warning: {name} gave no result for {count} events: {reason}", file=sys.stderr)
+    return results
+
+
+def describe_models(models, families):
+    described = []
+    for op, model in models.items():
+        category = getattr(model, "category", None) or families.get(op)
+        if category is None:
+            raise Failure(f"the model {getattr(model, '__name__', model)!r} of {op!r} must define a category attribute")
+        family = families.get(op) or family_of(model)
+        described.append([str(op), str(family), str(category), getattr(model, "bwd_category", None)])
+    return described
+
+
+def families_by_name(extension):
+    """dict_cat2names_extension, the other way round."""
+    families = {}
+    for family, names in dict_of(extension, "dict_cat2names_extension").items():
+        if not isinstance(names, (list, tuple)):
+            raise Failure(f"expected dict_cat2names_extension[{family!r}] to be a list, got {type(names).__name__}")
+        families |= {name: family for name in names}
+    return families
+
+
+# ---- sheets ----
+
+
+def cell(value):
+    if hasattr(value, "item"):  # a number of numpy's
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def tables_of(extension, tree):
+    make = getattr(extension, "get_additional_dataframes_extension", None)
+    tables = make(tree) if make else {}
+    return [[str(name), [str(c) for c in table.columns],
+             [[cell(value) for value in table[column].tolist()] for column in table.columns]]
+            for name, table in (tables or {}).items()]
+
+
+def answer_to(question):
+    provide_package()
+    try:
+        document = read_trace(question["trace"])
+    except (OSError, ValueError) as error:
+        raise Failure(f"{question['trace']}: an extension needs a whole trace as JSON, plain or gzip: {error}") from error
+    tree = TraceTree(document, question)
+    GEMM.kernel_infos = {name: {"transpose": tuple(pair)} for name, pair in question["gemm_kernels"]}
+    extension = load(question["extension"])
+    before = [state(tree, e) if e.get("cat") in HOST + ("python_function",) else None for e in tree.events]
+    if hasattr(extension, "tree_postprocess_extension"):
+        extension.tree_postprocess_extension(tree)
+        tree.label_non_gpu_paths()
+    answer = changes(tree, before)
+    models = dict_of(extension, "perf_model_extension")
+    families = families_by_name(extension)
+    answer["models"] = describe_models(models, families)
+    answer["results"] = ask_all(tree, models, question)
+    categories = {op: family for op, family in families.items() if op not in models}
+    categories |= dict_of(extension, "op_category_extension")
+    answer["categories"] = [[str(op), str(category)] for op, category in categories.items()]
+    answer["tables"] = tables_of(extension, tree)
+    return answer
+
+
+def main():
+    warnings.simplefilter("default")
+    sys.path.insert(0, os.getcwd())
+    with os.fdopen(3, "r", encoding="utf-8", errors="surrogateescape") as file:
+        question = json.load(file)
+    try:
+        answer = answer_to(question)
+    except Failure as failure:
+        answer = {"error": str(failure)}
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == question["extension"]]
+        where = f", line {frames[-1].lineno}" if frames else ""
+        answer = {"error": f"{question['extension']}{where}: {type(error).__name__}: {error}"}
+    sys.stdout.flush()
+    with os.fdopen(4, "w", encoding="utf-8", errors="replace") as file:
+        json.dump(answer, file, ensure_ascii=True, allow_nan=False)
+
+
+main()
