@@ -61,8 +61,8 @@ static bool is_frame(const gt_pytorch *trace, uint32_t row)
 {
     if (trace->kind[row] == GT_KIND_CPU_OP) return true;
     gt_text name = gt_pytorch_name(trace, row);
-    return memchr(name.bytes, '/', name.len) || memmem(name.bytes, name.len, "::", 2) ||
-           memmem(name.bytes, name.len, "nn.Module", 9);
+    return memchr(name.bytes, '/', name.len) || gt_text_contains(name, "::") ||
+           gt_text_contains(name, "nn.Module");
 }
 
 /* A name without each underscore that digits follow, and these digits. */

@@ -17,7 +17,7 @@ static bool is_list(gt_text text)
 void gt_int_list_read(gt_int_list *list, gt_text text)
 {
     list->count = 0;
-    list->cut = memmem(text.bytes, text.len, "...", 3) != NULL;
+    list->cut = gt_text_contains(text, "...");
     list->clean = is_list(text);
     for (size_t at = 0; at < text.len;) {
         if (!isdigit((unsigned char)text.bytes[at])) {

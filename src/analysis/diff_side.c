@@ -90,8 +90,7 @@ static uint32_t normalise(gt_strings *names, gt_text name, bool loose)
     if (loose) text = drop_folder(drop_last_word(text));
     uint32_t id = gt_strings_add(names, text.bytes, text.len);
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (text.len == strlen(launches[i]) && memcmp(text.bytes, launches[i], text.len) == 0)
-            id = gt_strings_add_cstr(names, "__kernel_launch__");
+        if (gt_text_is(text, launches[i])) id = gt_strings_add_cstr(names, "__kernel_launch__");
     gt_buffer_free(&without_addresses);
     gt_buffer_free(&without_lines);
     return id;

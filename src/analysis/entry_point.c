@@ -32,11 +32,6 @@ static bool equal(gt_text a, gt_text b)
     return a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0;
 }
 
-static bool contains(gt_text text, const char *word)
-{
-    return memmem(text.bytes, text.len, word, strlen(word)) != NULL;
-}
-
 static bool contains_ignoring_case(gt_text text, gt_text word)
 {
     for (size_t i = 0; i + word.len <= text.len; i++)
@@ -61,7 +56,7 @@ static bool is_wrapper(gt_text frame)
     for (size_t i = 0; i < GT_LENGTH(wrapper_beginnings); i++)
         if (strncmp(frame.bytes, wrapper_beginnings[i], strlen(wrapper_beginnings[i])) == 0) return true;
     for (size_t i = 0; i < GT_LENGTH(wrapper_files); i++)
-        if (contains(frame, wrapper_files[i])) return true;
+        if (gt_text_contains(frame, wrapper_files[i])) return true;
     gt_text function;
     if (!behind_last(frame, "): ", &function)) return false;
     for (size_t i = 0; i < GT_LENGTH(wrapper_functions); i++)
@@ -96,9 +91,9 @@ size_t gt_entry_point(gt_text op_name, const gt_text *frames, size_t count)
     for (size_t i = op + 1; i < count; i++) {
         gt_text function = frames[i];
         behind_last(frames[i], "): ", &function);
-        if (contains(frames[i], ".py") && contains_ignoring_case(function, local)) return i;
+        if (gt_text_contains(frames[i], ".py") && contains_ignoring_case(function, local)) return i;
     }
     for (size_t i = op; i-- > 0;)
-        if (contains(frames[i], ".py") && !is_wrapper(frames[i])) return i;
+        if (gt_text_contains(frames[i], ".py") && !is_wrapper(frames[i])) return i;
     return SIZE_MAX;
 }

@@ -6,8 +6,6 @@
 #include "table/group.h"
 #include "table/sort.h"
 
-#include <string.h>
-
 static const struct {
     const char *category, *part;
 } parts[] = {
@@ -54,7 +52,7 @@ static const struct {
 const char *gt_genesis_category(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (memmem(name.bytes, name.len, parts[i].part, strlen(parts[i].part))) return parts[i].category;
+        if (gt_text_contains(name, parts[i].part)) return parts[i].category;
     return "Other";
 }
 

@@ -44,29 +44,23 @@ gt_hta_options gt_hta_options_default(void)
     return (gt_hta_options){.kernel_delay_us = 30, .max_queue_length = 1024};
 }
 
-static bool begins(gt_text name, const char *with)
-{
-    size_t len = strlen(with);
-    return name.len >= len && memcmp(name.bytes, with, len) == 0;
-}
-
 static gt_hta_type type_of(gt_text name)
 {
     if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
     for (size_t i = 0; i < GT_LENGTH(names); i++) {
         const char *text = names[i].text;
-        if (names[i].anywhere ? memmem(name.bytes, name.len, text, strlen(text)) != NULL : begins(name, text))
+        if (names[i].anywhere ? gt_text_contains(name, text) : gt_text_begins(name, text))
             return names[i].type;
     }
-    if (begins(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12)) return GT_HTA_OTHER;
+    if (gt_text_begins(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12))
+        return GT_HTA_OTHER;
     return GT_HTA_COMPUTATION;
 }
 
 static bool is_queueing(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(queueing_calls); i++)
-        if (name.len == strlen(queueing_calls[i]) && memcmp(name.bytes, queueing_calls[i], name.len) == 0)
-            return true;
+        if (gt_text_is(name, queueing_calls[i])) return true;
     return false;
 }
 
@@ -122,7 +116,7 @@ static bool has_fractions(const source *s, bool *all_integers)
 
 static bool is_step(gt_text name)
 {
-    if (!begins(name, "ProfilerStep")) return false;
+    if (!gt_text_begins(name, "ProfilerStep")) return false;
     size_t at = strlen("ProfilerStep");
     while (at < name.len && name.bytes[at] == ' ') at++;
     if (at == name.len || name.bytes[at++] != '#') return false;

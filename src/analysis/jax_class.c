@@ -2,8 +2,6 @@
 #include "analysis/jax_class.h"
 #include "base/length.h"
 
-#include <string.h>
-
 static const char *const names[GT_JAX_CLASSES] = {
     [GT_JAX_CLASS_GEMM] = "GEMM",
     [GT_JAX_CLASS_FA_BWD] = "FA BWD",
@@ -48,7 +46,7 @@ const char *gt_jax_class_name(gt_jax_class class)
 gt_jax_class gt_jax_class_of_text(gt_text text)
 {
     for (size_t i = 0; i < GT_LENGTH(words); i++)
-        if (memmem(text.bytes, text.len, words[i].word, strlen(words[i].word))) return words[i].class;
+        if (gt_text_contains(text, words[i].word)) return words[i].class;
     return GT_JAX_CLASS_XLA;
 }
 

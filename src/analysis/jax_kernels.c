@@ -155,7 +155,7 @@ static bool is_wanted(const gt_jax *trace, size_t event, const char *const *keyw
     const gt_hlo_record *record = gt_jax_record(trace, event);
     gt_text metadata = record ? gt_strings_get(trace->strings, record->metadata) : (gt_text){"", 0};
     for (size_t i = 0; record && i < count; i++)
-        if (memmem(metadata.bytes, metadata.len, keywords[i], strlen(keywords[i]))) return true;
+        if (gt_text_contains(metadata, keywords[i])) return true;
     return false;
 }
 

@@ -10,7 +10,6 @@
 #include "model/gemm_kernel.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct {
     const char *call;
@@ -50,7 +49,7 @@ gt_jax_model gt_jax_model_of(const gt_jax *trace, const gt_hlo_record *record, g
         return GT_JAX_MODEL_NONE;
     gt_text target = gt_strings_get(trace->strings, record->custom_call_target);
     for (size_t i = 0; i < GT_LENGTH(calls); i++)
-        if (memmem(target.bytes, target.len, calls[i].call, strlen(calls[i].call)) &&
+        if (gt_text_contains(target, calls[i].call) &&
             (calls[i].class == GT_JAX_CLASSES || calls[i].class == class))
             return calls[i].model;
     return GT_JAX_MODEL_NONE;
@@ -180,7 +179,7 @@ static bool finish(evaluation *e, const sum *flops, const sum *bytes)
 static size_t type_index(gt_text type)
 {
     for (size_t i = 0; i < TYPE_UNKNOWN; i++)
-        if (strlen(types[i].type) == type.len && memcmp(types[i].type, type.bytes, type.len) == 0) return i;
+        if (gt_text_is(type, types[i].type)) return i;
     return TYPE_UNKNOWN;
 }
 

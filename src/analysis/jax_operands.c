@@ -99,8 +99,7 @@ void gt_jax_add_dims(gt_buffer *out, const gt_jax_tensor *tensor)
 static int64_t element_bytes(gt_text type)
 {
     for (size_t i = 0; i < GT_LENGTH(sizes); i++)
-        if (strlen(sizes[i].type) == type.len && memcmp(sizes[i].type, type.bytes, type.len) == 0)
-            return sizes[i].bytes;
+        if (gt_text_is(type, sizes[i].type)) return sizes[i].bytes;
     return type.len >= 2 && (memcmp(type.bytes, "f8", 2) == 0 || memcmp(type.bytes, "s8", 2) == 0);
 }
 

@@ -4,14 +4,11 @@
 #include "analysis/kernel_category.h"
 #include "base/length.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 enum { PARTS_MAX = 4 };
 
 static const struct {
     const char *category;
-    const char *parts[PARTS_MAX]; /* in lower case; the unused ones are NULL */
+    const char *parts[PARTS_MAX]; /* the unused ones are NULL */
 } rules[] = {
     {"GEMM", {"gemm", "matmul", "cijk"}}, {"Elementwise", {"elementwise"}},
     {"Reduction", {"reduce", "sum"}},     {"Convolution", {"conv"}},
@@ -19,30 +16,10 @@ static const struct {
     {"Memory", {"copy", "memcpy"}},       {"COMM", {"rccl", "nccl"}},
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool begins_with(const char *name, const char *part, size_t part_len)
-{
-    for (size_t i = 0; i < part_len; i++)
-        if (lower(name[i]) != part[i]) return false;
-    return true;
-}
-
-static bool contains(gt_text name, const char *part)
-{
-    size_t part_len = strlen(part);
-    for (size_t at = 0; at + part_len <= name.len; at++)
-        if (begins_with(name.bytes + at, part, part_len)) return true;
-    return false;
-}
-
 const char *gt_kernel_category(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(rules); i++)
         for (size_t j = 0; j < PARTS_MAX && rules[i].parts[j]; j++)
-            if (contains(name, rules[i].parts[j])) return rules[i].category;
+            if (gt_text_contains_in_any_case(name, rules[i].parts[j])) return rules[i].category;
     return "Other";
 }

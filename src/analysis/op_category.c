@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Beginnings of op names that are categories. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
@@ -19,28 +18,21 @@ static const char other[] = "other";
 
 /* ---- the rules ---- */
 
-static bool begins_with(gt_text text, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return text.len >= len && memcmp(text.bytes, prefix, len) == 0;
-}
-
 /* NULL where the name does not tell. */
 static const char *category_of_name(gt_text name)
 {
     const gt_model *op = gt_op_find(name);
     if (op) return op->category;
     for (size_t i = 0; i < GT_LENGTH(prefixes); i++)
-        if (begins_with(name, prefixes[i])) return prefixes[i];
+        if (gt_text_begins(name, prefixes[i])) return prefixes[i];
     return NULL;
 }
 
 static const char *category_of_kernel(gt_text kernel)
 {
-    if (!begins_with(kernel, native_kernel)) return other;
+    if (!gt_text_begins(kernel, native_kernel)) return other;
     for (size_t i = 0; i < GT_LENGTH(native_parts); i++)
-        if (memmem(kernel.bytes, kernel.len, native_parts[i], strlen(native_parts[i])))
-            return native_parts[i];
+        if (gt_text_contains(kernel, native_parts[i])) return native_parts[i];
     return other;
 }
 

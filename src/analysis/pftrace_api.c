@@ -45,34 +45,25 @@ static size_t find(gt_text text, const char *part, size_t from)
     return SIZE_MAX;
 }
 
-static bool contains(gt_text text, const char *part)
-{
-    return find(text, part, 0) != SIZE_MAX;
-}
-
-static bool is(gt_text text, const char *other)
-{
-    size_t len = strlen(other);
-    return text.len == len && strncasecmp(text.bytes, other, len) == 0;
-}
-
 static bool names_a_launch(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (strlen(launches[i]) == name.len && memcmp(launches[i], name.bytes, name.len) == 0) return true;
+        if (gt_text_is(name, launches[i])) return true;
     size_t launch = find(name, "launch", 0);
     return launch != SIZE_MAX && find(name, "kernel", launch + 6) != SIZE_MAX;
 }
 
 static bool names_a_kernel(gt_text name)
 {
-    return (name.len >= 3 && strncasecmp(name.bytes + name.len - 3, ".kd", 3) == 0) || contains(name, ".kd ");
+    return (name.len >= 3 && strncasecmp(name.bytes + name.len - 3, ".kd", 3) == 0) ||
+           gt_text_contains_in_any_case(name, ".kd ");
 }
 
 static bool is_work(gt_text category)
 {
-    return contains(category, "kernel") || contains(category, "gpu_activity") ||
-           contains(category, "memory_copy");
+    return gt_text_contains_in_any_case(category, "kernel") ||
+           gt_text_contains_in_any_case(category, "gpu_activity") ||
+           gt_text_contains_in_any_case(category, "memory_copy");
 }
 
 /* What is known of a text; asked once a text. */
@@ -106,13 +97,16 @@ static uint8_t ask(finder *f, uint32_t text)
     uint8_t *known = &f->known[text];
     if (*known) return *known;
     gt_text t = gt_strings_get(f->trace->strings, text);
-    bool is_hip = t.len == 7 && memcmp(t.bytes, "hip_api", 7) == 0;
+    bool is_hip = gt_text_is(t, "hip_api");
     bool is_excluded = f->options->exclude && gt_python_regex_matches(f->options->exclude, t.bytes);
     *known =
         (uint8_t)(KNOWN | (names_a_kernel(t) ? KERNEL_NAME : 0) |
-                  (contains(t, "register") ? REGISTER_NAME : 0) | (names_a_launch(t) ? LAUNCH_NAME : 0) |
-                  (is_work(t) ? WORK_CATEGORY : 0) | (is_hip ? HIP_CATEGORY : 0) |
-                  (is(t, "cuda_api") || is(t, "cupti") ? CUDA_CATEGORY : 0) | (is_excluded ? EXCLUDED : 0));
+                  (gt_text_contains_in_any_case(t, "register") ? REGISTER_NAME : 0) |
+                  (names_a_launch(t) ? LAUNCH_NAME : 0) | (is_work(t) ? WORK_CATEGORY : 0) |
+                  (is_hip ? HIP_CATEGORY : 0) |
+                  (gt_text_is_in_any_case(t, "cuda_api") || gt_text_is_in_any_case(t, "cupti") ? CUDA_CATEGORY
+                                                                                               : 0) |
+                  (is_excluded ? EXCLUDED : 0));
     return *known;
 }
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Parts of names, in any case; %s stands for source and destination. */
 static const struct {
@@ -19,14 +18,6 @@ static const struct {
     {"MEMORY_COPY_DEVICE_TO_HOST", "d2h", true, false},
     {"MEMORY_COPY_DEVICE_TO_DEVICE", "d2d", true, true},
 };
-
-static bool contains(gt_text text, const char *part)
-{
-    size_t len = strlen(part);
-    for (size_t at = 0; at + len <= text.len; at++)
-        if (strncasecmp(text.bytes + at, part, len) == 0) return true;
-    return false;
-}
 
 static gt_text strip(gt_text text)
 {
@@ -40,7 +31,7 @@ static gt_text strip(gt_text text)
 static bool is_copy(gt_text category)
 {
     category = strip(category);
-    return category.len == 11 && strncasecmp(category.bytes, "memory_copy", 11) == 0;
+    return gt_text_is_in_any_case(category, "memory_copy");
 }
 
 static void print_agent(char *out, size_t size, gt_text json, bool only_numbers)
@@ -59,7 +50,7 @@ static uint32_t direction_of(gt_strings *strings, gt_text name, gt_text source, 
     print_agent(from, sizeof from, source, only_numbers);
     print_agent(to, sizeof to, destination, only_numbers);
     for (size_t i = 0; i < GT_LENGTH(directions); i++) {
-        if (!contains(name, directions[i].part)) continue;
+        if (!gt_text_contains_in_any_case(name, directions[i].part)) continue;
         bool both = directions[i].shows_source && directions[i].shows_destination;
         snprintf(text, sizeof text, "%s (GPU %s%s%s)", directions[i].prefix,
                  directions[i].shows_source ? from : to, both ? " -> GPU " : "", both ? to : "");

@@ -8,8 +8,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* Parts of names, in any case; the first row that fits counts. Communication comes before all of them. */
 static const struct {
@@ -36,11 +34,8 @@ static const struct {
 gt_pftrace_class gt_pftrace_class_of(gt_text name)
 {
     if (gt_is_communication(name)) return GT_PFTRACE_RCCL;
-    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
-        size_t len = strlen(parts[i].part);
-        for (size_t at = 0; at + len <= name.len; at++)
-            if (strncasecmp(name.bytes + at, parts[i].part, len) == 0) return parts[i].class;
-    }
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
+        if (gt_text_contains_in_any_case(name, parts[i].part)) return parts[i].class;
     return GT_PFTRACE_XLA;
 }
 
@@ -227,7 +222,7 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
         if (class == GT_PFTRACE_XLA) add(&work.xla, event);
         if (class == GT_PFTRACE_CK_BACKWARD && !work.has_flash_attention_3) {
             gt_text name = gt_strings_get(trace->strings, event.name);
-            work.has_flash_attention_3 = memmem(name.bytes, name.len, "kernel_func", 11) != NULL;
+            work.has_flash_attention_3 = gt_text_contains(name, "kernel_func");
         }
     }
     close_columns(&c);

@@ -153,8 +153,7 @@ static gt_phase by_framework(const gt_phase_names *names, gt_text name, const gt
 {
     for (size_t i = 0; i < GT_LENGTH(frameworks); i++) {
         const char *space = frameworks[i].name_space;
-        if ((space && memmem(name.bytes, name.len, space, strlen(space))) ||
-            gt_word_sets_meet(&names->frameworks[i].words, found))
+        if ((space && gt_text_contains(name, space)) || gt_word_sets_meet(&names->frameworks[i].words, found))
             return phase_of(&names->frameworks[i], found);
     }
     return GT_PHASE_MIXED;

@@ -13,7 +13,6 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct search search;
 
@@ -81,19 +80,6 @@ struct search {
 
 /* ---- looking for things ---- */
 
-static bool contains(gt_text text, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (strncasecmp(text.bytes + i, word, len) == 0) return true;
-    return false;
-}
-
-static bool begins_with(gt_text text, const char *word)
-{
-    return strncmp(text.bytes, word, strlen(word)) == 0;
-}
-
 /* Host events of this name, by start. */
 static void find_named(search *s, const char *name, gt_row_list *found)
 {
@@ -117,7 +103,7 @@ static bool has_kernel(const search *s, const char *word)
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_KERNEL || s->trace->name[row] == before) continue;
         before = s->trace->name[row];
-        if (contains(gt_pytorch_name(s->trace, row), word)) return true;
+        if (gt_text_contains_in_any_case(gt_pytorch_name(s->trace, row), word)) return true;
     }
     return false;
 }
@@ -177,7 +163,8 @@ static void find_gpu_events(search *s, uint32_t row, const char *word)
     gpu->count = 0;
     gt_calls_add_gpu_events(s->calls, row, gpu);
     for (size_t i = 0; i < gpu->count; i++)
-        if (contains(gt_pytorch_name(s->trace, gpu->items[i]), word)) gpu->items[kept++] = gpu->items[i];
+        if (gt_text_contains_in_any_case(gt_pytorch_name(s->trace, gpu->items[i]), word))
+            gpu->items[kept++] = gpu->items[i];
     gpu->count = kept;
     gt_order_rows(gpu->items, gpu->count, s->trace->start_us);
 }
@@ -249,8 +236,8 @@ static bool calls_ops(const search *s, uint32_t row)
 
 static bool is_fused_moe_kernel(gt_text name)
 {
-    return memmem(name.bytes, name.len, "aiter::", 7) && memmem(name.bytes, name.len, "fmoe", 4) &&
-           !memmem(name.bytes, name.len, "MoeSorting", 10) && !contains(name, "quant");
+    return gt_text_contains(name, "aiter::") && gt_text_contains(name, "fmoe") &&
+           !gt_text_contains(name, "MoeSorting") && !gt_text_contains_in_any_case(name, "quant");
 }
 
 /* The one kernel that multiplies, among those that sort and quantise. */
@@ -286,7 +273,7 @@ static int64_t experts_of(search *s, uint32_t op)
              c = s->calls->caller[c])
             level++;
         gt_text name = gt_pytorch_name(trace, row);
-        if (level <= LEVELS && memmem(name.bytes, name.len, "TopK", 4) &&
+        if (level <= LEVELS && gt_text_contains(name, "TopK") &&
             read_integer(gt_value_at(argument(s, &s->concrete, GT_EVENT_CONCRETE_INPUTS, row), 1), &topk))
             return topk;
         n = level < LEVELS ? n + 1 : trace->subtree_end[row];
@@ -322,7 +309,10 @@ static void add_triton_moe(search *s, const detector *d)
         int64_t topk = experts_of(s, op);
         for (size_t k = 0; k < s->gpu.count; k++) {
             gt_text name = gt_pytorch_name(s->trace, s->gpu.items[k]);
-            add_gemm(s, d, op, k, contains(name, "_swiglu") || contains(name, "_glu"), topk);
+            add_gemm(s, d, op, k,
+                     gt_text_contains_in_any_case(name, "_swiglu") ||
+                         gt_text_contains_in_any_case(name, "_glu"),
+                     topk);
         }
         add_scatter(s, d, op);
     }
@@ -393,9 +383,9 @@ static const char *attention_mode(const search *s)
     bool compresses = false;
     for (size_t i = 0; i < s->gpu.count; i++) {
         gt_text name = gt_pytorch_name(s->trace, s->gpu.items[i]);
-        if (begins_with(name, "hca_")) return "hca";
-        compresses |=
-            begins_with(name, "fused_compress_attn") || begins_with(name, "_update_compressor_states_kernel");
+        if (gt_text_begins(name, "hca_")) return "hca";
+        compresses |= gt_text_begins(name, "fused_compress_attn") ||
+                      gt_text_begins(name, "_update_compressor_states_kernel");
     }
     return compresses ? "csa" : "swa";
 }

@@ -39,7 +39,7 @@ static bool is_copy(gt_text name)
     if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
     for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
         const char *copy = copies_named_as_kernels[i];
-        if (strlen(copy) == name.len && memcmp(copy, name.bytes, name.len) == 0) return true;
+        if (gt_text_is(name, copy)) return true;
     }
     return false;
 }

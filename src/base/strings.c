@@ -43,6 +43,15 @@ uint64_t gt_hash_bytes(const void *bytes, size_t len)
     return hash_from(len * 0x9E3779B97F4A7C15u, bytes, len);
 }
 
+bool gt_text_contains_in_any_case(gt_text text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t at = 0; at + len <= text.len; at++)
+        if ((text.bytes[at] | 0x20) == (word[0] | 0x20) && strncasecmp(text.bytes + at, word, len) == 0)
+            return true;
+    return false;
+}
+
 int gt_text_compare(gt_text a, gt_text b)
 {
     size_t len = a.len < b.len ? a.len : b.len;

@@ -5,8 +5,11 @@
 #ifndef GT_BASE_STRINGS_H
 #define GT_BASE_STRINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 enum { GT_TEXT_NONE = 0, GT_TEXT_EMPTY = 1 };
 
@@ -30,5 +33,31 @@ uint32_t gt_strings_count(const gt_strings *strings);           /* one more than
 
 uint64_t gt_hash_bytes(const void *bytes, size_t len);
 int gt_text_compare(gt_text a, gt_text b); /* byte order, shorter first: the order of UTF-8 code points */
+
+/* Text against a word. */
+static inline bool gt_text_is(gt_text text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len == len && memcmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_text_is_in_any_case(gt_text text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len == len && strncasecmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_text_begins(gt_text text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && memcmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_text_contains(gt_text text, const char *word)
+{
+    return memmem(text.bytes, text.len, word, strlen(word)) != NULL;
+}
+
+bool gt_text_contains_in_any_case(gt_text text, const char *word); /* a word of at least one letter */
 
 #endif

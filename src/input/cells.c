@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* A table may have so many cells, and so many for each that its file holds. */
 enum { CELLS_ALWAYS_ALLOWED = 1 << 20, CELLS_FOR_EACH = 64 };
@@ -66,14 +65,8 @@ static bool is_missing(gt_text text)
 {
     if (!text.len) return true;
     for (size_t i = 0; i < GT_LENGTH(missing_tokens); i++)
-        if (text.len == strlen(missing_tokens[i]) && !memcmp(text.bytes, missing_tokens[i], text.len))
-            return true;
+        if (gt_text_is(text, missing_tokens[i])) return true;
     return false;
-}
-
-static bool is_word(gt_text text, const char *word)
-{
-    return text.len == strlen(word) && !strncasecmp(text.bytes, word, text.len);
 }
 
 static size_t count_digits(const char *at, const char *end)
@@ -153,10 +146,11 @@ static value value_of_text(gt_text text, gt_reading reading)
     }
     bool negative = word.len && *word.bytes == '-';
     if (negative || (word.len && *word.bytes == '+')) word.bytes++, word.len--;
-    if (is_word(word, "inf") || is_word(word, "infinity"))
+    if (gt_text_is_in_any_case(word, "inf") || gt_text_is_in_any_case(word, "infinity"))
         return (value){.kind = VALUE_FLOAT, .real = negative ? -INFINITY : INFINITY};
-    bool is_true = is_word(text, "true");
-    if (is_true || is_word(text, "false")) return (value){.kind = VALUE_BOOL, .integer = is_true};
+    bool is_true = gt_text_is_in_any_case(text, "true");
+    if (is_true || gt_text_is_in_any_case(text, "false"))
+        return (value){.kind = VALUE_BOOL, .integer = is_true};
     return (value){.kind = VALUE_TEXT};
 }
 
@@ -234,7 +228,8 @@ static void add_column(gt_table *table, const char *wanted, const gt_cell *cells
         free(name);
         name = gt_format("%s.%zu", wanted, number);
     }
-    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells, reading);
+    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells,
+                reading);
     free(name);
 }
 

@@ -12,7 +12,6 @@
 #include "input/perfetto_record.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Other names of values, read beside the columns. */
 enum {
@@ -111,7 +110,7 @@ static bool is_false(gt_text json)
 {
     static const char *const values[] = {"\"\"", "0", "0.0", "-0", "-0.0", "false", "null", "[]", "{}"};
     for (size_t i = 0; i < GT_LENGTH(values); i++)
-        if (strlen(values[i]) == json.len && memcmp(values[i], json.bytes, json.len) == 0) return true;
+        if (gt_text_is(json, values[i])) return true;
     return false;
 }
 

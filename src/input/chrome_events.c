@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 
-#include <string.h>
-
 static bool read_events(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
                         const gt_read_options *options)
 {
@@ -23,7 +21,7 @@ static bool read_document(gt_json *json, const gt_record_format *format, gt_stor
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool events = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
+        bool events = gt_text_is(key, "traceEvents");
         *found |= events;
         if (events && gt_json_peek(json) != GT_JSON_ARRAY && !json->failed)
             return gt_json_fail(json, "'traceEvents' must be a list");

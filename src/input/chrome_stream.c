@@ -96,7 +96,7 @@ static bool read_document(reader *r, gt_json *json)
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool is_list = key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0;
+        bool is_list = gt_text_is(key, "traceEvents");
         found |= is_list;
         if (is_list)
             read_events(r, json);

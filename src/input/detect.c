@@ -51,8 +51,7 @@ static gt_trace_format format_of_object(gt_json *json)
     if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
     while (gt_json_next_key(json, &key)) {
         for (size_t i = 0; i < GT_LENGTH(keys); i++)
-            if (key.len == strlen(keys[i].key) && memcmp(key.bytes, keys[i].key, key.len) == 0)
-                return keys[i].format;
+            if (gt_text_is(key, keys[i].key)) return keys[i].format;
         if (!gt_json_skip(json)) break;
     }
     return GT_FORMAT_OTHER_JSON;
@@ -66,7 +65,7 @@ static gt_trace_format format_of_array(gt_json *json)
         !gt_json_enter_object(json))
         return GT_FORMAT_OTHER_JSON;
     while (gt_json_next_key(json, &key)) {
-        if (key.len == 2 && memcmp(key.bytes, "ph", 2) == 0) return GT_FORMAT_KINETO_JSON;
+        if (gt_text_is(key, "ph")) return GT_FORMAT_KINETO_JSON;
         if (!gt_json_skip(json)) break;
     }
     return GT_FORMAT_OTHER_JSON;

@@ -69,7 +69,7 @@ static void mark_silent(gt_hlo *module)
 {
     for (size_t i = 0; i < module->count; i++) {
         hlo_instruction instruction = gt_hlo_decode(module, (uint32_t)i);
-        bool starts = gt_hlo_text_is(instruction.opcode, "async-start");
+        bool starts = gt_text_is(instruction.opcode, "async-start");
         for (size_t c = 0; starts && c < instruction.called.count; c++) {
             uint32_t number = gt_hlo_computation(module, instruction.called.items[c]);
             if (number != GT_HLO_NONE) module->computations[number].is_async_body = true;
@@ -80,8 +80,7 @@ static void mark_silent(gt_hlo *module)
         hlo_computation *computation = &module->computations[c];
         for (size_t i = computation->begin; computation->is_async_body && i < computation->end; i++) {
             hlo_instruction instruction = gt_hlo_decode(module, (uint32_t)i);
-            if (!gt_hlo_text_is(instruction.opcode, "parameter") &&
-                module->places[i].id != computation->root_id)
+            if (!gt_text_is(instruction.opcode, "parameter") && module->places[i].id != computation->root_id)
                 computation->is_async_body = false;
             gt_hlo_forget(&instruction);
         }
@@ -230,15 +229,9 @@ bool gt_hlo_is_root(const gt_hlo *module, uint32_t instruction)
     return place->id == module->computations[place->computation].root_id;
 }
 
-bool gt_hlo_text_is(gt_text text, const char *other)
-{
-    size_t len = strlen(other);
-    return text.len == len && memcmp(text.bytes, other, len) == 0;
-}
-
 bool gt_hlo_is_product_call(gt_text target)
 {
-    return memmem(target.bytes, target.len, "matmul", 6) || memmem(target.bytes, target.len, "cublas", 6);
+    return gt_text_contains(target, "matmul") || gt_text_contains(target, "cublas");
 }
 
 hlo_instruction gt_hlo_decode(const gt_hlo *module, uint32_t instruction)

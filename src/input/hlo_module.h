@@ -52,6 +52,5 @@ uint32_t gt_hlo_computation(const gt_hlo *module, int64_t id);                  
 uint32_t gt_hlo_operand(const gt_hlo *module, uint32_t instruction, int64_t id); /* GT_HLO_NONE for none */
 bool gt_hlo_is_root(const gt_hlo *module, uint32_t instruction);
 bool gt_hlo_is_product_call(gt_text target); /* by the name of the library's function */
-bool gt_hlo_text_is(gt_text text, const char *other);
 
 #endif

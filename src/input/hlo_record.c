@@ -25,7 +25,7 @@ static const char *const gemm_types[] = {"bf16", "f16", "f32", "f8", "fp8"};
 
 static bool has(gt_text text, const char *part)
 {
-    return text.len && memmem(text.bytes, text.len, part, strlen(part)) != NULL;
+    return text.len && gt_text_contains(text, part);
 }
 
 static bool has_word(gt_text text)
@@ -144,7 +144,7 @@ static void list_operands(const gt_hlo *module, uint32_t index, const hlo_instru
     for (size_t o = 0; o < i->operands.count; o++)
         push(list, operand_text(module, gt_hlo_operand(module, index, i->operands.items[o]), o, strings));
     if (i->operands.count) return;
-    bool is_parameter = gt_hlo_text_is(i->opcode, "parameter");
+    bool is_parameter = gt_text_is(i->opcode, "parameter");
     int len = is_parameter ? snprintf(number, sizeof number, "%lld", (long long)i->parameter_number) : 0;
     push(list, gt_strings_add(strings, number, (size_t)len));
 }

@@ -120,7 +120,7 @@ static bool named_number(gt_text word, gt_json_number *number)
         double value;
     } names[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
     for (size_t i = 0; i < GT_LENGTH(names); i++)
-        if (word.len == strlen(names[i].name) && memcmp(word.bytes, names[i].name, word.len) == 0) {
+        if (gt_text_is(word, names[i].name)) {
             *number = (gt_json_number){.real = names[i].value};
             return true;
         }

@@ -75,7 +75,7 @@ gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase)
                : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
                                        : GT_KIND_OTHER;
     }
-    return memmem(category.bytes, category.len, "user_annotation", 15) ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
+    return gt_text_contains(category, "user_annotation") ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
 }
 
 /* Kinds of categories and phases seen before, by their text ids. */

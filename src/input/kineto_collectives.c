@@ -92,11 +92,6 @@ static const char *check(gt_record *record, gt_record_reader *reader)
 static const gt_record_format format = {"event",      fields, gt_event_columns, GT_EVENT_COLUMNS, check,
                                         is_no_kernel, NULL};
 
-static bool is(gt_text key, const char *name)
-{
-    return key.len == strlen(name) && memcmp(key.bytes, name, key.len) == 0;
-}
-
 static bool count_devices(gt_json *json, gt_rank_events *into)
 {
     if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
@@ -116,7 +111,7 @@ static bool read_rank(gt_json *json, gt_rank_events *into)
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         gt_json_number number;
-        bool wanted = is(key, "rank");
+        bool wanted = gt_text_is(key, "rank");
         if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
             if (!gt_json_skip(json)) return false;
             continue;
@@ -137,12 +132,12 @@ static bool read_document(gt_json *json, gt_rank_events *into, unsigned threads,
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool events = is(key, "traceEvents");
+        bool events = gt_text_is(key, "traceEvents");
         *found |= events;
-        bool read = events                        ? gt_records_read(json, &format, into->store, &options)
-                    : is(key, "deviceProperties") ? count_devices(json, into)
-                    : is(key, "distributedInfo")  ? read_rank(json, into)
-                                                  : gt_json_skip(json);
+        bool read = events ? gt_records_read(json, &format, into->store, &options)
+                    : gt_text_is(key, "deviceProperties") ? count_devices(json, into)
+                    : gt_text_is(key, "distributedInfo")  ? read_rank(json, into)
+                                                          : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed && gt_json_finish(json);

@@ -6,17 +6,13 @@
 
 #include <string.h>
 
-static bool is(gt_text text, const char *other)
-{
-    return text.len == strlen(other) && memcmp(text.bytes, other, text.len) == 0;
-}
-
 static gt_perfetto_origin origin_of(gt_text category)
 {
-    if (is(category, "kernel_dispatch") || is(category, "memory_copy") || is(category, "session"))
+    if (gt_text_is(category, "kernel_dispatch") || gt_text_is(category, "memory_copy") ||
+        gt_text_is(category, "session"))
         return GT_ORIGIN_ROCPROF;
     for (int d = 0; d < GT_CALL_OTHER; d++)
-        if (is(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
+        if (gt_text_is(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
     return gt_kineto_kind_of(category, (gt_text){"X", 1}) == GT_KIND_OTHER ? GT_ORIGIN_UNKNOWN
                                                                            : GT_ORIGIN_PYTORCH;
 }

@@ -149,7 +149,7 @@ static uint8_t find_field(const gt_perfetto_records *r, uint32_t name)
         const char *path = r->fields[f].path;
         if (!path || strncmp(path, prefix, sizeof prefix - 1) != 0) continue;
         path += sizeof prefix - 1;
-        if (strlen(path) == text.len && memcmp(path, text.bytes, text.len) == 0) return (uint8_t)(FIELD + f);
+        if (gt_text_is(text, path)) return (uint8_t)(FIELD + f);
     }
     return UNWANTED;
 }

@@ -109,7 +109,7 @@ static bool is_kept(const reading *r, const gt_csv_step *s)
 static void make_plan(reading *r, const gt_csv_header *h)
 {
     r->columns = h->count;
-    r->doubled = gt_csv_same_name(h->names[0], "Guid");
+    r->doubled = gt_text_is_in_any_case(h->names[0], "Guid");
     for (size_t i = 0; i < h->count; i++) {
         gt_text name = h->names[i];
         r->names[i] = (gt_text){gt_arena_bytes(&r->arena, name.bytes, name.len), name.len};

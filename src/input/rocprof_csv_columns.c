@@ -4,7 +4,6 @@
 #include "input/csv_scan.h"
 
 #include <string.h>
-#include <strings.h>
 
 typedef struct column_rule {
     const char *name; /* compared without case */
@@ -166,15 +165,10 @@ bool gt_csv_header_split(gt_text text, gt_csv_header *out)
     return out->count > 1;
 }
 
-bool gt_csv_same_name(gt_text a, const char *b)
-{
-    return strlen(b) == a.len && strncasecmp(a.bytes, b, a.len) == 0;
-}
-
 static bool has_column(const gt_csv_header *h, const char *name)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (gt_csv_same_name(h->names[i], name)) return true;
+        if (gt_text_is_in_any_case(h->names[i], name)) return true;
     return false;
 }
 
@@ -201,7 +195,7 @@ static gt_csv_step agent_column(gt_text name)
 {
     for (int i = 0; i < GT_AGENT_INFO_COLUMNS; i++) {
         int slot = GT_AGENT_INFO + i;
-        if (gt_csv_same_name(name, gt_agent_info_names[i]))
+        if (gt_text_is_in_any_case(name, gt_agent_info_names[i]))
             return (gt_csv_step){gt_agent_columns[slot].type == GT_STORE_TEXT ? GT_CSV_WORD : GT_CSV_INT,
                                  slot, 0};
     }
@@ -212,6 +206,6 @@ gt_csv_step gt_csv_column(gt_csv_kind kind, gt_text name)
 {
     if (kind == GT_CSV_AGENTS) return agent_column(name);
     for (const column_rule *rule = kinds[kind].rules; rule->name; rule++)
-        if (gt_csv_same_name(name, rule->name)) return (gt_csv_step){rule->kind, rule->slot, 0};
+        if (gt_text_is_in_any_case(name, rule->name)) return (gt_csv_step){rule->kind, rule->slot, 0};
     return (gt_csv_step){kind == GT_CSV_OLD_RESULTS ? GT_CSV_WIDE : GT_CSV_SKIP, 0, 0};
 }

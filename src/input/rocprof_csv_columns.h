@@ -53,7 +53,6 @@ gt_csv_kind gt_csv_header_kind(const gt_csv_header *header);
 /* What a column of such a file is; GT_CSV_SKIP where it is of no use, GT_CSV_WIDE where the old results.csv
  * names a counter by it. */
 gt_csv_step gt_csv_column(gt_csv_kind kind, gt_text name);
-bool gt_csv_same_name(gt_text name, const char *other); /* in any case */
 const uint8_t *gt_csv_behind_line_end(const uint8_t *at, const uint8_t *end);
 
 #endif

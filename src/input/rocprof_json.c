@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_field dispatch_fields[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {"dispatch_info/kernel_id", GT_FIELD_INT, false},
@@ -162,11 +161,6 @@ typedef struct reading {
     bool has_tool, has_process, has_buffer_records;
 } reading;
 
-static bool is(gt_text key, const char *name)
-{
-    return key.len == strlen(name) && memcmp(key.bytes, name, key.len) == 0;
-}
-
 /* Of keys given twice the last counts, so an array begins a new store. */
 static bool read_store(reading *r, const gt_record_format *format, gt_store **store)
 {
@@ -214,7 +208,7 @@ static bool read_symbols(reading *r)
 static gt_call_domain domain_of(gt_text key)
 {
     for (int domain = 0; domain < GT_CALL_OTHER; domain++)
-        if (is(key, gt_call_domain_name((gt_call_domain)domain))) return (gt_call_domain)domain;
+        if (gt_text_is(key, gt_call_domain_name((gt_call_domain)domain))) return (gt_call_domain)domain;
     return GT_CALL_DOMAINS;
 }
 
@@ -255,11 +249,11 @@ static bool read_buffer_records(reading *r)
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
         gt_call_domain domain = domain_of(key);
-        if (is(key, "kernel_dispatch"))
+        if (gt_text_is(key, "kernel_dispatch"))
             read = read_store(
                 r, wanted & GT_WANT_DISPATCH_DETAILS ? &detailed_dispatch_format : &dispatch_format,
                 &r->run->dispatches);
-        else if (is(key, "memory_copy"))
+        else if (gt_text_is(key, "memory_copy"))
             read = read_store(r, wanted & GT_WANT_COPY_DETAILS ? &detailed_copy_format : &copy_format,
                               &r->run->copies);
         else if (domain != GT_CALL_DOMAINS)
@@ -278,19 +272,19 @@ static bool read_process_members(reading *r)
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
-        if (is(key, "metadata"))
+        if (gt_text_is(key, "metadata"))
             read = read_metadata(r);
-        else if (is(key, "kernel_symbols"))
+        else if (gt_text_is(key, "kernel_symbols"))
             read = read_symbols(r);
-        else if (is(key, "buffer_records"))
+        else if (gt_text_is(key, "buffer_records"))
             read = read_buffer_records(r);
-        else if (r->extra && is(key, "strings"))
+        else if (r->extra && gt_text_is(key, "strings"))
             read = gt_rocprof_extra_names(r->extra, &r->json);
-        else if (r->extra && is(key, "agents"))
+        else if (r->extra && gt_text_is(key, "agents"))
             read = gt_rocprof_extra_agents(r->extra, &r->json);
-        else if (r->extra && is(key, "counters"))
+        else if (r->extra && gt_text_is(key, "counters"))
             read = gt_rocprof_extra_counter_names(r->extra, &r->json);
-        else if (r->extra && is(key, "callback_records"))
+        else if (r->extra && gt_text_is(key, "callback_records"))
             read = gt_rocprof_extra_callback_records(r->extra, &r->json);
         else
             read = gt_json_skip(&r->json);
@@ -373,7 +367,7 @@ static bool read_document(reading *r)
     if (gt_json_peek(&r->json) != GT_JSON_OBJECT) return gt_json_skip(&r->json) && gt_json_finish(&r->json);
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
-        bool read = is(key, "rocprofiler-sdk-tool") ? read_processes(r) : gt_json_skip(&r->json);
+        bool read = gt_text_is(key, "rocprofiler-sdk-tool") ? read_processes(r) : gt_json_skip(&r->json);
         if (!read) return false;
     }
     return !r->json.failed && gt_json_finish(&r->json);

@@ -7,7 +7,6 @@
 #include "input/rocprof_agents.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A call as the file has it. */
 enum { RAW_KIND, RAW_OPERATION, RAW_START, RAW_END, RAW_THREAD, RAW_CORRELATION, RAW_STREAM, RAW_COLUMNS };
@@ -89,11 +88,6 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
     free(extra);
 }
 
-static bool is(gt_text key, const char *name)
-{
-    return key.len == strlen(name) && memcmp(key.bytes, name, key.len) == 0;
-}
-
 /* ---- reading ---- */
 
 bool gt_rocprof_extra_calls(gt_rocprof_extra *extra, gt_json *json, gt_call_domain domain)
@@ -134,9 +128,9 @@ static bool read_kind(gt_rocprof_extra *extra, gt_json *json, kind *of)
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = is(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
-                    : is(key, "operations") ? read_operations(extra, json, of)
-                                            : gt_json_skip(json);
+        bool read = gt_text_is(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
+                    : gt_text_is(key, "operations") ? read_operations(extra, json, of)
+                                                    : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed;
@@ -179,9 +173,9 @@ bool gt_rocprof_extra_names(gt_rocprof_extra *extra, gt_json *json)
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = is(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
-                    : is(key, "marker_api") ? read_map(extra, json, "key", "value", &extra->messages)
-                                            : gt_json_skip(json);
+        bool read = gt_text_is(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
+                    : gt_text_is(key, "marker_api") ? read_map(extra, json, "key", "value", &extra->messages)
+                                                    : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed;
@@ -234,9 +228,9 @@ static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
     gt_text key;
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = is(key, "dispatch_data") ? gt_record_read(extra->dispatch_reader, json, &record)
-                    : is(key, "records")     ? read_values(extra, json)
-                                             : gt_json_skip(json);
+        bool read = gt_text_is(key, "dispatch_data") ? gt_record_read(extra->dispatch_reader, json, &record)
+                    : gt_text_is(key, "records")     ? read_values(extra, json)
+                                                     : gt_json_skip(json);
         if (!read) return false;
     }
     for (size_t i = first; i < extra->value_count; i++) {
@@ -252,7 +246,7 @@ bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
     if (!extra->run->counters || gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        if (!is(key, "counter_collection") || gt_json_peek(json) != GT_JSON_ARRAY) {
+        if (!gt_text_is(key, "counter_collection") || gt_json_peek(json) != GT_JSON_ARRAY) {
             if (!gt_json_skip(json)) return false;
             continue;
         }
@@ -340,7 +334,7 @@ static bool find_directions(const gt_rocprof_extra *extra, int64_t *directions, 
 {
     for (size_t k = 0; k < extra->kind_count; k++) {
         const kind *of = &extra->kinds[k];
-        if (!is(gt_strings_get(extra->run->strings, of->name), "MEMORY_COPY")) continue;
+        if (!gt_text_is(gt_strings_get(extra->run->strings, of->name), "MEMORY_COPY")) continue;
         for (size_t i = 0; i < count; i++) {
             gt_text name = gt_strings_get(extra->run->strings, find_operation(of, (int64_t)i));
             directions[i] = gt_copy_direction_of(name);

@@ -101,12 +101,10 @@ static uint8_t kind_of(reading *r, uint32_t category)
     gt_text text = gt_strings_get(r->texts, category);
     *kind = SLICE_OTHER;
     for (size_t i = 0; i < GT_LENGTH(known); i++)
-        if (strlen(known[i].category) == text.len && memcmp(known[i].category, text.bytes, text.len) == 0)
-            *kind = (uint8_t)known[i].kind;
+        if (gt_text_is(text, known[i].category)) *kind = (uint8_t)known[i].kind;
     for (int d = 0; d < GT_CALL_OTHER; d++) {
         const char *name = gt_call_domain_name((gt_call_domain)d);
-        if (strlen(name) == text.len && memcmp(name, text.bytes, text.len) == 0)
-            *kind = (uint8_t)(SLICE_CALL + d);
+        if (gt_text_is(text, name)) *kind = (uint8_t)(SLICE_CALL + d);
     }
     return *kind;
 }

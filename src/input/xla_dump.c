@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { RANKS_MAX = 1 << 20, DIMS_MAX = 64 };
 
@@ -50,12 +49,6 @@ static bool is_letter(char c)
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool begins(gt_text text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.bytes, with, len) == 0;
 }
 
 static gt_text from(gt_text text, size_t at)
@@ -153,7 +146,7 @@ static size_t read_iota(gt_text text, gt_arena *arena, group_list *groups)
 {
     numbers dims = {0}, shape = {0};
     size_t at = 0;
-    bool sound = read_list(text, &at, '[', ']', &dims) && begins(from(text, at), "<=");
+    bool sound = read_list(text, &at, '[', ']', &dims) && gt_text_begins(from(text, at), "<=");
     at += 2;
     sound = sound && read_list(text, &at, '[', ']', &shape);
     int64_t total = sound ? product(&dims) : -1;
@@ -211,8 +204,8 @@ static bool is_attribute(gt_text line, size_t at)
 {
     if (line.bytes[at] != ',') return false;
     size_t name = skip_blanks(line, at + 1);
-    return name > at + 1 &&
-           (begins(from(line, name), "channel_id") || begins(from(line, name), "replica_groups"));
+    return name > at + 1 && (gt_text_begins(from(line, name), "channel_id") ||
+                             gt_text_begins(from(line, name), "replica_groups"));
 }
 
 /* What stands between "= " and the opcode. */
@@ -252,12 +245,12 @@ static gt_text output_of(gt_text name, gt_text tensors)
     if (find(name, "reduce-scatter") != SIZE_MAX || find(name, "collective-permute") != SIZE_MAX ||
         (find(name, "all-gather-start") == SIZE_MAX && find(name, "all-to-all") == SIZE_MAX))
         return tensors;
-    if (begins(tensors, "((")) {
+    if (gt_text_begins(tensors, "((")) {
         if (find(tensors, "), (") != SIZE_MAX) return without_parentheses(second_piece(tensors, "), ("));
         if (find(tensors, "), ") != SIZE_MAX) return without_parentheses(second_piece(tensors, "), "));
         return tensors;
     }
-    bool is_flat = begins(tensors, "(") && find(from(tensors, 1), "(") == SIZE_MAX;
+    bool is_flat = gt_text_begins(tensors, "(") && find(from(tensors, 1), "(") == SIZE_MAX;
     if (!is_flat || find(tensors, ", ") == SIZE_MAX) return tensors;
     return second_piece((gt_text){tensors.bytes + 1, tensors.len - 2}, ", ");
 }
@@ -265,8 +258,7 @@ static gt_text output_of(gt_text name, gt_text tensors)
 static int64_t size_of_type(gt_text type)
 {
     for (size_t i = 0; i < GT_LENGTH(sizes); i++)
-        if (strlen(sizes[i].type) == type.len && strncasecmp(sizes[i].type, type.bytes, type.len) == 0)
-            return sizes[i].bytes;
+        if (gt_text_is_in_any_case(type, sizes[i].type)) return sizes[i].bytes;
     return 0;
 }
 

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
@@ -42,18 +41,6 @@ typedef struct reader {
     gt_error *error;
 } reader;
 
-static bool is(gt_text text, const char *other)
-{
-    size_t len = strlen(other);
-    return text.len == len && memcmp(text.bytes, other, len) == 0;
-}
-
-static bool begins(gt_text text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.bytes, with, len) == 0;
-}
-
 static bool damaged(reader *r, const xplane *plane)
 {
     if (r->file.failed) return false;
@@ -73,14 +60,14 @@ static bool take_once(xplane *place, bool *is_taken, const xplane *plane)
 static void add_plane(reader *r, xplane plane)
 {
     bool is_used = false;
-    if (begins(plane.name, "/device:GPU:") && plane.has_lines) {
+    if (gt_text_begins(plane.name, "/device:GPU:") && plane.has_lines) {
         GT_PUSH(r->gpus.items, r->gpus.count, r->gpus.capacity, plane);
         is_used = true;
-    } else if (is(plane.name, "/host:CPU")) {
+    } else if (gt_text_is(plane.name, "/host:CPU")) {
         is_used = take_once(&r->host, &r->has_host, &plane);
-    } else if (is(plane.name, "/host:metadata")) {
+    } else if (gt_text_is(plane.name, "/host:metadata")) {
         is_used = take_once(&r->metadata, &r->has_metadata, &plane);
-    } else if (is(plane.name, "/host:__ScopeRangeCallStack__")) {
+    } else if (gt_text_is(plane.name, "/host:__ScopeRangeCallStack__")) {
         is_used = take_once(&r->scopes, &r->has_scopes, &plane);
     }
     if (!is_used) xplane_close(&plane);
@@ -181,7 +168,7 @@ static void take_line(void *context, const xline *l)
         .gpu = (uint32_t)trace->gpu_count - 1,
         .tid = l->tid,
         .thread_name = gt_strings_add(trace->strings, l->shown_name.bytes, l->shown_name.len),
-        .is_counter = is(l->name, "_counters_"),
+        .is_counter = gt_text_is(l->name, "_counters_"),
         .is_derived = l->tid >= FIRST_DERIVED_TID,
     };
     GT_PUSH(trace->lines, trace->line_count, trace->line_capacity, line);

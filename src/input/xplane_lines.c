@@ -1,8 +1,6 @@
 /* Lines are read a window at a time: an event that the window cuts is read again from the next one. */
 #include "input/xplane_lines.h"
 
-#include <string.h>
-
 enum {
     FORGOTTEN_AT_ONCE = 1 << 20,
     EVENT_KIND = 1 << 3 | GT_WIRE_VARINT, /* how the fields of an XEvent begin */
@@ -130,7 +128,7 @@ static xline line_of(const line_head *head)
         .tid = (uint32_t)(uint64_t)(head->display_id ? head->display_id : head->id),
         .name = head->name,
         .shown_name = shown,
-        .is_skipped = shown.len == strlen(skipped) && memcmp(shown.bytes, skipped, shown.len) == 0,
+        .is_skipped = gt_text_is(shown, skipped),
     };
 }
 

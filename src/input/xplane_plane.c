@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     DENSE_MAX = 1 << 20,
@@ -46,12 +45,6 @@ static const char *const dropped[] = {
     "ParseExampleProduce",
     "ParseExampleConsume",
 };
-
-static bool is(gt_text text, const char *other)
-{
-    size_t len = strlen(other);
-    return text.len == len && memcmp(text.bytes, other, len) == 0;
-}
 
 /* ---- numbers to places ---- */
 
@@ -122,7 +115,7 @@ static bool read_name(xplane *plane, xfile *file, xrange message, gt_text *name)
 static xstat_role role_of(gt_text name)
 {
     for (size_t i = 0; i < GT_LENGTH(roles); i++)
-        if (is(name, roles[i].name)) return roles[i].role;
+        if (gt_text_is(name, roles[i].name)) return roles[i].role;
     return XSTAT_OTHER;
 }
 
@@ -388,7 +381,7 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_text message, uint64_
         kind->hlo_proto.begin = place + (uint64_t)(module.bytes - message.bytes);
         kind->hlo_proto.end = kind->hlo_proto.begin + module.len;
     }
-    for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= is(name, dropped[i]);
+    for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= gt_text_is(name, dropped[i]);
     kind->name = intern(plane->strings, shown.len ? shown : name);
     return !proto.damaged;
 }

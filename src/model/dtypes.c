@@ -3,9 +3,6 @@
 #include "base/length.h"
 #include "model/family.h"
 
-#include <string.h>
-#include <strings.h>
-
 typedef struct dtype {
     const char *name; /* compared in any case */
     int bytes;        /* 0: not known */
@@ -60,9 +57,7 @@ static const dtype *find(const gt_value *type)
 {
     if (type->type != GT_VALUE_TEXT) return NULL;
     for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
-        if (strlen(dtypes[i].name) == type->text.len &&
-            strncasecmp(dtypes[i].name, type->text.bytes, type->text.len) == 0)
-            return &dtypes[i];
+        if (gt_text_is_in_any_case(type->text, dtypes[i].name)) return &dtypes[i];
     return NULL;
 }
 

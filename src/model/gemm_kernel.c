@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static bool has(gt_text text, const char *part)
-{
-    return memmem(text.bytes, text.len, part, strlen(part)) != NULL;
-}
-
 static bool three_letters(const char *at, char first)
 {
     return at[0] == first && at[1] >= 'a' && at[1] <= 'z' && at[2] >= 'a' && at[2] <= 'z' && at[3] >= 'a' &&
@@ -28,7 +23,9 @@ static bool is_tensile(gt_text name)
 
 static gt_value either(gt_text name, const char *no, const char *yes)
 {
-    return has(name, no) ? gt_value_bool(false) : has(name, yes) ? gt_value_bool(true) : gt_value_none;
+    return gt_text_contains(name, no)    ? gt_value_bool(false)
+           : gt_text_contains(name, yes) ? gt_value_bool(true)
+                                         : gt_value_none;
 }
 
 bool gt_gemm_transpose(gt_text name, gt_value transpose[2])

@@ -7,8 +7,6 @@
 #include "model/family.h"
 
 #include <math.h>
-#include <string.h>
-#include <strings.h>
 
 typedef struct moe {
     gt_int tokens, hidden, inner, experts, topk; /* M, K, N, E, k */
@@ -174,14 +172,6 @@ static void read_found_topk(gt_reader *r, moe *m)
     m->topk = gt_read_int(r, topk);
 }
 
-static bool has_in_any_case(gt_text text, const char *part)
-{
-    size_t len = strlen(part);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (strncasecmp(text.bytes + i, part, len) == 0) return true;
-    return false;
-}
-
 /* The type of the weights, which the arguments do not tell, from the name of the first kernel. */
 static const gt_value *weight_type_of_kernel(gt_reader *r)
 {
@@ -189,8 +179,9 @@ static const gt_value *weight_type_of_kernel(gt_reader *r)
                           fp8 = {.type = GT_VALUE_TEXT, .text = {"FP8", 3}};
     if (!gt_require(r, r->event->kernel_count > 0)) return &gt_value_none;
     gt_text kernel = gt_read_kernel(r, 0);
-    if (has_in_any_case(kernel, "fp4")) return &fp4;
-    if (has_in_any_case(kernel, "fp8") || has_in_any_case(kernel, "e4m3")) return &fp8;
+    if (gt_text_contains_in_any_case(kernel, "fp4")) return &fp4;
+    if (gt_text_contains_in_any_case(kernel, "fp8") || gt_text_contains_in_any_case(kernel, "e4m3"))
+        return &fp8;
     return &gt_value_none;
 }
 

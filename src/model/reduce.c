@@ -77,7 +77,7 @@ static gt_int output_size(gt_reader *r, const gt_value *shape, reduction reduced
 
 static bool name_has(const gt_reader *r, const char *part)
 {
-    return memmem(r->name.bytes, r->name.len, part, strlen(part)) != NULL;
+    return gt_text_contains(r->name, part);
 }
 
 static const char *reduce_type(const gt_reader *r)

@@ -88,7 +88,7 @@ const gt_model *gt_op_find(gt_text name)
     pthread_once(&filled, fill);
     for (size_t at = gt_hash_bytes(name.bytes, name.len) % SLOTS; slots[at]; at = (at + 1) % SLOTS) {
         const gt_model *row = rows[slots[at] - 1];
-        if (strlen(row->name) == name.len && memcmp(row->name, name.bytes, name.len) == 0) return row;
+        if (gt_text_is(name, row->name)) return row;
     }
     return NULL;
 }

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { MAX_NUMBER_LEN = 400, MAX_ITEMS = 4096 };
 
@@ -26,16 +25,6 @@ static gt_text trim(gt_text text)
     while (text.len && is_blank(text.bytes[0])) text.bytes++, text.len--;
     while (text.len && is_blank(text.bytes[text.len - 1])) text.len--;
     return text;
-}
-
-static bool same(gt_text text, const char *other)
-{
-    return text.len == strlen(other) && memcmp(text.bytes, other, text.len) == 0;
-}
-
-static bool same_in_any_case(gt_text text, const char *other)
-{
-    return text.len == strlen(other) && strncasecmp(text.bytes, other, text.len) == 0;
 }
 
 /* ---- numbers ---- */
@@ -128,23 +117,23 @@ double gt_read_float(gt_reader *r, const gt_value *v)
 
 bool gt_is_true_text(const gt_value *v)
 {
-    return same_in_any_case(text_of(v), "true");
+    return gt_text_is_in_any_case(text_of(v), "true");
 }
 
 bool gt_parse_bool(const gt_value *v)
 {
     if (v->type != GT_VALUE_TEXT) return !gt_value_is_empty(v);
     gt_text text = trim(v->text);
-    return text.len && !same_in_any_case(text, "false") && !same(text, "0");
+    return text.len && !gt_text_is_in_any_case(text, "false") && !gt_text_is(text, "0");
 }
 
 static bool parse_literal(gt_text text, gt_value *out)
 {
     gt_int integer;
     double number;
-    if (same(text, "True") || same(text, "False"))
+    if (gt_text_is(text, "True") || gt_text_is(text, "False"))
         *out = gt_value_bool(text.bytes[0] == 'T');
-    else if (same(text, "None"))
+    else if (gt_text_is(text, "None"))
         *out = gt_value_none;
     else if (parse_int_text(text, &integer) && integer >= INT64_MIN && integer <= INT64_MAX)
         *out = gt_value_int((int64_t)integer);

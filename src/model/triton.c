@@ -149,8 +149,7 @@ static bool segment(const tokens *t, size_t first[MAX_TOKENS + 1])
 static int cost_of(gt_text op)
 {
     for (size_t i = 0; i < GT_LENGTH(costs); i++)
-        if (strlen(costs[i].name) == op.len && memcmp(costs[i].name, op.bytes, op.len) == 0)
-            return costs[i].flops;
+        if (gt_text_is(op, costs[i].name)) return costs[i].flops;
     return 0;
 }
 

@@ -82,14 +82,9 @@ bool gt_value_is_empty(const gt_value *value)
     }
 }
 
-static bool text_is(gt_text text, const char *other)
-{
-    return text.len == strlen(other) && memcmp(text.bytes, other, text.len) == 0;
-}
-
 bool gt_value_is_text(const gt_value *value, const char *text)
 {
-    return value->type == GT_VALUE_TEXT && text_is(value->text, text);
+    return value->type == GT_VALUE_TEXT && gt_text_is(value->text, text);
 }
 
 const gt_value *gt_value_at(const gt_value *list, int64_t i)

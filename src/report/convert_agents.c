@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint32_t add(gt_convert_agents *agents, gt_convert_agent row, gt_text type)
 {
@@ -14,7 +13,7 @@ static uint32_t add(gt_convert_agents *agents, gt_convert_agent row, gt_text typ
     snprintf(label, sizeof label, "Agent-%" PRId64, row.number);
     row.label = gt_strings_add_cstr(agents->strings, label);
     row.type = type.len ? gt_strings_add(agents->strings, type.bytes, type.len) : GT_TEXT_NONE;
-    row.is_cpu = type.len == 3 && memcmp(type.bytes, "CPU", 3) == 0;
+    row.is_cpu = gt_text_is(type, "CPU");
     *gt_map_put(&agents->of, (uint64_t)row.process, (uint64_t)row.id) = (uint32_t)agents->count;
     GT_PUSH(agents->rows, agents->count, agents->capacity, row);
     return (uint32_t)agents->count - 1;

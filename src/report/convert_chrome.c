@@ -327,7 +327,7 @@ static uint64_t arrow_kind(conversion *c)
     uint32_t category = text_id(c, raw(c, CATEGORY));
     gt_text text = gt_strings_get(c->strings, category);
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (text.len == strlen(launches[i]) && memcmp(text.bytes, launches[i], text.len) == 0) return 0;
+        if (gt_text_is(text, launches[i])) return 0;
     return (uint64_t)category << 44;
 }
 
@@ -364,8 +364,8 @@ static void add_value(conversion *c, uint32_t key, gt_text value)
 static void add_name(conversion *c, uint32_t key, gt_text value)
 {
     gt_text key_text = gt_strings_get(c->strings, key), what = raw(c, NAME);
-    bool is_name = key_text.len == 4 && memcmp(key_text.bytes, "name", 4) == 0;
-    bool is_labels = key_text.len == 6 && memcmp(key_text.bytes, "labels", 6) == 0;
+    bool is_name = gt_text_is(key_text, "name");
+    bool is_labels = gt_text_is(key_text, "labels");
 #define IS(text) (what.len == sizeof text + 1 && memcmp(what.bytes + 1, text, sizeof text - 1) == 0)
     if (is_name && IS("process_name")) {
         uint32_t process = process_of(c);
@@ -426,9 +426,7 @@ static bool read_event(conversion *c)
     if (!gt_json_enter_object(&c->json)) return false;
     while (gt_json_next_key(&c->json, &key)) {
         int m = 0;
-        while (m < MEMBERS &&
-               !(strlen(member_names[m]) == key.len && memcmp(member_names[m], key.bytes, key.len) == 0))
-            m++;
+        while (m < MEMBERS && !gt_text_is(key, member_names[m])) m++;
         if (!(m < MEMBERS ? read_raw(c, &c->raw[m]) : gt_json_skip(&c->json))) return false;
     }
     if (c->json.failed) return false;
@@ -457,12 +455,12 @@ static bool read_document(conversion *c, bool *found)
     }
     if (!gt_json_enter_object(&c->json)) return false;
     while (read && gt_json_next_key(&c->json, &key)) {
-        if (key.len == 11 && memcmp(key.bytes, "traceEvents", 11) == 0) {
+        if (gt_text_is(key, "traceEvents")) {
             *found = true;
             read = read_events(c);
             continue;
         }
-        if (key.len == 11 && memcmp(key.bytes, "stackFrames", 11) == 0) { /* may be most of a file */
+        if (gt_text_is(key, "stackFrames")) { /* may be most of a file */
             read = gt_json_skip(&c->json);
             continue;
         }

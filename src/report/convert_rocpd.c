@@ -315,7 +315,7 @@ static void add_agents(conversion *c)
         set *s = set_of(c, cells[GT_AGENT_PROCESS].integer);
         int64_t id = cells[GT_AGENT_ID].integer;
         gt_text type = text_of(c, (uint32_t)cells[GT_AGENT_TYPE].text);
-        bool is_cpu = type.len == 3 && memcmp(type.bytes, "CPU", 3) == 0;
+        bool is_cpu = gt_text_is(type, "CPU");
         if (!is_new(s, AGENTS, id)) continue;
         insert(c, s, AGENTS, number(id), number(NODE_ID), number(s->pid), agent_text(c, cells, GT_AGENT_TYPE),
                agent_number(cells, GT_AGENT_NODE_ID), agent_number(cells, GT_AGENT_LOGICAL_NODE_ID),

@@ -17,15 +17,10 @@
 
 enum { BATCH_BYTES = 256 * 1024 };
 
-static bool is(gt_text text, const char *name)
-{
-    return text.len == strlen(name) && memcmp(text.bytes, name, text.len) == 0;
-}
-
 static bool is_one_of(gt_text text, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is(text, names[i])) return true;
+        if (gt_text_is(text, names[i])) return true;
     return false;
 }
 
@@ -116,7 +111,7 @@ static void note_process(batch *b, const gt_fuse_event *event)
 
 static void copy_event(batch *b, const gt_fuse_event *event, gt_buffer *text)
 {
-    bool is_metadata = is(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
+    bool is_metadata = gt_text_is(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
     if (is_left_out(b->copier->options, event, is_metadata)) return;
     if (!is_metadata) note_process(b, event);
     if (!b->is_first || b->written) gt_buffer_add_cstr(text, ",\n");

@@ -43,23 +43,18 @@ static const struct {
 
 /* ---- reading ---- */
 
-static bool is(gt_text key, const char *name)
-{
-    return key.len == strlen(name) && memcmp(key.bytes, name, key.len) == 0;
-}
-
 static gt_fuse_member find_event_key(gt_text key)
 {
     if (key.len > 4) return GT_FUSE_MEMBERS;
     for (size_t i = 0; i < GT_LENGTH(event_keys); i++)
-        if (is(key, event_keys[i].key)) return event_keys[i].member;
+        if (gt_text_is(key, event_keys[i].key)) return event_keys[i].member;
     return GT_FUSE_MEMBERS;
 }
 
 static gt_fuse_member find_args_key(gt_text key)
 {
     for (size_t i = 0; i < GT_LENGTH(args_keys); i++)
-        if (is(key, args_keys[i].key)) return args_keys[i].member;
+        if (gt_text_is(key, args_keys[i].key)) return args_keys[i].member;
     return GT_FUSE_MEMBERS;
 }
 

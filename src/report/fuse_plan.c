@@ -7,13 +7,6 @@
 #include "report/fuse_walk.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-static bool is(gt_text text, const char *name)
-{
-    return text.len == strlen(name) && memcmp(text.bytes, name, text.len) == 0;
-}
 
 /* Fields whose ids are moved. Which of the last two is moved is told by the first launch. */
 static const gt_fuse_member fields[] = {GT_FUSE_ID, GT_FUSE_PROCESS, GT_FUSE_CORRELATION,
@@ -29,12 +22,9 @@ typedef struct id_range {
 
 static bool is_launch(const gt_fuse_event *event)
 {
-    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY), name;
-    if (!is(category, "cuda_runtime") && !is(category, "cuda_driver")) return false;
-    name = gt_fuse_event_value(event, GT_FUSE_NAME);
-    for (size_t i = 0; i + 6 <= name.len; i++)
-        if (strncasecmp(name.bytes + i, "launch", 6) == 0) return true;
-    return false;
+    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    if (!gt_text_is(category, "cuda_runtime") && !gt_text_is(category, "cuda_driver")) return false;
+    return gt_text_contains_in_any_case(gt_fuse_event_value(event, GT_FUSE_NAME), "launch");
 }
 
 static void note_ids(id_range *range, const gt_fuse_event *event)

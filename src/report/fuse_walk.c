@@ -4,14 +4,8 @@
 #include "base/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { PROGRESS_EVENTS = 4096 };
-
-static bool is(gt_text text, const char *name)
-{
-    return text.len == strlen(name) && memcmp(text.bytes, name, text.len) == 0;
-}
 
 static void show_progress(gt_fuse_walk *w, uint64_t events)
 {
@@ -48,9 +42,9 @@ static bool walk_document(gt_fuse_walk *w)
     if (gt_json_peek(json) == GT_JSON_ARRAY) return walk_events(w) && gt_json_finish(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = is(key, "traceEvents")           ? walk_events(w)
-                    : is(key, "baseTimeNanoseconds") ? read_base_time(w)
-                                                     : gt_json_skip(json);
+        bool read = gt_text_is(key, "traceEvents")           ? walk_events(w)
+                    : gt_text_is(key, "baseTimeNanoseconds") ? read_base_time(w)
+                                                             : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed && gt_json_finish(json);

@@ -3,7 +3,6 @@
 #include "base/length.h"
 
 #include <string.h>
-#include <strings.h>
 
 static const struct {
     const char *name;
@@ -39,10 +38,7 @@ gt_collective_type gt_collective_type_of(const char *collective)
 
 const char *gt_collective_of_kernel(gt_text kernel)
 {
-    for (size_t i = 0; i < GT_LENGTH(kernels); i++) {
-        size_t len = strlen(kernels[i].part);
-        for (size_t at = 0; at + len <= kernel.len; at++)
-            if (strncasecmp(kernel.bytes + at, kernels[i].part, len) == 0) return kernels[i].collective;
-    }
+    for (size_t i = 0; i < GT_LENGTH(kernels); i++)
+        if (gt_text_contains_in_any_case(kernel, kernels[i].part)) return kernels[i].collective;
     return NULL;
 }

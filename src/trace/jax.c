@@ -71,12 +71,6 @@ const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event)
 
 /* ---- kinds ---- */
 
-static bool begins(gt_text text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.bytes, with, len) == 0;
-}
-
 bool gt_begins_in_any_case(gt_text text, const char *lower_case)
 {
     size_t len = strlen(lower_case);
@@ -90,7 +84,7 @@ bool gt_begins_in_any_case(gt_text text, const char *lower_case)
 
 gt_jax_kind gt_jax_kind_of(gt_text thread_name, gt_text event_name)
 {
-    if (!begins(thread_name, "Stream") || memmem(thread_name.bytes, thread_name.len, "py_xla", 6))
+    if (!gt_text_begins(thread_name, "Stream") || gt_text_contains(thread_name, "py_xla"))
         return GT_JAX_OTHER;
     if (gt_begins_in_any_case(event_name, "copy") || gt_begins_in_any_case(event_name, "memcpy"))
         return GT_JAX_MEMCPY;

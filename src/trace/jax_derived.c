@@ -148,7 +148,7 @@ static void add_framework(builder *b, size_t event, gt_text full)
     const char *colon = full.len ? memchr(full.bytes, ':', full.len) : NULL;
     gt_text op = {full.bytes, colon ? (size_t)(colon - full.bytes) : full.len};
     gt_text type = colon ? (gt_text){colon + 1, full.len - op.len - 1} : (gt_text){"", 0};
-    bool is_iterator = op.len == 8 && memcmp(op.bytes, "Iterator", 8) == 0;
+    bool is_iterator = gt_text_is(op, "Iterator");
     if (colon && !is_iterator && has_name_scope(op, type)) {
         part_list parts = split(op, "/");
         for (size_t i = 0; i + 1 < parts.count; i++)

@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { SHARED_LINKS_MAX = 1 << 24 };
 
@@ -20,19 +19,14 @@ static bool is_runtime(uint8_t kind)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-static bool names_a_launch(gt_text name)
-{
-    for (size_t i = 0; i + 6 <= name.len; i++)
-        if (strncasecmp(name.bytes + i, "launch", 6) == 0) return true;
-    return false;
-}
-
 /* The ids that link launches to work: correlation ids where the first launch has one, else external ids. */
 static int64_t *link_ids(const gt_pytorch *trace)
 {
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
     for (size_t row = 0; row < trace->count; row++) {
-        if (!is_runtime(trace->kind[row]) || !names_a_launch(gt_pytorch_name(trace, (uint32_t)row))) continue;
+        if (!is_runtime(trace->kind[row]) ||
+            !gt_text_contains_in_any_case(gt_pytorch_name(trace, (uint32_t)row), "launch"))
+            continue;
         if (correlations[row] != GT_EVENT_NONE) return correlations;
         break;
     }
@@ -207,8 +201,7 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
 
 static bool is_recompute_root(gt_text name)
 {
-    return memmem(name.bytes, name.len, "torch/utils/checkpoint.py", 25) &&
-           memmem(name.bytes, name.len, "recompute_fn", 12);
+    return gt_text_contains(name, "torch/utils/checkpoint.py") && gt_text_contains(name, "recompute_fn");
 }
 
 void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked)

@@ -248,7 +248,7 @@ gt_copy_direction gt_copy_direction_of(gt_text name)
 {
     for (int d = GT_COPY_HOST_TO_HOST; d < GT_COPY_DIRECTIONS; d++) {
         const char *short_form = directions[d] + strlen("MEMORY_COPY_");
-        if (memmem(name.bytes, name.len, short_form, strlen(short_form))) return (gt_copy_direction)d;
+        if (gt_text_contains(name, short_form)) return (gt_copy_direction)d;
     }
     return GT_COPY_UNKNOWN;
 }

@@ -72,7 +72,7 @@ static void close_top(gt_pytorch *trace, open_events *open)
 static bool is_execute(const gt_pytorch *trace, uint32_t row)
 {
     gt_text name = gt_pytorch_name(trace, row);
-    return name.len == 7 && memcmp(name.bytes, "execute", 7) == 0;
+    return gt_text_is(name, "execute");
 }
 
 void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
