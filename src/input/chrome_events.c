@@ -30,9 +30,8 @@ static bool read_document(gt_json *json, const gt_record_format *format, gt_stor
     return !json->failed && gt_json_finish(json);
 }
 
-/* Reading went to its end one way or the other: is the result a trace? */
-static bool accept(const gt_json *json, bool read, bool found, size_t events, const char *missing,
-                   const gt_read_options *options, gt_error *error)
+bool gt_chrome_accept(const gt_json *json, bool read, bool found, size_t events, const char *missing,
+                      const gt_read_options *options, gt_error *error)
 {
     const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
     if (!read && json->truncated && events && !options->strict) {
@@ -62,5 +61,5 @@ bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt
     gt_json_begin(&json, stream, 0);
     bool read = read_document(&json, format, store, aside, options, &found);
     if (!options->is_part) gt_progress_end();
-    return accept(&json, read, found, gt_store_records(store), missing, options, error);
+    return gt_chrome_accept(&json, read, found, gt_store_records(store), missing, options, error);
 }

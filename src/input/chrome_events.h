@@ -11,4 +11,9 @@ bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt
                            gt_store *aside, const char *missing, const gt_read_options *options,
                            gt_error *error);
 
+/* For readers of their own: a document was read to its end one way or the other, `found` says whether it has
+ * a list of events, `events` how many of them. Is that a trace? */
+bool gt_chrome_accept(const gt_json *json, bool read, bool found, size_t events, const char *missing,
+                      const gt_read_options *options, gt_error *error);
+
 #endif

@@ -4,18 +4,16 @@
  * what they are; arrows (s, t, f) join the slices that begin where they do; metadata (M) names processes and
  * threads. Arguments that are arrays or objects stay JSON. Of the document's other members one mark is made.
  */
-#include "base/length.h"
 #include "report/convert.h"
 
-#include "base/log.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "base/text.h"
-#include "input/json.h"
+#include "input/chrome_events.h"
 #include "input/json_text.h"
+#include "report/convert_values.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +27,6 @@ static const char *const member_names[MEMBERS] = {
     [TIME] = "ts",  [DURATION] = "dur", [ID] = "id",     [ARGUMENTS] = "args"};
 
 typedef struct open_slice {
-    uint32_t track;
     size_t number, below; /* of the event, and the slice that it lies in; SIZE_MAX for none */
 } open_slice;
 
@@ -38,8 +35,8 @@ typedef struct conversion {
     gt_timeline *timeline;
     gt_strings *strings;
     gt_buffer raw[MEMBERS]; /* of the event in hand, as JSON; empty where it has none */
-    gt_buffer about;        /* members of the document: key NUL value NUL */
-    gt_buffer scratch, text, padded;
+    gt_buffer about;        /* the document's other members: a JSON object up to its brace */
+    gt_buffer text, padded;
     gt_map processes; /* text id of the raw pid to process */
     gt_map tracks;    /* (process, text id of the raw tid) to track */
     gt_map counters;  /* (process, text id of the name) to track */
@@ -71,65 +68,11 @@ static gt_text raw(conversion *c, member m)
     return (gt_text){c->raw[m].bytes, c->raw[m].len};
 }
 
-static bool is_string(gt_text value)
-{
-    return value.len >= 2 && value.bytes[0] == '"';
-}
-
-/* What a JSON string means; another value is its own text. */
-static gt_text meaning(conversion *c, gt_text value, gt_buffer *out)
-{
-    if (!is_string(value)) return value;
-    gt_text inside = {value.bytes + 1, value.len - 2};
-    if (gt_json_text_is_plain(inside)) return inside;
-    out->len = 0;
-    size_t len = gt_json_text_decode(inside, gt_buffer_room(out, 3 * inside.len + 1));
-    (void)c;
-    return (gt_text){out->bytes, len};
-}
-
 static uint32_t text_id(conversion *c, gt_text value)
 {
     if (!value.len) return GT_TEXT_NONE;
-    gt_text text = meaning(c, value, &c->text);
+    gt_text text = gt_raw_meaning(value, &c->text);
     return gt_strings_add(c->strings, text.bytes, text.len);
-}
-
-/* Microseconds with decimals as nanoseconds: exact where there are at most three of them. */
-static bool nanoseconds(gt_text value, int64_t *ns)
-{
-    if (!value.len) return false;
-    gt_json_number number;
-    const char *at = value.bytes, *end = value.bytes + value.len;
-    bool minus = at < end && *at == '-';
-    int64_t whole = 0;
-    int decimals = -1;
-    for (at += minus; at < end && decimals < 3; at++) {
-        if (*at == '.' && decimals < 0) {
-            decimals = 0;
-            continue;
-        }
-        if (*at < '0' || *at > '9' || whole > INT64_MAX / 10000) break;
-        whole = whole * 10 + (*at - '0');
-        decimals += decimals >= 0;
-    }
-    if (at == end && value.len > (size_t)minus) {
-        for (int i = decimals < 0 ? 0 : decimals; i < 3; i++) whole *= 10;
-        *ns = minus ? -whole : whole;
-        return true;
-    }
-    if (!gt_json_text_number(value, &number) || !(fabs(number.real) < 9e15)) return false;
-    *ns = llrint(number.real * 1000.0);
-    return true;
-}
-
-static bool integer(gt_text value, int64_t *number)
-{
-    gt_json_number read;
-    if (is_string(value)) value = (gt_text){value.bytes + 1, value.len - 2};
-    if (!value.len || !gt_json_text_number(value, &read) || !read.is_int) return false;
-    *number = read.integer;
-    return true;
 }
 
 /* ---- processes and tracks ---- */
@@ -138,8 +81,9 @@ static bool integer(gt_text value, int64_t *number)
 static int64_t number_of(conversion *c, gt_text value, int64_t least, int64_t most, gt_text *name)
 {
     int64_t number;
-    bool is_number = !is_string(value) && integer(value, &number) && number >= least && number <= most;
-    *name = is_number ? (gt_text){"", 0} : meaning(c, value, &c->text);
+    bool is_number =
+        !gt_raw_is_string(value) && gt_raw_int(value, &number) && number >= least && number <= most;
+    *name = is_number ? (gt_text){"", 0} : gt_raw_meaning(value, &c->text);
     return is_number ? number : FIRST_MADE_UP_NUMBER + (int64_t)c->made_up++;
 }
 
@@ -177,69 +121,9 @@ static gt_text padded(conversion *c, gt_text value)
     return (gt_text){c->padded.bytes, value.len};
 }
 
-/* Takes out white space between tokens. */
-static gt_text tight(gt_buffer *out, gt_text value)
-{
-    char *to = gt_buffer_room(out, value.len), *begin = to;
-    bool in_string = false;
-    for (size_t i = 0; i < value.len; i++) {
-        char byte = value.bytes[i];
-        if (!in_string && (byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r')) continue;
-        *to++ = byte;
-        if (byte == '"') in_string = !in_string;
-        if (in_string && byte == '\\' && i + 1 < value.len) *to++ = value.bytes[++i];
-    }
-    return (gt_text){begin, (size_t)(to - begin)};
-}
-
-/* Integers of 64 bits without sign occur: addresses, hashes. */
-static bool is_unsigned(gt_text word, uint64_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < word.len; i++) {
-        if (word.bytes[i] < '0' || word.bytes[i] > '9') return false;
-        if (__builtin_mul_overflow(*number, (uint64_t)10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(word.bytes[i] - '0'), number))
-            return false;
-    }
-    return word.len > 0;
-}
-
-static void note_number(conversion *c, uint32_t key, gt_text word)
-{
-    gt_json_number number;
-    uint64_t large;
-    if (!gt_json_text_number(word, &number))
-        gt_timeline_note_json(c->timeline, key, word);
-    else if (number.is_int)
-        gt_timeline_note_int(c->timeline, key, number.integer);
-    else if (is_unsigned(word, &large))
-        gt_timeline_note_uint(c->timeline, key, large);
-    else
-        gt_timeline_note_double(c->timeline, key, number.real);
-}
-
 static void note_value(conversion *c, uint32_t key, gt_text value)
 {
-    c->scratch.len = 0;
-    switch (value.bytes[0]) {
-    case '"':
-        gt_timeline_note_text(c->timeline, key, meaning(c, value, &c->text));
-        break;
-    case '{':
-    case '[':
-        gt_timeline_note_json(c->timeline, key, tight(&c->scratch, value));
-        break;
-    case 't':
-    case 'f':
-        gt_timeline_note_bool(c->timeline, key, value.bytes[0] == 't');
-        break;
-    case 'n':
-        gt_timeline_note_json(c->timeline, key, value);
-        break;
-    default:
-        note_number(c, key, value);
-    }
+    gt_raw_note(c->timeline, key, value, &c->text);
 }
 
 /* Calls `use` for each member of a JSON object; the value has at least one byte. */
@@ -252,8 +136,8 @@ static void each_member(conversion *c, gt_text object,
     gt_json_begin_text(&json, padded(c, object));
     if (!gt_json_enter_object(&json)) return;
     while (gt_json_next_key(&json, &key)) {
-        char *decoded = gt_buffer_room(&c->text, 3 * key.len + 1);
-        uint32_t id = gt_strings_add(c->strings, decoded, gt_json_text_decode(key, decoded));
+        key = gt_raw_decoded(key, &c->text);
+        uint32_t id = gt_strings_add(c->strings, key.bytes, key.len);
         gt_json_peek(&json);
         const uint8_t *begin = json.at;
         if (!gt_json_skip(&json)) return;
@@ -274,7 +158,7 @@ static size_t add_event(conversion *c, gt_timeline_kind kind, int64_t start_ns, 
 
 static bool time_of_event(conversion *c, int64_t *ns)
 {
-    if (nanoseconds(raw(c, TIME), ns)) return true;
+    if (gt_raw_ns(raw(c, TIME), ns)) return true;
     c->totals.timeless++;
     return false;
 }
@@ -283,7 +167,7 @@ static void add_complete(conversion *c)
 {
     int64_t start, length = 0, end;
     if (!time_of_event(c, &start)) return;
-    if (c->raw[DURATION].len) nanoseconds(raw(c, DURATION), &length);
+    if (c->raw[DURATION].len) gt_raw_ns(raw(c, DURATION), &length);
     if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
     add_event(c, GT_TIMELINE_SLICE, start, end);
 }
@@ -335,7 +219,7 @@ static void add_arrow(conversion *c, bool arrives)
 {
     int64_t time, id;
     if (!time_of_event(c, &time)) return;
-    if (!integer(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
+    if (!gt_raw_int(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
     gt_timeline_arrow(c->timeline, track_of(c), time, (uint64_t)id ^ arrow_kind(c), arrives);
 }
 
@@ -344,7 +228,7 @@ static void add_value(conversion *c, uint32_t key, gt_text value)
 {
     gt_json_number number;
     int64_t time;
-    if (!gt_json_text_number(value, &number) || !nanoseconds(raw(c, TIME), &time)) return;
+    if (!gt_json_text_number(value, &number) || !gt_raw_ns(raw(c, TIME), &time)) return;
     gt_text name = gt_strings_get(c->strings, key);
     uint32_t event_name = text_id(c, raw(c, NAME));
     gt_text event = gt_strings_get(c->strings, event_name);
@@ -363,21 +247,16 @@ static void add_value(conversion *c, uint32_t key, gt_text value)
 
 static void add_name(conversion *c, uint32_t key, gt_text value)
 {
-    gt_text key_text = gt_strings_get(c->strings, key), what = raw(c, NAME);
-    bool is_name = gt_text_is(key_text, "name");
-    bool is_labels = gt_text_is(key_text, "labels");
-#define IS(text) (what.len == sizeof text + 1 && memcmp(what.bytes + 1, text, sizeof text - 1) == 0)
-    if (is_name && IS("process_name")) {
-        uint32_t process = process_of(c);
-        gt_timeline_name_process(c->timeline, process, meaning(c, value, &c->text));
-    } else if (is_name && IS("thread_name")) {
-        uint32_t track = track_of(c);
-        gt_timeline_name_track(c->timeline, track, meaning(c, value, &c->text));
-    } else if (is_labels && IS("process_labels")) {
-        uint32_t process = process_of(c);
-        gt_timeline_label_process(c->timeline, process, meaning(c, value, &c->text));
-    }
-#undef IS
+    gt_text of = gt_strings_get(c->strings, key), what = gt_raw_meaning(raw(c, NAME), &c->text);
+    bool names_process = gt_text_is(what, "process_name") && gt_text_is(of, "name");
+    bool names_thread = gt_text_is(what, "thread_name") && gt_text_is(of, "name");
+    bool labels_process = gt_text_is(what, "process_labels") && gt_text_is(of, "labels");
+    uint32_t process = names_process || labels_process ? process_of(c) : 0;
+    uint32_t track = names_thread ? track_of(c) : 0;
+    gt_text name = gt_raw_meaning(value, &c->text);
+    if (names_process) gt_timeline_name_process(c->timeline, process, name);
+    if (names_thread) gt_timeline_name_track(c->timeline, track, name);
+    if (labels_process) gt_timeline_label_process(c->timeline, process, name);
 }
 
 static void use_event(conversion *c)
@@ -490,28 +369,6 @@ static void add_properties(conversion *c)
     gt_timeline_end(c->timeline);
 }
 
-static bool accept(conversion *c, bool read, bool found, const gt_read_options *options, gt_error *error)
-{
-    gt_json *json = &c->json;
-    const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
-    size_t events = c->totals.events;
-    if (!read && json->truncated && events && !options->strict) {
-        gt_warn("%s: the file ends early%s%s%s: %zu events up to byte %llu were read, the rest is missing",
-                path, damage ? " (" : "", damage ? damage : "", damage ? ")" : "", events,
-                (unsigned long long)gt_json_offset(json));
-        return true;
-    }
-    if (!read) {
-        *error = json->error;
-        gt_error_prefix(error, path);
-        return false;
-    }
-    if (!found) return gt_fail(error, "%s: it has no 'traceEvents'", path);
-    if (damage && options->strict) return gt_fail(error, "%s: %s", path, damage);
-    if (damage) gt_warn("%s: %s; the trace itself is whole", path, damage);
-    return true;
-}
-
 bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_options *options,
                        gt_chrome_totals *totals, gt_error *error)
 {
@@ -521,10 +378,11 @@ bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_o
     gt_json_begin(&c.json, stream, 0);
     bool read = read_document(&c, &found);
     gt_progress_end();
-    bool accepted = accept(&c, read, found, options, error);
+    bool accepted =
+        gt_chrome_accept(&c.json, read, found, c.totals.events, "it has no 'traceEvents'", options, error);
     if (accepted) add_properties(&c);
     *totals = c.totals;
-    gt_buffer *buffers[] = {&c.about, &c.scratch, &c.text, &c.padded};
+    gt_buffer *buffers[] = {&c.about, &c.text, &c.padded};
     for (size_t i = 0; i < GT_LENGTH(buffers); i++) gt_buffer_free(buffers[i]);
     for (int m = 0; m < MEMBERS; m++) gt_buffer_free(&c.raw[m]);
     gt_map *maps[] = {&c.processes, &c.tracks, &c.counters, &c.open};
