@@ -285,17 +285,10 @@ static void read_a_w(gt_reader *r, gemm *g)
     g->K = gt_read_dim(r, 0, 1);
 }
 
-/* T[i]; `otherwise` where the list is too short. */
-static const gt_value *type_if_there(gt_reader *r, int i, const gt_value *otherwise)
-{
-    const gt_value *type = gt_value_at(r->types, i);
-    return type->type == GT_VALUE_MISSING ? otherwise : type;
-}
-
 static void read_a8w8(gt_reader *r, gemm *g)
 {
     read_a_w(r, g);
-    set_dtypes(g, type_if_there(r, 0, &no_type), type_if_there(r, 1, &no_type));
+    set_dtypes(g, gt_type_or_default(r, 0, &no_type), gt_type_or_default(r, 1, &no_type));
     add_dtype(g, &bfloat16);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), 2, 2);
 }
@@ -315,7 +308,7 @@ static void add_block_scales(gt_reader *r, const gemm *g)
         gt_add_text(r, "quant_granularity", "per_block");
         gt_add_value(r, "block_k", block_size(r, g->K, gt_dims_or_missing(r, 2), -1));
         gt_add_value(r, "block_n", block_size(r, g->N, gt_dims_or_missing(r, 3), 0));
-        gt_add_value(r, "scale_dtype", *type_if_there(r, 2, &float32));
+        gt_add_value(r, "scale_dtype", *gt_type_or_default(r, 2, &float32));
     }
     gt_value shape[2] = {gt_value_int((int64_t)g->M), gt_value_int((int64_t)g->N)};
     gt_add_values(r, "output_shape", shape, 2);
@@ -327,7 +320,7 @@ static void read_unquantized(gt_reader *r, gemm *g)
     read_a_w(r, g);
     g->bias = gt_has_dims(r, 2);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, type_if_there(r, 2, &no_type));
+    add_dtype(g, gt_type_or_default(r, 2, &no_type));
     int out = gt_type_bytes(&g->dtypes[g->bias ? 2 : 1]);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), out, out);
 }
@@ -369,7 +362,7 @@ static void read_16bit(gt_reader *r, gemm *g, const gt_value *out)
 
 static void read_a16w16_atomic(gt_reader *r, gemm *g)
 {
-    read_16bit(r, g, type_if_there(r, 3, &bfloat16));
+    read_16bit(r, g, gt_type_or_default(r, 3, &bfloat16));
 }
 
 static void read_a16w16(gt_reader *r, gemm *g)

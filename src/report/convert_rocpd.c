@@ -6,12 +6,13 @@
 #include "report/convert.h"
 
 #include "base/json_string.h"
+#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/rocprof_agents.h"
-#include "output/rocpd_schema.h"
+#include "output/rocpd_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,57 +21,10 @@
 
 enum { NODE_ID = 1 };
 
-typedef enum table {
-    STRINGS,
-    NODES,
-    PROCESSES,
-    THREADS,
-    AGENTS,
-    QUEUES,
-    STREAMS,
-    COUNTERS,
-    KERNELS,
-    EVENTS,
-    VALUES,
-    REGIONS,
-    DISPATCHES,
-    COPIES,
-    TABLES
-} table;
-
-/* The columns that are filled; the others keep their defaults. */
-static const struct {
-    const char *name, *columns;
-} tables[TABLES] = {
-    [STRINGS] = {"rocpd_string", "id, string"},
-    [NODES] = {"rocpd_info_node", "id, hash, machine_id, hostname"},
-    [PROCESSES] = {"rocpd_info_process", "id, nid, ppid, pid, init, fini, start, \"end\", command"},
-    [THREADS] = {"rocpd_info_thread", "id, nid, pid, tid"},
-    [AGENTS] = {"rocpd_info_agent", "id, nid, pid, type, absolute_index, logical_index, type_index, name, "
-                                    "model_name, vendor_name, product_name, extdata"},
-    [QUEUES] = {"rocpd_info_queue", "id, nid, pid, name"},
-    [STREAMS] = {"rocpd_info_stream", "id, nid, pid, name"},
-    [COUNTERS] = {"rocpd_info_pmc", "id, nid, pid, agent_id, target_arch, name, symbol, value_type"},
-    [KERNELS] = {"rocpd_info_kernel_symbol",
-                 "id, nid, pid, code_object_id, kernel_name, display_name, group_segment_size, sgpr_count, "
-                 "arch_vgpr_count, accum_vgpr_count, extdata"},
-    [EVENTS] = {"rocpd_event", "id, category_id, stack_id, parent_stack_id, correlation_id"},
-    [VALUES] = {"rocpd_pmc_event", "event_id, pmc_id, value"},
-    [REGIONS] = {"rocpd_region", "nid, pid, tid, start, \"end\", name_id, event_id"},
-    [DISPATCHES] = {"rocpd_kernel_dispatch",
-                    "nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, \"end\", "
-                    "private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, "
-                    "workgroup_size_z, grid_size_x, grid_size_y, grid_size_z, region_name_id, event_id"},
-    [COPIES] = {"rocpd_memory_copy",
-                "nid, pid, tid, start, \"end\", name_id, dst_agent_id, src_agent_id, size, "
-                "stream_id, region_name_id, event_id"},
-};
-
 /* What has been written of a process. */
 typedef struct set {
-    char guid[GT_ROCPD_GUID + 1];
+    gt_rocpd_set tables;
     int64_t pid;
-    sqlite3_stmt *inserts[TABLES];
     gt_map known;           /* (table, id of the run) of rows that others point to */
     gt_map strings;         /* text id of the run to id */
     gt_map counter_ids;     /* the same of counters */
@@ -80,85 +34,37 @@ typedef struct set {
 
 typedef struct conversion {
     gt_rocprof *run;
-    gt_database database;
+    gt_rocpd_rows rows;
     set *sets;
     size_t set_count;
-    bool failed;
-    gt_error *error;
-    gt_buffer json, scratch;
+    gt_buffer json;
 } conversion;
 
 /* ---- rows ---- */
 
-static bool prepare(conversion *c, set *s, table t)
+static const gt_rocpd_value none = {.kind = GT_ROCPD_NONE};
+
+static gt_rocpd_value number(int64_t integer)
 {
-    char suffix[GT_ROCPD_GUID + 2];
-    gt_rocpd_suffix(suffix, s->guid);
-    gt_buffer sql = {0};
-    gt_buffer_add_cstr(&sql, "INSERT INTO ");
-    gt_buffer_add_cstr(&sql, tables[t].name);
-    gt_buffer_add_cstr(&sql, suffix);
-    gt_buffer_add_cstr(&sql, " (");
-    gt_buffer_add_cstr(&sql, tables[t].columns);
-    gt_buffer_add_cstr(&sql, ") VALUES (?");
-    for (const char *at = tables[t].columns; (at = strchr(at, ',')); at++) gt_buffer_add_cstr(&sql, ",?");
-    gt_buffer_add_cstr(&sql, ")");
-    s->inserts[t] = gt_database_prepare(&c->database, gt_buffer_text(&sql).bytes, c->error);
-    gt_buffer_free(&sql);
-    return s->inserts[t] != NULL;
+    return (gt_rocpd_value){.kind = GT_ROCPD_INT, .integer = integer};
 }
 
-typedef struct value {
-    enum { NONE, INT, REAL, TEXT } kind;
-    int64_t integer;
-    double real;
-    gt_text text;
-} value;
-
-static const value none = {.kind = NONE};
-
-static value number(int64_t integer)
-{
-    return (value){.kind = INT, .integer = integer};
-}
-
-static value number_if(bool known, int64_t integer)
+static gt_rocpd_value number_if(bool known, int64_t integer)
 {
     return known ? number(integer) : none;
 }
 
-static value text(gt_text of)
+static gt_rocpd_value text(gt_text of)
 {
-    return (value){.kind = TEXT, .text = of};
-}
-
-static int bind(conversion *c, sqlite3_stmt *statement, int parameter, const value *v)
-{
-    if (v->kind == INT) return sqlite3_bind_int64(statement, parameter, v->integer);
-    if (v->kind == REAL) return sqlite3_bind_double(statement, parameter, v->real);
-    if (v->kind == NONE) return sqlite3_bind_null(statement, parameter);
-    gt_text repaired = gt_utf8_repair(v->text, &c->scratch);
-    return sqlite3_bind_text64(statement, parameter, repaired.bytes, repaired.len, SQLITE_TRANSIENT,
-                               SQLITE_UTF8);
-}
-
-static void insert_values(conversion *c, set *s, table t, const value *values, size_t count)
-{
-    if (c->failed || (!s->inserts[t] && !prepare(c, s, t))) {
-        c->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count && !c->failed; i++)
-        if (bind(c, s->inserts[t], (int)i + 1, &values[i]) != SQLITE_OK)
-            c->failed = !gt_database_fail(&c->database, c->error);
-    if (!c->failed) c->failed = !gt_database_step(&c->database, s->inserts[t], c->error);
+    return (gt_rocpd_value){.kind = GT_ROCPD_TEXT, .text = of};
 }
 
 /* One row: a value for each column that the table names. */
 #define insert(c, s, t, ...)                                                                                 \
-    insert_values(c, s, t, (const value[]){__VA_ARGS__}, sizeof((const value[]){__VA_ARGS__}) / sizeof(value))
+    gt_rocpd_insert(&(c)->rows, &(s)->tables, t, (const gt_rocpd_value[]){__VA_ARGS__},                      \
+                    GT_LENGTH(((const gt_rocpd_value[]){__VA_ARGS__})))
 
-static bool is_new(set *s, table t, int64_t id)
+static bool is_new(set *s, gt_rocpd_table t, int64_t id)
 {
     uint32_t *known = gt_map_put(&s->known, t, (uint64_t)id);
     if (*known != GT_MAP_NONE) return false;
@@ -176,7 +82,7 @@ static int64_t string_id(conversion *c, set *s, uint32_t id)
     uint32_t *given = gt_map_put(&s->strings, id, 0);
     if (*given == GT_MAP_NONE) {
         *given = (uint32_t)s->strings.count;
-        insert(c, s, STRINGS, number(*given), text(text_of(c, id)));
+        insert(c, s, GT_ROCPD_STRINGS, number(*given), text(text_of(c, id)));
     }
     return *given;
 }
@@ -188,7 +94,8 @@ static int64_t word_id(conversion *c, set *s, const char *word)
 
 static int64_t add_event(conversion *c, set *s, int64_t category, int64_t correlation)
 {
-    insert(c, s, EVENTS, number(++s->events), number(category), number(correlation), number(0), number(0));
+    insert(c, s, GT_ROCPD_EVENTS, number(++s->events), number(category), number(correlation), number(0),
+           number(0));
     return s->events;
 }
 
@@ -199,14 +106,14 @@ static set *set_of(conversion *c, int64_t process)
 
 /* ---- what rows point to ---- */
 
-static value thread_id(conversion *c, set *s, int64_t tid)
+static gt_rocpd_value thread_id(conversion *c, set *s, int64_t tid)
 {
-    if (is_new(s, THREADS, tid))
-        insert(c, s, THREADS, number(tid), number(NODE_ID), number(s->pid), number(tid));
+    if (is_new(s, GT_ROCPD_THREADS, tid))
+        insert(c, s, GT_ROCPD_THREADS, number(tid), number(NODE_ID), number(s->pid), number(tid));
     return number(tid);
 }
 
-static value place_id(conversion *c, set *s, table t, const char *what, int64_t id)
+static gt_rocpd_value place_id(conversion *c, set *s, gt_rocpd_table t, const char *what, int64_t id)
 {
     if (is_new(s, t, id)) {
         char name[48];
@@ -236,18 +143,18 @@ static void add_kernel(conversion *c, set *s, int64_t id)
     gt_buffer_add_cstr(&c->json, "{\"kernel_id\":");
     add_json_int(&c->json, id);
     gt_buffer_add_cstr(&c->json, ",\"truncated_kernel_name\":");
-    gt_json_string_add(&c->json, name, &c->scratch);
+    gt_json_string_add(&c->json, name, &c->rows.scratch);
     gt_buffer_add_cstr(&c->json, "}");
-    insert(c, s, KERNELS, number(id), number(NODE_ID), number(s->pid), number(0), text(name),
+    insert(c, s, GT_ROCPD_KERNELS, number(id), number(NODE_ID), number(s->pid), number(0), text(name),
            text(displayed(name)), number_if(use.lds_bytes >= 0, use.lds_bytes),
            number_if(use.sgprs >= 0, use.sgprs), number_if(use.vgprs >= 0, use.vgprs),
            number_if(use.accum_vgprs >= 0, use.accum_vgprs), text(gt_buffer_text(&c->json)));
 }
 
-static value kernel_id(conversion *c, set *s, int64_t id)
+static gt_rocpd_value kernel_id(conversion *c, set *s, int64_t id)
 {
     if (id == GT_NO_KERNEL_ID) return none;
-    if (is_new(s, KERNELS, id)) add_kernel(c, s, id);
+    if (is_new(s, GT_ROCPD_KERNELS, id)) add_kernel(c, s, id);
     return number(id);
 }
 
@@ -290,19 +197,19 @@ static gt_text agent_json(conversion *c, const gt_cell *cells)
         else if (field->kind == GT_FIELD_JSON)
             gt_buffer_add(&c->json, value_text.bytes, value_text.len);
         else
-            gt_json_string_add(&c->json, value_text, &c->scratch);
+            gt_json_string_add(&c->json, value_text, &c->rows.scratch);
     }
     gt_buffer_add_cstr(&c->json, object.len ? "}}" : "}");
     return gt_buffer_text(&c->json);
 }
 
-static value agent_text(const conversion *c, const gt_cell *cells, size_t column)
+static gt_rocpd_value agent_text(const conversion *c, const gt_cell *cells, size_t column)
 {
     uint32_t id = (uint32_t)cells[column].text;
     return id ? text(text_of(c, id)) : none;
 }
 
-static value agent_number(const gt_cell *cells, size_t column)
+static gt_rocpd_value agent_number(const gt_cell *cells, size_t column)
 {
     return number_if(cells[column].integer != GT_AGENT_ABSENT, cells[column].integer);
 }
@@ -316,12 +223,13 @@ static void add_agents(conversion *c)
         int64_t id = cells[GT_AGENT_ID].integer;
         gt_text type = text_of(c, (uint32_t)cells[GT_AGENT_TYPE].text);
         bool is_cpu = gt_text_is(type, "CPU");
-        if (!is_new(s, AGENTS, id)) continue;
-        insert(c, s, AGENTS, number(id), number(NODE_ID), number(s->pid), agent_text(c, cells, GT_AGENT_TYPE),
-               agent_number(cells, GT_AGENT_NODE_ID), agent_number(cells, GT_AGENT_LOGICAL_NODE_ID),
-               number(is_cpu ? s->cpus++ : s->gpus++), agent_text(c, cells, GT_AGENT_NAME),
-               agent_text(c, cells, GT_AGENT_MODEL_NAME), agent_text(c, cells, GT_AGENT_VENDOR_NAME),
-               agent_text(c, cells, GT_AGENT_PRODUCT_NAME), text(agent_json(c, cells)));
+        if (!is_new(s, GT_ROCPD_AGENTS, id)) continue;
+        insert(c, s, GT_ROCPD_AGENTS, number(id), number(NODE_ID), number(s->pid),
+               agent_text(c, cells, GT_AGENT_TYPE), agent_number(cells, GT_AGENT_NODE_ID),
+               agent_number(cells, GT_AGENT_LOGICAL_NODE_ID), number(is_cpu ? s->cpus++ : s->gpus++),
+               agent_text(c, cells, GT_AGENT_NAME), agent_text(c, cells, GT_AGENT_MODEL_NAME),
+               agent_text(c, cells, GT_AGENT_VENDOR_NAME), agent_text(c, cells, GT_AGENT_PRODUCT_NAME),
+               text(agent_json(c, cells)));
     }
     gt_store_scan_free(scan);
 }
@@ -332,14 +240,14 @@ static void add_dispatches(conversion *c)
 {
     gt_cell d[GT_DISPATCH_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->dispatches);
-    while (gt_store_scan_next(scan, d) && !c->failed) {
+    while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_DISPATCH_PROCESS].integer);
         int64_t event = add_event(c, s, word_id(c, s, "KERNEL_DISPATCH"), d[GT_DISPATCH_CORRELATION].integer);
-        insert(c, s, DISPATCHES, number(NODE_ID), number(s->pid),
+        insert(c, s, GT_ROCPD_DISPATCHES, number(NODE_ID), number(s->pid),
                thread_id(c, s, d[GT_DISPATCH_THREAD].integer), number(d[GT_DISPATCH_AGENT].integer),
                kernel_id(c, s, d[GT_DISPATCH_KERNEL_ID].integer), number(d[GT_DISPATCH_ID].integer),
-               place_id(c, s, QUEUES, "Queue", d[GT_DISPATCH_QUEUE].integer),
-               place_id(c, s, STREAMS, "Stream", d[GT_DISPATCH_STREAM].integer),
+               place_id(c, s, GT_ROCPD_QUEUES, "Queue", d[GT_DISPATCH_QUEUE].integer),
+               place_id(c, s, GT_ROCPD_STREAMS, "Stream", d[GT_DISPATCH_STREAM].integer),
                number(d[GT_DISPATCH_START].integer), number(d[GT_DISPATCH_END].integer),
                number(d[GT_DISPATCH_SCRATCH_BYTES].integer), number(d[GT_DISPATCH_LDS_BYTES].integer),
                number(d[GT_DISPATCH_BLOCK_X].integer), number(d[GT_DISPATCH_BLOCK_Y].integer),
@@ -357,17 +265,18 @@ static void add_copies(conversion *c)
 {
     gt_cell d[GT_COPY_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->copies);
-    while (gt_store_scan_next(scan, d) && !c->failed) {
+    while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_COPY_PROCESS].integer);
         int64_t event = add_event(c, s, word_id(c, s, "MEMORY_COPY"), d[GT_COPY_CORRELATION].integer);
         int64_t source = d[GT_COPY_SOURCE].integer, destination = d[GT_COPY_DESTINATION].integer;
-        insert(c, s, COPIES, number(NODE_ID), number(s->pid), thread_id(c, s, d[GT_COPY_THREAD].integer),
-               number(d[GT_COPY_START].integer), number(d[GT_COPY_END].integer),
+        insert(c, s, GT_ROCPD_COPIES, number(NODE_ID), number(s->pid),
+               thread_id(c, s, d[GT_COPY_THREAD].integer), number(d[GT_COPY_START].integer),
+               number(d[GT_COPY_END].integer),
                number(word_id(c, s, gt_copy_direction_name((gt_copy_direction)d[GT_COPY_DIRECTION].integer))),
                number_if(destination >= 0, destination), number_if(source >= 0, source),
                number_if(d[GT_COPY_BYTES].integer >= 0, d[GT_COPY_BYTES].integer),
-               place_id(c, s, STREAMS, "Stream", d[GT_COPY_STREAM].integer), number(word_id(c, s, "")),
-               number(event));
+               place_id(c, s, GT_ROCPD_STREAMS, "Stream", d[GT_COPY_STREAM].integer),
+               number(word_id(c, s, "")), number(event));
         gt_progress_add(0, 1);
     }
     gt_store_scan_free(scan);
@@ -377,17 +286,18 @@ static void add_calls(conversion *c)
 {
     gt_cell d[GT_CALL_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->calls);
-    while (gt_store_scan_next(scan, d) && !c->failed) {
+    while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_CALL_PROCESS].integer);
         uint32_t kind = (uint32_t)d[GT_CALL_KIND].text;
         int64_t category =
             kind ? string_id(c, s, kind)
                  : word_id(c, s, gt_call_domain_name((gt_call_domain)d[GT_CALL_DOMAIN].integer));
         uint32_t name = (uint32_t)d[GT_CALL_NAME].text;
-        value name_id = name ? number(string_id(c, s, name)) : none;
+        gt_rocpd_value name_id = name ? number(string_id(c, s, name)) : none;
         int64_t event = add_event(c, s, category, d[GT_CALL_CORRELATION].integer);
-        insert(c, s, REGIONS, number(NODE_ID), number(s->pid), thread_id(c, s, d[GT_CALL_THREAD].integer),
-               number(d[GT_CALL_START].integer), number(d[GT_CALL_END].integer), name_id, number(event));
+        insert(c, s, GT_ROCPD_REGIONS, number(NODE_ID), number(s->pid),
+               thread_id(c, s, d[GT_CALL_THREAD].integer), number(d[GT_CALL_START].integer),
+               number(d[GT_CALL_END].integer), name_id, number(event));
         gt_progress_add(0, 1);
     }
     gt_store_scan_free(scan);
@@ -398,9 +308,9 @@ static int64_t counter_id(conversion *c, set *s, uint32_t name)
     uint32_t *id = gt_map_put(&s->counter_ids, name, 0);
     if (*id == GT_MAP_NONE) {
         *id = (uint32_t)s->counter_ids.count;
-        value called = text(text_of(c, name));
-        insert(c, s, COUNTERS, number(*id), number(NODE_ID), number(s->pid), none, text((gt_text){"GPU", 3}),
-               called, called, text((gt_text){"ABS", 3}));
+        gt_rocpd_value called = text(text_of(c, name));
+        insert(c, s, GT_ROCPD_COUNTERS, number(*id), number(NODE_ID), number(s->pid), none,
+               text((gt_text){"GPU", 3}), called, called, text((gt_text){"ABS", 3}));
     }
     return *id;
 }
@@ -410,16 +320,16 @@ static size_t add_counters(conversion *c)
     size_t left_out = 0;
     gt_cell d[GT_COUNTER_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->counters);
-    while (gt_store_scan_next(scan, d) && !c->failed) {
+    while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_COUNTER_PROCESS].integer);
         uint32_t event = gt_map_get(&s->dispatch_events, (uint64_t)d[GT_COUNTER_DISPATCH].integer, 0);
         if (event == GT_MAP_NONE) {
             left_out++;
             continue;
         }
-        value measured = {.kind = REAL, .real = d[GT_COUNTER_VALUE].time};
-        insert(c, s, VALUES, number(event), number(counter_id(c, s, (uint32_t)d[GT_COUNTER_NAME].text)),
-               measured);
+        gt_rocpd_value measured = {.kind = GT_ROCPD_REAL, .real = d[GT_COUNTER_VALUE].time};
+        insert(c, s, GT_ROCPD_VALUES, number(event),
+               number(counter_id(c, s, (uint32_t)d[GT_COUNTER_NAME].text)), measured);
     }
     gt_store_scan_free(scan);
     return left_out;
@@ -443,14 +353,14 @@ static bool begin_set(conversion *c, size_t index, const gt_rocprof_process *pro
 {
     set *s = &c->sets[index];
     s->pid = process->pid;
-    make_guid(s->guid, c, process, index);
-    if (!gt_rocpd_create_set(&c->database, s->guid, c->error)) return false;
+    make_guid(s->tables.guid, c, process, index);
+    if (!gt_rocpd_create_set(&c->rows.database, s->tables.guid, c->rows.error)) return false;
     gt_text host = text_of(c, process->hostname), command = text_of(c, process->command);
-    insert(c, s, NODES, number(NODE_ID), number(0), text((gt_text){"", 0}), text(host));
-    insert(c, s, PROCESSES, number(s->pid), number(NODE_ID), number(0), number(s->pid),
+    insert(c, s, GT_ROCPD_NODES, number(NODE_ID), number(0), text((gt_text){"", 0}), text(host));
+    insert(c, s, GT_ROCPD_PROCESSES, number(s->pid), number(NODE_ID), number(0), number(s->pid),
            number(process->init_ns), number(process->fini_ns), number(process->init_ns),
            number(process->fini_ns), command.len ? text(command) : none);
-    return !c->failed;
+    return !c->rows.failed;
 }
 
 static bool begin_sets(conversion *c)
@@ -463,8 +373,8 @@ static bool begin_sets(conversion *c)
     c->set_count = c->run->process_count ? c->run->process_count : 1;
     c->sets = gt_alloc_zero(c->set_count, sizeof *c->sets);
     if (c->set_count > GT_ROCPD_SETS)
-        return gt_fail(c->error, "a database holds at most %d processes, and this run has %zu", GT_ROCPD_SETS,
-                       c->set_count);
+        return gt_fail(c->rows.error, "a database holds at most %d processes, and this run has %zu",
+                       GT_ROCPD_SETS, c->set_count);
     for (size_t i = 0; i < c->set_count; i++)
         if (!begin_set(c, i, &processes[i])) return false;
     return true;
@@ -473,8 +383,8 @@ static bool begin_sets(conversion *c)
 static bool add_views(conversion *c)
 {
     const char **guids = gt_alloc(c->set_count * sizeof *guids);
-    for (size_t i = 0; i < c->set_count; i++) guids[i] = c->sets[i].guid;
-    bool made = gt_rocpd_create_views(&c->database, guids, c->set_count, c->error);
+    for (size_t i = 0; i < c->set_count; i++) guids[i] = c->sets[i].tables.guid;
+    bool made = gt_rocpd_create_views(&c->rows.database, guids, c->set_count, c->rows.error);
     free(guids);
     return made;
 }
@@ -491,12 +401,12 @@ static bool add_all(conversion *c, gt_rocpd_totals *totals)
     totals->copies = gt_store_count(c->run->copies);
     totals->calls = gt_store_count(c->run->calls);
     totals->values = gt_store_count(c->run->counters) - totals->left_out;
-    return !c->failed && add_views(c);
+    return !c->rows.failed && add_views(c);
 }
 
 static void free_set(set *s)
 {
-    for (int t = 0; t < TABLES; t++) sqlite3_finalize(s->inserts[t]);
+    gt_rocpd_set_free(&s->tables);
     gt_map_free(&s->known);
     gt_map_free(&s->strings);
     gt_map_free(&s->counter_ids);
@@ -506,14 +416,14 @@ static void free_set(set *s)
 bool gt_convert_rocpd(gt_rocprof *run, gt_output *output, const char *path, gt_rocpd_totals *totals,
                       gt_error *error)
 {
-    conversion c = {.run = run, .error = error};
-    if (!gt_database_begin(&c.database, output, path, error)) return false;
+    conversion c = {.run = run, .rows.error = error};
+    if (!gt_database_begin(&c.rows.database, output, path, error)) return false;
     gt_progress_begin("writing", 0);
     bool ok = add_all(&c, totals);
     gt_progress_end();
     for (size_t i = 0; i < c.set_count; i++) free_set(&c.sets[i]);
     free(c.sets);
     gt_buffer_free(&c.json);
-    gt_buffer_free(&c.scratch);
-    return gt_database_end(&c.database, ok, error);
+    gt_buffer_free(&c.rows.scratch);
+    return gt_database_end(&c.rows.database, ok, error);
 }
