@@ -1,15 +1,31 @@
 /* The table of steps, and what they share: a step is a row here and a file sweep_<step>.c. */
 #include "cli/sweep.h"
+#include "base/length.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/progress.h"
+#include "base/threads.h"
 #include "cli/common.h"
 #include "output/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const gt_command gt_sweep_steps[] = {
+    {"report", "run_tracelens_analysis.sh",
+     "the reports of all traces, of collectives, and comparisons across threads", &gt_sweep_report_syntax,
+     gt_sweep_report_run,
+     "Makes the performance report of every trace of a sweep, the report of the collectives of every "
+     "setting, and "
+     "comparisons of each rank across settings of threads, all as workbooks in SWEEP/tracelens_analysis. "
+     "Traces are read "
+     "once, several at a time, and stay as and where they are."},
+    {"top", "analyze_gemm_reports.py", "the GEMM rows of all reports whose kernel times differ most",
+     &gt_sweep_top_syntax, gt_sweep_top_run,
+     "Reads the sheet GEMM of the reports of a sweep and writes, as a CSV file, the rows of each whose "
+     "longest kernel "
+     "differs most from its shortest, those that differ most first."},
     {"yaml", "generate_rocprof_yaml_from_csv.py", "a rocprofv3 job file for just the kernels of `top`",
      &gt_sweep_yaml_syntax, gt_sweep_yaml_run,
      "Makes a job file for rocprofv3 that records counters of the kernels named in a CSV file of `gputally "
@@ -26,16 +42,38 @@ const gt_command gt_sweep_steps[] = {
     {0},
 };
 
+static const gt_option plain_options[] = {
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print nothing but warnings and errors"},
+    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
+};
+const gt_option_group gt_sweep_plain_group = {"Common options", plain_options, GT_LENGTH(plain_options)};
+
 gt_exit gt_sweep_failed(const gt_error *error)
 {
     fprintf(stderr, "gputally: %s\n", error->text);
     return GT_EXIT_FAILED;
 }
 
-bool gt_sweep_begin(const gt_call *call, const char *const *required)
+static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
+{
+    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
+        if (syntax->groups[i] == group) return true;
+    return false;
+}
+
+static bool apply(const gt_call *call, gt_read_options *read, gt_error *error)
+{
+    if (has_group(call->arguments.syntax, &gt_common_group)) return gt_common_apply(call, read, error);
+    bool quiet = gt_sweep_is_quiet(call);
+    gt_log_quiet(quiet);
+    gt_progress_enable(!quiet && !gt_arguments_flag(&call->arguments, "no_progress"));
+    *read = (gt_read_options){.threads = gt_threads_default()};
+    return true;
+}
+
+bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read)
 {
     gt_error error;
-    gt_read_options read;
     char missing[256] = "";
     for (; required && *required; required++) {
         size_t used = strlen(missing);
@@ -44,28 +82,22 @@ bool gt_sweep_begin(const gt_call *call, const char *const *required)
     }
     if (*missing)
         gt_usage_error(call->program, "the following arguments are required: %s", missing);
-    else if (gt_common_apply(call, &read, &error))
+    else if (apply(call, read, &error))
         return true;
     else
         gt_usage_error(call->program, "%s", error.text);
     return false;
 }
 
+bool gt_sweep_begin(const gt_call *call, const char *const *required)
+{
+    gt_read_options read;
+    return gt_sweep_begin_reading(call, required, &read);
+}
+
 bool gt_sweep_is_quiet(const gt_call *call)
 {
     return gt_arguments_flag(&call->arguments, "quiet");
-}
-
-bool gt_sweep_has_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
-}
-
-bool gt_sweep_has_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static size_t folder_length(const char *path)

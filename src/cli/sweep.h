@@ -3,12 +3,16 @@
 #define GT_CLI_SWEEP_H
 
 #include "cli/commands.h"
+#include "input/options.h"
+#include "sweep/layout.h"
 #include "table/table.h"
 
 extern const gt_command gt_sweep_steps[];
 
 /* The steps, each in a file sweep_<step>.c. */
-extern const gt_syntax gt_sweep_yaml_syntax;
+extern const gt_syntax gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax;
+gt_exit gt_sweep_report_run(const gt_call *call);
+gt_exit gt_sweep_top_run(const gt_call *call);
 gt_exit gt_sweep_yaml_run(const gt_call *call);
 extern const gt_syntax gt_sweep_plot_syntax;
 gt_exit gt_sweep_plot_run(const gt_call *call);
@@ -20,14 +24,15 @@ gt_exit gt_sweep_html_run(const gt_call *call);
 /* "gputally: SENTENCE" on standard error; returns GT_EXIT_FAILED. */
 gt_exit gt_sweep_failed(const gt_error *error);
 
+/* The common options of steps whose --threads is a setting of the sweep. */
+extern const gt_option_group gt_sweep_plain_group;
+
 /* Puts the common options into effect and finds the options that must be given: those of `required`, up to a
  * NULL. False, and a usage error has been printed. */
 bool gt_sweep_begin(const gt_call *call, const char *const *required);
+/* The same for steps that read traces. */
+bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
 bool gt_sweep_is_quiet(const gt_call *call);
-
-/* Whether a file, or a folder, is there. */
-bool gt_sweep_has_file(const char *path);
-bool gt_sweep_has_folder(const char *path);
 
 /* The path without the ending of its file name, and another one behind it: "a.b/c.csv" and "_x.csv" give
  * "a.b/c_x.csv". The caller frees it. */

@@ -7,6 +7,7 @@
 #include "cli/sweep.h"
 #include "input/csv_table.h"
 #include "sweep/kernel_patterns.h"
+#include "sweep/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,7 @@ static const gt_option yaml_options[] = {
      "exact: whole names "
      "and nothing around them"},
 };
-static const gt_option_group yaml_group = {"Job file", yaml_options,
-                                           GT_LENGTH(yaml_options)};
+static const gt_option_group yaml_group = {"Job file", yaml_options, GT_LENGTH(yaml_options)};
 
 const gt_syntax gt_sweep_yaml_syntax = {
     .groups = {&yaml_group, &gt_common_group}, .files = "", .files_max = 0};

@@ -7,6 +7,7 @@
 #define GT_INPUT_CELLS_H
 
 #include "base/error.h"
+#include "input/reading.h"
 #include "table/table.h"
 
 typedef enum gt_cell_kind { GT_CELL_MISSING, GT_CELL_TEXT, GT_CELL_NUMBER, GT_CELL_BOOL } gt_cell_kind;
@@ -26,13 +27,6 @@ typedef struct gt_placed_cell {
     gt_cell cell;
     uint32_t row, column;
 } gt_placed_cell;
-
-/* How cells of text become values. */
-typedef enum gt_reading {
-    GT_READ_EXACT,  /* by the rules above */
-    GT_READ_PANDAS, /* the same, but real numbers are off in the last digits as those of pandas.read_csv are */
-    GT_READ_TEXT,   /* all text stays text; only empty cells are missing */
-} gt_reading;
 
 /* The cells of one sheet in any order, each place at most once (the last one counts); row 0 is the header. */
 typedef struct gt_cells {

@@ -92,14 +92,14 @@ static const char *check(gt_record *record, gt_record_reader *reader)
 static const gt_record_format format = {"event",      fields, gt_event_columns, GT_EVENT_COLUMNS, check,
                                         is_no_kernel, NULL};
 
-static bool count_devices(gt_json *json, gt_rank_events *into)
+static bool count_devices(gt_json *json, size_t *devices)
 {
     if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
     if (!gt_json_enter_array(json)) return false;
-    into->devices = 0;
+    *devices = 0;
     while (gt_json_next_element(json)) {
         if (!gt_json_skip(json)) return false;
-        into->devices++;
+        ++*devices;
     }
     return !json->failed;
 }
@@ -135,7 +135,7 @@ static bool read_document(gt_json *json, gt_rank_events *into, unsigned threads,
         bool events = gt_text_is(key, "traceEvents");
         *found |= events;
         bool read = events ? gt_records_read(json, &format, into->store, &options)
-                    : gt_text_is(key, "deviceProperties") ? count_devices(json, into)
+                    : gt_text_is(key, "deviceProperties") ? count_devices(json, &into->devices)
                     : gt_text_is(key, "distributedInfo")  ? read_rank(json, into)
                                                           : gt_json_skip(json);
         if (!read) return false;
@@ -174,4 +174,18 @@ void gt_rank_events_free(gt_rank_events *events)
     gt_store_free(events->store);
     gt_strings_free(events->strings);
     free(events);
+}
+
+size_t gt_kineto_count_devices(gt_stream *stream)
+{
+    gt_json json;
+    gt_text key;
+    size_t devices = 0;
+    gt_json_begin(&json, stream, 0);
+    if (gt_json_peek(&json) != GT_JSON_OBJECT || !gt_json_enter_object(&json)) return 0;
+    while (gt_json_next_key(&json, &key) && !gt_text_is(key, "traceEvents")) {
+        if (gt_text_is(key, "deviceProperties")) return count_devices(&json, &devices) ? devices : 0;
+        if (!gt_json_skip(&json)) return 0;
+    }
+    return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/cells.h"
+#include "input/sheet_grid.h"
 #include "input/xml_parts.h"
 
 #include <ctype.h>
@@ -342,6 +343,7 @@ static bool end_cell(sheet_reader *r, gt_error *error)
         double number = strtod(gt_buffer_text(&r->texts.now).bytes, &end);
         if (*end) return gt_fail(error, "a cell holds '%.40s', which is no number", r->texts.now.bytes);
         cell = gt_cell_number(number);
+        cell.is_real = strpbrk(r->texts.now.bytes, ".eE") != NULL;
         break;
     }
     }
@@ -364,19 +366,47 @@ static bool sheet_text(void *context, const char *bytes, size_t len, gt_error *e
     return !r->in_value || texts_add(&r->texts, bytes, len, error);
 }
 
-gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings, gt_error *error)
+static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_error *error)
 {
     const sheet *wanted = &book->sheets[index];
-    if (!wanted->part) {
-        gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
-        return NULL;
-    }
-    sheet_reader context = {.book = book};
-    gt_xml_reader reader = {&context, sheet_begin, sheet_end, sheet_text};
+    gt_xml_reader reader = {into, sheet_begin, sheet_end, sheet_text};
+    *into = (sheet_reader){.book = book};
+    if (!wanted->part) return gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
+    return read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error);
+}
+
+gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings, gt_error *error)
+{
+    sheet_reader reader;
     gt_table *table = NULL;
-    if (read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error))
-        table = gt_cells_table(&context.cells, wanted->name, strings, error);
-    gt_cells_free(&context.cells);
-    texts_free(&context.texts);
+    if (read_cells(book, index, &reader, error))
+        table = gt_cells_table(&reader.cells, book->sheets[index].name, strings, error);
+    gt_cells_free(&reader.cells);
+    texts_free(&reader.texts);
     return table;
+}
+
+bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_error *error)
+{
+    sheet_reader reader;
+    const gt_cells *cells = &reader.cells;
+    *grid = (gt_sheet_grid){0};
+    bool read = read_cells(book, index, &reader, error) && gt_cells_are_worth_it(cells, error);
+    if (read) {
+        *grid = (gt_sheet_grid){.rows = cells->rows, .columns = cells->columns, .texts = reader.texts.arena};
+        reader.texts.arena = (gt_arena){0};
+        grid->cells = gt_alloc_zero((size_t)cells->rows * cells->columns, sizeof *grid->cells);
+        for (size_t i = 0; i < cells->count; i++)
+            grid->cells[(size_t)cells->items[i].row * cells->columns + cells->items[i].column] = cells->items[i].cell;
+    }
+    gt_cells_free(&reader.cells);
+    texts_free(&reader.texts);
+    return read;
+}
+
+void gt_sheet_grid_free(gt_sheet_grid *grid)
+{
+    free(grid->cells);
+    gt_arena_free(&grid->texts);
+    *grid = (gt_sheet_grid){0};
 }

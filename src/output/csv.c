@@ -121,8 +121,9 @@ static bool is_empty(const gt_table *table, const gt_column *column, size_t row)
            (column->type == GT_TYPE_TEXT && gt_strings_get(table->strings, column->texts[row]).len == 0);
 }
 
-void gt_csv_write(gt_file *file, const gt_table *table)
+void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
 {
+    size_t end_len = strlen(line_end);
     for (size_t c = 0; c < table->column_count; c++) {
         if (c > 0) gt_file_put(file, ',');
         const char *name = table->columns[c].name;
@@ -131,7 +132,7 @@ void gt_csv_write(gt_file *file, const gt_table *table)
     /* An only field that is empty is written "", so that its line is not taken for an empty one. */
     bool alone = table->column_count == 1;
     if (alone && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
-    gt_file_put(file, '\n');
+    gt_file_write(file, line_end, end_len);
 
     if (table->column_count == 0) return;
     for (size_t row = 0; row < table->row_count; row++) {
@@ -140,8 +141,13 @@ void gt_csv_write(gt_file *file, const gt_table *table)
             write_cell(file, table, &table->columns[c], row);
         }
         if (alone && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
-        gt_file_put(file, '\n');
+        gt_file_write(file, line_end, end_len);
     }
+}
+
+void gt_csv_write(gt_file *file, const gt_table *table)
+{
+    gt_csv_write_lines(file, table, "\n");
 }
 
 static bool write_one(gt_output *output, const char *dir, const char *name, const gt_table *table,
