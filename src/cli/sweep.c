@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "cli/common.h"
+#include "output/csv.h"
 #include "output/file.h"
 
 #include <stdio.h>
@@ -39,6 +40,18 @@ const gt_command gt_sweep_steps[] = {
      gt_sweep_html_run,
      "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each sweep's plots "
      "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
+    {"timestamps", "enhance_gemm_variance_with_timestamps.py",
+     "when the shortest and longest instance of each row ran", &gt_sweep_timestamps_syntax,
+     gt_sweep_timestamps_run,
+     "Looks up the kernels of a CSV file of `gputally sweep top` in the traces and adds when their shortest "
+     "and their "
+     "longest instance began, and how long they took."},
+    {"overlap", "gemm_report_with_collective_overlap.py",
+     "which collectives ran beside the longest instance of each row", &gt_sweep_overlap_syntax,
+     gt_sweep_overlap_run,
+     "Adds to a CSV file of `gputally sweep timestamps` which collectives ran at the same time as the "
+     "longest instance of "
+     "each kernel, and for how long."},
     {0},
 };
 
@@ -132,6 +145,19 @@ bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t
     bool written = true;
     for (size_t i = 0; i < count && written; i++) written = write_text(output, paths[i], texts[i], error);
     written = written && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
+}
+
+bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    gt_file file;
+    bool written = gt_file_open(&file, output, path, error);
+    if (written) {
+        gt_csv_write_lines(&file, table, line_end);
+        written = gt_file_close(&file, error) && gt_output_commit(output, error);
+    }
     gt_output_free(output);
     return written;
 }

@@ -10,7 +10,8 @@
 extern const gt_command gt_sweep_steps[];
 
 /* The steps, each in a file sweep_<step>.c. */
-extern const gt_syntax gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax;
+extern const gt_syntax gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
+    gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax;
 gt_exit gt_sweep_report_run(const gt_call *call);
 gt_exit gt_sweep_top_run(const gt_call *call);
 gt_exit gt_sweep_yaml_run(const gt_call *call);
@@ -18,6 +19,8 @@ extern const gt_syntax gt_sweep_plot_syntax;
 gt_exit gt_sweep_plot_run(const gt_call *call);
 extern const gt_syntax gt_sweep_html_syntax;
 gt_exit gt_sweep_html_run(const gt_call *call);
+gt_exit gt_sweep_timestamps_run(const gt_call *call);
+gt_exit gt_sweep_overlap_run(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
@@ -40,7 +43,9 @@ char *gt_sweep_other_ending(const char *path, const char *ending);
 /* "a/b/c.csv" and "d" give "a/b/d". The caller frees it. */
 char *gt_sweep_beside(const char *path, const char *name);
 
-/* Writes one text file, whole or not at all. */
+/* Writes a table as CSV with such ends of lines. */
+bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
+/* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error);
 
 #endif

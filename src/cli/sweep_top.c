@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "cli/sweep.h"
-#include "output/csv.h"
 #include "sweep/top_gemms.h"
 #include "table/stats.h"
 
@@ -127,19 +126,6 @@ static void show(const gt_top_gemms *found, const char *path)
            unique, gt_mean(found->difference, table->row_count), most, least, path);
 }
 
-static bool write_csv(const gt_table *table, const char *path, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    gt_file file;
-    bool written = gt_file_open(&file, output, path, error);
-    if (written) {
-        gt_csv_write_lines(&file, table, "\r\n");
-        written = gt_file_close(&file, error) && gt_output_commit(output, error);
-    }
-    gt_output_free(output);
-    return written;
-}
-
 static bool make(const gt_call *call, const gt_top_gemms_options *options, gt_error *error)
 {
     const char *base = gt_arguments_value(&call->arguments, "base_path")->text;
@@ -147,8 +133,8 @@ static bool make(const gt_call *call, const gt_top_gemms_options *options, gt_er
     gt_strings *strings = gt_strings_new();
     gt_top_gemms found = gt_top_gemms_find(base, options, strings);
     char *path = name[0] == '/' ? gt_strdup(name) : gt_format("%s/%s", base, name);
-    bool made =
-        found.table->row_count ? write_csv(found.table, path, error) : gt_fail(error, "No data extracted!");
+    bool made = found.table->row_count ? gt_sweep_write_csv(found.table, path, "\r\n", error)
+                                       : gt_fail(error, "No data extracted!");
     if (made && !gt_sweep_is_quiet(call)) show(&found, path);
     free(path);
     gt_top_gemms_free(&found);

@@ -1,0 +1,252 @@
+/* The collectives of a setting are read once, each rank's apart; then the rows are gone through. Times are
+ * added up in milliseconds, as the Python tool does, so that the last digits are the same. */
+#include "sweep/overlap.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "sweep/gemm_rows.h"
+#include "sweep/layout.h"
+#include "sweep/report_sheets.h"
+#include "table/sort.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct collective {
+    uint32_t name; /* text id; GT_TEXT_NONE where it has none */
+    double begin_ms, end_ms;
+} collective;
+
+/* The collectives of one rank, in the order of the sheet. */
+typedef struct rank_list {
+    collective *items;
+    size_t count, capacity;
+} rank_list;
+
+typedef struct work {
+    gt_table *table;
+    gt_gemm_rows rows;
+    const char *analysis;
+    gt_map settings; /* (threads, channels): read already */
+    gt_map lists;    /* (threads and channels, rank): place in `ranks` */
+    rank_list *ranks;
+    size_t rank_count, rank_capacity;
+    gt_map counted; /* name: place in counts */
+    gt_overlap_counts *counts;
+    size_t count_capacity;
+} work;
+
+/* ---- a collective report ---- */
+
+/* Columns by name, or where the sheet has no such name by the place they always had. */
+enum { RANK, NAME, START, DURATION, COLUMNS };
+static const struct {
+    const char *name;
+    uint32_t place;
+} wanted[COLUMNS] = {{"rank", 2}, {"Collective name", 5}, {"ts", 15}, {"dur", 16}};
+
+static uint64_t setting_of(const gt_gemm_run *run)
+{
+    return (uint64_t)run->threads << 32 | (uint64_t)run->channels;
+}
+
+static rank_list *list_of(work *w, uint64_t setting, int64_t rank)
+{
+    uint32_t *place = gt_map_put(&w->lists, setting, (uint64_t)rank);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)w->rank_count;
+        GT_PUSH(w->ranks, w->rank_count, w->rank_capacity, ((rank_list){0}));
+    }
+    return &w->ranks[*place];
+}
+
+static void take_sheet(work *w, uint64_t setting, const gt_report_grid *sheet)
+{
+    const gt_sheet_grid *grid = &sheet->grid;
+    uint32_t columns[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) {
+        columns[i] = gt_report_grid_find(sheet, wanted[i].name);
+        if (columns[i] == UINT32_MAX) columns[i] = wanted[i].place;
+        if (columns[i] >= grid->columns) return;
+    }
+    for (uint32_t row = 1; row < grid->rows; row++) {
+        double rank = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
+        double start_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
+        double dur_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
+        if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || !start_us || !dur_us)
+            continue;
+        double begin_ms = start_us / 1000;
+        collective c = {.name =
+                            gt_cell_as_text(gt_sheet_grid_at(grid, row, columns[NAME]), w->table->strings),
+                        .begin_ms = begin_ms,
+                        .end_ms = begin_ms + dur_us / 1000};
+        rank_list *list = list_of(w, setting, (int64_t)rank);
+        GT_PUSH(list->items, list->count, list->capacity, c);
+    }
+}
+
+static void read_setting(work *w, const gt_gemm_run *run)
+{
+    uint32_t *known = gt_map_put(&w->settings, setting_of(run), 0);
+    if (*known != GT_MAP_NONE) return;
+    *known = 0;
+    char *path = gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
+                           w->analysis, run->threads, run->channels);
+    gt_error error = {""};
+    gt_report_grid sheet = {0};
+    if (!gt_sweep_has_file(path))
+        gt_warn("Collective report not found: %s", path);
+    else if (gt_read_report_grid(path, "nccl_long", &sheet, &error) != GT_SHEET_READ)
+        gt_warn("%s", error.text);
+    else
+        take_sheet(w, setting_of(run), &sheet);
+    gt_report_grid_close(&sheet);
+    free(path);
+}
+
+/* ---- rows ---- */
+
+typedef struct interval {
+    double begin, end;
+} interval;
+
+static int by_begin(const void *a, const void *b)
+{
+    const interval *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static double length_of_union(interval *intervals, size_t count)
+{
+    if (!count) return 0;
+    qsort(intervals, count, sizeof *intervals, by_begin);
+    double total = 0;
+    interval now = intervals[0];
+    for (size_t i = 1; i < count; i++) {
+        if (intervals[i].begin <= now.end) {
+            now.end = fmax(now.end, intervals[i].end);
+        } else {
+            total += now.end - now.begin;
+            now = intervals[i];
+        }
+    }
+    return total + (now.end - now.begin);
+}
+
+static void count_name(work *w, uint32_t name)
+{
+    uint32_t *place = gt_map_put(&w->counted, name, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)w->counts->count;
+        GT_PUSH(w->counts->items, w->counts->count, w->count_capacity, ((gt_collective_count){name, 0}));
+    }
+    w->counts->items[*place].count++;
+}
+
+enum { COUNT_COLUMN, NAMES_COLUMN, PERCENT_COLUMN, LARGEST_COLUMN, TOTAL_COLUMN };
+static const gt_gemm_column new_columns[] = {
+    [COUNT_COLUMN] = {"overlapping_collective_count", GT_TYPE_INT},
+    [NAMES_COLUMN] = {"overlapping_collective_names", GT_TYPE_TEXT},
+    [PERCENT_COLUMN] = {"max_overlap_percentage", GT_TYPE_FLOAT},
+    [LARGEST_COLUMN] = {"max_overlap_collective", GT_TYPE_TEXT},
+    [TOTAL_COLUMN] = {"total_overlap_duration_ms", GT_TYPE_FLOAT},
+};
+
+static void fill_row(work *w, size_t row, size_t first, const rank_list *list, double begin_ms, double dur_us)
+{
+    double end_ms = begin_ms + dur_us / 1000, largest = 0;
+    const collective *largest_one = NULL;
+    gt_buffer names = {0};
+    interval *intervals = gt_alloc(list->count * sizeof *intervals);
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const collective *c = &list->items[i];
+        if (!(c->begin_ms < end_ms && c->end_ms > begin_ms)) continue;
+        interval both = {fmax(begin_ms, c->begin_ms), fmin(end_ms, c->end_ms)};
+        double percentage = (both.end - both.begin) / (dur_us / 1000) * 100;
+        gt_text name = gt_strings_get(w->table->strings, c->name);
+        if (!largest_one || percentage > largest) {
+            largest = percentage;
+            largest_one = c;
+        }
+        if (count) gt_buffer_add(&names, ";", 1);
+        gt_buffer_add(&names, name.bytes, name.len);
+        intervals[count++] = both;
+        count_name(w, c->name);
+    }
+    if (count) {
+        gt_table_set_int(w->table, first + COUNT_COLUMN, row, (int64_t)count);
+        gt_table_set_text(w->table, first + NAMES_COLUMN, row,
+                          gt_strings_add(w->table->strings, names.bytes, names.len));
+        gt_table_set_float(w->table, first + PERCENT_COLUMN, row, largest);
+        gt_table_set_text(w->table, first + LARGEST_COLUMN, row, largest_one->name);
+        gt_table_set_float(w->table, first + TOTAL_COLUMN, row, length_of_union(intervals, count));
+    }
+    free(intervals);
+    gt_buffer_free(&names);
+}
+
+static void fill_rows(work *w, size_t first)
+{
+    bool has_found = gt_table_find(w->table, "max_duration_found_us") != SIZE_MAX;
+    size_t skipped = 0;
+    for (size_t row = 0; row < w->table->row_count; row++) {
+        gt_table_set_int(w->table, first + COUNT_COLUMN, row, 0);
+        gt_table_set_float(w->table, first + PERCENT_COLUMN, row, 0);
+        gt_table_set_float(w->table, first + TOTAL_COLUMN, row, 0);
+        double begin_ms = gt_gemm_number(w->table, "max_duration_timestamp_ms", row);
+        double dur_us =
+            gt_gemm_number(w->table, has_found ? "max_duration_found_us" : "kernel_time_max_us", row);
+        uint32_t run = w->rows.run_of_row[row];
+        if (run == GT_NO_RUN || isnan(begin_ms) || !(dur_us > 0)) {
+            skipped++;
+            continue;
+        }
+        const gt_gemm_run *of = &w->rows.runs[run];
+        read_setting(w, of);
+        uint32_t list = gt_map_get(&w->lists, setting_of(of), (uint64_t)of->rank);
+        if (list != GT_MAP_NONE) fill_row(w, row, first, &w->ranks[list], begin_ms, dur_us);
+    }
+    if (skipped)
+        gt_warn("%zu rows have no timestamp or duration of their longest instance: no overlap", skipped);
+}
+
+/* Most first; equal ones stay as they were met. */
+static void sort_counts(gt_overlap_counts *counts)
+{
+    int64_t *keys = gt_alloc(counts->count * sizeof *keys);
+    gt_collective_count *sorted = gt_alloc(counts->count * sizeof *sorted);
+    uint32_t *order = gt_order_new(counts->count);
+    for (size_t i = 0; i < counts->count; i++) keys[i] = (int64_t)counts->items[i].count;
+    gt_order_by_ints(order, counts->count, keys, NULL, true);
+    for (size_t i = 0; i < counts->count; i++) sorted[i] = counts->items[order[i]];
+    free(counts->items);
+    counts->items = sorted;
+    free(order);
+    free(keys);
+}
+
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error)
+{
+    *counts = (gt_overlap_counts){0};
+    work w = {.table = table, .analysis = analysis, .counts = counts};
+    if (!gt_gemm_rows_find(&w.rows, table, error)) return false;
+    if (gt_table_find(table, "max_duration_timestamp_ms") == SIZE_MAX) {
+        gt_gemm_rows_free(&w.rows);
+        return gt_fail(error, "no column max_duration_timestamp_ms: `gputally sweep timestamps` adds it");
+    }
+    fill_rows(&w, gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns)));
+    sort_counts(counts);
+    for (size_t i = 0; i < w.rank_count; i++) free(w.ranks[i].items);
+    free(w.ranks);
+    gt_map_free(&w.settings);
+    gt_map_free(&w.lists);
+    gt_map_free(&w.counted);
+    gt_gemm_rows_free(&w.rows);
+    return true;
+}

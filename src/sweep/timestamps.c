@@ -1,0 +1,161 @@
+/* Each trace is read once, however many rows are of it, several traces at a time; then the rows are gone
+ * through. */
+#include "sweep/timestamps.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "input/kineto_kernels.h"
+#include "sweep/gemm_rows.h"
+#include "sweep/layout.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+typedef struct trace {
+    char *path;              /* NULL where there is none */
+    gt_kernel_list *kernels; /* NULL where it cannot be read */
+} trace;
+
+typedef struct job {
+    const gt_timestamps_options *options;
+    trace *traces;
+    size_t count, next;
+    unsigned threads_a_trace;
+    pthread_mutex_t lock;
+} job;
+
+/* ---- reading ---- */
+
+static void work(void *context, unsigned index)
+{
+    (void)index;
+    job *j = context;
+    for (;;) {
+        pthread_mutex_lock(&j->lock);
+        size_t next = j->next++;
+        pthread_mutex_unlock(&j->lock);
+        if (next >= j->count) return;
+        trace *t = &j->traces[next];
+        const gt_read_options read = {
+            .threads = j->threads_a_trace, .strict = j->options->strict, .is_part = true};
+        gt_error error = {""};
+        if (!t->path) continue;
+        t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
+        if (!t->kernels) gt_warn("Error reading %s", error.text);
+    }
+}
+
+static void read_traces(job *j)
+{
+    uint64_t bytes = 0;
+    size_t files = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        struct stat status;
+        if (!j->traces[i].path || stat(j->traces[i].path, &status) != 0) continue;
+        bytes += (uint64_t)status.st_size;
+        files++;
+    }
+    unsigned threads = j->options->threads ? j->options->threads : 1;
+    unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
+    if (!at_once) return;
+    char title[64];
+    snprintf(title, sizeof title, "%zu traces", files);
+    j->threads_a_trace = threads / at_once;
+    pthread_mutex_init(&j->lock, NULL);
+    gt_progress_begin(title, bytes);
+    gt_threads_run(at_once, work, j);
+    gt_progress_end();
+    pthread_mutex_destroy(&j->lock);
+}
+
+static void find_traces(job *j, const gt_gemm_rows *rows)
+{
+    j->count = rows->run_count;
+    j->traces = gt_alloc_zero(j->count, sizeof *j->traces);
+    for (size_t i = 0; i < j->count; i++) {
+        const gt_gemm_run *run = &rows->runs[i];
+        char *folder = gt_format("%s/%" PRId64 "thread/nccl_%" PRId64 "channels", j->options->root,
+                                 run->threads, run->channels);
+        j->traces[i].path = gt_sweep_torch_trace(folder, run->rank);
+        if (!j->traces[i].path)
+            gt_warn("no trace of rank %" PRId64 " in %s: its rows have no timestamps", run->rank, folder);
+        free(folder);
+    }
+}
+
+/* ---- rows ---- */
+
+enum { MIN_AT, MAX_AT, BETWEEN, MIN_US, MAX_US };
+static const gt_gemm_column new_columns[] = {
+    [MIN_AT] = {"min_duration_timestamp_ms", GT_TYPE_FLOAT},
+    [MAX_AT] = {"max_duration_timestamp_ms", GT_TYPE_FLOAT},
+    [BETWEEN] = {"time_between_min_max_ms", GT_TYPE_FLOAT},
+    [MIN_US] = {"min_duration_found_us", GT_TYPE_TEXT},
+    [MAX_US] = {"max_duration_found_us", GT_TYPE_TEXT},
+};
+
+static void set_duration(gt_table *table, size_t column, size_t row, const gt_kernel_instance *instance)
+{
+    char text[GT_NUMBER_MAX];
+    size_t len = instance->is_whole && fabs(instance->dur_us) < 1e15
+                     ? gt_print_int(text, (int64_t)instance->dur_us)
+                     : gt_print_double(text, instance->dur_us);
+    gt_table_set_text(table, column, row, gt_strings_add(table->strings, text, len));
+}
+
+static void compare_with_report(const gt_table *table, size_t row, const char *which, const char *column,
+                                double found_us, double tolerance)
+{
+    double expected_us = gt_gemm_number(table, column, row);
+    if (fabs(found_us - expected_us) > expected_us * tolerance)
+        gt_warn("row %zu: %s duration: found %.3fus vs expected %.3fus", row + 1, which, found_us,
+                expected_us);
+}
+
+static void fill_row(gt_table *table, size_t row, size_t first, const gt_kernel_list *kernels,
+                     const gt_timestamps_options *options)
+{
+    gt_kernel_instance shortest, longest;
+    gt_text name = gt_gemm_text(table, "kernel_name", row);
+    if (!gt_kernel_list_find(kernels, name, options->exact, &shortest, &longest)) {
+        gt_warn("row %zu: no instance of kernel %.200s in its trace", row + 1, name.bytes);
+        return;
+    }
+    double min_ms = shortest.start_us / 1000, max_ms = longest.start_us / 1000;
+    gt_table_set_float(table, first + MIN_AT, row, min_ms);
+    gt_table_set_float(table, first + MAX_AT, row, max_ms);
+    gt_table_set_float(table, first + BETWEEN, row, fabs(max_ms - min_ms));
+    set_duration(table, first + MIN_US, row, &shortest);
+    set_duration(table, first + MAX_US, row, &longest);
+    compare_with_report(table, row, "min", "kernel_time_min_us", shortest.dur_us, options->tolerance);
+    compare_with_report(table, row, "max", "kernel_time_max_us", longest.dur_us, options->tolerance);
+}
+
+bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *options, gt_error *error)
+{
+    gt_gemm_rows rows;
+    if (!gt_gemm_rows_find(&rows, table, error)) return false;
+    job j = {.options = options};
+    find_traces(&j, &rows);
+    read_traces(&j);
+    size_t first = gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns));
+    for (size_t row = 0; row < table->row_count; row++) {
+        uint32_t run = rows.run_of_row[row];
+        if (run != GT_NO_RUN && j.traces[run].kernels)
+            fill_row(table, row, first, j.traces[run].kernels, options);
+    }
+    for (size_t i = 0; i < j.count; i++) {
+        free(j.traces[i].path);
+        gt_kernel_list_free(j.traces[i].kernels);
+    }
+    free(j.traces);
+    gt_gemm_rows_free(&rows);
+    return true;
+}
