@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,4 +132,25 @@ void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), voi
     for (unsigned i = 1; i < n; i++)
         if (jobs[i].started) pthread_join(jobs[i].thread, NULL);
     free(jobs);
+}
+
+typedef struct queue {
+    atomic_size_t next;
+    size_t count;
+    void (*work)(void *context, size_t index);
+    void *context;
+} queue;
+
+static void take_from_queue(void *argument, unsigned index)
+{
+    (void)index;
+    queue *q = argument;
+    for (size_t next; (next = atomic_fetch_add(&q->next, 1)) < q->count;) q->work(q->context, next);
+}
+
+void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index), void *context)
+{
+    queue q = {.count = count, .work = work, .context = context};
+    atomic_init(&q.next, 0);
+    gt_threads_run(count < threads ? (unsigned)count : threads ? threads : 1, take_from_queue, &q);
 }

@@ -52,6 +52,15 @@ const gt_command gt_sweep_steps[] = {
      "Adds to a CSV file of `gputally sweep timestamps` which collectives ran at the same time as the "
      "longest instance of "
      "each kernel, and for how long."},
+    {"timeline", "process_gpu_timeline.py", "the GPU timelines of all settings side by side",
+     &gt_sweep_timeline_syntax, gt_sweep_timeline_run,
+     "Puts the sheets gpu_timeline of all reports of a sweep together, each setting's mean over its ranks, "
+     "in the workbook "
+     "gpu_timeline_all_configs_mean.xlsx."},
+    {"comms", "process_comms.py", "the collectives of all settings in one table", &gt_sweep_comms_syntax,
+     gt_sweep_comms_run,
+     "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
+     "nccl_master_all_configs.xlsx and .csv."},
     {0},
 };
 

@@ -65,8 +65,9 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
     const char *folder = gt_arguments_value(&call->arguments, folder_option)->text;
     bool lossless = gt_arguments_flag(&call->arguments, "lossless");
     char *stem = gt_sweep_other_ending(path, "");
-    char *cut = strlen(old_ending) ? strstr(stem, old_ending) : NULL;
-    if (cut && !cut[strlen(old_ending)]) *cut = 0;
+    size_t stem_len = strlen(stem), old_len = strlen(old_ending);
+    if (stem_len > old_len && strcmp(stem + stem_len - old_len, old_ending) == 0)
+        stem[stem_len - old_len] = 0;
     char *output = given ? gt_strdup(given) : gt_format("%s%s", stem, ending);
     gt_strings *strings = gt_strings_new();
     gt_table *table = NULL;

@@ -23,7 +23,7 @@ typedef struct job {
     const char *analysis;
     gt_compare_options options;
     task *tasks;
-    size_t count, capacity, next;
+    size_t count, capacity;
     gt_sweep_comparisons done;
     pthread_mutex_t lock;
 } job;
@@ -70,8 +70,10 @@ static bool compare(const job *j, const task *t, gt_compare_report *reports, siz
     return made;
 }
 
-static void do_task(job *j, const task *t)
+static void do_task(void *context, size_t index)
 {
+    job *j = context;
+    const task *t = &j->tasks[index];
     gt_error error = {""};
     gt_compare_report *reports = gt_alloc_zero(j->sweep->count, sizeof *reports);
     size_t count = find_reports(j, t, reports);
@@ -89,19 +91,6 @@ static void do_task(job *j, const task *t)
     j->done.made += made;
     j->done.failed += count > 1 && !made;
     pthread_mutex_unlock(&j->lock);
-}
-
-static void work(void *context, unsigned index)
-{
-    (void)index;
-    job *j = context;
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        size_t next = j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (next >= j->count) return;
-        do_task(j, &j->tasks[next]);
-    }
 }
 
 /* Channels in the order in which the sweep has them first. */
@@ -127,8 +116,7 @@ gt_sweep_comparisons gt_sweep_compare(const gt_sweep *sweep, const char *analysi
              .options = {.groups = groups, .group_count = GT_LENGTH(groups)}};
     add_tasks(&j, ranks);
     pthread_mutex_init(&j.lock, NULL);
-    unsigned at_once = j.count < threads ? (unsigned)j.count : threads;
-    if (at_once) gt_threads_run(at_once, work, &j);
+    gt_threads_each(j.count, threads, do_task, &j);
     pthread_mutex_destroy(&j.lock);
     free(j.tasks);
     return j.done;

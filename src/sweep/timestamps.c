@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,30 +25,21 @@ typedef struct trace {
 typedef struct job {
     const gt_timestamps_options *options;
     trace *traces;
-    size_t count, next;
+    size_t count;
     unsigned threads_a_trace;
-    pthread_mutex_t lock;
 } job;
 
 /* ---- reading ---- */
 
-static void work(void *context, unsigned index)
+static void read_trace(void *context, size_t index)
 {
-    (void)index;
     job *j = context;
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        size_t next = j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (next >= j->count) return;
-        trace *t = &j->traces[next];
-        const gt_read_options read = {
-            .threads = j->threads_a_trace, .strict = j->options->strict, .is_part = true};
-        gt_error error = {""};
-        if (!t->path) continue;
-        t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
-        if (!t->kernels) gt_warn("Error reading %s", error.text);
-    }
+    trace *t = &j->traces[index];
+    const gt_read_options read = {
+        .threads = j->threads_a_trace, .strict = j->options->strict, .is_part = true};
+    gt_error error = {""};
+    if (t->path) t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
+    if (t->path && !t->kernels) gt_warn("Error reading %s", error.text);
 }
 
 static void read_traces(job *j)
@@ -63,16 +53,12 @@ static void read_traces(job *j)
         files++;
     }
     unsigned threads = j->options->threads ? j->options->threads : 1;
-    unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
-    if (!at_once) return;
     char title[64];
     snprintf(title, sizeof title, "%zu traces", files);
-    j->threads_a_trace = threads / at_once;
-    pthread_mutex_init(&j->lock, NULL);
+    j->threads_a_trace = j->count && j->count < threads ? threads / (unsigned)j->count : 1;
     gt_progress_begin(title, bytes);
-    gt_threads_run(at_once, work, j);
+    gt_threads_each(j->count, threads, read_trace, j);
     gt_progress_end();
-    pthread_mutex_destroy(&j->lock);
 }
 
 static void find_traces(job *j, const gt_gemm_rows *rows)

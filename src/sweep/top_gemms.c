@@ -36,7 +36,7 @@ typedef struct job {
     int64_t top;
     gt_strings *strings;
     task *tasks;
-    size_t count, next, files;
+    size_t count, files;
     pthread_mutex_t lock;
 } job;
 
@@ -169,8 +169,10 @@ static void take_sheet(job *j, task *t, sheet *s, gt_strings *strings)
     free(s->difference);
 }
 
-static void read_report(job *j, task *t)
+static void read_report(void *context, size_t index)
 {
+    job *j = context;
+    task *t = &j->tasks[index];
     gt_error error = {""};
     gt_report_grid grid;
     sheet s = {0};
@@ -198,19 +200,6 @@ static void read_report(job *j, task *t)
     pthread_mutex_unlock(&j->lock);
     gt_strings_free(strings);
     free(path);
-}
-
-static void work(void *context, unsigned index)
-{
-    (void)index;
-    job *j = context;
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        size_t next = j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (next >= j->count) return;
-        read_report(j, &j->tasks[next]);
-    }
 }
 
 /* ---- all of them ---- */
@@ -269,8 +258,7 @@ gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options 
                                             .channels = options->channels[c],
                                             .rank = options->ranks[r]};
     pthread_mutex_init(&j.lock, NULL);
-    unsigned at_once = j.count < options->workers ? (unsigned)j.count : options->workers;
-    if (at_once) gt_threads_run(at_once, work, &j);
+    gt_threads_each(j.count, options->workers, read_report, &j);
     pthread_mutex_destroy(&j.lock);
     gt_top_gemms found = {.table = join_tables(&j), .files = j.files};
     sort_rows(&found, &j);

@@ -1,0 +1,220 @@
+/* Rows stay in the order of the files and then are sorted by operation and setting. Columns keep the type
+ * that pandas would give them: of whole numbers where all files have whole numbers. */
+#include "sweep/comms.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZE_COLUMN "Full msg size (MB)"
+
+/* The columns of the result; those marked are the sheet's own. */
+static const struct {
+    const char *name;
+    bool of_sheet;
+} columns[] = {
+    {"operation_id", false},
+    {"operation_name", false},
+    {SIZE_COLUMN, true},
+    {"In msg nelems", true},
+    {"threads_num", false},
+    {"thread_config", false},
+    {"channels_num", false},
+    {"channel_config", false},
+    {"full_config", false},
+    {"Collective name", true},
+    {"dtype", true},
+    {"Group size", true},
+    {"count", true},
+    {"comm_latency_mean", true},
+    {"comm_latency_median", true},
+    {"comm_latency_min", true},
+    {"comm_latency_max", true},
+    {"Total comm latency (ms)", true},
+    {"algo bw (GB/s)_mean", true},
+    {"algo bw (GB/s)_median", true},
+    {"algo bw (GB/s)_min", true},
+    {"algo bw (GB/s)_max", true},
+    {"bus bw (GB/s)_mean", true},
+    {"bus bw (GB/s)_median", true},
+    {"bus bw (GB/s)_min", true},
+    {"bus bw (GB/s)_max", true},
+    {"skew in start time_mean", true},
+    {"skew in start time_median", true},
+    {"skew in start time_min", true},
+    {"skew in start time_max", true},
+    {"skew in end time_mean", true},
+    {"skew in end time_median", true},
+    {"skew in end time_min", true},
+    {"skew in end time_max", true},
+    {"Process Group Name", true},
+    {"source_file", false},
+};
+
+/* Below each limit: how an operation of that size is called. */
+static const double TINY_MB = 0.01, MEDIUM_MB = 100;
+
+/* ---- one file ---- */
+
+static void fill_text(gt_table *table, const char *name, const char *text)
+{
+    uint32_t id = gt_strings_add_cstr(table->strings, text);
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_text(table, column, row, id);
+}
+
+static void fill_int(gt_table *table, const char *name, int64_t number)
+{
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
+}
+
+/* The sheet's columns that are wanted, and what the file's place says. */
+static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error)
+{
+    const char *wanted[GT_LENGTH(columns)];
+    size_t count = 0;
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        if (columns[i].of_sheet) wanted[count++] = columns[i].name;
+    gt_table *rows = gt_table_copy(report->table);
+    gt_table_select(rows, wanted, count);
+    for (size_t i = 0; i < count; i++)
+        if (gt_table_find(rows, wanted[i]) == SIZE_MAX) {
+            gt_fail(error, "%s: nccl_summary_implicit_sync has no column '%s'", report->path, wanted[i]);
+            gt_table_free(rows);
+            return NULL;
+        }
+    char *full = gt_format("%s_%s", report->thread_config, report->channel_config);
+    fill_int(rows, "threads_num", report->threads);
+    fill_text(rows, "thread_config", report->thread_config);
+    fill_int(rows, "channels_num", report->channels);
+    fill_text(rows, "channel_config", report->channel_config);
+    fill_text(rows, "full_config", full);
+    fill_text(rows, "source_file", report->file);
+    free(full);
+    return rows;
+}
+
+/* ---- files of different types ---- */
+
+static uint32_t printed(const gt_table *table, const gt_column *column, size_t row)
+{
+    char text[GT_NUMBER_MAX];
+    size_t len = 0;
+    if (gt_column_is_null(column, row)) return GT_TEXT_NONE;
+    if (column->type == GT_TYPE_BOOL)
+        return gt_strings_add_cstr(table->strings, column->bools[row] ? "True" : "False");
+    if (column->type == GT_TYPE_INT)
+        len = gt_print_int(text, column->ints[row]);
+    else
+        len = gt_print_double(text, column->floats[row]);
+    return gt_strings_add(table->strings, text, len);
+}
+
+static void make_text(gt_table *table, size_t index)
+{
+    char *name = gt_strdup(table->columns[index].name);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++)
+        gt_table_set_text(table, added, row, printed(table, &table->columns[index], row));
+    gt_table_drop_column(table, index);
+    gt_table_move_column(table, added - 1, index);
+    free(name);
+}
+
+static bool is_number(gt_type type)
+{
+    return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
+}
+
+/* Where one file has text and another has numbers, both become text. */
+static void settle_types(gt_table *all, gt_table *more)
+{
+    for (size_t c = 0; c < all->column_count; c++) {
+        size_t other = gt_table_find(more, all->columns[c].name);
+        gt_type a = all->columns[c].type, b = more->columns[other].type;
+        if (a == b || (is_number(a) && is_number(b))) continue;
+        if (a != GT_TYPE_TEXT) make_text(all, c);
+        if (b != GT_TYPE_TEXT) make_text(more, other);
+    }
+}
+
+/* ---- operations ---- */
+
+static double size_of(const gt_column *column, size_t row)
+{
+    if (gt_column_is_null(column, row)) return NAN;
+    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
+}
+
+static char *operation_name(double size_mb)
+{
+    if (isnan(size_mb)) return gt_strdup("large_nanMB");
+    if (size_mb < TINY_MB) return gt_format("tiny_%.3fKB", size_mb * 1000);
+    return size_mb < MEDIUM_MB ? gt_format("medium_%.2fMB", size_mb) : gt_format("large_%.2fMB", size_mb);
+}
+
+/* Numbers the different sizes, ascending, a missing one last. */
+static bool add_operations(gt_table *all, gt_error *error)
+{
+    static const char *const keys[] = {SIZE_COLUMN};
+    const gt_column *sizes = gt_table_column(all, SIZE_COLUMN);
+    if (!is_number(sizes->type))
+        return gt_fail(error, "a value of the column '" SIZE_COLUMN "' is no number");
+    gt_groups groups = gt_groups_find(all, keys, 1, (gt_group_options){.sorted = true, .keep_nulls = true});
+    size_t id = gt_table_add_filled(all, "operation_id", GT_TYPE_TEXT);
+    size_t name = gt_table_add_filled(all, "operation_name", GT_TYPE_TEXT);
+    for (size_t row = 0; row < all->row_count; row++) {
+        char *number = gt_format("OP_%02" PRIu32, groups.of_row[row] + 1);
+        char *called = operation_name(size_of(gt_table_column(all, SIZE_COLUMN), row));
+        gt_table_set_cstr(all, id, row, number);
+        gt_table_set_cstr(all, name, row, called);
+        free(number);
+        free(called);
+    }
+    gt_groups_free(&groups);
+    return true;
+}
+
+static void lay_out(gt_table *all)
+{
+    static const gt_sort_key order[] = {
+        {"operation_id", false}, {"threads_num", false}, {"channels_num", false}};
+    const char *names[GT_LENGTH(columns)];
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) names[i] = columns[i].name;
+    gt_table_select(all, names, GT_LENGTH(columns));
+    gt_table_sort(all, order, GT_LENGTH(order));
+}
+
+gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_strings *strings, gt_error *error)
+{
+    gt_table *all = NULL;
+    bool sound = true;
+    for (size_t i = 0; i < reports->count && sound; i++) {
+        if (!reports->items[i].table) continue;
+        gt_table *rows = rows_of_report(&reports->items[i], error);
+        sound = rows != NULL;
+        if (all && rows) {
+            settle_types(all, rows);
+            sound = gt_table_append(all, rows, error);
+            gt_table_free(rows);
+        } else if (rows) {
+            all = rows;
+            gt_table_rename(all, "NCCL_Data");
+            gt_table_use_strings(all, strings);
+        }
+    }
+    if (sound && (!all || !all->row_count)) sound = gt_fail(error, "No data was loaded");
+    if (sound && add_operations(all, error)) {
+        lay_out(all);
+        return all;
+    }
+    gt_table_free(all);
+    return NULL;
+}

@@ -1,0 +1,203 @@
+/* The rows of a setting's ranks are grouped by type; settings follow one another; pivots are made of the
+ * whole. */
+#include "sweep/timeline.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/pivot.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double ZERO_STAND_IN = 1e-10; /* in geometric means */
+
+enum { TYPE, TIME, PERCENT, SOURCE_COLUMNS };
+static const char *const source_columns[SOURCE_COLUMNS] = {"type", "time ms", "percent"};
+
+static const struct {
+    const char *name;
+    gt_type type;
+} columns[] = {
+    {"full_config", GT_TYPE_TEXT}, {"threads_num", GT_TYPE_INT},     {"thread_config", GT_TYPE_TEXT},
+    {"channels_num", GT_TYPE_INT}, {"channel_config", GT_TYPE_TEXT}, {"num_ranks", GT_TYPE_INT},
+    {"type", GT_TYPE_TEXT},        {"time ms", GT_TYPE_FLOAT},       {"percent", GT_TYPE_FLOAT},
+};
+
+static const struct {
+    const char *type, *column;
+} summary_columns[] = {
+    {"computation_time", "computation_time_ms"},
+    {"exposed_comm_time", "exposed_comm_time_ms"},
+    {"busy_time", "busy_time_ms"},
+    {"idle_time", "idle_time_ms"},
+    {"total_time", "total_time_ms"},
+};
+
+/* ---- one setting ---- */
+
+/* The three columns of a sheet, ready to be put below others; NULL where it does not have them. */
+static gt_table *rows_of_report(const gt_setting_report *report)
+{
+    if (!report->table) return NULL;
+    gt_table *rows = gt_table_copy(report->table);
+    gt_table_select(rows, source_columns, SOURCE_COLUMNS);
+    bool sound = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_TEXT;
+    for (size_t c = TIME; sound && c < SOURCE_COLUMNS; c++) {
+        sound = rows->columns[c].type == GT_TYPE_INT || rows->columns[c].type == GT_TYPE_FLOAT;
+        if (sound && rows->columns[c].type == GT_TYPE_INT) gt_table_make_float(rows, c);
+    }
+    if (sound) return rows;
+    gt_warn("%s: its sheet gpu_timeline lacks type, time ms or percent: left out", report->path);
+    gt_table_free(rows);
+    return NULL;
+}
+
+static double geometric_mean(const double *values, const uint32_t *of_row, size_t rows, uint32_t group,
+                             double *logs)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < rows; row++) {
+        if (of_row[row] != group) continue;
+        if (isnan(values[row])) return NAN;
+        logs[count++] = log(values[row] == 0 ? ZERO_STAND_IN : values[row]);
+    }
+    return exp(gt_sum_pairwise(logs, count) / (double)count);
+}
+
+/* Puts geometric means in the place of means; both are of the same groups in the same order. */
+static void make_geometric(gt_table *means, const gt_table *rows)
+{
+    gt_groups groups = gt_groups_find(rows, &source_columns[TYPE], 1, (gt_group_options){.sorted = true});
+    double *logs = gt_alloc(rows->row_count * sizeof *logs);
+    for (uint32_t g = 0; g < groups.count; g++)
+        for (size_t c = TIME; c < SOURCE_COLUMNS; c++)
+            means->columns[c].floats[g] =
+                geometric_mean(rows->columns[c].floats, groups.of_row, rows->row_count, g, logs);
+    free(logs);
+    gt_groups_free(&groups);
+}
+
+/* By type, ascending. */
+static gt_table *means_of(const gt_table *rows, bool geometric)
+{
+    static const gt_aggregate means[] = {{"time ms", GT_GROUP_MEAN, "time ms"},
+                                         {"percent", GT_GROUP_MEAN, "percent"}};
+    gt_table *table = gt_table_group(rows, &source_columns[TYPE], 1, means, GT_LENGTH(means),
+                                     (gt_group_options){.sorted = true});
+    if (geometric) make_geometric(table, rows);
+    return table;
+}
+
+static void add_setting(gt_table *all, const gt_setting_report *setting, size_t ranks, const gt_table *means)
+{
+    char *full = gt_format("%s_%s", setting->thread_config, setting->channel_config);
+    for (size_t i = 0; i < means->row_count; i++) {
+        size_t row = gt_table_add_row(all);
+        gt_table_set_cstr(all, 0, row, full);
+        gt_table_set_int(all, 1, row, setting->threads);
+        gt_table_set_cstr(all, 2, row, setting->thread_config);
+        gt_table_set_int(all, 3, row, setting->channels);
+        gt_table_set_cstr(all, 4, row, setting->channel_config);
+        gt_table_set_int(all, 5, row, (int64_t)ranks);
+        gt_table_set_text(all, 6, row, means->columns[TYPE].texts[i]);
+        gt_table_set_float(all, 7, row, means->columns[TIME].floats[i]);
+        gt_table_set_float(all, 8, row, means->columns[PERCENT].floats[i]);
+    }
+    free(full);
+}
+
+static bool is_same_setting(const gt_setting_report *a, const gt_setting_report *b)
+{
+    return strcmp(a->thread_config, b->thread_config) == 0 &&
+           strcmp(a->channel_config, b->channel_config) == 0;
+}
+
+static gt_table *all_data(const gt_setting_reports *reports, bool geometric, gt_strings *strings)
+{
+    gt_table *all = gt_table_new("All_Data", strings);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        gt_table_add_column(all, columns[i].name, columns[i].type);
+    for (size_t first = 0, end; first < reports->count; first = end) {
+        gt_table *rows = NULL;
+        gt_error error;
+        for (end = first;
+             end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++) {
+            gt_table *more = rows_of_report(&reports->items[end]);
+            if (rows && more && !gt_table_append(rows, more, &error)) abort(); /* all have the same columns */
+            if (rows)
+                gt_table_free(more);
+            else
+                rows = more;
+        }
+        if (!rows) continue;
+        gt_table *means = means_of(rows, geometric);
+        add_setting(all, &reports->items[first], end - first, means);
+        gt_table_free(means);
+        gt_table_free(rows);
+    }
+    static const gt_sort_key order[] = {{"threads_num", false}, {"channels_num", false}, {"type", false}};
+    gt_table_sort(all, order, GT_LENGTH(order));
+    return all;
+}
+
+/* ---- the other sheets ---- */
+
+/* Types and settings without any value are left out, as pandas does. */
+static gt_table *pivot_of(const gt_table *all, const char *values, const char *name, gt_error *error)
+{
+    static const char *const index[] = {"type"};
+    gt_table *filled = gt_table_copy(all);
+    uint8_t *keep = gt_alloc(all->row_count + 1);
+    for (size_t row = 0; row < all->row_count; row++)
+        keep[row] = !gt_column_is_null(gt_table_column(all, values), row);
+    gt_table_keep(filled, keep);
+    free(keep);
+    gt_table *pivot = gt_table_pivot(
+        filled, &(gt_pivot){.index = index, .index_count = 1, .columns = "full_config", .values = values},
+        error);
+    if (pivot) gt_table_rename(pivot, name);
+    gt_table_free(filled);
+    return pivot;
+}
+
+static gt_table *summary_of(const gt_table *all)
+{
+    static const char *const keys[] = {"full_config"};
+    static const gt_aggregate firsts[] = {{"threads_num", GT_GROUP_FIRST, "threads_num"},
+                                          {"channels_num", GT_GROUP_FIRST, "channels_num"},
+                                          {"num_ranks", GT_GROUP_FIRST, "num_ranks"}};
+    const gt_group_options sorted = {.sorted = true};
+    gt_table *summary = gt_table_group(all, keys, 1, firsts, GT_LENGTH(firsts), sorted);
+    gt_table_rename(summary, "Summary_By_Config");
+    gt_groups groups = gt_groups_find(all, keys, 1, sorted);
+    const gt_column *type = gt_table_column(all, "type"), *time = gt_table_column(all, "time ms");
+    for (size_t i = 0; i < GT_LENGTH(summary_columns); i++) {
+        size_t column = gt_table_add_filled(summary, summary_columns[i].column, GT_TYPE_FLOAT);
+        uint32_t wanted = gt_strings_add_cstr(all->strings, summary_columns[i].type);
+        for (size_t row = 0; row < all->row_count; row++)
+            if (type->texts[row] == wanted)
+                gt_table_set_float(summary, column, groups.of_row[row], time->floats[row]);
+    }
+    gt_groups_free(&groups);
+    return summary;
+}
+
+bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_strings *strings,
+                              gt_table_list *tables, gt_error *error)
+{
+    gt_table *all = all_data(reports, geometric, strings);
+    gt_table_list_add(tables, all);
+    if (!all->row_count) return gt_fail(error, "no report has a sheet gpu_timeline that can be read");
+    static const char *const pivots[][2] = {{"time ms", "Pivot_Time_ms"}, {"percent", "Pivot_Percent"}};
+    for (size_t i = 0; i < GT_LENGTH(pivots); i++) {
+        gt_table *pivot = pivot_of(all, pivots[i][0], pivots[i][1], error);
+        if (!pivot) return false;
+        gt_table_list_add(tables, pivot);
+    }
+    gt_table_list_add(tables, summary_of(all));
+    return true;
+}

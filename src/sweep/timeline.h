@@ -1,0 +1,16 @@
+/* The GPU timelines of a sweep put together: of each setting the mean over its ranks.
+ *
+ * Sheets: All_Data, one row a setting and type; Pivot_Time_ms and Pivot_Percent, types by settings;
+ * Summary_By_Config, one row a setting. */
+#ifndef GT_SWEEP_TIMELINE_H
+#define GT_SWEEP_TIMELINE_H
+
+#include "report/tables.h"
+#include "sweep/settings.h"
+
+/* Of reports that hold their sheet gpu_timeline. `geometric`: geometric means, in which 0 counts as 1e-10.
+ * Fails where no report has one. */
+bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_strings *strings,
+                              gt_table_list *tables, gt_error *error);
+
+#endif
