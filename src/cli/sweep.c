@@ -34,12 +34,10 @@ const gt_command gt_sweep_steps[] = {
      "of no others, and beside it a list of their names."},
     {"plot", "plot_gemm_variance.py", "plots of how far the times of `top` are spread, and by which setting",
      &gt_sweep_plot_syntax, gt_sweep_plot_run,
-     "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by rank, violins "
-     "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest of each."},
-    {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side", &gt_sweep_html_syntax,
-     gt_sweep_html_run,
-     "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each sweep's plots "
-     "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
+     "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by "
+     "rank, violins "
+     "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest "
+     "of each."},
     {"timestamps", "enhance_gemm_variance_with_timestamps.py",
      "when the shortest and longest instance of each row ran", &gt_sweep_timestamps_syntax,
      gt_sweep_timestamps_run,
@@ -61,6 +59,11 @@ const gt_command gt_sweep_steps[] = {
      gt_sweep_comms_run,
      "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
      "nccl_master_all_configs.xlsx and .csv."},
+    {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side",
+     &gt_sweep_html_syntax, gt_sweep_html_run,
+     "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
+     "sweep's plots "
+     "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
     {0},
 };
 
