@@ -68,15 +68,6 @@ static void show_timeline(const gt_table *all)
     show_type(all, "idle_time");
 }
 
-static bool write_workbook(const char *path, const gt_table_list *tables, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    bool written =
-        gt_output_xlsx(output, path, tables->items, tables->count, error) && gt_output_commit(output, error);
-    gt_output_free(output);
-    return written;
-}
-
 static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
                           gt_error *error)
 {
@@ -86,7 +77,7 @@ static bool make_timeline(const gt_call *call, const gt_setting_reports *reports
         gt_format("%s/" GT_SWEEP_ANALYSIS "/gpu_timeline_all_configs_%s.xlsx",
                   gt_arguments_value(&call->arguments, "sweep_dir")->text, geometric ? "geomean" : "mean");
     bool made = gt_sweep_timeline_tables(reports, geometric, strings, &tables, error) &&
-                write_workbook(path, &tables, error);
+                gt_table_list_write(&tables, path, error);
     if (made && !gt_sweep_is_quiet(call)) {
         show_timeline(tables.items[0]);
         printf("\nwrote %s\n", path);

@@ -27,7 +27,7 @@ static bool is_no_kernel(const gt_record *record, gt_record_reader *reader)
 {
     if (!(record->present >> CATEGORY & 1)) return true;
     gt_text category = gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[CATEGORY].text);
-    return category.len != 6 || memcmp(category.bytes, "kernel", 6) != 0;
+    return !gt_text_is(category, "kernel");
 }
 
 static const char *check(gt_record *record, gt_record_reader *reader)

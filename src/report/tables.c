@@ -2,6 +2,7 @@
 #include "report/tables.h"
 
 #include "base/memory.h"
+#include "output/output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,4 +24,13 @@ void gt_table_list_free(gt_table_list *list)
     for (size_t i = 0; i < list->count; i++) gt_table_free(list->items[i]);
     free(list->items);
     *list = (gt_table_list){0};
+}
+
+bool gt_table_list_write(const gt_table_list *list, const char *path, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written =
+        gt_output_xlsx(output, path, list->items, list->count, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
 }

@@ -2,6 +2,7 @@
 #ifndef GT_REPORT_TABLES_H
 #define GT_REPORT_TABLES_H
 
+#include "base/error.h"
 #include "table/table.h"
 
 typedef struct gt_table_list {
@@ -13,5 +14,8 @@ void gt_table_list_add(gt_table_list *list, gt_table *table); /* the list owns t
 const gt_table *gt_table_list_find(const gt_table_list *list,
                                    const char *name); /* NULL where there is none */
 void gt_table_list_free(gt_table_list *list);         /* frees the tables and leaves an empty list */
+
+/* Writes a workbook of them, whole or not at all. */
+bool gt_table_list_write(const gt_table_list *list, const char *path, gt_error *error);
 
 #endif

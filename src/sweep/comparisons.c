@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "output/output.h"
 #include "report/compare.h"
 
 #include <inttypes.h>
@@ -54,17 +53,14 @@ static bool compare(const job *j, const task *t, gt_compare_report *reports, siz
 {
     gt_strings *strings = gt_strings_new();
     gt_table_list tables = {0};
-    gt_output *output = gt_output_new();
     char *path = gt_format("%s/comparisons/compare_%sch_rank%" PRId64 "_across_threads.xlsx", j->analysis,
                            t->channels, t->rank);
     bool open = true;
     for (size_t i = 0; i < count && open; i++)
         open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
     bool made = open && gt_compare_tables(reports, count, &j->options, strings, &tables, error) &&
-                gt_output_xlsx(output, path, tables.items, tables.count, error) &&
-                gt_output_commit(output, error);
+                gt_table_list_write(&tables, path, error);
     free(path);
-    gt_output_free(output);
     gt_table_list_free(&tables);
     gt_strings_free(strings);
     return made;

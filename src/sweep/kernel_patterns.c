@@ -27,11 +27,6 @@ static gt_text stripped(gt_text text)
     return text;
 }
 
-static bool begins(gt_text text, const char *word)
-{
-    return text.len >= strlen(word) && memcmp(text.bytes, word, strlen(word)) == 0;
-}
-
 static gt_text from(gt_text text, size_t at)
 {
     return (gt_text){text.bytes + at, text.len - at};
@@ -40,7 +35,8 @@ static gt_text from(gt_text text, size_t at)
 static gt_text cut_at_arguments(gt_text text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.bytes[i] == '(' && !begins(from(text, i), ANONYMOUS)) return (gt_text){text.bytes, i};
+        if (text.bytes[i] == '(' && !gt_text_begins(from(text, i), ANONYMOUS))
+            return (gt_text){text.bytes, i};
     return text;
 }
 
@@ -55,7 +51,7 @@ static gt_text behind_namespaces(gt_text text)
 static gt_text shortened(gt_text name)
 {
     gt_text text = name;
-    if (begins(text, "void ")) text = from(text, 5);
+    if (gt_text_begins(text, "void ")) text = from(text, 5);
     const char *template = memchr(text.bytes, '<', text.len);
     if (template) text.len = (size_t)(template - text.bytes);
     text = stripped(behind_namespaces(cut_at_arguments(text)));

@@ -79,19 +79,10 @@ static void fail_task(job *j, const task *t, const char *what, const gt_error *e
     pthread_mutex_unlock(&j->lock);
 }
 
-static bool write_workbook(const char *path, const gt_table_list *tables, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    bool written =
-        gt_output_xlsx(output, path, tables->items, tables->count, error) && gt_output_commit(output, error);
-    gt_output_free(output);
-    return written;
-}
-
 static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
 {
     char *path = gt_sweep_report_path(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
-    bool written = write_workbook(path, tables, error);
+    bool written = gt_table_list_write(tables, path, error);
     free(path);
     return written;
 }
@@ -239,7 +230,8 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
     gt_table_list tables = {0};
     char *path = gt_format("%s/%s/collective_reports/collective_%sch.xlsx", j->analysis, config->threads,
                            config->channels);
-    bool made = gt_collective_tables(rows, &options, &tables, error) && write_workbook(path, &tables, error);
+    bool made =
+        gt_collective_tables(rows, &options, &tables, error) && gt_table_list_write(&tables, path, error);
     free(path);
     gt_table_list_free(&tables);
     return made;
