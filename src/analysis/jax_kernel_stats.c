@@ -1,7 +1,6 @@
 /* Durations are gathered group by group, measured and printed. */
 #include "analysis/jax_kernel_stats.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/python_text.h"
 #include "table/stats.h"
 
@@ -10,7 +9,7 @@
 static void add_number(gt_buffer *cell, const char *key, double value)
 {
     gt_buffer_add_cstr(cell, key);
-    cell->len += gt_print_double(gt_buffer_room(cell, GT_NUMBER_MAX), value);
+    gt_buffer_add_double(cell, value);
 }
 
 static void add_measures(gt_buffer *cell, double *dur_us, size_t count)
@@ -21,7 +20,7 @@ static void add_measures(gt_buffer *cell, double *dur_us, size_t count)
         max = dur_us[i] > max ? dur_us[i] : max;
     }
     gt_buffer_add_cstr(cell, ", 'count': ");
-    cell->len += gt_print_int(gt_buffer_room(cell, GT_NUMBER_MAX), (int64_t)count);
+    gt_buffer_add_int(cell, (int64_t)count);
     add_number(cell, ", 'total_duration_us': ", gt_sum_pairwise(dur_us, count));
     add_number(cell, ", 'mean_duration_us': ", gt_mean(dur_us, count));
     double std_dev = gt_std_pairwise(dur_us, count, 0);

@@ -3,7 +3,6 @@
 #include "analysis/jax_models.h"
 #include "analysis/jax_operands.h"
 #include "base/log.h"
-#include "base/number.h"
 #include "base/python_text.h"
 
 #include <stdlib.h>
@@ -166,7 +165,7 @@ static uint32_t details_cell(const gt_jax *trace, size_t event, const gt_jax_det
     gt_buffer_add_cstr(cell, "[{'name': ");
     gt_python_add_text(cell, gt_jax_name(trace, event));
     gt_buffer_add_cstr(cell, ", 'dur': ");
-    cell->len += gt_print_double(gt_buffer_room(cell, GT_NUMBER_MAX), gt_jax_dur_us(trace, event));
+    gt_buffer_add_double(cell, gt_jax_dur_us(trace, event));
     gt_buffer_add(cell, details->rest.bytes, details->rest.len);
     gt_buffer_add_cstr(cell, "}]");
     return gt_strings_add(trace->strings, cell->bytes, cell->len);

@@ -1,7 +1,6 @@
 /* Two readers of operand texts, which differ in what they accept: one for shapes, one for sizes in bytes. */
 #include "analysis/jax_operands.h"
 #include "base/length.h"
-#include "base/number.h"
 
 #include <string.h>
 
@@ -89,7 +88,7 @@ void gt_jax_add_dims(gt_buffer *out, const gt_jax_tensor *tensor)
     gt_buffer_add_cstr(out, "(");
     for (size_t i = 0; i < tensor->dim_count; i++) {
         if (i) gt_buffer_add_cstr(out, ", ");
-        out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), tensor->dims[i]);
+        gt_buffer_add_int(out, tensor->dims[i]);
     }
     gt_buffer_add_cstr(out, tensor->dim_count == 1 ? ",)" : ")");
 }

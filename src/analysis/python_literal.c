@@ -5,7 +5,6 @@
 #include "base/json_string.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/python_text.h"
 
 #include <stdlib.h>
@@ -59,7 +58,7 @@ static bool add_float(walk *w, const char *begin)
     char *end;
     double value = strtod(begin, &end);
     if (end != w->place) return false;
-    w->out->len += gt_print_double(gt_buffer_room(w->out, GT_NUMBER_MAX), value);
+    gt_buffer_add_double(w->out, value);
     return true;
 }
 

@@ -9,8 +9,11 @@
  * only a multiplication. */
 #include "base/number.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef unsigned __int128 uint128;
@@ -233,4 +236,15 @@ size_t gt_print_double(char *out, double value)
             shortest(fraction, (normal ? stored_exponent : 1) - 1075, stored == 0 && stored_exponent > 1);
     }
     return (size_t)(p - out) + lay_out(p, without_trailing_zeros(number));
+}
+
+double gt_read_double(gt_text text)
+{
+    char short_copy[64];
+    char *copy = text.len < sizeof short_copy ? short_copy : gt_alloc(text.len + 1);
+    memcpy(copy, text.bytes, text.len);
+    copy[text.len] = 0;
+    double value = strtod(copy, NULL);
+    if (copy != short_copy) free(copy);
+    return value;
 }

@@ -2,6 +2,8 @@
 #ifndef GT_BASE_NUMBER_H
 #define GT_BASE_NUMBER_H
 
+#include "base/strings.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,5 +13,8 @@ enum { GT_NUMBER_MAX = 32 }; /* room that any printed number fits in */
  * 1e+16, inf, -inf, nan. Returns the length; no NUL is written. */
 size_t gt_print_double(char *out, double value);
 size_t gt_print_int(char *out, int64_t value);
+
+/* What strtod makes of a text that has no NUL behind it. */
+double gt_read_double(gt_text text);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,16 @@ void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len)
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
 {
     gt_buffer_add(buffer, text, strlen(text));
+}
+
+void gt_buffer_add_int(gt_buffer *buffer, int64_t value)
+{
+    buffer->len += gt_print_int(gt_buffer_room(buffer, GT_NUMBER_MAX), value);
+}
+
+void gt_buffer_add_double(gt_buffer *buffer, double value)
+{
+    buffer->len += gt_print_double(gt_buffer_room(buffer, GT_NUMBER_MAX), value);
 }
 
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point)

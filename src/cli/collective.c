@@ -109,13 +109,7 @@ static unsigned threads_of(const gt_arguments *arguments, const gt_read_options 
 
 static gt_destinations choose_destinations(const gt_call *call, const char *folder)
 {
-    static const char *const names[] = {"output_xlsx_path", "output_csvs_dir", "output_db"};
-    gt_destinations to = {0};
-    char **const places[] = {&to.xlsx_path, &to.csvs_dir, &to.db_path};
-    for (size_t i = 0; i < GT_LENGTH(names); i++) {
-        const char *path = gt_arguments_text(&call->arguments, names[i]);
-        if (path) *places[i] = gt_strdup(path);
-    }
+    gt_destinations to = gt_destinations_named(&call->arguments);
     if (!to.xlsx_path && !to.csvs_dir && !to.db_path)
         to.xlsx_path =
             gt_format("%s%snccl_analysis_report.xlsx", folder, folder[strlen(folder) - 1] == '/' ? "" : "/");

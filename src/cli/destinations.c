@@ -111,6 +111,16 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
     return true;
 }
 
+gt_destinations gt_destinations_named(const gt_arguments *arguments)
+{
+    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_text(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_text(arguments, "output_db");
+    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
+                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
+                             .db_path = db ? gt_strdup(db) : NULL};
+}
+
 void gt_destinations_free(gt_destinations *destinations)
 {
     free(destinations->xlsx_path);

@@ -24,6 +24,8 @@ char *gt_default_path(const char *trace_path, const char *ending);
  * its own folder of CSV files; one named file for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             size_t traces, gt_error *error);
+/* Those that --output_xlsx_path, --output_csvs_dir and --output_db name. */
+gt_destinations gt_destinations_named(const gt_arguments *arguments);
 void gt_destinations_free(gt_destinations *destinations);
 
 /* Whether two traces would be written to the same place: that place, or NULL. */

@@ -131,12 +131,7 @@ static bool check_options(const gt_arguments *arguments, gt_error *error)
 
 static gt_destinations choose_destinations(const gt_arguments *arguments, const char *first_profile)
 {
-    gt_destinations to = {0};
-    char **const places[] = {&to.xlsx_path, &to.csvs_dir, &to.db_path};
-    for (size_t i = 0; i < output_group.count; i++) {
-        const char *path = gt_arguments_text(arguments, output_options[i].name);
-        if (path) *places[i] = gt_strdup(path);
-    }
+    gt_destinations to = gt_destinations_named(arguments);
     if (to.xlsx_path || to.csvs_dir || to.db_path) return to;
     const char *folder = gt_arguments_text(arguments, "traces_dir"), *slash = strrchr(first_profile, '/');
     if (folder)

@@ -132,11 +132,6 @@ static void dtypes_to_json(const char *text, const gt_value *shapes, gt_buffer *
     gt_buffer_add_cstr(json, "]");
 }
 
-static void add_int(gt_buffer *json, int64_t integer)
-{
-    json->len += gt_print_int(gt_buffer_room(json, GT_NUMBER_MAX), integer);
-}
-
 /* Those of a contiguous tensor: each dim's is the product of the dims behind it. */
 static void add_strides(gt_buffer *json, const gt_value *shape)
 {
@@ -148,7 +143,7 @@ static void add_strides(gt_buffer *json, const gt_value *shape)
                     stride, shape->items[j].type == GT_VALUE_INT ? shape->items[j].integer : 0, &stride))
                 stride = 0;
         if (i) gt_buffer_add_cstr(json, ",");
-        add_int(json, stride);
+        gt_buffer_add_int(json, stride);
     }
     gt_buffer_add_cstr(json, "]");
 }

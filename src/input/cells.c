@@ -114,14 +114,7 @@ static bool whole_number(gt_text text, int64_t *out)
 
 static double real_number(gt_text text, gt_reading reading)
 {
-    if (reading == GT_READ_PANDAS) return gt_pandas_number(text);
-    char small[64];
-    char *copy = text.len < sizeof small ? small : gt_alloc(text.len + 1);
-    memcpy(copy, text.bytes, text.len);
-    copy[text.len] = 0;
-    double number = strtod(copy, NULL);
-    if (copy != small) free(copy);
-    return number;
+    return reading == GT_READ_PANDAS ? gt_pandas_number(text) : gt_read_double(text);
 }
 
 static gt_text trimmed(gt_text text)

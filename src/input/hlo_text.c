@@ -1,7 +1,6 @@
 /* Shapes from their messages, and the edits that readers of the module's text apply to each line. */
 #include "input/hlo_text.h"
 #include "base/length.h"
-#include "base/number.h"
 #include "input/protobuf.h"
 
 #include <stdlib.h>
@@ -28,11 +27,6 @@ typedef struct layout {
     int64_t element_bits, memory_space;
 } layout;
 
-static void add_int(gt_buffer *out, int64_t value)
-{
-    out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), value);
-}
-
 static layout read_layout(gt_text message)
 {
     layout l = {0};
@@ -58,17 +52,17 @@ static void add_layout(gt_buffer *out, gt_text message)
     gt_buffer_add_cstr(out, "{");
     for (size_t i = 0; i < l.minor_to_major.count; i++) {
         if (i) gt_buffer_add_cstr(out, ",");
-        add_int(out, l.minor_to_major.items[i]);
+        gt_buffer_add_int(out, l.minor_to_major.items[i]);
     }
     if (l.element_bits || l.memory_space) gt_buffer_add_cstr(out, ":");
     if (l.element_bits) {
         gt_buffer_add_cstr(out, "E(");
-        add_int(out, l.element_bits);
+        gt_buffer_add_int(out, l.element_bits);
         gt_buffer_add_cstr(out, ")");
     }
     if (l.memory_space) {
         gt_buffer_add_cstr(out, "S(");
-        add_int(out, l.memory_space);
+        gt_buffer_add_int(out, l.memory_space);
         gt_buffer_add_cstr(out, ")");
     }
     gt_buffer_add_cstr(out, "}");
@@ -84,7 +78,7 @@ static void add_array(gt_buffer *out, const shape *s)
     for (size_t i = 0; i < s->dimensions.count; i++) {
         if (i) gt_buffer_add_cstr(out, ",");
         if (i < s->dynamic.count && s->dynamic.items[i]) gt_buffer_add_cstr(out, "<=");
-        add_int(out, s->dimensions.items[i]);
+        gt_buffer_add_int(out, s->dimensions.items[i]);
     }
     gt_buffer_add_cstr(out, "]");
     if (s->has_layout && s->dimensions.count) add_layout(out, s->layout);
@@ -126,7 +120,7 @@ static void add_tuple(gt_buffer *out, gt_text message, int depth)
         if (count) gt_buffer_add_cstr(out, ", ");
         if (count && count % INDEX_EVERY == 0) {
             gt_buffer_add_cstr(out, "/*index=");
-            add_int(out, (int64_t)count);
+            gt_buffer_add_int(out, (int64_t)count);
             gt_buffer_add_cstr(out, "*/");
         }
         add_shape(out, gt_proto_bytes(&field), depth + 1);

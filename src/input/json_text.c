@@ -4,10 +4,9 @@
 #include "input/json_text.h"
 #include "base/json_string.h"
 #include "base/length.h"
-#include "base/memory.h"
+#include "base/number.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *gt_json_text_bad_escape(gt_text raw)
@@ -102,17 +101,6 @@ static bool number_form(gt_text word, const char **whole)
     return p == end;
 }
 
-static double slow_double(gt_text word)
-{
-    char short_copy[64];
-    char *copy = word.len < sizeof short_copy ? short_copy : gt_alloc(word.len + 1);
-    memcpy(copy, word.bytes, word.len);
-    copy[word.len] = 0;
-    double value = strtod(copy, NULL);
-    if (copy != short_copy) free(copy);
-    return value;
-}
-
 static bool named_number(gt_text word, gt_json_number *number)
 {
     static const struct {
@@ -172,6 +160,6 @@ bool gt_json_text_number(gt_text word, gt_json_number *number)
             return true;
         }
     }
-    number->real = slow_double(word);
+    number->real = gt_read_double(word);
     return true;
 }

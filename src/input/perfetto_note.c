@@ -192,7 +192,7 @@ static void add_number(gt_buffer *out, const gt_note *note)
     else if (note->type == GT_NOTE_DOUBLE)
         add_double(out, double_of(note));
     else
-        out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), (int64_t)note->number);
+        gt_buffer_add_int(out, (int64_t)note->number);
 }
 
 static void add_value(gt_perfetto *trace, gt_buffer *out, const gt_note *note, unsigned depth);
@@ -232,8 +232,7 @@ static void add_nested(gt_buffer *out, gt_proto message, unsigned depth)
     if ((type != 1 && type != 2) || depth >= DEPTH_MAX) {
         while (!has_value && gt_proto_next(&message, &field)) {
             has_value = field.number >= INT && field.number <= STRING;
-            if (field.number == INT)
-                out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), gt_proto_int(&field));
+            if (field.number == INT) gt_buffer_add_int(out, gt_proto_int(&field));
             if (field.number == DOUBLE) add_double(out, gt_proto_double(&field));
             if (field.number == BOOL) gt_buffer_add_cstr(out, gt_proto_int(&field) ? "true" : "false");
             if (field.number == STRING) add_string(out, gt_proto_bytes(&field));

@@ -3,7 +3,6 @@
 
 #include "base/json_string.h"
 #include "base/length.h"
-#include "base/number.h"
 #include "base/python_text.h"
 
 #include <math.h>
@@ -277,10 +276,10 @@ void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
         gt_buffer_add_cstr(buffer, value->boolean ? "True" : "False");
         break;
     case GT_VALUE_INT:
-        buffer->len += gt_print_int(gt_buffer_room(buffer, GT_NUMBER_MAX), value->integer);
+        gt_buffer_add_int(buffer, value->integer);
         break;
     case GT_VALUE_FLOAT:
-        buffer->len += gt_print_double(gt_buffer_room(buffer, GT_NUMBER_MAX), value->number);
+        gt_buffer_add_double(buffer, value->number);
         break;
     case GT_VALUE_BIG:
         gt_buffer_add(buffer, value->text.bytes, value->text.len);

@@ -16,11 +16,6 @@ enum { FIRST_MADE_UP_TID = 100000000 }; /* above all that Linux gives, below wha
 
 /* ---- JSON ---- */
 
-static void add_int(gt_buffer *out, int64_t value)
-{
-    out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), value);
-}
-
 static void add_uint(gt_buffer *out, uint64_t value)
 {
     char text[24];
@@ -37,7 +32,7 @@ static void add_text_id(gt_timeline *t, gt_buffer *out, uint32_t text)
 static void add_double(gt_buffer *out, double value)
 {
     if (isfinite(value))
-        out->len += gt_print_double(gt_buffer_room(out, GT_NUMBER_MAX), value);
+        gt_buffer_add_double(out, value);
     else
         gt_buffer_add_cstr(out, isnan(value) ? "null" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 }
@@ -88,7 +83,7 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
     gt_buffer_add(out, ":", 1);
     switch (note.type) {
     case GT_TIMELINE_NOTE_INT:
-        add_int(out, note.integer);
+        gt_buffer_add_int(out, note.integer);
         break;
     case GT_TIMELINE_NOTE_UINT:
         add_uint(out, note.natural);
@@ -139,9 +134,9 @@ static void write_meta(gt_timeline *t, const char *what, int64_t pid, int64_t ti
     gt_buffer_add_cstr(&t->packet, "{\"ph\":\"M\",\"name\":\"");
     gt_buffer_add_cstr(&t->packet, what);
     gt_buffer_add_cstr(&t->packet, "\",\"pid\":");
-    add_int(&t->packet, pid);
+    gt_buffer_add_int(&t->packet, pid);
     gt_buffer_add_cstr(&t->packet, ",\"tid\":");
-    add_int(&t->packet, tid);
+    gt_buffer_add_int(&t->packet, tid);
     gt_buffer_add_cstr(&t->packet, strcmp(what, "process_labels") == 0 ? ",\"args\":{\"labels\":"
                                                                        : ",\"args\":{\"name\":");
     add_text_id(t, &t->packet, name);
@@ -188,9 +183,9 @@ static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, g
     gt_buffer_add(out, "{", 1);
     gt_buffer_add(out, body.bytes, body.len);
     gt_buffer_add_cstr(out, ",\"pid\":");
-    add_int(out, t->processes[row->process].pid);
+    gt_buffer_add_int(out, t->processes[row->process].pid);
     gt_buffer_add_cstr(out, ",\"tid\":");
-    add_int(out, (int64_t)row->lanes[lane].id);
+    gt_buffer_add_int(out, (int64_t)row->lanes[lane].id);
     gt_buffer_add_cstr(out, ",\"ts\":");
     add_time(out, entry->start_ns);
     if (entry->kind == GT_TIMELINE_SLICE) {

@@ -1,7 +1,6 @@
 /* How does Python print a list? Elements as their repr, None where one is missing. */
 #include "output/literal.h"
 
-#include "base/number.h"
 #include "base/python_text.h"
 
 static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, const gt_strings *strings)
@@ -20,7 +19,7 @@ static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, con
 void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, const gt_strings *strings)
 {
     if (column->type == GT_TYPE_FLOAT) {
-        buffer->len += gt_print_double(gt_buffer_room(buffer, GT_NUMBER_MAX), column->floats[row]);
+        gt_buffer_add_double(buffer, column->floats[row]);
         return;
     }
     if (gt_column_is_null(column, row)) {
@@ -29,7 +28,7 @@ void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, cons
     }
     switch (column->type) {
     case GT_TYPE_INT:
-        buffer->len += gt_print_int(gt_buffer_room(buffer, GT_NUMBER_MAX), column->ints[row]);
+        gt_buffer_add_int(buffer, column->ints[row]);
         break;
     case GT_TYPE_TEXT:
         gt_python_add_text(buffer, gt_strings_get(strings, column->texts[row]));

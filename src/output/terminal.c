@@ -5,7 +5,6 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "output/display.h"
 #include "output/literal.h"
 
@@ -235,14 +234,14 @@ static void add_cell(gt_buffer *out, const gt_terminal *terminal, const gt_table
     switch (column->type) {
     case GT_TYPE_INT:
         if (exact) {
-            out->len += gt_print_int(gt_buffer_room(out, GT_NUMBER_MAX), column->ints[row]);
+            gt_buffer_add_int(out, column->ints[row]);
         } else {
             add_number(out, (double)column->ints[row], 0);
         }
         break;
     case GT_TYPE_FLOAT:
         if (exact) {
-            out->len += gt_print_double(gt_buffer_room(out, GT_NUMBER_MAX), column->floats[row]);
+            gt_buffer_add_double(out, column->floats[row]);
         } else {
             add_number(out, column->floats[row], wanted->decimals);
         }

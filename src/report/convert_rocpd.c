@@ -9,7 +9,6 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/rocprof_agents.h"
 #include "output/rocpd_rows.h"
@@ -130,18 +129,13 @@ static gt_text displayed(gt_text name)
     return (gt_text){name.bytes, name.len - (ends ? 3 : 0)};
 }
 
-static void add_json_int(gt_buffer *json, int64_t integer)
-{
-    json->len += gt_print_int(gt_buffer_room(json, GT_NUMBER_MAX), integer);
-}
-
 static void add_kernel(conversion *c, set *s, int64_t id)
 {
     gt_text name = text_of(c, gt_rocprof_kernel_name(c->run, id));
     gt_kernel_use use = gt_rocprof_kernel_use(c->run, id);
     c->json.len = 0;
     gt_buffer_add_cstr(&c->json, "{\"kernel_id\":");
-    add_json_int(&c->json, id);
+    gt_buffer_add_int(&c->json, id);
     gt_buffer_add_cstr(&c->json, ",\"truncated_kernel_name\":");
     gt_json_string_add(&c->json, name, &c->rows.scratch);
     gt_buffer_add_cstr(&c->json, "}");
@@ -193,7 +187,7 @@ static gt_text agent_json(conversion *c, const gt_cell *cells)
         add_agent_key(&c->json, field->path, &object);
         gt_text value_text = is_text ? text_of(c, (uint32_t)cells[i].text) : (gt_text){"", 0};
         if (!is_text)
-            add_json_int(&c->json, cells[i].integer);
+            gt_buffer_add_int(&c->json, cells[i].integer);
         else if (field->kind == GT_FIELD_JSON)
             gt_buffer_add(&c->json, value_text.bytes, value_text.len);
         else

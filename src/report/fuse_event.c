@@ -2,7 +2,6 @@
  * texts, and what lies between them is copied. */
 #include "report/fuse_event.h"
 #include "base/length.h"
-#include "base/number.h"
 #include "input/json_text.h"
 #include "input/scan.h"
 
@@ -277,7 +276,7 @@ static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
         gt_json_text_number(time, &number);
         double moved_us = number.real + (double)shift_ns / 1e3;
         if (isfinite(moved_us))
-            out->len += gt_print_double(gt_buffer_room(out, GT_NUMBER_MAX), moved_us);
+            gt_buffer_add_double(out, moved_us);
         else
             gt_buffer_add(out, time.bytes, time.len);
         return;
