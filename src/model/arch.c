@@ -5,12 +5,11 @@
 #include "model/arch.h"
 
 #include "base/length.h"
+#include "base/small_file.h"
 #include "base/text.h"
 #include "model/values.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PEAKS(...)                                                                                           \
@@ -179,22 +178,12 @@ bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_erro
 
 bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return gt_fail(error, "%s: %s", path, strerror(errno));
     gt_buffer text = {0};
-    size_t got;
-    errno = 0;
-    while (text.len <= MAX_FILE_BYTES && (got = fread(gt_buffer_room(&text, 4096), 1, 4096, file)) > 0)
-        text.len += got;
-    bool sound = !ferror(file);
-    if (!sound)
-        gt_fail(error, "%s", strerror(errno));
-    else if (text.len > MAX_FILE_BYTES)
-        sound = gt_fail(error, "is too large to describe a GPU");
-    else
+    bool sound = gt_small_file_read(path, MAX_FILE_BYTES, &text, error);
+    if (sound) {
         sound = gt_gpu_arch_parse(gt_buffer_text(&text), arena, arch, error);
-    if (!sound) gt_error_prefix(error, path);
-    fclose(file);
+        if (!sound) gt_error_prefix(error, path);
+    }
     gt_buffer_free(&text);
     return sound;
 }

@@ -1,0 +1,12 @@
+/* Files that are read whole: settings and lists, not traces. */
+#ifndef GT_BASE_SMALL_FILE_H
+#define GT_BASE_SMALL_FILE_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Adds the file's bytes. False where it cannot be read or holds more than `most` bytes; the sentence begins
+ * with the path. */
+bool gt_small_file_read(const char *path, size_t most, gt_buffer *text, gt_error *error);
+
+#endif
