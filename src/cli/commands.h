@@ -10,6 +10,8 @@ typedef enum gt_exit {
     GT_EXIT_FAILED = 1,
     GT_EXIT_USAGE = 2,
     GT_EXIT_GATE = 3, /* the work is done, and a --fail_if condition is met */
+    GT_EXIT_RUN = 3,  /* of `run`: the command failed */
+    GT_EXIT_CONTEXT = 4, /* of `run`: its context or arguments make no sense */
 } gt_exit;
 
 typedef struct gt_call gt_call;

@@ -46,8 +46,10 @@ static void print_row(FILE *out, const char *name, const char *text, size_t inde
 
 static void option_label(char *out, size_t size, const gt_option *option)
 {
-    snprintf(out, size, "--%s%s%s", option->name, option->metavar ? " " : "",
-             option->metavar ? option->metavar : "");
+    bool maybe = option->kind == GT_OPTION_MAYBE;
+    const char *before = maybe ? "[=" : option->metavar ? " " : "";
+    snprintf(out, size, "--%s%s%s%s", option->name, before, option->metavar ? option->metavar : "",
+             maybe ? "]" : "");
 }
 
 void gt_help_program(FILE *out, size_t width)
@@ -71,7 +73,7 @@ void gt_help_program(FILE *out, size_t width)
         0, 0, width);
     fprintf(out,
             "Exit status: 0 done, 1 the input or the machine failed, 2 wrong usage, 3 a gate of compare was\n"
-            "crossed.\n");
+            "crossed or the command of run failed, 4 the context of run makes no sense.\n");
 }
 
 static void help_steps(FILE *out, size_t width, const gt_command *command, const char *program)

@@ -38,7 +38,10 @@ static void print_option(FILE *out, const gt_option *option)
     fputs(".TP\n.B", out);
     fputs(option->metavar ? "I \\-\\-" : " \\-\\-", out);
     print_text(out, option->name);
-    if (option->metavar) fprintf(out, " \" %s\"", option->metavar);
+    if (option->kind == GT_OPTION_MAYBE)
+        fprintf(out, " \"[=%s]\"", option->metavar);
+    else if (option->metavar)
+        fprintf(out, " \" %s\"", option->metavar);
     fputc('\n', out);
     print_text(out, option->help);
     if (option->initial) {

@@ -123,9 +123,10 @@ static bool take_values(parser *p, size_t index, const char *first)
         return gt_fail(p->error, "argument --%s: expected %s argument", option->name,
                        option->kind == GT_OPTION_TEXTS ? "at least one" : "one");
     if (!set_value(p, index, first ? first : p->words[p->next++])) return false;
-    if (option->kind != GT_OPTION_TEXTS) return true;
+    if (option->kind != GT_OPTION_TEXTS && option->kind != GT_OPTION_EACH) return true;
     GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
-    while (!first && p->next < p->word_count && !looks_like_option(p->words[p->next])) {
+    while (option->kind == GT_OPTION_TEXTS && !first && p->next < p->word_count &&
+           !looks_like_option(p->words[p->next])) {
         value->text = p->words[p->next++];
         GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
     }
@@ -149,14 +150,29 @@ static bool take_option(parser *p, const char *word)
         p->arguments->values[index].given = true;
         return true;
     }
+    if (option->kind == GT_OPTION_MAYBE && !equals) return p->arguments->values[index].given = true;
     return take_values(p, index, equals ? equals + 1 : NULL);
 }
 
-/* "-o PATH" or "-oPATH" */
-static bool take_output(parser *p, const char *word)
+/* The option that a word like "-t" or "-tVALUE" stands for; NULL where it is none. */
+static const char *option_of_letter(const parser *p, const char *word)
 {
-    const char *name = p->arguments->syntax->output_option;
-    return take_values(p, find_option(p, name, strlen(name)), word[2] ? word + 2 : NULL);
+    const gt_syntax *syntax = p->arguments->syntax;
+    if (word[0] != '-' || !word[1] || word[1] == '-') return NULL;
+    if (word[1] == 'o' && syntax->output_option) return syntax->output_option;
+    for (const gt_letter *letter = syntax->letters; letter && letter->letter; letter++)
+        if (letter->letter == word[1]) return letter->option;
+    return NULL;
+}
+
+/* "-o PATH" or "-oPATH" */
+static bool take_letter(parser *p, const char *word)
+{
+    const char *name = option_of_letter(p, word);
+    size_t index = find_option(p, name, strlen(name));
+    if (p->options[index]->kind != GT_OPTION_FLAG) return take_values(p, index, word[2] ? word + 2 : NULL);
+    if (word[2]) return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+    return p->arguments->values[index].given = true;
 }
 
 static bool take_file(parser *p, const char *word)
@@ -179,12 +195,14 @@ static bool take_words(parser *p)
             p->arguments->help = true;
         else if (!options_ended && strncmp(word, "--", 2) == 0) {
             if (!take_option(p, word)) return false;
-        } else if (!options_ended && strncmp(word, "-o", 2) == 0 && p->arguments->syntax->output_option) {
-            if (!take_output(p, word)) return false;
+        } else if (!options_ended && option_of_letter(p, word)) {
+            if (!take_letter(p, word)) return false;
         } else if (!options_ended && looks_like_option(word))
             return gt_fail(p->error, "unrecognized arguments: %.200s", word);
         else if (!take_file(p, word))
             return false;
+        else
+            options_ended = options_ended || p->arguments->syntax->is_command;
     }
     return true;
 }

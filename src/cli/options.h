@@ -17,6 +17,8 @@ typedef enum gt_option_kind {
     GT_OPTION_INT,
     GT_OPTION_TEXT,
     GT_OPTION_TEXTS, /* one or more values, up to the next option; given again, more of them */
+    GT_OPTION_EACH,  /* one value each time it is given: a list, too */
+    GT_OPTION_MAYBE, /* a value only where it is written behind '=': --docker, --docker=IMAGE */
 } gt_option_kind;
 
 typedef struct gt_option {
@@ -35,6 +37,12 @@ typedef struct gt_option_group {
 
 enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 
+/* One letter that stands for an option: -t for --tags. */
+typedef struct gt_letter {
+    char letter;
+    const char *option;
+} gt_letter;
+
 /* What a command takes: groups of options, and files without an option name. */
 typedef struct gt_syntax {
     const gt_option_group *groups[GT_OPTION_GROUPS_MAX]; /* NULL after the last */
@@ -43,6 +51,8 @@ typedef struct gt_syntax {
     size_t files_max;
     bool folders;              /* a file may be a folder of them: gt_trace_call.stream is NULL then */
     const char *output_option; /* the option that -o stands for; NULL where there is none */
+    const gt_letter *letters;  /* ends with {0}; NULL: none but -o */
+    bool is_command; /* the files are a command: from its first word on nothing is an option of ours */
     const char *report_ending; /* of the workbook's name beside the trace; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 

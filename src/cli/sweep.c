@@ -143,19 +143,11 @@ char *gt_sweep_beside(const char *path, const char *name)
     return gt_format("%.*s%s", (int)folder_length(path), path, name);
 }
 
-static bool write_text(gt_output *output, const char *path, gt_text text, gt_error *error)
-{
-    gt_file file;
-    if (!gt_file_open(&file, output, path, error)) return false;
-    gt_file_write(&file, text.bytes, text.len);
-    return gt_file_close(&file, error);
-}
-
 bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error)
 {
     gt_output *output = gt_output_new();
     bool written = true;
-    for (size_t i = 0; i < count && written; i++) written = write_text(output, paths[i], texts[i], error);
+    for (size_t i = 0; i < count && written; i++) written = gt_output_text(output, paths[i], texts[i], error);
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
     return written;

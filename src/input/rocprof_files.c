@@ -2,6 +2,7 @@
  * begin. */
 #include "input/rocprof_files.h"
 #include "base/length.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -100,8 +101,7 @@ static gt_trace_format format_of(const char *path)
     return format;
 }
 
-/* The number of a counter pass that a folder's name stands for; 0 for other names. */
-static unsigned pass_of(const char *folder)
+unsigned gt_rocprof_pass_of(const char *folder)
 {
     const char *slash = strrchr(folder, '/');
     const char *name = slash ? slash + 1 : folder;
@@ -152,22 +152,36 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static void look(gt_rocprof_files *files, const char *folder, unsigned pass, unsigned depth)
+typedef struct search {
+    gt_rocprof_files *files;
+    gt_map seen; /* device and number of each file */
+} search;
+
+static void look(search *s, const char *folder, unsigned pass, unsigned depth);
+
+static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth, bool at_folders)
+{
+    char *path = gt_format("%s/%s", folder, name);
+    struct stat status;
+    bool known = name[0] != '.' && stat(path, &status) == 0;
+    if (known && at_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
+        look(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
+    if (known && !at_folders && S_ISREG(status.st_mode) && stem_length(name) && s->files->count < MAX_FILES) {
+        uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
+        if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
+        *place = 0;
+    }
+    free(path);
+}
+
+/* Folders first: of two names of one file the deeper one tells host and pass. */
+static void look(search *s, const char *folder, unsigned pass, unsigned depth)
 {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, NULL, by_name);
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        char *path = gt_format("%s/%s", folder, name);
-        struct stat status;
-        bool known = name[0] != '.' && stat(path, &status) == 0;
-        if (known && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
-            look(files, path, pass ? pass : pass_of(path), depth + 1);
-        else if (known && S_ISREG(status.st_mode) && stem_length(name) && files->count < MAX_FILES)
-            add_file(files, folder, name, pass);
-        free(path);
-        free(entries[i]);
-    }
+    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, true);
+    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, false);
+    for (int i = 0; i < count; i++) free(entries[i]);
     free(entries);
 }
 
@@ -191,6 +205,32 @@ static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
     group->count = kept;
 }
 
+static void free_group(gt_rocprof_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) free(group->files[i].path);
+    free(group->files);
+    free(group->prefix);
+    free(group->host);
+}
+
+/* Groups whose names have no prefix, where others have a process in theirs. */
+static void drop_put_together(gt_rocprof_files *files)
+{
+    bool any_process = false;
+    for (size_t g = 0; g < files->count; g++) any_process = any_process || files->groups[g].pid;
+    size_t kept = 0;
+    for (size_t g = 0; g < files->count; g++) {
+        gt_rocprof_group *group = &files->groups[g];
+        if (any_process && group->prefix[strlen(group->prefix) - 1] == '/') {
+            files->passed_over += group->count;
+            free_group(group);
+        } else {
+            files->groups[kept++] = *group;
+        }
+    }
+    files->count = kept;
+}
+
 static int by_pass(const void *a, const void *b)
 {
     const gt_rocprof_group *x = a, *y = b;
@@ -204,8 +244,11 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
     size_t len = strlen(folder);
     while (len > 1 && folder[len - 1] == '/') len--;
     char *trimmed = gt_format("%.*s", (int)len, folder);
-    look(files, trimmed, pass_of(trimmed), 0);
+    search s = {.files = files};
+    look(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
+    gt_map_free(&s.seen);
     free(trimmed);
+    drop_put_together(files);
     for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
     return files->count || gt_fail(error, "%s: this folder holds no file of rocprofv3", folder);
@@ -213,13 +256,7 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
 
 void gt_rocprof_files_free(gt_rocprof_files *files)
 {
-    for (size_t g = 0; g < files->count; g++) {
-        gt_rocprof_group *group = &files->groups[g];
-        for (size_t i = 0; i < group->count; i++) free(group->files[i].path);
-        free(group->files);
-        free(group->prefix);
-        free(group->host);
-    }
+    for (size_t g = 0; g < files->count; g++) free_group(&files->groups[g]);
     free(files->groups);
     *files = (gt_rocprof_files){0};
 }

@@ -29,9 +29,14 @@ typedef struct gt_rocprof_files {
     size_t passed_over; /* files that hold the same in another format */
 } gt_rocprof_files;
 
-/* Looks through the folder and those in it, a few levels deep. False where it holds no file of rocprofv3. */
+/* Looks through the folder and those in it, a few levels deep. A file that is there under two names (a link) counts once,
+ * where it lies deepest; files without a process in their names are passed over beside those that have one: they were
+ * put together from them (gputally run does that). False where it holds no file of rocprofv3. */
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error);
 void gt_rocprof_files_free(gt_rocprof_files *files);
+
+/* The number of a counter pass that a folder's name stands for ("pmc_3"); 0 for other names. */
+unsigned gt_rocprof_pass_of(const char *folder);
 
 /* Of a file's name: the length of what its process has in common, "908" of "908_kernel_trace.csv". */
 size_t gt_rocprof_prefix_length(const char *name);

@@ -65,3 +65,11 @@ bool gt_file_close(gt_file *file, gt_error *error)
     free(file->path);
     return ok;
 }
+
+bool gt_output_text(gt_output *output, const char *path, gt_text text, gt_error *error)
+{
+    gt_file file = {0};
+    if (!gt_file_open(&file, output, path, error)) return false;
+    gt_file_write(&file, text.bytes, text.len);
+    return gt_file_close(&file, error);
+}

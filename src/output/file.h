@@ -31,6 +31,9 @@ void gt_file_write(gt_file *file, const void *bytes, size_t len);
 /* Writes what is left and frees the file's memory, also when it fails. */
 bool gt_file_close(gt_file *file, gt_error *error);
 
+/* A whole file at once: opened, written, closed. */
+bool gt_output_text(gt_output *output, const char *path, gt_text text, gt_error *error);
+
 /* Room for `need` bytes, at most GT_FILE_BUFFER; the caller adds what it used of it to file->used. */
 static inline char *gt_file_room(gt_file *file, size_t need)
 {

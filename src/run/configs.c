@@ -74,12 +74,7 @@ const char *gt_config_find(const char *path)
 static bool write_config(gt_output *output, const char *folder, const gt_config *config, gt_error *error)
 {
     char *path = gt_format("%s/%s.json", folder, config->name);
-    gt_file file;
-    bool sound = gt_file_open(&file, output, path, error);
-    if (sound) {
-        gt_file_write(&file, config->json, strlen(config->json));
-        sound = gt_file_close(&file, error);
-    }
+    bool sound = gt_output_text(output, path, (gt_text){config->json, strlen(config->json)}, error);
     free(path);
     return sound;
 }

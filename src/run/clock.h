@@ -1,0 +1,12 @@
+/* Times of day as Python's str(datetime) prints them. */
+#ifndef GT_RUN_CLOCK_H
+#define GT_RUN_CLOCK_H
+
+#include <time.h>
+
+enum { GT_CLOCK_TEXT = 96 };
+
+/* "2025-01-31 12:00:00.000123", local time. */
+void gt_clock_print(char text[GT_CLOCK_TEXT], struct timespec at);
+
+#endif

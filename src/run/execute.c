@@ -1,0 +1,215 @@
+/* The steps of a run, one after another. What must be there is looked for before anything is started; from
+ * then on every later step is taken whatever became of those before, so that nothing recorded is lost. */
+#include "run/execute.h"
+#include "base/log.h"
+#include "output/file.h"
+#include "run/actions.h"
+#include "run/child.h"
+#include "run/collect.h"
+#include "run/paths.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double help_timeout_s = 60;
+
+typedef struct run {
+    gt_plan *plan;
+    gt_outcome *outcome;
+} run;
+
+/* Keeps the first reason, which is the one that matters. */
+static bool failed(run *r, const char *reason)
+{
+    r->outcome->failed = true;
+    if (!r->outcome->reason) r->outcome->reason = gt_arena_bytes(r->plan->arena, reason, strlen(reason));
+    fprintf(stderr, "gputally: %s\n", reason);
+    return false;
+}
+
+/* ---- before ---- */
+
+static bool collect_text(void *context, gt_child_stream stream, gt_text line)
+{
+    (void)stream;
+    gt_buffer_add(context, line.bytes, line.len);
+    gt_buffer_add_cstr(context, "\n");
+    return false;
+}
+
+/* What a program prints when asked for help. */
+static gt_text help_of(const char *const *argv, gt_buffer *text)
+{
+    gt_child_setup setup = {.argv = argv,
+                            .silent = true,
+                            .merge = true,
+                            .timeout_s = help_timeout_s,
+                            .line = collect_text,
+                            .line_context = text};
+    gt_child_result result;
+    gt_error ignored;
+    gt_child_run(&setup, &result, &ignored);
+    return gt_buffer_text(text);
+}
+
+/* rtl of some versions has no --mode. */
+static void fit_rtl(gt_plan *plan, gt_profiler *profiler, const char *help)
+{
+    if (strstr(help, "--mode") || profiler->options.count < 3 ||
+        strcmp(profiler->options.items[1], "--mode") != 0)
+        return;
+    gt_words_list_add(plan->arena, &plan->warnings, "this rtl has no --mode: it is left out");
+    for (size_t i = 3; i < profiler->options.count; i++)
+        profiler->options.items[i - 2] = profiler->options.items[i];
+    profiler->options.count -= 2;
+}
+
+static void fit_to_program(gt_plan *plan, gt_profiler *profiler)
+{
+    gt_buffer text = {0};
+    if (profiler->kind == GT_PROFILER_ROCPROFV3 && !profiler->own_cmd)
+        gt_profiler_fit_help(plan->arena, profiler,
+                             help_of((const char *[]){profiler->path, "--help", NULL}, &text).bytes,
+                             &plan->notes);
+    if (profiler->kind == GT_PROFILER_RTL)
+        fit_rtl(plan, profiler,
+                help_of((const char *[]){profiler->path, "trace", "--help", NULL}, &text).bytes);
+    gt_buffer_free(&text);
+}
+
+static bool missing_profiler(run *r, gt_profiler_kind kind)
+{
+    if (kind == GT_PROFILER_RTL)
+        return failed(r, "rtl, the program of rocm-trace-lite, is not on PATH: install the Python package "
+                         "rocm-trace-lite first");
+    if (kind == GT_PROFILER_RPD)
+        return failed(r, "rocmProfileData/rpd_tracer/runTracer.sh is not here: build ROCm/rocmProfileData in "
+                         "this folder first");
+    failed(r, "Error: Neither rocprofv3 nor rocprof found in PATH");
+    fputs("gputally: Please ensure ROCm profiler tools are installed\n", stderr);
+    return false;
+}
+
+static bool check_profilers(run *r)
+{
+    for (size_t i = 0; i < r->plan->piece_count; i++) {
+        gt_profiler *profiler = r->plan->pieces[i].profiler;
+        if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
+        if (profiler) fit_to_program(r->plan, profiler);
+    }
+    gt_plan_compose(r->plan);
+    return true;
+}
+
+static bool write_counters(const gt_profiler *profiler, gt_error *error)
+{
+    if (!profiler->counter_file) return true;
+    gt_buffer text = {0};
+    gt_counter_file_add(profiler->counter_file, &text);
+    gt_output *output = gt_output_new();
+    bool sound = gt_output_text(output, profiler->counter_path, gt_buffer_text(&text), error) &&
+                 gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_buffer_free(&text);
+    return sound;
+}
+
+static bool prepare(run *r)
+{
+    gt_error error;
+    if (!gt_path_make_folder(r->plan->output_dir, &error)) return failed(r, error.text);
+    for (size_t i = 0; i < r->plan->piece_count; i++) {
+        const gt_profiler *profiler = r->plan->pieces[i].profiler;
+        if (profiler && profiler->output_dir && !gt_path_make_folder(profiler->output_dir, &error))
+            return failed(r, error.text);
+        if (profiler && !write_counters(profiler, &error)) return failed(r, error.text);
+    }
+    if (unlink(r->plan->log_path) != 0 &&
+        errno != ENOENT) { /* a new log; scripts and the command add to it */
+        gt_fail(&error, "cannot replace %s: %s", r->plan->log_path, strerror(errno));
+        return failed(r, error.text);
+    }
+    return true;
+}
+
+static void say_all(const gt_plan *plan)
+{
+    for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
+    for (size_t i = 0; i < plan->notes.count; i++) gt_say("%s", plan->notes.items[i]);
+}
+
+static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
+{
+    bool sound = true;
+    gt_error error;
+    for (size_t i = 0; i < count && (sound || all); i++)
+        if (!gt_action_do(r->plan, &actions[i], &error)) sound = failed(r, error.text);
+    return sound;
+}
+
+/* ---- the command ---- */
+
+static bool see_line(void *context, gt_child_stream stream, gt_text line)
+{
+    const run *r = context;
+    return stream != GT_CHILD_STDERR || !gt_profiler_is_noise(r->plan->profiler->kind, line);
+}
+
+static void run_command(run *r)
+{
+    gt_plan *plan = r->plan;
+    const char *argv[] = {"bash", "-c", plan->shell_line, NULL};
+    bool watched =
+        plan->profiler->kind == GT_PROFILER_ROCPROFV3 || plan->profiler->kind == GT_PROFILER_ROCPROF;
+    gt_child_setup setup = {.argv = argv,
+                            .environment = gt_plan_environment(plan),
+                            .directory = plan->workdir,
+                            .log_path = plan->log_path,
+                            .log_append = true,
+                            .timeout_s = plan->timeout_s,
+                            .line = watched ? see_line : NULL,
+                            .line_context = r};
+    gt_child_result result;
+    gt_error error;
+    if (!gt_child_run(&setup, &result, &error)) {
+        r->outcome->exit_code = result.exit_code;
+        failed(r, error.text);
+        return;
+    }
+    r->outcome->exit_code = result.exit_code;
+    r->outcome->timed_out = result.timed_out;
+    r->outcome->interrupted = result.interrupted;
+    char reason[128] = "";
+    if (result.timed_out)
+        snprintf(reason, sizeof reason, "Program timed out. Requested timeout=%g", plan->timeout_s);
+    else if (result.interrupted)
+        snprintf(reason, sizeof reason, "interrupted by signal %d (%s)", result.interrupted,
+                 strsignal(result.interrupted));
+    else if (result.exit_code)
+        snprintf(reason, sizeof reason, "the command failed with exit status %d", result.exit_code);
+    if (*reason) failed(r, reason);
+}
+
+bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
+{
+    *outcome = (gt_outcome){.exit_code = -1};
+    run r = {plan, outcome};
+    clock_gettime(CLOCK_REALTIME, &outcome->begin);
+    bool ready = check_profilers(&r);
+    say_all(plan);
+    ready = ready && prepare(&r);
+    if (!ready) { /* nothing was started */
+        clock_gettime(CLOCK_REALTIME, &outcome->end);
+        return false;
+    }
+    if (do_actions(&r, plan->pre, plan->pre_count, false)) run_command(&r);
+    do_actions(&r, plan->post, plan->post_count, true);
+    gt_collect(plan, outcome);
+    gt_words_list_add(plan->arena, &outcome->files, plan->log_path);
+    clock_gettime(CLOCK_REALTIME, &outcome->end);
+    return !outcome->failed;
+}

@@ -1,0 +1,528 @@
+#!/usr/bin/env python3
+"""`gputally run` with programs that stand in for profilers (tests/standins): what they were called with, what the command
+saw, what lies where afterwards. Expected values are those of the specification's check cases or worked out by hand.
+
+    profiling_runs.py --bin build/gputally [TEXT]      only tests whose name contains TEXT
+
+Ends with "N passed, N failed".
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STANDINS = os.path.join(HERE, "standins")
+TINY = os.path.join(HERE, "cli", "tiny_results.json")
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Place:
+    """A fresh folder with only the stand-ins asked for on PATH, beside the system's programs."""
+
+    def __init__(self, binary, *programs):
+        self.binary = binary
+        self.path = tempfile.mkdtemp(prefix="gputally-run-")
+        self.bin = os.path.join(self.path, "bin")
+        self.work = os.path.join(self.path, "work")
+        self.fixtures = os.path.join(self.path, "fixtures")
+        self.log = os.path.join(self.path, "log")
+        for folder in (self.bin, self.work, self.fixtures):
+            os.mkdir(folder)
+        for program in programs:
+            os.symlink(os.path.join(STANDINS, program), os.path.join(self.bin, program))
+        shutil.copy(TINY, os.path.join(self.fixtures, "results.json"))
+        for ending in ("db", "pftrace"):
+            if "rocprofv3" in programs:
+                subprocess.run([binary, "convert", TINY, os.path.join(self.fixtures, "results." + ending), "--quiet"],
+                               check=True, capture_output=True)
+
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("ROC", "HIP", "STANDIN", "GPUTALLY"))}
+        env.update(PATH=self.bin + ":/usr/bin:/bin", STANDIN_LOG=self.log, STANDIN_FIXTURES=self.fixtures, TZ="UTC",
+                   LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0", **more)
+        return env
+
+    def run(self, *words, timeout=60, **env):
+        return subprocess.run([self.binary, "run", *words], cwd=self.work, env=self.environment(**env),
+                              capture_output=True, text=True, timeout=timeout)
+
+    def calls(self):
+        return [json.loads(line) for line in open(self.log)] if os.path.exists(self.log) else []
+
+    def file(self, *parts):
+        return os.path.join(self.work, *parts)
+
+    def read(self, *parts):
+        with open(self.file(*parts), newline="", encoding="utf-8") as f:
+            return f.read()
+
+    def rows(self, *parts):
+        with open(self.file(*parts), newline="", encoding="utf-8") as f:
+            return list(csv.reader(f))
+
+    def record(self):
+        return json.loads(self.read("gputally_run.json"))
+
+    def plan(self, *words, **env):
+        done = self.run(*words, "--dry-run", "--", "true", **env)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def tree(self):
+        return sorted(os.path.relpath(os.path.join(d, f), self.work) for d, _, fs in os.walk(self.work) for f in fs)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def equal(a, b):
+    assert a == b, f"\n     got {a!r}\nexpected {b!r}"
+
+
+def holds(text, part):
+    assert part in text, f"\n     {part!r} is not in\n{text}"
+
+
+# --- contexts, stacks and plans ---
+
+def context_error(binary, text, *lines):
+    with Place(binary) as p:
+        done = p.run("-c", text, "--dry-run", "--", "true")
+        equal(done.returncode, 4)
+        equal(done.stdout, "")
+        for line in lines:
+            holds(done.stderr, line)
+
+
+@test
+def contexts_that_make_no_sense(binary):
+    context_error(binary, "[1]", "additional_context must be a JSON object at the top level, not a list or scalar.")
+    context_error(binary, "{bad", "Invalid additional_context format: ")
+    context_error(binary, '{"gpu_vendor":"intel"}', "Invalid gpu_vendor: intel\n", "Supported values: AMD, NVIDIA\n")
+    context_error(binary, '{"guest_os":"beos"}', "Invalid guest_os: beos\n", "Supported values: UBUNTU, CENTOS\n")
+    context_error(binary, '{"docker_gpus":[0]}', "Invalid additional context: key docker_gpus must be a string.")
+    context_error(binary, '{"log_error_patterns":[]}', "key log_error_patterns must be a non-empty array of strings.")
+    context_error(binary, '{"docker_build_arg":{"A":[1]}}', "key docker_build_arg['A'] must be a string, number, or boolean")
+    context_error(binary, '{"tools":"x"}', "key tools must be an array.")
+    context_error(binary, '{"tools":[{"nam":"x"}]}', "tools: each entry must be an object with a name")
+    context_error(binary, '{"tools":[{"name":"x"}]}', "unknown tool 'x'")
+    context_error(binary, '{"env_vars":{"A=B":"x"}}', "'A=B' is no name of a variable")
+    context_error(binary, '{"a":"\\u0000"}', "NUL")
+    context_error(binary, "[" * 100 + "]" * 100, "64 levels")
+
+
+@test
+def context_files_that_make_no_sense(binary):
+    with Place(binary) as p:
+        for text, expected in (("[1]", "additional-context file must contain a JSON object at the top level."),
+                               ("{", "Failed to load additional context file: "),
+                               ("{'a': 1}", "Failed to load additional context file: ")):
+            with open(p.file("c.json"), "w") as f:
+                f.write(text)
+            done = p.run("-f", "c.json", "--", "true")
+            equal(done.returncode, 4)
+            holds(done.stderr, expected)
+        done = p.run("-f", "none.json", "--", "true")
+        equal(done.returncode, 4)
+        holds(done.stderr, "Failed to load additional context file: none.json: No such file")
+
+
+@test
+def text_is_laid_over_the_file(binary):
+    with Place(binary) as p:
+        with open(p.file("c.json"), "w") as f:
+            f.write('{"env_vars":{"A":"1","B":"2"},"tools":[{"name":"therock_check"}]}')
+        context = p.plan("-f", "c.json", "-c", '{"env_vars":{"A":"9"}}')["context"]
+        equal(context["env_vars"], {"A": "9"})
+        equal(context["tools"], [{"name": "therock_check"}])
+        equal((context["gpu_vendor"], context["guest_os"]), ("AMD", "UBUNTU"))
+
+
+@test
+def python_literals_are_contexts(binary):
+    with Place(binary) as p:
+        context = p.plan("-c", "{'tools': [{'name': 'rocprof',}], 'debug': None, 'x': (1, 2.5, True), 'y': 'a\\'b\\x41',}")["context"]
+        equal(context["tools"], [{"name": "rocprof"}])
+        equal((context["debug"], context["x"], context["y"]), (None, [1, 2.5, True], "a'bA"))
+        context = p.plan("-c", '{"docker_build_arg":{"A":1,"B":true}}')["context"]
+        equal(context["docker_build_arg"], {"A": "1", "B": "True"})
+        equal(p.plan("-c", '{"gpu_vendor":"nvidia","_note":[1]}')["context"]["gpu_vendor"], "NVIDIA")
+
+
+@test
+def tools_stack(binary):
+    with Place(binary) as p:
+        for name in ("pre.sh", "post.sh"):
+            os.makedirs(p.file("u"), exist_ok=True)
+            with open(p.file("u", name), "w") as f:
+                f.write(f"echo user {name} $1\n")
+        text = json.dumps({"tools": [{"name": "test_tools_A"}, {"name": "test_tools_B"}], "encapsulate_script": "env",
+                           "pre_scripts": [{"path": " u/pre.sh "}], "post_scripts": [{"path": "u/post.sh", "args": " x "}]})
+        plan = p.plan("-c", text, "--no_sys_env_details")
+        equal(plan["argv_shell"], "echo cmd_B &&  echo cmd_A &&  env true")
+        equal([a["args"] or a["path"] for a in plan["pre"]], ["pre_script B", "pre_script A", "u/pre.sh"])
+        equal([a["path"] + " " + a["args"] for a in plan["post"]],
+              ["u/post.sh x", "scripts/common/test_echo.sh post_script A", "scripts/common/test_echo.sh post_script B"])
+        done = p.run("-c", text, "--", "echo", "it's", "$HOME")
+        equal(done.returncode, 0)
+        equal(done.stdout.splitlines(), ["pre_script B", "pre_script A", "user pre.sh", "cmd_B", "cmd_A", "it's $HOME",
+                                         "user post.sh x", "post_script A", "post_script B"])
+
+
+@test
+def variables_win_in_order(binary):
+    with Place(binary) as p:
+        text = json.dumps({"env_vars": {"RCCL_DEBUG": "A", "B": 8, "C": "ctx", "D": True, "E": None},
+                           "docker_env_vars": {"C": "docker"},
+                           "tools": [{"name": "therock_check", "env_vars": {"RCCL_DEBUG": "tool", "F": "1"}}]})
+        equal(p.plan("-c", text)["env"], {"RCCL_DEBUG": "tool", "B": "8", "C": "docker", "D": "True", "F": "1"})
+        done = p.run("-c", text, "--", "sh", "-c", "echo $RCCL_DEBUG $B $C $D [$E] $F", B="process", E="process")
+        equal(done.stdout, "tool 8 docker True [process] 1\n")
+
+
+@test
+def plan_of_a_lightweight_run(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("-f", "rocprofv3_lightweight.json", "--dry-run", "--", "python3", "t.py", "--n", "2")
+        equal(done.returncode, 0)
+        plan = json.loads(done.stdout)
+        folder = p.file("rocprof_output")
+        options = plan["profiler"]["options"]
+        equal(plan["profiler"]["kind"], "rocprofv3")
+        equal(options[:-1], ["--hip-trace", "--kernel-trace", "--output-format", "json", "-d"])
+        assert re.fullmatch(re.escape(os.path.realpath(folder)) + r"/\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d", options[-1]), options
+        equal((plan["profiler"]["passes"], plan["samplers"], plan["profiler"]["formats"]), (1, [], ["json"]))
+        assert plan["argv_shell"].endswith(" -- python3 t.py --n 2"), plan["argv_shell"]
+        equal((p.calls(), p.tree()), ([], []))
+        for key in "context target name workdir env pre argv_shell post samplers profiler docker slurm outputs notes".split():
+            assert key in plan, key
+
+
+@test
+def counter_lists_and_passes(binary):
+    with Place(binary, "rocprofv3") as p:
+        for tool, passes in (("compute", 12), ("memory", 14), ("full", 15), ("agent_counter", 5)):
+            profiler = p.plan("--tools", "rocprofv3_" + tool)["profiler"]
+            equal(profiler["passes"], passes)
+        notes = " ".join(p.plan("--tools", "rocprofv3_memory")["notes"])
+        holds(notes, "L2CacheMiss, L2CacheHitRate, TCP_TCC_ATOMIC_REQ_sum")
+        holds(notes, "14 times")
+
+
+@test
+def shipped_configs_by_name_and_as_files(binary):
+    expected = {
+        "rocprofv3_compute_bound": ["rocprofv3_compute", "gpu_info_power_profiler"],
+        "rocprofv3_memory_bound": ["rocprofv3_memory", "gpu_info_vram_profiler"],
+        "rocprofv3_lightweight": ["rocprofv3_lightweight"],
+        "rocprofv3_comprehensive": ["rocprofv3_full", "gpu_info_power_profiler", "gpu_info_vram_profiler", "miopen_trace",
+                                    "rocblas_trace"],
+        "rocprofv3_multi_gpu": ["rocprofv3_communication", "gpu_info_power_profiler", "gpu_info_vram_profiler"],
+        "rocprofv3_multi_node": ["rocprofv3_communication", "gpu_info_power_profiler", "gpu_info_vram_profiler"],
+        "rocprofv3_multinode": ["rocprofv3_communication", "gpu_info_power_profiler", "gpu_info_vram_profiler"],
+        "rocm_trace_lite": ["rocm_trace_lite"], "rocm_trace_lite_default": ["rocm_trace_lite_default"]}
+    with Place(binary) as p:
+        equal(p.run("--write_configs", "configs").returncode, 0)
+        equal(p.tree(), sorted(f"configs/{name}.json" for name in expected))
+        for name, tools in expected.items():
+            config = json.loads(p.read("configs", name + ".json"))
+            equal([tool["name"] for tool in config["tools"]], tools)
+            equal((config["gpu_vendor"], config["guest_os"]), ("AMD", "UBUNTU"))
+            for tool in config["tools"]:
+                assert all(isinstance(v, str) for v in tool.get("env_vars", {}).values()), name
+        node = json.loads(p.read("configs", "rocprofv3_multi_node.json"))
+        equal(node["slurm"], {"partition": "amd-rccl", "nodes": 2, "gpus_per_node": 4, "time": "04:00:00",
+                              "output_dir": "./slurm_results", "exclusive": True})
+        equal(node["distributed"], {"launcher": "torchrun", "nnodes": 2, "nproc_per_node": 4})
+        equal(node["env_vars"], {"OMP_NUM_THREADS": "8", "NCCL_IB_DISABLE": "0", "NCCL_SOCKET_IFNAME": "eth0"})
+        equal(node["tools"][0]["env_vars"], {"RCCL_DEBUG": "INFO", "NCCL_DEBUG": "INFO"})
+        gpu = json.loads(p.read("configs", "rocprofv3_multi_gpu.json"))
+        equal(gpu["slurm"]["exclusive"], False)
+        equal((gpu["slurm"]["time"], gpu["slurm"]["nodes"]), ("02:00:00", 1))
+        full = json.loads(p.read("configs", "rocprofv3_comprehensive.json"))
+        equal(full["tools"][0]["env_vars"], {"RCCL_DEBUG": "INFO", "HSA_ENABLE_SDMA": "0"})
+        equal(full["tools"][1]["env_vars"]["POWER_DUAL_GCD"], "false")
+
+
+@test
+def tools_that_exclude_each_other(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("--tools", "rocprofv3_lightweight,rocm_trace_lite", "--", "true")
+        equal(done.returncode, 4)
+        equal(len(done.stderr.splitlines()), 1)
+        holds(done.stderr, "rocprofv3_lightweight")
+        holds(done.stderr, "rocm_trace_lite")
+
+
+@test
+def tools_of_a_file(binary):
+    with Place(binary) as p:
+        with open(p.file("tools.json"), "w") as f:
+            json.dump({"tools": {"mine": {"cmd": "env MINE=1", "env_vars": {"X": "y"}}}}, f)
+        done = p.run("--tools-config", "tools.json", "--tools", "mine", "--", "sh", "-c", "echo $MINE $X")
+        equal((done.stdout, done.returncode), ("1 y\n", 0))
+
+
+@test
+def usage(binary):
+    with Place(binary) as p:
+        for words, status, text in ((["--timeout", "-2", "--", "true"], 4, "Timeout must be -1 (default), 0 (no timeout)"),
+                                    ([], 4, "a command is required"),
+                                    (["--nonsense", "--", "true"], 2, "unrecognized arguments: --nonsense"),
+                                    (["--name", "a/b", "--", "true"], 4, "no name of a file"),
+                                    (["--manifest-file", "m.json"], 2, "--manifest_file is not in gputally"),
+                                    (["-f", "rocm_trace_lite", "--", "true"], 3, "rtl, the program of rocm-trace-lite"),
+                                    (["--tools", "rpd", "--", "true"], 3, "runTracer.sh is not here")):
+            done = p.run(*words)
+            equal((done.returncode, words), (status, words))
+            holds(done.stderr, text)
+        equal(p.tree(), [])
+        done = p.run("sh", "-c", "echo --timeout $1", "x", "--timeout")  # options of the command are its own
+        equal(done.stdout, "--timeout --timeout\n")
+
+
+# --- execution ---
+
+@test
+def a_plain_command(binary):
+    with Place(binary) as p:
+        done = p.run("--name", "job", "--", "sh", "-c", "echo out; echo err >&2; exit 5")
+        equal(done.returncode, 3)
+        equal(done.stdout, "out\n")
+        holds(done.stderr, "err\n")
+        holds(done.stderr, "exit status 5")
+        record = p.record()
+        equal((record["status"], record["exit_code"], record["passes"]), ("FAILURE", 5, 1))
+        equal(sorted(p.read("job.run.live.log").split()), ["err", "out"])
+        equal(p.tree(), ["gputally_run.json", "job.run.live.log", "job_env.csv"])
+
+
+@test
+def a_command_that_is_not_there(binary):
+    with Place(binary) as p:
+        done = p.run("--", "no-such-program")
+        equal((done.returncode, p.record()["exit_code"]), (3, 127))
+
+
+@test
+def time_limit(binary):
+    with Place(binary) as p:
+        begin = time.time()
+        done = p.run("--timeout", "1", "--", "sleep", "60")
+        assert time.time() - begin < 12
+        equal(done.returncode, 3)
+        holds(done.stderr, "Program timed out. Requested timeout=1")
+        equal((p.record()["status"], p.record()["timed_out"]), ("FAILURE", True))
+
+
+@test
+def interrupt_is_handed_on(binary):
+    with Place(binary) as p:
+        running = subprocess.Popen([binary, "run", "--", "sh", "-c", "trap 'echo caught; exit 7' TERM; echo up; "
+                                    "while :; do sleep 0.05; done"], cwd=p.work, env=p.environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        equal(running.stdout.readline(), "up\n")
+        running.send_signal(signal.SIGTERM)
+        out, err = running.communicate(timeout=20)
+        equal((out, running.returncode), ("caught\n", 3))
+        equal((p.record()["exit_code"], p.record()["status"]), (7, "FAILURE"))
+
+
+@test
+def a_lightweight_run(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("-f", "examples/profiling-configs/rocprofv3_lightweight.json", "--", "sh", "-c", "echo app")
+        equal((done.returncode, done.stdout.splitlines()[0]), (0, "app"))
+        assert "Using NULL instead" not in done.stderr and "Using NULL instead" not in p.read("sh.run.live.log")
+        holds(done.stderr, "Opened result file:")
+        call, = p.calls()
+        stamp = os.readlink(p.file("rocprof_output", "latest"))
+        folder = os.path.realpath(p.file("rocprof_output", stamp))
+        equal(call["argv"], ["--hip-trace", "--kernel-trace", "--output-format", "json", "-d", folder, "--", "sh", "-c", "echo app"])
+        results = [name for name in p.tree() if re.fullmatch(rf"rocprof_output/{stamp}/\d+_results.json", name)]
+        equal(len(results), 1)
+        assert os.path.samefile(p.file(results[0]), p.file("rocprof_output", "trace.json"))
+        kernels = p.rows("rocprof_output", stamp, "kernel_trace.csv")
+        with open(TINY) as f:
+            dispatches = json.load(f)["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]
+        equal(len(kernels) - 1, len(dispatches))
+        equal(sorted(int(row[kernels[0].index("Start_Timestamp")]) for row in kernels[1:]),
+              sorted(d["start_timestamp"] for d in dispatches))
+        record = p.record()
+        equal((record["status"], record["exit_code"]), ("SUCCESS", 0))
+        assert any(f["path"].endswith("_results.json") and f["kind"] == "rocprofv3 json" and f["bytes"] for f in record["files"])
+
+
+@test
+def a_run_with_counters(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("--tools", "rocprofv3_agent_counter", "--", "true")
+        equal(done.returncode, 0)
+        calls = p.calls()
+        equal([c["env"]["ROCPROF_COUNTERS"] for c in calls],
+              ["pmc: " + n for n in ("SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_WAIT_INST_ANY")])
+        for n, call in enumerate(calls, 1):
+            assert call["env"]["ROCPROF_OUTPUT_PATH"].endswith(f"/pmc_{n}"), call
+            equal((call["env"]["ROCPROF_OUTPUT_FILE_NAME"], call["env"]["ROCPROF_OUTPUT_FORMAT"]), ("rocprofv3_output", "csv"))
+        counters = p.rows("rocprof_output", "rocprofv3_output_counter_collection.csv")
+        name = counters[0].index("Counter_Name")
+        equal([row[name] for row in counters[1:]],
+              ["SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_WAIT_INST_ANY"])
+        equal(len(p.rows("rocprof_output", "rocprofv3_output_kernel_trace.csv")), 2)  # of one pass, not of five
+        equal(json.loads(p.read("rocprof_output", "instruction_histogram.json")),
+              {"VALU": 10, "SALU": 10, "VMEM": 20, "WAITCNT": 10})
+        assert not os.path.exists(p.file("rocprof_output", "rocprof_output"))
+        equal(p.record()["passes"], 5)
+
+
+@test
+def runs_of_the_presets(binary):
+    expected = {"rocprofv3_compute": 12, "rocprofv3_memory": 14, "rocprofv3_full": 15, "rocprofv3_communication": 1,
+                "rocprofv3_api_overhead": 1, "rocprofv3_pc_sampling": 1, "rocprof": 1, "rocprof_sys": 1, "rocprof_hip_only": 1,
+                "rocprofv3": 1, "rocprofv3_agent": 1}
+    for tool, passes in expected.items():
+        with Place(binary, "rocprofv3") as p:
+            done = p.run("--tools", tool, "--", "sh", "-c", "echo run >> runs")
+            equal((tool, done.returncode, len(p.calls()), p.read("runs")), (tool, 0, passes, "run\n" * passes))
+            if tool == "rocprofv3_compute":
+                equal([c["env"]["ROCPROF_COUNTERS"] for c in p.calls()][::11], ["pmc: SQ_WAVES", "pmc: SQ_WAIT_INST_ANY"])
+            if tool == "rocprofv3_pc_sampling":
+                argv = p.calls()[0]["argv"]
+                equal(argv[argv.index("--pc-sampling-method") + 1], "host_trap")
+                holds(done.stderr, "host_trap")
+
+
+@test
+def a_trace_for_perfetto(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("--tools", "rocprofv3_perfetto", "--", "true")
+        equal(done.returncode, 0)
+        assert "--perfetto-trace-filename" not in p.calls()[0]["argv"]
+        holds(done.stderr, "--perfetto-trace-filename")
+        with open(p.file("rocprof_output", "model_trace.pftrace"), "rb") as a, open(os.path.join(p.fixtures, "results.pftrace"), "rb") as b:
+            assert a.read() == b.read()
+
+
+@test
+def a_separator_that_is_missing(binary):
+    with Place(binary, "rocprofv3") as p:
+        text = json.dumps({"tools": [{"name": "rocprof", "cmd": "bash ../scripts/common/tools/rocprof_wrapper.sh --sys-trace"}]})
+        done = p.run("-c", text, "--", "sh", "-c", ":", "x", "--", "--flag")
+        equal(done.returncode, 0)
+        argv = p.calls()[0]["argv"]
+        equal(argv[:2], ["--sys-trace", "-d"])
+        equal(argv[3:], ["--", "sh", "-c", ":", "x", "--", "--flag"])
+        holds(done.stderr, "separator")
+
+
+@test
+def options_of_the_users_own(binary):
+    with Place(binary, "rocprofv3") as p:
+        text = json.dumps({"tools": [{"name": "rocprof", "cmd": "bash ../scripts/common/tools/rocprof_wrapper.sh --hip-trace "
+                                      "--kernel-trace --memory-copy-trace --output-format pftrace -d ./my_traces --",
+                                      "env_vars": {"RCCL_DEBUG": "TRACE", "HSA_ENABLE_SDMA": "0"}}]})
+        done = p.run("-c", text, "--", "sh", "-c", "echo $RCCL_DEBUG $HSA_ENABLE_SDMA")
+        equal((done.returncode, done.stdout.splitlines()[0]), (0, "TRACE 0"))
+        argv = p.calls()[0]["argv"]
+        equal(argv[argv.index("-d") + 1], os.path.realpath(p.file("my_traces")))
+        # what the user wrote reaches the profiler, which refuses it
+        text = json.dumps({"tools": [{"name": "rocprof", "cmd": "rocprofv3 --made-up --"}]})
+        done = p.run("-c", text, "--", "true")
+        equal((done.returncode, p.record()["exit_code"]), (3, 2))
+        holds(done.stderr, "unrecognized arguments: --made-up")
+
+
+@test
+def a_profiler_that_lacks_an_option(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("--tools", "rocprofv3_communication", "--", "true", STANDIN_DROP="--rccl-trace")
+        equal(done.returncode, 0)
+        holds(done.stderr, "this rocprofv3 has no --rccl-trace")
+        assert "--rccl-trace" not in p.calls()[0]["argv"]
+
+
+@test
+def a_failing_command_under_a_profiler(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("-f", "rocprofv3_lightweight", "--", "sh", "-c", "exit 5")
+        equal((done.returncode, p.record()["exit_code"]), (3, 5))
+        assert os.path.islink(p.file("rocprof_output", "latest"))  # it was collected
+
+
+@test
+def several_processes(binary):
+    with Place(binary, "rocprofv3") as p:
+        text = json.dumps({"tools": [{"name": "rocprofv3_agent"}], "distributed": {"launcher": "torchrun", "nproc_per_node": 4}})
+        done = p.run("-c", text, "--", "true")
+        equal((done.returncode, p.calls()[0]["env"]["ROCPROF_OUTPUT_FILE_NAME"]), (0, "rocprofv3_output_%pid%"))
+        equal(len(p.rows("rocprof_output", "rocprofv3_output_kernel_trace.csv")), 2)
+
+
+@test
+def the_legacy_profiler(binary):
+    with Place(binary, "rocprof") as p:
+        done = p.run("--tools", "rocprof", "--", "sh", "-c", "echo app")
+        equal((done.returncode, done.stdout.splitlines()[0]), (0, "app"))
+        equal(p.calls()[0]["argv"], ["--hip-trace", "--roctx-trace", "sh", "-c", "echo app"])
+        assert "phasing out" not in done.stderr and "rocprofv2 in favor" not in done.stderr
+        holds(done.stderr, "a line that stays")
+        stamp = os.readlink(p.file("rocprof_output", "latest"))
+        assert os.path.exists(p.file("rocprof_output", stamp, "results.csv")) and not os.path.exists(p.file("results.csv"))
+    with Place(binary, "rocprof") as p:
+        done = p.run("--tools", "rocprofv3_communication", "--", "true")
+        equal(done.returncode, 0)
+        holds(done.stderr, "left out: --rccl-trace, --scratch-memory-trace, --output-format")
+    with Place(binary, "rocprof") as p:
+        done = p.run("--tools", "rocprofv3", "--", "true")  # asks for rocprofv3 by name
+        equal(done.returncode, 3)
+
+
+@test
+def no_profiler(binary):
+    with Place(binary) as p:
+        done = p.run("--tools", "rocprof", "--", "touch", "started")
+        equal(done.returncode, 3)
+        holds(done.stderr, "Error: Neither rocprofv3 nor rocprof found in PATH\n")
+        holds(done.stderr, "Please ensure ROCm profiler tools are installed\n")
+        equal(p.tree(), [])
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--bin", required=True)
+    arguments.add_argument("only", nargs="?", default="")
+    a = arguments.parse_args()
+    passed = failed = 0
+    for function in TESTS:
+        if a.only not in function.__name__:
+            continue
+        try:
+            function(os.path.abspath(a.bin))
+            passed += 1
+        except Exception:
+            failed += 1
+            print(f"FAILED {function.__name__}")
+            traceback.print_exc(file=sys.stdout)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
