@@ -504,6 +504,146 @@ def no_profiler(binary):
         equal(p.tree(), [])
 
 
+# --- samplers and library calls ---
+
+def fake_gpus(p):
+    path = os.path.join(p.path, "gpus")
+    with open(path, "w") as f:
+        f.write("0,0,95,1234567,191234567\n0,1,-,1234567,191234567\n0,2,97,1234567,191234567\n0.35,2,,1234567,191234567\n")
+    return path
+
+
+@test
+def power_and_memory_are_sampled(binary):
+    with Place(binary) as p:
+        done = p.run("--tools", "gpu_info_power_profiler,gpu_info_vram_profiler", "--", "sleep", "0.55",
+                     GPUTALLY_SMI_FAKE=fake_gpus(p))
+        equal(done.returncode, 0)
+        power, vram = (p.read(f"gpu_info_{mode}_profiler_output.csv") for mode in ("power", "vram"))
+        assert power.startswith("time,Power(Watt) GPU0,Power(Watt) GPU2\r\n"), power
+        lines = power.split("\r\n")[1:-1]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6},95\.0,97\.0", lines[0]), lines[0]
+        assert lines[-1].endswith(",95.0,N/A"), lines[-1]
+        assert 6 <= len(lines) <= 8, lines  # at 0, 0.1 ... 0.5 s and at the end
+        assert vram.startswith("time,vram(%) GPU0,vram(%) GPU1,vram(%) GPU2\r\n"), vram
+        assert all(line.endswith(",0.65,0.65,0.65") for line in vram.split("\r\n")[1:-1]), vram
+        assert not [name for name in p.tree() if name.endswith(".part")]
+
+
+@test
+def a_compute_bound_run(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("-f", "rocprofv3_compute_bound.json", "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        equal((done.returncode, len(p.calls())), (0, 12))
+        stamp = os.readlink(p.file("rocprof_output", "latest"))
+        equal(sorted(n for n in os.listdir(p.file("rocprof_output", stamp)) if n.startswith("pmc_")),
+              sorted(f"pmc_{n}" for n in range(1, 13)))
+        equal(len([n for n in os.listdir(p.file("rocprof_output", stamp)) if n.endswith("_results.pftrace")]), 12)
+        assert os.path.exists(p.file("gpu_info_power_profiler_output.csv"))
+        equal((p.record()["status"], p.record()["passes"]), ("SUCCESS", 12))
+
+
+@test
+def sensors_of_the_driver(binary):
+    with Place(binary) as p:
+        for node, address, power, used in ((129, "0000:0c:00.0", ("power1_average", "90500000"), 10),
+                                           (128, "0000:1b:00.0", ("power1_input", "100000000"), 25)):
+            device = os.path.join(p.path, "sys", "devices", address)
+            os.makedirs(os.path.join(device, "hwmon", "hwmon3"))
+            for name, text in (("vendor", "0x1002"), ("device", "0x74a1"), ("mem_info_vram_used", str(used)),
+                               ("mem_info_vram_total", "200"), (os.path.join("hwmon", "hwmon3", power[0]), power[1])):
+                with open(os.path.join(device, name), "w") as f:
+                    f.write(text + "\n")
+            os.makedirs(os.path.join(p.path, "sys", "class", "drm", f"renderD{node}"))
+            os.symlink(device, os.path.join(p.path, "sys", "class", "drm", f"renderD{node}", "device"))
+        done = p.run("--tools", "gpu_info_power_profiler,gpu_info_vram_profiler", "--", "true",
+                     GPUTALLY_SYSFS=os.path.join(p.path, "sys"))
+        equal(done.returncode, 0)
+        equal(p.rows("gpu_info_power_profiler_output.csv")[1][1:], ["90.5", "100.0"])
+        equal(p.rows("gpu_info_vram_profiler_output.csv")[1][1:], ["5.0", "12.5"])
+        text = '{"tools": [{"name": "gpu_info_vram_profiler", "env_vars": {"VRAM_DEVICE": "1"}}]}'
+        equal(p.run("-c", text, "--", "true", GPUTALLY_SYSFS=os.path.join(p.path, "sys")).returncode, 0)
+        equal(p.rows("gpu_info_vram_profiler_output.csv")[0], ["time", "vram(%) GPU1"])
+
+
+@test
+def samplers_that_cannot_be(binary):
+    with Place(binary) as p:
+        empty = os.path.join(p.path, "nothing")
+        os.mkdir(empty)
+        done = p.run("--tools", "gpu_info_power_profiler", "--", "echo", "on", GPUTALLY_SYSFS=empty)
+        if "no GPU was found" in done.stderr:  # a machine with NVIDIA's library samples here
+            equal((done.returncode, done.stdout, "gpu_info_power_profiler_output.csv" in p.tree()), (0, "on\n", False))
+        for env, text in (({"POWER_SAMPLING_RATE": "x"}, "Invalid SAMPLING_RATE: x"), ({"POWER_MODE": "bad"}, "Invalid MODE: bad. Must be 'power' or 'vram'"),
+                          ({"POWER_DEVICE": "a"}, "POWER_DEVICE")):
+            context_error(binary, json.dumps({"tools": [{"name": "gpu_info_power_profiler", "env_vars": env}]}), text)
+        text = '{"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "1"}}]}'
+        done = p.run("-c", text, "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        equal(done.returncode, 0)
+        holds(done.stderr, "Device 1 is a secondary die")
+
+
+LIBRARY_LINES = r"""
+echo './rocblas-bench -f gemm_ex --transposeA N -m 64'
+echo './rocblas-bench -f gemm_ex --transposeA N -m 64'
+echo 'pre ./rocblas-bench -f axpy' >&2
+echo '- { rocblas_function: rocblas_sgemm, M: 1 }'
+echo 'hipblaslt-bench -m 4, "q"'
+echo 'MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 1 -c 1'
+echo 'MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 1 -c 1'
+echo 'Running kernel: Cijk_Ailk_Bljk'
+echo 'performance: 12.5 samples_per_second'
+exit 7
+"""
+
+
+@test
+def library_calls_are_counted(binary):
+    with Place(binary) as p:
+        done = p.run("--tools", "rocblas_trace,hipblaslt_trace,miopen_trace,tensile_trace,rccl_trace", "--", "sh", "-c",
+                     LIBRARY_LINES, JENKINS_BUILD_NUMBER="42", MAD_MODEL_NAME="m,1")
+        equal((done.returncode, done.stdout), (3, "performance: 12.5 samples_per_second\n"))
+        equal(p.record()["exit_code"], 7)
+        lines = p.read("library_trace.csv").split("\r\n")
+        equal((lines[0], lines[-1]), ("jobid,created_date,model,library,config,calls", ""))
+        equal([re.sub(r"^42,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\"m,1\",", "", line) for line in lines[1:-1]],
+              ["rocblas,./rocblas-bench -f gemm_ex --transposeA N -m 64,2", "rocblas,./rocblas-bench -f axpy,1",
+               'hipblaslt,"hipblaslt-bench -m 4, ""q""",1', 'rocblas_function,"- { rocblas_function: rocblas_sgemm, M: 1 }",1',
+               "miopen,./bin/MIOpenDriver conv -n 1 -c 1,2", "tensile,Cijk_Ailk_Bljk,1"])
+
+
+@test
+def libraries_are_told_to_talk(binary):
+    with Place(binary) as p:
+        equal(p.plan("--tools", "rocblas_trace,miopen_trace,tensile_trace,hipblaslt_trace,rccl_trace")["env"],
+              {"ROCBLAS_TRACE": "1", "MIOPEN_TRACE": "1", "TENSILE_TRACE": "1", "HIPBLASLT_TRACE": "1", "RCCL_TRACE": "1",
+               "ROCBLAS_LAYER": "6", "HIPBLASLT_LOG_MASK": "32", "TENSILE_DB": "0x8000", "MIOPEN_ENABLE_LOGGING_CMD": "1",
+               "NCCL_DEBUG": "INFO", "RCCL_KERNEL_COLL_TRACE_ENABLE": "1", "NCCL_DEBUG_SUBSYS": "INIT,COLL"})
+        done = p.run("--tools", "miopen_trace", "--", "echo", "Running kernel: x")
+        equal(done.stdout, "Running kernel: x\n")  # of a mode that is off
+        equal(p.read("library_trace.csv"), "jobid,created_date,model,library,config,calls\r\n")
+
+
+@test
+def a_comprehensive_run(binary):
+    with Place(binary, "rocprofv3") as p:
+        plan = p.plan("-f", "rocprofv3_comprehensive")
+        equal([os.path.basename(a["path"]) for a in plan["pre"][:4]],
+              ["gpu_info_pre.sh", "gpu_info_vram_start.sh", "gpu_info_pre.sh", "gpu_info_power_start.sh"])
+        equal([(os.path.basename(a["path"]) + " " + a["args"]).strip() for a in plan["post"]],
+              ["trace.sh rocprof", "gpu_info_power_stop.sh", "gpu_info_post.sh gpu_info_power_profiler", "gpu_info_vram_stop.sh",
+               "gpu_info_post.sh gpu_info_vram_profiler"])
+        added = {"ROCBLAS_LAYER", "MIOPEN_ENABLE_LOGGING_CMD"}  # by the stage that stands in for get_library_trace.py
+        equal(len(set(plan["env"]) - added), 14)
+        equal([plan["env"][k] for k in ("MIOPEN_TRACE", "ROCBLAS_TRACE", "HSA_ENABLE_SDMA")], ["1", "1", "0"])
+        equal([s["mode"] for s in plan["samplers"]], ["power", "vram"])
+        equal(plan["library_trace"]["modes"], ["rocblas_trace", "miopen_trace"])
+        done = p.run("-f", "rocprofv3_comprehensive", "--", "echo", "app", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        equal((done.returncode, len(p.calls())), (0, 15))
+        for name in ("library_trace.csv", "gpu_info_power_profiler_output.csv", "gpu_info_vram_profiler_output.csv"):
+            assert name in p.tree(), name
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--bin", required=True)

@@ -6,7 +6,9 @@
 #include "run/actions.h"
 #include "run/child.h"
 #include "run/collect.h"
+#include "run/library_trace.h"
 #include "run/paths.h"
+#include "run/sampler.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +22,10 @@ static const double help_timeout_s = 60;
 typedef struct run {
     gt_plan *plan;
     gt_outcome *outcome;
+    gt_library_trace *libraries; /* NULL: not traced */
+    gt_sensors sensors;
+    bool has_sensors;
+    gt_sampler *samplers[GT_SAMPLERS_MAX];
 } run;
 
 /* Keeps the first reason, which is the one that matters. */
@@ -156,7 +162,39 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
 static bool see_line(void *context, gt_child_stream stream, gt_text line)
 {
     const run *r = context;
-    return stream != GT_CHILD_STDERR || !gt_profiler_is_noise(r->plan->profiler->kind, line);
+    bool may_be_noise = stream == GT_CHILD_STDERR || r->libraries;
+    if (may_be_noise && gt_profiler_is_noise(r->plan->profiler->kind, line)) return false;
+    return !r->libraries || !gt_library_trace_see(r->libraries, line);
+}
+
+static void start_samplers(run *r)
+{
+    if (!r->plan->sampler_count) return;
+    r->has_sensors = gt_sensors_open(r->plan->arena, &r->sensors);
+    if (!r->has_sensors) gt_warn("no GPU was found whose power or memory can be sampled");
+    for (size_t i = 0; r->has_sensors && i < r->plan->sampler_count; i++)
+        r->samplers[i] = gt_sampler_start(&r->plan->samplers[i], &r->sensors);
+}
+
+static void stop_samplers(run *r)
+{
+    for (size_t i = 0; i < r->plan->sampler_count; i++)
+        if (gt_sampler_stop(r->samplers[i]))
+            gt_words_list_add(r->plan->arena, &r->outcome->files, r->plan->samplers[i].file);
+    if (r->has_sensors) r->sensors.close(&r->sensors);
+}
+
+static void write_libraries(run *r)
+{
+    gt_error error;
+    const char *model = gt_settings_text(r->plan->env, "MAD_MODEL_NAME");
+    if (!r->libraries) return;
+    if (gt_library_trace_write(r->libraries, r->plan->library_file, model ? model : getenv("MAD_MODEL_NAME"),
+                               &error))
+        gt_words_list_add(r->plan->arena, &r->outcome->files, r->plan->library_file);
+    else
+        gt_warn("%s", error.text);
+    gt_library_trace_free(r->libraries);
 }
 
 static void run_command(run *r)
@@ -171,7 +209,8 @@ static void run_command(run *r)
                             .log_path = plan->log_path,
                             .log_append = true,
                             .timeout_s = plan->timeout_s,
-                            .line = watched ? see_line : NULL,
+                            .merge = r->libraries,
+                            .line = watched || r->libraries ? see_line : NULL,
                             .line_context = r};
     gt_child_result result;
     gt_error error;
@@ -197,7 +236,7 @@ static void run_command(run *r)
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
 {
     *outcome = (gt_outcome){.exit_code = -1};
-    run r = {plan, outcome};
+    run r = {.plan = plan, .outcome = outcome};
     clock_gettime(CLOCK_REALTIME, &outcome->begin);
     bool ready = check_profilers(&r);
     say_all(plan);
@@ -206,7 +245,14 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
         clock_gettime(CLOCK_REALTIME, &outcome->end);
         return false;
     }
-    if (do_actions(&r, plan->pre, plan->pre_count, false)) run_command(&r);
+    if (plan->library_modes.count) r.libraries = gt_library_trace_new(&plan->library_modes);
+    bool prepared = do_actions(&r, plan->pre, plan->pre_count, false);
+    if (prepared) {
+        start_samplers(&r);
+        run_command(&r);
+        stop_samplers(&r);
+    }
+    write_libraries(&r);
     do_actions(&r, plan->post, plan->post_count, true);
     gt_collect(plan, outcome);
     gt_words_list_add(plan->arena, &outcome->files, plan->log_path);
