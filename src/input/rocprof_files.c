@@ -159,7 +159,8 @@ typedef struct search {
 
 static void look(search *s, const char *folder, unsigned pass, unsigned depth);
 
-static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth, bool at_folders)
+static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
+                    bool at_folders)
 {
     char *path = gt_format("%s/%s", folder, name);
     struct stat status;

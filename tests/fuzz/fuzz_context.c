@@ -1,0 +1,42 @@
+/* Fuzzes the reader of contexts, JSON or Python literals, and the plan that is made of them: whatever is
+ * accepted has a plan whose line a shell splits into words again, or an error. */
+#include "base/log.h"
+#include "run/context.h"
+#include "run/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void ignore(bool warning, const char *text)
+{
+    (void)warning, (void)text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    gt_log_to(ignore);
+    gt_arena arena = {0};
+    gt_error error = {0};
+    char *text = gt_arena_bytes(&arena, data, size);
+    const gt_value *context = gt_context_load(&arena, NULL, text, &error);
+    if (!context && !error.text[0]) abort();
+    const char *command[] = {"true", "it's"};
+    gt_plan_request request = {.context = context,
+                               .more_tools = &gt_value_missing,
+                               .command = command,
+                               .command_count = 2,
+                               .target = "local",
+                               .output_dir = "/tmp"};
+    gt_plan plan;
+    if (context && gt_plan_make(&arena, &request, &plan, &error)) {
+        gt_json_writer w = {0};
+        gt_json_open(&w, '{');
+        gt_plan_write(&plan, &w);
+        gt_json_close(&w, '}');
+        if (!gt_settings_parse(&arena, gt_buffer_text(&w.text), &error) && !strstr(error.text, "more than"))
+            abort();
+        gt_json_writer_free(&w);
+    }
+    gt_arena_free(&arena);
+    return 0;
+}
