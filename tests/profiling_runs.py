@@ -7,7 +7,10 @@ saw, what lies where afterwards. Expected values are those of the specification'
 Ends with "N passed, N failed".
 """
 import argparse
+import atexit
 import csv
+import datetime
+import functools
 import json
 import os
 import re
@@ -18,6 +21,8 @@ import sys
 import tempfile
 import time
 import traceback
+
+import openpyxl
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STANDINS = os.path.join(HERE, "standins")
@@ -30,6 +35,18 @@ def test(function):
     return function
 
 
+@functools.cache
+def fixtures(binary):
+    """A folder with the same small run as JSON, database and Perfetto trace."""
+    folder = tempfile.mkdtemp(prefix="gputally-fixtures-")
+    atexit.register(shutil.rmtree, folder, True)
+    shutil.copy(TINY, os.path.join(folder, "results.json"))
+    for ending in ("db", "pftrace"):
+        subprocess.run([binary, "convert", TINY, os.path.join(folder, "results." + ending), "--quiet"], check=True,
+                       capture_output=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    return folder
+
+
 class Place:
     """A fresh folder with only the stand-ins asked for on PATH, beside the system's programs."""
 
@@ -38,17 +55,12 @@ class Place:
         self.path = tempfile.mkdtemp(prefix="gputally-run-")
         self.bin = os.path.join(self.path, "bin")
         self.work = os.path.join(self.path, "work")
-        self.fixtures = os.path.join(self.path, "fixtures")
+        self.fixtures = fixtures(binary)
         self.log = os.path.join(self.path, "log")
-        for folder in (self.bin, self.work, self.fixtures):
+        for folder in (self.bin, self.work):
             os.mkdir(folder)
         for program in programs:
             os.symlink(os.path.join(STANDINS, program), os.path.join(self.bin, program))
-        shutil.copy(TINY, os.path.join(self.fixtures, "results.json"))
-        for ending in ("db", "pftrace"):
-            if "rocprofv3" in programs:
-                subprocess.run([binary, "convert", TINY, os.path.join(self.fixtures, "results." + ending), "--quiet"],
-                               check=True, capture_output=True)
 
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("ROC", "HIP", "STANDIN", "GPUTALLY"))}
@@ -642,6 +654,73 @@ def a_comprehensive_run(binary):
         equal((done.returncode, len(p.calls())), (0, 15))
         for name in ("library_trace.csv", "gpu_info_power_profiler_output.csv", "gpu_info_vram_profiler_output.csv"):
             assert name in p.tree(), name
+
+
+# --- reports ---
+
+@test
+def reports_are_made(binary):
+    with Place(binary, "rocprofv3") as p:
+        done = p.run("--name", "job", "--tools", "rocprofv3_perfetto,gpu_info_power_profiler,miopen_trace", "--", "sh", "-c",
+                     "sleep 0.25; for i in 1 2 3; do echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver gemm'; done; "
+                     "echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver conv'", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        equal(done.returncode, 0)
+        books = [name for name in p.tree() if name.endswith(".xlsx")]
+        equal(books, ["job_hip_activity.xlsx", "job_hip_api.xlsx", "job_memory_copy.xlsx", "job_perf_report.xlsx", "job_run_summary.xlsx"])
+        holds(done.stdout, "wrote ")
+        sheets = openpyxl.load_workbook(p.file("job_run_summary.xlsx"))
+        equal(sheets.sheetnames, ["power_summary", "library_calls"])
+        power = [[cell.value for cell in row] for row in sheets["power_summary"]]
+        equal(power[0], ["gpu", "samples", "min", "mean", "max", "p95", "energy_J"])
+        samples = p.rows("gpu_info_power_profiler_output.csv")[1:]
+        equal(power[1][:6], ["GPU0", len(samples), 95, 95, 95, 95])
+        begin, end = (datetime.datetime.fromisoformat(samples[i][0]) for i in (0, -1))
+        assert abs(power[1][6] - 95 * (end - begin).total_seconds()) < 0.01, power
+        equal([[cell.value for cell in row] for row in sheets["library_calls"]],
+              [["library", "config", "calls"], ["miopen", "./bin/MIOpenDriver gemm", 3], ["miopen", "./bin/MIOpenDriver conv", 1]])
+        assert any(f["path"].endswith("job_perf_report.xlsx") and f["kind"] == "report" for f in p.record()["files"])
+
+
+@test
+def reports_that_were_asked_for(binary):
+    with Place(binary, "rocprofv3") as p:
+        equal(p.run("-f", "rocprofv3_lightweight", "--report", "none", "--", "true").returncode, 0)
+        equal([name for name in p.tree() if name.endswith(".xlsx")], [])
+        equal(p.run("-f", "rocprofv3_lightweight", "--report", "summary,rocprof", "--quiet", "--", "true").stdout, "")
+        equal([name for name in p.tree() if name.endswith(".xlsx")], ["true_perf_report.xlsx"])
+        done = p.run("--report", "rocprof,x", "--", "true")
+        equal(done.returncode, 4)
+        holds(done.stderr, "'x' is none of auto, none")
+
+
+@test
+def the_report_of_a_run_counts_each_process_once(binary):
+    with Place(binary, "rocprofv3") as p:
+        equal(p.run("-f", "rocprofv3_lightweight", "--report", "none", "--", "true").returncode, 0)
+        done = subprocess.run([binary, "rocprof", p.file("rocprof_output", "latest"), "--output_csvs_dir", p.file("out"), "--no_progress"],
+                              capture_output=True, text=True, env=p.environment())
+        with open(TINY) as f:
+            dispatches = json.load(f)["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]
+        holds(done.stdout, f"{len(dispatches)} kernel dispatches")
+
+
+@test
+def traces_of_the_command_are_reported(binary):
+    trace = {"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 9, "args": {"External id": 1}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1,
+         "args": {"External id": 1, "correlation": 5}},
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 0, "ts": 5, "dur": 4,
+         "args": {"External id": 1, "correlation": 5, "stream": 0, "device": 0}},
+        {"ph": "s", "id": 5, "pid": 1, "tid": 1, "ts": 2, "cat": "ac2g", "name": "ac2g"},
+        {"ph": "f", "id": 5, "pid": 0, "tid": 0, "ts": 5, "cat": "ac2g", "name": "ac2g", "bp": "e"}]}
+    with Place(binary) as p:
+        with open(p.file("template"), "w") as f:
+            json.dump(trace, f)
+        done = p.run("--", "sh", "-c", "mkdir log; cp template log/rank0.pt.trace.json; echo broken > log/b.xplane.pb")
+        equal(done.returncode, 0)  # a report that fails does not change it
+        holds(done.stderr, "b.xplane.pb: no report was made of it")
+        assert os.path.exists(p.file("log", "rank0_perf_report.xlsx")), done.stderr
 
 
 def main():

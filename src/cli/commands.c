@@ -153,7 +153,7 @@ const gt_command gt_commands[] = {
      "capture's *_kernel_trace.csv, else from its *_results.json; a *_results.pftrace adds HIP calls and "
      "copies."},
     {"run", NULL, "a command under a profiler, with power, memory and library calls", &gt_run_syntax, gt_run_run,
-     "Runs COMMAND under rocprofv3 (or another profiler) as a context asks and collects what it wrote. "
+     "Runs COMMAND under rocprofv3 (or another profiler) as a context asks, collects what it wrote and makes reports of it. "
      "A context is a JSON object that names tools; shipped ones answer common questions: gputally run -f "
      "rocprofv3_lightweight -- python3 train.py. Contexts of madengine work as they are. The exit status is 3 where the "
      "command failed and 4 where the context makes no sense."},

@@ -3,6 +3,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
+#include "cli/run_reports.h"
 #include "run/configs.h"
 #include "run/context.h"
 #include "run/execute.h"
@@ -34,6 +35,9 @@ static const gt_option run_options[] = {
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
      "how long the command may run; -1: 7200 seconds, 0: no limit"},
     {"target", GT_OPTION_TEXT, "WHERE", "auto", "auto or local; auto: as the context says"},
+    {"report", GT_OPTION_TEXT, "KINDS", "auto",
+     "reports to make: auto, none, or some of rocprof, pftrace, pytorch, jax, summary with commas between "
+     "them"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print what would be done, as JSON, and start nothing"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
      "write NAME_env.csv, a description of this machine; so by default"},
@@ -139,7 +143,7 @@ static const gt_value *add_tools(gt_arena *arena, const gt_value *context, const
 static const char *target_of(const gt_value *context, const char *wanted)
 {
     const char *deploy = gt_settings_text(context, "deploy");
-    if (strcmp(wanted, "auto") != 0) return wanted;
+    if (wanted && strcmp(wanted, "auto") != 0) return wanted;
     if (gt_settings_has(context, "k8s") || gt_settings_has(context, "kubernetes")) return "k8s";
     if (gt_settings_has(context, "slurm")) return "slurm";
     return deploy ? deploy : "local";
@@ -152,6 +156,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     const char *tools_file = gt_arguments_text(a, "tools_config"), *name = gt_arguments_text(a, "name");
     if (timeout < -1)
         return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
+    if (!gt_run_reports_check(gt_arguments_text(a, "report"), error)) return false;
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is no name of a file", name);
     const gt_value *context = gt_context_load(arena, gt_arguments_text(a, "additional_context_file"),
@@ -207,6 +212,8 @@ static gt_exit carry_out(const gt_call *call, gt_plan *plan)
     gt_outcome outcome;
     if (gt_arguments_flag(&call->arguments, "verbose")) gt_say("bash -c %s", plan->shell_line);
     bool done = gt_plan_execute(plan, &outcome);
+    if (outcome.exit_code >= 0)
+        gt_run_reports_make(call, plan, &outcome, gt_arguments_text(&call->arguments, "report"));
     if (outcome.exit_code >= 0 || !outcome.failed) write_record(plan, &outcome, plan->record_path);
     if (summary) write_record(plan, &outcome, summary);
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
