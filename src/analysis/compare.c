@@ -220,15 +220,6 @@ const gt_column *gt_merged_column(const gt_merged *merged, size_t report, const 
     return index == SIZE_MAX ? NULL : &merged->table->columns[index];
 }
 
-const gt_column *gt_merged_change(const gt_merged *merged, size_t variant, const char *column,
-                                  const char *change)
-{
-    char *name = gt_format("%s__%s_%s", column, merged->tags[variant], change);
-    size_t index = gt_table_find(merged->table, name);
-    free(name);
-    return index == SIZE_MAX ? NULL : &merged->table->columns[index];
-}
-
 static void sort_descending(gt_table *table, const char *tag, const char *column)
 {
     char *name = gt_format("%s::%s", tag, column);

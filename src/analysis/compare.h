@@ -37,11 +37,8 @@ gt_merged *gt_compare_merge(const char *name, const gt_compared *reports, size_t
                             const gt_compare_rule *rule, gt_error *error);
 void gt_merged_free(gt_merged *merged); /* NULL is fine */
 
-/* A column of one report by its own name, or of the change of a variant ("diff" or "pct"); NULL where there
- * is none. */
+/* A column of one report by its own name; NULL where there is none. */
 const gt_column *gt_merged_column(const gt_merged *merged, size_t report, const char *column);
-const gt_column *gt_merged_change(const gt_merged *merged, size_t variant, const char *column,
-                                  const char *change);
 
 /* Brings the rows into descending order of a column of one report, missing last, ties as they stand. */
 void gt_merged_sort(gt_merged *merged, size_t report, const char *column);

@@ -263,11 +263,3 @@ gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats)
     }
     return s;
 }
-
-void gt_diff_summary_free(gt_diff_summary *s)
-{
-    gt_table_free(s->table);
-    gt_table_free(s->op_map);
-    for (size_t i = 0; i < 2; i++) gt_table_free(s->op_maps[i]);
-    *s = (gt_diff_summary){0};
-}

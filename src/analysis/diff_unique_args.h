@@ -17,6 +17,5 @@ typedef struct gt_diff_summary {
 
 /* `stats` must have rows, of both traces. */
 gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats);
-void gt_diff_summary_free(gt_diff_summary *summary);
 
 #endif

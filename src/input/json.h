@@ -9,7 +9,7 @@
  * hold raw control characters, invalid UTF-8 and lone surrogates (both read as U+FFFD), and a byte order mark
  * is passed over.
  *
- * Every call that fails returns false and leaves the reader failed: gt_json_failed is then true,
+ * Every call that fails returns false and leaves the reader failed: json->failed is then true,
  * json->truncated tells whether the text merely ended early, and json->error says what was wrong and where.
  */
 #ifndef GT_INPUT_JSON_H
@@ -59,10 +59,6 @@ void gt_json_move(gt_json *json, uint64_t offset);
 /* Begins at text in memory, behind which GT_STREAM_PAD bytes can be read. */
 void gt_json_begin_text(gt_json *json, gt_text text);
 
-static inline bool gt_json_failed(const gt_json *json)
-{
-    return json->failed;
-}
 /* The place of the cursor in the (inflated) input. */
 static inline uint64_t gt_json_offset(const gt_json *json)
 {

@@ -53,8 +53,7 @@ struct gt_perfetto {
     gt_tracks_list tracks;
     gt_proto_ints flows;
     gt_perfetto_event event; /* read last */
-    bool unread;
-    size_t nameless; /* events whose names were in packets that are lost */
+    size_t nameless;         /* events whose names were in packets that are lost */
 };
 
 /* ---- the reader ---- */
@@ -387,10 +386,9 @@ static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_ev
 
 bool gt_perfetto_next(gt_perfetto *p, gt_perfetto_event *event)
 {
-    bool is_event = p->unread, is_inner;
+    bool is_event = false, is_inner;
     gt_text bytes;
     packet k;
-    p->unread = false;
     while (!is_event && !p->packets.failed && gt_packets_next(&p->packets, &bytes, &is_inner)) {
         if (!note_fields(bytes, &k)) return gt_packets_fail(&p->packets, "a damaged packet");
         if (k.compressed.len && !is_inner) {
@@ -405,11 +403,6 @@ bool gt_perfetto_next(gt_perfetto *p, gt_perfetto_event *event)
     }
     *event = p->event;
     return is_event;
-}
-
-void gt_perfetto_unread(gt_perfetto *p)
-{
-    p->unread = true;
 }
 
 /* ---- the end ---- */

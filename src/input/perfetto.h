@@ -58,8 +58,6 @@ void gt_perfetto_free(gt_perfetto *trace);
 
 /* The next event; false at the end and where reading failed: gt_perfetto_accept tells. */
 bool gt_perfetto_next(gt_perfetto *trace, gt_perfetto_event *event);
-/* Gives the event read last once more. */
-void gt_perfetto_unread(gt_perfetto *trace);
 
 gt_strings *gt_perfetto_strings(const gt_perfetto *trace);
 size_t gt_perfetto_track_count(const gt_perfetto *trace);

@@ -186,11 +186,6 @@ void gt_set_bytes_real(gt_reader *r, double bytes)
     r->bytes = bytes;
 }
 
-void gt_set_bytes_unknown(gt_reader *r)
-{
-    r->bytes = (double)NAN;
-}
-
 void gt_set_precision(gt_reader *r, const char *precision)
 {
     r->precision = precision;

@@ -119,7 +119,6 @@ void gt_set_flops(gt_reader *r, gt_int flops);
 void gt_set_bytes(gt_reader *r, gt_int bytes);
 void gt_set_flops_real(gt_reader *r, double flops); /* where the formula has parts that are no integers */
 void gt_set_bytes_real(gt_reader *r, double bytes);
-void gt_set_bytes_unknown(gt_reader *r);                    /* as it is at first */
 void gt_set_precision(gt_reader *r, const char *precision); /* NULL: none, as it is at first */
 
 void gt_add_value(gt_reader *r, const char *name, gt_value value); /* a MISSING value is added as None */

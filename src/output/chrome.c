@@ -196,23 +196,9 @@ static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, g
     write_event(t);
 }
 
-void gt_timeline_about(gt_timeline *t, const char *key, gt_text text)
-{
-    gt_buffer_add_cstr(&t->about, t->about.len ? ",\"" : "\"");
-    gt_buffer_add_cstr(&t->about, key);
-    gt_buffer_add_cstr(&t->about, "\":");
-    gt_json_string_add(&t->about, text, &t->part);
-}
-
 static void write_tail(gt_timeline *t)
 {
-    gt_timeline_put(t, "\n]", 2);
-    if (t->about.len) {
-        gt_timeline_put(t, ",\"otherData\":{", 14);
-        gt_timeline_put(t, t->about.bytes, t->about.len);
-        gt_timeline_put(t, "}", 1);
-    }
-    gt_timeline_put(t, "}\n", 2);
+    gt_timeline_put(t, "\n]}\n", 4);
 }
 
 const gt_timeline_writer gt_timeline_chrome = {

@@ -345,7 +345,6 @@ void gt_timeline_drop(gt_timeline *t)
     gt_buffer_free(&t->packet);
     gt_buffer_free(&t->part);
     gt_buffer_free(&t->out);
-    gt_buffer_free(&t->about);
     gt_map_free(&t->tids);
     gt_strings_free(t->strings);
     free(t);

@@ -45,8 +45,6 @@ typedef struct gt_timeline gt_timeline;
 gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_format format, unsigned threads,
                              gt_error *error);
 gt_strings *gt_timeline_strings(const gt_timeline *timeline);
-/* A text in the member "otherData" (Chrome); Perfetto has no place for it. */
-void gt_timeline_about(gt_timeline *timeline, const char *key, gt_text value);
 
 uint32_t gt_timeline_process(gt_timeline *timeline, int64_t pid, gt_text name);
 uint32_t gt_timeline_track(gt_timeline *timeline, uint32_t process, gt_track_ask ask);

@@ -94,8 +94,7 @@ struct gt_timeline {
     gt_buffer out;           /* not yet in the file */
     uint8_t *roles;          /* Perfetto: in which tables a text is interned, by text id */
     size_t role_count;
-    gt_buffer about; /* Chrome: members of otherData */
-    gt_map tids;     /* Chrome: those in use, by pid */
+    gt_map tids; /* Chrome: those in use, by pid */
     bool notes_begun, written_one;
     gt_timeline_totals totals;
 };
