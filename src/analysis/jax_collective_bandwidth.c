@@ -108,24 +108,45 @@ static rank_index index_ranks(const gt_jax_collectives *c, const slice *s)
     return index;
 }
 
-/* Adds the row of a group; its bandwidths, false where none of its ranks are in the slice. */
-static bool measure_group(gt_jax_collectives *c, const slice *s, const rank_index *index,
-                          const gt_xla_group *group, size_t number, gt_table *table, double bandwidths[2])
+/* The fastest kernel of a group's ranks, the first of those; NULL where the slice has none of them. */
+static const collective_event *fastest_of(const gt_jax_collectives *c, const slice *s,
+                                          const rank_index *index, const gt_xla_group *group,
+                                          int64_t *kernels)
 {
     const collective_event *fastest = NULL;
     uint32_t fastest_place = GT_MAP_NONE;
-    int64_t kernels = 0;
+    *kernels = 0;
     for (size_t r = 0; r < group->count; r++)
         for (uint32_t i = gt_map_get(&index->first, (uint64_t)group->ranks[r], 0); i != GT_MAP_NONE;
              i = index->next[i]) {
             const collective_event *e = &c->events[s->events[i]];
-            kernels++;
+            ++*kernels;
             if (!fastest || e->dur_us < fastest->dur_us ||
                 (!(fastest->dur_us < e->dur_us) && i < fastest_place)) {
                 fastest = e;
                 fastest_place = i;
             }
         }
+    return fastest;
+}
+
+static void set_ranks(gt_table *table, size_t row, const rank_index *index, const gt_xla_group *group)
+{
+    gt_list_begin(&table->columns[GROUP_RANKS], row);
+    gt_list_begin(&table->columns[GROUP_PRESENT], row);
+    for (size_t r = 0; r < group->count; r++) {
+        gt_list_push_int(&table->columns[GROUP_RANKS], group->ranks[r]);
+        if (gt_map_get(&index->first, (uint64_t)group->ranks[r], 0) != GT_MAP_NONE)
+            gt_list_push_int(&table->columns[GROUP_PRESENT], group->ranks[r]);
+    }
+}
+
+/* Adds the row of a group; its bandwidths, false where none of its ranks are in the slice. */
+static bool measure_group(gt_jax_collectives *c, const slice *s, const rank_index *index,
+                          const gt_xla_group *group, size_t number, gt_table *table, double bandwidths[2])
+{
+    int64_t kernels;
+    const collective_event *fastest = fastest_of(c, s, index, group, &kernels);
     if (!fastest) return false;
     collective_kind k = kind_of(c, s->name);
     double n = (double)group->count, moved = moved_bytes(k, (double)fastest->data_bytes, n),
@@ -136,13 +157,7 @@ static bool measure_group(gt_jax_collectives *c, const slice *s, const rank_inde
     gt_table_set_text(table, GROUP_NAME, row, s->name);
     gt_table_set_text(table, GROUP_ID, row, s->id);
     gt_table_set_int(table, GROUP_INDEX, row, (int64_t)number);
-    gt_list_begin(&table->columns[GROUP_RANKS], row);
-    gt_list_begin(&table->columns[GROUP_PRESENT], row);
-    for (size_t r = 0; r < group->count; r++) {
-        gt_list_push_int(&table->columns[GROUP_RANKS], group->ranks[r]);
-        if (gt_map_get(&index->first, (uint64_t)group->ranks[r], 0) != GT_MAP_NONE)
-            gt_list_push_int(&table->columns[GROUP_PRESENT], group->ranks[r]);
-    }
+    set_ranks(table, row, index, group);
     gt_table_set_float(table, GROUP_BANDWIDTH, row, bandwidths[0]);
     gt_table_set_float(table, GROUP_BUS, row, bandwidths[1]);
     gt_table_set_float(table, GROUP_FACTOR, row, factor);

@@ -2,13 +2,47 @@
  * slice. */
 #include "analysis/jax_collective_slices.h"
 #include "analysis/jax_timeline.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "table/sort.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+enum {
+    NODE,
+    RANK,
+    PID,
+    START,
+    DUR,
+    NAME,
+    MODULE,
+    CORRELATION,
+    REPLICAS,
+    GROUPS,
+    BYTES,
+    PROCESS,
+    INDEX,
+    ID,
+    COLUMNS
+};
+
+static const gt_column_head columns[COLUMNS] = {
+    [NODE] = {"node", GT_TYPE_INT},
+    [RANK] = {"gpu_rank", GT_TYPE_INT},
+    [PID] = {"pid", GT_TYPE_INT},
+    [START] = {"ts", GT_TYPE_FLOAT},
+    [DUR] = {"dur", GT_TYPE_FLOAT},
+    [NAME] = {"collective_name", GT_TYPE_TEXT},
+    [MODULE] = {"hlo_module", GT_TYPE_TEXT},
+    [CORRELATION] = {"correlation_id", GT_TYPE_INT},
+    [REPLICAS] = {"replica_string", GT_TYPE_TEXT},
+    [GROUPS] = {"replica_groups", GT_TYPE_LIST},
+    [BYTES] = {"data(bytes)", GT_TYPE_INT},
+    [PROCESS] = {"process_name", GT_TYPE_TEXT},
+    [INDEX] = {"index_in_group", GT_TYPE_INT},
+    [ID] = {"collective_id", GT_TYPE_TEXT},
+};
 
 gt_jax_collectives *gt_jax_collectives_new(int64_t gpus_per_node)
 {
@@ -148,63 +182,32 @@ static void add_groups(gt_column *cells, size_t row, const gt_xla_collective *co
     }
 }
 
+static void set_row(gt_table *table, size_t row, const collective_event *e)
+{
+    gt_table_set_int(table, NODE, row, e->node);
+    gt_table_set_int(table, RANK, row, e->gpu_rank);
+    gt_table_set_int(table, PID, row, e->pid);
+    gt_table_set_float(table, START, row, e->start_us);
+    gt_table_set_float(table, DUR, row, e->dur_us);
+    gt_table_set_text(table, NAME, row, e->name);
+    gt_table_set_text(table, MODULE, row, e->module);
+    if (e->has_correlation) gt_table_set_int(table, CORRELATION, row, (int64_t)e->correlation);
+    if (e->collective) gt_table_set_text(table, REPLICAS, row, e->collective->replicas);
+    if (e->collective) gt_table_set_int(table, BYTES, row, e->data_bytes);
+    gt_table_set_text(table, PROCESS, row, e->process);
+    gt_table_set_int(table, INDEX, row, e->index);
+    gt_table_set_text(table, ID, row, e->id);
+    add_groups(&table->columns[GROUPS], row, e->collective);
+}
+
 gt_table *gt_jax_collective_events(gt_jax_collectives *c)
 {
-    enum {
-        NODE,
-        RANK,
-        PID,
-        START,
-        DUR,
-        NAME,
-        MODULE,
-        CORRELATION,
-        REPLICAS,
-        GROUPS,
-        BYTES,
-        PROCESS,
-        INDEX,
-        ID
-    };
-    static const gt_column_head columns[] = {
-        {"node", GT_TYPE_INT},
-        {"gpu_rank", GT_TYPE_INT},
-        {"pid", GT_TYPE_INT},
-        {"ts", GT_TYPE_FLOAT},
-        {"dur", GT_TYPE_FLOAT},
-        {"collective_name", GT_TYPE_TEXT},
-        {"hlo_module", GT_TYPE_TEXT},
-        {"correlation_id", GT_TYPE_INT},
-        {"replica_string", GT_TYPE_TEXT},
-        {"replica_groups", GT_TYPE_LIST},
-        {"data(bytes)", GT_TYPE_INT},
-        {"process_name", GT_TYPE_TEXT},
-        {"index_in_group", GT_TYPE_INT},
-        {"collective_id", GT_TYPE_TEXT},
-    };
     number_events(c);
     make_slices(c);
     gt_table *table = gt_table_new("collective_events", c->strings);
-    gt_table_add_columns(table, columns, GT_LENGTH(columns));
+    gt_table_add_columns(table, columns, COLUMNS);
     gt_list_of(gt_list_of(&table->columns[GROUPS], GT_TYPE_LIST), GT_TYPE_INT);
-    for (size_t i = 0; i < c->count; i++) {
-        const collective_event *e = &c->events[i];
-        size_t row = gt_table_add_row(table);
-        gt_table_set_int(table, NODE, row, e->node);
-        gt_table_set_int(table, RANK, row, e->gpu_rank);
-        gt_table_set_int(table, PID, row, e->pid);
-        gt_table_set_float(table, START, row, e->start_us);
-        gt_table_set_float(table, DUR, row, e->dur_us);
-        gt_table_set_text(table, NAME, row, e->name);
-        gt_table_set_text(table, MODULE, row, e->module);
-        if (e->has_correlation) gt_table_set_int(table, CORRELATION, row, (int64_t)e->correlation);
-        if (e->collective) gt_table_set_text(table, REPLICAS, row, e->collective->replicas);
-        if (e->collective) gt_table_set_int(table, BYTES, row, e->data_bytes);
-        gt_table_set_text(table, PROCESS, row, e->process);
-        gt_table_set_int(table, INDEX, row, e->index);
-        gt_table_set_text(table, ID, row, e->id);
-        add_groups(&table->columns[GROUPS], row, e->collective);
-    }
+    for (size_t i = 0; i < c->count; i++) set_row(table, gt_table_add_row(table), &c->events[i]);
     gt_table_widen_ints(table);
     return table;
 }

@@ -265,6 +265,43 @@ static bool evaluate_attention(evaluation *e, bool backward)
 
 /* ---- convolutions ---- */
 
+typedef struct conv {
+    wide ins, outs, filters, filter_inner; /* elements; filter_inner: without the filter's first dimension */
+    const gt_jax_tensor *out;
+    int size; /* bytes of an element */
+    bool bias;
+} conv;
+
+static void count_conv_flops(const conv *c, sum *flops)
+{
+    add_product(flops, PRODUCT(flops, c->outs, 2, c->filter_inner));
+    if (c->bias) add_product(flops, c->outs);
+}
+
+static void count_conv(const conv *c, sum *flops, sum *bytes)
+{
+    count_conv_flops(c, flops);
+    add_product(bytes, PRODUCT(bytes, c->size, c->ins));
+    add_product(bytes, PRODUCT(bytes, c->size, c->filters));
+    add_product(bytes, PRODUCT(bytes, c->size, c->outs));
+    if (c->bias) add_product(bytes, PRODUCT(bytes, c->size, c->out->dims[1]));
+}
+
+static void count_conv_bwd(const conv *c, sum *flops, sum *bytes)
+{
+    const gt_jax_tensor *out = c->out;
+    count_conv_flops(c, flops);
+    /* With its first two dimensions swapped, the output's others are its first and those from the third on.
+     */
+    wide swapped = PRODUCT(flops, out->dims[0], volume(flops, out->dims + 2, out->dim_count - 2));
+    add_product(flops, PRODUCT(flops, c->filters, 2, swapped));
+    add_product(bytes, PRODUCT(bytes, c->size, 2, c->outs));
+    add_product(bytes, PRODUCT(bytes, c->size, 2, c->filters));
+    add_product(bytes, PRODUCT(bytes, c->size, 2, c->ins));
+    if (c->bias) add_product(bytes, c->outs);
+    if (c->bias) add_product(bytes, out->dims[1]);
+}
+
 static bool evaluate_conv(evaluation *e, bool backward)
 {
     gt_jax_tensors t = gt_jax_operands_of(e->trace, e->record, e->arena);
@@ -290,26 +327,14 @@ static bool evaluate_conv(evaluation *e, bool backward)
     add(e, "transposed_conv", gt_value_bool(false));
 
     sum flops = {0}, bytes = {0};
-    wide outs = volume(&flops, out.dims, out.dim_count), ins = volume(&flops, in->dims, in->dim_count);
-    wide filters = volume(&flops, filter, filter_dims);
-    add_product(&flops, PRODUCT(&flops, outs, 2, volume(&flops, filter + inner, filter_dims - inner)));
-    if (bias) add_product(&flops, outs);
-    if (!backward) {
-        add_product(&bytes, PRODUCT(&bytes, size, ins));
-        add_product(&bytes, PRODUCT(&bytes, size, filters));
-        add_product(&bytes, PRODUCT(&bytes, size, outs));
-        if (bias) add_product(&bytes, PRODUCT(&bytes, size, out.dims[1]));
-        return finish(e, &flops, &bytes);
-    }
-    /* With its first two dimensions swapped, the output's others are its first and those from the third on.
-     */
-    wide swapped = PRODUCT(&flops, out.dims[0], volume(&flops, out.dims + 2, out.dim_count - 2));
-    add_product(&flops, PRODUCT(&flops, filters, 2, swapped));
-    add_product(&bytes, PRODUCT(&bytes, size, 2, outs));
-    add_product(&bytes, PRODUCT(&bytes, size, 2, filters));
-    add_product(&bytes, PRODUCT(&bytes, size, 2, ins));
-    if (bias) add_product(&bytes, outs);
-    if (bias) add_product(&bytes, out.dims[1]);
+    conv c = {.ins = volume(&flops, in->dims, in->dim_count),
+              .outs = volume(&flops, out.dims, out.dim_count),
+              .filters = volume(&flops, filter, filter_dims),
+              .filter_inner = volume(&flops, filter + inner, filter_dims - inner),
+              .out = &out,
+              .size = size,
+              .bias = bias};
+    (backward ? count_conv_bwd : count_conv)(&c, &flops, &bytes);
     return finish(e, &flops, &bytes);
 }
 
