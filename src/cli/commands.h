@@ -12,6 +12,7 @@ typedef enum gt_exit {
     GT_EXIT_GATE = 3, /* the work is done, and a --fail_if condition is met */
     GT_EXIT_RUN = 3,  /* of `run`: the command failed */
     GT_EXIT_CONTEXT = 4, /* of `run`: its context or arguments make no sense */
+    GT_EXIT_INTERRUPTED = 130, /* by a signal, after what was running has been ended */
 } gt_exit;
 
 typedef struct gt_call gt_call;

@@ -14,6 +14,14 @@
 #include <string.h>
 
 const gt_command gt_sweep_steps[] = {
+    {"run", "run_train_various_channels.sh", "runs a command under each of many settings", &gt_sweep_run_syntax,
+     gt_sweep_run_run,
+     "Runs a command once for each pair of threads and channels, and of further settings, one after another: their "
+     "values are in environment variables, the output of each run is in a folder of its own, and a log, a summary and "
+     "sweep.json say what became of them. COMMAND is run as it is, without a shell; {threads}, {channels}, the names of "
+     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are filled in, {{ is a "
+     "brace. Without COMMAND: torchrun --nproc_per_node {nproc} train.py --config {config} --override "
+     "profiling.tensorboard=false --override training.output_dir={output_dir}."},
     {"report", "run_tracelens_analysis.sh",
      "the reports of all traces, of collectives, and comparisons across threads", &gt_sweep_report_syntax,
      gt_sweep_report_run,
@@ -64,6 +72,11 @@ const gt_command gt_sweep_steps[] = {
      "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
      "sweep's plots "
      "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
+    {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto", &gt_sweep_merge_syntax,
+     gt_sweep_merge_run,
+     "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome trace with two "
+     "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; `gputally "
+     "fuse` keeps everything."},
     {0},
 };
 

@@ -10,8 +10,9 @@
 extern const gt_command gt_sweep_steps[];
 
 /* The steps, each in a file sweep_<step>.c. */
-extern const gt_syntax gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
+extern const gt_syntax gt_sweep_run_syntax, gt_sweep_merge_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
     gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax, gt_sweep_comms_syntax;
+gt_exit gt_sweep_run_run(const gt_call *call);
 gt_exit gt_sweep_report_run(const gt_call *call);
 gt_exit gt_sweep_top_run(const gt_call *call);
 gt_exit gt_sweep_yaml_run(const gt_call *call);
@@ -23,6 +24,7 @@ gt_exit gt_sweep_timestamps_run(const gt_call *call);
 gt_exit gt_sweep_overlap_run(const gt_call *call);
 gt_exit gt_sweep_timeline_run(const gt_call *call);
 gt_exit gt_sweep_comms_run(const gt_call *call);
+gt_exit gt_sweep_merge_run(const gt_call *call);
 
 /* ---- what the steps share ---- */
 

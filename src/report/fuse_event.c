@@ -17,8 +17,8 @@ static const struct {
     gt_fuse_member member;
 } event_keys[] =
     {
-        {"ph", GT_FUSE_PHASE}, {"cat", GT_FUSE_CATEGORY}, {"name", GT_FUSE_NAME}, {"ts", GT_FUSE_TIME},
-        {"id", GT_FUSE_ID},    {"pid", GT_FUSE_PROCESS},  {"args", GT_FUSE_ARGS},
+        {"ph", GT_FUSE_PHASE}, {"cat", GT_FUSE_CATEGORY}, {"name", GT_FUSE_NAME},  {"ts", GT_FUSE_TIME},
+        {"id", GT_FUSE_ID},    {"pid", GT_FUSE_PROCESS},  {"tid", GT_FUSE_THREAD}, {"args", GT_FUSE_ARGS},
 },
   args_keys[] = {
       {"correlation", GT_FUSE_CORRELATION},
@@ -109,7 +109,7 @@ bool gt_fuse_event_read(gt_json *json, gt_fuse_event *event, bool *is_event)
     return !json->failed;
 }
 
-static gt_text as_written(const gt_fuse_event *event, gt_fuse_member member)
+gt_text gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member)
 {
     if (!event->at[member].end) return (gt_text){"", 0};
     return (gt_text){event->text + event->at[member].begin, event->at[member].end - event->at[member].begin};
@@ -117,7 +117,7 @@ static gt_text as_written(const gt_fuse_event *event, gt_fuse_member member)
 
 gt_text gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member)
 {
-    gt_text value = as_written(event, member);
+    gt_text value = gt_fuse_event_written(event, member);
     if (value.len && value.bytes[0] == '"') return (gt_text){value.bytes + 1, value.len - 2};
     return value;
 }
@@ -137,7 +137,7 @@ static bool read_int(gt_text word, gt_wide_int *value)
 
 bool gt_fuse_event_int(const gt_fuse_event *event, gt_fuse_member member, gt_wide_int *value)
 {
-    return read_int(as_written(event, member), value);
+    return read_int(gt_fuse_event_written(event, member), value);
 }
 
 /* ---- writing ---- */
@@ -298,7 +298,7 @@ static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
 
 static void shift_time(edits *e, const gt_fuse_event *event, int64_t shift_ns)
 {
-    gt_text time = as_written(event, GT_FUSE_TIME);
+    gt_text time = gt_fuse_event_written(event, GT_FUSE_TIME);
     if (!shift_ns || !time.len || !(time.bytes[0] == '-' || (time.bytes[0] >= '0' && time.bytes[0] <= '9')))
         return;
     begin_member_edit(e, event, GT_FUSE_TIME);
@@ -319,7 +319,7 @@ static unsigned change_args(edits *e, const gt_fuse_event *event, const gt_fuse_
 {
     unsigned missing = 0;
     for (size_t i = 0; i < change->moved_count; i++) {
-        gt_text old = as_written(event, change->moved[i].member);
+        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
         gt_fuse_member raw = raws[raw_of(change->moved[i].member)].raw;
         if (!old.len) continue;
         if (!event->at[raw].end) {
@@ -350,7 +350,7 @@ static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_chan
     }
     for (size_t i = 0; i < change->moved_count; i++) {
         if (!(missing >> i & 1)) continue;
-        gt_text old = as_written(event, change->moved[i].member);
+        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
         gt_buffer_add_cstr(&e->texts, comma);
         gt_buffer_add_cstr(&e->texts, "\"");
         gt_buffer_add_cstr(&e->texts, raws[raw_of(change->moved[i].member)].raw_key);
@@ -363,7 +363,7 @@ static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_chan
 static void complete_args(edits *e, const gt_fuse_event *event, const gt_fuse_change *change)
 {
     bool rank;
-    gt_text args = as_written(event, GT_FUSE_ARGS);
+    gt_text args = gt_fuse_event_written(event, GT_FUSE_ARGS);
     unsigned missing = change_args(e, event, change, &rank);
     if (args.len && args.bytes[0] == '{') {
         if (!rank && !missing) return;
@@ -386,19 +386,74 @@ static void complete_args(edits *e, const gt_fuse_event *event, const gt_fuse_ch
     end_edit(e);
 }
 
+/* Writes the event with what has been noted, which is used up. */
+static void write_edited(const gt_fuse_event *event, edits *e, gt_buffer *out)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        add_json(out, event->text + from, e->items[i].begin - from);
+        gt_buffer_add(out, e->texts.bytes + e->items[i].text_begin,
+                      e->items[i].text_end - e->items[i].text_begin);
+        from = e->items[i].end;
+    }
+    add_json(out, event->text + from, event->len - from);
+    gt_buffer_free(&e->texts);
+}
+
 void gt_fuse_event_write(const gt_fuse_event *event, const gt_fuse_change *change, gt_buffer *out)
 {
     edits e = {0};
     move_ids(&e, event, change);
     shift_time(&e, event, change->shift_ns);
     complete_args(&e, event, change);
-    size_t from = 0;
-    for (size_t i = 0; i < e.count; i++) {
-        add_json(out, event->text + from, e.items[i].begin - from);
-        gt_buffer_add(out, e.texts.bytes + e.items[i].text_begin,
-                      e.items[i].text_end - e.items[i].text_begin);
-        from = e.items[i].end;
+    write_edited(event, &e, out);
+}
+
+/* ---- new names ---- */
+
+/* Puts an integer in the place of a member, or behind all members where there is none of that key. */
+static void set_int(edits *e, const gt_fuse_event *event, gt_fuse_member member, const char *key,
+                    int64_t value)
+{
+    size_t place = event->len - 1;
+    bool there = event->at[member].end;
+    if (there)
+        begin_member_edit(e, event, member);
+    else
+        begin_edit(e, place, place);
+    if (!there) gt_buffer_add_cstr(&e->texts, event->is_empty ? "\"" : ",\"");
+    if (!there) gt_buffer_add_cstr(&e->texts, key);
+    if (!there) gt_buffer_add_cstr(&e->texts, "\":");
+    gt_buffer_add_wide_int(&e->texts, value);
+    end_edit(e);
+}
+
+static void put_before_name(edits *e, const gt_fuse_event *event, const char *prefix)
+{
+    gt_text name = gt_fuse_event_written(event, GT_FUSE_NAME), raw = gt_fuse_event_value(event, GT_FUSE_NAME);
+    if (!name.len || name.bytes[0] != '"') return;
+    begin_member_edit(e, event, GT_FUSE_NAME);
+    gt_buffer_add_cstr(&e->texts, "\"");
+    gt_buffer_add_cstr(&e->texts, prefix);
+    if (is_printable_ascii(raw))
+        gt_buffer_add(&e->texts, raw.bytes, raw.len);
+    else
+        add_escaped(&e->texts, raw);
+    gt_buffer_add_cstr(&e->texts, "\"");
+    end_edit(e);
+}
+
+void gt_fuse_event_relabel(const gt_fuse_event *event, const gt_fuse_label *label, gt_buffer *out)
+{
+    edits e = {0};
+    gt_fuse_change change = {.rank = label->rank, .moved = {{GT_FUSE_ID, label->id_shift}}, .moved_count = 1};
+    put_before_name(&e, event, label->name_prefix);
+    move_ids(&e, event, &change);
+    if (label->has_process) {
+        set_int(&e, event, GT_FUSE_PROCESS, "pid", label->process);
+        set_int(&e, event, GT_FUSE_THREAD, "tid", label->thread);
     }
-    add_json(out, event->text + from, event->len - from);
-    gt_buffer_free(&e.texts);
+    change.moved_count = 0; /* the old id is not kept */
+    complete_args(&e, event, &change);
+    write_edited(event, &e, out);
 }

@@ -28,6 +28,7 @@ typedef enum gt_fuse_member {
     GT_FUSE_TIME,
     GT_FUSE_ID,
     GT_FUSE_PROCESS,
+    GT_FUSE_THREAD,
     GT_FUSE_ARGS,
     GT_FUSE_CORRELATION,
     GT_FUSE_EXTERNAL_ID,
@@ -70,6 +71,21 @@ typedef struct gt_fuse_change {
 
 /* Adds the event's new text to the buffer. */
 void gt_fuse_event_write(const gt_fuse_event *event, const gt_fuse_change *change, gt_buffer *out);
+
+/* New names for an event: another way of telling ranks apart. */
+typedef struct gt_fuse_label {
+    size_t rank;             /* becomes args.rank */
+    const char *name_prefix; /* plain ASCII, put before the name */
+    bool has_process;        /* the event is given this process and thread */
+    int64_t process, thread;
+    gt_wide_int id_shift; /* added to an id that is an integer */
+} gt_fuse_label;
+
+/* Adds the event's text with the new names to the buffer. */
+void gt_fuse_event_relabel(const gt_fuse_event *event, const gt_fuse_label *label, gt_buffer *out);
+
+/* A member as it is written, quotes included; empty where there is none. */
+gt_text gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member);
 
 void gt_buffer_add_wide_int(gt_buffer *buffer, gt_wide_int value);
 

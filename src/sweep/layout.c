@@ -269,15 +269,21 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-gt_sweep_traces gt_sweep_torch_traces(const char *config_folder)
+gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder)
 {
     gt_sweep_traces traces = {0};
-    char *profiler = gt_format("%s/torch_profiler", config_folder);
-    gt_names_found names = gt_list_folder(profiler);
-    add_from_folders(&traces, profiler, &names);
-    add_from_files(&traces, profiler, &names);
+    gt_names_found names = gt_list_folder(profiler_folder);
+    add_from_folders(&traces, profiler_folder, &names);
+    add_from_files(&traces, profiler_folder, &names);
     if (traces.count) qsort(traces.items, traces.count, sizeof *traces.items, by_rank);
     gt_names_found_free(&names);
+    return traces;
+}
+
+gt_sweep_traces gt_sweep_torch_traces(const char *config_folder)
+{
+    char *profiler = gt_format("%s/torch_profiler", config_folder);
+    gt_sweep_traces traces = gt_sweep_traces_in(profiler);
     free(profiler);
     return traces;
 }

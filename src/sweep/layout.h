@@ -41,6 +41,8 @@ typedef struct gt_sweep_traces {
  * .gz, .zst) in its folder rank<R>, rank_<R> or rank_0<R>, then in the folder trace in it, then anywhere
  * below; else a file beside these folders that names the rank. */
 gt_sweep_traces gt_sweep_torch_traces(const char *config_folder);
+/* The same of the folder torch_profiler itself. */
+gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder);
 /* The trace of one rank, found likewise; NULL where there is none. The caller frees it. */
 char *gt_sweep_torch_trace(const char *config_folder, int64_t rank);
 /* What rocprofv3 wrote, one a process: ranks are their places in byte order of the paths, or by process

@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""`gputally sweep run` with stand-ins for torchrun and rocprofv3: folders, words, environment, logs, summary, sweep.json, timeouts,
+signals, and what is left running."""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Outcome, Tally, files_under, require_binary, run_all
+
+# Says what it was given, and fails for 42 channels.
+TORCHRUN = """#!/bin/sh
+printf '<%s>' "$@"; echo
+echo "threads $RCCL_THREADS_PER_BLOCK channels $NCCL_MAX_NCHANNELS sdma $HSA_ENABLE_SDMA tracing $PYTORCH_ROCM_PROFILER_ENABLE_TRACING"
+echo "sweep $GPUTALLY_SWEEP_DIR output $GPUTALLY_OUTPUT_DIR" >&2
+[ "$NCCL_MAX_NCHANNELS" != 42 ] || exit 3
+"""
+ROCPROF = """#!/bin/sh
+echo "rocprofv3: $*"
+"""
+
+
+class Sweep:
+    """A folder with the stand-ins in PATH."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+        tools = os.path.join(folder, ".tools")
+        os.makedirs(tools)
+        for name, text in (("torchrun", TORCHRUN), ("rocprofv3", ROCPROF)):
+            with open(os.path.join(tools, name), "w") as file:
+                file.write(text)
+            os.chmod(os.path.join(tools, name), 0o755)
+        self.environment = {**os.environ, "PATH": tools + ":" + os.environ["PATH"], "KEPT": "kept", "TZ": "UTC"}
+
+    def start(self, *options):
+        return subprocess.Popen([self.binary, "sweep", "run", *options], cwd=self.folder, env=self.environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *options, timeout=20):
+        process = self.start(*options)
+        stdout, stderr = process.communicate(timeout=timeout)
+        return Outcome(process.returncode, stdout, stderr, False)
+
+    def files(self):
+        return [name for name in files_under(self.folder) if not name.startswith(".tools")]
+
+    def text(self, *parts):
+        with open(os.path.join(self.folder, *parts), encoding="utf-8") as file:
+            return file.read()
+
+    def only(self, pattern):
+        found = [name for name in self.files() if re.fullmatch(pattern, name)]
+        return found[0] if len(found) == 1 else f"{len(found)} files like {pattern}"
+
+    def record(self, root="out"):
+        return json.loads(self.text(root, "sweep.json"))
+
+
+def expect(what, got, wanted):
+    return [] if got == wanted else [f"{what}: {got!r}, not {wanted!r}"]
+
+
+def within(what, text, *pieces):
+    return [f"{what} has no {piece!r}: {text!r}" for piece in pieces if piece not in text]
+
+
+def alive(pid):
+    """Whether a process is there and has not ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def check_reference(sweep):
+    done = sweep.run("--channels", "28,42", "--threads", "256", "--nproc", "2", "--config", "c.yaml", "--output-dir", "out",
+                     "--delay", "0")
+    log = sweep.text(sweep.only(r"out/nccl_thread_sweep_\d{8}_\d{6}\.log"))
+    summary = sweep.text(sweep.only(r"out/nccl_thread_sweep_summary_\d{8}_\d{6}\.txt")).splitlines()
+    troubles = expect("exit code", done.code, 0) + expect("said", done.stderr, "")
+    words = "<--nproc_per_node><2><train.py><--config><c.yaml><--override><profiling.tensorboard=false><--override>"
+    here = os.path.realpath(sweep.folder)
+    for channels in (28, 42):
+        out = f"out/256thread/nccl_{channels}channels"
+        troubles += expect("output", sweep.text(out, "run_output.log"),
+                           f"{words}<training.output_dir={out}>\nthreads 256 channels {channels} sdma 0 tracing 1\n"
+                           f"sweep {here}/out output {here}/{out}\n")
+    troubles += within("summary", summary, "256        28              SUCCESS    0              ",
+                       "256        42              FAILED     0              ",
+                       "THREADS    CHANNELS        STATUS     DURATION(s)    ", "-" * 52, "Output directories:",
+                       "  THREADS=256:", "    - out/256thread/nccl_28channels/", "    - out/256thread/nccl_42channels/")
+    troubles += expect("title", summary[0], "NCCL Channel & Thread Sweep Summary")
+    troubles += [] if re.fullmatch(r"Generated: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}", summary[1]) else [summary[1]]
+    stamped = [line[22:] for line in log.splitlines() if re.match(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] ", line)]
+    troubles += within("log", stamped, "Running with RCCL_THREADS_PER_BLOCK=256, NCCL_MAX_NCHANNELS=28",
+                       "Output directory: out/256thread/nccl_28channels",
+                       "[OK] Completed run with THREADS=256, CHANNELS=28 (duration: 0s)",
+                       "[ERROR] Failed run with THREADS=256, CHANNELS=42 (exit code: 3, duration: 0s)", "All runs completed!")
+    troubles += [] if "\x1b" not in log + done.stdout else ["colours"]
+    troubles += within("printed", done.stdout, "All runs completed!", words, "SUCCESS", "threads 256 channels 42")
+    points = sweep.record()["points"]
+    troubles += expect("statuses", [(p["status"], p["exit_code"], p["directory"], p["values"]) for p in points],
+                       [("SUCCESS", 0, "out/256thread/nccl_28channels", {"threads": "256", "channels": "28"}),
+                        ("FAILED", 3, "out/256thread/nccl_42channels", {"threads": "256", "channels": "42"})])
+    troubles += expect("words", points[1]["argv"][:3], ["torchrun", "--nproc_per_node", "2"])
+    troubles += expect("variable", points[1]["env"]["NCCL_MAX_NCHANNELS"], "42")
+    return troubles + [f"time {p['start']}" for p in points if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000", p["start"])]
+
+
+def check_order(sweep):
+    """Threads outside, channels inside, as given; a blank line in the summary after each thread value."""
+    sweep.run("-c", "70,28", "-t512,256", "-oout", "-n", "--delay", "0")
+    points = [tuple(p["values"].values()) for p in sweep.record()["points"]]
+    troubles = expect("points", points, [("512", "70"), ("512", "28"), ("256", "70"), ("256", "28")])
+    troubles += [name for name in sweep.files() if "summary" in name]
+    sweep.run("-c", "70,28", "-t", "512,256", "-o", "again", "--delay", "0", "--quiet")
+    rows = sweep.text(sweep.only(r"again/.*summary.*")).splitlines()[5:13]
+    return troubles + expect("rows", [" ".join(row.split()[:2]) for row in rows],
+                             ["512 70", "512 28", "", "256 70", "256 28", "", "", "Output directories:"])
+
+
+def check_rocprof(sweep):
+    open(os.path.join(sweep.folder, "in.yaml"), "w").close()
+    common = ["-c", "28", "-t", "256", "-p", "2", "-f", "c.yaml", "-o", "out", "--rocprof"]
+    done = sweep.run(*common, "--rocprof-input", "in.yaml", "--stats")
+    tail = ("-- torchrun --nproc_per_node 2 train.py --config c.yaml --override profiling.tensorboard=false --override "
+            "training.output_dir=out/256thread/nccl_28channels\n")
+    traces = "-d out/256thread/nccl_28channels/rocprof_traces"
+    log = ("out", "256thread", "nccl_28channels", "run_output.log")
+    troubles = expect("with a job file", sweep.text(*log), f"rocprofv3: -i in.yaml {traces} {tail}")
+    troubles += within("warning", done.stderr, "--stats is ignored beside --rocprof_input")
+    troubles += [] if os.path.isdir(os.path.join(sweep.folder, "out/256thread/nccl_28channels/rocprof_traces")) else ["no folder"]
+    sweep.run(*common, "-m")
+    troubles += expect("with -m", sweep.text(*log), f"rocprofv3: --kernel-trace --stats {traces} --output-format json csv {tail}")
+    sweep.run(*common)
+    troubles += expect("alone", sweep.text(*log), f"rocprofv3: --kernel-trace {traces} --output-format json csv {tail}")
+    done = sweep.run("-c", "28", "-t", "256", "-o", "plain", "--rocprof-input", "in.yaml", "--stats")
+    troubles += within("warning", done.stderr, "--rocprof_input is ignored without --rocprof", "--stats is ignored without --rocprof")
+    return troubles + ([] if "rocprofv3" not in sweep.text("plain", *log[1:]) else ["ran rocprofv3"])
+
+
+def check_command(sweep):
+    """Any command: placeholders, variables, further axes; words go through no shell."""
+    script = ("import os, sys, json; json.dump([sys.argv[1:], dict(os.environ)], open(sys.argv[1] + '/seen.json', 'w'))")
+    done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
+                     "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
+                     "WHERE={profiler_dir}:{batch}", "--env", "KEPT=other", "--unset", "HSA_ENABLE_SDMA", "--unset", "HOME", "--nproc",
+                     "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
+                     "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${HOME}", "*", "--help", "-o")
+    # ${HOME} holds a placeholder {HOME} that stands for nothing
+    troubles = expect("exit code", done.code, 2) + within("sentence", done.stderr, "'{HOME}' in '{{}} ${HOME}' stands for nothing")
+    troubles += expect("files", sweep.files(), [])
+    done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
+                     "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
+                     "WHERE={profiler_dir}:{batch}", "--env", "KEPT=other", "--unset", "HSA_ENABLE_SDMA", "--unset", "HOME", "--nproc",
+                     "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
+                     "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${{HOME}", "*", "--help", "-o")
+    troubles += expect("exit code", done.code, 0)
+    here = os.path.realpath(sweep.folder)
+    for batch in ("1", "b 2"):
+        for threads in ("256", "512"):
+            out = f"o ut/batch_{batch}/4-way/{threads}thread/nccl_28channels"
+            words, variables = json.loads(sweep.text(out, "seen.json"))
+            troubles += expect("words", words, [out, f"{threads}/28/3/{{x}}/4", "{}} ${HOME}", "*", "--help", "-o"])
+            got = {name: variables.get(name) for name in ("BATCH", "NCHANNELS", "NCCL_MAX_NCHANNELS", "RCCL_THREADS_PER_BLOCK", "WHERE",
+                                                          "KEPT", "HSA_ENABLE_SDMA", "HOME", "GPUTALLY_OUTPUT_DIR",
+                                                          "GPUTALLY_SWEEP_DIR")}
+            troubles += expect("variables", got, {
+                "BATCH": batch, "NCHANNELS": "28", "NCCL_MAX_NCHANNELS": None, "RCCL_THREADS_PER_BLOCK": threads,
+                "WHERE": f"{out}/torch_profiler:{batch}", "KEPT": "other", "HSA_ENABLE_SDMA": None, "HOME": None,
+                "GPUTALLY_OUTPUT_DIR": f"{here}/{out}", "GPUTALLY_SWEEP_DIR": f"{here}/o ut"})
+    summary = sweep.text(sweep.only(r"o ut/.*summary.*"))
+    return troubles + within("summary", summary, "BATCH           TP              THREADS    CHANNELS        STATUS     DURATION(s)",
+                             "b 2             4               512        28              SUCCESS", "  BATCH=b 2, TP=4, THREADS=512:")
+
+
+def check_skip(sweep):
+    os.makedirs(os.path.join(sweep.folder, "out/256thread/nccl_28channels"))
+    began = time.monotonic()
+    done = sweep.run("-c", "28,30", "-t", "256", "-o", "out", "-s", "--delay", "30")
+    troubles = expect("exit code", done.code, 0) + within("printed", done.stdout, "Skipping THREADS=256, CHANNELS=28 (directory exists)")
+    troubles += [] if time.monotonic() - began < 10 else ["waited without need"]
+    troubles += within("summary", sweep.text(sweep.only(r"out/.*summary.*")), "256        28              SKIPPED    N/A",
+                       "256        30              SUCCESS    0")
+    troubles += expect("record", [(p["status"], p["exit_code"], p["start"] is None) for p in sweep.record()["points"]],
+                       [("SKIPPED", None, True), ("SUCCESS", 0, False)])
+    return troubles + expect("files", [name for name in sweep.files() if "nccl_28channels" in name], [])
+
+
+def check_delay(sweep):
+    began = time.monotonic()
+    done = sweep.run("-c", "28,30,31", "-t", "256", "-o", "out", "--delay", "1")
+    seconds = time.monotonic() - began
+    return ([] if seconds >= 2 else [f"took {seconds} seconds"]) + expect(
+        "waits", done.stdout.count("Waiting 1 seconds before next run..."), 2)
+
+
+LEAVES_ONE_BEHIND = "sleep 600 & echo $! >pid_{channels}; echo begun; wait"
+
+
+def check_timeout(sweep):
+    command = ["--", "sh", "-c", LEAVES_ONE_BEHIND]
+    done = sweep.run("-c", "28,30", "-t", "256", "-o", "out", "--delay", "0", "--timeout", "1", *command)
+    troubles = expect("exit code", done.code, 0)
+    troubles += within("summary", sweep.text(sweep.only(r"out/.*summary.*")), "256        28              TIMEOUT    1",
+                       "256        30              TIMEOUT    1")
+    troubles += expect("statuses", [p["status"] for p in sweep.record()["points"]], ["TIMEOUT", "TIMEOUT"])
+    for channels in (28, 30):
+        pid = int(sweep.text(f"pid_{channels}"))
+        troubles += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
+    done = sweep.run("-c", "28", "-t", "256", "-o", "again", "--timeout", "1", "--fail-on-error", *command)
+    return troubles + expect("exit code with --fail-on-error", done.code, 1)
+
+
+def check_signal(sweep, number):
+    """The command's group ends, others stay: also one whose command line has train.py in it."""
+    bystander = subprocess.Popen(["sh", "-c", "sleep 600; : train.py torchrun"], start_new_session=True)
+    try:
+        process = sweep.start("-c", "28,30", "-t", "256", "-o", "out", "--", "sh", "-c", LEAVES_ONE_BEHIND)
+        log = os.path.join(sweep.folder, "out/256thread/nccl_28channels/run_output.log")
+        if not wait_for(lambda: os.path.exists(log) and "begun" in open(log).read()):
+            process.kill()
+            return ["the command did not begin"]
+        pid = int(sweep.text("pid_28"))
+        process.send_signal(number)
+        stdout, _ = process.communicate(timeout=30)
+        troubles = expect("exit code", process.returncode, 130) + within("printed", stdout, "=== Caught interrupt signal ===")
+        troubles += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
+        troubles += [] if alive(bystander.pid) else ["killed another program"]
+        troubles += expect("statuses", [p["status"] for p in sweep.record()["points"]], ["INTERRUPTED", "PENDING"])
+        return troubles + [name for name in sweep.files() if "nccl_30" in name or "summary" in name]
+    finally:
+        os.killpg(bystander.pid, signal.SIGKILL)
+        bystander.wait()
+
+
+def check_signal_between(sweep):
+    process = sweep.start("-c", "28,30", "-t", "256", "-o", "out", "--delay", "600")
+    for line in process.stdout:
+        if "Waiting 600 seconds" in line:
+            break
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    return expect("exit code", process.returncode, 130) + expect(
+        "statuses", [p["status"] for p in sweep.record()["points"]], ["SUCCESS", "PENDING"])
+
+
+def check_dry_run(sweep):
+    script = "printf '%s|' \"$@\" \"$B\" ${HSA_ENABLE_SDMA-none}; echo"
+    options = ["-c", "28", "-t", "256", "-o", "o'ut", "--env", "B=a 'b' $c", "--unset", "HSA_ENABLE_SDMA", "--", "sh", "-c",
+               script.replace("{", "{{"), "sh", "x y", "{output_dir}", ""]
+    done = sweep.run("--dry-run", *options)
+    troubles = expect("exit code", done.code, 0) + expect("files", sweep.files(), [])
+    lines = done.stdout.splitlines()
+    troubles += expect("title", lines[0], "# THREADS=256, CHANNELS=28")
+    by_shell = subprocess.run(["sh", "-c", lines[1]], cwd=sweep.folder, env=sweep.environment, capture_output=True, text=True).stdout
+    sweep.run(*options)
+    by_sweep = sweep.text("o'ut", "256thread", "nccl_28channels", "run_output.log")
+    return troubles + expect("what the line does", by_shell, by_sweep) + expect(
+        "what the sweep does", by_sweep, "x y|o'ut/256thread/nccl_28channels||a 'b' $c|none|\n")
+
+
+def check_job_files(sweep):
+    done = sweep.run("--write-job-files", "jobs")
+    troubles = expect("exit code", done.code, 0)
+    counters = {"rocprof_cu_only.yaml": "SQ_BUSY_CU_CYCLES SQ_WAVES SQ_WAVE_CYCLES SQ_INSTS_MFMA",
+                "rocprof_input.yaml": "SQ_WAVES SQ_INSTS_VALU SQ_INSTS_MFMA SQ_ACTIVE_INST_ANY SQ_BUSY_CYCLES SQ_BUSY_CU_CYCLES SQ_WAVE_CYCLES "
+                                      "SQ_WAVES_RESTORED SQ_INSTS_LDS SQ_INSTS_SMEM SQ_INSTS_VMEM SQ_WAIT_INST_LDS SQ_INSTS_VSKIPPED "
+                                      "SQ_THREAD_CYCLES_VALU"}
+    formats = {"rocprof_cu_only.yaml": "[json, csv]", "rocprof_input.yaml": "[json, csv, pftrace]"}
+    for name, wanted in counters.items():
+        lines = [line.partition(" #")[0].rstrip() for line in sweep.text("jobs", name).splitlines()]
+        troubles += expect("counters", [line[8:] for line in lines if line.startswith("      - ")], wanted.split())
+        troubles += within(name, lines, '  - kernel_include_regex: "(gemm|Cijk_.*)"', "    kernel_trace: true",
+                           "    output_format: " + formats[name], "    pmc:")
+    return troubles + within("rocprof_input.yaml", sweep.text("jobs", "rocprof_input.yaml"), "    stats: true", "    sys_trace: false",
+                             "    advanced_thread_trace: false")
+
+
+def check_usage(sweep, options, code, sentence):
+    done = sweep.run(*options)
+    return expect("exit code", done.code, code) + expect("files", sweep.files(), []) + within("sentence", done.stderr, sentence)
+
+
+def check_root_is_a_file(sweep):
+    open(os.path.join(sweep.folder, "out"), "w").close()
+    done = sweep.run("-o", "out")
+    return expect("exit code", done.code, 1) + within("sentence", done.stderr, "gputally: cannot make the folder out")
+
+
+def check_default_root(sweep):
+    done = sweep.run("-c", "28", "-t", "256", "--quiet")
+    name = sweep.only(r"experiments/sweep_\d{8}_\d{6}/sweep\.json")
+    return expect("exit code", done.code, 0) + expect("printed", done.stdout + done.stderr, "") + (
+        [] if name.endswith("sweep.json") else [name])
+
+
+class Case:
+    def __init__(self, name, check, *arguments):
+        self.name, self.check, self.arguments = name, check, arguments
+
+
+USAGE = [
+    (["-c", "28,x"], 2, "argument: channels: 'x' is not a whole number"),
+    (["-c", "28,"], 2, "argument: channels: '' is not a whole number"),
+    (["-t", "256,256"], 2, "argument: threads: '256' is given twice"),
+    (["--axis", "a"], 2, "argument --axis: 'a' is not NAME=value,value"),
+    (["--axis", "config=1"], 2, "argument --axis: the name config has a meaning of its own"),
+    (["--axis", "a=x/y"], 2, "argument --axis: a: 'x/y' cannot be part of a folder's name"),
+    (["--axis", "a=.."], 2, "argument --axis: a: '..' cannot be part of a folder's name"),
+    (["--axis-env", "b=C"], 2, "argument --axis_env: there is no axis b"),
+    (["--axis-dir", "threads=x"], 2, "argument --axis_dir: 'x' must hold %s once"),
+    (["--axis-dir", "threads=../%s"], 2, "argument --axis_dir: '../%s' must hold %s once"),
+    (["--env", "=x"], 2, "'=x' is not NAME=value"),
+    (["--unset", "A=b"], 2, "'A=b' is no name of a variable"),
+    (["--", "echo", "{"], 2, "'{' in '{' stands for nothing; a literal brace is {{"),
+    (["--", "echo", "{nothing}"], 2, "'{nothing}' in '{nothing}' stands for nothing"),
+    (["--nproc", "0"], 2, "argument --nproc: must be at least 1"),
+    (["--delay", "-1"], 2, "argument --delay: must be at least 0"),
+    (["--frobnicate"], 2, "unrecognized arguments: --frobnicate"),
+    (["--axis", "a=" + ",".join(map(str, range(1001)))], 2, "argument --axis: a: more than 1000 values"),
+    (["--axis", "a=" + ",".join(map(str, range(1000))), "--axis", "b=1,2"], 2, "more than 10000 points in the grid"),
+    (["--", "no_such_command_anywhere"], 1, "gputally: command not found: no_such_command_anywhere"),
+    (["--rocprof", "--rocprof-input", "none.yaml"], 1, "gputally: job file not found: none.yaml"),
+]
+CASES = [
+    Case("as the reference", check_reference),
+    Case("order of points", check_order),
+    Case("rocprofv3", check_rocprof),
+    Case("any command", check_command),
+    Case("skip existing", check_skip),
+    Case("delay", check_delay),
+    Case("timeout", check_timeout),
+    Case("SIGINT", check_signal, signal.SIGINT),
+    Case("SIGTERM", check_signal, signal.SIGTERM),
+    Case("SIGTERM between two runs", check_signal_between),
+    Case("dry run", check_dry_run),
+    Case("job files", check_job_files),
+    Case("root is a file", check_root_is_a_file),
+    Case("default root", check_default_root),
+] + [Case("usage: " + " ".join(options)[:60], check_usage, options, code, sentence) for options, code, sentence in USAGE]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True)
+    binary = require_binary(parser.parse_args().bin)
+    tally = Tally()
+    run_all(CASES, lambda case, folder: case.check(Sweep(binary, folder), *case.arguments), tally)
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
