@@ -18,6 +18,7 @@
 #include "cli/report.h"
 #include "cli/rocprof.h"
 #include "cli/run.h"
+#include "cli/split.h"
 #include "cli/sweep.h"
 
 #include <stdarg.h>
@@ -68,6 +69,13 @@ const gt_command gt_commands[] = {
      "named by rank. FILEs are the ranks from 0 on; or a folder, a pattern or a search finds them. Traces "
      "may be "
      "compressed with gzip or zstd and be of any size: they are streamed."},
+    {"split", "TraceLens_split_inference_trace",
+     "traces of single steps or phases out of one of an inference server", &gt_split_syntax, gt_split_run,
+     "Cuts a torch.profiler trace of an inference server (vLLM, SGLang, ATOM) at its steps, which the "
+     "server's "
+     "annotations name: into traces of single steps, of rows of steps of one phase (prefill, decode), or of "
+     "windows in "
+     "which the server is at work as usual. Each is a whole trace, for a viewer or for a report."},
     {"diff", NULL, "where the call trees of two PyTorch traces differ, and in which GPU work",
      &gt_diff_syntax, gt_diff_run,
      "Merges the call trees of two torch.profiler traces, say of the same model on two GPUs, and tells which "
@@ -152,10 +160,13 @@ const gt_command gt_commands[] = {
      "from the "
      "capture's *_kernel_trace.csv, else from its *_results.json; a *_results.pftrace adds HIP calls and "
      "copies."},
-    {"run", NULL, "a command under a profiler, with power, memory and library calls", &gt_run_syntax, gt_run_run,
-     "Runs COMMAND under rocprofv3 (or another profiler) as a context asks, collects what it wrote and makes reports of it. "
+    {"run", NULL, "a command under a profiler, with power, memory and library calls", &gt_run_syntax,
+     gt_run_run,
+     "Runs COMMAND under rocprofv3 (or another profiler) as a context asks, collects what it wrote and makes "
+     "reports of it. "
      "A context is a JSON object that names tools; shipped ones answer common questions: gputally run -f "
-     "rocprofv3_lightweight -- python3 train.py. Contexts of madengine work as they are. The exit status is 3 where the "
+     "rocprofv3_lightweight -- python3 train.py. Contexts of madengine work as they are. The exit status is "
+     "3 where the "
      "command failed and 4 where the context makes no sense."},
     {"model", NULL, "what the performance model of an op says, without a trace", &gt_model_syntax,
      gt_model_run,
@@ -164,9 +175,12 @@ const gt_command gt_commands[] = {
      "from the shapes and types given, and on request the least time that it can take on a GPU. Names are "
      "those of "
      "PyTorch traces: aten::mm; \"list\" names all that have a model."},
-    {"sweep", NULL, "the whole analysis of runs under many settings: reports, kernels that vary, plots", NULL, NULL,
-     "Analyses a sweep: the traces of one program under many settings of the communication library, in folders "
-     "SWEEP/<T>thread/nccl_<C>channels. Each step reads what the steps before it wrote into SWEEP/tracelens_analysis."},
+    {"sweep", NULL, "the whole analysis of runs under many settings: reports, kernels that vary, plots", NULL,
+     NULL,
+     "Analyses a sweep: the traces of one program under many settings of the communication library, in "
+     "folders "
+     "SWEEP/<T>thread/nccl_<C>channels. Each step reads what the steps before it wrote into "
+     "SWEEP/tracelens_analysis."},
 };
 const size_t gt_command_count = GT_LENGTH(gt_commands);
 

@@ -288,14 +288,14 @@ def test_options_are_described_everywhere(binary):
             assert f'\n.SS "gputally {command}" STEP' in man, command
         assert "sweep yaml" in commands, commands
         for command in commands:
-            options = set(re.findall(r"^  (--[a-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
+            options = set(re.findall(r"^  (--[A-Za-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
             described |= options
             at = len(command.split()) + 1
             line = (f"source {ROOT}/completions/gputally; COMP_WORDS=(gputally {command} --); COMP_CWORD={at}; _gputally; "
                     'printf "%s\\n" "${COMPREPLY[@]}"')
             offered = set(folder.sh(line).stdout.split())
             assert offered == options | {"--help"}, (command, offered ^ options)
-        in_man = set(re.findall(r"^\.BI? (--[a-z_]+)", man, re.M)) - {"--option"}
+        in_man = set(re.findall(r"^\.BI? (--[A-Za-z_]+)", man, re.M)) - {"--option"}
         assert in_man == described, in_man ^ described
         for command in commands:
             assert f'\n.SS "gputally {command}" ' in man, command
