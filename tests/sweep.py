@@ -306,6 +306,74 @@ def check_rocprof(s):
     s.same("summary of rocprofv3", filled, ["full_config", "threads_num", "channels_num", "num_ranks", "busy_time_ms", "total_time_ms"])
 
 
+COUNTER_HEADS = ["Correlation_Id", "Dispatch_Id", "Agent_Id", "Queue_Id", "Process_Id", "Thread_Id", "Grid_Size", "Kernel_Id", "Kernel_Name",
+                 "Workgroup_Size", "LDS_Block_Size", "Scratch_Size", "VGPR_Count", "Accum_VGPR_Count", "SGPR_Count", "Counter_Name",
+                 "Counter_Value", "Start_Timestamp", "End_Timestamp"]
+
+
+def counted(dispatch, kernel, counter, value):
+    return [1, dispatch, "Agent 1", 1, 77, 77, 64, 1, kernel, 64, 0, 0, 8, 0, 16, counter, value, 1000 * dispatch, 1000 * dispatch + 10]
+
+
+def check_counters(s):
+    """Two settings; kernel b and counter SQ_WAVES only in one of them."""
+    values = {"256thread": [counted(1, "a", "SQ_BUSY", 10), counted(2, "a", "SQ_BUSY", 20), counted(3, "b", "SQ_BUSY", 7),
+                            counted(1, "a", "SQ_WAVES", 3)],
+              "512thread": [counted(1, "a", "SQ_BUSY", 5)]}
+    for threads, rows in values.items():
+        folder = s.path("s", threads, "nccl_28channels", "rocprof_traces", "pass_1", "host")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "77_counter_collection.csv"), "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows([COUNTER_HEADS, *rows])
+    os.makedirs(s.path("s/512thread/nccl_42channels"))
+    done = s.run("all", "s", "--rocprof")
+    s.holds("messages", done.stderr, "Skip 512thread/42ch - no rocprof_traces")
+    s.holds("steps", done.stdout, "== report", "== timeline", "== counters\n3 rows, 2 counters")
+    s.same("file", s.lines("s/tracelens_analysis/counters_all_configs.csv"),
+           "full_config,threads_num,thread_config,channels_num,channel_config,Kernel_Name,Count,SQ_BUSY,SQ_WAVES\n"
+           "256thread_28ch,256,256thread,28,28ch,a,2,15.0,3.0\n256thread_28ch,256,256thread,28,28ch,b,1,7.0,\n"
+           "512thread_28ch,512,512thread,28,28ch,a,1,5.0,\n")
+    book = read_workbook(s.path("s/tracelens_analysis/counters_all_configs.xlsx"))
+    s.same("sheets", list(book), ["All_Data", "Pivot_SQ_BUSY", "Pivot_SQ_WAVES"])
+    s.same("pivot", book["Pivot_SQ_BUSY"], [("Kernel_Name", "256thread_28ch", "512thread_28ch"), ("a", 15, 5), ("b", 7, None)])
+    shutil.rmtree(s.path("s/256thread"))
+    shutil.rmtree(s.path("s/512thread/nccl_28channels"))
+    s.holds("no counters", s.run("counters", "--sweep-dir", "s", code=1).stderr, "no setting has counters")
+
+
+# ---- all ----
+
+def check_all_is_its_steps(s):
+    """Files of `all` are those of the steps; a step that fails keeps only those from running that read its rows."""
+    made_sweep(s, ranks=(0, 1))
+    shutil.copytree(s.path("s"), s.path("t"))
+    top(s, "--top-k", "1", "--output-file", "top1_gemm_kernels_time_variance.csv")
+    stem = "s/tracelens_analysis/top1_gemm_kernels_time_variance"
+    s.run("yaml", "--input-csv", f"{stem}.csv")
+    s.run("timestamps", "--input-csv", f"{stem}.csv", "--base-path", "s")
+    s.run("overlap", "--input-csv", f"{stem}_with_timestamps.csv", "--tracelens-path", "s/tracelens_analysis")
+    s.run("timeline", "--sweep-dir", "s")
+    s.run("comms", "--sweep-dir", "s")
+    shutil.rmtree(s.path("t/tracelens_analysis"))
+    done = s.run("all", "t", "--top-k", "1", "--dpi", "40")
+    s.same("order", [line for line in done.stdout.splitlines() if line.startswith("== ")],
+           [f"== {step}" for step in ("report", "top", "yaml", "plot", "timestamps", "overlap", "timeline", "comms")])
+    ours = {n: open(s.path("t/tracelens_analysis", n), "rb").read() for n in files_under(s.path("t/tracelens_analysis"))}
+    steps = {n: open(s.path("s/tracelens_analysis", n), "rb").read() for n in files_under(s.path("s/tracelens_analysis"))}
+    s.same("plots", len([n for n in ours if n.endswith(".png")]), 5)
+    for name in steps:
+        if name.startswith("rocprof_top5"):  # name the CSV file
+            s.same(name, ours[name].split(b"\n")[3:], steps[name].split(b"\n")[3:])
+        else:
+            s.same(name, ours.get(name) == steps[name], True)
+    done = s.run("all", "t", "--top-k", "0", code=1)
+    s.holds("errors", done.stderr, "No data extracted!")
+    s.same("steps left", [line for line in done.stdout.splitlines() if line.startswith("== ")],
+           ["== report", "== top", "== timeline", "== comms"])
+    s.same("quiet", s.run("all", "t", "--quiet", "--dpi", "40").stdout, "")
+    s.holds("no sweep", s.run("all", "none", code=1).stderr, "Directory not found: none")
+
+
 # ---- top: odd sheets ----
 
 DETAILS, MIN, MAX = "kernel_details__summarize_kernel_stats", "Kernel Time (µs)_min", "Kernel Time (µs)_max"
@@ -543,7 +611,7 @@ def main():
     binary, tally = require_binary(options.bin), Tally()
     cases = [Case(check) for check in (
         check_tiny_sweep, check_report_is_that_of_the_single_commands, check_traces_are_found, check_damaged_traces_do_not_stop_the_others,
-        check_old_layout, check_rocprof, check_top_of_odd_rows, check_top_of_odd_sheets, check_top_with_missing_reports, check_odd_timestamps,
+        check_old_layout, check_rocprof, check_counters, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets, check_top_with_missing_reports, check_odd_timestamps,
         check_odd_overlap, check_odd_timeline, check_odd_comms, check_damage)]
 
     def check(case, folder):

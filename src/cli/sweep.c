@@ -14,12 +14,16 @@
 #include <string.h>
 
 const gt_command gt_sweep_steps[] = {
-    {"run", "run_train_various_channels.sh", "runs a command under each of many settings", &gt_sweep_run_syntax,
-     gt_sweep_run_run,
-     "Runs a command once for each pair of threads and channels, and of further settings, one after another: their "
-     "values are in environment variables, the output of each run is in a folder of its own, and a log, a summary and "
-     "sweep.json say what became of them. COMMAND is run as it is, without a shell; {threads}, {channels}, the names of "
-     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are filled in, {{ is a "
+    {"run", "run_train_various_channels.sh", "runs a command under each of many settings",
+     &gt_sweep_run_syntax, gt_sweep_run_run,
+     "Runs a command once for each pair of threads and channels, and of further settings, one after another: "
+     "their "
+     "values are in environment variables, the output of each run is in a folder of its own, and a log, a "
+     "summary and "
+     "sweep.json say what became of them. COMMAND is run as it is, without a shell; {threads}, {channels}, "
+     "the names of "
+     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are filled in, "
+     "{{ is a "
      "brace. Without COMMAND: torchrun --nproc_per_node {nproc} train.py --config {config} --override "
      "profiling.tensorboard=false --override training.output_dir={output_dir}."},
     {"report", "run_tracelens_analysis.sh",
@@ -67,16 +71,29 @@ const gt_command gt_sweep_steps[] = {
      gt_sweep_comms_run,
      "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
      "nccl_master_all_configs.xlsx and .csv."},
+    {"counters", NULL, "what rocprofv3 counted of each kernel under every setting", &gt_sweep_counters_syntax,
+     gt_sweep_counters_run,
+     "Puts the counters that rocprofv3 collected (rocprof_traces in each setting's folder) together, the "
+     "mean of each "
+     "counter by kernel and setting, in counters_all_configs.xlsx and .csv."},
     {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side",
      &gt_sweep_html_syntax, gt_sweep_html_run,
      "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
      "sweep's plots "
      "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
-    {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto", &gt_sweep_merge_syntax,
-     gt_sweep_merge_run,
-     "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome trace with two "
-     "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; `gputally "
+    {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto",
+     &gt_sweep_merge_syntax, gt_sweep_merge_run,
+     "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome "
+     "trace with two "
+     "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; "
+     "`gputally "
      "fuse` keeps everything."},
+    {"all", NULL, "all steps of one sweep, but for html", &gt_sweep_all_syntax, gt_sweep_all_run,
+     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep, one after "
+     "another; with "
+     "--rocprof the steps report, timeline and counters. A step that fails keeps only those from running "
+     "that need what it "
+     "writes; the exit status is 1 then."},
     {0},
 };
 
@@ -166,15 +183,31 @@ bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t
     return written;
 }
 
+static bool write_table(gt_output *output, const gt_table *table, const char *path, const char *line_end,
+                        gt_error *error)
+{
+    gt_file file;
+    if (!gt_file_open(&file, output, path, error)) return false;
+    gt_csv_write_lines(&file, table, line_end);
+    return gt_file_close(&file, error);
+}
+
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error)
 {
     gt_output *output = gt_output_new();
-    gt_file file;
-    bool written = gt_file_open(&file, output, path, error);
-    if (written) {
-        gt_csv_write_lines(&file, table, line_end);
-        written = gt_file_close(&file, error) && gt_output_commit(output, error);
-    }
+    bool written = write_table(output, table, path, line_end, error) && gt_output_commit(output, error);
     gt_output_free(output);
+    return written;
+}
+
+bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
+    bool written = gt_output_xlsx(output, xlsx, tables->items, tables->count, error) &&
+                   write_table(output, tables->items[0], csv, "\n", error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    free(xlsx);
+    free(csv);
     return written;
 }

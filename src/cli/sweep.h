@@ -4,27 +4,30 @@
 
 #include "cli/commands.h"
 #include "input/options.h"
+#include "report/tables.h"
 #include "sweep/layout.h"
 #include "table/table.h"
 
 extern const gt_command gt_sweep_steps[];
 
-/* The steps, each in a file sweep_<step>.c. */
-extern const gt_syntax gt_sweep_run_syntax, gt_sweep_merge_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
-    gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax, gt_sweep_comms_syntax;
+/* The steps: syntax and run function of each. */
+extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
+    gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
+    gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_merge_syntax,
+    gt_sweep_all_syntax;
 gt_exit gt_sweep_run_run(const gt_call *call);
 gt_exit gt_sweep_report_run(const gt_call *call);
 gt_exit gt_sweep_top_run(const gt_call *call);
 gt_exit gt_sweep_yaml_run(const gt_call *call);
-extern const gt_syntax gt_sweep_plot_syntax;
 gt_exit gt_sweep_plot_run(const gt_call *call);
-extern const gt_syntax gt_sweep_html_syntax;
-gt_exit gt_sweep_html_run(const gt_call *call);
 gt_exit gt_sweep_timestamps_run(const gt_call *call);
 gt_exit gt_sweep_overlap_run(const gt_call *call);
 gt_exit gt_sweep_timeline_run(const gt_call *call);
 gt_exit gt_sweep_comms_run(const gt_call *call);
+gt_exit gt_sweep_counters_run(const gt_call *call);
+gt_exit gt_sweep_html_run(const gt_call *call);
 gt_exit gt_sweep_merge_run(const gt_call *call);
+gt_exit gt_sweep_all_run(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
@@ -49,6 +52,8 @@ char *gt_sweep_beside(const char *path, const char *name);
 
 /* Writes a table as CSV with such ends of lines. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
+/* Writes all tables as the workbook <stem>.xlsx and the first as <stem>.csv, both or neither. */
+bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error);
 

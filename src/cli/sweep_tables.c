@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep.h"
-#include "output/csv.h"
 #include "output/terminal.h"
 #include "report/summary.h"
 #include "sweep/comms.h"
@@ -71,12 +70,13 @@ static void show_timeline(const gt_table *all)
 static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
                           gt_error *error)
 {
+    (void)strings;
     bool geometric = gt_arguments_flag(&call->arguments, "geo_mean");
     gt_table_list tables = {0};
     char *path =
         gt_format("%s/" GT_SWEEP_ANALYSIS "/gpu_timeline_all_configs_%s.xlsx",
                   gt_arguments_value(&call->arguments, "sweep_dir")->text, geometric ? "geomean" : "mean");
-    bool made = gt_sweep_timeline_tables(reports, geometric, strings, &tables, error) &&
+    bool made = gt_sweep_timeline_tables(reports, geometric, &tables, error) &&
                 gt_table_list_write(&tables, path, error);
     if (made && !gt_sweep_is_quiet(call)) {
         show_timeline(tables.items[0]);
@@ -157,30 +157,16 @@ static void show_best(const gt_table *all)
     }
 }
 
-static bool write_both(gt_table *all, const char *stem, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
-    gt_file file;
-    bool written = gt_output_xlsx(output, xlsx, &all, 1, error) && gt_file_open(&file, output, csv, error);
-    if (written) {
-        gt_csv_write(&file, all);
-        written = gt_file_close(&file, error) && gt_output_commit(output, error);
-    }
-    gt_output_free(output);
-    free(xlsx);
-    free(csv);
-    return written;
-}
-
 static bool make_comms(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
                        gt_error *error)
 {
     gt_table *all = gt_sweep_comms_table(reports, strings, error);
     if (!all) return false;
+    gt_table_list tables = {0};
+    gt_table_list_add(&tables, all);
     char *stem = gt_format("%s/" GT_SWEEP_ANALYSIS "/nccl_master_all_configs",
                            gt_arguments_value(&call->arguments, "sweep_dir")->text);
-    bool made = write_both(all, stem, error);
+    bool made = gt_sweep_write_both(&tables, stem, error);
     if (made && !gt_sweep_is_quiet(call)) {
         show_operations(all);
         show_settings(all);
@@ -188,7 +174,7 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
         printf("\nwrote %s.xlsx\nwrote %s.csv\n", stem, stem);
     }
     free(stem);
-    gt_table_free(all);
+    gt_table_list_free(&tables);
     return made;
 }
 

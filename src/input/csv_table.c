@@ -99,7 +99,8 @@ static bool read_lines(reader *r)
     return true;
 }
 
-static gt_table *table_of(gt_text text, const char *name, gt_reading reading, gt_strings *strings, gt_error *error)
+gt_table *gt_csv_table_as(gt_text text, const char *name, gt_reading reading, gt_strings *strings,
+                          gt_error *error)
 {
     reader r = {.at = text.bytes, .end = text.bytes + text.len, .line = 1, .error = error};
     r.cells.reading = reading;
@@ -112,7 +113,7 @@ static gt_table *table_of(gt_text text, const char *name, gt_reading reading, gt
 
 gt_table *gt_csv_table(gt_text text, const char *name, gt_strings *strings, gt_error *error)
 {
-    return table_of(text, name, GT_READ_EXACT, strings, error);
+    return gt_csv_table_as(text, name, GT_READ_EXACT, strings, error);
 }
 
 static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
@@ -134,7 +135,8 @@ gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_reading re
     if (!stream) return NULL;
     gt_buffer text = {0};
     gt_table *table = NULL;
-    if (read_all(stream, &text, error)) table = table_of(gt_buffer_text(&text), name, reading, strings, error);
+    if (read_all(stream, &text, error))
+        table = gt_csv_table_as(gt_buffer_text(&text), name, reading, strings, error);
     if (!table) gt_error_prefix(error, path);
     gt_buffer_free(&text);
     gt_stream_close(stream);

@@ -74,10 +74,9 @@ static void find_extremes(gt_kernel_list *list, const gt_store *store)
     free(of_name);
 }
 
-gt_kernel_list *gt_kineto_read_kernels(const char *path, const gt_read_options *options, gt_error *error)
+gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_options *options,
+                                              gt_error *error)
 {
-    gt_stream *stream = gt_stream_open(path, error);
-    if (!stream) return NULL;
     gt_kernel_list *list = gt_alloc_zero(1, sizeof *list);
     list->strings = gt_strings_new();
     gt_store *store = gt_store_new(columns, FIELDS, list->strings);
@@ -85,10 +84,17 @@ gt_kernel_list *gt_kineto_read_kernels(const char *path, const gt_read_options *
                                       "not a PyTorch trace: it has no 'traceEvents'", options, error);
     if (read) find_extremes(list, store);
     gt_store_free(store);
-    gt_stream_close(stream);
     if (read) return list;
     gt_kernel_list_free(list);
     return NULL;
+}
+
+gt_kernel_list *gt_kineto_read_kernels(const char *path, const gt_read_options *options, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(path, error);
+    gt_kernel_list *list = stream ? gt_kineto_read_kernels_stream(stream, options, error) : NULL;
+    gt_stream_close(stream);
+    return list;
 }
 
 void gt_kernel_list_free(gt_kernel_list *list)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "input/options.h"
+#include "input/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,9 @@ typedef struct gt_kernel_list {
 /* Events of the category "kernel" that have ts and dur. NULL and a sentence where the trace cannot be read.
  */
 gt_kernel_list *gt_kineto_read_kernels(const char *path, const gt_read_options *options, gt_error *error);
+/* The same from a stream at its beginning. */
+gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_options *options,
+                                              gt_error *error);
 void gt_kernel_list_free(gt_kernel_list *list);
 
 /* The shortest and longest of all kernels whose names begin with `name`, or are it where `exact`. False where

@@ -62,19 +62,6 @@ static const double TINY_MB = 0.01, MEDIUM_MB = 100;
 
 /* ---- one file ---- */
 
-static void fill_text(gt_table *table, const char *name, const char *text)
-{
-    uint32_t id = gt_strings_add_cstr(table->strings, text);
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
-    for (size_t row = 0; row < table->row_count; row++) gt_table_set_text(table, column, row, id);
-}
-
-static void fill_int(gt_table *table, const char *name, int64_t number)
-{
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
-    for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
-}
-
 /* The sheet's columns that are wanted, and what the file's place says. */
 static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error)
 {
@@ -90,14 +77,9 @@ static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error
             gt_table_free(rows);
             return NULL;
         }
-    char *full = gt_format("%s_%s", report->thread_config, report->channel_config);
-    fill_int(rows, "threads_num", report->threads);
-    fill_text(rows, "thread_config", report->thread_config);
-    fill_int(rows, "channels_num", report->channels);
-    fill_text(rows, "channel_config", report->channel_config);
-    fill_text(rows, "full_config", full);
-    fill_text(rows, "source_file", report->file);
-    free(full);
+    gt_add_setting_columns(rows, report->thread_config, report->threads, report->channel_config,
+                           report->channels);
+    gt_add_text_column(rows, "source_file", report->file);
     return rows;
 }
 

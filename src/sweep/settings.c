@@ -168,3 +168,31 @@ void gt_setting_reports_free(gt_setting_reports *reports)
     free(reports->items);
     *reports = (gt_setting_reports){0};
 }
+
+const char *const gt_setting_columns[GT_SETTING_COLUMNS] = {"full_config", "threads_num", "thread_config",
+                                                            "channels_num", "channel_config"};
+
+void gt_add_text_column(gt_table *table, const char *name, const char *text)
+{
+    uint32_t id = gt_strings_add_cstr(table->strings, text);
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_text(table, column, row, id);
+}
+
+static void add_int_column(gt_table *table, const char *name, int64_t number)
+{
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
+}
+
+void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
+                            const char *channel_config, int64_t channels)
+{
+    char *full = gt_format("%s_%s", thread_config, channel_config);
+    gt_add_text_column(table, gt_setting_columns[0], full);
+    add_int_column(table, gt_setting_columns[1], threads);
+    gt_add_text_column(table, gt_setting_columns[2], thread_config);
+    add_int_column(table, gt_setting_columns[3], channels);
+    gt_add_text_column(table, gt_setting_columns[4], channel_config);
+    free(full);
+}

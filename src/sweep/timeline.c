@@ -19,15 +19,6 @@ enum { TYPE, TIME, PERCENT, SOURCE_COLUMNS };
 static const char *const source_columns[SOURCE_COLUMNS] = {"type", "time ms", "percent"};
 
 static const struct {
-    const char *name;
-    gt_type type;
-} columns[] = {
-    {"full_config", GT_TYPE_TEXT}, {"threads_num", GT_TYPE_INT},     {"thread_config", GT_TYPE_TEXT},
-    {"channels_num", GT_TYPE_INT}, {"channel_config", GT_TYPE_TEXT}, {"num_ranks", GT_TYPE_INT},
-    {"type", GT_TYPE_TEXT},        {"time ms", GT_TYPE_FLOAT},       {"percent", GT_TYPE_FLOAT},
-};
-
-static const struct {
     const char *type, *column;
 } summary_columns[] = {
     {"computation_time", "computation_time_ms"},
@@ -92,22 +83,15 @@ static gt_table *means_of(const gt_table *rows, bool geometric)
     return table;
 }
 
-static void add_setting(gt_table *all, const gt_setting_report *setting, size_t ranks, const gt_table *means)
+/* The rows of All_Data that a setting has. */
+static gt_table *rows_of_setting(const gt_setting_report *setting, size_t ranks, gt_table *means)
 {
-    char *full = gt_format("%s_%s", setting->thread_config, setting->channel_config);
-    for (size_t i = 0; i < means->row_count; i++) {
-        size_t row = gt_table_add_row(all);
-        gt_table_set_cstr(all, 0, row, full);
-        gt_table_set_int(all, 1, row, setting->threads);
-        gt_table_set_cstr(all, 2, row, setting->thread_config);
-        gt_table_set_int(all, 3, row, setting->channels);
-        gt_table_set_cstr(all, 4, row, setting->channel_config);
-        gt_table_set_int(all, 5, row, (int64_t)ranks);
-        gt_table_set_text(all, 6, row, means->columns[TYPE].texts[i]);
-        gt_table_set_float(all, 7, row, means->columns[TIME].floats[i]);
-        gt_table_set_float(all, 8, row, means->columns[PERCENT].floats[i]);
-    }
-    free(full);
+    gt_add_setting_columns(means, setting->thread_config, setting->threads, setting->channel_config,
+                           setting->channels);
+    size_t column = gt_table_add_filled(means, "num_ranks", GT_TYPE_INT);
+    for (size_t row = 0; row < means->row_count; row++) gt_table_set_int(means, column, row, (int64_t)ranks);
+    for (size_t c = 0; c < SOURCE_COLUMNS; c++) gt_table_move_column(means, 0, means->column_count - 1);
+    return means;
 }
 
 static bool is_same_setting(const gt_setting_report *a, const gt_setting_report *b)
@@ -116,31 +100,33 @@ static bool is_same_setting(const gt_setting_report *a, const gt_setting_report 
            strcmp(a->channel_config, b->channel_config) == 0;
 }
 
-static gt_table *all_data(const gt_setting_reports *reports, bool geometric, gt_strings *strings)
+static void append(gt_table **all, gt_table *more)
 {
-    gt_table *all = gt_table_new("All_Data", strings);
-    for (size_t i = 0; i < GT_LENGTH(columns); i++)
-        gt_table_add_column(all, columns[i].name, columns[i].type);
+    gt_error error;
+    if (*all && more && !gt_table_append(*all, more, &error)) abort(); /* all have the same columns */
+    if (*all)
+        gt_table_free(more);
+    else
+        *all = more;
+}
+
+static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
+{
+    static const gt_sort_key order[] = {{"threads_num", false}, {"channels_num", false}, {"type", false}};
+    gt_table *all = NULL;
     for (size_t first = 0, end; first < reports->count; first = end) {
         gt_table *rows = NULL;
-        gt_error error;
         for (end = first;
-             end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++) {
-            gt_table *more = rows_of_report(&reports->items[end]);
-            if (rows && more && !gt_table_append(rows, more, &error)) abort(); /* all have the same columns */
-            if (rows)
-                gt_table_free(more);
-            else
-                rows = more;
-        }
-        if (!rows) continue;
-        gt_table *means = means_of(rows, geometric);
-        add_setting(all, &reports->items[first], end - first, means);
-        gt_table_free(means);
+             end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++)
+            append(&rows, rows_of_report(&reports->items[end]));
+        if (rows)
+            append(&all, rows_of_setting(&reports->items[first], end - first, means_of(rows, geometric)));
         gt_table_free(rows);
     }
-    static const gt_sort_key order[] = {{"threads_num", false}, {"channels_num", false}, {"type", false}};
-    gt_table_sort(all, order, GT_LENGTH(order));
+    if (all) {
+        gt_table_rename(all, "All_Data");
+        gt_table_sort(all, order, GT_LENGTH(order));
+    }
     return all;
 }
 
@@ -186,12 +172,12 @@ static gt_table *summary_of(const gt_table *all)
     return summary;
 }
 
-bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_strings *strings,
-                              gt_table_list *tables, gt_error *error)
+bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_table_list *tables,
+                              gt_error *error)
 {
-    gt_table *all = all_data(reports, geometric, strings);
+    gt_table *all = all_data(reports, geometric);
+    if (!all) return gt_fail(error, "no report has a sheet gpu_timeline that can be read");
     gt_table_list_add(tables, all);
-    if (!all->row_count) return gt_fail(error, "no report has a sheet gpu_timeline that can be read");
     static const char *const pivots[][2] = {{"time ms", "Pivot_Time_ms"}, {"percent", "Pivot_Percent"}};
     for (size_t i = 0; i < GT_LENGTH(pivots); i++) {
         gt_table *pivot = pivot_of(all, pivots[i][0], pivots[i][1], error);

@@ -10,7 +10,7 @@
 
 /* Of reports that hold their sheet gpu_timeline. `geometric`: geometric means, in which 0 counts as 1e-10.
  * Fails where no report has one. */
-bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_strings *strings,
-                              gt_table_list *tables, gt_error *error);
+bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_table_list *tables,
+                              gt_error *error);
 
 #endif

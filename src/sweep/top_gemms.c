@@ -209,24 +209,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const gt_column *)a)->name, ((const gt_column *)b)->name);
 }
 
-/* Gives every table the columns of all, so that they can be put together. */
-static gt_table *join_tables(job *j)
+static gt_table *join_tables(const job *j)
 {
     gt_table *all = gt_table_new("top_gemms", j->strings);
+    gt_error error;
     for (size_t i = 0; i < j->count; i++)
-        for (size_t c = 0; j->tasks[i].table && c < j->tasks[i].table->column_count; c++)
-            if (gt_table_find(all, j->tasks[i].table->columns[c].name) == SIZE_MAX)
-                gt_table_add_column(all, j->tasks[i].table->columns[c].name, GT_TYPE_TEXT);
+        if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
+            abort(); /* all are text */
     if (all->column_count > OWN_COLUMNS)
         qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
-    for (size_t i = 0; i < j->count; i++) {
-        gt_error error;
-        gt_table *table = j->tasks[i].table;
-        for (size_t c = 0; table && c < all->column_count; c++)
-            if (gt_table_find(table, all->columns[c].name) == SIZE_MAX)
-                gt_table_add_filled(table, all->columns[c].name, GT_TYPE_TEXT);
-        if (table && !gt_table_append(all, table, &error)) abort(); /* all have the same columns */
-    }
     return all;
 }
 

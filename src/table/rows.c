@@ -129,3 +129,20 @@ bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error)
     gt_table_free(added);
     return matched;
 }
+
+static void add_columns_of(gt_table *table, const gt_table *other)
+{
+    for (size_t c = 0; c < other->column_count; c++)
+        if (gt_table_find(table, other->columns[c].name) == SIZE_MAX)
+            gt_table_add_filled(table, other->columns[c].name, other->columns[c].type);
+}
+
+bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error)
+{
+    gt_table *added = gt_table_copy(more);
+    add_columns_of(table, added);
+    add_columns_of(added, table);
+    bool matched = gt_table_append(table, added, error);
+    gt_table_free(added);
+    return matched;
+}

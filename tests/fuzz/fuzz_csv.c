@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_as(gt_text text, gt_reading reading)
 {
     gt_error error;
     gt_strings *strings = gt_strings_new();
-    gt_table *table = gt_csv_table((gt_text){(const char *)data, size}, "fuzz", strings, &error);
+    gt_table *table = gt_csv_table_as(text, "fuzz", reading, strings, &error);
     for (size_t c = 0; table && c < table->column_count; c++)
         for (size_t row = 0; row < table->row_count; row++) {
             const gt_column *column = &table->columns[c];
@@ -18,5 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     gt_table_free(table);
     gt_strings_free(strings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (gt_reading reading = GT_READ_EXACT; reading <= GT_READ_TEXT; reading++)
+        read_as((gt_text){(const char *)data, size}, reading);
     return 0;
 }

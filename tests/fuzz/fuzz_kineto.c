@@ -2,6 +2,8 @@
  * launchers. */
 #include "analysis/launchers.h"
 #include "input/kineto.h"
+#include "input/kineto_collectives.h"
+#include "input/kineto_kernels.h"
 #include "quiet.h"
 
 #include <stdlib.h>
@@ -18,16 +20,35 @@ static void check_tree(const gt_pytorch *trace)
     }
 }
 
+/* The readers of kernels alone and of the devices. */
+static void read_parts(const uint8_t *data, size_t size, size_t block, const gt_read_options *options)
+{
+    gt_error error = {{0}};
+    gt_kernel_instance shortest, longest;
+    gt_stream *stream = gt_stream_memory(data, size, block, &error);
+    gt_kernel_list *kernels = stream ? gt_kineto_read_kernels_stream(stream, options, &error) : NULL;
+    if (kernels && gt_kernel_list_find(kernels, (gt_text){"", 0}, false, &shortest, &longest) &&
+        !(shortest.dur_us <= longest.dur_us))
+        abort();
+    gt_kernel_list_free(kernels);
+    gt_stream_close(stream);
+    stream = gt_stream_memory(data, size, block, &error);
+    if (stream) gt_kineto_count_devices(stream);
+    gt_stream_close(stream);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1) return 0;
     gt_error error = {{0}};
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
     gt_kineto_options keep = {.python_functions = data[0] & 2, .every_event = data[0] & 4};
-    gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 8 ? 1 + data[0] : 0, &error);
+    size_t block = data[0] & 8 ? 1 + data[0] : 0;
+    gt_stream *stream = gt_stream_memory(data + 1, size - 1, block, &error);
     if (!stream) return 0;
     gt_pytorch *trace = gt_kineto_read_stream(stream, keep, &options, &error);
     gt_stream_close(stream);
+    read_parts(data + 1, size - 1, block, &options);
     if (!trace) {
         if (!error.text[0]) abort(); /* a failure without a sentence */
         return 0;
