@@ -21,6 +21,33 @@ void gt_kernel_lists_close(gt_kernel_lists *l)
     GT_PUSH(l->ends, l->count, l->capacity, l->kernel_count);
 }
 
+void gt_kernel_lists_append(gt_kernel_lists *l, const gt_kernel_lists *more)
+{
+    for (size_t list = 0, kernel = 0; list < more->count; list++) {
+        for (; kernel < more->ends[list]; kernel++) gt_kernel_lists_push(l, more->kernels[kernel]);
+        gt_kernel_lists_close(l);
+    }
+}
+
+static uint32_t moved(uint32_t id, uint32_t *map, const gt_strings *from, gt_strings *to)
+{
+    if (id != GT_TEXT_NONE && map[id] == GT_TEXT_NONE) {
+        gt_text text = gt_strings_get(from, id);
+        map[id] = gt_strings_add(to, text.bytes, text.len);
+    }
+    return map[id];
+}
+
+void gt_kernel_lists_use_strings(gt_kernel_lists *l, const gt_strings *from, gt_strings *to)
+{
+    uint32_t *map = gt_alloc_zero(gt_strings_count(from), sizeof *map);
+    for (size_t i = 0; i < l->kernel_count; i++) {
+        l->kernels[i].name = moved(l->kernels[i].name, map, from, to);
+        l->kernels[i].stream = moved(l->kernels[i].stream, map, from, to);
+    }
+    free(map);
+}
+
 void gt_kernel_lists_free(gt_kernel_lists *l)
 {
     free(l->kernels);
@@ -84,7 +111,9 @@ void gt_alike_describe(const gt_alike *a, gt_table *sheet, const gt_kernel_lists
     size_t summaries = gt_table_add_zeroed(sheet, summary, GT_TYPE_TEXT);
     size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_TEXT);
     const int64_t *group_of = gt_table_column(sheet, GT_ALIKE_GROUP)->ints;
-    gt_kernel_stats stats = {.strings = sheet->strings, .hide_call_stacks = watch && watch->hide_call_stacks};
+    gt_kernel_stats stats = {.strings = sheet->strings,
+                             .hide_call_stacks = watch && watch->hide_call_stacks,
+                             .plain = watch && watch->plain};
     for (size_t row = 0; row < sheet->row_count; row++) {
         add_lists(a, (size_t)group_of[row], lists, &stats);
         gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);

@@ -35,6 +35,10 @@ typedef struct gt_kernel_lists {
 
 void gt_kernel_lists_push(gt_kernel_lists *lists, gt_kernel_detail kernel); /* to the list that is open */
 void gt_kernel_lists_close(gt_kernel_lists *lists); /* it is whole: the next one is open */
+/* Adds copies of all lists of another. */
+void gt_kernel_lists_append(gt_kernel_lists *lists, const gt_kernel_lists *more);
+/* Moves names and streams to another intern table. */
+void gt_kernel_lists_use_strings(gt_kernel_lists *lists, const gt_strings *from, gt_strings *to);
 void gt_kernel_lists_free(gt_kernel_lists *lists);
 
 typedef struct gt_alike {
@@ -56,7 +60,7 @@ gt_table *gt_alike_measure(const gt_alike *alike, const gt_aggregate *measures, 
 
 /* Adds the cells of kernel_stats.h for the rows that the sheet still has. */
 typedef struct gt_alike_watch {
-    bool hide_call_stacks;
+    bool hide_call_stacks, plain;                                           /* as in kernel_stats.h */
     void (*shown)(void *context, size_t row, const gt_kernel_stats *stats); /* after each row; may be NULL */
     void *context;
 } gt_alike_watch;

@@ -194,22 +194,21 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
     return table;
 }
 
-gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns, size_t *left_out,
-                                 gt_error *error)
+gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns,
+                                 gt_mismatch mismatch, size_t *disagreeing, gt_error *error)
 {
     uint32_t *exchanges = NULL;
     size_t count = 0, capacity = 0;
-    if (left_out) *left_out = 0;
+    *disagreeing = 0;
     for (size_t i = 0; i < matches->count; i++) {
         if (gt_collective_match_type(matches, i) != GT_COLLECTIVE_ALLTOALLV) continue;
-        if (gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), false, error)) {
-            GT_PUSH(exchanges, count, capacity, (uint32_t)i);
-        } else if (left_out) {
-            ++*left_out;
-        } else {
+        bool agrees = gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), false, error);
+        *disagreeing += !agrees;
+        if (!agrees && mismatch == GT_MISMATCH_FAILS) {
             free(exchanges);
             return NULL;
         }
+        if (agrees || mismatch == GT_MISMATCH_KEPT) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
     }
     gt_table *table = count ? make_table(matches, exchanges, count, rank_columns)
                             : gt_table_new("nccl_all2allv", matches->events->strings);

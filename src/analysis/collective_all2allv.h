@@ -7,10 +7,9 @@
 #include "analysis/collective_match.h"
 
 /* nccl_all2allv: one row an exchange, the most data first; without rows (and columns) where there is none.
- * Ranks that disagree on what an exchange is are an error, or leave it out and are counted, where `left_out`
- * is not NULL. NULL on error. */
-gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns, size_t *left_out,
-                                 gt_error *error);
+ * `disagreeing` counts exchanges whose ranks disagree on what they are. NULL where that is to fail. */
+gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns,
+                                 gt_mismatch mismatch, size_t *disagreeing, gt_error *error);
 /* nccl_summary_all2allv: by process group and type. */
 gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggregations *wanted);
 /* nccl_all2allv_heatmap: what each rank sent to each other. Without rows where nothing can be told. */

@@ -20,6 +20,10 @@ void gt_collective_matches_free(gt_collective_matches *matches);
 /* By the name that its first rank gives it. */
 gt_collective_type gt_collective_match_type(const gt_collective_matches *matches, size_t collective);
 
+/* What becomes of collectives whose ranks disagree on what they are; those kept are as the first rank has
+ * them. */
+typedef enum gt_mismatch { GT_MISMATCH_FAILS, GT_MISMATCH_LEFT_OUT, GT_MISMATCH_KEPT } gt_mismatch;
+
 /* Whether all ranks have the same in each of these columns. The sentence names the first column in which they
  * differ, and the values if `say_values`. */
 bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const char *const *columns,

@@ -47,7 +47,7 @@ static bool is_wanted(gt_collective_type type, bool by_order_alone)
 }
 
 bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
-                             bool by_order_alone, bool leave_out_disagreeing, gt_error *error)
+                             bool by_order_alone, gt_mismatch mismatch, gt_error *error)
 {
     *sync = (gt_collective_sync){.matches = matches};
     size_t capacity = 0;
@@ -55,9 +55,11 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
         if (!is_wanted(gt_collective_match_type(matches, i), by_order_alone)) continue;
         if (!by_order_alone && !gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), true, error)) {
             sync->disagreeing++;
-            if (leave_out_disagreeing) continue;
-            gt_collective_sync_free(sync);
-            return false;
+            if (mismatch == GT_MISMATCH_LEFT_OUT) continue;
+            if (mismatch == GT_MISMATCH_FAILS) {
+                gt_collective_sync_free(sync);
+                return false;
+            }
         }
         GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
     }

@@ -16,13 +16,13 @@ typedef struct gt_collective_sync {
     const gt_collective_matches *matches;
     uint32_t *collectives; /* those of the matches that are of this kind, in order */
     size_t count;
-    size_t disagreeing; /* left out because their ranks do not agree on what they are */
+    size_t disagreeing; /* left out or kept although their ranks do not agree on what they are */
 } gt_collective_sync;
 
 /* `by_order_alone`: as gt_collectives_number says; kernels of unknown kind then count too, and nothing is
- * compared. False where ranks disagree on a collective, unless those are to be left out. */
+ * compared. False where ranks disagree on a collective and that is to fail. */
 bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
-                             bool by_order_alone, bool leave_out_disagreeing, gt_error *error);
+                             bool by_order_alone, gt_mismatch mismatch, gt_error *error);
 void gt_collective_sync_free(gt_collective_sync *sync);
 
 /* Without rows where there are no such collectives; then it has no columns either. */

@@ -100,10 +100,12 @@ static void add_summary(gt_buffer *out, const gt_kernel_stats *s, const measured
     add_number(out, ", 'count': ", (double)m->count, true);
     add_number(out, ", 'total_duration_us': ", m->total, integral);
     add_number(out, ", 'mean_duration_us': ", m->mean, false);
-    add_number(out, ", 'median_duration_us': ", m->median, false);
+    if (!s->plain) add_number(out, ", 'median_duration_us': ", m->median, false);
     add_number(out, ", 'std_dev_duration_us': ", m->std_dev, false);
-    add_number(out, ", 'min_duration_us': ", m->min, integral);
-    add_number(out, ", 'max_duration_us': ", m->max, integral);
+    if (!s->plain) {
+        add_number(out, ", 'min_duration_us': ", m->min, integral);
+        add_number(out, ", 'max_duration_us': ", m->max, integral);
+    }
     gt_buffer_add_cstr(out, "}");
 }
 
@@ -161,7 +163,7 @@ gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
     double *dur_us = gt_alloc(s->list_count * sizeof *dur_us);
     for (size_t i = 0; i < s->kernel_count; i++) places[i] = measure(s, i, dur_us);
     free(dur_us);
-    qsort(places, s->kernel_count, sizeof *places, by_total_and_name);
+    if (!s->plain) qsort(places, s->kernel_count, sizeof *places, by_total_and_name);
 
     s->summary.len = s->trunc.len = 0;
     for (size_t i = 0; i < s->kernel_count; i++) {

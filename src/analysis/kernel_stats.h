@@ -27,7 +27,8 @@ typedef struct gt_kernel_detail {
 
 typedef struct gt_kernel_stats {
     gt_strings *strings;
-    bool hide_call_stacks;     /* the cells leave them out */
+    bool hide_call_stacks; /* the cells leave them out */
+    bool plain; /* kernels in the order of the lists, and of the measures mean and deviation alone */
     gt_kernel_detail *pattern; /* integral: all durations at this place are. After a take: what was shown, in
                                 * the order of the cells */
     size_t kernel_count, kernel_capacity;

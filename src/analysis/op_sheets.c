@@ -238,13 +238,6 @@ static void keep_named(gt_table *sheet, const char *const *names, size_t count, 
     free(kept);
 }
 
-static void add_missing_columns(gt_table *table, const gt_table *other)
-{
-    for (size_t c = 0; c < other->column_count; c++)
-        if (gt_table_find(table, other->columns[c].name) == SIZE_MAX)
-            gt_table_add_filled(table, other->columns[c].name, other->columns[c].type);
-}
-
 /* Puts the rows of `more` behind those of the sheet; frees `more`. */
 static gt_table *append_rows(gt_table *sheet, gt_table *more)
 {
@@ -252,9 +245,7 @@ static gt_table *append_rows(gt_table *sheet, gt_table *more)
     gt_table *shown = more->row_count && !sheet->row_count ? more : sheet;
     gt_table *other = shown == sheet ? more : sheet;
     if (other->row_count) {
-        add_missing_columns(shown, other);
-        add_missing_columns(other, shown);
-        if (!gt_table_append(shown, other, &error)) gt_warn("%s", error.text);
+        if (!gt_table_append_outer(shown, other, &error)) gt_warn("%s", error.text);
     }
     gt_table_free(other);
     return shown;

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,18 @@ void gt_buffer_add_int(gt_buffer *buffer, int64_t value)
 void gt_buffer_add_double(gt_buffer *buffer, double value)
 {
     buffer->len += gt_print_double(gt_buffer_room(buffer, GT_NUMBER_MAX), value);
+}
+
+void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    if (len > 0) vsnprintf(gt_buffer_room(buffer, (size_t)len + 1), (size_t)len + 1, format, again);
+    if (len > 0) buffer->len += (size_t)len;
+    va_end(again);
+    va_end(args);
 }
 
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point)

@@ -17,7 +17,8 @@ char *gt_buffer_room(gt_buffer *buffer, size_t need); /* where the next bytes go
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len);
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text);
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value);
-void gt_buffer_add_double(gt_buffer *buffer, double value);            /* as gt_print_double */
+void gt_buffer_add_double(gt_buffer *buffer, double value); /* as gt_print_double */
+void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
 gt_text gt_buffer_text(gt_buffer *buffer);                             /* its bytes, with a NUL behind them */
 void gt_buffer_free(gt_buffer *buffer);

@@ -1,6 +1,7 @@
 /* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
  * function. */
 #include "cli/commands.h"
+#include "cli/batch.h"
 #include "base/length.h"
 #include "cli/compare.h"
 #include "cli/collective.h"
@@ -62,6 +63,12 @@ const gt_command gt_commands[] = {
      "rank: how long each collective took, which ranks waited for which, how much was sent and how fast. "
      "Traces may be "
      "compressed with gzip or zstd and are read in parallel; only collectives are kept of them."},
+    {"batch", "TraceLens_generate_perf_report", "one report for each folder of PyTorch traces below a folder, of all its ranks",
+     &gt_batch_syntax, gt_batch_run,
+     "Searches a folder and all below it for torch.profiler traces and makes one workbook for each folder that holds "
+     "some, of all its ranks together: ops by parameters and how fast they were, time by launching op and by group of "
+     "ops, GPU timelines side by side, short and unlinked kernels, runtime calls, and the collectives of several "
+     "ranks. Stands in for generate_perf_report.py."},
     {"fuse", NULL, "the traces of several ranks as one, for Perfetto and other viewers", &gt_fuse_syntax,
      gt_fuse_run,
      "Puts the torch.profiler traces of several ranks into one Chrome trace in which each rank's processes "

@@ -44,12 +44,14 @@ static void print_row(FILE *out, const char *name, const char *text, size_t inde
     print_wrapped(out, text, indent, indent, width);
 }
 
-static void option_label(char *out, size_t size, const gt_option *option)
+/* "--output PATH, -o" */
+static void option_label(char *out, size_t size, const gt_syntax *syntax, const gt_option *option)
 {
+    char letter = gt_syntax_letter(syntax, option->name), behind[] = {',', ' ', '-', letter, 0};
     bool maybe = option->kind == GT_OPTION_MAYBE;
     const char *before = maybe ? "[=" : option->metavar ? " " : "";
-    snprintf(out, size, "--%s%s%s%s", option->name, before, option->metavar ? option->metavar : "",
-             maybe ? "]" : "");
+    snprintf(out, size, "--%s%s%s%s%s", option->name, before, option->metavar ? option->metavar : "",
+             maybe ? "]" : "", letter ? behind : "");
 }
 
 void gt_help_program(FILE *out, size_t width)
@@ -110,7 +112,7 @@ void gt_help_command(FILE *out, size_t width, const gt_command *command, const c
         for (size_t i = 0; i < group->count; i++) {
             const gt_option *option = &group->options[i];
             char label[128], text[512];
-            option_label(label, sizeof label, option);
+            option_label(label, sizeof label, syntax, option);
             snprintf(text, sizeof text, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
                      option->initial ? option->initial : "", option->initial ? ")" : "");
             print_row(out, label, text, indent, width);

@@ -33,15 +33,17 @@ static bool is_common(const gt_option_group *group)
     return true;
 }
 
-static void print_option(FILE *out, const gt_option *option)
+static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *option)
 {
     fputs(".TP\n.B", out);
     fputs(option->metavar ? "I \\-\\-" : " \\-\\-", out);
     print_text(out, option->name);
+    char letter = gt_syntax_letter(syntax, option->name);
     if (option->kind == GT_OPTION_MAYBE)
         fprintf(out, " \"[=%s]\"", option->metavar);
     else if (option->metavar)
         fprintf(out, " \" %s\"", option->metavar);
+    if (letter) fprintf(out, option->metavar ? " \", \\-%c\"" : ", \\-%c", letter);
     fputc('\n', out);
     print_text(out, option->help);
     if (option->initial) {
@@ -74,7 +76,8 @@ static void print_groups(FILE *out, const gt_command *command, bool common)
         fputs(common ? ".SS " : ".PP\n", out);
         print_text(out, group->title);
         fputs(common ? "\n" : again ? ": as above.\n" : ":\n", out);
-        for (size_t i = 0; i < group->count && !again; i++) print_option(out, &group->options[i]);
+        for (size_t i = 0; i < group->count && !again; i++)
+            print_option(out, command->syntax, &group->options[i]);
     }
 }
 

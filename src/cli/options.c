@@ -154,25 +154,32 @@ static bool take_option(parser *p, const char *word)
     return take_values(p, index, equals ? equals + 1 : NULL);
 }
 
-/* The option that a word like "-t" or "-tVALUE" stands for; NULL where it is none. */
-static const char *option_of_letter(const parser *p, const char *word)
+/* The option that a letter stands for; NULL where it is none. */
+static const char *option_of_letter(const gt_syntax *syntax, char wanted)
 {
-    const gt_syntax *syntax = p->arguments->syntax;
-    if (word[0] != '-' || !word[1] || word[1] == '-') return NULL;
-    if (word[1] == 'o' && syntax->output_option) return syntax->output_option;
+    if (wanted == 'o' && syntax->output_option) return syntax->output_option;
     for (const gt_letter *letter = syntax->letters; letter && letter->letter; letter++)
-        if (letter->letter == word[1]) return letter->option;
+        if (letter->letter == wanted) return letter->option;
     return NULL;
 }
 
-/* "-o PATH" or "-oPATH" */
-static bool take_letter(parser *p, const char *word)
+static bool begins_with_letter(const parser *p, const char *word)
 {
-    const char *name = option_of_letter(p, word);
-    size_t index = find_option(p, name, strlen(name));
-    if (p->options[index]->kind != GT_OPTION_FLAG) return take_values(p, index, word[2] ? word + 2 : NULL);
-    if (word[2]) return gt_fail(p->error, "unrecognized arguments: %.200s", word);
-    return p->arguments->values[index].given = true;
+    return word[0] == '-' && word[1] && option_of_letter(p->arguments->syntax, word[1]);
+}
+
+/* "-o PATH", "-oPATH" or "-o=PATH"; flags: "-rd" */
+static bool take_letters(parser *p, const char *word)
+{
+    for (const char *at = word + 1; *at; at++) {
+        const char *name = option_of_letter(p->arguments->syntax, *at);
+        if (!name) return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+        size_t index = find_option(p, name, strlen(name));
+        if (p->options[index]->kind != GT_OPTION_FLAG)
+            return take_values(p, index, !at[1] ? NULL : at[1] == '=' ? at + 2 : at + 1);
+        p->arguments->values[index].given = true;
+    }
+    return true;
 }
 
 static bool take_file(parser *p, const char *word)
@@ -195,8 +202,8 @@ static bool take_words(parser *p)
             p->arguments->help = true;
         else if (!options_ended && strncmp(word, "--", 2) == 0) {
             if (!take_option(p, word)) return false;
-        } else if (!options_ended && option_of_letter(p, word)) {
-            if (!take_letter(p, word)) return false;
+        } else if (!options_ended && begins_with_letter(p, word)) {
+            if (!take_letters(p, word)) return false;
         } else if (!options_ended && looks_like_option(word))
             return gt_fail(p->error, "unrecognized arguments: %.200s", word);
         else if (!take_file(p, word))
@@ -271,4 +278,12 @@ const char *gt_arguments_text(const gt_arguments *arguments, const char *name)
 {
     const char *text = gt_arguments_value(arguments, name)->text;
     return text && text[0] ? text : NULL;
+}
+
+char gt_syntax_letter(const gt_syntax *syntax, const char *name)
+{
+    if (syntax->output_option && strcmp(syntax->output_option, name) == 0) return 'o';
+    for (const gt_letter *letter = syntax->letters; letter && letter->letter; letter++)
+        if (strcmp(letter->option, name) == 0) return letter->letter;
+    return 0;
 }

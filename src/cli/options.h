@@ -37,7 +37,8 @@ typedef struct gt_option_group {
 
 enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 
-/* One letter that stands for an option: -t for --tags. */
+/* One letter that stands for an option: -t for --tags. Its value may follow at once or behind "=", and flags
+ * may stand together: -tVALUE, -t=VALUE, -rd. */
 typedef struct gt_letter {
     char letter;
     const char *option;
@@ -83,5 +84,8 @@ const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const c
 bool gt_arguments_flag(const gt_arguments *arguments, const char *name);
 int64_t gt_arguments_int(const gt_arguments *arguments, const char *name);
 const char *gt_arguments_text(const gt_arguments *arguments, const char *name); /* NULL where empty, too */
+
+/* The letter of an option, 0 where it has none. */
+char gt_syntax_letter(const gt_syntax *syntax, const char *name);
 
 #endif

@@ -114,20 +114,34 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Sorts, and keeps of equals the first. */
+static void settle(gt_path_list *found)
+{
+    if (found->count) qsort(found->items, found->count, sizeof *found->items, compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        if (kept && strcmp(found->items[kept - 1], found->items[i]) == 0)
+            free(found->items[i]);
+        else
+            found->items[kept++] = found->items[i];
+    }
+    found->count = kept;
+}
+
 gt_path_list gt_path_pattern_find(const char *pattern)
 {
     gt_path_list found = {0};
     size_t slashes = strspn(pattern, "/");
     if (pattern[slashes]) expand(&found, slashes ? "/" : "", pattern + slashes);
-    if (found.count) qsort(found.items, found.count, sizeof *found.items, compare);
-    size_t kept = 0;
-    for (size_t i = 0; i < found.count; i++) {
-        if (kept && strcmp(found.items[kept - 1], found.items[i]) == 0)
-            free(found.items[i]);
-        else
-            found.items[kept++] = found.items[i];
-    }
-    found.count = kept;
+    settle(&found);
+    return found;
+}
+
+gt_path_list gt_path_pattern_find_below(const char *folder_path, const char *pattern)
+{
+    gt_path_list found = {0};
+    expand(&found, folder_path, pattern);
+    settle(&found);
     return found;
 }
 

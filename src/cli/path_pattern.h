@@ -11,6 +11,8 @@ typedef struct gt_path_list {
 
 /* All paths that match, sorted by bytes, each once. Names that begin with '.' match only patterns that do. */
 gt_path_list gt_path_pattern_find(const char *pattern);
+/* The same below a folder, whose own name is taken as it is. */
+gt_path_list gt_path_pattern_find_below(const char *folder, const char *pattern);
 void gt_path_list_free(gt_path_list *paths);
 
 #endif

@@ -204,7 +204,7 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
 static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
     gt_rank_regex regex;
-    if (!gt_rank_regex_compile(&regex, search->rank_regex, error)) return false;
+    if (!gt_rank_regex_compile(&regex, search->rank_regex, "rank_regex", error)) return false;
     gt_path_list paths = gt_path_pattern_find(search->glob);
     if (!search->world_size) make_room(files, count_by_search(&paths, &regex));
     bool found = paths.count || gt_fail(error, "No files matched --trace_glob: %s", search->glob);

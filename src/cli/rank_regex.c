@@ -14,11 +14,11 @@ static bool compile(gt_rank_regex *regex, const char *python, gt_error *why)
     return gt_fail(why, "it has no group for the rank's number");
 }
 
-bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, gt_error *error)
+bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error)
 {
     gt_error why;
     return compile(regex, python, &why) ||
-           gt_fail(error, "argument --rank_regex: '%.200s': %.200s", python, why.text);
+           gt_fail(error, "argument --%s: '%.200s': %.200s", option, python, why.text);
 }
 
 void gt_rank_regex_free(gt_rank_regex *regex)

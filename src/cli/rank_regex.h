@@ -12,7 +12,8 @@ typedef struct gt_rank_regex {
     size_t group; /* that holds the number: the one named "rank", else the first */
 } gt_rank_regex;
 
-bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, gt_error *error);
+/* `option` is the one that messages name. */
+bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error);
 void gt_rank_regex_free(gt_rank_regex *regex);
 
 /* The rank that the text tells; -1 where it tells none. */

@@ -195,7 +195,8 @@ static void add_print_titles(workbook *book, size_t sheet)
         gt_zip_add(&book->zip, "$A:$A,");
     }
     add_quoted_name(book, sheet);
-    gt_zip_add(&book->zip, "$1:$1</definedName>");
+    gt_zip_add(&book->zip,
+               book->sheets[sheet].header_rows > 1 ? "$1:$3</definedName>" : "$1:$1</definedName>");
 }
 
 static void add_defined_names(workbook *book)
@@ -205,7 +206,7 @@ static void add_defined_names(workbook *book)
         if (book->sheets[i].columns == 0) continue;
         if (!any) gt_zip_add(&book->zip, "<definedNames>");
         any = true;
-        add_filter(book, i);
+        if (book->sheets[i].header_rows == 1) add_filter(book, i);
         add_print_titles(book, i);
     }
     if (any) gt_zip_add(&book->zip, "</definedNames>");

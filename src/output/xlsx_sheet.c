@@ -197,7 +197,7 @@ static void begin_row(sheet *of, size_t row, const char *attributes)
     gt_zip_add(of->zip, attributes);
 }
 
-static void write_header(sheet *of)
+static void write_names(sheet *of)
 {
     size_t lines = 1;
     for (size_t c = 0; c < of->fit.columns; c++) {
@@ -209,18 +209,117 @@ static void write_header(sheet *of)
     begin_row(of, 0, attributes);
     for (size_t c = 0; c < of->fit.columns; c++) {
         const gt_column *column = &of->table->columns[c];
+        if (!*column->name) continue; /* as pandas writes it: a cell without anything */
         write_text(of, c, (gt_text){column->name, strlen(column->name)},
                    holds_texts(column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
     }
     gt_zip_add(of->zip, "</row>");
 }
 
+/* ---- headings in three rows: what columns have in common, what they are, and names of columns without these
+ * ---- */
+
+static bool has_headings(const gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        if (table->columns[c].over) return true;
+    return false;
+}
+
+/* Whether a column stands under the heading of the one before it. */
+static bool continues(const sheet *of, size_t c)
+{
+    const gt_column *columns = of->table->columns;
+    return c > 0 && columns[c].over && columns[c - 1].over &&
+           strcmp(columns[c].over, columns[c - 1].over) == 0;
+}
+
+static const char *heading(const sheet *of, size_t row, size_t c)
+{
+    const gt_column *column = &of->table->columns[c];
+    if (row == 0) return continues(of, c) ? NULL : column->over;
+    return row == 1 ? column->under : column->over ? NULL : column->name;
+}
+
+/* A heading that is a number is written as one. */
+static void write_heading(sheet *of, size_t c, const char *text)
+{
+    bool is_number = *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
+    if (!is_number) {
+        write_text(of, c, (gt_text){text, strlen(text)}, GT_STYLE_NUMBER_HEADER);
+        return;
+    }
+    char *start = gt_zip_room(of->zip, CELL_MAX), *to = put_name(of, start, c);
+    to = put_text(to, "\" s=\"");
+    to += gt_print_int(to, GT_STYLE_NUMBER_HEADER);
+    to = put_text(to, "\"><v>");
+    to = put_text(to, text);
+    to = put_text(to, "</v></c>");
+    of->zip->used += (size_t)(to - start);
+}
+
+static void write_headings(sheet *of)
+{
+    for (size_t row = 0; row < of->fit.header_rows; row++) {
+        begin_row(of, row, "\">");
+        for (size_t c = 0; c < of->fit.columns; c++) {
+            const char *text = heading(of, row, c);
+            if (text) write_heading(of, c, text);
+        }
+        gt_zip_add(of->zip, "</row>");
+    }
+}
+
+static void write_merge(sheet *of, size_t row, size_t column, size_t last_row, size_t last_column)
+{
+    char name[GT_CELL_NAME_MAX];
+    gt_zip_add(of->zip, "<mergeCell ref=\"");
+    gt_zip_write(of->zip, name, gt_xlsx_cell_name(name, row, column, false));
+    gt_zip_add(of->zip, ":");
+    gt_zip_write(of->zip, name, gt_xlsx_cell_name(name, last_row, last_column, false));
+    gt_zip_add(of->zip, "\"/>");
+}
+
+/* How many rows from this one on have the same text in the first column. */
+static size_t run_of_equals(const sheet *of, size_t row)
+{
+    const gt_column *first = &of->table->columns[0];
+    size_t next = row + 1;
+    if (first->type != GT_TYPE_TEXT) return 1;
+    while (next < of->fit.rows && first->texts[next] == first->texts[row]) next++;
+    return next - row;
+}
+
+/* Returns whether it has written any. */
+static bool write_merges(sheet *of)
+{
+    bool any = false;
+    for (size_t c = 0, next; c < of->fit.columns; c = next) {
+        for (next = c + 1; next < of->fit.columns && continues(of, next);) next++;
+        if (next == c + 1) continue;
+        if (!any) gt_zip_add(of->zip, "<mergeCells>");
+        any = true;
+        write_merge(of, 0, c, 0, next - 1);
+    }
+    for (size_t row = 0, run; row < of->fit.rows; row += run) {
+        run = run_of_equals(of, row);
+        if (run == 1) continue;
+        if (!any) gt_zip_add(of->zip, "<mergeCells>");
+        any = true;
+        write_merge(of, of->fit.header_rows + row, 0, of->fit.header_rows + row + run - 1, 0);
+    }
+    return any;
+}
+
 static void write_rows(sheet *of)
 {
     gt_zip_add(of->zip, "<sheetData>");
-    write_header(of);
+    if (of->fit.header_rows > 1)
+        write_headings(of);
+    else
+        write_names(of);
     for (size_t row = 0; row < of->fit.rows; row++) {
-        begin_row(of, row + 1, "\">");
+        begin_row(of, of->fit.header_rows + row, "\">");
         for (size_t c = 0; c < of->fit.columns; c++) write_cell(of, row, c);
         gt_zip_add(of->zip, "</row>");
     }
@@ -246,7 +345,8 @@ static void write_range(sheet *of)
 {
     char last[GT_CELL_NAME_MAX];
     gt_zip_add(of->zip, "\"A1:");
-    gt_zip_write(of->zip, last, gt_xlsx_cell_name(last, of->fit.rows, of->fit.columns - 1, false));
+    gt_zip_write(of->zip, last,
+                 gt_xlsx_cell_name(last, of->fit.header_rows + of->fit.rows - 1, of->fit.columns - 1, false));
     gt_zip_add(of->zip, "\"/>");
 }
 
@@ -265,21 +365,31 @@ static void write_table(sheet *of)
     if (of->fit.fits_on_page) gt_zip_add(of->zip, "<sheetPr><pageSetUpPr fitToPage=\"1\"/></sheetPr>");
     gt_zip_add(of->zip, "<dimension ref=");
     write_range(of);
+    char pane[128];
+    snprintf(pane, sizeof pane, "<pane ySplit=\"%zu\" topLeftCell=\"A%zu\" ", of->fit.header_rows,
+             of->fit.header_rows + 1);
+    gt_zip_add(of->zip, "<sheetViews><sheetView workbookViewId=\"0\">");
+    gt_zip_add(of->zip, pane);
     gt_zip_add(of->zip,
-               "<sheetViews><sheetView workbookViewId=\"0\"><pane ySplit=\"1\" topLeftCell=\"A2\" "
                "activePane=\"bottomLeft\" state=\"frozen\"/><selection pane=\"bottomLeft\"/></sheetView>"
                "</sheetViews><sheetFormatPr defaultRowHeight=\"15\"/>");
     write_columns(of);
     write_rows(of);
-    gt_zip_add(of->zip, "<autoFilter ref=");
-    write_range(of);
+    if (of->fit.header_rows == 1) {
+        gt_zip_add(of->zip, "<autoFilter ref=");
+        write_range(of);
+    } else if (write_merges(of)) {
+        gt_zip_add(of->zip, "</mergeCells>");
+    }
     write_page(of);
 }
 
 gt_xlsx_fit gt_xlsx_write_sheet(gt_zip *zip, const gt_table *table)
 {
     sheet of = {.zip = zip, .table = table};
-    of.fit.rows = table->row_count < GT_EXCEL_ROWS ? table->row_count : GT_EXCEL_ROWS - 1;
+    of.fit.header_rows = has_headings(table) ? 3 : 1;
+    size_t room = GT_EXCEL_ROWS - of.fit.header_rows;
+    of.fit.rows = table->row_count < room ? table->row_count : room;
     of.fit.columns = table->column_count < GT_EXCEL_COLUMNS ? table->column_count : GT_EXCEL_COLUMNS;
     of.fit.left_out_rows = table->row_count - of.fit.rows;
     of.fit.left_out_columns = table->column_count - of.fit.columns;

@@ -25,6 +25,8 @@ extern const size_t gt_number_format_count;
 /* What of a table fits into a sheet, and what had to be left out. */
 typedef struct gt_xlsx_fit {
     size_t rows, columns;
+    size_t header_rows; /* 1; 3 where columns have headings of their own: such a sheet has merged cells and no
+                           filter */
     size_t cut_cells, left_out_rows, left_out_columns;
     double width;      /* in characters */
     bool fits_on_page; /* printed one page wide; else over several pages, each with the first column */

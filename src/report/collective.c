@@ -13,7 +13,6 @@
 enum {
     ROWS_SHOWN = 10,
     MOST_RANK_CELLS = 64 * 1024 * 1024, /* in the columns that a sheet has for each rank: half a gigabyte */
-    SYNC_COLUMNS_A_RANK = 3,
     ALL2ALLV_COLUMNS_A_RANK = 10,
 };
 
@@ -24,8 +23,12 @@ typedef struct sheets {
         *stragglers;
 } sheets;
 
-/* Where ranks talk in many small groups, a sheet with columns for all of them is nearly all empty cells. */
-static bool has_room(const char *sheet, size_t rows, int64_t ranks, int64_t columns)
+static gt_mismatch mismatch_of(const gt_collective_options *options)
+{
+    return options->leave_out_mismatches ? GT_MISMATCH_LEFT_OUT : GT_MISMATCH_FAILS;
+}
+
+bool gt_collective_has_room(const char *sheet, size_t rows, int64_t ranks, int64_t columns)
 {
     if (!rows || ranks * columns <= (int64_t)(MOST_RANK_CELLS / rows)) return true;
     gt_warn("%s is without its columns for each rank: %zu rows for %lld ranks would be too large", sheet,
@@ -42,10 +45,10 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                       const gt_collective_options *options, gt_error *error)
 {
     gt_collective_sync sync;
-    if (!gt_collective_sync_find(&sync, matches, by_order_alone, options->leave_out_mismatches, error))
-        return false;
+    if (!gt_collective_sync_find(&sync, matches, by_order_alone, mismatch_of(options), error)) return false;
     say_left_out(sync.disagreeing);
-    bool wide = has_room("nccl_implicit_sync", sync.count, matches->ranks, SYNC_COLUMNS_A_RANK);
+    bool wide =
+        gt_collective_has_room("nccl_implicit_sync", sync.count, matches->ranks, GT_SYNC_COLUMNS_A_RANK);
     gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns a rank */
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);
@@ -61,9 +64,8 @@ static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
     size_t left_out = 0, count = 0;
     for (size_t i = 0; i < matches->count; i++)
         count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
-    bool wide = has_room("nccl_all2allv", count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
-    s->all2allv =
-        gt_collective_all2allv(matches, wide, options->leave_out_mismatches ? &left_out : NULL, error);
+    bool wide = gt_collective_has_room("nccl_all2allv", count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
+    s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &left_out, error);
     if (!s->all2allv) return false;
     say_left_out(left_out);
     s->all2allv_summary = gt_collective_all2allv_summary(s->all2allv, &options->aggregations);

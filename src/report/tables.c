@@ -12,6 +12,15 @@ void gt_table_list_add(gt_table_list *list, gt_table *table)
     GT_PUSH(list->items, list->count, list->capacity, table);
 }
 
+void gt_table_list_add_behind(gt_table_list *list, const char *name, gt_table *table)
+{
+    gt_table_list_add(list, table);
+    size_t place = list->count - 1;
+    for (; place > 1 && strcmp(list->items[place - 1]->name, name) != 0; place--)
+        list->items[place] = list->items[place - 1];
+    list->items[place] = table;
+}
+
 const gt_table *gt_table_list_find(const gt_table_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -25,6 +25,8 @@ void gt_column_free(gt_column *column)
     free(column->ints); /* whichever array it is */
     free(column->nulls);
     free(column->name);
+    free(column->over);
+    free(column->under);
 }
 
 void gt_column_reserve(gt_column *column, size_t cells)
@@ -199,6 +201,8 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
     gt_column taken;
     gt_column_init(&taken, column->name, column->type);
     taken.items_as_tuple = column->items_as_tuple;
+    if (column->over) taken.over = gt_strdup(column->over);
+    if (column->under) taken.under = gt_strdup(column->under);
     if (count) {
         taken.ints = gt_alloc(count * cell_bytes[column->type]);
         taken.capacity = count;

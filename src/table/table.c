@@ -95,6 +95,15 @@ void gt_table_rename_column(gt_table *table, size_t column, const char *name)
     free(before);
 }
 
+void gt_table_set_headings(gt_table *table, size_t column, const char *over, const char *under)
+{
+    gt_column *headed = &table->columns[column];
+    free(headed->over);
+    free(headed->under);
+    headed->over = over ? gt_strdup(over) : NULL;
+    headed->under = under ? gt_strdup(under) : NULL;
+}
+
 void gt_table_move_column(gt_table *table, size_t from, size_t to)
 {
     gt_column *columns = table->columns, moved = columns[from];

@@ -38,7 +38,8 @@ typedef struct gt_column {
     struct gt_column *items; /* of a LIST column: the cells' elements, any type */
     bool items_as_tuple;     /* of a LIST column: printed (1, 2) and not [1, 2] */
     bool hidden;             /* a workbook holds the column but does not show it */
-    size_t list_cells;       /* of a LIST column being filled: cells begun so far; later ones are null */
+    char *over, *under; /* headings of a workbook in the name's place (gt_table_set_headings); NULL: none */
+    size_t list_cells;  /* of a LIST column being filled: cells begun so far; later ones are null */
 } gt_column;
 
 /* What a sheet says of a column of its own. */
@@ -109,6 +110,10 @@ size_t gt_list_end_of(const gt_column *list, size_t row);
 /* Columns. */
 void gt_table_drop_column(gt_table *table, size_t column);
 void gt_table_rename_column(gt_table *table, size_t column, const char *name);
+/* A workbook shows `over` above equal neighbours together and `under` below it, and the names of columns
+ * without an `over` in a third line; of these, `under` stands for the whole line of such. Either may be NULL.
+ */
+void gt_table_set_headings(gt_table *table, size_t column, const char *over, const char *under);
 void gt_table_move_column(gt_table *table, size_t from, size_t to); /* `to` is its index afterwards */
 /* Keeps the named columns in the order given and drops the others; a name that the table lacks is passed
  * over. */

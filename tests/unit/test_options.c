@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cli/batch.h"
 #include "cli/destinations.h"
 #include "cli/options.h"
 #include "cli/rocprof.h"
@@ -237,6 +238,39 @@ static void outputs_are_those_asked_for(void **state)
     check_destinations("t --output_db q.db", NULL, 2, "argument --output");
 }
 
+/* As argparse takes the same words of an option of one letter. */
+static void takes_letters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *base, *extension, *filters;
+        bool dry, all;
+    } cases[] = {
+        {"-b p", "p", "json", "", false, false},
+        {"-bp -e=gz -f a b -d", "p", "gz", "a b ", true, false},
+        {"-f a -da -b=x=y -f c", "x=y", "json", "a c ", true, true},
+        {"-dae gz --base_dir q", "q", "gz", "", true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[256], *words[WORDS_MAX], filters[64] = "";
+        gt_arguments a;
+        gt_error error;
+        strcpy(line, cases[i].line);
+        int count = split(line, words);
+        if (!gt_arguments_parse(&a, &gt_batch_syntax, count, words, &error)) fail_msg("refused: %s", error.text);
+        assert_string_equal(gt_arguments_text(&a, "base_dir"), cases[i].base);
+        assert_string_equal(gt_arguments_text(&a, "extension"), cases[i].extension);
+        const gt_option_value *given = gt_arguments_value(&a, "filters");
+        for (size_t f = 0; f < given->text_count; f++) strcat(strcat(filters, given->texts[f]), " ");
+        assert_string_equal(filters, cases[i].filters);
+        assert_int_equal(gt_arguments_flag(&a, "dry_run"), cases[i].dry);
+        assert_int_equal(gt_arguments_flag(&a, "all_kernels"), cases[i].all);
+        gt_arguments_free(&a);
+    }
+    assert_int_equal(gt_syntax_letter(&gt_batch_syntax, "output_xlsx_path"), 'o');
+    assert_int_equal(gt_syntax_letter(&gt_batch_syntax, "quiet"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +284,7 @@ int main(void)
         cmocka_unit_test(distances_are_counted_right),
         cmocka_unit_test(workbooks_are_named_after_the_trace),
         cmocka_unit_test(outputs_are_those_asked_for),
+        cmocka_unit_test(takes_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

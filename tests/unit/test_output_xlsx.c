@@ -418,6 +418,41 @@ static void columns_are_as_wide_as_what_they_hold(void **state)
     gt_table_free(table);
 }
 
+/* ---- headings ---- */
+
+/* What columns have in common stands above them in merged cells; equal names below each other are merged, too. */
+static void headings_above_columns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"launch", "launch", "sync"};
+    gt_table *table = gt_table_new("calls", strings);
+    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "cat", GT_TYPE_TEXT);
+    for (int c = 0; c < 3; c++) gt_table_add_column(table, "x", GT_TYPE_INT);
+    gt_table_set_headings(table, 1, NULL, "rank");
+    gt_table_set_headings(table, 2, "count", "0");
+    gt_table_set_headings(table, 3, "count", "10");
+    gt_table_set_headings(table, 4, "max", "0");
+    for (int row = 0; row < 3; row++) gt_table_set_cstr(table, 0, gt_table_add_row(table), names[row]);
+    gt_table_set_int(table, 3, 2, 7);
+    char *sheet = first_sheet(gt_table_copy(table));
+    expect_in(sheet, "<dimension ref=\"A1:E6\"/>");
+    expect_in(sheet, "<pane ySplit=\"3\" topLeftCell=\"A4\"");
+    expect_in(sheet, "<row r=\"1\"><c r=\"C1\" s=\"1\" t=\"inlineStr\"><is><t>count</t></is></c><c r=\"E1\"");
+    expect_in(sheet, "<row r=\"2\"><c r=\"B2\" s=\"1\" t=\"inlineStr\"><is><t>rank</t></is></c><c r=\"C2\" "
+                     "s=\"1\"><v>0</v></c><c r=\"D2\" s=\"1\"><v>10</v></c><c r=\"E2\" s=\"1\"><v>0</v></c></row>");
+    expect_in(sheet, "<row r=\"3\"><c r=\"A3\" s=\"1\" t=\"inlineStr\"><is><t>name</t></is></c><c r=\"B3\"");
+    expect_in(sheet, "<c r=\"D6\" s=\"6\"><v>7</v></c>");
+    expect_in(sheet, "</sheetData><mergeCells><mergeCell ref=\"C1:D1\"/><mergeCell ref=\"A4:A5\"/></mergeCells><pageMargins");
+    expect_not_in(sheet, "autoFilter");
+    free(sheet);
+    char *book = unpack(in_scratch("book.xlsx"), "xl/workbook.xml");
+    expect_in(book, "$1:$3</definedName>");
+    expect_not_in(book, "_FilterDatabase");
+    free(book);
+    gt_table_free(table);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -432,6 +467,7 @@ int main(void)
         TEST(a_full_disk_leaves_nothing),
         TEST(numbers_are_shown_by_what_they_are),
         TEST(columns_are_as_wide_as_what_they_hold),
+        TEST(headings_above_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void ranks_in_names(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gt_rank_regex regex;
         gt_error error;
-        if (!gt_rank_regex_compile(&regex, cases[i].regex, &error)) fail_msg("%s", error.text);
+        if (!gt_rank_regex_compile(&regex, cases[i].regex, "rank_regex", &error)) fail_msg("%s", error.text);
         int64_t rank = gt_rank_regex_find(&regex, cases[i].text);
         if (rank != cases[i].rank)
             fail_msg("%s in %s: %lld, not %lld", cases[i].regex, cases[i].text, (long long)rank,
@@ -72,7 +72,7 @@ static void unusable_expressions(void **state)
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
         gt_rank_regex regex;
         gt_error error;
-        if (gt_rank_regex_compile(&regex, expressions[i], &error)) fail_msg("compiled: %s", expressions[i]);
+        if (gt_rank_regex_compile(&regex, expressions[i], "rank_regex", &error)) fail_msg("compiled: %s", expressions[i]);
         assert_non_null(strstr(error.text, "argument --rank_regex: "));
         assert_non_null(strstr(error.text, expressions[i]));
     }

@@ -1,0 +1,150 @@
+/* The batch report: reads from top to bottom as the workbook does. */
+#include "report/batch.h"
+
+#include "analysis/collective_all2allv.h"
+#include "analysis/collective_sync.h"
+#include "analysis/collectives.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "report/collective.h"
+
+#include <stdlib.h>
+
+static void say(FILE *out, const char *line)
+{
+    if (out) fprintf(out, "%s\n", line);
+}
+
+/* The rows of a part become a sheet; NULL, and a line, where there are none. */
+static void add_or_say(gt_table_list *tables, gt_table *sheet, FILE *out, const char *line)
+{
+    if (sheet->row_count) {
+        gt_table_list_add(tables, sheet);
+    } else {
+        if (line) say(out, line);
+        gt_table_free(sheet);
+    }
+}
+
+/* ---- groups of ops ---- */
+
+static void say_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE *out)
+{
+    const char *name = gt_batch_group_name(group);
+    for (size_t place = 0; out && place < ranks->count; place++)
+        if (!ranks->ops_found[group][place])
+            fprintf(
+                out,
+                "Failed to build performance metrics from group %s, ensure profiler has record_shapes=True\n",
+                name);
+    if (out && !ranks->ops[group].found)
+        fprintf(out, "No events to summarize performance metrics from group %s\n", name);
+    if (ranks->ops[group].found && !ranks->ops[group].rows)
+        gt_warn("no model understands any of the %zu ops of group %s: it has no sheet",
+                ranks->ops[group].found, name);
+}
+
+static void add_groups(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
+{
+    for (gt_batch_group group = 0; group < GT_BATCH_GROUPS; group++) {
+        say_missing(ranks, group, out);
+        gt_table *sheet = gt_batch_ops_sheet(&ranks->ops[group], group, &ranks->arguments[group]);
+        if (sheet) gt_table_list_add(tables, sheet);
+        gt_batch_ops_free(&ranks->ops[group]);
+    }
+}
+
+/* ---- all sheets but those of collectives ---- */
+
+static void add_breakdown(gt_table_list *tables, const gt_table *launchers, const gt_table *timelines)
+{
+    gt_buffer others = {0};
+    size_t count;
+    gt_table_list_add(tables, gt_batch_breakdown(launchers, timelines, &others, &count));
+    if (count)
+        gt_warn("%zu kernel launchers were assigned to the \"Other\" group: %s Check the "
+                "grouped_breakdown_mapping to "
+                "ensure all relevant kernel launchers are appropriately grouped.",
+                count, gt_buffer_text(&others).bytes);
+    gt_buffer_free(&others);
+}
+
+void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
+{
+    for (size_t i = 0; i < ranks->kernels.count; i++) gt_table_list_add(tables, ranks->kernels.items[i]);
+    ranks->kernels.count = 0; /* they have a new owner */
+    add_groups(ranks, out, tables);
+    gt_table *launchers = gt_batch_launchers(ranks->parts[GT_BATCH_LAUNCHERS], ranks->count);
+    gt_table *timelines = gt_batch_timelines(ranks->timelines, ranks->numbers, ranks->count, ranks->strings);
+    gt_table_list_add(tables, launchers);
+    gt_table_list_add(tables, timelines);
+    gt_table_list_add(tables, ranks->parts[GT_BATCH_COUNTS]);
+    ranks->parts[GT_BATCH_COUNTS] = NULL; /* it has a new owner */
+    add_or_say(tables, gt_batch_unlinked(ranks->parts[GT_BATCH_UNLINKED]), out,
+               "No unlinked kernel events found.");
+    add_or_say(tables, gt_batch_short_ops(ranks->parts[GT_BATCH_SHORT_OPS]), out, "No short CPU ops found.");
+    add_or_say(tables, gt_batch_calls(ranks->parts[GT_BATCH_CALLS]), out, NULL);
+    add_breakdown(tables, launchers, timelines);
+}
+
+/* ---- collectives ---- */
+
+static const char *const all2allv_columns[] = {
+    "collective_id",
+    "Process Group Name",
+    "Process Group Ranks",
+    "Collective name",
+    "Group size",
+    "dtype",
+    "stream",
+    "total data communicated (MB)",
+    "total nelems communicated",
+    "skew in start time",
+    "skew in end time",
+};
+
+static void add_named(gt_table_list *tables, gt_table *table, const char *name)
+{
+    gt_table_rename(table, name);
+    add_or_say(tables, table, NULL, NULL);
+}
+
+static void warn_of_mismatches(size_t count, const gt_error *error)
+{
+    if (count)
+        gt_warn("%zu collectives are as the first rank has them, because their ranks disagree on what they "
+                "are: %s",
+                count, error->text);
+}
+
+void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
+{
+    gt_table *rows = ranks->parts[GT_BATCH_COLLECTIVES];
+    if (!rows->row_count) return;
+    ranks->parts[GT_BATCH_COLLECTIVES] = NULL; /* it becomes a sheet */
+    gt_error error = {0};
+    gt_aggregations mean = {0};
+    if (!gt_aggregations_add(&mean, "mean", &error)) abort();
+    bool by_order_alone = gt_collectives_number(rows);
+    gt_collective_matches matches = gt_collective_match(rows);
+    gt_collective_sync sync;
+    size_t disagreeing;
+    if (!gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_KEPT, &error))
+        abort(); /* never fails */
+    warn_of_mismatches(sync.disagreeing, &error);
+    gt_table *narrow = gt_collective_sync_table(&sync, false);
+    gt_table *summary = gt_collective_sync_summary(narrow, &mean);
+    bool wide = gt_collective_has_room("nccl_implicit_sync_cat_detailed", sync.count, matches.ranks,
+                                       GT_SYNC_COLUMNS_A_RANK);
+    gt_table *detailed = gt_collective_sync_table(&sync, wide);
+    gt_table *all2allv = gt_collective_all2allv(&matches, false, GT_MISMATCH_KEPT, &disagreeing, &error);
+    warn_of_mismatches(disagreeing, &error);
+    gt_collective_sync_free(&sync);
+    gt_collective_matches_free(&matches);
+    gt_table_select(all2allv, all2allv_columns, GT_LENGTH(all2allv_columns));
+    add_named(tables, summary, "summary_nccl_implicit_sync_cat");
+    add_named(tables, rows, "long");
+    add_named(tables, narrow, "nccl_implicit_sync_cat");
+    add_named(tables, detailed, "nccl_implicit_sync_cat_detailed");
+    add_named(tables, all2allv, "nccl_all2allv");
+}
