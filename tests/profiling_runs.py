@@ -723,6 +723,193 @@ def traces_of_the_command_are_reported(binary):
         assert os.path.exists(p.file("log", "rank0_perf_report.xlsx")), done.stderr
 
 
+# --- containers ---
+
+def fake_render_nodes(p, count):
+    """A /sys with AMD GPUs whose render nodes begin at 128."""
+    for i in range(count):
+        device = os.path.join(p.path, "sys", "devices", f"0000:{i:02x}:00.0")
+        os.makedirs(device)
+        for name, text in (("vendor", "0x1002"), ("device", "0x74a1")):
+            with open(os.path.join(device, name), "w") as f:
+                f.write(text)
+        os.makedirs(os.path.join(p.path, "sys", "class", "drm", f"renderD{128 + i}"))
+        os.symlink(device, os.path.join(p.path, "sys", "class", "drm", f"renderD{128 + i}", "device"))
+    return os.path.join(p.path, "sys")
+
+
+def gpus_of(plan):
+    return [word.rsplit("renderD")[1] for word in plan["docker"]["argv"] if word.startswith("--device=/dev/dri/")]
+
+
+@test
+def gpus_of_a_container(binary):
+    with Place(binary) as p:
+        sysfs = fake_render_nodes(p, 8)
+
+        def plan(**context):
+            return p.plan("--docker=image", "-c", json.dumps(context), GPUTALLY_SYSFS=sysfs)
+
+        equal(gpus_of(plan()), [str(n) for n in range(128, 136)])
+        equal(gpus_of(plan(n_gpus=-1, docker_gpus="all")), [str(n) for n in range(128, 136)])
+        equal(gpus_of(plan(gpus_per_node="3", docker_gpus="7,2-4,0")), ["128", "130", "131"])
+        assert "--device=/dev/kfd" in plan()["docker"]["argv"]
+        done = p.run("--docker=image", "-c", '{"n_gpus": 9}', "--dry-run", "--", "true", GPUTALLY_SYSFS=sysfs)
+        equal((done.returncode, done.stderr),
+              (4, "gputally: Too many gpus requested(9). System has 8 gpus. Context has 8 gpus.\n"))
+        for bad in ("x", "3-1", "9", "0-", "1,,2"):
+            equal(p.run("--docker=i", "-c", json.dumps({"docker_gpus": bad}), "--dry-run", "--", "true", GPUTALLY_SYSFS=sysfs).returncode, 4)
+
+
+@test
+def a_run_in_a_container(binary):
+    with Place(binary, "rocprofv3", "docker") as p:
+        text = json.dumps({"MAD_CONTAINER_IMAGE": "rocm/pytorch:latest", "tools": [{"name": "rocprofv3_lightweight"}],
+                           "env_vars": {"OMP_NUM_THREADS": "8"}, "docker_env_vars": {"D": "it's $X"}, "docker_cpus": "0, 1-3",
+                           "docker_mounts": {"/data": "/mnt/set"}})
+        done = p.run("-c", text, "--name", "job", "--output-dir", "out", "--", "sh", "-c", "echo $OMP_NUM_THREADS $D $MAD_MODEL_NAME $NODE_RANK [$SECRET]; exit 5",
+                     NODE_RANK="3", SECRET="s", GPUTALLY_SYSFS=fake_render_nodes(p, 1))
+        equal((done.returncode, done.stdout), (3, "8 it's $X job 3 []\n"))
+        argv = next(call["argv"] for call in p.calls() if call.get("program") == "docker")
+        work = os.path.realpath(p.work)
+        equal(argv[:3], ["run", "--rm", "--name"])
+        rest = argv[4:]
+        equal(rest[:rest.index("--device=/dev/kfd")],
+              ["--network", "host", "-u", "root", "--cap-add=SYS_PTRACE", "--cap-add", "SYS_ADMIN", "--device", "/dev/fuse",
+               "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--ipc=host", "--group-add", "video"])
+        equal([argv[i + 1] for i, word in enumerate(argv) if word == "-v"], [f"{work}:{work}", f"{work}/out:{work}/out", "/mnt/set:/data"])
+        assert "--cpuset-cpus=0,1-3" in argv
+        equal(argv[argv.index("rocm/pytorch:latest") + 1:][:2], ["bash", "-c"])
+        holds(argv[-1], "rocprofv3 --hip-trace --kernel-trace --output-format json -d " + work + "/out/rocprof_output/")
+        record = json.loads(p.read("out", "gputally_run.json"))
+        equal((record["exit_code"], record["docker"]["argv"][0]), (5, "docker"))
+        equal(p.run("-c", text, "--no_docker", "--", "sh", "-c", "exit 0").returncode, 0)
+        equal(len([call for call in p.calls() if call.get("program") == "docker"]), 1)
+
+
+@test
+def containers_that_cannot_be(binary):
+    with Place(binary) as p:
+        for words, status, text in ((["--docker", "--", "true"], 4, "an image is required"), (["--docker=-v", "--", "true"], 4, "no name of an image"),
+                                    (["--docker=i", "--", "true"], 3, "docker is not on PATH"),
+                                    (["--docker=i", "-c", '{"pre_scripts": [{"path": "x.sh"}]}', "--", "true"], 4, "scripts inside of a container")):
+            done = p.run(*words, GPUTALLY_SYSFS=p.path)
+            equal((words, done.returncode), (words, status))
+            holds(done.stderr, text)
+    with Place(binary, "docker") as p:
+        done = p.run("--docker=i", "--timeout", "1", "--", "sleep", "30", GPUTALLY_SYSFS=p.path)
+        equal(done.returncode, 3)
+        run, remove = (call["argv"] for call in p.calls())
+        equal(remove, ["rm", "-f", run[3]])
+
+
+# --- SLURM ---
+
+SLURM = ("sbatch", "srun", "squeue", "sacct", "scontrol")
+
+
+def directives_of(script):
+    return re.findall(r"^#SBATCH --(.*)$", script, re.M)
+
+
+@test
+def a_script_for_slurm(binary):
+    with Place(binary, *SLURM) as p:
+        done = p.run("-f", "rocprofv3_multi_node.json", "--name", "dummy_prof", "--generate-only", "--", "torchrun", "train.py")
+        equal((done.returncode, p.calls()), (0, []))
+        path = p.file("slurm_results", "gputally_dummy_prof.sh")
+        equal(done.stdout.strip(), os.path.realpath(path))
+        assert os.access(path, os.X_OK)
+        script = p.read("slurm_results", "gputally_dummy_prof.sh")
+        log = os.path.realpath(p.file("slurm_results")) + "/gputally-dummy_prof_%j_%t"
+        equal(directives_of(script), ["job-name=gputally-dummy_prof", f"output={log}.out", f"error={log}.err", "partition=amd-rccl",
+                                      "nodes=2", "ntasks=2", "ntasks-per-node=1", "gpus-per-node=4", "time=04:00:00", "exclusive"])
+        equal(len(re.findall(r"^srun ", script, re.M)), 1)
+        for line in ("export NCCL_IB_DISABLE=0", "export NCCL_DEBUG=WARN", "export OMP_NUM_THREADS=8", "export NNODES=2 NPROC_PER_NODE=4"):
+            holds(script, "\n" + line + "\n")
+        equal(subprocess.run(["bash", "-n", path]).returncode, 0)
+        p.run("-f", "rocprofv3_multi_gpu.json", "--name", "g", "--generate-only", "--", "true")
+        found = directives_of(p.read("slurm_results", "gputally_g.sh"))
+        assert "time=02:00:00" in found and "exclusive" not in found, found
+        plan = json.loads(p.run("-f", "rocprofv3_multi_gpu.json", "--name", "g", "--dry-run", "--", "true").stdout)
+        equal((plan["target"], plan["slurm"]["directives"]), ("slurm", ["--" + word for word in found]))
+
+
+@test
+def slurm_settings(binary):
+    with Place(binary) as p:
+        text = {"slurm": {"nodes": 1, "nodelist": "a1, a2", "exclude": "b", "constraint": "mi300", "qos": "q", "account": "acc",
+                          "modules": ["rocm/7.0", "x y"], "network_interface": "ib3", "output_dir": "out dir"},
+                "distributed": {"launcher": "deepspeed"}, "env_vars": {"A": "it's $HOME", "MIOPEN_USER_DB_PATH": "/scratch"}}
+        equal(p.run("-c", json.dumps(text), "--name", "j", "--generate-only", "--", "true").returncode, 0)
+        script = p.read("out dir", "gputally_j.sh")
+        equal(directives_of(script)[4:], ["nodes=1", "ntasks=1", "ntasks-per-node=1", "gpus-per-node=8", "time=12:00:00",
+                                          "nodelist=a1,a2", "exclude=b", "constraint=mi300", "exclusive", "qos=q", "account=acc"])
+        for part in ("module load rocm/7.0\nmodule load 'x y'\n", "export A='it'\\''s $HOME'\n", "GPUTALLY_INTERFACE=ib3\n",
+                     "deepspeed --num_gpus=8", "export MIOPEN_USER_DB_PATH=/scratch/node_$SLURM_PROCID"):
+            holds(script, part)
+        equal(json.loads(p.read("out dir", "gputally_j_context.json"))["env_vars"]["MIOPEN_USER_DB_PATH"], None)
+        for bad, words in (({"partition": "a\nb"}, "control character"), ({"nodes": 0}, "nodes must be")):
+            done = p.run("-c", json.dumps({"slurm": bad}), "--generate-only", "--", "true")
+            equal(done.returncode, 4)
+            holds(done.stderr, words)
+        done = p.run("-c", '{"slurm": {"nodes": 2}, "distributed": {"launcher": "sglang-disagg"}}', "--generate-only", "--", "true")
+        equal(done.returncode, 4)
+
+
+@test
+def no_sbatch(binary):
+    with Place(binary) as p:
+        done = p.run("-f", "rocprofv3_multi_node.json", "--name", "j", "--", "true")
+        equal(done.returncode, 3)
+        holds(done.stderr, "sbatch is not on PATH")
+        assert os.path.exists(p.file("slurm_results", "gputally_j.sh"))
+
+
+@test
+def a_job_on_two_nodes(binary):
+    with Place(binary, "rocprofv3", *SLURM) as p:
+        command = ["sh", "-c", "echo $NODE_RANK $MASTER_ADDR $MAD_COLLECT_METRICS $MAD_MULTI_NODE_RUNNER; "
+                   "echo performance: $((10 + NODE_RANK)).5 samples_per_second", "it's"]
+        done = p.run("-f", "rocprofv3_multi_node.json", "--name", "job", "--", *command, GPUTALLY_SMI_FAKE=fake_gpus(p),
+                     GPUTALLY_SLURM_POLL_SECONDS="0.1")
+        equal(done.returncode, 0)
+        folder = p.file("slurm_results", "job", "4242")
+        for rank in (0, 1):
+            log = p.read(folder, f"node_{rank}", "job.run.live.log")
+            holds(log, f"{rank} node0 {'false' if rank else 'true'} torchrun --nnodes=2 --nproc_per_node=4 --node_rank={rank} "
+                       "--master_addr=node0 --master_port=29500\n")
+            for name in ("gputally_run.json", "gpu_info_power_profiler_output.csv", "rocprof_output/model_trace.pftrace"):
+                assert os.path.exists(os.path.join(folder, f"node_{rank}", name)), name
+        summary = json.loads(p.read(folder, "results_summary.json"))
+        equal([(n["status"], n["performance"], n["metric"]) for n in summary["nodes"]],
+              [("SUCCESS", 10.5, "samples_per_second"), ("SUCCESS", 11.5, "samples_per_second")])
+        equal(summary["metrics"], {"samples_per_second": 22.0})
+        programs = [call.get("program") for call in p.calls()]
+        equal((programs.count("sbatch"), programs.count("squeue")), (1, 2))
+
+
+@test
+def a_job_that_fails(binary):
+    with Place(binary, *SLURM) as p:
+        done = p.run("-c", '{"slurm": {"nodes": 2}}', "--name", "job", "--", "sh", "-c", "exit $NODE_RANK",
+                     GPUTALLY_SLURM_POLL_SECONDS="0.1")
+        equal(done.returncode, 3)
+        holds(done.stderr, "job 4242 ended with state FAILED")
+        summary = json.loads(p.read("slurm_results", "job", "4242", "results_summary.json"))
+        equal([n["exit_code"] for n in summary["nodes"]], [0, 1])
+
+
+@test
+def performance_lines(binary):
+    for line, expected in (("performance: 14164/s, samples_per_second", (14164.0, "samples_per_second")),
+                           ("performance: 1.5e-3, /s loss", (0.0015, "loss")), ("performance: -3.5 ms,", (-3.5, "ms")),
+                           ("performance:12 x", (None, None)), ("{'train_samples_per_second': 7.25}", (7.25, "samples_per_second"))):
+        with Place(binary) as p:
+            p.run("--", "echo", line)
+            equal((line, p.record()["performance"], p.record()["metric"]), (line, *expected))
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--bin", required=True)

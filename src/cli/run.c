@@ -8,10 +8,13 @@
 #include "run/context.h"
 #include "run/execute.h"
 #include "run/paths.h"
+#include "run/slurm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_TEXT, "FILE", NULL,
@@ -34,10 +37,16 @@ static const gt_option run_options[] = {
     {"name", GT_OPTION_TEXT, "NAME", NULL, "the run's name, in file names (default: the command's)"},
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
      "how long the command may run; -1: 7200 seconds, 0: no limit"},
-    {"target", GT_OPTION_TEXT, "WHERE", "auto", "auto or local; auto: as the context says"},
+    {"target", GT_OPTION_TEXT, "WHERE", "auto",
+     "auto, local or slurm; auto: slurm where the context has that key, else local"},
     {"report", GT_OPTION_TEXT, "KINDS", "auto",
      "reports to make: auto, none, or some of rocprof, pftrace, pytorch, jax, summary with commas between "
      "them"},
+    {"docker", GT_OPTION_MAYBE, "IMAGE", NULL,
+     "run the command inside of a container of this image (default: MAD_CONTAINER_IMAGE of the context)"},
+    {"no_docker", GT_OPTION_FLAG, NULL, NULL,
+     "run it on this machine although the context has MAD_CONTAINER_IMAGE"},
+    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "of a SLURM job: write its script and do not submit it"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print what would be done, as JSON, and start nothing"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
      "write NAME_env.csv, a description of this machine; so by default"},
@@ -51,9 +60,7 @@ static const gt_option run_options[] = {
 static const gt_option missing_options[] = {
     {"tags", GT_OPTION_EACH, "TAGS", NULL, "models of models.json (-t)"},
     {"manifest_file", GT_OPTION_TEXT, "FILE", NULL, "images and models that were built (-m)"},
-    {"docker", GT_OPTION_MAYBE, "IMAGE", NULL, "run inside of a container"},
     {"registry", GT_OPTION_TEXT, "HOST", NULL, "where images are (-r)"},
-    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the script of a batch job without submitting it"},
     {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "leave the container running"},
     {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "leave the model's folder in the container"},
     {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container only"},
@@ -164,11 +171,19 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     const gt_value *more =
         tools_file && context ? gt_settings_read(arena, tools_file, error) : &gt_value_missing;
     if (!context || !more) return false;
+    const gt_option_value *docker = gt_arguments_value(a, "docker");
+    const char *image = docker->text ? docker->text : gt_settings_text(context, "MAD_CONTAINER_IMAGE");
+    if (gt_arguments_flag(a, "no_docker")) image = NULL;
+    if (docker->given && !image)
+        return gt_fail(
+            error,
+            "--docker: an image is required, here (--docker=IMAGE) or as MAD_CONTAINER_IMAGE of the context");
     context = add_tools(arena, context, gt_arguments_value(a, "tools"));
     *request = (gt_plan_request){.context = context,
                                  .more_tools = more,
                                  .command = a->files,
                                  .command_count = a->file_count,
+                                 .image = image,
                                  .name = name,
                                  .target = target_of(context, gt_arguments_text(a, "target")),
                                  .output_dir = gt_arguments_text(a, "output_dir"),
@@ -179,11 +194,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
 
 static gt_exit refuse_target(const gt_call *call, const gt_plan_request *request)
 {
-    if (strcmp(request->target, "local") == 0) {
-        if (!gt_settings_has(request->context, "MAD_CONTAINER_IMAGE")) return GT_EXIT_DONE;
-        return gt_usage_error(call->program, "MAD_CONTAINER_IMAGE: containers are not in gputally %s",
-                              GT_VERSION);
-    }
+    if (strcmp(request->target, "local") == 0 || strcmp(request->target, "slurm") == 0) return GT_EXIT_DONE;
     return gt_usage_error(call->program,
                           "target %s is not in gputally %s; --target local runs the command on this machine",
                           request->target, GT_VERSION);
@@ -219,6 +230,57 @@ static gt_exit carry_out(const gt_call *call, gt_plan *plan)
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
 
+/* What each node is told beside context and command. */
+static void node_options(const gt_call *call, gt_plan *plan, gt_words_list *words)
+{
+    static const char *const passed_on[] = {"timeout", "report", "threads"};
+    const gt_arguments *a = &call->arguments;
+    const char *tools_file = gt_arguments_text(a, "tools_config");
+    gt_words_list_add(plan->arena, words, "--name");
+    gt_words_list_add(plan->arena, words, plan->name);
+    for (size_t i = 0; i < GT_LENGTH(passed_on); i++) {
+        if (!gt_arguments_value(a, passed_on[i])->given) continue;
+        char *word = gt_format("--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text);
+        gt_words_list_add(plan->arena, words, word);
+        free(word);
+    }
+    if (tools_file) {
+        gt_words_list_add(plan->arena, words, "--tools_config");
+        gt_words_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, tools_file));
+    }
+    if (gt_arguments_flag(a, "no_sys_env_details"))
+        gt_words_list_add(plan->arena, words, "--no_sys_env_details");
+    gt_words_list_add(plan->arena, words, "--no_progress");
+}
+
+static gt_exit run_on_slurm(const gt_call *call, gt_plan *plan)
+{
+    gt_words_list words = {0};
+    gt_error error;
+    gt_slurm slurm;
+    gt_exit status = GT_EXIT_DONE;
+    char self[4096];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[len > 0 ? len : 0] = 0;
+    node_options(call, plan, &words);
+    gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
+    if (!gt_slurm_make(&request, &slurm, &error)) {
+        status = wrong(&error);
+    } else if (gt_arguments_flag(&call->arguments, "dry_run")) {
+        plan->slurm = &slurm;
+        status = print_plan(plan);
+    } else if (!gt_slurm_write(plan, &slurm, &error)) {
+        fprintf(stderr, "gputally: %s\n", error.text);
+        status = GT_EXIT_FAILED;
+    } else if (gt_arguments_flag(&call->arguments, "generate_only")) {
+        printf("%s\n", slurm.script);
+    } else {
+        status = gt_slurm_run(plan, &slurm) ? GT_EXIT_DONE : GT_EXIT_RUN;
+    }
+    gt_buffer_free(&slurm.text);
+    return status;
+}
+
 static gt_exit run_with(const gt_call *call, gt_arena *arena)
 {
     gt_error error;
@@ -231,6 +293,10 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
         return wrong(&error);
     }
     if (!gt_plan_make(arena, &request, &plan, &error)) return wrong(&error);
+    if (strcmp(request.target, "slurm") == 0) return run_on_slurm(call, &plan);
+    if (gt_arguments_flag(&call->arguments, "generate_only"))
+        return gt_usage_error(call->program,
+                              "--generate_only: the run is local, there is no script to write");
     return gt_arguments_flag(&call->arguments, "dry_run") ? print_plan(&plan) : carry_out(call, &plan);
 }
 

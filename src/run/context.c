@@ -179,14 +179,14 @@ static int64_t gpus_of(const gt_value *object)
     return INT64_MIN;
 }
 
-int64_t gt_context_gpus(const gt_value *context, const gt_value *model)
+int64_t gt_context_gpus_or(const gt_value *context, int64_t otherwise)
 {
     const gt_value *k8s = gt_value_of_key(context, "k8s");
     if (k8s->type == GT_VALUE_MISSING) k8s = gt_value_of_key(context, "kubernetes");
-    const gt_value *places[] = {context, gt_value_of_key(context, "slurm"), k8s, model};
+    const gt_value *places[] = {context, gt_value_of_key(context, "slurm"), k8s};
     for (size_t i = 0; i < GT_LENGTH(places); i++) {
         int64_t gpus = gpus_of(places[i]);
         if (gpus != INT64_MIN) return gpus;
     }
-    return 1;
+    return otherwise;
 }

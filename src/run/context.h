@@ -10,8 +10,8 @@
  * wrong: one or two lines for the user. */
 const gt_value *gt_context_load(gt_arena *arena, const char *path, const char *text, gt_error *error);
 
-/* GPUs that a run asks for, -1 for all: keys of the context, of its slurm and k8s objects, of the model,
- * else 1. */
-int64_t gt_context_gpus(const gt_value *context, const gt_value *model);
+/* GPUs that a run asks for, -1 for all: keys of the context, of its slurm and k8s objects, else
+ * `otherwise`. */
+int64_t gt_context_gpus_or(const gt_value *context, int64_t otherwise);
 
 #endif

@@ -6,8 +6,10 @@
 #include "run/actions.h"
 #include "run/child.h"
 #include "run/collect.h"
+#include "run/docker.h"
 #include "run/library_trace.h"
 #include "run/paths.h"
+#include "run/performance.h"
 #include "run/sampler.h"
 
 #include <errno.h>
@@ -102,6 +104,8 @@ static bool missing_profiler(run *r, gt_profiler_kind kind)
 
 static bool check_profilers(run *r)
 {
+    if (r->plan->image) /* what the image holds, docker will say */
+        return gt_path_search(r->plan->arena, "docker", getenv("PATH")) || failed(r, "docker is not on PATH");
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         gt_profiler *profiler = r->plan->pieces[i].profiler;
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
@@ -161,7 +165,9 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
 
 static bool see_line(void *context, gt_child_stream stream, gt_text line)
 {
-    const run *r = context;
+    run *r = context;
+    if (!r->outcome->performance)
+        gt_performance_find(r->plan->arena, line, &r->outcome->performance, &r->outcome->metric);
     bool may_be_noise = stream == GT_CHILD_STDERR || r->libraries;
     if (may_be_noise && gt_profiler_is_noise(r->plan->profiler->kind, line)) return false;
     return !r->libraries || !gt_library_trace_see(r->libraries, line);
@@ -200,9 +206,12 @@ static void write_libraries(run *r)
 static void run_command(run *r)
 {
     gt_plan *plan = r->plan;
-    const char *argv[] = {"bash", "-c", plan->shell_line, NULL};
-    bool watched =
-        plan->profiler->kind == GT_PROFILER_ROCPROFV3 || plan->profiler->kind == GT_PROFILER_ROCPROF;
+    const char *line[] = {"bash", "-c", plan->shell_line, NULL}, *const *argv = line;
+    if (plan->image) {
+        gt_words_list_add(plan->arena, &plan->docker, ""); /* room for the end */
+        plan->docker.items[--plan->docker.count] = NULL;
+        argv = plan->docker.items;
+    }
     gt_child_setup setup = {.argv = argv,
                             .environment = gt_plan_environment(plan),
                             .directory = plan->workdir,
@@ -210,7 +219,7 @@ static void run_command(run *r)
                             .log_append = true,
                             .timeout_s = plan->timeout_s,
                             .merge = r->libraries,
-                            .line = watched || r->libraries ? see_line : NULL,
+                            .line = see_line,
                             .line_context = r};
     gt_child_result result;
     gt_error error;
@@ -219,6 +228,7 @@ static void run_command(run *r)
         failed(r, error.text);
         return;
     }
+    if (plan->image && (result.timed_out || result.interrupted)) gt_docker_remove(plan);
     r->outcome->exit_code = result.exit_code;
     r->outcome->timed_out = result.timed_out;
     r->outcome->interrupted = result.interrupted;

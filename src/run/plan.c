@@ -2,6 +2,7 @@
  * here where they are known, everything else left to the shell as it was written. */
 #include "run/plan.h"
 #include "base/length.h"
+#include "run/docker.h"
 #include "run/paths.h"
 #include "run/stages.h"
 
@@ -106,7 +107,8 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_wo
                                .run_dir = plan->run_dir,
                                .many_processes = expects_many_processes(plan->context),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
-                               .own_cmd = piece->own_cmd};
+                               .own_cmd = piece->own_cmd,
+                               .in_container = plan->image};
     bool sound = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
                  : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
                                           : gt_profiler_plan(plan->arena, words, &place, profiler,
@@ -232,11 +234,24 @@ static void name_places(gt_plan *plan, const gt_plan_request *request)
     gt_buffer_free(&line);
 }
 
+/* Scripts of the user would have to run inside, and the command only is there. */
+static bool check_container(const gt_plan *plan, gt_error *error)
+{
+    for (size_t i = 0; i < plan->pre_count + plan->post_count; i++) {
+        const gt_action *action = i < plan->pre_count ? &plan->pre[i] : &plan->post[i - plan->pre_count];
+        if (action->kind == GT_ACTION_SCRIPT)
+            return gt_fail(error, "%.200s: scripts inside of a container are not in gputally %s",
+                           action->path, GT_VERSION);
+    }
+    return true;
+}
+
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
 {
     *plan = (gt_plan){.arena = arena,
                       .context = request->context,
                       .target = request->target,
+                      .image = request->image,
                       .timeout_s = request->timeout_s,
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
@@ -254,8 +269,9 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     plan->post = actions_of(plan, stack.post, &plan->post_count);
     if (wants_snapshot(request)) add_snapshot(plan);
     if (!gt_stage_plan_samplers(plan, error)) return false;
+    if (plan->image && !check_container(plan, error)) return false;
     list_outputs(plan);
     note_passes(plan);
     gt_plan_compose(plan);
-    return true;
+    return !plan->image || gt_docker_make(plan, plan->image, &plan->docker, error);
 }

@@ -58,6 +58,9 @@ typedef struct gt_plan {
     size_t sampler_count;
     gt_words_list library_modes; /* empty: no trace of library calls */
     const char *library_file;
+    const char *image;            /* of the container; NULL: on this machine itself */
+    gt_words_list docker;         /* the call of docker, once the line is known */
+    const struct gt_slurm *slurm; /* NULL: the run is local */
     gt_words_list outputs, notes, warnings;
 } gt_plan;
 
@@ -66,7 +69,8 @@ typedef struct gt_plan_request {
     const gt_value *more_tools; /* of --tools-config; MISSING: none */
     const char *const *command;
     size_t command_count;
-    const char *name; /* NULL: after the command */
+    const char *image; /* NULL: no container */
+    const char *name;  /* NULL: after the command */
     const char *target;
     const char *output_dir; /* as typed */
     double timeout_s;

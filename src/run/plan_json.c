@@ -1,5 +1,6 @@
 /* A plan as JSON: what --dry-run prints and what the record of a run begins with. */
 #include "run/plan.h"
+#include "run/slurm.h"
 
 static void write_actions(gt_json_writer *w, const char *key, const gt_action *actions, size_t count)
 {
@@ -63,6 +64,19 @@ static void write_library(gt_json_writer *w, const gt_plan *plan)
     gt_json_close(w, '}');
 }
 
+static void write_slurm(gt_json_writer *w, const gt_plan *plan)
+{
+    gt_json_key(w, "slurm");
+    if (!plan->slurm) {
+        gt_json_add_text(w, NULL);
+        return;
+    }
+    gt_json_open(w, '{');
+    gt_json_put_text(w, "script", plan->slurm->script);
+    write_list(w, "directives", &plan->slurm->directives);
+    gt_json_close(w, '}');
+}
+
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
 {
     gt_json_put_value(w, "context", plan->context);
@@ -76,8 +90,15 @@ void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
     write_samplers(w, plan);
     write_profiler(w, plan->profiler);
     write_library(w, plan);
-    gt_json_put_value(w, "docker", &gt_value_none);
-    gt_json_put_value(w, "slurm", &gt_value_none);
+    gt_json_key(w, "docker");
+    if (plan->image) {
+        gt_json_open(w, '{');
+        write_list(w, "argv", &plan->docker);
+        gt_json_close(w, '}');
+    } else {
+        gt_json_add_text(w, NULL);
+    }
+    write_slurm(w, plan);
     write_list(w, "outputs", &plan->outputs);
     write_list(w, "notes", &plan->notes);
     write_list(w, "warnings", &plan->warnings);

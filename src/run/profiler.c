@@ -90,7 +90,7 @@ static void choose_program(planner *p, bool wrapper)
     gt_profiler *profiler = p->profiler;
     char version[64];
     profiler->kind = GT_PROFILER_ROCPROFV3;
-    profiler->path = gt_profiler_search(p->arena, "rocprofv3");
+    profiler->path = p->place->in_container ? "rocprofv3" : gt_profiler_search(p->arena, "rocprofv3");
     const char *legacy = !profiler->path && wrapper ? gt_profiler_search(p->arena, "rocprof") : NULL;
     if (!legacy) return;
     profiler->kind = GT_PROFILER_ROCPROF;

@@ -38,6 +38,7 @@ typedef struct gt_profiler_place {
     bool many_processes; /* several processes would write the same file */
     const char *tool;    /* the tool's name */
     bool own_cmd;
+    bool in_container; /* the program is that of an image, not of this machine */
 } gt_profiler_place;
 
 /* Makes the profiler of a cmd's words: "bash .../rocprof_wrapper.sh [options] [--] [words]" or "rocprofv3

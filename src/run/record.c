@@ -4,6 +4,7 @@
 #include "output/file.h"
 #include "run/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -51,6 +52,16 @@ static void put_files(gt_json_writer *w, const gt_words_list *files)
     gt_json_close(w, ']');
 }
 
+static void put_performance(gt_json_writer *w, const gt_outcome *outcome)
+{
+    gt_json_key(w, "performance");
+    if (outcome->performance)
+        gt_json_add_real(w, strtod(outcome->performance, NULL));
+    else
+        gt_json_add_text(w, NULL);
+    gt_json_put_text(w, "metric", outcome->metric);
+}
+
 bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char *path, gt_error *error)
 {
     gt_json_writer w = {0};
@@ -69,6 +80,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_json_key(&w, "timed_out");
     gt_json_add_bool(&w, outcome->timed_out);
     gt_json_put_text(&w, "reason", outcome->reason);
+    put_performance(&w, outcome);
     gt_json_put_int(&w, "passes", (int64_t)plan->profiler->passes);
     put_files(&w, &outcome->files);
     gt_json_close(&w, '}');

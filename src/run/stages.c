@@ -116,8 +116,10 @@ bool gt_stage_plan_rtl(gt_plan *plan, gt_profiler *profiler)
     const char *folder = variable(plan, "RTL_WRAPPER_OUTPUT_DIR"),
                *file = variable(plan, "RTL_WRAPPER_TRACE_DB");
     const char *mode = variable(plan, "RTL_MODE");
-    *profiler = (gt_profiler){
-        .kind = GT_PROFILER_RTL, .path = gt_path_search(plan->arena, "rtl", getenv("PATH")), .passes = 1};
+    *profiler =
+        (gt_profiler){.kind = GT_PROFILER_RTL,
+                      .path = plan->image ? "rtl" : gt_path_search(plan->arena, "rtl", getenv("PATH")),
+                      .passes = 1};
     profiler->output_dir =
         gt_path_absolute(plan->arena, plan->output_dir, folder ? folder : "rocm_trace_lite_output");
     file = file ? gt_path_absolute(plan->arena, plan->output_dir, file)
