@@ -9,13 +9,14 @@
 #include "cli/destinations.h"
 #include "cli/traces.h"
 #include "report/batch.h"
+#include "run/clock.h"
 #include "run/node_replay.h"
+#include "run/paths.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const gt_option input_options[] = {
@@ -84,19 +85,6 @@ static void say(const batch *b, const char *format, ...)
     if (b->out) fputc('\n', b->out);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* ---- where a folder's report goes ---- */
 
 static void add_filters(gt_buffer *out, const batch *b, const char *between)
@@ -115,7 +103,7 @@ static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
         if (filters.bytes[i] == '/') filters.bytes[i] = '_';
     bool at_root = strcmp(folder->path, "/") == 0;
     char *path = gt_format("%s/%s_%s_performance_report.xlsx", at_root ? "" : folder->path,
-                           file_name(folder->path), gt_buffer_text(&filters).bytes);
+                           gt_path_name(folder->path), gt_buffer_text(&filters).bytes);
     gt_buffer_free(&filters);
     return path;
 }
@@ -140,13 +128,13 @@ static void announce(const batch *b, const gt_batch_folder *folder, const gt_des
     add_filters(&filters, b, ", ");
     say(b, "==================== Creating performance report ====================");
     say(b, "Parent directory: %s", folder->path);
-    if (to->xlsx_path) say(b, "Excel file: %s", file_name(to->xlsx_path));
+    if (to->xlsx_path) say(b, "Excel file: %s", gt_path_name(to->xlsx_path));
     if (to->csvs_dir) say(b, "CSV folder: %s", to->csvs_dir);
     if (to->db_path) say(b, "Database: %s", to->db_path);
     say(b, "Filters: %s", gt_buffer_text(&filters).bytes);
     say(b, "Rank pattern: %s", b->search.rank_pattern);
     say(b, "Traces:");
-    for (size_t i = 0; i < folder->count; i++) say(b, "%s", file_name(folder->files[i]));
+    for (size_t i = 0; i < folder->count; i++) say(b, "%s", gt_path_name(folder->files[i]));
     gt_buffer_free(&filters);
 }
 
@@ -172,15 +160,15 @@ static bool add_replay(const batch *b, const char *folder, gt_batch_group group,
 
 static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *tables)
 {
-    double start = now_s();
+    double start = gt_clock_now_s();
     say(b, "Processing dataframes");
     gt_batch_tables(ranks, b->out, tables);
-    say(b, "Elapsed time for processing dataframes: %.2f seconds.", now_s() - start);
+    say(b, "Elapsed time for processing dataframes: %.2f seconds.", gt_clock_now_s() - start);
     if (ranks->count == 1) return;
-    start = now_s();
+    start = gt_clock_now_s();
     say(b, "Starting NcclAnalyser with world_size %zu", ranks->count);
     gt_batch_collective_tables(ranks, tables);
-    say(b, "Elapsed time: %.2f seconds.", now_s() - start);
+    say(b, "Elapsed time: %.2f seconds.", gt_clock_now_s() - start);
 }
 
 static bool spares_the_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
@@ -196,13 +184,13 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_
                         gt_error *error)
 {
     gt_batch_ranks ranks;
-    double start = now_s();
+    double start = gt_clock_now_s();
     if (!spares_the_traces(to, folder, error)) return false;
     say(b, "Parallel processing traces");
     if (!gt_batch_ranks_read(&ranks, folder->files, folder->ranks, folder->count,
                              gt_arguments_flag(&b->call->arguments, "all_kernels"), &b->read, error))
         return false;
-    say(b, "Elapsed time for processing traces: %.2f seconds.", now_s() - start);
+    say(b, "Elapsed time for processing traces: %.2f seconds.", gt_clock_now_s() - start);
     gt_table_list tables = {0};
     gt_output *output = NULL;
     make_tables(b, &ranks, &tables);

@@ -1,43 +1,22 @@
 /* One walk below the base; sorting brings the files of a folder together, in order of rank. */
 #include "cli/batch_files.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "cli/path_pattern.h"
 #include "cli/rank_regex.h"
+#include "run/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- paths ---- */
-
-/* Adds the names of a path, of which "." and "" are passed over and ".." takes one away. */
-static void add_names(gt_buffer *out, const char *path)
-{
-    for (size_t len; *path; path += len + (path[len] == '/')) {
-        len = strcspn(path, "/");
-        if (len == 0 || (len == 1 && path[0] == '.')) continue;
-        if (len == 2 && path[0] == '.' && path[1] == '.') {
-            while (out->len && out->bytes[out->len - 1] != '/') out->len--;
-            if (out->len) out->len--;
-            continue;
-        }
-        gt_buffer_add(out, "/", 1);
-        gt_buffer_add(out, path, len);
-    }
-}
 
 /* As Python's os.path.abspath: links stay as they are. */
 static char *absolute(const char *path)
 {
-    gt_buffer out = {0};
-    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-    if (here) add_names(&out, here);
-    free(here);
-    add_names(&out, path);
-    char *whole = gt_strdup(out.len ? gt_buffer_text(&out).bytes : "/");
-    gt_buffer_free(&out);
+    gt_arena arena = {0};
+    char *whole = gt_strdup(gt_path_absolute(&arena, gt_path_current(&arena), path));
+    gt_arena_free(&arena);
     return whole;
 }
 
@@ -45,12 +24,6 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
-}
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static char *relative_to(const char *path, const char *base)
@@ -97,7 +70,7 @@ static found_files find_files(const gt_batch_search *search, const gt_rank_regex
     gt_path_list paths = gt_path_pattern_find_below(search->base, pattern);
     for (size_t i = 0; i < paths.count; i++) {
         if (!is_wanted(paths.items[i], search)) continue;
-        int64_t rank = gt_rank_regex_find(regex, name_of(paths.items[i]));
+        int64_t rank = gt_rank_regex_find(regex, gt_path_name(paths.items[i]));
         *without_rank += rank < 0;
         if (rank < 0) continue;
         char *folder = folder_of(paths.items[i]);

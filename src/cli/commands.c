@@ -68,7 +68,7 @@ const gt_command gt_commands[] = {
      "Searches a folder and all below it for torch.profiler traces and makes one workbook for each folder that holds "
      "some, of all its ranks together: ops by parameters and how fast they were, time by launching op and by group of "
      "ops, GPU timelines side by side, short and unlinked kernels, runtime calls, and the collectives of several "
-     "ranks. Stands in for generate_perf_report.py."},
+     "ranks."},
     {"fuse", NULL, "the traces of several ranks as one, for Perfetto and other viewers", &gt_fuse_syntax,
      gt_fuse_run,
      "Puts the torch.profiler traces of several ranks into one Chrome trace in which each rank's processes "

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "run/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,13 +47,6 @@ typedef struct watch {
 } watch;
 
 static int signal_pipe[2] = {-1, -1};
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- signals ---- */
 
@@ -245,7 +239,7 @@ static void end_group(watch *w, int number)
 {
     kill(-w->pid, number);
     kill(-w->pid, SIGCONT); /* one that is stopped must see it */
-    if (number != SIGKILL) w->kill_at = now_s() + grace_s(w);
+    if (number != SIGKILL) w->kill_at = gt_clock_now_s() + grace_s(w);
 }
 
 /* The command reads from the terminal, which belongs to our group: it is lent to the command's. */
@@ -272,7 +266,7 @@ static void look_at_child(watch *w)
     }
     w->ended = true;
     w->status = status;
-    w->give_up_at = now_s() + linger_s;
+    w->give_up_at = gt_clock_now_s() + linger_s;
 }
 
 static void take_signals(watch *w)
@@ -291,7 +285,7 @@ static void take_signals(watch *w)
 
 static void take_clock(watch *w)
 {
-    double now = now_s();
+    double now = gt_clock_now_s();
     if (w->ended) return;
     if (w->deadline > 0 && now >= w->deadline) {
         w->result->timed_out = true;
@@ -308,14 +302,14 @@ static int wait_ms(const watch *w)
     double next = w->ended ? w->give_up_at : w->deadline;
     if (!w->ended && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
     if (next == 0) return -1;
-    double left_ms = (next - now_s()) * 1000 + 1;
+    double left_ms = (next - gt_clock_now_s()) * 1000 + 1;
     return left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
 }
 
 static bool is_done(const watch *w)
 {
     bool open = w->sources[0].descriptor >= 0 || w->sources[1].descriptor >= 0;
-    return w->ended && (!open || now_s() >= w->give_up_at);
+    return w->ended && (!open || gt_clock_now_s() >= w->give_up_at);
 }
 
 static void wait_for_end(watch *w)
@@ -339,7 +333,7 @@ static void settle(watch *w)
 {
     if (w->result->timed_out || w->result->interrupted) kill(-w->pid, SIGKILL); /* what it left behind */
     if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == w->pid) lend_terminal(w, getpgrp());
-    w->result->seconds = now_s() - w->started;
+    w->result->seconds = gt_clock_now_s() - w->started;
     w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
 }
 
@@ -357,7 +351,7 @@ static bool open_log(watch *w, gt_error *error)
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error)
 {
     *result = (gt_child_result){0};
-    watch w = {.setup = setup, .result = result, .log = -1, .started = now_s()};
+    watch w = {.setup = setup, .result = result, .log = -1, .started = gt_clock_now_s()};
     w.sources[0].descriptor = w.sources[1].descriptor = -1;
     if (!open_log(&w, error)) return false;
     fflush(stdout); /* what we said comes before what the command says */

@@ -15,6 +15,8 @@
 #include "base/memory.h"
 #include "output/file.h"
 #include "output/terminal.h"
+#include "run/paths.h"
+#include "run/shell_words.h"
 #include "run/torch_replay.h"
 
 #include <errno.h>
@@ -34,15 +36,9 @@ enum { KERNEL_NAME_CHARS = 75, PRINTED_WIDTH = 2000, MOST_LOG_BYTES = 1 << 20 };
 
 static bool is_in_path(const char *program)
 {
-    const char *path = getenv("PATH");
-    bool found = false;
-    for (const char *at = path; at && !found;) {
-        size_t len = strcspn(at, ":");
-        char *file = gt_format("%.*s%s%s", (int)len, at, len ? "/" : "", program);
-        found = access(file, X_OK) == 0;
-        free(file);
-        at = at[len] ? at + len + 1 : NULL;
-    }
+    gt_arena arena = {0};
+    bool found = gt_path_search(&arena, program, getenv("PATH")) != NULL;
+    gt_arena_free(&arena);
     return found;
 }
 
@@ -206,34 +202,37 @@ static bool write_command(const char *path, gt_text commands, gt_error *error)
 
 /* ---- measuring ---- */
 
-/* Runs the last of the command lines. NaN where it gives no time. */
+/* Runs a command line as its words. NaN where it gives no time. */
+static double run_bench(const gt_node_replay *replay, const char *line, const gt_words_list *words)
+{
+    const char *program = gt_bench_program(replay->bench);
+    if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
+    const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
+    memcpy(argv, words->items, words->count * sizeof *argv);
+    gt_replay_run run = gt_replay_run_program(argv, NULL);
+    free(argv);
+    double time_us = (double)NAN;
+    if (run.exit_code != 0)
+        say_failure(replay, line, run.exit_code);
+    else
+        time_us = gt_bench_time_us(replay->bench, gt_buffer_text(&run.output));
+    if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s printed no time that is known", program);
+    gt_replay_run_free(&run);
+    return time_us;
+}
+
+/* The last of the command lines is what is measured. */
 static double bench_time(const gt_node_replay *replay, gt_text commands)
 {
+    gt_arena arena = {0};
+    gt_words_list words = {0};
     while (commands.len && commands.bytes[commands.len - 1] == '\n') commands.len--;
     const char *line_end = commands.len ? memrchr(commands.bytes, '\n', commands.len) : NULL;
     const char *start = line_end ? line_end + 1 : commands.bytes;
-    char *line = gt_format("%.*s", (int)(commands.bytes + commands.len - start), start),
-         *words = gt_strdup(line);
-    const char **argv = NULL;
-    size_t count = 0, capacity = 0;
-    char *place = NULL;
-    for (char *word = strtok_r(words, " ", &place); word; word = strtok_r(NULL, " ", &place))
-        GT_PUSH(argv, count, capacity, word);
-    GT_PUSH(argv, count, capacity, NULL);
+    const char *line = gt_arena_bytes(&arena, start, (size_t)(commands.bytes + commands.len - start));
     double time_us = (double)NAN;
-    if (argv[0] && strcmp(argv[0], gt_bench_program(replay->bench)) == 0) {
-        gt_replay_run run = gt_replay_run_program(argv, NULL);
-        if (run.exit_code != 0)
-            say_failure(replay, line, run.exit_code);
-        else
-            time_us = gt_bench_time_us(replay->bench, gt_buffer_text(&run.output));
-        if (run.exit_code == 0 && isnan(time_us))
-            gt_warn("%s printed no time that is known", gt_bench_program(replay->bench));
-        gt_replay_run_free(&run);
-    }
-    free(argv);
-    free(words);
-    free(line);
+    if (gt_shell_split(&arena, line, &words)) time_us = run_bench(replay, line, &words);
+    gt_arena_free(&arena);
     return time_us;
 }
 
