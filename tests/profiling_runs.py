@@ -23,6 +23,7 @@ import time
 import traceback
 
 import openpyxl
+import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STANDINS = os.path.join(HERE, "standins")
@@ -898,6 +899,54 @@ def a_job_that_fails(binary):
         holds(done.stderr, "job 4242 ended with state FAILED")
         summary = json.loads(p.read("slurm_results", "job", "4242", "results_summary.json"))
         equal([n["exit_code"] for n in summary["nodes"]], [0, 1])
+
+
+@test
+def objects_for_kubernetes(binary):
+    with Place(binary) as p:
+        context = {"k8s": {"gpu_count": 4, "namespace": "lab", "node_selector": {"a.b/c": "x: y"}, "storage_class": "nfs"},
+                   "distributed": {"nnodes": 2, "launcher": "torchrun", "nproc_per_node": 4}, "tools": [{"name": "rocprofv3_compute"}],
+                   "env_vars": {"A": "it's: \"$B\"\n#"}}
+        done = p.run("-c", json.dumps(context), "--docker=img:1", "--name", "My_Job", "--generate-only", "--", "sh", "-c", "echo 'a\tb'\necho c")
+        equal(done.returncode, 0)
+        equal(done.stdout.strip(), os.path.realpath(p.file("gputally-my-job.yaml")))
+        objects = {o["kind"]: o for o in yaml.safe_load_all(p.read("gputally-my-job.yaml"))}
+        equal(sorted(objects), ["ConfigMap", "Job", "PersistentVolumeClaim", "Service"])
+        equal({o["metadata"]["namespace"] for o in objects.values()}, {"lab"})
+        stored = json.loads(objects["ConfigMap"]["data"]["context.json"])
+        equal((stored["tools"], stored["env_vars"]), (context["tools"], context["env_vars"]))
+        spec = objects["Job"]["spec"]
+        equal((spec["completions"], spec["parallelism"], spec["completionMode"], spec["backoffLimit"]), (2, 2, "Indexed", 3))
+        pod = spec["template"]["spec"]
+        container = pod["containers"][0]
+        equal((container["image"], container["imagePullPolicy"], pod["nodeSelector"]), ("img:1", "Always", {"a.b/c": "x: y"}))
+        equal(container["resources"], {"requests": {"amd.com/gpu": "4", "memory": "64Gi", "cpu": "16"},
+                                       "limits": {"amd.com/gpu": "4", "memory": "128Gi", "cpu": "32"}})
+        equal(container["securityContext"], {"capabilities": {"add": ["SYS_PTRACE"]}, "seccompProfile": {"type": "Unconfined"}})
+        equal({e["name"]: e["value"] for e in container["env"]}["A"], context["env_vars"]["A"])
+        script = container["args"][0]
+        assert script.endswith("""-- sh -c 'echo '\\''a\tb'\\''\necho c'"""), script
+        holds(script, "--nnodes=2 --nproc_per_node=4 --node_rank=${NODE_RANK}")
+        equal(subprocess.run(["bash", "-nc", script]).returncode, 0)
+        mounts = {v["name"] for v in container["volumeMounts"]}
+        equal(mounts, {v["name"] for v in pod["volumes"]})
+        equal(objects["PersistentVolumeClaim"]["spec"]["accessModes"], ["ReadWriteMany"])
+        equal(objects["Service"]["spec"]["clusterIP"], "None")
+        one = p.run("-c", '{"kubernetes": {"allow_privileged_profiling": false}, "gpu_vendor": "NVIDIA", "tools": [{"name": "therock_check"}]}',
+                    "--docker=img", "--name", "one", "--generate-only", "--", "true")
+        equal(one.returncode, 0)
+        objects = {o["kind"]: o for o in yaml.safe_load_all(p.read("gputally-one.yaml"))}
+        equal(sorted(objects), ["ConfigMap", "Job", "PersistentVolumeClaim"])
+        container = objects["Job"]["spec"]["template"]["spec"]["containers"][0]
+        equal(container["resources"]["requests"], {"nvidia.com/gpu": "1", "memory": "16Gi", "cpu": "8"})
+        assert "securityContext" not in container
+        for words, status, text in ((["-c", '{"k8s": {}}', "--", "true"], 2, "add --generate_only"),
+                                    (["-c", '{"k8s": {}}', "--generate-only", "--", "true"], 4, "an image that holds gputally is required"),
+                                    (["--target", "moon", "--", "true"], 2, "invalid choice: 'moon'"),
+                                    (["--generate-only", "--", "true"], 2, "the run is local")):
+            done = p.run(*words)
+            equal((words, done.returncode), (words, status))
+            holds(done.stderr, text)
 
 
 @test

@@ -4,9 +4,11 @@
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/run_reports.h"
+#include "output/file.h"
 #include "run/configs.h"
 #include "run/context.h"
 #include "run/execute.h"
+#include "run/kubernetes.h"
 #include "run/paths.h"
 #include "run/slurm.h"
 
@@ -38,7 +40,7 @@ static const gt_option run_options[] = {
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
      "how long the command may run; -1: 7200 seconds, 0: no limit"},
     {"target", GT_OPTION_TEXT, "WHERE", "auto",
-     "auto, local or slurm; auto: slurm where the context has that key, else local"},
+     "auto, local, slurm or k8s; auto: slurm or k8s where the context has such a key, else local"},
     {"report", GT_OPTION_TEXT, "KINDS", "auto",
      "reports to make: auto, none, or some of rocprof, pftrace, pytorch, jax, summary with commas between "
      "them"},
@@ -46,7 +48,8 @@ static const gt_option run_options[] = {
      "run the command inside of a container of this image (default: MAD_CONTAINER_IMAGE of the context)"},
     {"no_docker", GT_OPTION_FLAG, NULL, NULL,
      "run it on this machine although the context has MAD_CONTAINER_IMAGE"},
-    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "of a SLURM job: write its script and do not submit it"},
+    {"generate_only", GT_OPTION_FLAG, NULL, NULL,
+     "of a SLURM or Kubernetes job: write its file and do not submit it"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print what would be done, as JSON, and start nothing"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
      "write NAME_env.csv, a description of this machine; so by default"},
@@ -192,12 +195,14 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     return true;
 }
 
-static gt_exit refuse_target(const gt_call *call, const gt_plan_request *request)
+static gt_exit refuse_target(const gt_call *call, const char *target)
 {
-    if (strcmp(request->target, "local") == 0 || strcmp(request->target, "slurm") == 0) return GT_EXIT_DONE;
+    static const char *const targets[] = {"local", "slurm", "k8s"};
+    for (size_t i = 0; i < GT_LENGTH(targets); i++)
+        if (strcmp(target, targets[i]) == 0) return GT_EXIT_DONE;
     return gt_usage_error(call->program,
-                          "target %s is not in gputally %s; --target local runs the command on this machine",
-                          request->target, GT_VERSION);
+                          "argument --target: invalid choice: '%.100s' (choose from auto, local, slurm, k8s)",
+                          target);
 }
 
 static gt_exit print_plan(const gt_plan *plan)
@@ -281,18 +286,52 @@ static gt_exit run_on_slurm(const gt_call *call, gt_plan *plan)
     return status;
 }
 
+/* The image belongs to the pods, not to the plan: there the command runs without docker. */
+static gt_exit write_kubernetes(const gt_call *call, gt_plan *plan, const char *image)
+{
+    gt_words_list words = {0};
+    gt_error error;
+    gt_kubernetes objects;
+    if (!gt_arguments_flag(&call->arguments, "generate_only"))
+        return gt_usage_error(call->program,
+                              "target k8s: gputally %s writes the file for kubectl only; add --generate_only",
+                              GT_VERSION);
+    node_options(call, plan, &words);
+    gt_exit status = GT_EXIT_CONTEXT;
+    if (!gt_kubernetes_make(plan, image, words.items, words.count, &objects, &error)) {
+        wrong(&error);
+    } else {
+        gt_output *output = gt_output_new();
+        bool written = gt_output_text(output, objects.path, gt_buffer_text(&objects.text), &error) &&
+                       gt_output_commit(output, &error);
+        gt_output_free(output);
+        status = written ? GT_EXIT_DONE : GT_EXIT_FAILED;
+        if (written)
+            printf("%s\n", objects.path);
+        else
+            fprintf(stderr, "gputally: %s\n", error.text);
+    }
+    gt_buffer_free(&objects.text);
+    return status;
+}
+
 static gt_exit run_with(const gt_call *call, gt_arena *arena)
 {
     gt_error error;
     gt_plan_request request;
     gt_plan plan;
     if (!make_request(call, arena, &request, &error)) return wrong(&error);
-    if (refuse_target(call, &request) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (!call->arguments.file_count) {
         gt_fail(&error, "a command is required: gputally run [options] -- COMMAND [ARG...]");
         return wrong(&error);
     }
+    const char *image = request.image;
+    bool on_kubernetes = strcmp(request.target, "k8s") == 0;
+    if (on_kubernetes) request.image = NULL;
     if (!gt_plan_make(arena, &request, &plan, &error)) return wrong(&error);
+    if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
+        return write_kubernetes(call, &plan, image);
     if (strcmp(request.target, "slurm") == 0) return run_on_slurm(call, &plan);
     if (gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program,

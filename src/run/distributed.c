@@ -43,9 +43,9 @@ gt_distributed gt_distributed_of(const gt_value *settings, int64_t nodes, int64_
 {
     const gt_value *distributed = gt_value_of_key(settings, "distributed");
     const char *name = gt_settings_text(distributed, "launcher");
-    return (gt_distributed){name ? name : "torchrun", nodes,
-                            gt_settings_int(distributed, "nproc_per_node", gpus),
-                            gt_settings_int(distributed, "port", 29500)};
+    return (gt_distributed){
+        name ? name : "torchrun", nodes, gt_settings_int(distributed, "nproc_per_node", gpus),
+        gt_settings_int(distributed, "port", gt_settings_int(distributed, "master_port", 29500))};
 }
 
 static void export_torchrun(const gt_distributed *l, gt_buffer *lines)
