@@ -81,6 +81,13 @@ const gt_command gt_sweep_steps[] = {
      "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
      "sweep's plots "
      "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
+    {"compare", "run_full_analysis.py", "what changed from one run to another, rank by rank",
+     &gt_sweep_compare_syntax, gt_sweep_compare_run,
+     "Sets the GPU timelines of two runs side by side, rank by rank and on average, and their collectives by "
+     "name, type "
+     "and size, and says what became better or worse. Reads reports, those of `gputally sweep report` or of "
+     "single runs, "
+     "and writes three workbooks."},
     {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto",
      &gt_sweep_merge_syntax, gt_sweep_merge_run,
      "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome "

@@ -13,8 +13,8 @@ extern const gt_command gt_sweep_steps[];
 /* The steps: syntax and run function of each. */
 extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
     gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
-    gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_merge_syntax,
-    gt_sweep_all_syntax;
+    gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_compare_syntax,
+    gt_sweep_merge_syntax, gt_sweep_all_syntax;
 gt_exit gt_sweep_run_run(const gt_call *call);
 gt_exit gt_sweep_report_run(const gt_call *call);
 gt_exit gt_sweep_top_run(const gt_call *call);
@@ -26,6 +26,7 @@ gt_exit gt_sweep_timeline_run(const gt_call *call);
 gt_exit gt_sweep_comms_run(const gt_call *call);
 gt_exit gt_sweep_counters_run(const gt_call *call);
 gt_exit gt_sweep_html_run(const gt_call *call);
+gt_exit gt_sweep_compare_run(const gt_call *call);
 gt_exit gt_sweep_merge_run(const gt_call *call);
 gt_exit gt_sweep_all_run(const gt_call *call);
 

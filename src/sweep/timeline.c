@@ -30,8 +30,7 @@ static const struct {
 
 /* ---- one setting ---- */
 
-/* The three columns of a sheet, ready to be put below others; NULL where it does not have them. */
-static gt_table *rows_of_report(const gt_setting_report *report)
+gt_table *gt_timeline_rows(const gt_setting_report *report)
 {
     if (!report->table) return NULL;
     gt_table *rows = gt_table_copy(report->table);
@@ -72,8 +71,7 @@ static void make_geometric(gt_table *means, const gt_table *rows)
     gt_groups_free(&groups);
 }
 
-/* By type, ascending. */
-static gt_table *means_of(const gt_table *rows, bool geometric)
+gt_table *gt_timeline_means(const gt_table *rows, bool geometric)
 {
     static const gt_aggregate means[] = {{"time ms", GT_GROUP_MEAN, "time ms"},
                                          {"percent", GT_GROUP_MEAN, "percent"}};
@@ -118,9 +116,9 @@ static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
         gt_table *rows = NULL;
         for (end = first;
              end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++)
-            append(&rows, rows_of_report(&reports->items[end]));
+            append(&rows, gt_timeline_rows(&reports->items[end]));
         if (rows)
-            append(&all, rows_of_setting(&reports->items[first], end - first, means_of(rows, geometric)));
+            append(&all, rows_of_setting(&reports->items[first], end - first, gt_timeline_means(rows, geometric)));
         gt_table_free(rows);
     }
     if (all) {

@@ -13,4 +13,10 @@
 bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric, gt_table_list *tables,
                               gt_error *error);
 
+/* The rows of one report, type, time ms and percent; NULL, with a warning, where its sheet lacks one of them.
+ */
+gt_table *gt_timeline_rows(const gt_setting_report *report);
+/* Means of such rows by type, ascending. */
+gt_table *gt_timeline_means(const gt_table *rows, bool geometric);
+
 #endif
