@@ -266,6 +266,21 @@ def check_damaged_traces_do_not_stop_the_others(s):
     s.same("strict: no report of half a trace", os.path.exists(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank1.xlsx")), False)
 
 
+def check_the_same_warning_comes_once(s):
+    make_sweep.lay_out(s.path("s"), ranks=(0, 1))
+    for name in files_under(s.path("s")):
+        with open(s.path("s", name), encoding="utf-8") as file:
+            trace = json.load(file)
+        for event in trace["traceEvents"]:
+            for key in [key for key in event.get("args", {}) if key.startswith("Input ")]:
+                del event["args"][key]
+        with open(s.path("s", name), "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+    lines = s.run("report", "s").stderr.splitlines()
+    s.same("number of messages", len(lines), 2)
+    s.same("the second counts the first", lines[-1], lines[0].replace("warning: ", "warning: 7 more times: "))
+
+
 def check_old_layout(s):
     """Scripts of 2025 find the columns at X, AG and AH."""
     make_sweep.lay_out(s.path("s"), threads=(256,), channels=(28,), ranks=(0,))
@@ -611,6 +626,7 @@ def main():
     binary, tally = require_binary(options.bin), Tally()
     cases = [Case(check) for check in (
         check_tiny_sweep, check_report_is_that_of_the_single_commands, check_traces_are_found, check_damaged_traces_do_not_stop_the_others,
+        check_the_same_warning_comes_once,
         check_old_layout, check_rocprof, check_counters, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets, check_top_with_missing_reports, check_odd_timestamps,
         check_odd_overlap, check_odd_timeline, check_odd_comms, check_damage)]
 

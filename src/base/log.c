@@ -1,31 +1,79 @@
 /* Messages: one lock keeps lines whole, and the status line is taken away before a message and put back
  * after. */
 #include "base/log.h"
+#include "base/length.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool be_quiet;
 static gt_log_handler *handle;
 static char status[512]; /* what stands at the bottom; "" where nothing does */
 
+enum { MESSAGE_MAX = 8192 };
 #define ERASE_LINE "\r\033[K"
+
+/* Messages given since gt_log_once; those that come when the list is full are always printed. */
+static struct {
+    bool on;
+    size_t count;
+    struct {
+        char *text;
+        bool warning;
+        size_t more;
+    } given[64];
+} once;
+
+/* Whether the message was given before. */
+static bool is_known(bool warning, const char *text)
+{
+    for (size_t i = 0; i < once.count; i++)
+        if (once.given[i].warning == warning && strcmp(once.given[i].text, text) == 0) {
+            once.given[i].more++;
+            return true;
+        }
+    if (once.count < GT_LENGTH(once.given)) {
+        once.given[once.count].text = gt_strdup(text);
+        once.given[once.count].warning = warning;
+        once.given[once.count++].more = 0;
+    }
+    return false;
+}
+
+static void print_text(bool warning, const char *text)
+{
+    if (status[0]) fputs(ERASE_LINE, stderr);
+    if (handle)
+        handle(warning, text);
+    else
+        fprintf(stderr, "%s%s\n", warning ? "gputally: warning: " : "gputally: ", text);
+    if (status[0]) fputs(status, stderr);
+}
 
 static void print_line(bool warning, const char *format, va_list args)
 {
-    if (status[0]) fputs(ERASE_LINE, stderr);
-    if (handle) {
-        char text[1200];
-        vsnprintf(text, sizeof text, format, args);
-        handle(warning, text);
-    } else {
-        fputs(warning ? "gputally: warning: " : "gputally: ", stderr);
-        vfprintf(stderr, format, args);
-        fputc('\n', stderr);
+    char text[MESSAGE_MAX];
+    vsnprintf(text, sizeof text, format, args);
+    if (!once.on || !is_known(warning, text)) print_text(warning, text);
+}
+
+void gt_log_once(bool on)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < once.count; i++) {
+        char text[MESSAGE_MAX + 64];
+        snprintf(text, sizeof text, "%zu more times: %s", once.given[i].more, once.given[i].text);
+        if (once.given[i].more) print_text(once.given[i].warning, text);
+        free(once.given[i].text);
     }
-    if (status[0]) fputs(status, stderr);
+    once.count = 0;
+    once.on = on;
+    pthread_mutex_unlock(&lock);
 }
 
 void gt_warn(const char *format, ...)

@@ -12,6 +12,10 @@ void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gt_log_quiet(bool quiet); /* --quiet: no gt_say; warnings stay */
 
+/* For work on many files at once: from `true` on, a message that was given before is only counted, and
+ * `false` tells how often. */
+void gt_log_once(bool once);
+
 /* Hands every message to `handler` instead of standard error, one at a time; NULL goes back to standard
  * error. */
 typedef void gt_log_handler(bool warning, const char *text);

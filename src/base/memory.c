@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -112,4 +113,22 @@ void gt_arena_free(gt_arena *arena)
         free(block);
     }
     *arena = (gt_arena){0};
+}
+
+/* The limits of control groups, of version 2 and 1, as a container sees its own. */
+static const char *const limit_files[] = {"/sys/fs/cgroup/memory.max",
+                                          "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+
+uint64_t gt_memory_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t limit = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+    for (size_t i = 0; i < sizeof limit_files / sizeof *limit_files; i++) {
+        FILE *file = fopen(limit_files[i], "re");
+        unsigned long long bytes;
+        if (file && fscanf(file, "%llu", &bytes) == 1 && bytes && (!limit || bytes < limit))
+            limit = bytes; /* "max": none */
+        if (file) fclose(file);
+    }
+    return limit;
 }

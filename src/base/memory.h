@@ -29,6 +29,10 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
 /* Gives memory that was freed back to the system: after a step that needed much for a short time. */
 void gt_memory_trim(void);
 
+/* Bytes of memory that this process may use: what the machine has, or its control group allows; 0 where
+ * neither says. */
+uint64_t gt_memory_limit(void);
+
 /* An arena: many small allocations with one owner, freed together. Up to 64 bytes behind each may be read
  * (not written), so that loops over 16 bytes at a time need not stop short. */
 typedef struct gt_arena {

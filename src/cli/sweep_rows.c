@@ -167,10 +167,9 @@ static void show_overlap(const gt_table *table, const gt_overlap_counts *counts)
 
 static bool add_overlap(const gt_call *call, const gt_read_options *read, gt_table *table, gt_error *error)
 {
-    (void)read;
     gt_overlap_counts counts;
     bool made = gt_sweep_add_overlap(table, gt_arguments_value(&call->arguments, "tracelens_path")->text,
-                                     &counts, error);
+                                     read->threads, &counts, error);
     if (made && !gt_sweep_is_quiet(call)) show_overlap(table, &counts);
     free(counts.items);
     return made;

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "sweep/gemm_rows.h"
 #include "sweep/layout.h"
 #include "sweep/report_sheets.h"
@@ -13,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,15 +29,23 @@ typedef struct rank_list {
     size_t count, capacity;
 } rank_list;
 
+/* One setting whose collectives are asked for. */
+typedef struct setting {
+    const gt_gemm_run *run; /* any of them */
+    gt_map of_rank;         /* place in `ranks` */
+    rank_list *ranks;
+    size_t rank_count, rank_capacity;
+} setting;
+
 typedef struct work {
     gt_table *table;
     gt_gemm_rows rows;
     const char *analysis;
-    gt_map settings; /* (threads, channels): read already */
-    gt_map lists;    /* (threads and channels, rank): place in `ranks` */
-    rank_list *ranks;
-    size_t rank_count, rank_capacity;
-    gt_map counted; /* name: place in counts */
+    setting *settings;
+    size_t setting_count, setting_capacity;
+    gt_map setting_of;    /* (threads, channels) */
+    pthread_mutex_t lock; /* of the table's strings, while settings are read */
+    gt_map counted;       /* name: place in counts */
     gt_overlap_counts *counts;
     size_t count_capacity;
 } work;
@@ -49,22 +59,17 @@ static const struct {
     uint32_t place;
 } wanted[COLUMNS] = {{"rank", 2}, {"Collective name", 5}, {"ts", 15}, {"dur", 16}};
 
-static uint64_t setting_of(const gt_gemm_run *run)
+static rank_list *list_of(setting *s, int64_t rank)
 {
-    return (uint64_t)run->threads << 32 | (uint64_t)run->channels;
-}
-
-static rank_list *list_of(work *w, uint64_t setting, int64_t rank)
-{
-    uint32_t *place = gt_map_put(&w->lists, setting, (uint64_t)rank);
+    uint32_t *place = gt_map_put(&s->of_rank, (uint64_t)rank, 0);
     if (*place == GT_MAP_NONE) {
-        *place = (uint32_t)w->rank_count;
-        GT_PUSH(w->ranks, w->rank_count, w->rank_capacity, ((rank_list){0}));
+        *place = (uint32_t)s->rank_count;
+        GT_PUSH(s->ranks, s->rank_count, s->rank_capacity, ((rank_list){0}));
     }
-    return &w->ranks[*place];
+    return &s->ranks[*place];
 }
 
-static void take_sheet(work *w, uint64_t setting, const gt_report_grid *sheet)
+static void take_sheet(setting *s, const gt_report_grid *sheet, gt_strings *strings)
 {
     const gt_sheet_grid *grid = &sheet->grid;
     uint32_t columns[COLUMNS];
@@ -77,36 +82,44 @@ static void take_sheet(work *w, uint64_t setting, const gt_report_grid *sheet)
         double rank = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
         double start_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
         double dur_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
-        if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || start_us == 0 ||
-            dur_us == 0)
+        if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || !start_us || !dur_us)
             continue;
         double begin_ms = start_us / 1000;
-        collective c = {.name =
-                            gt_cell_as_text(gt_sheet_grid_at(grid, row, columns[NAME]), w->table->strings),
+        collective c = {.name = gt_cell_as_text(gt_sheet_grid_at(grid, row, columns[NAME]), strings),
                         .begin_ms = begin_ms,
                         .end_ms = begin_ms + dur_us / 1000};
-        rank_list *list = list_of(w, setting, (int64_t)rank);
+        rank_list *list = list_of(s, (int64_t)rank);
         GT_PUSH(list->items, list->count, list->capacity, c);
     }
 }
 
-static void read_setting(work *w, const gt_gemm_run *run)
+static void read_setting(void *context, size_t index)
 {
-    uint32_t *known = gt_map_put(&w->settings, setting_of(run), 0);
-    if (*known != GT_MAP_NONE) return;
-    *known = 0;
+    work *w = context;
+    setting *s = &w->settings[index];
     char *path = gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
-                           w->analysis, run->threads, run->channels);
+                           w->analysis, s->run->threads, s->run->channels);
     gt_error error = {""};
     gt_report_grid sheet = {0};
+    bool read = false;
     if (!gt_sweep_has_file(path))
         gt_warn("Collective report not found: %s", path);
     else if (gt_read_report_grid(path, "nccl_long", &sheet, &error) != GT_SHEET_READ)
         gt_warn("%s", error.text);
     else
-        take_sheet(w, setting_of(run), &sheet);
+        read = true;
+    pthread_mutex_lock(&w->lock);
+    if (read) take_sheet(s, &sheet, w->table->strings);
+    pthread_mutex_unlock(&w->lock);
     gt_report_grid_close(&sheet);
     free(path);
+}
+
+static void free_setting(setting *s)
+{
+    for (size_t i = 0; i < s->rank_count; i++) free(s->ranks[i].items);
+    free(s->ranks);
+    gt_map_free(&s->of_rank);
 }
 
 /* ---- rows ---- */
@@ -192,26 +205,49 @@ static void fill_row(work *w, size_t row, size_t first, const rank_list *list, d
     gt_buffer_free(&names);
 }
 
-static void fill_rows(work *w, size_t first)
+/* When the longest instance of a row began and how long it took; false where the row does not say. */
+static bool instance_of(const work *w, size_t row, double *begin_ms, double *dur_us)
 {
     bool has_found = gt_table_find(w->table, "max_duration_found_us") != SIZE_MAX;
+    *begin_ms = gt_gemm_number(w->table, "max_duration_timestamp_ms", row);
+    *dur_us = gt_gemm_number(w->table, has_found ? "max_duration_found_us" : "kernel_time_max_us", row);
+    return w->rows.run_of_row[row] != GT_NO_RUN && !isnan(*begin_ms) && *dur_us > 0;
+}
+
+/* Reads the settings that rows need, several at a time. */
+static void read_settings(work *w, unsigned threads)
+{
+    double begin_ms, dur_us;
+    for (size_t row = 0; row < w->table->row_count; row++) {
+        if (!instance_of(w, row, &begin_ms, &dur_us)) continue;
+        const gt_gemm_run *run = &w->rows.runs[w->rows.run_of_row[row]];
+        uint32_t *place = gt_map_put(&w->setting_of, (uint64_t)run->threads, (uint64_t)run->channels);
+        if (*place != GT_MAP_NONE) continue;
+        *place = (uint32_t)w->setting_count;
+        GT_PUSH(w->settings, w->setting_count, w->setting_capacity, ((setting){.run = run}));
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    gt_threads_each(w->setting_count, threads, read_setting, w);
+    pthread_mutex_destroy(&w->lock);
+}
+
+static void fill_rows(work *w, size_t first)
+{
     size_t skipped = 0;
     for (size_t row = 0; row < w->table->row_count; row++) {
+        double begin_ms, dur_us;
         gt_table_set_int(w->table, first + COUNT_COLUMN, row, 0);
         gt_table_set_float(w->table, first + PERCENT_COLUMN, row, 0);
         gt_table_set_float(w->table, first + TOTAL_COLUMN, row, 0);
-        double begin_ms = gt_gemm_number(w->table, "max_duration_timestamp_ms", row);
-        double dur_us =
-            gt_gemm_number(w->table, has_found ? "max_duration_found_us" : "kernel_time_max_us", row);
-        uint32_t run = w->rows.run_of_row[row];
-        if (run == GT_NO_RUN || isnan(begin_ms) || !(dur_us > 0)) {
+        if (!instance_of(w, row, &begin_ms, &dur_us)) {
             skipped++;
             continue;
         }
-        const gt_gemm_run *of = &w->rows.runs[run];
-        read_setting(w, of);
-        uint32_t list = gt_map_get(&w->lists, setting_of(of), (uint64_t)of->rank);
-        if (list != GT_MAP_NONE) fill_row(w, row, first, &w->ranks[list], begin_ms, dur_us);
+        const gt_gemm_run *run = &w->rows.runs[w->rows.run_of_row[row]];
+        const setting *s =
+            &w->settings[gt_map_get(&w->setting_of, (uint64_t)run->threads, (uint64_t)run->channels)];
+        uint32_t list = gt_map_get(&s->of_rank, (uint64_t)run->rank, 0);
+        if (list != GT_MAP_NONE) fill_row(w, row, first, &s->ranks[list], begin_ms, dur_us);
     }
     if (skipped)
         gt_warn("%zu rows have no timestamp or duration of their longest instance: no overlap", skipped);
@@ -232,7 +268,8 @@ static void sort_counts(gt_overlap_counts *counts)
     free(keys);
 }
 
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error)
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
+                          gt_error *error)
 {
     *counts = (gt_overlap_counts){0};
     work w = {.table = table, .analysis = analysis, .counts = counts};
@@ -241,12 +278,12 @@ bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_coun
         gt_gemm_rows_free(&w.rows);
         return gt_fail(error, "no column max_duration_timestamp_ms: `gputally sweep timestamps` adds it");
     }
+    read_settings(&w, threads);
     fill_rows(&w, gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns)));
     sort_counts(counts);
-    for (size_t i = 0; i < w.rank_count; i++) free(w.ranks[i].items);
-    free(w.ranks);
-    gt_map_free(&w.settings);
-    gt_map_free(&w.lists);
+    for (size_t i = 0; i < w.setting_count; i++) free_setting(&w.settings[i]);
+    free(w.settings);
+    gt_map_free(&w.setting_of);
     gt_map_free(&w.counted);
     gt_gemm_rows_free(&w.rows);
     return true;

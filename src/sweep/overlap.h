@@ -22,6 +22,7 @@ typedef struct gt_overlap_counts {
 
 /* Adds the columns. Settings without a collective report, and reports that cannot be read, are warned of;
  * their rows have no overlap. Fails where the table lacks a column. `counts` is the caller's to free. */
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error);
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
+                          gt_error *error);
 
 #endif

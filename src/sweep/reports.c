@@ -23,13 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     SHORT_KERNEL_US = 50,
     DETAILED_KERNELS = 100,
     BYTES_A_PACKED_BYTE = 12, /* of gzip and zstd: about what traces inflate to */
-    MEMORY_SHARE = 2          /* of the machine's memory: one half */
+    MEMORY_SHARE = 2          /* of the memory that there is: one half */
 };
 
 /* Columns of the sheet GEMM that it did not have in 2025. */
@@ -335,12 +334,6 @@ static void add_tasks(job *j)
     }
 }
 
-static uint64_t memory_to_use(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / MEMORY_SHARE : 0;
-}
-
 static void read_all(job *j)
 {
     uint64_t bytes = 0;
@@ -348,7 +341,7 @@ static void read_all(job *j)
     unsigned threads = j->options->threads ? j->options->threads : 1;
     unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
     j->threads_a_trace = threads / at_once;
-    j->memory = memory_to_use();
+    j->memory = gt_memory_limit() / MEMORY_SHARE;
     char title[64];
     snprintf(title, sizeof title, "%zu traces", j->count);
     gt_progress_begin(title, bytes);
@@ -429,8 +422,10 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_swe
     if (made) {
         pthread_mutex_init(&j.lock, NULL);
         pthread_cond_init(&j.finished_one, NULL);
+        gt_log_once(true);
         read_all(&j);
         compare_all(&j);
+        gt_log_once(false);
         pthread_cond_destroy(&j.finished_one);
         pthread_mutex_destroy(&j.lock);
     }

@@ -96,32 +96,54 @@ static void set_duration(gt_table *table, size_t column, size_t row, const gt_ke
     gt_table_set_text(table, column, row, gt_strings_add(table->strings, text, len));
 }
 
-static void compare_with_report(const gt_table *table, size_t row, const char *which, const char *column,
-                                double found_us, double tolerance)
+/* The rows on their way. */
+typedef struct filler {
+    gt_table *table;
+    size_t first; /* of the new columns */
+    const gt_timestamps_options *options;
+    size_t not_found, different; /* rows so far */
+} filler;
+
+enum { WARNED_MAX = 10 }; /* rows named of each kind; the others are counted */
+
+static void compare_with_report(filler *f, size_t row, const char *which, const char *column, double found_us)
 {
-    double expected_us = gt_gemm_number(table, column, row);
-    if (fabs(found_us - expected_us) > expected_us * tolerance)
+    double expected_us = gt_gemm_number(f->table, column, row);
+    if (!(fabs(found_us - expected_us) > expected_us * f->options->tolerance)) return;
+    if (f->different++ < WARNED_MAX)
         gt_warn("row %zu: %s duration: found %.3fus vs expected %.3fus", row + 1, which, found_us,
                 expected_us);
 }
 
-static void fill_row(gt_table *table, size_t row, size_t first, const gt_kernel_list *kernels,
-                     const gt_timestamps_options *options)
+static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
 {
     gt_kernel_instance shortest, longest;
-    gt_text name = gt_gemm_text(table, "kernel_name", row);
-    if (!gt_kernel_list_find(kernels, name, options->exact, &shortest, &longest)) {
-        gt_warn("row %zu: no instance of kernel %.200s in its trace", row + 1, name.bytes);
+    gt_text name = gt_gemm_text(f->table, "kernel_name", row);
+    if (!name.len || !gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest)) {
+        if (f->not_found++ < WARNED_MAX)
+            gt_warn("row %zu: no instance of kernel %.200s in its trace", row + 1, name.bytes);
         return;
     }
     double min_ms = shortest.start_us / 1000, max_ms = longest.start_us / 1000;
-    gt_table_set_float(table, first + MIN_AT, row, min_ms);
-    gt_table_set_float(table, first + MAX_AT, row, max_ms);
-    gt_table_set_float(table, first + BETWEEN, row, fabs(max_ms - min_ms));
-    set_duration(table, first + MIN_US, row, &shortest);
-    set_duration(table, first + MAX_US, row, &longest);
-    compare_with_report(table, row, "min", "kernel_time_min_us", shortest.dur_us, options->tolerance);
-    compare_with_report(table, row, "max", "kernel_time_max_us", longest.dur_us, options->tolerance);
+    gt_table_set_float(f->table, f->first + MIN_AT, row, min_ms);
+    gt_table_set_float(f->table, f->first + MAX_AT, row, max_ms);
+    gt_table_set_float(f->table, f->first + BETWEEN, row, fabs(max_ms - min_ms));
+    set_duration(f->table, f->first + MIN_US, row, &shortest);
+    set_duration(f->table, f->first + MAX_US, row, &longest);
+    compare_with_report(f, row, "min", "kernel_time_min_us", shortest.dur_us);
+    compare_with_report(f, row, "max", "kernel_time_max_us", longest.dur_us);
+}
+
+static void fill_rows(filler *f, const gt_gemm_rows *rows, const trace *traces)
+{
+    for (size_t row = 0; row < f->table->row_count; row++) {
+        uint32_t run = rows->run_of_row[row];
+        if (run != GT_NO_RUN && traces[run].kernels) fill_row(f, row, traces[run].kernels);
+    }
+    if (f->not_found > WARNED_MAX)
+        gt_warn("no instance of their kernel: %zu more rows", f->not_found - WARNED_MAX);
+    if (f->different > WARNED_MAX)
+        gt_warn("other durations than expected: %zu more", f->different - WARNED_MAX);
 }
 
 bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *options, gt_error *error)
@@ -131,12 +153,9 @@ bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *optio
     job j = {.options = options};
     find_traces(&j, &rows);
     read_traces(&j);
-    size_t first = gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns));
-    for (size_t row = 0; row < table->row_count; row++) {
-        uint32_t run = rows.run_of_row[row];
-        if (run != GT_NO_RUN && j.traces[run].kernels)
-            fill_row(table, row, first, j.traces[run].kernels, options);
-    }
+    filler f = {.table = table, .options = options};
+    f.first = gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns));
+    fill_rows(&f, &rows, j.traces);
     for (size_t i = 0; i < j.count; i++) {
         free(j.traces[i].path);
         gt_kernel_list_free(j.traces[i].kernels);
