@@ -92,8 +92,8 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
     v[MAX_DUR] = -INFINITY;
     v[MIN_DUR] = INFINITY;
     for (size_t i = 0; i < count; i++) {
-        double start = gt_collective_number(starts, rows[i]), dur = gt_collective_number(durations, rows[i]);
-        double size = gt_collective_number(sizes, rows[i]), sent = gt_collective_number(elements, rows[i]);
+        double start = gt_column_number(starts, rows[i]), dur = gt_column_number(durations, rows[i]);
+        double size = gt_column_number(sizes, rows[i]), sent = gt_column_number(elements, rows[i]);
         x.first = fmin(x.first, start);
         x.last = fmax(x.last, start);
         x.first_end = fmin(x.first_end, start + dur);
@@ -128,7 +128,7 @@ static void copy_cell(gt_table *table, size_t column, size_t row, const gt_colum
     if (from->type == GT_TYPE_TEXT)
         table->columns[column].texts[row] = from->texts[event];
     else
-        set_number(table, column, row, gt_collective_number(from, event));
+        set_number(table, column, row, gt_column_number(from, event));
 }
 
 static void fill_ranks(gt_table *table, size_t row, const gt_rank_columns *of_rank, const gt_table *events,
@@ -140,9 +140,9 @@ static void fill_ranks(gt_table *table, size_t row, const gt_rank_columns *of_ra
         size_t first = of_rank->firsts[0][ranks[rows[i]]], skews = of_rank->firsts[1][ranks[rows[i]]];
         for (size_t c = 0; c < GT_LENGTH(copied); c++)
             copy_cell(table, first + c, row, gt_table_column(events, copied[c]), rows[i]);
-        double start = gt_collective_number(starts, rows[i]);
+        double start = gt_column_number(starts, rows[i]);
         set_number(table, skews, row, start - x->first);
-        set_number(table, skews + 1, row, x->last_end - (start + gt_collective_number(durations, rows[i])));
+        set_number(table, skews + 1, row, x->last_end - (start + gt_column_number(durations, rows[i])));
     }
 }
 
@@ -252,7 +252,7 @@ gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggrega
     size_t us = gt_table_find(summary, "Total wall_time (us)");
     size_t ms = gt_table_add_filled(summary, "Total wall_time (ms)", GT_TYPE_FLOAT);
     for (size_t row = 0; row < summary->row_count; row++)
-        gt_table_set_float(summary, ms, row, gt_collective_number(&summary->columns[us], row) / 1000);
+        gt_table_set_float(summary, ms, row, gt_column_number(&summary->columns[us], row) / 1000);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
 }

@@ -46,7 +46,7 @@ static gt_text text_at(const gt_table *events, const char *name, size_t row)
 static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_list *splits,
                       gt_int_list *group)
 {
-    double size = gt_collective_number(gt_table_column(events, "Group size"), row);
+    double size = gt_column_number(gt_table_column(events, "Group size"), row);
     int bytes = gt_collective_dtype_bytes(text_at(events, "dtype", row).bytes);
     gt_int_list_read(splits, text_at(events, "In split size", row));
     if (!splits->clean || !bytes || (size == size && size != (double)splits->count)) return false;

@@ -49,19 +49,12 @@ gt_collective_type gt_collective_match_type(const gt_collective_matches *matches
     return gt_collective_type_of(gt_strings_get(matches->events->strings, name).bytes);
 }
 
-double gt_collective_number(const gt_column *column, size_t row)
-{
-    if (column->type == GT_TYPE_INT)
-        return gt_column_is_null(column, row) ? (double)NAN : (double)column->ints[row];
-    return column->type == GT_TYPE_FLOAT ? column->floats[row] : (double)NAN;
-}
-
 /* ---- do the ranks agree? ---- */
 
 static bool same(const gt_column *column, uint32_t a, uint32_t b)
 {
     if (column->type == GT_TYPE_TEXT) return column->texts[a] == column->texts[b];
-    double x = gt_collective_number(column, a), y = gt_collective_number(column, b);
+    double x = gt_column_number(column, a), y = gt_column_number(column, b);
     return x == y || (isnan(x) && isnan(y));
 }
 

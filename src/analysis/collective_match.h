@@ -29,9 +29,6 @@ typedef enum gt_mismatch { GT_MISMATCH_FAILS, GT_MISMATCH_LEFT_OUT, GT_MISMATCH_
 bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const char *const *columns,
                           size_t column_count, bool say_values, gt_error *error);
 
-/* A number of the long table, INT or FLOAT; NaN where there is none. */
-double gt_collective_number(const gt_column *column, size_t row);
-
 /* ---- columns that a table has for each rank ----
  * They come in two parts: rank_0_ts, rank_0_dur, rank_1_ts, rank_1_dur, then rank_0_wait_time,
  * rank_1_wait_time. Ranks that only later collectives have follow behind with two parts of their own. */

@@ -37,7 +37,7 @@ static void add_spans(gt_table *table, int64_t gpus_per_node)
         uint32_t text = table->columns[texts].texts[row];
         if (!row || text != table->columns[texts].texts[row - 1])
             gt_int_list_read(&ranks, gt_strings_get(table->strings, text));
-        double size = sizes == SIZE_MAX ? (double)NAN : gt_collective_number(&table->columns[sizes], row);
+        double size = sizes == SIZE_MAX ? (double)NAN : gt_column_number(&table->columns[sizes], row);
         gt_table_set_cstr(table, spans, row, span_of(&ranks, size, gpus_per_node));
     }
     gt_int_list_free(&ranks);

@@ -27,11 +27,11 @@ static void add_collective(straggler *stragglers, size_t *places, const int64_t 
                            const gt_column *starts, const uint32_t *events, size_t count)
 {
     double latest = -INFINITY, longest = -INFINITY;
-    for (size_t i = 0; i < count; i++) latest = fmax(latest, gt_collective_number(starts, events[i]));
+    for (size_t i = 0; i < count; i++) latest = fmax(latest, gt_column_number(starts, events[i]));
     straggler *last = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
         straggler *s = &stragglers[ranks[events[i]]];
-        double wait = latest - gt_collective_number(starts, events[i]);
+        double wait = latest - gt_column_number(starts, events[i]);
         if (!s->seen) s->place = (*places)++;
         s->seen = true;
         GT_PUSH(s->waits, s->wait_count, s->wait_capacity, wait);
@@ -49,7 +49,7 @@ static void collect_durations(straggler *stragglers, const gt_table *events)
     const gt_column *durations = gt_table_column(events, "dur");
     for (size_t row = 0; row < events->row_count; row++) {
         straggler *s = &stragglers[ranks[row]];
-        GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_collective_number(durations, row));
+        GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_column_number(durations, row));
     }
 }
 

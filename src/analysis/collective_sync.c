@@ -93,11 +93,11 @@ static void fill_bandwidths(gt_table *table, const columns *c, size_t row, gt_co
 {
     if (type == GT_COLLECTIVE_OTHER) return;
     const char *size = exchanges[type].full_is_out ? "Out msg size (MB)" : "In msg size (MB)";
-    double full_mb = gt_collective_number(gt_table_column(table, size), row);
+    double full_mb = gt_column_number(gt_table_column(table, size), row);
     gt_table_set_float(table, c->full, row, full_mb);
     if (isnan(full_mb) || latency_us == 0) return;
     double algo = full_mb / 1024 / (latency_us / 1e6);
-    double n = gt_collective_number(gt_table_column(table, "Group size"), row);
+    double n = gt_column_number(gt_table_column(table, "Group size"), row);
     gt_table_set_float(table, c->algo, row, algo);
     if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (exchanges[type].shares * (n - 1) / n));
 }
@@ -108,8 +108,8 @@ static void fill_times(gt_table *table, const columns *c, size_t row, const uint
     double first = INFINITY, last = -INFINITY, first_end = INFINITY, last_end = -INFINITY;
     *latency_us = INFINITY;
     for (size_t i = 0; i < count; i++) {
-        double start = gt_collective_number(c->starts, events[i]);
-        double dur = gt_collective_number(c->durations, events[i]), end = start + dur;
+        double start = gt_column_number(c->starts, events[i]);
+        double dur = gt_column_number(c->durations, events[i]), end = start + dur;
         first = fmin(first, start);
         last = fmax(last, start);
         first_end = fmin(first_end, end);
@@ -119,7 +119,7 @@ static void fill_times(gt_table *table, const columns *c, size_t row, const uint
     double waits = 0, longest = -INFINITY;
     int64_t earliest = 0;
     for (size_t i = 0; i < count; i++) {
-        double wait = last - gt_collective_number(c->starts, events[i]);
+        double wait = last - gt_column_number(c->starts, events[i]);
         waits += wait;
         if (wait < longest) continue; /* of equals the highest rank */
         longest = wait;
@@ -133,9 +133,9 @@ static void fill_times(gt_table *table, const columns *c, size_t row, const uint
     if (!c->of_rank.parts[0]) return;
     for (size_t i = 0; i < count; i++) {
         int64_t rank = c->ranks->ints[events[i]];
-        double start = gt_collective_number(c->starts, events[i]);
+        double start = gt_column_number(c->starts, events[i]);
         set_time(table, c->of_rank.firsts[0][rank], row, start);
-        set_time(table, c->of_rank.firsts[0][rank] + 1, row, gt_collective_number(c->durations, events[i]));
+        set_time(table, c->of_rank.firsts[0][rank] + 1, row, gt_column_number(c->durations, events[i]));
         set_time(table, c->of_rank.firsts[1][rank], row, last - start);
     }
 }
@@ -227,7 +227,7 @@ static void name_missing_numbers(gt_table *table, const char *name)
     size_t to = gt_table_add_filled(table, name, GT_TYPE_TEXT);
     for (size_t row = 0; row < table->row_count; row++) {
         char digits[GT_NUMBER_MAX + 1];
-        double number = gt_collective_number(&table->columns[from], row);
+        double number = gt_column_number(&table->columns[from], row);
         digits[gt_print_double(digits, number)] = 0;
         gt_table_set_cstr(table, to, row, isnan(number) ? unknown : digits);
     }
@@ -246,7 +246,7 @@ static void add_totals(gt_table *summary, const gt_table *table, gt_group_option
     for (size_t row = 0; row < table->row_count; row++) ends[groups.of_row[row] + 1]++;
     for (size_t g = 0; g < groups.count; g++) ends[g + 1] += ends[g];
     for (size_t row = 0; row < table->row_count; row++)
-        values[ends[groups.of_row[row]]++] = gt_collective_number(latency, row);
+        values[ends[groups.of_row[row]]++] = gt_column_number(latency, row);
     for (size_t g = 0, begin = 0; g < groups.count; begin = ends[g++])
         gt_table_set_float(summary, total, g, gt_sum_pairwise(values + begin, ends[g] - begin) / 1000);
     free(ends);

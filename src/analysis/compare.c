@@ -94,12 +94,6 @@ static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compar
 
 /* ---- differences ---- */
 
-static double as_double(const gt_column *column, size_t row)
-{
-    if (gt_column_is_null(column, row)) return NAN;
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 /* Whether the difference of whole numbers is one in every row. */
 static bool stays_whole(const gt_column *base, const gt_column *variant, size_t rows)
 {
@@ -117,7 +111,7 @@ static void fill_change(gt_table *table, size_t base, size_t variant, size_t dif
     bool whole = table->columns[diff].type == GT_TYPE_INT;
     for (size_t row = 0; row < table->row_count; row++) {
         const gt_column *a = &table->columns[base], *b = &table->columns[variant];
-        double from = as_double(a, row), change = as_double(b, row) - from;
+        double from = gt_column_number(a, row), change = gt_column_number(b, row) - from;
         if (whole)
             gt_table_set_int(table, diff, row, b->ints[row] - a->ints[row]);
         else

@@ -17,6 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j)
+{
+    GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
+}
+
 enum { WORD_BITS = 64, WHOLE_TABLE_WORDS = 1 << 20 };
 
 typedef struct gt_align_table {

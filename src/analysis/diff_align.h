@@ -23,6 +23,8 @@ typedef struct gt_diff_ops {
     size_t count, capacity;
 } gt_diff_ops;
 
+void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j);
+
 static inline bool gt_diff_op_is_match(gt_diff_op op)
 {
     return op.i != GT_NO_INDEX && op.j != GT_NO_INDEX;

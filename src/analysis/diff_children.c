@@ -42,11 +42,6 @@ static void push_row(gt_row_list *list, uint32_t row)
     GT_PUSH(list->items, list->count, list->capacity, row);
 }
 
-static void push_op(gt_diff_ops *ops, uint32_t i, uint32_t j)
-{
-    GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
-}
-
 /* ---- marks ---- */
 
 static void new_marks(gt_diff_matcher *m)
@@ -185,7 +180,7 @@ static bool align_or_pair(gt_diff_matcher *m, const gt_row_list lists[2], gt_dif
 {
     if (lists[0].count != lists[1].count || has_runtime_call(m, lists)) return align(m, lists, false, ops);
     ops->count = 0;
-    for (uint32_t k = 0; k < lists[0].count; k++) push_op(ops, k, k);
+    for (uint32_t k = 0; k < lists[0].count; k++) gt_diff_ops_add(ops, k, k);
     return true;
 }
 
@@ -296,19 +291,21 @@ static bool align_opened(gt_diff_matcher *m, const gt_row_list tags[2])
         }
     }
     m->ops.count = 0;
-    for (uint32_t k = 0; k < matches; k++) push_op(&m->ops, places[0].items[k], places[1].items[k]);
+    for (uint32_t k = 0; k < matches; k++) gt_diff_ops_add(&m->ops, places[0].items[k], places[1].items[k]);
     free(places[0].items);
     free(places[1].items);
     if (!m->left[0].count || !m->left[1].count) {
-        for (size_t k = 0; k < m->left[0].count; k++) push_op(&m->ops, m->left[0].items[k], GT_NO_INDEX);
-        for (size_t k = 0; k < m->left[1].count; k++) push_op(&m->ops, GT_NO_INDEX, m->left[1].items[k]);
+        for (size_t k = 0; k < m->left[0].count; k++)
+            gt_diff_ops_add(&m->ops, m->left[0].items[k], GT_NO_INDEX);
+        for (size_t k = 0; k < m->left[1].count; k++)
+            gt_diff_ops_add(&m->ops, GT_NO_INDEX, m->left[1].items[k]);
         return true;
     }
     if (!align_or_pair(m, m->inside, &m->parts)) return false;
     for (size_t k = 0; k < m->parts.count; k++) {
         gt_diff_op op = m->parts.items[k];
-        push_op(&m->ops, op.i == GT_NO_INDEX ? op.i : m->left[0].items[op.i],
-                op.j == GT_NO_INDEX ? op.j : m->left[1].items[op.j]);
+        gt_diff_ops_add(&m->ops, op.i == GT_NO_INDEX ? op.i : m->left[0].items[op.i],
+                        op.j == GT_NO_INDEX ? op.j : m->left[1].items[op.j]);
     }
     return true;
 }
@@ -348,11 +345,11 @@ static bool align_loosely(gt_diff_matcher *m)
     m->made.count = 0;
     for (size_t k = 0; k < m->parts.count; k++)
         if (gt_diff_op_is_match(m->parts.items[k]))
-            push_op(&m->made, m->parts.items[k].i, m->parts.items[k].j);
+            gt_diff_ops_add(&m->made, m->parts.items[k].i, m->parts.items[k].j);
     for (size_t k = 0; k < m->loose.count; k++) {
         gt_diff_op op = m->loose.items[k];
-        push_op(&m->made, op.i == GT_NO_INDEX ? op.i : still[0].items[op.i],
-                op.j == GT_NO_INDEX ? op.j : still[1].items[op.j]);
+        gt_diff_ops_add(&m->made, op.i == GT_NO_INDEX ? op.i : still[0].items[op.i],
+                        op.j == GT_NO_INDEX ? op.j : still[1].items[op.j]);
     }
     gt_diff_ops swap = m->parts;
     m->parts = m->made;
@@ -381,7 +378,7 @@ static bool align_inside(gt_diff_matcher *m)
             index[w] = m->left[w].items[at[w]];
             m->lists[w].items[index[w]] = m->inside[w].items[at[w]];
         }
-        push_op(&m->ops, index[0], index[1]);
+        gt_diff_ops_add(&m->ops, index[0], index[1]);
     }
     return true;
 }

@@ -60,18 +60,13 @@ static gt_map rows_of_kernels(const gt_table *sheet, const gt_unified *unified)
 
 /* ---- common calls ---- */
 
-static double number(const gt_column *column, size_t row)
-{
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 /* Common call to the first row of the second trace under it. */
 static gt_map first_rows_of_second(const gt_diff_stats *stats, const gt_column *ids)
 {
     gt_map first = {0};
     for (uint32_t row = 0; row < stats->table->row_count; row++) {
         if (stats->sides[row] == 0 || gt_column_is_null(ids, row)) continue;
-        uint32_t *at = gt_map_put(&first, (uint64_t)number(ids, row), 0);
+        uint32_t *at = gt_map_put(&first, (uint64_t)gt_column_number(ids, row), 0);
         if (*at == GT_MAP_NONE) *at = row;
     }
     return first;
@@ -112,9 +107,9 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
     uint32_t *rows = rows_by_call(stats, ids, &count);
     bool any = false;
     for (size_t i = 0, first = 0; i < count; i++) {
-        if (number(ids, rows[i]) != number(ids, rows[first])) first = i;
+        if (gt_column_number(ids, rows[i]) != gt_column_number(ids, rows[first])) first = i;
         uint32_t to = gt_map_get(row_of_kernel, stats->gpu_rows[rows[i]], 0),
-                 call = (uint32_t)number(ids, rows[i]);
+                 call = (uint32_t)gt_column_number(ids, rows[i]);
         if (to == GT_MAP_NONE || all[to].last_call == call) continue;
         collected *c = &all[to];
         uint32_t second = gt_map_get(&second_at, call, 0);
@@ -122,9 +117,9 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
         c->last_call = call;
         add_id(&c->ids, ids, rows[i]);
         if (name.len) add_part(&c->names, name.bytes, name.len);
-        c->first_us += number(busy, rows[first]);
+        c->first_us += gt_column_number(busy, rows[first]);
         if (second != GT_MAP_NONE) {
-            c->second_us += number(busy, second);
+            c->second_us += gt_column_number(busy, second);
             c->with_second++;
         }
         any = true;
@@ -156,7 +151,7 @@ static uint32_t intern(gt_table *sheet, gt_buffer *buffer)
 static void fill_row(gt_table *sheet, size_t first, size_t row, collected *c)
 {
     if (c->last_call == GT_NO_EVENT) return;
-    double own_us = number(gt_table_column(sheet, KERNEL_TIME), row);
+    double own_us = gt_column_number(gt_table_column(sheet, KERNEL_TIME), row);
     gt_table_set_float(sheet, first + RATIO, row,
                        c->first_us == 0 ? (double)NAN : c->second_us / c->first_us);
     gt_table_set_float(sheet, first + DELTA, row, c->second_us - own_us);

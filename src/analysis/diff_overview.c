@@ -24,11 +24,6 @@ static uint32_t node_of(const gt_column *ids, size_t row)
     return ids->type == GT_TYPE_INT ? (uint32_t)ids->ints[row] : (uint32_t)ids->floats[row];
 }
 
-static double number(const gt_column *column, size_t row)
-{
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 /* ---- parts ---- */
 
 static size_t part_of(const gt_diff_tree *tree, uint32_t node, const gt_map *sources)
@@ -61,7 +56,8 @@ static void sum_parts(const gt_diff_tree *tree, const gt_diff_stats *stats, doub
     for (size_t row = 0; row < stats->table->row_count; row++)
         *gt_map_put(&sources, node_of(ids, row), stats->sides[row]) = 1;
     for (size_t row = 0; row < stats->table->row_count; row++)
-        parts_us[stats->sides[row]][part_of(tree, node_of(ids, row), &sources)] += number(times, row);
+        parts_us[stats->sides[row]][part_of(tree, node_of(ids, row), &sources)] +=
+            gt_column_number(times, row);
     gt_map_free(&sources);
 }
 
@@ -124,12 +120,13 @@ static differences sum_by_name(const gt_diff_stats *stats)
         }
         difference *d = &list.items[*place];
         if (node == GT_NO_EVENT) { /* each counts for itself */
-            d->busy_us[stats->sides[row]] += number(gt_table_column(stats->table, "kernel_time"), row);
+            d->busy_us[stats->sides[row]] +=
+                gt_column_number(gt_table_column(stats->table, "kernel_time"), row);
             d->calls++;
             continue;
         }
         uint32_t *known = gt_map_put(&seen, node, stats->sides[row]);
-        if (*known == GT_MAP_NONE) d->busy_us[stats->sides[row]] += number(busy, row);
+        if (*known == GT_MAP_NONE) d->busy_us[stats->sides[row]] += gt_column_number(busy, row);
         *known = 1;
         known = gt_map_put(&seen, node, 2);
         if (*known == GT_MAP_NONE) d->calls++;

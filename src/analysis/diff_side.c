@@ -16,11 +16,6 @@ static bool is_hex_digit(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r') || (c >= '\x1c' && c <= '\x1f');
@@ -40,7 +35,7 @@ static size_t line_length(gt_text text)
 {
     size_t len = 4;
     if (text.len < 7 || memcmp(text.bytes, ".py(", 4) != 0) return 0;
-    while (len < text.len && is_digit(text.bytes[len])) len++;
+    while (len < text.len && gt_is_digit(text.bytes[len])) len++;
     return len > 4 && len + 1 < text.len && text.bytes[len] == ')' && text.bytes[len + 1] == ':' ? len + 2
                                                                                                  : 0;
 }

@@ -165,18 +165,12 @@ static void walk(walker *w)
 
 /* ---- the columns ---- */
 
-static gt_column *add_column(gt_table *table, const char *name, gt_type type)
-{
-    size_t index = gt_table_add_zeroed(table, name, type);
-    return &table->columns[index];
-}
-
 static void add_names(const walker *w, gt_table *table)
 {
-    uint32_t *names = add_column(table, "name", GT_TYPE_TEXT)->texts;
-    uint32_t *ops = add_column(table, "cpu_op_name", GT_TYPE_TEXT)->texts;
-    int64_t *uids = add_column(table, "cpu_op_uid", GT_TYPE_INT)->ints;
-    uint32_t *sources = add_column(table, "source", GT_TYPE_TEXT)->texts;
+    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_TEXT)->texts;
+    uint32_t *ops = gt_table_add_array(table, "cpu_op_name", GT_TYPE_TEXT)->texts;
+    int64_t *uids = gt_table_add_array(table, "cpu_op_uid", GT_TYPE_INT)->ints;
+    uint32_t *sources = gt_table_add_array(table, "source", GT_TYPE_TEXT)->texts;
     uint32_t source[2] = {gt_strings_add_cstr(table->strings, "trace1"),
                           gt_strings_add_cstr(table->strings, "trace2")};
     for (size_t i = 0; i < w->row_count; i++) {
@@ -198,7 +192,7 @@ static void add_arguments(const walker *w, gt_table *table)
         [GT_DIFF_CONCRETE] = "Concrete Inputs",
     };
     for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) {
-        uint32_t *cells = add_column(table, names[a], GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(table, names[a], GT_TYPE_TEXT)->texts;
         for (size_t i = 0; i < w->row_count; i++)
             cells[i] = gt_diff_argument(w->texts, w->rows[i].side, w->rows[i].op, a);
     }
@@ -215,7 +209,7 @@ static void add_times(const walker *w, gt_table *table)
         const gt_busy *busy = &w->groups[w->rows[i].group].busy;
         whole_busy &= busy->integral && fabs(busy->us) < 0x1p53;
     }
-    gt_column *times = add_column(table, "kernel_time", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *times = gt_table_add_array(table, "kernel_time", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < w->row_count; i++) {
         double dur_us = w->merged->sides[w->rows[i].side]->trace->dur_us[w->rows[i].gpu];
         if (whole)
@@ -223,7 +217,7 @@ static void add_times(const walker *w, gt_table *table)
         else
             times->floats[i] = dur_us;
     }
-    gt_column *busy = add_column(table, "busy_time", whole_busy ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *busy = gt_table_add_array(table, "busy_time", whole_busy ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < w->row_count; i++) {
         double busy_us = w->groups[w->rows[i].group].busy.us;
         if (whole_busy)
@@ -235,22 +229,22 @@ static void add_times(const walker *w, gt_table *table)
 
 static void add_common_calls(const walker *w, gt_table *table)
 {
-    uint32_t *names = add_column(table, "lowest_common_ancestor_name", GT_TYPE_TEXT)->texts;
+    uint32_t *names = gt_table_add_array(table, "lowest_common_ancestor_name", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < w->row_count; i++) names[i] = w->groups[w->rows[i].group].name;
     size_t ids = gt_table_add_filled(table, "lowest_common_ancestor_id", GT_TYPE_INT);
     for (size_t i = 0; i < w->row_count; i++)
         if (w->groups[w->rows[i].group].node != GT_NO_EVENT)
             gt_table_set_int(table, ids, i, w->groups[w->rows[i].group].node);
     if (gt_column_has_nulls(&table->columns[ids], table->row_count)) gt_table_make_float(table, ids);
-    int64_t *uids = add_column(table, "gpu_op_uid", GT_TYPE_INT)->ints;
+    int64_t *uids = gt_table_add_array(table, "gpu_op_uid", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++)
         uids[i] = w->merged->sides[w->rows[i].side]->trace->uid[w->rows[i].gpu];
 }
 
 static void add_modules(const walker *w, gt_table *table)
 {
-    uint32_t *stacks = add_column(table, "nn_module_stack", GT_TYPE_TEXT)->texts;
-    uint32_t *innermost = add_column(table, "nn_module_parent", GT_TYPE_TEXT)->texts;
+    uint32_t *stacks = gt_table_add_array(table, "nn_module_stack", GT_TYPE_TEXT)->texts;
+    uint32_t *innermost = gt_table_add_array(table, "nn_module_parent", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < w->row_count; i++) {
         gt_diff_modules modules = gt_diff_modules_of(w->texts, w->rows[i].side, w->rows[i].op);
         stacks[i] = modules.stack;
@@ -262,7 +256,7 @@ static void add_explanations(const walker *w, gt_table *table)
 {
     static const char *const names[2] = {"lca_children_t1", "lca_children_t2"};
     for (size_t side = 0; side < 2; side++) {
-        uint32_t *cells = add_column(table, names[side], GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(table, names[side], GT_TYPE_TEXT)->texts;
         for (size_t i = 0; i < w->row_count; i++) {
             uint32_t node = w->groups[w->rows[i].group].node;
             if (i && node == w->groups[w->rows[i - 1].group].node)
@@ -273,9 +267,9 @@ static void add_explanations(const walker *w, gt_table *table)
                                : gt_diff_child_names(w->texts, side, w->merged->nodes[node].rows[side]);
         }
     }
-    int64_t *roots = add_column(table, "root_index", GT_TYPE_INT)->ints;
+    int64_t *roots = gt_table_add_array(table, "root_index", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++) roots[i] = w->groups[w->rows[i].group].root;
-    uint32_t *stacks = add_column(table, "callstack", GT_TYPE_TEXT)->texts;
+    uint32_t *stacks = gt_table_add_array(table, "callstack", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < w->row_count; i++)
         stacks[i] = gt_diff_call_stack(w->texts, w->rows[i].side, w->rows[i].gpu);
 }

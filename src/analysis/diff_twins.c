@@ -6,6 +6,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "trace/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,12 +104,6 @@ void gt_diff_twins_free(gt_diff_twins *t)
 
 /* ---- shapes ---- */
 
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 static uint32_t shape_of(gt_diff_twins *t, gt_diff_side *side, uint32_t row)
 {
     shape made = {{GT_TEXT_EMPTY, GT_TEXT_EMPTY, GT_TEXT_EMPTY, GT_TEXT_EMPTY}, 0};
@@ -121,7 +116,7 @@ static uint32_t shape_of(gt_diff_twins *t, gt_diff_side *side, uint32_t row)
         for (size_t i = 0; i < t->below.count; i++)
             GT_PUSH(t->level.items, t->level.count, t->level.capacity, gt_diff_name(side, t->below.items[i]));
         if (t->level.count) {
-            qsort(t->level.items, t->level.count, sizeof *t->level.items, by_number);
+            qsort(t->level.items, t->level.count, sizeof *t->level.items, gt_by_row);
             made.levels[made.depth] =
                 gt_strings_add(t->levels, t->level.items, t->level.count * sizeof *t->level.items);
         }
@@ -250,7 +245,7 @@ static void list_matched(gt_diff_twins *t, uint32_t name)
     for (size_t k = 0; k < a->members.count; k++) {
         uint32_t i = a->members.items[k], j = a->partner[i];
         if (j == GT_NO_INDEX || b->names[j] != name) continue;
-        const uint32_t *at = bsearch(&j, b->members.items, b->members.count, sizeof j, by_number);
+        const uint32_t *at = bsearch(&j, b->members.items, b->members.count, sizeof j, gt_by_row);
         uint32_t other = b->shape.items[at - b->members.items];
         waiting entry = {t->rank[a->shape.items[k] * b->shapes.count + other], i, a->shape.items[k]};
         GT_PUSH(t->matched, t->matched_count, t->matched_capacity, entry);
@@ -423,24 +418,19 @@ static bool was_handled(const gt_diff_twins *t, gt_diff_op op)
            (op.j != GT_NO_INDEX && t->lists[1].handled[op.j]);
 }
 
-static void push_op(gt_diff_ops *ops, uint32_t i, uint32_t j)
-{
-    GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
-}
-
 static void write_ops(gt_diff_twins *t, gt_diff_ops *ops)
 {
     const calls_of_list *a = &t->lists[0], *b = &t->lists[1];
     gt_diff_ops *made = &t->changed;
     made->count = 0;
     for (size_t k = 0; k < ops->count; k++)
-        if (!was_handled(t, ops->items[k])) push_op(made, ops->items[k].i, ops->items[k].j);
+        if (!was_handled(t, ops->items[k])) gt_diff_ops_add(made, ops->items[k].i, ops->items[k].j);
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->handled[i] && a->paired[i] != GT_NO_INDEX) push_op(made, i, a->paired[i]);
+        if (a->handled[i] && a->paired[i] != GT_NO_INDEX) gt_diff_ops_add(made, i, a->paired[i]);
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->handled[i] && a->paired[i] == GT_NO_INDEX) push_op(made, i, GT_NO_INDEX);
+        if (a->handled[i] && a->paired[i] == GT_NO_INDEX) gt_diff_ops_add(made, i, GT_NO_INDEX);
     for (uint32_t j = 0; j < b->count; j++)
-        if (b->handled[j] && b->paired[j] == GT_NO_INDEX) push_op(made, GT_NO_INDEX, j);
+        if (b->handled[j] && b->paired[j] == GT_NO_INDEX) gt_diff_ops_add(made, GT_NO_INDEX, j);
     gt_diff_ops swap = *ops;
     *ops = *made;
     *made = swap;

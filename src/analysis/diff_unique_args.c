@@ -64,17 +64,12 @@ static gt_text cell_text(const ordering *o, const gt_column *column, uint32_t ro
     }
 }
 
-static double sum_of(const ordering *o, uint32_t row)
-{
-    return o->sums->type == GT_TYPE_INT ? (double)o->sums->ints[row] : o->sums->floats[row];
-}
-
 /* The longest sum first, ties by the text of the other cells from left to right. */
 static int by_sum(const void *left, const void *right, void *context)
 {
     const ordering *o = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    double first = sum_of(o, a), second = sum_of(o, b);
+    double first = gt_column_number(o->sums, a), second = gt_column_number(o->sums, b);
     if (first != second) return first > second ? -1 : 1;
     for (size_t c = 0; c < o->table->column_count; c++) {
         const gt_column *column = &o->table->columns[c];
@@ -173,13 +168,13 @@ static uint32_t *number_ops(const gt_table *summary, gt_row_list *ops)
 
 static gt_table *new_map(const char *name, gt_strings *strings, bool with_modules)
 {
+    static const gt_column_head columns[] = {{"cpu_op_name", GT_TYPE_TEXT},
+                                             {"source", GT_TYPE_TEXT},
+                                             {"kernels", GT_TYPE_LIST},
+                                             {"nn_module_parents", GT_TYPE_LIST}};
     gt_table *table = gt_table_new(name, strings);
-    gt_table_add_column(table, "cpu_op_name", GT_TYPE_TEXT);
-    gt_table_add_column(table, "source", GT_TYPE_TEXT);
-    gt_list_of(&table->columns[gt_table_add_column(table, "kernels", GT_TYPE_LIST)], GT_TYPE_TEXT);
-    if (with_modules)
-        gt_list_of(&table->columns[gt_table_add_column(table, "nn_module_parents", GT_TYPE_LIST)],
-                   GT_TYPE_TEXT);
+    gt_table_add_columns(table, columns, with_modules ? 4 : 3);
+    for (size_t c = 2; c < table->column_count; c++) gt_list_of(&table->columns[c], GT_TYPE_TEXT);
     return table;
 }
 

@@ -131,12 +131,6 @@ gt_table *gt_gate_table(gt_strings *strings)
     return table;
 }
 
-static double number_at(const gt_column *column, size_t row)
-{
-    if (gt_column_is_null(column, row)) return NAN;
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 static bool is_numbers(const gt_column *column)
 {
     return column && (column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT);
@@ -197,7 +191,7 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
         for (size_t row = 0; row < table->row_count; row++) {
             const char *name = gt_strings_get(table->strings, keys->texts[row]).bytes;
             if (!row_matches(gate, name)) continue;
-            double from = number_at(base, row), to = number_at(variant, row), diff = to - from;
+            double from = gt_column_number(base, row), to = gt_column_number(variant, row), diff = to - from;
             gate->rows_met++;
             if (isnan(from) || isnan(to)) continue;
             gate->values_met++;

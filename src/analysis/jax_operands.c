@@ -1,6 +1,7 @@
 /* Two readers of operand texts, which differ in what they accept: one for shapes, one for sizes in bytes. */
 #include "analysis/jax_operands.h"
 #include "base/length.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -13,20 +14,10 @@ static const struct {
     {"f16", 2}, {"u64", 8},  {"pred", 1}, {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static size_t span_list(gt_text text, size_t at)
 {
     size_t end = at;
-    while (end < text.len && (is_digit(text.bytes[end]) || text.bytes[end] == ',')) end++;
+    while (end < text.len && (gt_is_digit(text.bytes[end]) || text.bytes[end] == ',')) end++;
     return end - at;
 }
 
@@ -35,9 +26,9 @@ static size_t read_numbers(gt_text list, int64_t *numbers)
 {
     size_t count = 0;
     for (size_t i = 0; i < list.len; i++) {
-        if (!is_digit(list.bytes[i])) continue;
+        if (!gt_is_digit(list.bytes[i])) continue;
         int64_t number = 0;
-        for (; i < list.len && is_digit(list.bytes[i]); i++)
+        for (; i < list.len && gt_is_digit(list.bytes[i]); i++)
             if (__builtin_mul_overflow(number, 10, &number) ||
                 __builtin_add_overflow(number, (int64_t)(list.bytes[i] - '0'), &number))
                 number = INT64_MAX / 16; /* grows no further */
@@ -50,9 +41,9 @@ static size_t read_numbers(gt_text list, int64_t *numbers)
 static bool tensor_at(gt_text text, size_t bracket, gt_arena *arena, gt_jax_tensor *tensor)
 {
     size_t begin = bracket;
-    while (begin && is_digit(text.bytes[begin - 1])) begin--;
+    while (begin && gt_is_digit(text.bytes[begin - 1])) begin--;
     size_t letters_end = begin;
-    while (begin && is_letter(text.bytes[begin - 1])) begin--;
+    while (begin && gt_is_letter(text.bytes[begin - 1])) begin--;
     if (letters_end == bracket || begin == letters_end) return false;
     size_t dims_len = span_list(text, bracket + 1), layout = bracket + 1 + dims_len + 2;
     if (!dims_len || layout > text.len || memcmp(text.bytes + layout - 2, "]{", 2) != 0) return false;
@@ -106,8 +97,8 @@ static int64_t element_bytes(gt_text type)
 static int64_t operand_bytes(gt_text text, bool *is_unknown)
 {
     size_t type_len = 0;
-    while (type_len < text.len &&
-           (is_letter(text.bytes[type_len]) || is_digit(text.bytes[type_len]) || text.bytes[type_len] == '_'))
+    while (type_len < text.len && (gt_is_letter(text.bytes[type_len]) || gt_is_digit(text.bytes[type_len]) ||
+                                   text.bytes[type_len] == '_'))
         type_len++;
     *is_unknown = false;
     if (!type_len || type_len == text.len || text.bytes[type_len] != '[') return 0;
@@ -117,7 +108,7 @@ static int64_t operand_bytes(gt_text text, bool *is_unknown)
     *is_unknown = !bytes;
     for (size_t i = type_len + 1; i < end;) {
         size_t len = 0;
-        while (i + len < end && is_digit(text.bytes[i + len])) len++;
+        while (i + len < end && gt_is_digit(text.bytes[i + len])) len++;
         int64_t dim = 1;
         if (len) read_numbers((gt_text){text.bytes + i, len}, &dim);
         if (__builtin_mul_overflow(bytes, dim, &bytes)) return 0;

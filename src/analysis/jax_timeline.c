@@ -73,20 +73,12 @@ bool gt_jax_is_computation(const gt_jax *trace, size_t event)
 
 /* ---- one GPU ---- */
 
-static double length_without(const gt_intervals *these, const gt_intervals *those)
-{
-    gt_intervals rest = gt_intervals_subtract(these, those);
-    double length = gt_intervals_length(&rest);
-    gt_intervals_free(&rest);
-    return length;
-}
-
 static void measure(const gt_intervals running[BUCKETS], const gt_intervals *all, double times[PARTS])
 {
     gt_intervals uncovered = gt_intervals_subtract(&running[MEMCPY], &running[COMPUTATION]);
     times[COMPUTATION_TIME] = gt_intervals_length(&running[COMPUTATION]);
-    times[EXPOSED_COMM_TIME] = length_without(&running[COMMUNICATION], &running[COMPUTATION]);
-    times[EXPOSED_MEMCPY_TIME] = length_without(&uncovered, &running[COMMUNICATION]);
+    times[EXPOSED_COMM_TIME] = gt_intervals_length_without(&running[COMMUNICATION], &running[COMPUTATION]);
+    times[EXPOSED_MEMCPY_TIME] = gt_intervals_length_without(&uncovered, &running[COMMUNICATION]);
     times[BUSY_TIME] = gt_intervals_length(all);
     times[TOTAL_TIME] = all->count ? all->items[all->count - 1].end - all->items[0].start : 0;
     times[IDLE_TIME] = times[TOTAL_TIME] - times[BUSY_TIME];

@@ -104,13 +104,6 @@ static uint32_t cell_text(gt_op_params *p, const parameter_column *column, const
     return gt_strings_add(p->table->strings, text.bytes, text.len);
 }
 
-static const gt_value *find_parameter(const gt_model_result *result, const char *name)
-{
-    for (size_t i = 0; i < result->parameter_count; i++)
-        if (strcmp(result->parameters[i].name, name) == 0) return &result->parameters[i].value;
-    return &gt_value_missing;
-}
-
 static void add_column(gt_op_params *p, const parameter_column *column, gt_buffer *spare)
 {
     char *name = gt_format("param: %s", column->name);
@@ -118,7 +111,7 @@ static void add_column(gt_op_params *p, const parameter_column *column, gt_buffe
     free(name);
     for (size_t i = 0; i < p->count; i++)
         p->table->columns[index].texts[i] =
-            cell_text(p, column, find_parameter(p->results[i], column->name), spare);
+            cell_text(p, column, gt_model_parameter(p->results[i], column->name), spare);
 }
 
 /* Results with the same texts become one row. */

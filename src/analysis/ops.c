@@ -20,20 +20,14 @@ static const struct {
     {GT_EVENT_CONCRETE_INPUTS, "Concrete Inputs"},
 };
 
-static gt_column *add_column(gt_ops *ops, const char *name, gt_type type)
-{
-    size_t column = gt_table_add_zeroed(ops->table, name, type);
-    return &ops->table->columns[column];
-}
-
 static void add_names(gt_ops *ops)
 {
     const gt_launchers *l = ops->launchers;
     const uint32_t *names = ops->trace->name;
-    uint32_t *cells = add_column(ops, "name", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(ops->table, "name", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
     gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->trace->extension);
-    cells = add_column(ops, "op category", GT_TYPE_TEXT)->texts;
+    cells = gt_table_add_array(ops->table, "op category", GT_TYPE_TEXT)->texts;
     for (size_t i = 0; i < l->count; i++)
         cells[i] =
             gt_op_categories_of(categories, names[l->items[i].row], names[l->kernels[l->items[i].first]]);
@@ -46,7 +40,7 @@ static void add_tracks(gt_ops *ops)
     static const char *const columns[] = {"process_name", "process_label", "thread_name"};
     const gt_pytorch *trace = ops->trace;
     size_t first = ops->table->column_count;
-    for (size_t i = 0; i < 3; i++) add_column(ops, columns[i], GT_TYPE_TEXT);
+    for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_TEXT);
     uint32_t *process_names = ops->table->columns[first].texts;
     uint32_t *process_labels = ops->table->columns[first + 1].texts;
     uint32_t *thread_names = ops->table->columns[first + 2].texts;
@@ -69,7 +63,7 @@ static void add_arguments(gt_ops *ops)
     gt_python_literals *literals = gt_python_literals_new(ops->trace->strings, GT_PYTHON_TUPLES);
     for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
         uint32_t *json = gt_store_texts(ops->trace->store, arguments[a].event_column);
-        uint32_t *cells = add_column(ops, arguments[a].name, GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(ops->table, arguments[a].name, GT_TYPE_TEXT)->texts;
         for (size_t i = 0; i < ops->launchers->count; i++)
             cells[i] = gt_python_literals_of(literals, json[ops->launchers->items[i].row]);
         free(json);
@@ -80,12 +74,12 @@ static void add_arguments(gt_ops *ops)
 static void add_counts(gt_ops *ops)
 {
     const gt_launchers *l = ops->launchers;
-    int64_t *counts = add_column(ops, "num_kernels", GT_TYPE_INT)->ints;
+    int64_t *counts = gt_table_add_array(ops->table, "num_kernels", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < l->count; i++) counts[i] = (int64_t)l->items[i].count;
-    int64_t *uids = add_column(ops, "UID", GT_TYPE_INT)->ints;
+    int64_t *uids = gt_table_add_array(ops->table, "UID", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < l->count; i++) uids[i] = ops->trace->uid[l->items[i].row];
     if (!ops->trace->recompute) return;
-    uint8_t *recompute = add_column(ops, "is_recompute", GT_TYPE_BOOL)->bools;
+    uint8_t *recompute = gt_table_add_array(ops->table, "is_recompute", GT_TYPE_BOOL)->bools;
     for (size_t i = 0; i < l->count; i++) recompute[i] = ops->trace->recompute[l->items[i].row] != 0;
 }
 

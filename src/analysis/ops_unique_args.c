@@ -18,6 +18,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "table/sort.h"
+#include "trace/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,12 +111,6 @@ static gt_kernel_lists list_kernels(const gt_ops *ops)
     return lists;
 }
 
-static int by_row(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* What ran beside them. Gives the ops' table the columns overlapping_kernel_names and overlap_pct. */
 static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
 {
@@ -129,7 +124,7 @@ static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
         const gt_launcher *l = &ops->launchers->items[i];
         rows = gt_grow(rows, &capacity, l->count, sizeof *rows);
         memcpy(rows, ops->launchers->kernels + l->first, l->count * sizeof *rows);
-        qsort(rows, l->count, sizeof *rows, by_row); /* from the order of starts to that of the file */
+        qsort(rows, l->count, sizeof *rows, gt_by_row); /* from the order of starts to that of the file */
         gt_op_overlap overlap = gt_op_overlap_read(reader, rows, l->count, l->direct_us);
         ops->table->columns[names].texts[i] = overlap.names;
         ops->table->columns[pct].floats[i] = overlap.overlap_pct;

@@ -3,11 +3,6 @@
 
 #include "table/stats.h"
 
-static double cell(const gt_column *column, size_t row)
-{
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 /* Of INT cells exact, of FLOAT cells in numpy's order of additions. */
 static double column_sum(const gt_column *column, size_t rows)
 {
@@ -21,7 +16,7 @@ size_t gt_table_add_ms(gt_table *table, const char *us, const char *ms)
 {
     size_t from = gt_table_find(table, us), to = gt_table_add_zeroed(table, ms, GT_TYPE_FLOAT);
     for (size_t row = 0; row < table->row_count; row++)
-        table->columns[to].floats[row] = cell(&table->columns[from], row) / 1000;
+        table->columns[to].floats[row] = gt_column_number(&table->columns[from], row) / 1000;
     return to;
 }
 
@@ -30,7 +25,7 @@ size_t gt_table_add_percentage(gt_table *table, size_t column, double total, con
     if (!(total > 0)) return gt_table_add_zeroed(table, name, GT_TYPE_INT);
     size_t added = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
     for (size_t row = 0; row < table->row_count; row++)
-        table->columns[added].floats[row] = cell(&table->columns[column], row) / total * 100.0;
+        table->columns[added].floats[row] = gt_column_number(&table->columns[column], row) / total * 100.0;
     return added;
 }
 

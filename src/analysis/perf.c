@@ -173,12 +173,6 @@ gt_kernel_detail gt_perf_detail(const gt_perf *p, uint32_t gpu_row)
 
 /* ---- overlap ---- */
 
-static int by_row(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 static gt_op_overlap launcher_overlap(gt_perf *p, uint32_t launcher)
 {
     const gt_launcher *l = &p->launchers->items[launcher];
@@ -186,7 +180,7 @@ static gt_op_overlap launcher_overlap(gt_perf *p, uint32_t launcher)
     rows->items = gt_grow(rows->items, &rows->capacity, l->count, sizeof *rows->items);
     memcpy(rows->items, p->launchers->kernels + l->first, l->count * sizeof *rows->items);
     qsort(rows->items, l->count, sizeof *rows->items,
-          by_row); /* from the order of starts to that of the file */
+          gt_by_row); /* from the order of starts to that of the file */
     return gt_op_overlap_read(p->overlap_reader, rows->items, l->count, l->direct_us);
 }
 

@@ -134,8 +134,7 @@ static void add_shown_time(gt_table *table, const char *ns, const char *shown)
     size_t from = gt_table_find(table, ns), to = gt_table_add_filled(table, shown, GT_TYPE_TEXT);
     const gt_column *column = &table->columns[from];
     for (size_t row = 0; row < table->row_count; row++)
-        table->columns[to].texts[row] = time_text(
-            table->strings, column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row]);
+        table->columns[to].texts[row] = time_text(table->strings, gt_column_number(column, row));
 }
 
 static void add_percent(gt_table *table, int64_t baseline_ns)

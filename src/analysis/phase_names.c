@@ -7,6 +7,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/words.h"
 
 #include <stdlib.h>
@@ -174,11 +175,6 @@ static gt_phase framework_vote(const gt_phase_names *names, const gt_word_set *f
  * apart. */
 static const double LENGTH_MAX = 0x1p40;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
@@ -188,7 +184,7 @@ static bool is_space(char c)
 static double read_number(gt_text name, size_t *at)
 {
     double number = 0;
-    for (; *at < name.len && is_digit(name.bytes[*at]); ++*at)
+    for (; *at < name.len && gt_is_digit(name.bytes[*at]); ++*at)
         if (number < LENGTH_MAX) number = number * 10 + (name.bytes[*at] - '0');
     return number;
 }
@@ -212,7 +208,7 @@ static size_t number_behind(gt_text name, size_t at)
     } else if (stands_at(name, at, "seq")) {
         number = at + 3;
     }
-    return number < name.len && is_digit(name.bytes[number]) ? number : SIZE_MAX;
+    return number < name.len && gt_is_digit(name.bytes[number]) ? number : SIZE_MAX;
 }
 
 static void add_length(gt_phase_text *text, double length)
@@ -283,7 +279,7 @@ static name_facts look_at(gt_phase_names *names, gt_text name)
     if (has(&facts.text, LENGTHS)) find_lengths(&facts.text, name);
     if (has(&facts.text, OPENING)) find_opened(names, &facts.text, name);
     size_t begin = 0;
-    if (name.len && is_digit(name.bytes[0])) facts.leading_number = read_number(name, &begin);
+    if (name.len && gt_is_digit(name.bytes[0])) facts.leading_number = read_number(name, &begin);
     return facts;
 }
 

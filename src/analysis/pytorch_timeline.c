@@ -84,14 +84,6 @@ static size_t collect(const gt_pytorch *trace, selection events, gt_intervals ru
     return count;
 }
 
-static double length_without(const gt_intervals *these, const gt_intervals *those)
-{
-    gt_intervals rest = gt_intervals_subtract(these, those);
-    double length = gt_intervals_length(&rest);
-    gt_intervals_free(&rest);
-    return length;
-}
-
 typedef struct times {
     double computation, communication, memcpy, exposed_communication, exposed_memcpy;
     double total, busy, idle, micro_idle, macro_idle;
@@ -105,8 +97,8 @@ static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_
         .computation = gt_intervals_length(&running[COMPUTATION]),
         .communication = gt_intervals_length(&running[COMMUNICATION]),
         .memcpy = gt_intervals_length(&running[MEMCPY]),
-        .exposed_communication = length_without(&running[COMMUNICATION], &running[COMPUTATION]),
-        .exposed_memcpy = length_without(&running[MEMCPY], &uncopied),
+        .exposed_communication = gt_intervals_length_without(&running[COMMUNICATION], &running[COMPUTATION]),
+        .exposed_memcpy = gt_intervals_length_without(&running[MEMCPY], &uncopied),
         .busy = gt_intervals_length(&all),
         .total = all.items[all.count - 1].end - all.items[0].start,
     };

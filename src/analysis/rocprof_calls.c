@@ -160,7 +160,7 @@ static void add_bandwidth(gt_table *summary)
         }
         int64_t ns = summary->columns[total].ints[row];
         const gt_column *column = &summary->columns[bytes];
-        double sum = column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
+        double sum = gt_column_number(column, row);
         if (ns > 0) gt_table_set_float(summary, bandwidth, row, sum / (double)ns);
     }
 }

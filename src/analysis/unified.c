@@ -152,17 +152,11 @@ static void add_op(builder *b, const gt_unified_event *event)
 
 /* ---- their table ---- */
 
-static gt_column *add_column(gt_table *table, const char *name, gt_type type)
-{
-    size_t index = gt_table_add_zeroed(table, name, type);
-    return &table->columns[index];
-}
-
 /* An op without a model of its own that computes a gradient alone is of the gradient's category. */
 static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
-    uint32_t *cells = add_column(table, "op category", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(table, "op category", GT_TYPE_TEXT)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->trace->extension);
     for (size_t i = 0; i < b->count; i++) {
         const gt_unified_event *event = &b->chosen[i];
@@ -178,10 +172,10 @@ static void add_categories(const builder *b, gt_table *table)
 
 static void add_models(const builder *b, gt_table *table)
 {
-    uint8_t *has_model = add_column(table, "has_perf_model", GT_TYPE_BOOL)->bools;
+    uint8_t *has_model = gt_table_add_array(table, "has_perf_model", GT_TYPE_BOOL)->bools;
     for (size_t i = 0; i < b->count; i++)
         has_model[i] = b->chosen[i].model || b->chosen[i].forward != GT_NO_EVENT;
-    uint32_t *cells = add_column(table, "perf_params", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(table, "perf_params", GT_TYPE_TEXT)->texts;
     gt_map known = {0}; /* result to text */
     gt_buffer text = {0};
     for (size_t i = 0; i < b->count; i++) {
@@ -208,7 +202,7 @@ static void add_durations(const builder *b, gt_table *table)
         uint32_t row = b->chosen[i].row;
         whole &= (trace->integral[row] & GT_INTEGRAL_DURATION) != 0 && fabs(trace->dur_us[row]) < 0x1p53;
     }
-    gt_column *column = add_column(table, "duration_us", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = gt_table_add_array(table, "duration_us", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < b->count; i++) {
         double dur_us = trace->dur_us[b->chosen[i].row];
         if (whole)

@@ -31,6 +31,12 @@ void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
     gt_buffer_add(buffer, text, strlen(text));
 }
 
+void gt_buffer_add_spaces(gt_buffer *buffer, size_t count)
+{
+    memset(gt_buffer_room(buffer, count), ' ', count);
+    buffer->len += count;
+}
+
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value)
 {
     buffer->len += gt_print_int(gt_buffer_room(buffer, GT_NUMBER_MAX), value);

@@ -19,9 +19,26 @@ void gt_buffer_add_cstr(gt_buffer *buffer, const char *text);
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value);
 void gt_buffer_add_double(gt_buffer *buffer, double value); /* as gt_print_double */
 void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void gt_buffer_add_spaces(gt_buffer *buffer, size_t count);
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
 gt_text gt_buffer_text(gt_buffer *buffer);                             /* its bytes, with a NUL behind them */
 void gt_buffer_free(gt_buffer *buffer);
+
+/* ASCII alone, whatever the locale. */
+static inline bool gt_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool gt_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool gt_is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 enum { GT_REPLACEMENT = 0xFFFD };
 

@@ -4,6 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "input/record.h"
+#include "run/paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 static bool is_file(const char *path)
 {
@@ -149,9 +144,9 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
 {
     static const char *const manifests[] = {"capture_manifest.json", "combined_manifest.json"};
     *c = (gt_capture){.folder = gt_strdup(folder), .title = base_name(folder)};
-    if (!is_folder(folder)) return gt_fail(error, "%s: this is no folder", folder);
+    if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: this is no folder", folder);
     char *inner = gt_format("%s/kernel_trace", folder);
-    const char *const folders[] = {is_folder(inner) ? inner : folder, folder};
+    const char *const folders[] = {gt_path_is_folder(inner) ? inner : folder, folder};
     char *usual = gt_format("%s/kernel_kernel_trace.csv", folders[0]);
     c->kernels_csv = is_file(usual) ? gt_strdup(usual) : find_first(folders, "_kernel_trace.csv");
     c->json = find_first(folders, "_results.json");

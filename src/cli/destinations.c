@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "cli/journal.h"
 #include "output/file.h"
+#include "run/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,6 @@ static size_t stem_length(const char *name)
     return len;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Of a folder: beside it, under its name. */
 static char *xlsx_of_folder(const char *folder)
 {
@@ -52,10 +47,9 @@ static char *xlsx_of_folder(const char *folder)
 
 char *gt_default_xlsx_path(const char *trace_path)
 {
-    struct stat status;
     if (strcmp(trace_path, "-") == 0) return gt_strdup("stdin" REPORT_SUFFIX);
-    if (stat(trace_path, &status) == 0 && S_ISDIR(status.st_mode)) return xlsx_of_folder(trace_path);
-    const char *name = file_name(trace_path);
+    if (gt_path_is_folder(trace_path)) return xlsx_of_folder(trace_path);
+    const char *name = gt_path_name(trace_path);
     return gt_format("%.*s%.*s" REPORT_SUFFIX, (int)(name - trace_path), trace_path, (int)stem_length(name),
                      name);
 }
@@ -64,7 +58,7 @@ char *gt_default_path(const char *trace_path, const char *ending)
 {
     static const char *const suffixes[] = {".pftrace", ".json", NULL};
     if (strcmp(trace_path, "-") == 0) return gt_format("stdin%s", ending);
-    const char *name = file_name(trace_path);
+    const char *name = gt_path_name(trace_path);
     size_t len = strlen(name);
     if (ends_with(name, len, ".gz")) len -= 3;
     if (ends_with(name, len, ".zst")) len -= 4;
@@ -79,7 +73,7 @@ char *gt_default_path(const char *trace_path, const char *ending)
 static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 {
     char *xlsx = gt_default_xlsx_path(trace_path);
-    const char *name = file_name(xlsx);
+    const char *name = gt_path_name(xlsx);
     size_t dir_len = strlen(csvs_dir);
     char *folder = gt_format("%s%s%.*s", csvs_dir, csvs_dir[dir_len - 1] == '/' ? "" : "/",
                              (int)(strlen(name) - strlen(REPORT_SUFFIX)), name);

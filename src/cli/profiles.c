@@ -3,21 +3,15 @@
 #include "cli/profiles.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "run/paths.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Where runs lie below the folder given. */
 static const char *const run_folders[] = {"plugins/profile", "profile", "."};
 static const char *const endings[] = {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst"};
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 static bool is_profile(const char *name)
 {
@@ -59,14 +53,14 @@ static bool add_newest_run(gt_profile_list *list, const char *folder)
     if (runs.count) qsort(runs.paths, runs.count, sizeof *runs.paths, by_name);
     bool found = false;
     for (size_t i = runs.count; i-- > 0 && !found;)
-        found = is_folder(runs.paths[i]) && add_run(list, runs.paths[i]);
+        found = gt_path_is_folder(runs.paths[i]) && add_run(list, runs.paths[i]);
     gt_profiles_free(&runs);
     return found;
 }
 
 bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
 {
-    if (!is_folder(path)) {
+    if (!gt_path_is_folder(path)) {
         GT_PUSH(list->paths, list->count, list->capacity, gt_strdup(path));
         return true;
     }

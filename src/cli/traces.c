@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/journal.h"
+#include "run/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,15 +50,9 @@ void gt_trace_show_files(const gt_output *output)
         printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error *error)
 {
-    if (trace->call->command->syntax->folders && is_folder(trace->path)) return make(trace, error);
+    if (trace->call->command->syntax->folders && gt_path_is_folder(trace->path)) return make(trace, error);
     trace->stream = gt_stream_open(trace->path, error);
     if (!trace->stream) return false;
     /* Readers begin a line of their own; this one is for the wait before, where a pipe is slow to deliver. */

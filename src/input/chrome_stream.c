@@ -43,11 +43,6 @@ typedef struct reader {
 
 /* ---- records ---- */
 
-static uint32_t text_in(const gt_record *record, size_t field)
-{
-    return record->present >> field & 1 ? (uint32_t)record->cells[field].text : GT_TEXT_NONE;
-}
-
 static void take_process(reader *r, const gt_record *record)
 {
     int64_t pid = record->cells[PID].integer;
@@ -56,20 +51,21 @@ static void take_process(reader *r, const gt_record *record)
         *place = (uint32_t)r->process_count;
         GT_PUSH(r->processes, r->process_count, r->process_capacity, ((process){.pid = pid}));
     }
-    r->processes[*place].name = text_in(record, PATH);
+    r->processes[*place].name = gt_record_text(record, PATH);
 }
 
 static void take_record(reader *r, const gt_record *record)
 {
     const uint64_t timed = 1u << START | 1u << DURATION;
-    uint32_t phase = text_in(record, PHASE);
+    uint32_t phase = gt_record_text(record, PHASE);
     if (!(record->present >> PID & 1)) return;
-    if (phase == r->metadata && text_in(record, NAME) == r->process_name) take_process(r, record);
+    if (phase == r->metadata && gt_record_text(record, NAME) == r->process_name) take_process(r, record);
     if (phase != r->complete || (record->present & timed) != timed) return;
     double start = record->cells[START].time, dur = record->cells[DURATION].time;
     if (!isfinite(start) || !isfinite(dur) || dur <= 0) return;
     timed_event e = {
-        .event = {start, dur, text_in(record, NAME), text_in(record, PATH), text_in(record, HLO_OP)},
+        .event = {start, dur, gt_record_text(record, NAME), gt_record_text(record, PATH),
+                  gt_record_text(record, HLO_OP)},
         .pid = record->cells[PID].integer,
         .tid = record->present >> TID & 1 ? record->cells[TID].integer : 0,
     };

@@ -42,7 +42,7 @@ typedef struct gt_json {
     const uint8_t *at, *end; /* the text not yet read */
     const uint8_t *block;    /* where the text in hand begins */
     uint64_t block_offset;   /* its place in the stream */
-    const uint8_t *mark;     /* where not NULL, text from here on is kept in hand (gt_json_mark) */
+    const uint8_t *mark;     /* where not NULL, text from here on is kept in hand (gt_json_set_mark) */
     gt_stream *stream;
     gt_error error;
     bool failed, truncated;

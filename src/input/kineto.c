@@ -89,14 +89,10 @@ typedef struct known_kind {
 enum { KNOWN_KINDS = 64 };
 _Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
 
-static uint32_t text_of(const gt_record *record, size_t field)
-{
-    return record->present >> field & 1 ? (uint32_t)record->cells[field].text : GT_TEXT_NONE;
-}
-
 static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
 {
-    uint32_t category = text_of(record, GT_EVENT_CATEGORY), phase = text_of(record, GT_EVENT_PHASE);
+    uint32_t category = gt_record_text(record, GT_EVENT_CATEGORY),
+             phase = gt_record_text(record, GT_EVENT_PHASE);
     known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
     if (!known->known || known->category != category || known->phase != phase) {
         const gt_strings *strings = gt_record_strings(reader);

@@ -44,6 +44,12 @@ typedef struct gt_record {
     const uint8_t *text; /* the record's first byte; valid until the next record is read */
 } gt_record;
 
+/* Of a TEXT field; GT_TEXT_NONE where the record has none. */
+static inline uint32_t gt_record_text(const gt_record *record, size_t field)
+{
+    return record->present >> field & 1 ? (uint32_t)record->cells[field].text : GT_TEXT_NONE;
+}
+
 typedef struct gt_record_reader gt_record_reader;
 
 /* The fields and strings must outlive the reader. */

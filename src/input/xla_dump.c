@@ -36,21 +36,6 @@ typedef struct numbers {
 
 /* ---- text ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static gt_text from(gt_text text, size_t at)
 {
     return (gt_text){text.bytes + at, text.len - at};
@@ -74,7 +59,7 @@ static bool has_kind(gt_text text)
 static bool read_number(gt_text text, size_t *at, int64_t *number)
 {
     size_t begin = *at;
-    for (*number = 0; *at < text.len && is_digit(text.bytes[*at]); ++*at)
+    for (*number = 0; *at < text.len && gt_is_digit(text.bytes[*at]); ++*at)
         if (__builtin_mul_overflow(*number, 10, number) ||
             __builtin_add_overflow(*number, (int64_t)(text.bytes[*at] - '0'), number))
             return false;
@@ -180,14 +165,14 @@ static gt_text find_groups(gt_text line, const char *key, size_t ranks_each, gt_
 
 static size_t skip_blanks(gt_text text, size_t at)
 {
-    while (at < text.len && is_blank(text.bytes[at])) at++;
+    while (at < text.len && gt_is_blank(text.bytes[at])) at++;
     return at;
 }
 
 /* Whether blanks and an opcode with its parenthesis stand at `at`, which is not the first place. */
 static bool is_opcode(gt_text line, size_t at, bool of_collective)
 {
-    if (!is_blank(line.bytes[at]) || is_blank(line.bytes[at - 1]))
+    if (!gt_is_blank(line.bytes[at]) || gt_is_blank(line.bytes[at - 1]))
         return false; /* asked once a run of blanks */
     size_t begin = skip_blanks(line, at), end = begin;
     while (end < line.len && ((line.bytes[end] >= 'a' && line.bytes[end] <= 'z') || line.bytes[end] == '-'))
@@ -212,14 +197,14 @@ static bool is_attribute(gt_text line, size_t at)
 static gt_text find_tensors(gt_text line)
 {
     size_t begin = 0;
-    while (begin + 1 < line.len && !(line.bytes[begin] == '=' && is_blank(line.bytes[begin + 1]))) begin++;
+    while (begin + 1 < line.len && !(line.bytes[begin] == '=' && gt_is_blank(line.bytes[begin + 1]))) begin++;
     begin = skip_blanks(line, begin + 1);
     if (begin >= line.len) return (gt_text){NULL, 0};
     for (size_t end = begin + 1; end < line.len; end++)
         if (is_opcode(line, end, true)) return (gt_text){line.bytes + begin, end - begin};
     size_t end = begin + 1;
     while (end < line.len && !is_opcode(line, end, false) && !is_attribute(line, end)) end++;
-    while (end > begin && is_blank(line.bytes[end - 1])) end--;
+    while (end > begin && gt_is_blank(line.bytes[end - 1])) end--;
     if (end > begin && line.bytes[end - 1] == ',') end--;
     return (gt_text){line.bytes + begin, end - begin};
 }
@@ -266,9 +251,9 @@ static int64_t size_of_type(gt_text type)
 static gt_text type_before(gt_text text, size_t end)
 {
     size_t begin = end;
-    while (begin && is_digit(text.bytes[begin - 1])) begin--;
+    while (begin && gt_is_digit(text.bytes[begin - 1])) begin--;
     size_t digits = begin;
-    while (begin && is_letter(text.bytes[begin - 1])) begin--;
+    while (begin && gt_is_letter(text.bytes[begin - 1])) begin--;
     return begin == digits ? (gt_text){"", 0} : (gt_text){text.bytes + begin, end - begin};
 }
 
@@ -277,7 +262,7 @@ static bool read_dims(gt_text text, size_t *at, int64_t dims[DIMS_MAX], size_t *
 {
     size_t begin = *at;
     *count = 0;
-    while (*at < text.len && (is_digit(text.bytes[*at]) || text.bytes[*at] == ',')) {
+    while (*at < text.len && (gt_is_digit(text.bytes[*at]) || text.bytes[*at] == ',')) {
         if (text.bytes[*at] == ',') {
             ++*at;
             continue;
@@ -321,7 +306,7 @@ static int64_t split_dimension(gt_text line)
     for (size_t at; (at = find(line, key)) != SIZE_MAX;) {
         line = from(line, at + strlen(key));
         size_t end = 0;
-        while (end < line.len && (is_digit(line.bytes[end]) || line.bytes[end] == ',')) end++;
+        while (end < line.len && (gt_is_digit(line.bytes[end]) || line.bytes[end] == ',')) end++;
         if (!end || end == line.len || line.bytes[end] != '}') continue;
         int64_t number;
         size_t digits = 0;

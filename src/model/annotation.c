@@ -3,6 +3,7 @@
 #include "model/annotation.h"
 
 #include "base/length.h"
+#include "base/text.h"
 #include "model/values.h"
 
 #include <ctype.h>
@@ -20,11 +21,6 @@ static bool skip(reader *r, const char *text)
     return true;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
@@ -32,9 +28,9 @@ static bool is_word(char c)
 
 static bool read_number(reader *r, __int128 *out)
 {
-    if (r->place == r->end || !is_digit(*r->place)) return false;
+    if (r->place == r->end || !gt_is_digit(*r->place)) return false;
     *out = 0;
-    for (; r->place < r->end && is_digit(*r->place); r->place++)
+    for (; r->place < r->end && gt_is_digit(*r->place); r->place++)
         if (!gt_multiply(*out, 10, out) || __builtin_add_overflow(*out, *r->place - '0', out)) return false;
     return true;
 }
@@ -70,7 +66,7 @@ static void set_field(field *fields, size_t count, gt_text key, gt_text value, b
         if (strlen(fields[i].key) != key.len || memcmp(fields[i].key, key.bytes, key.len) != 0) continue;
         reader digits = {value.bytes, value.bytes + value.len};
         bool all_digits = value.len > 0;
-        for (size_t j = 0; j < value.len; j++) all_digits &= is_digit(value.bytes[j]);
+        for (size_t j = 0; j < value.len; j++) all_digits &= gt_is_digit(value.bytes[j]);
         fields[i].found = true;
         *fields[i].value = 0; /* what is no number counts as 0 */
         if (all_digits) *sound &= read_number(&digits, fields[i].value);
@@ -80,7 +76,7 @@ static void set_field(field *fields, size_t count, gt_text key, gt_text value, b
 /* Where a value ends that begins at `place`: behind its digits. */
 static const char *number_end(const char *place, const char *end)
 {
-    while (place < end && is_digit(*place)) place++;
+    while (place < end && gt_is_digit(*place)) place++;
     return place;
 }
 
@@ -136,7 +132,7 @@ static bool has_sums(reader body)
     const char *close = memchr(body.place, ']', (size_t)(body.end - body.place)),
                *end = close ? close : body.end;
     for (const char *at = body.place; (at = memmem(at, (size_t)(end - at), key, strlen(key))); at++)
-        if (at + strlen(key) < end && is_digit(at[strlen(key)])) return true;
+        if (at + strlen(key) < end && gt_is_digit(at[strlen(key)])) return true;
     return false;
 }
 

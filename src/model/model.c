@@ -233,6 +233,13 @@ const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *mode
 
 /* ---- printing ---- */
 
+const gt_value *gt_model_parameter(const gt_model_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->parameter_count; i++)
+        if (strcmp(result->parameters[i].name, name) == 0) return &result->parameters[i].value;
+    return &gt_value_missing;
+}
+
 void gt_model_print_parameters(gt_buffer *buffer, const gt_model_result *result)
 {
     if (!result->parameter_count) return;

@@ -64,6 +64,9 @@ const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *mode
 /* Numbers for so many results of others (gt_model_result.id); the first of them. */
 uint32_t gt_models_reserve(gt_models *models, uint32_t count);
 
+/* MISSING where the result has none of that name. */
+const gt_value *gt_model_parameter(const gt_model_result *result, const char *name);
+
 /* Adds {'M': 10, 'N': 512}; nothing where there are no parameters. */
 void gt_model_print_parameters(gt_buffer *buffer, const gt_model_result *result);
 

@@ -187,16 +187,9 @@ static double simulate(gt_simulator *s, const simulated_gemm *g)
 
 /* ---- parameters of a result ---- */
 
-static const gt_value *parameter(const gt_model_result *result, const char *name)
-{
-    for (size_t i = 0; i < result->parameter_count; i++)
-        if (strcmp(result->parameters[i].name, name) == 0) return &result->parameters[i].value;
-    return &gt_value_missing;
-}
-
 static int64_t size_of(const gt_model_result *result, const char *name)
 {
-    const gt_value *value = parameter(result, name);
+    const gt_value *value = gt_model_parameter(result, name);
     return value->type == GT_VALUE_INT ? value->integer : 0;
 }
 
@@ -204,7 +197,7 @@ static bool simulate_gemm(gt_simulator *s, const gt_model_result *result, double
 {
     simulated_gemm g = {.B = size_of(result, "B"), .M = size_of(result, "M"), .N = size_of(result, "N")};
     g.K = size_of(result, "K");
-    g.precision = gt_type_precision(gt_value_at(parameter(result, "dtype_A_B"), 0));
+    g.precision = gt_type_precision(gt_value_at(gt_model_parameter(result, "dtype_A_B"), 0));
     *simulated_us = simulate(s, &g);
     return !isnan(*simulated_us);
 }
@@ -234,7 +227,7 @@ static double softmax_us(const gt_gpu_arch *arch, const tiling *t, int size, boo
 static tiling make_tiles(gt_simulator *s, const gt_model_result *result, bool backward, bool tiled,
                          double bytes)
 {
-    const gt_value *dtype = gt_value_at(parameter(result, "dtype_A_B"), 0);
+    const gt_value *dtype = gt_value_at(gt_model_parameter(result, "dtype_A_B"), 0);
     int64_t n_q = size_of(result, "N_Q"), n_kv = size_of(result, "N_KV"), dim = size_of(result, "d_h_qk");
     int64_t split = backward ? n_kv : n_q, tile = tiled && split > TILE ? TILE : split;
     int64_t tile_q = backward ? n_q : tile, tile_kv = backward ? tile : n_kv;
@@ -275,7 +268,7 @@ static double simulate_attention(gt_simulator *s, const gt_model *model, const g
 {
     static const char flash_backward[] = "flash_attn::_flash_attn_backward";
     const gt_gpu_arch *arch = s->arch;
-    int size = gt_type_bytes(gt_value_at(parameter(result, "dtype_A_B"), 0));
+    int size = gt_type_bytes(gt_value_at(gt_model_parameter(result, "dtype_A_B"), 0));
     bool known =
         arch->num_cus > 0 && arch->gemm_units_per_cu > 0 && arch->freq_mhz > 0 && !isnan(arch->mem_bw_gbps);
     bool is_flash_backward = strcmp(model->name, flash_backward) == 0;

@@ -1,6 +1,7 @@
 /* Arguments that the trace has as text: "0.5", "True", "[2, 2]". Each reader takes what Python's own would
  * take. */
 #include "model/family.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,15 +16,10 @@ static gt_text text_of(const gt_value *v)
     return v->type == GT_VALUE_TEXT ? v->text : no_text;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static gt_text trim(gt_text text)
 {
-    while (text.len && is_blank(text.bytes[0])) text.bytes++, text.len--;
-    while (text.len && is_blank(text.bytes[text.len - 1])) text.len--;
+    while (text.len && gt_is_blank(text.bytes[0])) text.bytes++, text.len--;
+    while (text.len && gt_is_blank(text.bytes[text.len - 1])) text.len--;
     return text;
 }
 

@@ -71,19 +71,13 @@ static layout lay_out(const gt_table *table, const gt_column *column, size_t row
     return l;
 }
 
-static void add_spaces(gt_buffer *out, size_t count)
-{
-    memset(gt_buffer_room(out, count), ' ', count);
-    out->len += count;
-}
-
 static void add_cell(gt_buffer *out, const layout *l, gt_text cell, size_t behind)
 {
     size_t width = code_points(cell) + behind, space = l->width > width ? l->width - width : 0;
     gt_buffer_add_cstr(out, " ");
-    if (l->is_number) add_spaces(out, space);
+    if (l->is_number) gt_buffer_add_spaces(out, space);
     gt_buffer_add(out, cell.bytes, cell.len);
-    add_spaces(out, l->is_number ? behind : space);
+    gt_buffer_add_spaces(out, l->is_number ? behind : space);
     gt_buffer_add_cstr(out, " |");
 }
 

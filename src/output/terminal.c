@@ -79,19 +79,13 @@ static void add_number(gt_buffer *buffer, double value, int decimals)
     gt_buffer_add_cstr(buffer, place);
 }
 
-static void add_spaces(gt_buffer *buffer, size_t count)
-{
-    memset(gt_buffer_room(buffer, count), ' ', count);
-    buffer->len += count;
-}
-
 static void add_padded(gt_buffer *line, gt_text text, size_t width, bool right)
 {
     size_t used = gt_display_width(text);
     size_t missing = used < width ? width - used : 0;
-    if (right) add_spaces(line, missing);
+    if (right) gt_buffer_add_spaces(line, missing);
     gt_buffer_add(line, text.bytes, text.len);
-    if (!right) add_spaces(line, missing);
+    if (!right) gt_buffer_add_spaces(line, missing);
 }
 
 static void add_colour(gt_buffer *line, const gt_terminal *terminal, const char *colour)
@@ -141,7 +135,7 @@ static void add_bar(gt_buffer *line, const gt_terminal *terminal, double percent
     for (size_t i = 0; i < cells; i++) gt_buffer_add_cstr(line, terminal->utf8 ? "█" : "#");
     if (rest > 0) gt_buffer_add_cstr(line, eighths[rest]);
     if (filled > 0) add_colour(line, terminal, plain);
-    add_spaces(line, width - cells - (rest > 0));
+    gt_buffer_add_spaces(line, width - cells - (rest > 0));
 }
 
 /* The texts of one line of bars. */
@@ -310,7 +304,7 @@ static void print_row(const gt_terminal *terminal, const shown *columns, size_t 
         gt_display_add_cut(&cut, gt_buffer_text(&columns[i].texts[text]), columns[i].width, terminal->utf8);
         add_padded(line, gt_buffer_text(&cut), is_last && !columns[i].is_number ? 0 : columns[i].width,
                    columns[i].is_number);
-        if (!is_last) add_spaces(line, GAP);
+        if (!is_last) gt_buffer_add_spaces(line, GAP);
     }
     if (is_header) add_colour(line, terminal, plain);
     print_line(terminal, line);

@@ -74,7 +74,7 @@ static extent extent_of(const gt_column *column, size_t rows)
     extent found = {.all_whole = true};
     for (size_t row = 0; row < rows; row++) {
         if (gt_column_is_null(column, row)) continue;
-        double value = column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
+        double value = gt_column_number(column, row);
         if (!isfinite(value)) continue;
         if (fabs(value) > found.largest) found.largest = fabs(value);
         if (value < 0) found.any_negative = true;

@@ -269,12 +269,6 @@ bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_
 
 /* ---- the summary on the terminal ---- */
 
-static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
-{
-    gt_terminal_heading(terminal, "GPU timeline");
-    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
-}
-
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by op category");
@@ -322,9 +316,12 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table
                               bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_timeline", print_timeline},     {"ops_summary_by_category", print_categories},
-        {"ops_summary", print_ops},           {"ops_summary_prefill", print_prefill},
-        {"ops_summary_decode", print_decode}, {"kernel_summary", print_kernels},
+        {"gpu_timeline", gt_summary_timeline},
+        {"ops_summary_by_category", print_categories},
+        {"ops_summary", print_ops},
+        {"ops_summary_prefill", print_prefill},
+        {"ops_summary_decode", print_decode},
+        {"kernel_summary", print_kernels},
     };
     size_t kernels = 0, ops = 0;
     for (size_t row = 0; row < trace->count; row++) {

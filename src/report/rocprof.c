@@ -161,12 +161,6 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 
 /* ---- the summary on the terminal ---- */
 
-static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
-{
-    gt_terminal_heading(terminal, "GPU timeline");
-    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
-}
-
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by category");
@@ -222,7 +216,7 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
                               bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_timeline", print_timeline},
+        {"gpu_timeline", gt_summary_timeline},
         {"kernel_summary_by_category", print_categories},
         {"kernel_summary", print_kernels},
         {"short_kernels_summary", print_short_kernels},

@@ -20,6 +20,12 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const c
     free(bars);
 }
 
+void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline)
+{
+    gt_terminal_heading(terminal, "GPU timeline");
+    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
+}
+
 void gt_summary_parts(const gt_terminal *terminal, const gt_table_list *tables, const gt_summary_part *parts,
                       size_t count)
 {

@@ -9,6 +9,9 @@
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const char *label, const char *time,
                      const char *percent);
 
+/* The sheet gpu_timeline. */
+void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline);
+
 /* One part of a summary: how a sheet is shown. */
 typedef struct gt_summary_part {
     const char *sheet;

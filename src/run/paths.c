@@ -101,3 +101,9 @@ bool gt_path_make_folder(const char *path, gt_error *error)
     free(part);
     return sound;
 }
+
+bool gt_path_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}

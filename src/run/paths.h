@@ -18,6 +18,7 @@ bool gt_path_is_named(const char *path,
  * it is. NULL where there is none. */
 const char *gt_path_search(gt_arena *arena, const char *program, const char *folders);
 
+bool gt_path_is_folder(const char *path);
 /* Makes a folder and those above it that are missing. */
 bool gt_path_make_folder(const char *path, gt_error *error);
 

@@ -57,6 +57,13 @@ bool gt_column_is_null(const gt_column *column, size_t row)
     }
 }
 
+double gt_column_number(const gt_column *column, size_t row)
+{
+    if (column->type == GT_TYPE_FLOAT) return column->floats[row];
+    if (column->type != GT_TYPE_INT || gt_column_is_null(column, row)) return (double)NAN;
+    return (double)column->ints[row];
+}
+
 bool gt_column_has_nulls(const gt_column *column, size_t row_count)
 {
     if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)

@@ -57,6 +57,12 @@ size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type)
     return table->column_count - 1;
 }
 
+gt_column *gt_table_add_array(gt_table *table, const char *name, gt_type type)
+{
+    size_t column = gt_table_add_zeroed(table, name, type); /* first: it may move the columns */
+    return &table->columns[column];
+}
+
 size_t gt_table_find(const gt_table *table, const char *name)
 {
     for (size_t c = 0; c < table->column_count; c++)

@@ -68,6 +68,8 @@ size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type);
 /* The same, for callers that fill the column's array themselves: its cells are as gt_table_add_rows leaves
  * them. */
 size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type);
+gt_column *gt_table_add_array(gt_table *table, const char *name,
+                              gt_type type); /* the same: the column, until the next is added */
 
 /* Room for one more row, all null. Returns its index. */
 size_t gt_table_add_row(gt_table *table);
@@ -85,6 +87,8 @@ void gt_table_set_null(gt_table *table, size_t column, size_t row);
 
 bool gt_column_is_null(const gt_column *column, size_t row);
 bool gt_column_has_nulls(const gt_column *column, size_t row_count);
+/* A cell of an INT or FLOAT column; NaN where it is null, and of other columns. */
+double gt_column_number(const gt_column *column, size_t row);
 /* The column's index, or SIZE_MAX where there is none of that name. */
 size_t gt_table_find(const gt_table *table, const char *name);
 

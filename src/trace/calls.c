@@ -98,12 +98,6 @@ bool gt_calls_use_gpu(const gt_calls *c, uint32_t row)
     return first < trace->link_count && trace->link_runtime[first] == row;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 static void add_below(const gt_calls *c, uint32_t row, gt_row_list *list)
 {
     uint32_t begin = c->begin[c->trace->preorder[row]], end = c->begin[c->trace->subtree_end[row]];
@@ -115,7 +109,7 @@ static void add_below(const gt_calls *c, uint32_t row, gt_row_list *list)
         added[i - begin] = c->links[i];
         sorted &= i == begin || c->links[i - 1] < c->links[i];
     }
-    if (!sorted) qsort(added, end - begin, sizeof *added, by_place);
+    if (!sorted) qsort(added, end - begin, sizeof *added, gt_by_row);
     for (uint32_t i = 0; i < end - begin; i++) added[i] = c->trace->link_gpu[added[i]];
     list->count += end - begin;
 }

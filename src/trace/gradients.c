@@ -40,13 +40,6 @@ static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *au
     }
 }
 
-static uint32_t *no_events(size_t count)
-{
-    uint32_t *rows = gt_alloc(count * sizeof *rows);
-    memset(rows, 0xFF, count * sizeof *rows);
-    return rows;
-}
-
 /* The other way round, and in order of the tree. */
 static void list_ops(gt_gradients *g)
 {
@@ -64,8 +57,8 @@ gt_gradients *gt_gradients_link(const gt_calls *calls)
     const gt_pytorch *trace = calls->trace;
     gt_gradients *g = gt_alloc_zero(1, sizeof *g);
     g->calls = calls;
-    g->forward_of = no_events(trace->count);
-    g->backward_of = no_events(trace->count);
+    g->forward_of = gt_no_events(trace->count);
+    g->backward_of = gt_no_events(trace->count);
     int64_t *sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
     gt_map autograd = find_autograd(trace, sequences);
     if (autograd.count) {

@@ -163,3 +163,11 @@ gt_intervals gt_intervals_subtract(const gt_intervals *a, const gt_intervals *b)
     }
     return rest;
 }
+
+double gt_intervals_length_without(const gt_intervals *a, const gt_intervals *b)
+{
+    gt_intervals rest = gt_intervals_subtract(a, b);
+    double length = gt_intervals_length(&rest);
+    gt_intervals_free(&rest);
+    return length;
+}

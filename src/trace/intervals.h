@@ -30,6 +30,8 @@ void gt_intervals_merge(gt_intervals *list);
 double gt_intervals_length(const gt_intervals *list); /* sum of end - start, first to last */
 gt_intervals gt_intervals_union(const gt_intervals *a, const gt_intervals *b);
 gt_intervals gt_intervals_intersect(const gt_intervals *a, const gt_intervals *b);
+double gt_intervals_length_without(const gt_intervals *a,
+                                   const gt_intervals *b); /* of what of a is not in b */
 gt_intervals gt_intervals_subtract(const gt_intervals *a, const gt_intervals *b); /* what of a is not in b */
 
 #endif

@@ -41,3 +41,9 @@ void gt_order_rows(uint32_t *rows, size_t count, const double *times)
     }
     free(spare);
 }
+
+int gt_by_row(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}

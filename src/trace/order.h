@@ -9,4 +9,7 @@
  * times. Traces are nearly sorted: runs in order are merged, so sorted rows cost one pass. */
 void gt_order_rows(uint32_t *rows, size_t count, const double *times);
 
+/* For qsort and bsearch: numbers of rows, ascending. */
+int gt_by_row(const void *left, const void *right);
+
 #endif

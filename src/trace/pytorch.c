@@ -119,6 +119,13 @@ void gt_pytorch_free(gt_pytorch *trace)
     free(trace);
 }
 
+uint32_t *gt_no_events(size_t count)
+{
+    uint32_t *rows = gt_alloc(count * sizeof *rows);
+    memset(rows, 0xFF, count * sizeof *rows);
+    return rows;
+}
+
 gt_text gt_pytorch_name(const gt_pytorch *trace, uint32_t row)
 {
     return gt_strings_get(trace->strings, trace->name[row]);

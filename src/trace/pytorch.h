@@ -25,6 +25,7 @@ typedef enum gt_event_kind {
 } gt_event_kind;
 
 #define GT_NO_EVENT UINT32_MAX
+uint32_t *gt_no_events(size_t count); /* so many of them; the caller frees the array */
 
 static inline bool gt_kind_is_gpu(uint8_t kind)
 {
@@ -73,7 +74,7 @@ typedef struct gt_pytorch {
     uint32_t *late_roots; /* ops around which the search for ops starts last (gt_calls_cpu_roots) */
     size_t late_root_count;
 
-    struct gt_tracks *tracks; /* names of processes and threads (gt_pytorch_track) */
+    struct gt_tracks *tracks;       /* names of processes and threads (gt_pytorch_track) */
     struct gt_extension *extension; /* borrowed: what an extension says of ops; NULL: there is none */
 } gt_pytorch;
 

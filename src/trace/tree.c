@@ -116,20 +116,13 @@ static void build_thread(gt_pytorch *trace, const uint32_t *rows, size_t count, 
     while (open->count) close_top(trace, open);
 }
 
-static uint32_t *no_events(size_t count)
-{
-    uint32_t *rows = gt_alloc(count * sizeof *rows);
-    memset(rows, 0xFF, count * sizeof *rows);
-    return rows;
-}
-
 void gt_pytorch_build_tree(gt_pytorch *trace)
 {
-    trace->parent = no_events(trace->count);
-    trace->preorder = no_events(trace->count);
-    trace->subtree_end = no_events(trace->count);
-    trace->cpu_op_above = no_events(trace->count);
-    trace->launch_op = no_events(trace->count);
+    trace->parent = gt_no_events(trace->count);
+    trace->preorder = gt_no_events(trace->count);
+    trace->subtree_end = gt_no_events(trace->count);
+    trace->cpu_op_above = gt_no_events(trace->count);
+    trace->launch_op = gt_no_events(trace->count);
     threads t = rows_by_thread(trace);
     open_events open = {0};
     for (size_t i = 0, begin = 0; i < t.count; begin = t.ends[i++]) {
