@@ -1,4 +1,5 @@
 """What the tests that run the gputally binary share: running it once in a folder of its own, and counting results."""
+import argparse
 import csv
 import os
 import re
@@ -125,3 +126,19 @@ def require_binary(path):
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         sys.exit(f"{path} is not there: build it first (make build)")
     return os.path.abspath(path)
+
+
+class Case:
+    """A name, and a function that checks and gives a list of troubles."""
+
+    def __init__(self, name, check, *arguments):
+        self.name, self.check, self.arguments = name, check, arguments
+
+
+def run_cases(description, cases, before=lambda binary, folder: (binary, folder)):
+    """The whole of a script that takes --bin: check(*before(binary, folder), *arguments) for each case; returns the exit code."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--bin", required=True)
+    binary, tally = require_binary(parser.parse_args().bin), Tally()
+    run_all(cases, lambda case, folder: case.check(*before(binary, folder), *case.arguments), tally)
+    return tally.finish()

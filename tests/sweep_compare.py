@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """`gputally sweep compare`: two runs of a made-up sweep (make_sweep.py) and hand-made reports. Expected values are worked out by hand
 from the rules, and with pandas for the sweep."""
-import argparse
 import math
 import os
 import shutil
 import sys
 
 import make_sweep
-from harness import Tally, files_under, require_binary, run, run_all
+from harness import Case, files_under, run, run_cases
 from make_sweep import read_workbook, write_workbook
 
 
@@ -150,11 +149,6 @@ def check_damaged(binary, folder):
         "left", os.path.exists(os.path.join(folder, "p")), False)
 
 
-class Case:
-    def __init__(self, name, check, *arguments):
-        self.name, self.check, self.arguments = name, check, arguments
-
-
 CASES = [
     Case("settings of a sweep", check_sweep),
     Case("single runs", check_single_runs),
@@ -167,14 +161,5 @@ CASES = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    binary = require_binary(parser.parse_args().bin)
-    tally = Tally()
-    run_all(CASES, lambda case, folder: case.check(binary, folder, *case.arguments), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__, CASES))

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Reads the pages of `gputally sweep html` with Python's HTML parser: sections, labels, pictures byte for byte, links, missing plots."""
-import argparse
 import base64
 import os
 import sys
 import urllib.parse
 from html.parser import HTMLParser
 
-from harness import Tally, files_under, require_binary, run, run_all
+from harness import Case, files_under, run, run_cases
 
 PLOTS = ["variance_by_threads_boxplot.png", "variance_by_channels_boxplot.png", "variance_by_ranks_boxplot.png",
          "variance_violin_combined.png", "variance_thread_channel_interaction.png"]
@@ -149,11 +148,6 @@ def check_failure(binary, folder, options, code, sentence):
         [] if sentence in done.stderr else [f"said {done.stderr!r}"])
 
 
-class Case:
-    def __init__(self, name, check, *arguments):
-        self.name, self.check, self.arguments = name, check, arguments
-
-
 CASES = [
     Case("two sweeps", check_two),
     Case("names that mean something", check_names),
@@ -165,14 +159,5 @@ CASES = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    binary = require_binary(parser.parse_args().bin)
-    tally = Tally()
-    run_all(CASES, lambda case, folder: case.check(binary, folder, *case.arguments), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__, CASES))

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Holds `gputally sweep merge` against a plain Python merger of the same traces: made-up ranks, odd events, and the real ranks of the
 conformance folder where it is beside the project. Numbers are compared as they are written."""
-import argparse
 import glob
 import gzip
 import json
@@ -11,7 +10,7 @@ import shutil
 import sys
 
 from fuse import RANKS4, load
-from harness import Tally, files_under, require_binary, run, run_all
+from harness import Case, files_under, run, run_cases
 
 GPU = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"}
 CPU = {"cpu_op", "cuda_runtime", "user_annotation", "fwdbwd"}
@@ -227,11 +226,6 @@ def check_real(binary, folder):
     return done.troubles() + compare(os.path.join(folder, "m.json"), expected(paths, len(paths)))
 
 
-class Case:
-    def __init__(self, name, check, *arguments):
-        self.name, self.check, self.arguments = name, check, arguments
-
-
 CASES = [
     Case("ranks of a sweep", check_sweep),
     Case("no traces", check_nothing),
@@ -246,14 +240,5 @@ if glob.glob(os.path.join(RANKS4, "*.json*")):
     CASES.append(Case("real ranks", check_real))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    binary = require_binary(parser.parse_args().bin)
-    tally = Tally()
-    run_all(CASES, lambda case, folder: case.check(binary, folder, *case.arguments), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__, CASES))

@@ -4,13 +4,12 @@
 Expected figures are worked out by hand for the sixteen rows below. Places in a picture follow from its frame, which is found in
 the pixels, and from the range of the data with a twentieth more on each side.
 """
-import argparse
 import os
 import struct
 import sys
 import zlib
 
-from harness import Tally, files_under, require_binary, run, run_all
+from harness import Case, files_under, run, run_cases
 
 # threads, channel, rank, time_diff_us
 ROWS = [(512, 42, 1, 43), (512, 42, 0, 42), (512, 28, 1, 29), (512, 28, 0, 28), (256, 42, 1, 26.25), (512, 42, 1, 26.25),
@@ -225,11 +224,6 @@ def check_full_disk(binary, folder):
         [f"left {left}"] if left != ["top.csv"] else [])
 
 
-class Case:
-    def __init__(self, name, check, *arguments):
-        self.name, self.check, self.arguments = name, check, arguments
-
-
 HEADER = "threads,channel,rank,time_diff_us\n"
 BLUE, ORANGE = (0x1f, 0x77, 0xb4), (0xff, 0x7f, 0x0e)
 CASES = [
@@ -252,14 +246,5 @@ CASES = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    binary = require_binary(parser.parse_args().bin)
-    tally = Tally()
-    run_all(CASES, lambda case, folder: case.check(binary, folder, *case.arguments), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__, CASES))

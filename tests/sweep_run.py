@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """`gputally sweep run` with stand-ins for torchrun and rocprofv3: folders, words, environment, logs, summary, sweep.json, timeouts,
 signals, and what is left running."""
-import argparse
 import json
 import os
 import re
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from harness import Outcome, Tally, files_under, require_binary, run_all
+from harness import Case, Outcome, files_under, run_cases
 
 # Says what it was given, and fails for 42 channels.
 TORCHRUN = """#!/bin/sh
@@ -310,11 +309,6 @@ def check_default_root(sweep):
         [] if name.endswith("sweep.json") else [name])
 
 
-class Case:
-    def __init__(self, name, check, *arguments):
-        self.name, self.check, self.arguments = name, check, arguments
-
-
 USAGE = [
     (["-c", "28,x"], 2, "argument: channels: 'x' is not a whole number"),
     (["-c", "28,"], 2, "argument: channels: '' is not a whole number"),
@@ -356,14 +350,5 @@ CASES = [
 ] + [Case("usage: " + " ".join(options)[:60], check_usage, options, code, sentence) for options, code, sentence in USAGE]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    binary = require_binary(parser.parse_args().bin)
-    tally = Tally()
-    run_all(CASES, lambda case, folder: case.check(Sweep(binary, folder), *case.arguments), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__, CASES, lambda binary, folder: (Sweep(binary, folder),)))

@@ -19,9 +19,9 @@ enum { USUAL_RANKS = 8 };
 
 static const gt_option merge_options[] = {
     {"output", GT_OPTION_TEXT, "FILE", "merged_gpu_trace_enhanced.json",
-     "the merged trace (-o): gzip where the name ends in .gz, else plain JSON"},
+     "the merged trace: gzip where the name ends in .gz, else plain JSON"},
     {"num_ranks", GT_OPTION_INT, "N", NULL,
-     "ranks 0 to N-1 (-n) (default: up to the last folder rank<R>; without any, 8)"},
+     "ranks 0 to N-1 (default: up to the last rank that has a trace; without any, 8)"},
     {"trace_name", GT_OPTION_TEXT, "NAME", NULL,
      "name of the trace in each folder rank<R> (default: trace_step19.json, else what `sweep report` would "
      "take)"},

@@ -15,9 +15,9 @@
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_TEXT, "LIST", "28,42,56,70",
-     "values of NCCL_MAX_NCHANNELS, with commas between them (-c)"},
+     "values of NCCL_MAX_NCHANNELS, with commas between them"},
     {"threads", GT_OPTION_TEXT, "LIST", "256,512",
-     "values of RCCL_THREADS_PER_BLOCK; each is run with all channels (-t)"},
+     "values of RCCL_THREADS_PER_BLOCK; each is run with all channels"},
     {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
      "a further setting and its values; its folders stand outside those of threads, so that each of them is "
      "a sweep"},
@@ -28,17 +28,17 @@ static const gt_option grid_options[] = {
 static const gt_option_group grid_group = {"Settings to run", grid_options, GT_LENGTH(grid_options)};
 
 static const gt_option command_options[] = {
-    {"config", GT_OPTION_TEXT, "FILE", "config/distributed.yaml", "{config} of the command (-f)"},
-    {"nproc", GT_OPTION_INT, "N", "8", "{nproc} of the command: processes a node (-p)"},
+    {"config", GT_OPTION_TEXT, "FILE", "config/distributed.yaml", "{config} of the command"},
+    {"nproc", GT_OPTION_INT, "N", "8", "{nproc} of the command: processes a node"},
     {"env", GT_OPTION_EACH, "NAME=VALUE", NULL, "set an environment variable, placeholders filled in"},
     {"unset", GT_OPTION_EACH, "NAME", NULL,
      "do not let the command see this variable, also one that the sweep sets"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
-     "run the command under rocprofv3, traces in {output_dir}/rocprof_traces (-r)"},
+     "run the command under rocprofv3, traces in {output_dir}/rocprof_traces"},
     {"rocprof_input", GT_OPTION_TEXT, "FILE", NULL,
      "a job file for rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
      "--rocprof"},
-    {"stats", GT_OPTION_FLAG, NULL, NULL, "rocprofv3 --stats; a job file says that itself (-m)"},
+    {"stats", GT_OPTION_FLAG, NULL, NULL, "rocprofv3 --stats; a job file says that itself"},
     {"write_job_files", GT_OPTION_TEXT, "DIR", NULL,
      "write the job files that come with gputally, rocprof_cu_only.yaml and rocprof_input.yaml, into this "
      "folder, and do "
@@ -48,17 +48,15 @@ static const gt_option_group command_group = {"Command", command_options, GT_LEN
 
 static const gt_option run_options[] = {
     {"output_dir", GT_OPTION_TEXT, "DIR", NULL,
-     "the sweep's folder (default: experiments/sweep_YYYYMMDD_HHMMSS) (-o)"},
-    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "do not run where the folder is already there (-s)"},
-    {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "write no summary file (-n)"},
+     "the sweep's folder (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
+    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "do not run where the folder is already there"},
+    {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "write no summary file"},
     {"delay", GT_OPTION_INT, "SECONDS", "5", "wait this long between two runs"},
     {"timeout", GT_OPTION_INT, "SECONDS", "0",
      "end a run that takes longer, and go on with the next; 0: never"},
     {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 where a run failed or took too long"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL,
      "print what would be run, as lines for a shell, and do nothing else"},
-    {"quiet", GT_OPTION_FLAG, NULL, NULL,
-     "print nothing but warnings and errors; logs are written all the same"},
 };
 static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
 

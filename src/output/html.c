@@ -1,5 +1,6 @@
 /* Escaping for HTML pages; see html.h. */
 #include "output/html.h"
+#include "output/entity.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -7,30 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *escape_of(char byte)
-{
-    switch (byte) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
-
 void gt_html_add_text(gt_buffer *page, const char *text)
 {
     gt_buffer scratch = {0};
     gt_text sound = gt_utf8_repair((gt_text){text, strlen(text)}, &scratch);
     for (size_t i = 0; i < sound.len; i++) {
-        const char *escape = escape_of(sound.bytes[i]);
+        const char *escape = sound.bytes[i] == '\'' ? "&#39;" : gt_entity(sound.bytes[i]);
         if (escape)
             gt_buffer_add_cstr(page, escape);
         else

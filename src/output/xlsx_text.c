@@ -1,6 +1,7 @@
 /* What may a workbook's cell hold? XML forbids most control characters and Excel has its own escape for them,
  * _x001B_; so a text that looks like that escape is escaped itself. Excel stops at 32,767 characters. */
 #include "output/xlsx_text.h"
+#include "output/entity.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -91,27 +92,11 @@ void gt_xlsx_legal_name(const char *name, gt_buffer *legal)
 
 /* ---- as XML ---- */
 
-static const char *entity(char byte)
-{
-    switch (byte) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    default:
-        return NULL;
-    }
-}
-
 void gt_xlsx_write_escaped(gt_zip *zip, gt_text text)
 {
     size_t from = 0;
     for (size_t i = 0; i < text.len; i++) {
-        const char *escaped = entity(text.bytes[i]);
+        const char *escaped = gt_entity(text.bytes[i]);
         if (!escaped) continue;
         gt_zip_write(zip, text.bytes + from, i - from);
         gt_zip_add(zip, escaped);
