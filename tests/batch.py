@@ -14,6 +14,7 @@ import gzip
 import json
 import math
 import os
+import random
 import stat
 import sys
 from typing import Callable, NamedTuple
@@ -341,6 +342,24 @@ def damaged_rank(binary):
     return check
 
 
+def damage(binary, seed):
+    """A rank that is cut or flipped beside one that is whole: a whole report or none."""
+    def check(folder):
+        made = random.Random(seed)
+        whole = read_bytes(os.path.join(FIXTURES, made.choice(["inference", "collectives", "graph"]) + ".json.gz"))
+        odd = bytearray(whole[:made.randrange(len(whole))] if seed % 2 else whole)
+        for _ in range(0 if seed % 2 else made.randint(1, 20)):
+            odd[made.randrange(len(odd))] ^= 1 << made.randrange(8)
+        put(folder, "t/t_rank_0.json", whole)
+        put(folder, "t/t_rank_1.json", bytes(odd))
+        done = run([binary, "batch", "-b", "t", "-f", "rank", "-a"], timeout=30, cwd=folder)
+        reports = [name for name in files_under(folder) if not name.endswith(".json")]
+        wanted = ["t/t_rank_performance_report.xlsx"] if done.code == 0 else []
+        said = done.code == 0 or "t_rank_1.json" in done.stderr
+        return done.troubles() + ([] if reports == wanted and said else [f"exit {done.code}, {reports}, {done.stderr}"])
+    return check
+
+
 def no_kernels(binary):
     """Traces of hosts alone and of nothing at all: the sheets that are always there, and warnings."""
     def check(folder):
@@ -521,6 +540,8 @@ def cases(binary):
     yield Case("ranks that disagree", two_ranks_with_collectives(binary, mismatch=True))
     yield Case("a damaged rank", damaged_rank(binary))
     yield Case("traces without kernels", no_kernels(binary))
+    for seed in range(24):
+        yield Case(f"damage, seed {seed}", damage(binary, seed))
     yield Case("replay with tools", replay_with_tools(binary))
     yield Case("replay by logs", replay_with_log(binary))
     yield Case("replay without tools", replay_without_tools(binary))

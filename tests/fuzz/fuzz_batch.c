@@ -1,0 +1,51 @@
+/* Fuzzes the batch report: any traces as the ranks of a run, all sheets. A NUL parts the ranks; of one trace
+ * there are two ranks. */
+#include "quiet.h"
+#include "report/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A file in memory, and the path by which it can be opened. */
+static int make_file(const uint8_t *data, size_t size, char path[32])
+{
+    int file = memfd_create("trace", MFD_CLOEXEC);
+    if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
+    snprintf(path, 32, "/proc/self/fd/%d", file);
+    return file;
+}
+
+/* Every text of a table is one of its strings. */
+static void check_table(const gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        for (size_t row = 0; row < table->row_count; row++)
+            if (table->columns[c].type == GT_TYPE_TEXT &&
+                table->columns[c].texts[row] >= gt_strings_count(table->strings))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const int64_t numbers[] = {0, 7};
+    const uint8_t *end = size ? memchr(data, 0, size) : NULL;
+    size_t first = end ? (size_t)(end - data) : size, rest = end ? size - first - 1 : size;
+    char first_path[32], second_path[32];
+    int files[] = {make_file(data, first, first_path), make_file(end ? end + 1 : data, rest, second_path)};
+    char *const paths[] = {first_path, second_path};
+    gt_read_options options = {.threads = 1};
+    gt_batch_ranks ranks;
+    gt_error error;
+    if (gt_batch_ranks_read(&ranks, paths, numbers, 2, true, &options, &error)) {
+        gt_table_list tables = {0};
+        gt_batch_tables(&ranks, NULL, &tables);
+        gt_batch_collective_tables(&ranks, &tables);
+        for (size_t i = 0; i < tables.count; i++) check_table(tables.items[i]);
+        gt_table_list_free(&tables);
+        gt_batch_ranks_free(&ranks);
+    }
+    for (size_t i = 0; i < 2; i++) close(files[i]);
+    return 0;
+}
