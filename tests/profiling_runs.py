@@ -434,6 +434,17 @@ def a_trace_for_perfetto(binary):
 
 
 @test
+def runs_follow_each_other(binary):
+    with Place(binary, "rocprofv3") as p:
+        for tool in ("rocprofv3_agent_counter", "rocprofv3_lightweight", "rocprofv3_perfetto"):
+            equal(p.run("--tools", tool, "--report", "none", "--", "true").returncode, 0)
+        runs = sorted(n for n in os.listdir(p.file("rocprof_output")) if n[0] == "2")
+        equal((len(runs), os.readlink(p.file("rocprof_output", "latest"))), (3, runs[-1]))
+        left = [n for n in os.listdir(p.file("rocprof_output")) if n not in runs]
+        equal(sorted(left), ["latest", "model_trace.pftrace"])  # what the runs before had is no longer at the top
+
+
+@test
 def a_separator_that_is_missing(binary):
     with Place(binary, "rocprofv3") as p:
         text = json.dumps({"tools": [{"name": "rocprof", "cmd": "bash ../scripts/common/tools/rocprof_wrapper.sh --sys-trace"}]})

@@ -106,6 +106,19 @@ char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len)
     return copy;
 }
 
+char *gt_arena_format(gt_arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    char *text = gt_arena_alloc(arena, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
 void gt_arena_free(gt_arena *arena)
 {
     for (struct gt_arena_block *block = arena->blocks, *before; block; block = before) {

@@ -42,6 +42,7 @@ typedef struct gt_arena {
 
 void *gt_arena_alloc(gt_arena *arena, size_t size);                   /* aligned to 8 bytes, uninitialised */
 char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len); /* a copy with a NUL behind it */
+char *gt_arena_format(gt_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_arena_free(gt_arena *arena);
 
 #endif

@@ -245,9 +245,9 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_words_list *word
     gt_words_list_add(plan->arena, words, plan->name);
     for (size_t i = 0; i < GT_LENGTH(passed_on); i++) {
         if (!gt_arguments_value(a, passed_on[i])->given) continue;
-        char *word = gt_format("--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text);
-        gt_words_list_add(plan->arena, words, word);
-        free(word);
+        gt_words_list_add(
+            plan->arena, words,
+            gt_arena_format(plan->arena, "--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text));
     }
     if (tools_file) {
         gt_words_list_add(plan->arena, words, "--tools_config");

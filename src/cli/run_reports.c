@@ -88,10 +88,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
 /* OUTPUT_DIR/NAME_<ending> */
 static const char *workbook_of(const reporter *r, const char *ending)
 {
-    char *name = gt_format("%s_%s", r->plan->name, ending);
-    const char *path = gt_path_join(r->plan->arena, r->plan->output_dir, name);
-    free(name);
-    return path;
+    return gt_arena_format(r->plan->arena, "%s/%s_%s", r->plan->output_dir, r->plan->name, ending);
 }
 
 /* ---- the profiler's traces ---- */
@@ -155,10 +152,9 @@ static void report_own_trace(reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
         if (!ends_with(path, own_traces[i].ending) || !wants(r, own_traces[i].kind)) continue;
-        char *workbook =
-            gt_format("%.*s_perf_report.xlsx", (int)(strlen(path) - strlen(own_traces[i].ending)), path);
-        make_report(r, own_traces[i].kind, path, gt_arena_bytes(r->plan->arena, workbook, strlen(workbook)));
-        free(workbook);
+        make_report(r, own_traces[i].kind, path,
+                    gt_arena_format(r->plan->arena, "%.*s_perf_report.xlsx",
+                                    (int)(strlen(path) - strlen(own_traces[i].ending)), path));
     }
 }
 

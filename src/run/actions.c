@@ -31,9 +31,8 @@ const char *const *gt_plan_environment(const gt_plan *plan)
     for (size_t i = 0; i < own; i++)
         if (!is_replaced(plan->env, environ[i])) list[count++] = environ[i];
     for (uint32_t i = 0; i < plan->env->count; i += 2) {
-        char *entry = gt_format("%s=%s", plan->env->items[i].text.bytes, plan->env->items[i + 1].text.bytes);
-        list[count++] = gt_arena_bytes(plan->arena, entry, strlen(entry));
-        free(entry);
+        const gt_value *pair = &plan->env->items[i];
+        list[count++] = gt_arena_format(plan->arena, "%s=%s", pair[0].text.bytes, pair[1].text.bytes);
     }
     list[count] = NULL;
     return list;

@@ -23,8 +23,9 @@ enum {
     READ_SIZE = 64 * 1024,
     LINE_MAX_BYTES = 1 << 20, /* a line longer than this is shown in pieces */
 };
-static const double default_grace_s = 10,
-                    linger_s = 2; /* output that outlives the command is awaited this long */
+static const double default_grace_s = 10;
+static const double linger_s = 2;   /* output that outlives the command is awaited this long */
+static const double prompt_s = 0.2; /* the beginning of a line waits this long for its end */
 
 typedef struct source {
     int descriptor; /* -1 once it has ended */
@@ -32,6 +33,8 @@ typedef struct source {
     gt_child_stream stream;
     gt_buffer held;   /* a line that has not ended yet */
     size_t looked_at; /* bytes of it that are known to hold no line end */
+    size_t shown;     /* bytes of it that were passed already */
+    double since;     /* when the rest of it came */
 } source;
 
 typedef struct watch {
@@ -176,12 +179,25 @@ static void pass(watch *w, source *s, const char *bytes, size_t len)
     }
 }
 
-/* One line or the piece of one, with its end. */
+/* One line or the piece of one, with its end; its beginning may have been passed. */
 static void pass_line(watch *w, source *s, const char *bytes, size_t len)
 {
-    size_t text_len = len;
+    size_t text_len = len, shown = s->shown;
     while (text_len && (bytes[text_len - 1] == '\n' || bytes[text_len - 1] == '\r')) text_len--;
-    if (w->setup->line(w->setup->line_context, s->stream, (gt_text){bytes, text_len})) pass(w, s, bytes, len);
+    s->shown = 0;
+    if (w->setup->line(w->setup->line_context, s->stream, (gt_text){bytes, text_len}) || shown)
+        pass(w, s, bytes + shown, len - shown);
+}
+
+/* A prompt: the beginning of a line after which nothing came for a while. */
+static void pass_prompts(watch *w)
+{
+    for (int i = 0; i < 2; i++) {
+        source *s = &w->sources[i];
+        if (s->held.len <= s->shown || gt_clock_now_s() < s->since + prompt_s) continue;
+        pass(w, s, s->held.bytes + s->shown, s->held.len - s->shown);
+        s->shown = s->held.len;
+    }
 }
 
 /* Passes the lines that have ended; a carriage return ends one too, so that progress bars move. */
@@ -222,6 +238,7 @@ static void read_source(watch *w, source *s)
         end_source(w, s);
     } else if (w->setup->line) {
         gt_buffer_add(&s->held, block, (size_t)n);
+        s->since = gt_clock_now_s();
         pass_lines(w, s, false);
     } else {
         pass(w, s, block, (size_t)n);
@@ -301,6 +318,10 @@ static int wait_ms(const watch *w)
 {
     double next = w->ended ? w->give_up_at : w->deadline;
     if (!w->ended && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
+    for (int i = 0; i < 2; i++) {
+        const source *s = &w->sources[i];
+        if (s->held.len > s->shown && (next == 0 || s->since + prompt_s < next)) next = s->since + prompt_s;
+    }
     if (next == 0) return -1;
     double left_ms = (next - gt_clock_now_s()) * 1000 + 1;
     return left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
@@ -324,6 +345,7 @@ static void wait_for_end(watch *w)
             if (places[i].revents) read_source(w, &w->sources[i]);
         if (ready > 0 && places[2].revents) take_signals(w);
         take_clock(w);
+        pass_prompts(w);
     }
     for (int i = 0; i < 2; i++)
         if (w->sources[i].descriptor >= 0) end_source(w, &w->sources[i]);

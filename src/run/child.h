@@ -13,7 +13,8 @@
 
 typedef enum gt_child_stream { GT_CHILD_STDOUT, GT_CHILD_STDERR } gt_child_stream;
 
-/* Sees each line, without its end, before it is shown and logged; false keeps it from both. */
+/* Sees each line, without its end, before it is shown and logged; false keeps it from both. The beginning of
+ * a line that waits for its end, such as a prompt, is shown before it is seen. */
 typedef bool gt_child_line(void *context, gt_child_stream stream, gt_text line);
 
 typedef struct gt_child_setup {

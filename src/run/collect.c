@@ -80,10 +80,9 @@ static bool is_result(const gt_found_file *file)
     return false;
 }
 
-static bool is_taken(const collector *c, const char *path, const char *by)
+static bool is_taken(const char *path, const char *by)
 {
     struct stat there, ours;
-    (void)c;
     return stat(path, &there) == 0 && stat(by, &ours) == 0 &&
            (there.st_ino != ours.st_ino || there.st_dev != ours.st_dev);
 }
@@ -94,10 +93,9 @@ static void link_results(collector *c)
         const gt_found_file *file = &c->files.items[i];
         if (!is_result(file) || file->at_top) continue;
         const char *to = gt_path_join(c->plan->arena, c->tree, file->name);
-        if (is_taken(c, to, file->path)) {
-            char *name = gt_format("%s_%s", file->pass_folder ? file->pass_folder : "other", file->name);
-            to = gt_path_join(c->plan->arena, c->tree, name);
-            free(name);
+        if (is_taken(to, file->path)) {
+            to = gt_arena_format(c->plan->arena, "%s/%s_%s", c->tree,
+                                 file->pass_folder ? file->pass_folder : "other", file->name);
         }
         link_to(c, file->path, to);
     }
@@ -110,7 +108,12 @@ static void link_largest(collector *c, const char *kind, const char *name)
         if (strcmp(c->files.items[i].kind, kind) == 0 &&
             (!largest || c->files.items[i].bytes > largest->bytes))
             largest = &c->files.items[i];
-    if (largest) link_to(c, largest->path, gt_path_join(c->plan->arena, c->root, gt_path_name(name)));
+    const char *to = gt_path_join(c->plan->arena, c->root, gt_path_name(name));
+    struct stat status;
+    if (largest)
+        link_to(c, largest->path, to);
+    else if (lstat(to, &status) == 0 && (status.st_nlink > 1 || S_ISLNK(status.st_mode)))
+        unlink(to); /* a link to an earlier run's */
 }
 
 /* ---- tables ---- */
@@ -155,9 +158,8 @@ static void put_tables_together(collector *c)
     for (size_t i = 0; i < GT_LENGTH(top_tables); i++)
         put_together(c, top_tables[i], gt_path_join(c->plan->arena, c->tree, top_tables[i]));
     for (size_t i = 0; i < GT_LENGTH(canonical_tables); i++) {
-        char *name = gt_format("rocprofv3_output_%s", canonical_tables[i]);
-        const char *to = gt_path_join(c->plan->arena, c->root, name);
-        free(name);
+        const char *to =
+            gt_arena_format(c->plan->arena, "%s/rocprofv3_output_%s", c->root, canonical_tables[i]);
         if (!put_together(c, canonical_tables[i], to)) unlink(to); /* that of an earlier run would mislead */
     }
 }

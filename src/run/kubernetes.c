@@ -69,14 +69,10 @@ static void put_block(writer *w, int indent, const char *key, const char *value)
         put(w, indent, key, value);
         return;
     }
-    char *head = gt_format("%s |-", key);
-    put(w, indent, head, NULL);
-    free(head);
+    put(w, indent, gt_arena_format(w->plan->arena, "%s |-", key), NULL);
     for (const char *line = value; *line; line += *line == '\n') {
         size_t len = strcspn(line, "\n");
-        char *text = gt_format("%.*s", (int)len, line);
-        put(w, len ? indent + 2 : 0, text, NULL);
-        free(text);
+        put(w, len ? indent + 2 : 0, gt_arena_bytes(w->plan->arena, line, len), NULL);
         line += len;
     }
 }
@@ -96,10 +92,7 @@ static const char *setting(writer *w, const char *key)
 
 static const char *named(writer *w, const char *ending)
 {
-    char *name = gt_format("%s%s", w->name, ending);
-    const char *kept = gt_arena_bytes(w->plan->arena, name, strlen(name));
-    free(name);
-    return kept;
+    return gt_arena_format(w->plan->arena, "%s%s", w->name, ending);
 }
 
 static void begin_object(writer *w, const char *version, const char *kind, const char *name)
@@ -258,11 +251,11 @@ static bool make_script(writer *w, const char *const *options, size_t count, gt_
     gt_buffer script = {0};
     gt_buffer_add_cstr(&script,
                        "export NODE_RANK=${JOB_COMPLETION_INDEX:-0} RANK=${JOB_COMPLETION_INDEX:-0}\n");
-    char *address = w->nodes > 1 ? gt_format("%s-0.%s", w->name, w->name) : gt_strdup("localhost");
-    char *line = gt_format("export MASTER_ADDR=%s MASTER_PORT=%" PRId64 "\n", address, w->distributed.port);
-    gt_buffer_add_cstr(&script, line);
-    free(line);
-    free(address);
+    const char *address =
+        w->nodes > 1 ? gt_arena_format(w->plan->arena, "%s-0.%s", w->name, w->name) : "localhost";
+    gt_buffer_add_cstr(&script,
+                       gt_arena_format(w->plan->arena, "export MASTER_ADDR=%s MASTER_PORT=%" PRId64 "\n",
+                                       address, w->distributed.port));
     bool sound = gt_distributed_export(&w->distributed, w->settings, &script, error);
     gt_buffer_add_cstr(
         &script,
@@ -279,12 +272,10 @@ static bool make_script(writer *w, const char *const *options, size_t count, gt_
 /* Names of objects: small letters, digits and '-'. */
 static const char *object_name(const gt_plan *plan)
 {
-    char *name = gt_format("gputally-%.*s", NAME_MAX_LETTERS - 9, plan->name);
+    char *name = gt_arena_format(plan->arena, "gputally-%.*s", NAME_MAX_LETTERS - 9, plan->name);
     for (char *c = name; *c; c++) *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
     for (size_t len = strlen(name); len && name[len - 1] == '-'; len--) name[len - 1] = 0;
-    const char *kept = gt_arena_bytes(plan->arena, name, strlen(name));
-    free(name);
-    return kept;
+    return name;
 }
 
 static const gt_value *layer(gt_arena *arena, const gt_value *below, const char *json)

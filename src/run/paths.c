@@ -12,10 +12,7 @@ const char *gt_path_join(gt_arena *arena, const char *folder, const char *name)
 {
     if (name[0] == '/') return gt_arena_bytes(arena, name, strlen(name));
     size_t len = strlen(folder);
-    char *joined = gt_format("%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", name);
-    const char *kept = gt_arena_bytes(arena, joined, strlen(joined));
-    free(joined);
-    return kept;
+    return gt_arena_format(arena, "%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", name);
 }
 
 const char *gt_path_absolute(gt_arena *arena, const char *folder, const char *path)

@@ -8,26 +8,11 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char *text_of(gt_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static const char *text_of(gt_arena *arena, const char *format, ...)
-{
-    char text[4096];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return gt_arena_bytes(arena, text,
-                          len < 0                     ? 0
-                          : (size_t)len < sizeof text ? (size_t)len
-                                                      : sizeof text - 1);
-}
 
 /* ---- names and places ---- */
 
@@ -58,8 +43,8 @@ static void choose_run_dir(gt_plan *plan)
     strftime(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", localtime_r(&now, &local));
     const char *folder = gt_path_join(plan->arena, plan->output_dir, "rocprof_output");
     for (int n = 1; n == 1 || (access(plan->run_dir, F_OK) == 0 && n < 1000); n++) {
-        plan->timestamp =
-            n == 1 ? text_of(plan->arena, "%s", stamp) : text_of(plan->arena, "%s_%d", stamp, n);
+        plan->timestamp = n == 1 ? gt_arena_format(plan->arena, "%s", stamp)
+                                 : gt_arena_format(plan->arena, "%s_%d", stamp, n);
         plan->run_dir = gt_path_join(plan->arena, folder, plan->timestamp);
     }
 }
@@ -175,11 +160,11 @@ static void add_snapshot(gt_plan *plan)
     const char *mode = gt_settings_text(plan->context, "rocenv_mode");
     plan->pre[plan->pre_count++] =
         (gt_action){GT_ACTION_ENVIRONMENT, "scripts/common/pre_scripts/run_rocenv_tool.sh",
-                    text_of(plan->arena, "%s_env %s %s", plan->name, mode ? mode : "lite",
-                            gt_settings_text(plan->context, "guest_os"))};
+                    gt_arena_format(plan->arena, "%s_env %s %s", plan->name, mode ? mode : "lite",
+                                    gt_settings_text(plan->context, "guest_os"))};
     gt_words_list_add(
         plan->arena, &plan->outputs,
-        gt_path_join(plan->arena, plan->output_dir, text_of(plan->arena, "%s_env.csv", plan->name)));
+        gt_path_join(plan->arena, plan->output_dir, gt_arena_format(plan->arena, "%s_env.csv", plan->name)));
 }
 
 static bool wants_snapshot(const gt_plan_request *request)
@@ -204,8 +189,9 @@ static void note_passes(gt_plan *plan)
 {
     if (plan->profiler->passes > 1)
         gt_words_list_add(plan->arena, &plan->notes,
-                          text_of(plan->arena, "the command runs %zu times, once for each list of counters",
-                                  plan->profiler->passes));
+                          gt_arena_format(plan->arena,
+                                          "the command runs %zu times, once for each list of counters",
+                                          plan->profiler->passes));
     if (plan->profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->profiler->path)
         gt_words_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is on this machine");
 }
@@ -225,7 +211,8 @@ static void name_places(gt_plan *plan, const gt_plan_request *request)
     plan->workdir = gt_path_current(arena);
     plan->output_dir =
         gt_path_absolute(arena, plan->workdir, request->output_dir ? request->output_dir : ".");
-    plan->log_path = gt_path_join(arena, plan->output_dir, text_of(arena, "%s.run.live.log", plan->name));
+    plan->log_path =
+        gt_path_join(arena, plan->output_dir, gt_arena_format(arena, "%s.run.live.log", plan->name));
     plan->record_path = gt_path_join(arena, plan->output_dir, "gputally_run.json");
     choose_run_dir(plan);
     gt_buffer line = {0};

@@ -56,17 +56,7 @@ static void add_export(writer *w, const char *name, const char *value)
 
 static const char *number(writer *w, int64_t value)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, value);
-    return gt_arena_bytes(w->arena, text, strlen(text));
-}
-
-static const char *formatted(writer *w, const char *format, const char *a, const char *b)
-{
-    char *text = gt_format(format, a, b);
-    const char *kept = gt_arena_bytes(w->arena, text, strlen(text));
-    free(text);
-    return kept;
+    return gt_arena_format(w->arena, "%" PRId64, value);
 }
 
 /* ---- directives ---- */
@@ -77,7 +67,8 @@ static bool add_directive(writer *w, const char *name, const char *value)
     for (const char *c = value ? value : ""; *c; c++)
         if (iscntrl((unsigned char)*c))
             return gt_fail(w->error, "slurm: the value of %s holds a control character", name);
-    const char *text = value ? formatted(w, "--%s=%s", name, value) : formatted(w, "--%s%s", name, "");
+    const char *text =
+        value ? gt_arena_format(w->arena, "--%s=%s", name, value) : gt_arena_format(w->arena, "--%s", name);
     gt_words_list_add(w->arena, &w->out->directives, text);
     add(w, "#SBATCH ");
     add(w, text);
@@ -104,13 +95,13 @@ static bool add_optional(writer *w, const char *key)
 
 static bool add_directives(writer *w)
 {
-    const char *log =
-        gt_path_join(w->arena, w->output_dir, formatted(w, "gputally-%s_%s", w->plan->name, "%j_%t"));
+    const char *log = gt_path_join(w->arena, w->output_dir,
+                                   gt_arena_format(w->arena, "gputally-%s_%%j_%%t", w->plan->name));
     add(w, "#!/bin/bash\n");
-    return add_directive(w, "job-name", formatted(w, "gputally-%s%s", w->plan->name, "")) &&
-           add_directive(w, "output", formatted(w, "%s%s", log, ".out")) &&
-           add_directive(w, "error", formatted(w, "%s%s", log, ".err")) && add_optional(w, "partition") &&
-           add_directive(w, "nodes", number(w, w->nodes)) &&
+    return add_directive(w, "job-name", gt_arena_format(w->arena, "gputally-%s", w->plan->name)) &&
+           add_directive(w, "output", gt_arena_format(w->arena, "%s.out", log)) &&
+           add_directive(w, "error", gt_arena_format(w->arena, "%s.err", log)) &&
+           add_optional(w, "partition") && add_directive(w, "nodes", number(w, w->nodes)) &&
            add_directive(w, "ntasks", number(w, w->nodes)) && add_directive(w, "ntasks-per-node", "1") &&
            add_directive(w, "gpus-per-node", number(w, w->gpus)) && add_optional(w, "time") &&
            add_optional(w, "nodelist") && add_optional(w, "exclude") && add_optional(w, "constraint") &&
@@ -243,9 +234,10 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
                *workspace = gt_settings_text(w.slurm, "shared_workspace");
     w.output_dir = gt_path_absolute(w.arena, plan->output_dir, output_dir ? output_dir : "slurm_results");
     slurm->nodes = w.nodes;
-    slurm->script = gt_path_join(w.arena, w.output_dir, formatted(&w, "gputally_%s%s", plan->name, ".sh"));
+    slurm->script =
+        gt_path_join(w.arena, w.output_dir, gt_arena_format(w.arena, "gputally_%s.sh", plan->name));
     slurm->context_path =
-        gt_path_join(w.arena, w.output_dir, formatted(&w, "gputally_%s%s", plan->name, "_context.json"));
+        gt_path_join(w.arena, w.output_dir, gt_arena_format(w.arena, "gputally_%s_context.json", plan->name));
     slurm->results_dir = gt_path_join(w.arena, w.output_dir, plan->name);
     if (!add_directives(&w)) return false;
     add(&w, "\ncd ");

@@ -7,7 +7,6 @@
 #include "run/paths.h"
 #include "table/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,9 +46,7 @@ bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *erro
     if (sound && plan->library_modes.count && access(plan->library_file, F_OK) == 0)
         sound = add_calls(&tables, strings, plan->library_file, error);
     if (sound && tables.count) {
-        char *name = gt_format("%s_run_summary.xlsx", plan->name);
-        *path = gt_path_join(plan->arena, plan->output_dir, name);
-        free(name);
+        *path = gt_arena_format(plan->arena, "%s/%s_run_summary.xlsx", plan->output_dir, plan->name);
         gt_output *output = gt_output_new();
         sound = gt_output_xlsx(output, *path, tables.items, tables.count, error) &&
                 gt_output_commit(output, error);

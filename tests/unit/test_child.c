@@ -103,8 +103,8 @@ static void ends_after_its_time_with_all_it_started(void **state)
 static void kills_what_does_not_listen(void **state)
 {
     (void)state;
-    gt_child_result result =
-        run_shell("trap '' TERM; while :; do sleep 0.1; done", (gt_child_setup){.timeout_s = 0.2, .grace_s = 0.3});
+    gt_child_result result = run_shell("trap '' TERM; while :; do sleep 0.1; done",
+                                       (gt_child_setup){.timeout_s = 0.2, .grace_s = 0.3});
     assert_true(result.timed_out);
     assert_int_equal(result.exit_code, 128 + SIGKILL);
 }
@@ -121,7 +121,8 @@ static void hands_signals_on(void **state)
     (void)state;
     pthread_t thread;
     pthread_create(&thread, NULL, interrupt_later, NULL);
-    gt_child_result result = run_shell("trap 'echo caught; exit 9' INT; while :; do sleep 0.05; done", (gt_child_setup){0});
+    gt_child_result result =
+        run_shell("trap 'echo caught; exit 9' INT; while :; do sleep 0.05; done", (gt_child_setup){0});
     pthread_join(thread, NULL);
     assert_int_equal(result.interrupted, SIGINT);
     assert_int_equal(result.exit_code, 9);
@@ -149,8 +150,9 @@ static void shows_lines_and_drops_them(void **state)
 {
     (void)state;
     gt_buffer seen = {0};
-    run_shell("printf 'a\\nhide me\\n50%%\\r100%%\\r\\n'; sleep 0.1; printf 'par'; sleep 0.1; printf 'tial\\nlast'",
-              (gt_child_setup){.line = collect, .line_context = &seen});
+    run_shell(
+        "printf 'a\\nhide me\\n50%%\\r100%%\\r\\n'; sleep 0.1; printf 'par'; sleep 0.1; printf 'tial\\nlast'",
+        (gt_child_setup){.line = collect, .line_context = &seen});
     assert_string_equal(gt_buffer_text(&seen).bytes, "O[a]O[hide me]O[50%]O[100%]O[partial]O[last]");
     assert_log("a\n50%\r100%\r\npartial\nlast");
     seen.len = 0;
@@ -159,6 +161,18 @@ static void shows_lines_and_drops_them(void **state)
     seen.len = 0;
     run_shell("echo e >&2", (gt_child_setup){.line = collect, .line_context = &seen, .merge = true});
     assert_string_equal(gt_buffer_text(&seen).bytes, "O[e]");
+    gt_buffer_free(&seen);
+}
+
+static void prompts_do_not_wait_for_their_line(void **state)
+{
+    (void)state;
+    gt_buffer seen = {0};
+    run_shell("printf 'Name: '; sleep 0.6; cat "
+              "\"$GT_LOG\"; echo bob; printf 'hide slow'; sleep 0.5; echo ly; echo hide fast",
+              (gt_child_setup){.line = collect, .line_context = &seen});
+    assert_string_equal(gt_buffer_text(&seen).bytes, "O[Name: Name: bob]O[hide slowly]O[hide fast]");
+    assert_log("Name: Name: bob\nhide slowly\n");
     gt_buffer_free(&seen);
 }
 
@@ -173,7 +187,8 @@ static void takes_lines_of_any_length(void **state)
 {
     (void)state;
     size_t total = 0;
-    run_shell("head -c 5000000 /dev/zero | tr '\\0' x", (gt_child_setup){.line = measure, .line_context = &total});
+    run_shell("head -c 5000000 /dev/zero | tr '\\0' x",
+              (gt_child_setup){.line = measure, .line_context = &total});
     assert_int_equal(total, 5000000);
 }
 
@@ -182,6 +197,7 @@ int main(void)
     int descriptor = mkstemp(log_path);
     if (descriptor < 0) return 1;
     close(descriptor);
+    setenv("GT_LOG", log_path, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_output_and_exit_code),
         cmocka_unit_test(runs_where_and_with_what_it_is_told),
@@ -192,6 +208,7 @@ int main(void)
         cmocka_unit_test(does_not_wait_for_what_runs_on),
         cmocka_unit_test(shows_lines_and_drops_them),
         cmocka_unit_test(takes_lines_of_any_length),
+        cmocka_unit_test(prompts_do_not_wait_for_their_line),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(log_path);
