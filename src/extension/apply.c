@@ -324,7 +324,7 @@ bool gt_extension_apply(gt_pytorch *trace, gt_text text, gt_extension_answer *an
     applying a = {
         .trace = trace, .answer = answer, .error = error, .events = trace->events, .rows = trace->count};
     bool done = false;
-    if (reason->type == GT_VALUE_TEXT) {
+    if (reason->type == GT_VALUE_TEXT && reason->text.len) {
         gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
     } else if (!has_parts(document)) {
         gt_fail(error, "the extension's answer is not whole");

@@ -14,6 +14,7 @@ NEW = {"name": "my::core", "pid": "1", "tid": "1", "ts": None, "dur": None, "inp
 SEEDS = {
     "nothing": {},
     "error": {"error": "x.py, line 3: ValueError: no"},
+    "no_reason": {"error": ""},
     "new_op": {"added": [NEW], "parents": [[11, 1], [2, 11]], "children": [[11, [2]], [1, [11]]]},
     "timed_root": {"added": [NEW | {"ts": 100, "dur": 7.5}], "parents": [[11, None]], "children": [[11, []]]},
     "moved": {"parents": [[6, 0]], "children": [[0, [1, 6]]]},
