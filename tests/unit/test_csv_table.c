@@ -147,6 +147,24 @@ static void a_table_much_larger_than_its_file_is_refused(void **state)
     assert_non_null(strstr(error.text, "nearly empty"));
 }
 
+static void expect_read_as(const char *text, gt_reading reading, const char *expected)
+{
+    gt_error error = {""};
+    gt_table *table = gt_csv_table_as((gt_text){text, strlen(text)}, "t", reading, strings, &error);
+    assert_non_null(table);
+    expect_table(table, expected);
+    gt_table_free(table);
+}
+
+static void fields_are_read_as_asked_for(void **state)
+{
+    (void)state;
+    static const char text[] = "n,t,b\n0.01595473156177156,007,True\n3,NA,\n";
+    expect_read_as(text, GT_READ_EXACT, "n:float t:float b:text\n0.01595473156177156 7 True\n3 - -\n");
+    expect_read_as(text, GT_READ_PANDAS, "n:float t:float b:text\n0.0159547315617715 7 True\n3 - -\n");
+    expect_read_as(text, GT_READ_TEXT, "n:text t:text b:text\n0.01595473156177156 007 True\n3 NA -\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +175,7 @@ int main(void)
         cmocka_unit_test(names_are_made_unique),
         cmocka_unit_test(nothing_gives_a_table_without_columns),
         cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(fields_are_read_as_asked_for),
         cmocka_unit_test(what_is_no_csv_is_refused),
         cmocka_unit_test(a_table_much_larger_than_its_file_is_refused),
     };

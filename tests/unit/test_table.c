@@ -321,6 +321,28 @@ static void tables_that_differ_are_not_appended(void **state)
     }
 }
 
+static void tables_with_other_columns_are_appended(void **state)
+{
+    (void)state;
+    gt_error error;
+    gt_strings *others = gt_strings_new();
+    gt_table *table = gt_table_new("test", strings);
+    gt_table *first = read_table(strings, "a:int b:text\n1 x\n");
+    gt_table *more = read_table(others, "c:float b:text d:bool\n0.5 y true\n");
+    assert_true(gt_table_append_outer(table, first, &error));
+    assert_true(gt_table_append_outer(table, more, &error));
+    expect_table(more, "c:float b:text d:bool\n0.5 y true\n"); /* it stays as it was */
+    gt_table_free(more);
+    gt_strings_free(others);
+    expect_table(table, "a:int b:text c:float d:bool\n1 x - -\n- y 0.5 true\n");
+    more = read_table(strings, "b:int\n7\n");
+    assert_false(gt_table_append_outer(table, more, &error));
+    assert_string_equal(error.text, "column 'b' of table 'test' holds another type");
+    gt_table_free(more);
+    gt_table_free(first);
+    gt_table_free(table);
+}
+
 static void text_moves_to_another_intern_table(void **state)
 {
     (void)state;
@@ -379,6 +401,7 @@ int main(void)
         cmocka_unit_test(rows_are_picked),
         cmocka_unit_test(tables_are_appended),
         cmocka_unit_test(tables_that_differ_are_not_appended),
+        cmocka_unit_test(tables_with_other_columns_are_appended),
         cmocka_unit_test(text_moves_to_another_intern_table),
         cmocka_unit_test(empty_tables_work),
     };

@@ -2,7 +2,7 @@
  * and a workbook of openpyxl where that is installed. */
 #include "output_help.h"
 #include "test_table_help.h"
-#include "input/xlsx_table.h"
+#include "input/sheet_grid.h"
 
 #include <zip.h>
 
@@ -113,6 +113,34 @@ static void numbers_are_doubles_and_whole_ones_ints(void **state)
                        "t=\"str\"><v>inf</v></c></row>"
                        "<row><c><v>1E3</v></c><c><v>7</v></c><c t=\"b\"><v>0</v></c><c><v>2</v></c></row>"),
                  NULL, "i:int f:float b:bool x:float\n3 0.08232976774715614 true inf\n1000 7 false 2\n");
+}
+
+static void cells_are_there_as_they_stand(void **state)
+{
+    (void)state;
+    gt_error error = {""};
+    gt_sheet_grid grid;
+    const char *sheet = SHEET("<row r=\"1\"><c r=\"A1\"><v>100</v></c><c r=\"C1\"><v>1e2</v></c></row>"
+                              "<row r=\"3\"><c r=\"A3\" t=\"inlineStr\"><is><t>NA</t></is></c>"
+                              "<c r=\"B3\" t=\"b\"><v>1</v></c><c r=\"C3\" t=\"s\"><v>0</v></c></row>");
+    gt_workbook *book =
+        gt_workbook_open(make_book(RELATIONS, sheet, HEAD "<sst><si><t>7</t></si></sst>"), &error);
+    assert_true(book && gt_workbook_grid(book, 0, &grid, &error));
+    assert_int_equal(grid.rows, 3);
+    assert_int_equal(grid.columns, 3);
+    const gt_cell *cell = gt_sheet_grid_at(&grid, 0, 0);
+    assert_true(cell->kind == GT_CELL_NUMBER && cell->number == 100 && !cell->is_real);
+    assert_int_equal(gt_sheet_grid_at(&grid, 0, 1)->kind, GT_CELL_MISSING);
+    cell = gt_sheet_grid_at(&grid, 0, 2);
+    assert_true(cell->kind == GT_CELL_NUMBER && cell->number == 100 && cell->is_real);
+    assert_int_equal(gt_sheet_grid_at(&grid, 1, 0)->kind, GT_CELL_MISSING);
+    cell = gt_sheet_grid_at(&grid, 2, 0);
+    assert_true(cell->kind == GT_CELL_TEXT && cell->len == 2 && memcmp(cell->bytes, "NA", 2) == 0);
+    assert_true(gt_sheet_grid_at(&grid, 2, 1)->truth);
+    cell = gt_sheet_grid_at(&grid, 2, 2);
+    assert_true(cell->kind == GT_CELL_TEXT && cell->len == 1 && *cell->bytes == '7');
+    gt_sheet_grid_free(&grid);
+    gt_workbook_close(book);
 }
 
 static void escapes_of_excel_are_undone(void **state)
@@ -246,6 +274,7 @@ int main(void)
         cmocka_unit_test(texts_are_shared_or_in_the_cell),
         cmocka_unit_test(cells_may_be_missing_or_unplaced),
         cmocka_unit_test(numbers_are_doubles_and_whole_ones_ints),
+        cmocka_unit_test(cells_are_there_as_they_stand),
         cmocka_unit_test(escapes_of_excel_are_undone),
         cmocka_unit_test(namespaces_may_have_prefixes),
         cmocka_unit_test(hostile_parts_are_refused),
