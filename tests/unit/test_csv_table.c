@@ -1,23 +1,7 @@
 /* CSV files as tables: types, quotes and missing values as pandas.read_csv has them, and texts that are no
  * CSV. */
-#include "test_table_help.h"
+#include "test_table_strings.h"
 #include "input/csv_table.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
 
 static gt_table *read_csv(const char *text)
 {

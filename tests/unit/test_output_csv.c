@@ -1,23 +1,9 @@
 /* CSV cells against what CPython 3.11's csv module and repr, which pandas uses, print for the same values. */
 #include "output/csv.h"
 #include "output/names.h"
-#include "output_help.h"
+#include "output_tables.h"
 
 #include <math.h>
-
-static gt_strings *strings;
-
-static int begin(void **state)
-{
-    strings = gt_strings_new();
-    return make_scratch(state);
-}
-
-static int end(void **state)
-{
-    gt_strings_free(strings);
-    return remove_scratch(state);
-}
 
 /* The table's CSV; the caller frees it. Frees the table. */
 static char *as_csv(gt_table *table)

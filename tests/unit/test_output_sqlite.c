@@ -1,25 +1,11 @@
 /* The SQLite file is read back with SQLite; a full disk gives one sentence and leaves nothing. */
 #include "output/file.h"
-#include "output_help.h"
+#include "output_tables.h"
 
 #include <math.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-
-static gt_strings *strings;
-
-static int begin(void **state)
-{
-    strings = gt_strings_new();
-    return make_scratch(state);
-}
-
-static int end(void **state)
-{
-    gt_strings_free(strings);
-    return remove_scratch(state);
-}
 
 /* The rows of a query, cells as SQLite's quote() shows them, joined by | and ended by newlines. */
 static void expect_query(const char *path, const char *sql, const char *expected)

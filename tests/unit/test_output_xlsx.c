@@ -2,7 +2,7 @@
  * disks. How the whole looks in a spreadsheet program is not tested here. */
 #include "output/file.h"
 #include "output/xlsx_look.h"
-#include "output_help.h"
+#include "output_tables.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -10,20 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <zlib.h>
-
-static gt_strings *strings;
-
-static int begin(void **state)
-{
-    strings = gt_strings_new();
-    return make_scratch(state);
-}
-
-static int end(void **state)
-{
-    gt_strings_free(strings);
-    return remove_scratch(state);
-}
 
 /* ---- reading a workbook back ---- */
 

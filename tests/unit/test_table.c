@@ -1,21 +1,5 @@
 /* Tables: cells and nulls, rows in bulk, lists, columns moved and dropped, rows picked and appended. */
-#include "test_table_help.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
+#include "test_table_strings.h"
 
 static void cells_are_null_until_set(void **state)
 {

@@ -1,25 +1,8 @@
 /* Group-by: small tables by hand, large random ones against loops over all pairs of rows and groups. */
-#include "test_table_help.h"
+#include "test_table_strings.h"
+#include "base/length.h"
 #include "table/group.h"
 #include "table/stats.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 static const gt_aggregate all_kinds[] = {
     {NULL, GT_GROUP_SIZE, "size"},  {"v", GT_GROUP_COUNT, "count"}, {"v", GT_GROUP_DISTINCT, "distinct"},
@@ -42,7 +25,7 @@ static void integers(void **state)
 {
     (void)state;
     group_and_expect(
-        "k:text v:int\nb 4\na -1\nb 1\nb 4\n- 9\na -\nc -\nb 8\n", all_kinds, COUNT_OF(all_kinds),
+        "k:text v:int\nb 4\na -1\nb 1\nb 4\n- 9\na -\nc -\nb 8\n", all_kinds, GT_LENGTH(all_kinds),
         (gt_group_options){0},
         "k:text size:int count:int distinct:int sum:int mean:float median:float std:float min:int "
         "max:int first:int last:int\n"
@@ -56,7 +39,7 @@ static void floats(void **state)
 {
     (void)state;
     group_and_expect(
-        "k:int v:float\n7 0.5\n-3 -2\n7 -\n7 1.5\n-3 inf\n8 -\n", all_kinds, COUNT_OF(all_kinds),
+        "k:int v:float\n7 0.5\n-3 -2\n7 -\n7 1.5\n-3 inf\n8 -\n", all_kinds, GT_LENGTH(all_kinds),
         (gt_group_options){.sorted = true},
         "k:int size:int count:int distinct:int sum:float mean:float median:float std:float min:float "
         "max:float first:float last:float\n"
@@ -70,7 +53,7 @@ static void bools_count_as_0_and_1(void **state)
     (void)state;
     group_and_expect(
         "k:bool v:bool\ntrue true\nfalse true\ntrue -\ntrue false\ntrue true\n", all_kinds,
-        COUNT_OF(all_kinds), (gt_group_options){.sorted = true},
+        GT_LENGTH(all_kinds), (gt_group_options){.sorted = true},
         "k:bool size:int count:int distinct:int sum:int mean:float median:float std:float min:bool "
         "max:bool first:bool last:bool\n"
         "false 1 1 1 1 1 1 - true true true true\n"
@@ -87,7 +70,7 @@ static void texts(void **state)
         {"v", GT_GROUP_LAST, "last"},
     };
     group_and_expect("k:float v:text\n1.5 m\n1.5 -\n0 b\n1.5 z\n-0 a\n1.5 aa\n1.5 m\n-2 -\n", kinds,
-                     COUNT_OF(kinds), (gt_group_options){.sorted = true},
+                     GT_LENGTH(kinds), (gt_group_options){.sorted = true},
                      "k:float size:int count:int distinct:int min:text max:text first:text last:text\n"
                      "-2 1 0 0 - - - -\n"
                      "0 2 2 2 a b b a\n"
@@ -150,7 +133,7 @@ static void tables_without_rows_or_keys(void **state)
 {
     (void)state;
     group_and_expect(
-        "k:text v:int\n", all_kinds, COUNT_OF(all_kinds), (gt_group_options){.sorted = true},
+        "k:text v:int\n", all_kinds, GT_LENGTH(all_kinds), (gt_group_options){.sorted = true},
         "k:text size:int count:int distinct:int sum:int mean:float median:float std:float min:int "
         "max:int first:int last:int\n");
     gt_table *table = read_table(strings, "v:int\n1\n2\n4\n");

@@ -1,23 +1,7 @@
 /* Joins: small tables by hand, random ones against loops over all pairs of rows. */
-#include "test_table_help.h"
+#include "test_table_strings.h"
 #include "table/join.h"
 #include "table/sort.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
 
 static const char *const key_k[] = {"k"};
 

@@ -1,22 +1,6 @@
 /* Pivots by hand: order of rows and columns, missing cells, names made of values, cells with two values. */
-#include "test_table_help.h"
+#include "test_table_strings.h"
 #include "table/pivot.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
 
 static void pivot_and_expect(const char *text, gt_pivot pivot, const char *expected)
 {

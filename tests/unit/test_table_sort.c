@@ -1,23 +1,7 @@
 /* Sorting, held against qsort with a comparison written out from the rules: direction, missing last, ties by
  * index. */
-#include "test_table_help.h"
+#include "test_table_strings.h"
 #include "table/sort.h"
-
-static gt_strings *strings;
-
-static int make_strings(void **state)
-{
-    (void)state;
-    strings = gt_strings_new();
-    return 0;
-}
-
-static int free_strings(void **state)
-{
-    (void)state;
-    gt_strings_free(strings);
-    return 0;
-}
 
 static void sort_and_expect(const char *text, const gt_sort_key *keys, size_t key_count, const char *expected)
 {

@@ -1,0 +1,23 @@
+/* What the tests of the writers of tables share: a scratch folder, and the texts of all tables. */
+#ifndef GT_TEST_OUTPUT_TABLES_H
+#define GT_TEST_OUTPUT_TABLES_H
+
+#include "output_help.h"
+
+#include "base/strings.h"
+
+static gt_strings *strings;
+
+static int begin(void **state)
+{
+    strings = gt_strings_new();
+    return make_scratch(state);
+}
+
+static int end(void **state)
+{
+    gt_strings_free(strings);
+    return remove_scratch(state);
+}
+
+#endif

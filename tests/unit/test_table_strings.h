@@ -1,0 +1,23 @@
+/* For test programs all of whose tables share their texts: these, made and freed with the group of tests. */
+#ifndef TEST_TABLE_STRINGS_H
+#define TEST_TABLE_STRINGS_H
+
+#include "test_table_help.h"
+
+static gt_strings *strings;
+
+static int make_strings(void **state)
+{
+    (void)state;
+    strings = gt_strings_new();
+    return 0;
+}
+
+static int free_strings(void **state)
+{
+    (void)state;
+    gt_strings_free(strings);
+    return 0;
+}
+
+#endif
