@@ -82,7 +82,8 @@ static void take_sheet(setting *s, const gt_report_grid *sheet, gt_strings *stri
         double rank = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
         double start_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
         double dur_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
-        if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || !start_us || !dur_us)
+        if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || start_us == 0 ||
+            dur_us == 0)
             continue;
         double begin_ms = start_us / 1000;
         collective c = {.name = gt_cell_as_text(gt_sheet_grid_at(grid, row, columns[NAME]), strings),
