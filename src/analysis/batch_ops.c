@@ -297,7 +297,8 @@ void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more)
         *ops = *more;
         *more = (gt_batch_ops){0};
     } else if (more->rows) {
-        if (!gt_table_append_outer(ops->rows, more->rows, &error)) abort(); /* columns have their types by name */
+        if (!gt_table_append_outer(ops->rows, more->rows, &error))
+            abort(); /* columns have their types by name */
         gt_kernel_lists_append(&ops->kernels, &more->kernels);
     }
     gt_batch_ops_free(more);

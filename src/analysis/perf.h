@@ -23,7 +23,7 @@ typedef struct gt_perf {
     gt_calls *calls;
     gt_gradients *gradients;
     gt_models *models;
-    gt_extension *extension; /* the trace's; NULL: there is none */
+    gt_extension *extension;                /* the trace's; NULL: there is none */
     uint32_t *arguments[GT_PERF_ARGUMENTS]; /* by row: JSON texts */
     uint32_t *annotations;                  /* by row; NULL: no event has one */
     int64_t *sequences;                     /* by row */

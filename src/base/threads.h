@@ -14,6 +14,7 @@ unsigned gt_threads_default(void);
 void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), void *context);
 
 /* Calls work(context, 0 .. count-1), each once, begun in this order by at most `threads` threads. */
-void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index), void *context);
+void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index),
+                     void *context);
 
 #endif

@@ -9,9 +9,9 @@ typedef enum gt_exit {
     GT_EXIT_DONE = 0,
     GT_EXIT_FAILED = 1,
     GT_EXIT_USAGE = 2,
-    GT_EXIT_GATE = 3, /* the work is done, and a --fail_if condition is met */
-    GT_EXIT_RUN = 3,  /* of `run`: the command failed */
-    GT_EXIT_CONTEXT = 4, /* of `run`: its context or arguments make no sense */
+    GT_EXIT_GATE = 3,          /* the work is done, and a --fail_if condition is met */
+    GT_EXIT_RUN = 3,           /* of `run`: the command failed */
+    GT_EXIT_CONTEXT = 4,       /* of `run`: its context or arguments make no sense */
     GT_EXIT_INTERRUPTED = 130, /* by a signal, after what was running has been ended */
 } gt_exit;
 
@@ -41,8 +41,8 @@ struct gt_call {
 const gt_command *gt_command_find(const char *name);             /* NULL where there is none */
 const gt_command *gt_command_find_by_old_name(const char *name); /* NULL where there is none */
 
-/* The steps of a command that has them, `gputally sweep STEP`: commands themselves, up to one without a name. NULL of
- * other commands. */
+/* The steps of a command that has them, `gputally sweep STEP`: commands themselves, up to one without a name.
+ * NULL of other commands. */
 const gt_command *gt_command_steps(const gt_command *command);
 
 /* How the program behaves that a command stands in for, where it makes the report of a trace. */

@@ -8,8 +8,8 @@
 /* Whether --report's text is auto, none, or kinds of reports with commas between them. */
 bool gt_run_reports_check(const char *wanted, gt_error *error);
 
-/* Makes the reports; those that fail are warned of, which the run's own status does not show. Workbooks are added to the
- * outcome's files. */
+/* Makes the reports; those that fail are warned of, which the run's own status does not show. Workbooks are
+ * added to the outcome's files. */
 void gt_run_reports_make(const gt_call *call, const gt_plan *plan, gt_outcome *outcome, const char *wanted);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct gt_rank_events {
 gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, unsigned threads, gt_error *error);
 void gt_rank_events_free(gt_rank_events *events);
 
-/* How many GPUs a trace names in its deviceProperties, where these stand before its events, as PyTorch writes them; else
- * 0. Reads no further than that, from a stream at its beginning. */
+/* How many GPUs a trace names in its deviceProperties, where these stand before its events, as PyTorch writes
+ * them; else 0. Reads no further than that, from a stream at its beginning. */
 size_t gt_kineto_count_devices(gt_stream *stream);
 
 #endif

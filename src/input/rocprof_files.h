@@ -29,9 +29,10 @@ typedef struct gt_rocprof_files {
     size_t passed_over; /* files that hold the same in another format */
 } gt_rocprof_files;
 
-/* Looks through the folder and those in it, a few levels deep. A file that is there under two names (a link) counts once,
- * where it lies deepest; files without a process in their names are passed over beside those that have one: they were
- * put together from them (gputally run does that). False where it holds no file of rocprofv3. */
+/* Looks through the folder and those in it, a few levels deep. A file that is there under two names (a link)
+ * counts once, where it lies deepest; files without a process in their names are passed over beside those
+ * that have one: they were put together from them (gputally run does that). False where it holds no file of
+ * rocprofv3. */
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error);
 void gt_rocprof_files_free(gt_rocprof_files *files);
 

@@ -1,5 +1,5 @@
-/* A sheet of a workbook as its cells stand there, without a guess at what columns hold: for scripts' rules that look
- * at one cell at a time. */
+/* A sheet of a workbook as its cells stand there, without a guess at what columns hold: for scripts' rules
+ * that look at one cell at a time. */
 #ifndef GT_INPUT_SHEET_GRID_H
 #define GT_INPUT_SHEET_GRID_H
 
@@ -13,7 +13,8 @@ typedef struct gt_sheet_grid {
     gt_arena texts;
 } gt_sheet_grid;
 
-/* Texts live as long as the grid and the workbook. False where the sheet cannot be read or is nearly all empty. */
+/* Texts live as long as the grid and the workbook. False where the sheet cannot be read or is nearly all
+ * empty. */
 bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_error *error);
 void gt_sheet_grid_free(gt_sheet_grid *grid);
 

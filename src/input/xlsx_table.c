@@ -371,7 +371,8 @@ static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_e
     const sheet *wanted = &book->sheets[index];
     gt_xml_reader reader = {into, sheet_begin, sheet_end, sheet_text};
     *into = (sheet_reader){.book = book};
-    if (!wanted->part) return gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
+    if (!wanted->part)
+        return gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
     return read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error);
 }
 
@@ -397,7 +398,8 @@ bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_e
         reader.texts.arena = (gt_arena){0};
         grid->cells = gt_alloc_zero((size_t)cells->rows * cells->columns, sizeof *grid->cells);
         for (size_t i = 0; i < cells->count; i++)
-            grid->cells[(size_t)cells->items[i].row * cells->columns + cells->items[i].column] = cells->items[i].cell;
+            grid->cells[(size_t)cells->items[i].row * cells->columns + cells->items[i].column] =
+                cells->items[i].cell;
     }
     gt_cells_free(&reader.cells);
     texts_free(&reader.texts);

@@ -63,8 +63,8 @@ typedef struct gt_model {
 
 /* What a model looks at besides the arguments. */
 enum {
-    GT_USES_KERNELS = 1,  /* the names of the op's kernels */
-    GT_USES_SEQUENCE = 2, /* the Sequence number, and what ops before said under the same one */
+    GT_USES_KERNELS = 1,   /* the names of the op's kernels */
+    GT_USES_SEQUENCE = 2,  /* the Sequence number, and what ops before said under the same one */
     GT_USES_EXTENSION = 4, /* an extension's model: it is not evaluated here (analysis/extension.h) */
 };
 

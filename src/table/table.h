@@ -137,8 +137,8 @@ void gt_table_head(gt_table *table, int64_t count); /* the first rows; negative:
 /* Adds the rows of another table with the same columns in any order; an INT beside a FLOAT column becomes
  * FLOAT. The tables need not share an intern table. */
 bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error);
-/* The same of tables whose columns differ: what one of them lacks is null in its rows, and what only `more` has comes
- * behind the others. Not for LISTs. */
+/* The same of tables whose columns differ: what one of them lacks is null in its rows, and what only `more`
+ * has comes behind the others. Not for LISTs. */
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error);
 /* Moves all text to another intern table, which the table borrows from now on. */
 void gt_table_use_strings(gt_table *table, gt_strings *strings);

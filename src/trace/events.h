@@ -37,7 +37,7 @@ enum {
     GT_EVENT_IN_SPLIT,
     GT_EVENT_OUT_SPLIT,
     GT_EVENT_KERNEL_FILE, /* of ops that torch.compile made: where their code stands */
-    GT_EVENT_META_NAME, /* of metadata events: args.name and args.labels */
+    GT_EVENT_META_NAME,   /* of metadata events: args.name and args.labels */
     GT_EVENT_META_LABELS,
     GT_EVENT_COLUMNS
 };
