@@ -28,7 +28,9 @@ static void walk(const uint8_t *data, size_t size)
     gt_perfetto *trace = gt_perfetto_new(stream, strings);
     gt_perfetto_event event;
     gt_buffer json = {0};
+    size_t events = 0;
     while (gt_perfetto_next(trace, &event)) {
+        events++;
         if (event.track >= gt_perfetto_track_count(trace)) abort();
         gt_perfetto_pid(trace, event.track);
         gt_proto notes = gt_proto_begin(event.notes);
