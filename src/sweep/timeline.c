@@ -118,7 +118,8 @@ static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
              end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++)
             append(&rows, gt_timeline_rows(&reports->items[end]));
         if (rows)
-            append(&all, rows_of_setting(&reports->items[first], end - first, gt_timeline_means(rows, geometric)));
+            append(&all,
+                   rows_of_setting(&reports->items[first], end - first, gt_timeline_means(rows, geometric)));
         gt_table_free(rows);
     }
     if (all) {

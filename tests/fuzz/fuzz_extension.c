@@ -1,5 +1,5 @@
-/* Fuzzes what is done with an extension's answer: any document, on a small trace. Either it is refused, or the sheets
- * can be made. */
+/* Fuzzes what is done with an extension's answer: any document, on a small trace. Either it is refused, or
+ * the sheets can be made. */
 #include "analysis/op_sheets.h"
 #include "analysis/ops_summary.h"
 #include "analysis/unified.h"
@@ -10,19 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An op that calls an op that launches (events 0, 1, 2; arrows 3, 4; kernel 5), and another with its launch (6 to 10). */
+/* An op that calls an op that launches (events 0, 1, 2; arrows 3, 4; kernel 5), and another with its launch
+ * (6 to 10). */
 #define HOST(cat, name, ts, dur)                                                                             \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur ","
-#define INPUTS "\"args\":{\"Input Dims\":[[4,8],[8,2]],\"Input type\":[\"float\",\"float\"],\"Sequence number\":1}},"
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
+    ","
+#define INPUTS                                                                                               \
+    "\"args\":{\"Input Dims\":[[4,8],[8,2]],\"Input type\":[\"float\",\"float\"],\"Sequence number\":1}},"
 #define LAUNCH(id, ts, kernel_ts)                                                                            \
     HOST("cuda_runtime", "cudaLaunchKernel", ts, "2")                                                        \
     "\"args\":{\"correlation\":" id "}},"                                                                    \
     "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":" id ",\"pid\":1,\"tid\":1,\"ts\":" ts "},"     \
-    "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":" id ",\"pid\":0,\"tid\":7,\"ts\":" kernel_ts "}," \
+    "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":" id ",\"pid\":0,\"tid\":7,\"ts\":" kernel_ts   \
+    "},"                                                                                                     \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k" id "\",\"pid\":0,\"tid\":7,\"ts\":" kernel_ts            \
     ",\"dur\":5,\"args\":{\"correlation\":" id ",\"stream\":7}}"
-static const char text[] = "[" HOST("cpu_op", "aten::linear", "100", "50") INPUTS HOST("cpu_op", "aten::mm", "105", "40")
-    INPUTS LAUNCH("1", "110", "200") "," HOST("cpu_op", "my::act", "300", "20") INPUTS LAUNCH("2", "305", "320") "]";
+static const char text[] =
+    "[" HOST("cpu_op", "aten::linear", "100", "50") INPUTS HOST("cpu_op", "aten::mm", "105", "40")
+        INPUTS LAUNCH("1", "110", "200") "," HOST("cpu_op", "my::act", "300", "20")
+            INPUTS LAUNCH("2", "305", "320") "]";
 
 static void make_sheets(gt_pytorch *trace)
 {

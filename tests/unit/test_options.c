@@ -257,7 +257,8 @@ static void takes_letters(void **state)
         gt_error error;
         strcpy(line, cases[i].line);
         int count = split(line, words);
-        if (!gt_arguments_parse(&a, &gt_batch_syntax, count, words, &error)) fail_msg("refused: %s", error.text);
+        if (!gt_arguments_parse(&a, &gt_batch_syntax, count, words, &error))
+            fail_msg("refused: %s", error.text);
         assert_string_equal(gt_arguments_text(&a, "base_dir"), cases[i].base);
         assert_string_equal(gt_arguments_text(&a, "extension"), cases[i].extension);
         const gt_option_value *given = gt_arguments_value(&a, "filters");

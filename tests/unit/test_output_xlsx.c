@@ -406,7 +406,8 @@ static void columns_are_as_wide_as_what_they_hold(void **state)
 
 /* ---- headings ---- */
 
-/* What columns have in common stands above them in merged cells; equal names below each other are merged, too. */
+/* What columns have in common stands above them in merged cells; equal names below each other are merged,
+ * too. */
 static void headings_above_columns(void **state)
 {
     (void)state;
@@ -425,11 +426,13 @@ static void headings_above_columns(void **state)
     expect_in(sheet, "<dimension ref=\"A1:E6\"/>");
     expect_in(sheet, "<pane ySplit=\"3\" topLeftCell=\"A4\"");
     expect_in(sheet, "<row r=\"1\"><c r=\"C1\" s=\"1\" t=\"inlineStr\"><is><t>count</t></is></c><c r=\"E1\"");
-    expect_in(sheet, "<row r=\"2\"><c r=\"B2\" s=\"1\" t=\"inlineStr\"><is><t>rank</t></is></c><c r=\"C2\" "
-                     "s=\"1\"><v>0</v></c><c r=\"D2\" s=\"1\"><v>10</v></c><c r=\"E2\" s=\"1\"><v>0</v></c></row>");
+    expect_in(sheet,
+              "<row r=\"2\"><c r=\"B2\" s=\"1\" t=\"inlineStr\"><is><t>rank</t></is></c><c r=\"C2\" "
+              "s=\"1\"><v>0</v></c><c r=\"D2\" s=\"1\"><v>10</v></c><c r=\"E2\" s=\"1\"><v>0</v></c></row>");
     expect_in(sheet, "<row r=\"3\"><c r=\"A3\" s=\"1\" t=\"inlineStr\"><is><t>name</t></is></c><c r=\"B3\"");
     expect_in(sheet, "<c r=\"D6\" s=\"6\"><v>7</v></c>");
-    expect_in(sheet, "</sheetData><mergeCells><mergeCell ref=\"C1:D1\"/><mergeCell ref=\"A4:A5\"/></mergeCells><pageMargins");
+    expect_in(sheet, "</sheetData><mergeCells><mergeCell ref=\"C1:D1\"/><mergeCell "
+                     "ref=\"A4:A5\"/></mergeCells><pageMargins");
     expect_not_in(sheet, "autoFilter");
     free(sheet);
     char *book = unpack(in_scratch("book.xlsx"), "xl/workbook.xml");

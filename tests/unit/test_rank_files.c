@@ -72,7 +72,8 @@ static void unusable_expressions(void **state)
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
         gt_rank_regex regex;
         gt_error error;
-        if (gt_rank_regex_compile(&regex, expressions[i], "rank_regex", &error)) fail_msg("compiled: %s", expressions[i]);
+        if (gt_rank_regex_compile(&regex, expressions[i], "rank_regex", &error))
+            fail_msg("compiled: %s", expressions[i]);
         assert_non_null(strstr(error.text, "argument --rank_regex: "));
         assert_non_null(strstr(error.text, expressions[i]));
     }
