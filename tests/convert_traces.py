@@ -8,7 +8,6 @@ Perfetto traces are read by pftrace_reader.py, which shares nothing with gputall
 is installed; Chrome traces by Python's json; databases by Python's sqlite3, and by gputally's own report, which must be
 the same as that of the original. What they must hold comes from the JSON that was converted.
 """
-import argparse
 import collections
 import csv
 import gzip
@@ -22,20 +21,15 @@ import sqlite3
 import subprocess
 import sys
 from decimal import Decimal
-from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+from harness import Case
 import make_rocprof_run as maker
 import make_rocprof_trace
 import perfetto_writer
 import pftrace_reader
 from odd_traces import dispatch, document, symbol
-
-
-class Case(NamedTuple):
-    name: str
-    check: object  # (binary, folder) -> troubles
 
 
 # ---- what a run must become ----
@@ -706,17 +700,5 @@ def cases():
     yield Case("a full disk", check_full_disk)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    binary = harness.require_binary(arguments.bin)
-    tally = harness.Tally()
-    chosen = [case for case in cases() if arguments.only in case.name]
-    harness.run_all(chosen, lambda case, folder: case.check(binary, folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run_cases(__doc__.splitlines()[0], cases()))

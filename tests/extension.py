@@ -6,20 +6,14 @@
 Traces are made here, expected numbers are worked out by hand; models written on the classes that extensions import must
 say what gputally's own models say of the same ops.
 """
-import argparse
 import json
 import os
 import sys
-from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+from harness import Case
 import make_pytorch_trace
-
-
-class Case(NamedTuple):
-    name: str
-    check: object  # (binary, folder) -> troubles
 
 
 # ---- a small trace ----
@@ -395,17 +389,5 @@ def check_nothing(binary, folder):
     return troubles
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    binary = harness.require_binary(arguments.bin)
-    tally = harness.Tally()
-    chosen = [case for case in cases() if arguments.only in case.name]
-    harness.run_all(chosen, lambda case, folder: case.check(binary, folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run_cases(__doc__.splitlines()[0], cases()))

@@ -6,7 +6,6 @@
 Traces of a made-up server are cut in all ways; what must be in each file, and what it is called, is worked out here by
 other means: every event is held against every step.
 """
-import argparse
 import collections
 import gzip
 import json
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
+from harness import Case
 
 DETAILED = [r"execute_\d+_context_(?P<c>\d+)\(sq(?P<ct>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<gt>\d+)sk\d+sqsq\d+sqsk\d+\)",
             r"step\[(?P<mode>EXTEND|DECODE|MIXED)\b(?P<sglang>[^\]]*sqsq=\d[^\]]*)\]", r"(?P<phase>prefill|decode)\[(?P<atom>.*sqsq=\d.*)\]"]
@@ -41,11 +41,6 @@ class Step(NamedTuple):
     def details(self):
         return {"batch_size": self.batch_size, "num_requests": self.requests, "context_requests": self.context,
                 "context_sum": self.context_tokens, "generation_requests": self.generation, "generation_sum": self.generation_tokens}
-
-
-class Case(NamedTuple):
-    name: str
-    check: object  # (binary, folder) -> troubles
 
 
 # ---- names ----
@@ -390,17 +385,5 @@ def cases():
     yield Case("a full disk", check_full_disk)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    binary = harness.require_binary(arguments.bin)
-    tally = harness.Tally()
-    chosen = [case for case in cases() if arguments.only in case.name]
-    harness.run_all(chosen, lambda case, folder: case.check(binary, folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run_cases(__doc__.splitlines()[0], cases()))

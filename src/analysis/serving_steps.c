@@ -76,8 +76,7 @@ static bool read_short_vllm(reader r, gt_serving_step *s)
 
 /* ---- key=value ---- */
 
-/* The value of the last key=value of a text; only values that are digits count where `whole` is not set, and
- * their first digits do. */
+/* The value of the last key=value of a text. */
 static bool find_value(reader body, const char *key, reader *value)
 {
     size_t len = strlen(key);

@@ -58,8 +58,8 @@ typedef struct gt_step_range {
 } gt_step_range;
 
 /* Where the server has about as many requests as it ever has: within a tenth of the most (a fifth where there
- * are fewer than `wanted` steps), and one. A region begins when six steps were so and ends when as many more
- * were not; without any, it is the middle. The caller frees it. */
+ * are fewer than `wanted` steps), and one. A region begins when six steps were so and ends with the sixth in
+ * it that is not; without any, it is the middle. The caller frees it. */
 gt_step_range *gt_steady_regions(const gt_serving_step *steps, size_t count, size_t wanted,
                                  size_t *region_count);
 

@@ -1,6 +1,7 @@
 /* Allocation that cannot fail from the caller's view, growable arrays by doubling, arenas of 64 KiB blocks.
  */
 #include "base/memory.h"
+#include "base/length.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,7 +137,7 @@ uint64_t gt_memory_limit(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     uint64_t limit = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-    for (size_t i = 0; i < sizeof limit_files / sizeof *limit_files; i++) {
+    for (size_t i = 0; i < GT_LENGTH(limit_files); i++) {
         FILE *file = fopen(limit_files[i], "re");
         unsigned long long bytes;
         if (file && fscanf(file, "%llu", &bytes) == 1 && bytes && (!limit || bytes < limit))

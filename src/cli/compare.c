@@ -29,7 +29,7 @@ static const gt_option_group compare_group = {"Comparison", compare_options, GT_
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_TEXT, "PATH", NULL,
-     "write an Excel workbook here (also -o PATH); where no output is named: " DEFAULT_WORKBOOK},
+     "write an Excel workbook here; where no output is named: " DEFAULT_WORKBOOK},
     {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };

@@ -28,7 +28,7 @@ static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_TEXT, "DIR", DEFAULT_FOLDER,
-     "the folder for the files of the diff (also -o DIR)"},
+     "the folder for the files of the diff"},
     {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an Excel workbook as well"},
     {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an SQLite database as well"},
 };

@@ -37,7 +37,7 @@ static const gt_option_group event_group = {"Events", event_options, GT_LENGTH(e
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_TEXT, "PATH", "merged_trace.json.gz",
-     "where the fused trace goes (also -o): gzip where the name ends in .gz, else plain JSON"},
+     "where the fused trace goes: gzip where the name ends in .gz, else plain JSON"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 

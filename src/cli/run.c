@@ -20,10 +20,9 @@
 
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_TEXT, "FILE", NULL,
-     "settings of the run, a JSON object; or the name of a shipped config, such as rocprofv3_lightweight "
-     "(-f)"},
+     "settings of the run, a JSON object; or the name of a shipped config, such as rocprofv3_lightweight"},
     {"additional_context", GT_OPTION_TEXT, "TEXT", NULL,
-     "settings as JSON or as a Python literal; each key replaces that of the file (-c)"},
+     "settings as JSON or as a Python literal; each key replaces that of the file"},
     {"tools", GT_OPTION_EACH, "NAMES", NULL,
      "more tools, with commas between them, behind those of the context"},
     {"tools_config", GT_OPTION_TEXT, "FILE", NULL,
@@ -54,22 +53,22 @@ static const gt_option run_options[] = {
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
      "write NAME_env.csv, a description of this machine; so by default"},
     {"no_sys_env_details", GT_OPTION_FLAG, NULL, NULL, "do not write NAME_env.csv"},
-    {"summary_output", GT_OPTION_TEXT, "FILE", NULL, "write the record of the run here, too (-s)"},
-    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output; so by default (-l)"},
-    {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the line that is run (-v)"},
+    {"summary_output", GT_OPTION_TEXT, "FILE", NULL, "write the record of the run here, too"},
+    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output; so by default"},
+    {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the line that is run"},
 };
 
 /* What madengine has and this version has not: refused by name, never passed over. */
 static const gt_option missing_options[] = {
-    {"tags", GT_OPTION_EACH, "TAGS", NULL, "models of models.json (-t)"},
-    {"manifest_file", GT_OPTION_TEXT, "FILE", NULL, "images and models that were built (-m)"},
-    {"registry", GT_OPTION_TEXT, "HOST", NULL, "where images are (-r)"},
+    {"tags", GT_OPTION_EACH, "TAGS", NULL, "models of models.json"},
+    {"manifest_file", GT_OPTION_TEXT, "FILE", NULL, "images and models that were built"},
+    {"registry", GT_OPTION_TEXT, "HOST", NULL, "where images are"},
     {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "leave the container running"},
     {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "leave the model's folder in the container"},
     {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container only"},
     {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "build images anew"},
     {"manifest_output", GT_OPTION_TEXT, "FILE", NULL, "where the manifest goes"},
-    {"output", GT_OPTION_TEXT, "FILE", NULL, "table of models and their performance (-o)"},
+    {"output", GT_OPTION_TEXT, "FILE", NULL, "table of models and their performance"},
     {"data_config", GT_OPTION_TEXT, "FILE", NULL, "where models' data comes from"},
     {"force_mirror_local", GT_OPTION_TEXT, "DIR", NULL, "a copy of models' data on this machine"},
     {"disable_skip_gpu_arch", GT_OPTION_FLAG, NULL, NULL, "run models also on GPUs that they exclude"},

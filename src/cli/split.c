@@ -16,7 +16,7 @@
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_TEXT, "STEPS", "all",
-     "which steps: all, one (50), or some (10:20, without the last); also -i"},
+     "which steps: all, one (50), or some (10:20, without the last)"},
     {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write a trace of each step"},
     {"find_steady_state", GT_OPTION_FLAG, NULL, NULL,
      "write three traces of the time in which the server has the most requests: with prefill and decode as "
@@ -38,7 +38,7 @@ static const gt_option window_options[] = {
 static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_TEXT, "DIR", NULL, "folder for the traces, made where it is missing (also -o)"},
+    {"output_dir", GT_OPTION_TEXT, "DIR", NULL, "folder for the traces, made where it is missing"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 

@@ -1,5 +1,6 @@
 /* Draws boxes, violins, lines and legends; see plots.h. */
 #include "output/plots.h"
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt
         draw_line(axes, x - VIOLIN_HALF, density->min, x + VIOLIN_HALF, density->min, stroke);
     }
     double levels[] = {density->min, density->max, density->mean, density->median};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; i < GT_LENGTH(levels); i++)
         draw_line(axes, x - CAP_HALF, levels[i], x + CAP_HALF, levels[i], stroke);
     draw_line(axes, x, density->min, x, density->max, stroke);
 }
@@ -168,7 +169,7 @@ static gt_place choose_corner(const gt_axes *axes, const gt_series *series, size
     double top = axes->upper_left.y + LEGEND_PAD, bottom = axes->lower_right.y - LEGEND_PAD - size.y;
     gt_place corners[] = {{right, top}, {left, top}, {left, bottom}, {right, bottom}}, best = corners[0];
     size_t least = SIZE_MAX;
-    for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
+    for (size_t i = 0; i < GT_LENGTH(corners); i++) {
         size_t hidden = hidden_by(axes, series, count, corners[i], size);
         if (hidden >= least) continue;
         least = hidden;
@@ -207,7 +208,7 @@ uint32_t gt_series_colour(size_t index)
 {
     static const uint32_t colours[] = {0x1f77b4, 0xff7f0e, 0x2ca02c, 0xd62728, 0x9467bd,
                                        0x8c564b, 0xe377c2, 0x7f7f7f, 0xbcbd22, 0x17becf};
-    return colours[index % (sizeof colours / sizeof *colours)];
+    return colours[index % GT_LENGTH(colours)];
 }
 
 static uint32_t mixed(uint32_t from, uint32_t to, double share)
@@ -224,7 +225,7 @@ uint32_t gt_scale_colour(double share)
 {
     static const uint32_t anchors[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                        0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
-    enum { LAST = sizeof anchors / sizeof *anchors - 1 };
+    enum { LAST = GT_LENGTH(anchors) - 1 };
     double place = fmin(fmax(share, 0), 1) * LAST;
     size_t index = place >= LAST ? LAST - 1 : (size_t)place;
     return mixed(anchors[index], anchors[index + 1], place - (double)index);

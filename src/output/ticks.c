@@ -1,5 +1,6 @@
 /* Tries round steps from small to large until the ticks are few enough; see ticks.h. */
 #include "output/ticks.h"
+#include "base/length.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ gt_ticks gt_ticks_of(double low, double high, size_t most)
     if (!(range > 0) || !isfinite(range) || most == 0) return (gt_ticks){0};
     double exponent = floor(log10(range / (double)most));
     gt_ticks ticks = {0};
-    for (size_t i = 0; i < 2 * sizeof ROUND_STEPS / sizeof *ROUND_STEPS; i++) {
-        size_t round = i % (sizeof ROUND_STEPS / sizeof *ROUND_STEPS);
+    for (size_t i = 0; i < 2 * GT_LENGTH(ROUND_STEPS); i++) {
+        size_t round = i % GT_LENGTH(ROUND_STEPS);
         double power = exponent + (round == i ? 0 : 1);
         double step = power < 0 ? ROUND_STEPS[round] / pow(10, -power) : ROUND_STEPS[round] * pow(10, power);
         if (!(step > 0) || !(fabs(low) / step < 1e15) || !(fabs(high) / step < 1e15)) continue;

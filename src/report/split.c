@@ -4,6 +4,7 @@
 #include "analysis/serving_steps.h"
 #include "analysis/step_events.h"
 #include "base/log.h"
+#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "input/plain_events.h"
@@ -145,7 +146,7 @@ static void add_windows(splitting *s, gt_step_range working, const gt_step_range
     if (s->options->requests && most != s->options->requests)
         gt_warn("no step has %lld requests at once, as --CONC says: the most are %lld",
                 (long long)s->options->requests, (long long)most);
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+    for (size_t i = 0; i < GT_LENGTH(windows); i++) {
         gt_step_range window =
             gt_steady_window(s->steps + working.begin, regions, region_count, windows[i].kind,
                              windows[i].kind == GT_WINDOW_MIXED ? wish_of(s->options) : usual);
@@ -187,7 +188,7 @@ static void add_phases(splitting *s, gt_step_range working, const gt_step_range 
     }
 }
 
-static bool plan(splitting *s, gt_error *error)
+static bool plan(splitting *s, const char *path, gt_error *error)
 {
     const gt_split_options *o = s->options;
     gt_step_range working = {0, s->step_count};
@@ -195,8 +196,8 @@ static bool plan(splitting *s, gt_error *error)
         working =
             (gt_step_range){o->range_begin, o->range_end < s->step_count ? o->range_end : s->step_count};
         if (working.begin >= working.end)
-            return gt_fail(error, "the trace has %zu steps, none of them from %zu on", s->step_count,
-                           o->range_begin);
+            return gt_fail(error, "%s: the trace has %zu steps, none of them from %zu on", path,
+                           s->step_count, o->range_begin);
     }
     if (o->single_steps) add_single_steps(s, working);
     if (o->has_range && !o->single_steps && !o->steady_state && !o->divide_phases) add_range(s, working);
@@ -331,7 +332,7 @@ bool gt_split(gt_output *output, const char *path, const char *dir, const gt_spl
 {
     splitting s = {.options = options, .dir = dir, .base = base_name(path)};
     s.events = read_events(path, read, error);
-    bool done = s.events && find_steps(&s, path, error) && plan(&s, error) &&
+    bool done = s.events && find_steps(&s, path, error) && plan(&s, path, error) &&
                 (!s.count || write_parts(&s, output, path, read->threads, error));
     *result = (gt_split_result){s.events ? s.events->count : 0, s.step_count, s.count};
     splitting_free(&s);

@@ -1,5 +1,6 @@
 /* Reads axes from option values and counts through their points; see grid.h. */
 #include "sweep/grid.h"
+#include "base/length.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -96,7 +97,7 @@ static bool is_name(const char *text, size_t len)
 static bool is_reserved(const char *name, size_t len)
 {
     static const char *const reserved[] = {"output_dir", "profiler_dir", "config", "nproc"};
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    for (size_t i = 0; i < GT_LENGTH(reserved); i++)
         if (strlen(reserved[i]) == len && memcmp(reserved[i], name, len) == 0) return true;
     return false;
 }

@@ -1,6 +1,7 @@
 /* The store's columns as arrays. */
 #include "trace/plain_events.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ void gt_plain_events_free(gt_plain_events *e)
 {
     if (!e) return;
     uint32_t *texts[] = {e->phase, e->category, e->name, e->process, e->thread, e->flow, e->correlation};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) free(texts[i]);
     free(e->start_us);
     free(e->dur_us);
     free(e->integral);

@@ -1,6 +1,7 @@
 /* Fuzzes the batch report: any traces as the ranks of a run, all sheets. A NUL parts the ranks; of one trace
  * there are two ranks. */
 #include "quiet.h"
+#include "sound_table.h"
 #include "report/batch.h"
 
 #include <stdlib.h>
@@ -15,16 +16,6 @@ static int make_file(const uint8_t *data, size_t size, char path[32])
     if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
     snprintf(path, 32, "/proc/self/fd/%d", file);
     return file;
-}
-
-/* Every text of a table is one of its strings. */
-static void check_table(const gt_table *table)
-{
-    for (size_t c = 0; c < table->column_count; c++)
-        for (size_t row = 0; row < table->row_count; row++)
-            if (table->columns[c].type == GT_TYPE_TEXT &&
-                table->columns[c].texts[row] >= gt_strings_count(table->strings))
-                abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

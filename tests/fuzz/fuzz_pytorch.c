@@ -3,6 +3,7 @@
 #include "input/kineto.h"
 #include "report/pytorch.h"
 #include "quiet.h"
+#include "sound_table.h"
 
 #include <stdlib.h>
 
@@ -30,16 +31,6 @@ static gt_pytorch_options choose(unsigned bits)
     options.phases = bits & 2;
     options.phase_options.method = (gt_phase_method)(bits % GT_PHASE_METHODS);
     return options;
-}
-
-/* Every column of a table has a cell in every row. */
-static void check_table(const gt_table *table)
-{
-    for (size_t c = 0; c < table->column_count; c++)
-        for (size_t row = 0; row < table->row_count; row++)
-            if (table->columns[c].type == GT_TYPE_TEXT &&
-                table->columns[c].texts[row] >= gt_strings_count(table->strings))
-                abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
