@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes src/base/unprintable.inc: the code points that Python's repr escapes, as {first, last} ranges.
+"""Writes src/compat/unprintable.inc: the code points that Python's repr escapes, as {first, last} ranges.
 
 Run with CPython 3.11, whose Unicode 14 is what people's existing sheets were written with:
 
-    scripts/unprintable.py > src/base/unprintable.inc
+    scripts/unprintable.py > src/compat/unprintable.inc
 """
 import unicodedata
 

@@ -3,7 +3,7 @@
 
 #include "api/report.h"
 #include "base/log.h"
-#include "output/literal.h"
+#include "compat/literal.h"
 #include "output/output.h"
 
 #include <math.h>

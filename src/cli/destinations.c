@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cli/journal.h"
 #include "output/file.h"
-#include "run/paths.h"
+#include "os/paths.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/journal.h"
-#include "run/paths.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <stdio.h>

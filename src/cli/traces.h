@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/destinations.h"
 #include "input/options.h"
-#include "input/stream.h"
+#include "stream/stream.h"
 
 /* One trace on its way to a report. */
 typedef struct gt_trace_call {

@@ -3,7 +3,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "trace/tree_rewire.h"
+#include "trace/pytorch/tree_rewire.h"
 
 #include <math.h>
 #include <stdlib.h>

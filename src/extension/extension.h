@@ -5,10 +5,10 @@
 #ifndef GT_EXTENSION_EXTENSION_H
 #define GT_EXTENSION_EXTENSION_H
 
-#include "analysis/extension.h"
+#include "analysis/pytorch/extension.h"
 #include "model/arch.h"
 #include "table/table.h"
-#include "trace/pytorch.h"
+#include "trace/pytorch/pytorch.h"
 
 typedef struct gt_extension_source {
     const char *file;        /* the extension */

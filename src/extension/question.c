@@ -1,12 +1,12 @@
 /* Events go by their places in the trace (uid): the extension reads the trace itself. */
 #include "extension/question.h"
 
-#include "base/json_string.h"
+#include "json/string.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/gemm_kernel.h"
-#include "trace/gradients.h"
+#include "trace/pytorch/gradients.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
 #include "input/detect.h"
 #include "base/length.h"
-#include "input/json.h"
-#include "input/perfetto.h"
-#include "input/rocprof_csv.h"
-#include "input/xplane.h"
+#include "json/reader.h"
+#include "input/perfetto/perfetto.h"
+#include "input/rocprof/csv.h"
+#include "input/xla/xplane.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define GT_INPUT_DETECT_H
 
 #include "base/error.h"
-#include "input/stream.h"
+#include "stream/stream.h"
 
 typedef enum gt_trace_format {
     GT_FORMAT_UNKNOWN,

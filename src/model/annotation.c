@@ -4,7 +4,7 @@
 
 #include "base/length.h"
 #include "base/text.h"
-#include "model/values.h"
+#include "json/values.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/length.h"
 #include "base/small_file.h"
 #include "base/text.h"
-#include "model/values.h"
+#include "json/values.h"
 
 #include <math.h>
 #include <string.h>

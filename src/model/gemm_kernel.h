@@ -2,7 +2,7 @@
 #ifndef GT_MODEL_GEMM_KERNEL_H
 #define GT_MODEL_GEMM_KERNEL_H
 
-#include "model/values.h"
+#include "json/values.h"
 
 /* Whether A and whether B is transposed, each as a bool or None; false where the name does not tell at all.
  */

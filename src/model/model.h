@@ -9,7 +9,7 @@
 #define GT_MODEL_MODEL_H
 
 #include "model/registry.h"
-#include "model/values.h"
+#include "json/values.h"
 
 /* An op as the trace has it. Texts are ids in the strings given to gt_models_new, GT_TEXT_NONE where absent.
  */

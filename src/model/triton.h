@@ -3,7 +3,7 @@
 #define GT_MODEL_TRITON_H
 
 #include "model/registry.h"
-#include "model/values.h"
+#include "json/values.h"
 
 extern const gt_model gt_triton_model;
 

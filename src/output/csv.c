@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "output/literal.h"
+#include "compat/literal.h"
 #include "output/names.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "output/markdown.h"
 
 #include "base/memory.h"
-#include "output/literal.h"
+#include "compat/literal.h"
 
 #include <ctype.h>
 #include <math.h>

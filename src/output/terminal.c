@@ -6,7 +6,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "output/display.h"
-#include "output/literal.h"
+#include "compat/literal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The batch report: reads from top to bottom as the workbook does. */
 #include "report/batch.h"
 
-#include "analysis/collective_all2allv.h"
-#include "analysis/collective_sync.h"
-#include "analysis/collectives.h"
+#include "analysis/collective/all2allv.h"
+#include "analysis/collective/sync.h"
+#include "analysis/collective/collectives.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "report/collective.h"

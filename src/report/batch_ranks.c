@@ -2,13 +2,13 @@
  * those of all ranks before it are there, and are then put behind them. */
 #include "report/batch_ranks.h"
 
-#include "analysis/collectives.h"
-#include "analysis/pytorch_timeline.h"
+#include "analysis/collective/collectives.h"
+#include "analysis/pytorch/timeline.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "input/kineto.h"
+#include "input/chrome/kineto.h"
 
 #include <pthread.h>
 #include <stdio.h>

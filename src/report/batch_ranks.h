@@ -2,7 +2,7 @@
 #ifndef GT_REPORT_BATCH_RANKS_H
 #define GT_REPORT_BATCH_RANKS_H
 
-#include "analysis/batch.h"
+#include "analysis/batch/batch.h"
 #include "input/options.h"
 #include "report/tables.h"
 

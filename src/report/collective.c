@@ -1,10 +1,10 @@
 /* The collective report: sheets are made where they are needed first and then put into the workbook's order.
  */
 #include "report/collective.h"
-#include "analysis/collective_all2allv.h"
-#include "analysis/collective_nodes.h"
-#include "analysis/collective_sync.h"
-#include "analysis/collectives.h"
+#include "analysis/collective/all2allv.h"
+#include "analysis/collective/nodes.h"
+#include "analysis/collective/sync.h"
+#include "analysis/collective/collectives.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -7,7 +7,7 @@
 #ifndef GT_REPORT_COLLECTIVE_H
 #define GT_REPORT_COLLECTIVE_H
 
-#include "analysis/collective_aggregations.h"
+#include "analysis/collective/aggregations.h"
 #include "report/tables.h"
 
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #ifndef GT_REPORT_COMPARE_H
 #define GT_REPORT_COMPARE_H
 
-#include "analysis/gate.h"
-#include "input/perf_sheets.h"
+#include "analysis/compare/gate.h"
+#include "input/sheets/perf_sheets.h"
 #include "report/tables.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef GT_REPORT_DIFF_H
 #define GT_REPORT_DIFF_H
 
-#include "analysis/diff_tree.h"
+#include "analysis/diff/tree.h"
 #include "output/output.h"
 #include "report/tables.h"
 

@@ -5,7 +5,7 @@
 #ifndef GT_REPORT_EXTRA_H
 #define GT_REPORT_EXTRA_H
 
-#include "analysis/hta.h"
+#include "analysis/hta/hta.h"
 #include "report/tables.h"
 
 /* Adds all of them, also those without rows. Their texts are the trace's. */

@@ -4,11 +4,11 @@
 #ifndef GT_REPORT_GENESIS_H
 #define GT_REPORT_GENESIS_H
 
-#include "analysis/steady_state.h"
+#include "analysis/rocprof/steady_state.h"
 #include "base/text.h"
 #include "report/tables.h"
 #include "trace/chrome.h"
-#include "trace/rocprof.h"
+#include "trace/rocprof/rocprof.h"
 
 typedef struct gt_genesis_options {
     bool kernel_details, short_kernel_study;

@@ -3,11 +3,11 @@
 #include "base/length.h"
 #include "report/summary.h"
 
-#include "analysis/jax_kernels.h"
-#include "analysis/jax_op_sheets.h"
-#include "analysis/jax_summaries.h"
-#include "analysis/jax_timeline.h"
-#include "analysis/jax_unique_args.h"
+#include "analysis/jax/kernels.h"
+#include "analysis/jax/op_sheets.h"
+#include "analysis/jax/summaries.h"
+#include "analysis/jax/timeline.h"
+#include "analysis/jax/unique_args.h"
 #include "base/log.h"
 #include "output/terminal.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "report/tables.h"
-#include "trace/jax.h"
+#include "trace/jax/jax.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* The tables of the analysis report, in the order of their files, with two decimals. */
 #include "report/jax_analysis.h"
 
-#include "analysis/jax_breakdown.h"
-#include "analysis/jax_products.h"
+#include "analysis/jax/breakdown.h"
+#include "analysis/jax/products.h"
 
 #include <math.h>
 

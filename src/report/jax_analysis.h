@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "report/tables.h"
-#include "trace/jax.h"
+#include "trace/jax/jax.h"
 
 #define GT_JAX_ANALYSIS_MODULE "jit_train_step" /* whose matrix products are listed */
 

@@ -2,7 +2,7 @@
 #ifndef GT_REPORT_JAX_COLLECTIVE_H
 #define GT_REPORT_JAX_COLLECTIVE_H
 
-#include "analysis/jax_collectives.h"
+#include "analysis/jax/collectives.h"
 #include "report/tables.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef GT_REPORT_LLAMA_COMPARE_H
 #define GT_REPORT_LLAMA_COMPARE_H
 
-#include "analysis/llama_stages.h"
+#include "analysis/jax/llama_stages.h"
 
 typedef struct gt_llama_pair {
     const gt_llama_summary *rocm, *cuda;

@@ -3,9 +3,9 @@
 #include "base/length.h"
 #include "report/summary.h"
 
-#include "analysis/pftrace_categories.h"
-#include "analysis/pftrace_copies.h"
-#include "analysis/pftrace_durations.h"
+#include "analysis/pftrace/categories.h"
+#include "analysis/pftrace/copies.h"
+#include "analysis/pftrace/durations.h"
 #include "base/memory.h"
 #include "output/markdown.h"
 

@@ -5,7 +5,7 @@
 #ifndef GT_REPORT_PFTRACE_H
 #define GT_REPORT_PFTRACE_H
 
-#include "analysis/pftrace_api.h"
+#include "analysis/pftrace/api.h"
 #include "base/text.h"
 #include "report/tables.h"
 #include "trace/chrome.h"

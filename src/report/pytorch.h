@@ -9,13 +9,13 @@
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
-#include "analysis/hta.h"
-#include "analysis/phases.h"
+#include "analysis/hta/hta.h"
+#include "analysis/phases/phases.h"
 #include "base/error.h"
 #include "extension/extension.h"
 #include "model/arch.h"
 #include "report/tables.h"
-#include "trace/pytorch.h"
+#include "trace/pytorch/pytorch.h"
 
 #include <stdio.h>
 

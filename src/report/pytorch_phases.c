@@ -1,8 +1,8 @@
 /* Two sheets of ops and two of kernels. The lines are those that scripts know from the Python tool. */
 #include "report/pytorch_phases.h"
 
-#include "analysis/phase_kernels.h"
-#include "analysis/phase_ops.h"
+#include "analysis/phases/kernels.h"
+#include "analysis/phases/ops.h"
 #include "base/length.h"
 #include "base/log.h"
 

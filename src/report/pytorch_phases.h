@@ -2,8 +2,8 @@
 #ifndef GT_REPORT_PYTORCH_PHASES_H
 #define GT_REPORT_PYTORCH_PHASES_H
 
-#include "analysis/phases.h"
-#include "analysis/pytorch_kernels.h"
+#include "analysis/phases/phases.h"
+#include "analysis/pytorch/kernels.h"
 #include "report/tables.h"
 
 /* ops_summary_prefill and ops_summary_decode, those that have rows. */

@@ -1,13 +1,13 @@
 /* Threads take one rank after another. A rank's events are gone once its rows are made; the rows stand by
  * rank until all are there and then become one table. */
 #include "report/rank_traces.h"
-#include "analysis/collectives.h"
+#include "analysis/collective/collectives.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "input/kineto.h"
-#include "input/kineto_collectives.h"
+#include "input/chrome/kineto.h"
+#include "input/chrome/kineto_collectives.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "report/tables.h"
-#include "trace/rocprof.h"
+#include "trace/rocprof/rocprof.h"
 
 #include <stdio.h>
 

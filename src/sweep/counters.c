@@ -1,12 +1,12 @@
 /* Each setting's folder is read as one run, all processes and counter passes of it; settings follow one
  * another. */
 #include "sweep/counters.h"
-#include "analysis/rocprof_counters.h"
+#include "analysis/rocprof/counters.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "input/rocprof.h"
-#include "sweep/settings.h"
+#include "input/rocprof/rocprof.h"
+#include "sweep/run/settings.h"
 #include "table/pivot.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
 
 #include "input/options.h"
 #include "report/tables.h"
-#include "sweep/layout.h"
+#include "sweep/run/layout.h"
 
 /* Adds All_Data, a row a setting and kernel: full_config, threads_num, thread_config, channels_num,
  * channel_config, Kernel_Name, Count (dispatches) and the mean of each counter; and for each counter

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "output/text_file.h"
-#include "report/fuse_event.h"
-#include "report/fuse_walk.h"
+#include "transform/fuse_event.h"
+#include "transform/fuse_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "sweep/gemm_rows.h"
-#include "sweep/layout.h"
-#include "sweep/report_sheets.h"
+#include "sweep/gemm/gemm_rows.h"
+#include "sweep/run/layout.h"
+#include "sweep/gemm/report_sheets.h"
 #include "table/sort.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "input/xlsx_table.h"
-#include "sweep/report_sheets.h"
+#include "input/sheets/xlsx_table.h"
+#include "sweep/gemm/report_sheets.h"
 #include "sweep/run_timelines.h"
 #include "table/sort.h"
 

@@ -1,7 +1,7 @@
 /* Finds the reports of a run; see run_reports.h. */
 #include "sweep/run_reports.h"
 #include "base/memory.h"
-#include "sweep/layout.h"
+#include "sweep/run/layout.h"
 
 #include <limits.h>
 #include <stdlib.h>

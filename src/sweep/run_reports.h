@@ -7,7 +7,7 @@
 #ifndef GT_SWEEP_RUN_REPORTS_H
 #define GT_SWEEP_RUN_REPORTS_H
 
-#include "sweep/settings.h"
+#include "sweep/run/settings.h"
 
 typedef struct gt_run_reports {
     gt_setting_reports ranks; /* by rank */

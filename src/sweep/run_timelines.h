@@ -3,7 +3,7 @@
 #define GT_SWEEP_RUN_TIMELINES_H
 
 #include "report/tables.h"
-#include "sweep/settings.h"
+#include "sweep/run/settings.h"
 
 typedef struct gt_run_side {
     const gt_setting_reports *reports; /* with their sheets gpu_timeline */

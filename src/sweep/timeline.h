@@ -6,7 +6,7 @@
 #define GT_SWEEP_TIMELINE_H
 
 #include "report/tables.h"
-#include "sweep/settings.h"
+#include "sweep/run/settings.h"
 
 /* Of reports that hold their sheet gpu_timeline. `geometric`: geometric means, in which 0 counts as 1e-10.
  * Fails where no report has one. */

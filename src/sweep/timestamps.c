@@ -7,9 +7,9 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "input/kineto_kernels.h"
-#include "sweep/gemm_rows.h"
-#include "sweep/layout.h"
+#include "input/chrome/kineto_kernels.h"
+#include "sweep/gemm/gemm_rows.h"
+#include "sweep/run/layout.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define GT_TRACE_BUSY_H
 
 #include "trace/intervals.h"
-#include "trace/pytorch.h"
+#include "trace/pytorch/pytorch.h"
 
 typedef struct gt_busy {
     double us;

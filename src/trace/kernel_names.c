@@ -3,7 +3,7 @@
  * Names come as a list of (kernel id, name) in file order. Before use the list is sorted by id and only the
  * last name of each id is kept; ids that lie close together, as they do in practice, are then looked up by
  * subtraction, others by binary search. No choice of ids makes this slow, as it could a hash map. */
-#include "trace/rocprof.h"
+#include "trace/rocprof/rocprof.h"
 
 #include "base/memory.h"
 #include "base/number.h"

@@ -2,9 +2,9 @@
  * it took: bench_reader FILE [THREADS]. */
 #include "base/memory.h"
 #include "input/detect.h"
-#include "input/kineto.h"
-#include "input/rocprof.h"
-#include "input/xplane.h"
+#include "input/chrome/kineto.h"
+#include "input/rocprof/rocprof.h"
+#include "input/xla/xplane.h"
 
 #include <stdio.h>
 #include <stdlib.h>

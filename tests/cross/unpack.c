@@ -1,6 +1,6 @@
 /* Unpacks a file through the file layer to standard output: what scripts/test-x86-64 compares with gzip's
  * own. */
-#include "input/stream.h"
+#include "stream/stream.h"
 
 #include <stdio.h>
 

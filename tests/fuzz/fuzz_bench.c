@@ -1,7 +1,7 @@
 /* Fuzzes the commands of benchmark programs. Lines of the input: the op's name, dims, types, strides,
  * concrete inputs; the whole is then read once more as a log and as what a program printed. A command is one
  * line that begins with its program's name. */
-#include "run/bench_commands.h"
+#include "batch/bench_commands.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Fuzzes the reader of contexts, JSON or Python literals, and the plan that is made of them: whatever is
  * accepted has a plan whose line a shell splits into words again, or an error. */
 #include "base/log.h"
-#include "run/context.h"
-#include "run/plan.h"
+#include "run/plan/context.h"
+#include "run/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

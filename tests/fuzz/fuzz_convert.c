@@ -1,5 +1,5 @@
 /* Any bytes as a Chrome trace, converted to both formats of timelines; what was written must be whole. */
-#include "report/convert.h"
+#include "transform/convert.h"
 #include "quiet.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Fuzzes the CSV reader: whatever is read has as many cells in every column as it has rows, and no text that
  * its intern table has not. */
-#include "input/csv_table.h"
+#include "input/sheets/csv_table.h"
 
 #include <stdint.h>
 #include <stdlib.h>

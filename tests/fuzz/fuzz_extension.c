@@ -1,10 +1,10 @@
 /* Fuzzes what is done with an extension's answer: any document, on a small trace. Either it is refused, or
  * the sheets can be made. */
-#include "analysis/op_sheets.h"
-#include "analysis/ops_summary.h"
-#include "analysis/unified.h"
+#include "analysis/pytorch/op_sheets.h"
+#include "analysis/pytorch/ops_summary.h"
+#include "analysis/pytorch/unified.h"
 #include "extension/apply.h"
-#include "input/kineto.h"
+#include "input/chrome/kineto.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Fuzzes what fusing makes of single events: what is written must be JSON again, and fusing that with nothing
  * to move must give it once more, unchanged. The first byte chooses the rank. */
-#include "report/fuse_event.h"
+#include "transform/fuse_event.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * any bytes as a file: the same text, damage or failure must come out whatever the size of the blocks.
  *
  * The first byte says which, the second sets the sizes, the rest is the data. */
-#include "input/inflate.h"
-#include "input/stream.h"
+#include "stream/inflate.h"
+#include "stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

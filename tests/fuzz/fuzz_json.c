@@ -1,5 +1,5 @@
 /* Fuzzes the JSON pull reader. The first byte chooses the block size; the verdict must not depend on it. */
-#include "input/json.h"
+#include "json/reader.h"
 #include "compressed.h"
 
 #include <stdlib.h>

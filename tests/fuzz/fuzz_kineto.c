@@ -1,9 +1,9 @@
 /* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches,
  * launchers. */
-#include "analysis/launchers.h"
-#include "input/kineto.h"
-#include "input/kineto_collectives.h"
-#include "input/kineto_kernels.h"
+#include "analysis/pytorch/launchers.h"
+#include "input/chrome/kineto.h"
+#include "input/chrome/kineto_collectives.h"
+#include "input/chrome/kineto_kernels.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports,
  * and rocprofv3 and PyTorch traces in this format. */
 #include "base/memory.h"
-#include "input/chrome.h"
-#include "input/kineto_perfetto.h"
-#include "input/perfetto_record.h"
-#include "input/perfetto_origin.h"
-#include "input/rocprof_perfetto.h"
+#include "input/chrome/chrome.h"
+#include "input/chrome/kineto_perfetto.h"
+#include "input/perfetto/record.h"
+#include "input/perfetto/origin.h"
+#include "input/rocprof/perfetto.h"
 #include "report/pftrace.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"

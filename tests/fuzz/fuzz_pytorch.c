@@ -1,6 +1,6 @@
 /* Fuzzes the PyTorch report: any trace, any options, all sheets. Two bytes before the trace choose the
  * options. */
-#include "input/kineto.h"
+#include "input/chrome/kineto.h"
 #include "report/pytorch.h"
 #include "quiet.h"
 #include "sound_table.h"

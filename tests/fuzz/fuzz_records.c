@@ -2,7 +2,7 @@
  * piece and in small blocks, so that the learned and the general way meet the same records: both must give
  * the same columns. */
 #include "base/memory.h"
-#include "input/records.h"
+#include "input/json/records.h"
 #include "compressed.h"
 
 #include <stdlib.h>

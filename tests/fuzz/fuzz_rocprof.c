@@ -1,5 +1,5 @@
 /* Fuzzes the rocprofv3 JSON reader, compressed input included. */
-#include "input/rocprof_json.h"
+#include "input/rocprof/json.h"
 #include "quiet.h"
 
 #include <stdlib.h>

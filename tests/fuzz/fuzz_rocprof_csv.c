@@ -1,5 +1,5 @@
 /* Fuzzes the reader of rocprofv3's CSV files: what is read in small blocks is what is read in one. */
-#include "input/rocprof.h"
+#include "input/rocprof/rocprof.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Fuzzes the workbook reader. The first byte chooses what the rest is: a whole archive, or the XML of a sheet
  * or of the shared texts, put into an archive that is otherwise sound (checksums and compression would keep a
  * fuzzer from ever reaching the XML). */
-#include "input/sheet_grid.h"
+#include "input/sheets/sheet_grid.h"
 
 #include <stdint.h>
 #include <stdlib.h>

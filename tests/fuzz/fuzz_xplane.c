@@ -1,7 +1,7 @@
 /* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets of the three reports
  * made from what they read. */
-#include "input/xla_dump.h"
-#include "input/xplane.h"
+#include "input/xla/dump.h"
+#include "input/xla/xplane.h"
 #include "report/jax.h"
 #include "report/jax_analysis.h"
 #include "report/jax_collective.h"

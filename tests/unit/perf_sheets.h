@@ -2,8 +2,8 @@
 #ifndef GT_TEST_PERF_SHEETS_H
 #define GT_TEST_PERF_SHEETS_H
 
-#include "analysis/op_sheets.h"
-#include "analysis/unified.h"
+#include "analysis/pytorch/op_sheets.h"
+#include "analysis/pytorch/unified.h"
 
 /* A trace on its way into sheets. */
 typedef struct perf_case {

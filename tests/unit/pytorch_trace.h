@@ -22,9 +22,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "input/kineto.h"
+#include "input/chrome/kineto.h"
 #include "table/table.h"
-#include "trace/pytorch.h"
+#include "trace/pytorch/pytorch.h"
 
 /* ---- writing traces ---- */
 

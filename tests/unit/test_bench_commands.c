@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/length.h"
-#include "run/bench_commands.h"
+#include "batch/bench_commands.h"
 
 #include <math.h>
 

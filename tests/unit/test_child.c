@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "run/child.h"
+#include "os/child.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
  * kernels and against what the arithmetic of one or two events must give. */
 #include "pytorch_trace.h"
 
-#include "analysis/collective_lists.h"
-#include "analysis/collectives.h"
+#include "analysis/collective/lists.h"
+#include "analysis/collective/collectives.h"
 #include "base/text.h"
-#include "input/kineto_collectives.h"
+#include "input/chrome/kineto_collectives.h"
 #include "report/collective.h"
 
 enum { MOST_RANKS = 4 };

@@ -1,7 +1,7 @@
 /* Collectives of one and two ranks: long table and summary against figures worked out by hand. */
 #include "pytorch_trace.h"
 
-#include "analysis/collectives.h"
+#include "analysis/collective/collectives.h"
 
 #define LONG_HEAD                                                                                            \
     "collective_id,index_in_group,rank,Process Group Name,Process Group Ranks,Collective name,Group "        \

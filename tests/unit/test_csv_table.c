@@ -1,7 +1,7 @@
 /* CSV files as tables: types, quotes and missing values as pandas.read_csv has them, and texts that are no
  * CSV. */
 #include "test_table_strings.h"
-#include "input/csv_table.h"
+#include "input/sheets/csv_table.h"
 
 static gt_table *read_csv(const char *text)
 {

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "base/length.h"
-#include "output/axes.h"
-#include "output/plots.h"
-#include "output/ticks.h"
+#include "output/figure/axes.h"
+#include "output/figure/plots.h"
+#include "output/figure/ticks.h"
 
 #include <math.h>
 #include <stdio.h>

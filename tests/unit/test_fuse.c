@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "input/stream.h"
+#include "stream/stream.h"
 #include "output/text_file.h"
-#include "report/fuse.h"
-#include "report/fuse_event.h"
+#include "transform/fuse.h"
+#include "transform/fuse_event.h"
 
 static char folder[] = "/tmp/gputally-fuse-XXXXXX";
 

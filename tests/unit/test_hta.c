@@ -1,7 +1,7 @@
 /* The sheets of --extra: the check case H1 of the specification, and what it does not cover. */
 #include "pytorch_trace.h"
 
-#include "analysis/hta.h"
+#include "analysis/hta/hta.h"
 #include "report/extra.h"
 
 /* H1: four kernels on stream 7 and a collective on stream 20 that overlaps the first two. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "input/inflate.h"
+#include "stream/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "input/xplane.h"
+#include "input/xla/xplane.h"
 #include "proto_writer.h"
 #include "report/jax.h"
 

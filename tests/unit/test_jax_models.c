@@ -8,11 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/jax_class.h"
-#include "analysis/jax_gemm.h"
-#include "analysis/jax_models.h"
-#include "analysis/jax_operands.h"
-#include "analysis/python_set.h"
+#include "analysis/jax/class.h"
+#include "analysis/jax/gemm.h"
+#include "analysis/jax/models.h"
+#include "analysis/jax/operands.h"
+#include "compat/python_set.h"
 
 static gt_jax *trace;
 static gt_arena arena;

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "input/json.h"
-#include "input/json_text.h"
+#include "json/reader.h"
+#include "json/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/json_string.h"
+#include "json/string.h"
 
 /* The escape that the text begins with means `code_point`, and is `len` bytes long. */
 static void assert_escape(const char *text, uint32_t code_point, size_t len)

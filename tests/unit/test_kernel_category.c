@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/kernel_category.h"
+#include "analysis/rocprof/kernel_category.h"
 
 static const struct {
     const char *name, *category;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/kernel_stats.h"
+#include "analysis/pytorch/kernel_stats.h"
 #include "base/memory.h"
 
 #define STATS(total, mean, median, std, min, max)                                                            \

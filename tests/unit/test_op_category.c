@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/op_category.h"
+#include "analysis/pytorch/op_category.h"
 #include "base/text.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

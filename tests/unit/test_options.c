@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "cli/batch.h"
+#include "cli/commands/batch.h"
 #include "cli/destinations.h"
 #include "cli/options.h"
-#include "cli/rocprof.h"
+#include "cli/commands/rocprof.h"
 #include "cli/suggest.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The workbook's parts, unpacked with zlib, against what the file format asks for; Excel's limits; full
  * disks. How the whole looks in a spreadsheet program is not tested here. */
 #include "output/file.h"
-#include "output/xlsx_look.h"
+#include "output/xlsx/look.h"
 #include "output_tables.h"
 
 #include <fcntl.h>

@@ -2,9 +2,9 @@
  * kernel with every other, and sizes at which that would take minutes. */
 #include "pytorch_trace.h"
 
-#include "analysis/op_overlap.h"
-#include "analysis/overlap.h"
-#include "analysis/python_set.h"
+#include "analysis/pytorch/op_overlap.h"
+#include "analysis/pytorch/overlap.h"
+#include "compat/python_set.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Real numbers as pandas.read_csv reads them. Expected values: what pandas 1.5.3 gives. */
-#include "input/pandas_number.h"
+#include "compat/pandas_number.h"
 
 #include "base/number.h"
 

@@ -1,7 +1,7 @@
 /* The Perfetto reader on traces written field by field: sequences, interning, clocks, tracks, annotations,
  * damage. */
-#include "input/perfetto.h"
-#include "input/perfetto_note.h"
+#include "input/perfetto/perfetto.h"
+#include "input/perfetto/note.h"
 #include "proto_writer.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Pieces of the pftrace reports against plain ways to the same: overlap, exact statistics, classes, Markdown.
  */
-#include "analysis/pftrace_exact.h"
-#include "analysis/pftrace_overlap.h"
+#include "analysis/pftrace/exact.h"
+#include "analysis/pftrace/overlap.h"
 #include "output/markdown.h"
 #include "trace/chrome.h"
 

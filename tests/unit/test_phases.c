@@ -2,7 +2,7 @@
  * were read off the tool that these figures are compared with. */
 #include "pytorch_trace.h"
 
-#include "analysis/phases.h"
+#include "analysis/phases/phases.h"
 
 /* Letters: P prefill, D decode, M neither; of kernel_names, framework_apis, attention_patterns and
  * gemm_params with threshold 10, as the tool's program and as its documentation has it. */

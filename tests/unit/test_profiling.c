@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "input/csv_table.h"
-#include "run/configs.h"
-#include "run/counters.h"
-#include "run/histogram.h"
-#include "run/paths.h"
-#include "run/profiler_options.h"
-#include "run/shell_words.h"
-#include "run/stack.h"
+#include "input/sheets/csv_table.h"
+#include "run/plan/configs.h"
+#include "run/plan/counters.h"
+#include "run/sensors/histogram.h"
+#include "os/paths.h"
+#include "run/plan/profiler_options.h"
+#include "os/shell_words.h"
+#include "run/plan/stack.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "input/protobuf.h"
+#include "input/perfetto/protobuf.h"
 
 #define MESSAGE(bytes) gt_proto_begin((gt_text){bytes, sizeof(bytes) - 1})
 

@@ -3,8 +3,8 @@
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
-#include "analysis/pseudo_ops.h"
-#include "trace/tree_edit.h"
+#include "analysis/pytorch/pseudo_ops.h"
+#include "trace/pytorch/tree_edit.h"
 
 static uint32_t row_named(const gt_pytorch *trace, const char *name)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/python_literal.h"
+#include "compat/python_literal.h"
 #include "base/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analysis/python_set.h"
+#include "compat/python_set.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

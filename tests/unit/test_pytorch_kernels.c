@@ -2,9 +2,9 @@
  * the summary of random traces against plain loops. */
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch_kernels.h"
-#include "analysis/pytorch_short_kernels.h"
-#include "analysis/pytorch_timeline.h"
+#include "analysis/pytorch/kernels.h"
+#include "analysis/pytorch/short_kernels.h"
+#include "analysis/pytorch/timeline.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * that is counted microsecond by microsecond. */
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch_timeline.h"
+#include "analysis/pytorch/timeline.h"
 
 #define HEAD "type,time ms,percent\n"
 

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "cli/path_pattern.h"
-#include "cli/rank_files.h"
-#include "cli/rank_regex.h"
+#include "cli/inputs/path_pattern.h"
+#include "cli/inputs/rank_files.h"
+#include "cli/inputs/rank_regex.h"
 
 #define USUAL "rank[\\[\\-_/]?(?P<rank>\\d+)"
 

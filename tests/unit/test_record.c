@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "input/records.h"
+#include "input/json/records.h"
 #include "written_text.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "input/csv_scan.h"
-#include "input/rocprof_csv.h"
+#include "input/sheets/csv_scan.h"
+#include "input/rocprof/csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

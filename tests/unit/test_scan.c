@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "input/scan.h"
+#include "json/scan.h"
 
 #include <stdlib.h>
 

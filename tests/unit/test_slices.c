@@ -1,5 +1,5 @@
 /* Beginnings and ends of slices, in the orders that writers put them. */
-#include "input/slices.h"
+#include "input/perfetto/slices.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

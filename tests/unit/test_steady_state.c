@@ -1,6 +1,6 @@
 /* The steady state of a run, and kinds of kernels of simulations: the specification's cases, and by hand. */
-#include "analysis/genesis_category.h"
-#include "analysis/steady_state.h"
+#include "analysis/rocprof/genesis_category.h"
+#include "analysis/rocprof/steady_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

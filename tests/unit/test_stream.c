@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "input/stream.h"
+#include "stream/stream.h"
 
 #include <fcntl.h>
 #include <pthread.h>

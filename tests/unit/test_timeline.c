@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "output/lanes.h"
+#include "output/trace/lanes.h"
 #include "output/spool.h"
-#include "output/timeline.h"
+#include "output/trace/timeline.h"
 #include "trace/store.h"
 
 /* ---- lanes ---- */

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "analysis/launchers.h"
+#include "analysis/pytorch/launchers.h"
 #include "base/memory.h"
-#include "input/kineto.h"
+#include "input/chrome/kineto.h"
 #include "written_text.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "model/annotation.h"
 #include "model/gemm_kernel.h"
-#include "model/values.h"
+#include "json/values.h"
 
 #include <stdlib.h>
 #include <string.h>

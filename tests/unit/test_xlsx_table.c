@@ -2,7 +2,7 @@
  * and a workbook of openpyxl where that is installed. */
 #include "output_help.h"
 #include "test_table_help.h"
-#include "input/sheet_grid.h"
+#include "input/sheets/sheet_grid.h"
 
 #include <zip.h>
 

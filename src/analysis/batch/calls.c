@@ -1,0 +1,116 @@
+/* Calls of the runtime and the driver by name, side by side for all ranks: how many, and their shortest,
+ * longest and mean duration in microseconds. A rank without a call has empty cells. Two files of one rank
+ * count as one.
+ *
+ * The columns are count_<rank>, min_dur_<rank>, max_dur_<rank>, mean_dur_<rank>; in a workbook the measures
+ * stand above the ranks. */
+#include "analysis/batch/batch.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const keys[] = {"name", "cat", "rank"};
+enum { NAME, CATEGORY, CALL_KEYS, RANK = CALL_KEYS };
+
+static const gt_aggregate of_rank[] = {{NULL, GT_GROUP_SIZE, "count"},
+                                       {"dur", GT_GROUP_MIN, "min_dur"},
+                                       {"dur", GT_GROUP_MAX, "max_dur"},
+                                       {"dur", GT_GROUP_SUM, "sum_dur"}};
+static const gt_aggregate of_files[] = {{"count", GT_GROUP_SUM, "count"},
+                                        {"min_dur", GT_GROUP_MIN, "min_dur"},
+                                        {"max_dur", GT_GROUP_MAX, "max_dur"},
+                                        {"sum_dur", GT_GROUP_SUM, "sum_dur"}};
+static const struct {
+    const char *name;
+    gt_type type;
+} measures[] = {
+    {"count", GT_TYPE_INT},
+    {"min_dur", GT_TYPE_FLOAT},
+    {"max_dur", GT_TYPE_FLOAT},
+    {"mean_dur", GT_TYPE_FLOAT},
+};
+
+gt_table *gt_batch_calls_of_rank(const gt_pytorch *trace, int64_t rank)
+{
+    enum { DURATION = RANK + 1 };
+    gt_table *calls = gt_table_new("cuda_events_summary", trace->strings);
+    gt_table_add_column(calls, "name", GT_TYPE_TEXT);
+    gt_table_add_column(calls, "cat", GT_TYPE_TEXT);
+    gt_table_add_column(calls, "rank", GT_TYPE_INT);
+    gt_table_add_column(calls, "dur", GT_TYPE_FLOAT);
+    uint32_t runtime = gt_strings_add_cstr(trace->strings, "cuda_runtime");
+    uint32_t driver = gt_strings_add_cstr(trace->strings, "cuda_driver");
+    for (size_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_RUNTIME && trace->kind[row] != GT_KIND_DRIVER) continue;
+        size_t added = gt_table_add_row(calls);
+        gt_table_set_text(calls, NAME, added, trace->name[row]);
+        gt_table_set_text(calls, CATEGORY, added, trace->kind[row] == GT_KIND_RUNTIME ? runtime : driver);
+        gt_table_set_int(calls, RANK, added, rank);
+        gt_table_set_float(calls, DURATION, added, isnan(trace->dur_us[row]) ? 0 : trace->dur_us[row]);
+    }
+    gt_table *rows =
+        gt_table_group(calls, keys, GT_LENGTH(keys), of_rank, GT_LENGTH(of_rank), (gt_group_options){0});
+    gt_table_free(calls);
+    return rows;
+}
+
+static void add_means(gt_table *table)
+{
+    size_t mean = gt_table_add_zeroed(table, "mean_dur", GT_TYPE_FLOAT);
+    const int64_t *counts = gt_table_column(table, "count")->ints;
+    const double *sums = gt_table_column(table, "sum_dur")->floats;
+    for (size_t row = 0; row < table->row_count; row++)
+        table->columns[mean].floats[row] = sums[row] / (double)counts[row];
+}
+
+/* The different ranks, ascending, as a table of one column. */
+static gt_table *find_ranks(const gt_table *table)
+{
+    return gt_table_group(table, &keys[RANK], 1, NULL, 0, (gt_group_options){.sorted = true});
+}
+
+static void add_measure(gt_table *sheet, const gt_table *all, const gt_groups *calls,
+                        const gt_groups *of_ranks, const gt_table *ranks, size_t measure)
+{
+    size_t first = sheet->column_count;
+    for (size_t i = 0; i < ranks->row_count; i++) {
+        long long rank = (long long)ranks->columns[0].ints[i];
+        char *name = gt_format("%s_%lld", measures[measure].name, rank), *under = gt_format("%lld", rank);
+        size_t column = gt_table_add_filled(sheet, name, measures[measure].type);
+        gt_table_set_headings(sheet, column, measures[measure].name, under);
+        free(name);
+        free(under);
+    }
+    const gt_column *values = gt_table_column(all, measures[measure].name);
+    for (size_t row = 0; row < all->row_count; row++) {
+        size_t column = first + of_ranks->of_row[row];
+        if (measures[measure].type == GT_TYPE_INT)
+            gt_table_set_int(sheet, column, calls->of_row[row], values->ints[row]);
+        else
+            gt_table_set_float(sheet, column, calls->of_row[row], values->floats[row]);
+    }
+}
+
+gt_table *gt_batch_calls(const gt_table *rows)
+{
+    const gt_group_options sorted = {.sorted = true};
+    gt_table *all = gt_table_group(rows, keys, GT_LENGTH(keys), of_files, GT_LENGTH(of_files), sorted);
+    add_means(all);
+    gt_table *ranks = find_ranks(all);
+    gt_groups calls = gt_groups_find(all, keys, CALL_KEYS, sorted),
+              of_ranks = gt_groups_find(all, &keys[RANK], 1, sorted);
+    gt_table *sheet = gt_table_group(all, keys, CALL_KEYS, NULL, 0, sorted);
+    gt_table_rename(sheet, "cuda_events_summary");
+    gt_table_set_headings(sheet, CATEGORY, NULL, "rank");
+    for (size_t i = 0; i < GT_LENGTH(measures); i++) add_measure(sheet, all, &calls, &of_ranks, ranks, i);
+    gt_groups_free(&calls);
+    gt_groups_free(&of_ranks);
+    gt_table_free(ranks);
+    gt_table_free(all);
+    return sheet;
+}

@@ -1,0 +1,210 @@
+/* Time by launching op, over all ranks, and by group of ops.
+ *
+ * kernel_launchers:
+ *     count             launches of that name
+ *     kernel_time_ms    sum of their own kernels' times
+ *     pct, cum_pct      share of the sum of that column * 100, and its running total
+ *     time_ms_avg       kernel_time_ms / ranks
+ *     count_avg         count / ranks
+ * The longest first, equal times by name.
+ *
+ * grouped_breakdown: Time (s) = sum of time_ms_avg of the group's ops / 1000; Comms and Memcpy are
+ * time_ms_avg of total_comm_time and total_memcpy_time / 1000; Other is every launcher in no group; Total is
+ * the sum of the lines above it, in which copies may count twice. */
+#include "analysis/batch/batch.h"
+
+#include "analysis/pytorch/ops.h"
+#include "analysis/percentages.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "compat/python_text.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_US "total_direct_kernel_time"
+
+/* ---- kernel_launchers ---- */
+
+gt_table *gt_batch_launchers_of_rank(const gt_pytorch *trace, const gt_launchers *launchers)
+{
+    gt_table *table = gt_table_new("kernel_launchers", trace->strings);
+    gt_table_add_rows(table, launchers->count);
+    size_t name = gt_table_add_zeroed(table, "name", GT_TYPE_TEXT);
+    for (size_t i = 0; i < launchers->count; i++)
+        table->columns[name].texts[i] = trace->name[launchers->items[i].row];
+    gt_table_add_direct_times(table, trace, launchers);
+    return table;
+}
+
+static void add_average(gt_table *table, const char *column, size_t ranks, const char *name)
+{
+    size_t from = gt_table_find(table, column), to = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
+    for (size_t row = 0; row < table->row_count; row++) {
+        const gt_column *values = &table->columns[from];
+        double value = values->type == GT_TYPE_INT ? (double)values->ints[row] : values->floats[row];
+        table->columns[to].floats[row] = value / (double)ranks;
+    }
+}
+
+gt_table *gt_batch_launchers(const gt_table *rows, size_t ranks)
+{
+    static const char *const keys[] = {"name"};
+    static const gt_aggregate sums[] = {{NULL, GT_GROUP_SIZE, "count"}, {TIME_US, GT_GROUP_SUM, TIME_US}};
+    static const gt_sort_key longest_first[] = {{TIME_US, true}};
+    gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), sums, GT_LENGTH(sums),
+                                     (gt_group_options){.sorted = true});
+    gt_table_rename(sheet, "kernel_launchers");
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
+    gt_table_add_percentages(sheet, gt_table_add_ms(sheet, TIME_US, "kernel_time_ms"));
+    gt_table_rename_column(sheet, gt_table_find(sheet, "Percentage (%)"), "pct");
+    gt_table_rename_column(sheet, gt_table_find(sheet, "Cumulative Percentage (%)"), "cum_pct");
+    gt_table_drop_column(sheet, gt_table_find(sheet, TIME_US));
+    add_average(sheet, "kernel_time_ms", ranks, "time_ms_avg");
+    add_average(sheet, "count", ranks, "count_avg");
+    return sheet;
+}
+
+/* ---- grouped_breakdown ---- */
+
+typedef enum group {
+    ATTENTION,
+    GEMM,
+    CONV,
+    NORM,
+    UPSAMPLE,
+    PAD,
+    ELEMENTWISE,
+    CONCAT,
+    MOE,
+    TRITON,
+    OTHER
+} group;
+
+static const char *const group_titles[] = {
+    [ATTENTION] = "Attention",
+    [GEMM] = "GEMM",
+    [CONV] = "Conv",
+    [NORM] = "Norm",
+    [UPSAMPLE] = "UpSample",
+    [PAD] = "Pad",
+    [ELEMENTWISE] = "Elemwise",
+    [CONCAT] = "Concat",
+    [MOE] = "MoE",
+    [TRITON] = "Triton",
+};
+
+/* GEMMs and elementwise ops are those of the sheets of these names. */
+static const struct {
+    group group;
+    const char *launcher;
+} members[] = {
+    {ATTENTION, "aten::_cudnn_attention_forward"},
+    {ATTENTION, "aten::_efficient_attention_forward"},
+    {ATTENTION, "flash_attn::_flash_attn_forward"},
+    {ATTENTION, "flash_attn::_flash_attn_varlen_forward"},
+    {ATTENTION, "xFuserRingFlashAttnFunc"},
+    {ATTENTION, "FlashAttnFunc"},
+    {ATTENTION, "FlashAttnVarlenFunc"},
+    {ATTENTION, "flash_attn_3::fwd"},
+    {ATTENTION, "aiter::wrapper_mha_varlen_fwd"},
+    {ATTENTION, "aiter::wrapper_fmha_v3_varlen_fwd"},
+    {ATTENTION, "aiter::wrapper_fmha_v3_fwd"},
+    {ATTENTION, "_vllm_fa3_C::fwd"},
+    {ATTENTION, "vllm::unified_attention_with_output"},
+    {ATTENTION, "vllm::flash_attn_varlen_func"},
+    {ATTENTION, "aiter::paged_attention_v1"},
+    {CONV, "aten::miopen_convolution"},
+    {CONV, "aten::cudnn_convolution"},
+    {NORM, "aten::native_group_norm"},
+    {NORM, "aten::native_layer_norm"},
+    {NORM, "_C::rms_norm"},
+    {NORM, "_C::fused_add_rms_norm"},
+    {UPSAMPLE, "aten::upsample_nearest3d"},
+    {UPSAMPLE, "aten::upsample_nearest2d"},
+    {UPSAMPLE, "aten::upsample_bicubic2d"},
+    {UPSAMPLE, "aten::_upsample_nearest_exact2d"},
+    {PAD, "aten::replication_pad3d"},
+    {CONCAT, "aten::cat"},
+    {MOE, "vllm::moe_forward"},
+};
+static const char TRITON_PREFIX[] = "triton_";
+
+static group group_of(gt_text name)
+{
+    if (gt_batch_is_gemm(name)) return GEMM;
+    if (gt_batch_is_elementwise(name)) return ELEMENTWISE;
+    if (strncmp(name.bytes, TRITON_PREFIX, strlen(TRITON_PREFIX)) == 0) return TRITON;
+    for (size_t i = 0; i < GT_LENGTH(members); i++)
+        if (strcmp(members[i].launcher, name.bytes) == 0) return members[i].group;
+    return OTHER;
+}
+
+/* The sum of the rows of a group, in seconds, as numpy adds it. */
+static double group_time(const gt_table *launchers, const group *groups, group wanted)
+{
+    const double *times_ms = gt_table_column(launchers, "time_ms_avg")->floats;
+    double *of_group = gt_alloc(launchers->row_count * sizeof *of_group);
+    size_t count = 0;
+    for (size_t row = 0; row < launchers->row_count; row++)
+        if (groups[row] == wanted) of_group[count++] = times_ms[row];
+    double sum_ms = gt_sum_pairwise(of_group, count);
+    free(of_group);
+    return sum_ms / 1000;
+}
+
+static double timeline_time(const gt_table *timelines, const char *type)
+{
+    const gt_column *types = gt_table_column(timelines, "type"),
+                    *times = gt_table_column(timelines, "time_ms_avg");
+    for (size_t row = 0; row < timelines->row_count; row++)
+        if (strcmp(gt_strings_get(timelines->strings, types->texts[row]).bytes, type) == 0)
+            return gt_column_is_null(times, row) ? 0 : times->floats[row] / 1000;
+    return 0;
+}
+
+static void add_line(gt_table *sheet, const char *title, double time_s, double *total_s)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_cstr(sheet, 0, row, title);
+    gt_table_set_float(sheet, 1, row, time_s);
+    *total_s += time_s;
+}
+
+static size_t list_others(const gt_table *launchers, const group *groups, gt_buffer *names)
+{
+    const uint32_t *texts = gt_table_column(launchers, "name")->texts;
+    size_t count = 0;
+    for (size_t row = 0; row < launchers->row_count; row++) {
+        if (groups[row] != OTHER) continue;
+        gt_buffer_add_cstr(names, count++ ? ", " : "[");
+        gt_python_add_text(names, gt_strings_get(launchers->strings, texts[row]));
+    }
+    if (count) gt_buffer_add_cstr(names, "]");
+    return count;
+}
+
+gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timelines, gt_buffer *others,
+                             size_t *other_count)
+{
+    gt_table *sheet = gt_table_new("grouped_breakdown", launchers->strings);
+    gt_table_add_column(sheet, "Group", GT_TYPE_TEXT);
+    gt_table_add_column(sheet, "Time (s)", GT_TYPE_FLOAT);
+    const uint32_t *names = gt_table_column(launchers, "name")->texts;
+    group *groups = gt_alloc(launchers->row_count * sizeof *groups);
+    for (size_t row = 0; row < launchers->row_count; row++)
+        groups[row] = group_of(gt_strings_get(launchers->strings, names[row]));
+    double total_s = 0, ignored = 0;
+    for (size_t i = 0; i < GT_LENGTH(group_titles); i++)
+        add_line(sheet, group_titles[i], group_time(launchers, groups, (group)i), &total_s);
+    add_line(sheet, "Comms", timeline_time(timelines, "total_comm_time"), &total_s);
+    add_line(sheet, "Memcpy", timeline_time(timelines, "total_memcpy_time"), &total_s);
+    add_line(sheet, "Other", group_time(launchers, groups, OTHER), &total_s);
+    add_line(sheet, "Total", total_s, &ignored);
+    *other_count = list_others(launchers, groups, others);
+    free(groups);
+    return sheet;
+}

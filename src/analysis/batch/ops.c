@@ -1,0 +1,375 @@
+/* Ops of a group by name and parameters, over all ranks:
+ *
+ *     name, param: *                            keys, parameters in the order first seen
+ *     GFLOPS_first to FLOPS/Byte_first          what the op's model says
+ *     TB/s, TFLOPS/s                            mean and deviation (over n - 1)
+ *     Non-Data-Mov ...                          the same without the time of kernels that only copy or
+ * transpose kernel_details__summarize_kernel_stats    kernel_stats.h, in their order, mean and deviation
+ * alone Input Dims_first to Concrete Inputs_first as lists Kernel Time (µs)_mean, _std, _sum         time in
+ * which at least one of the op's kernels ran name_count, UID_first                     how many ops, and the
+ * first of them in the first rank that has one kernel_time_sum_cum_pct                   running share of the
+ * sums, 0 to 1
+ *
+ * The longest sum of kernel times first. */
+#include "analysis/batch/batch.h"
+
+#include "analysis/batch/params.h"
+#include "analysis/pytorch/op_rows.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL_TIME "Kernel Time (µs)"
+#define DETAILS     "kernel_details__summarize_kernel_stats"
+#define NON_COPY    "Non-Data-Mov "
+
+static const struct {
+    gt_batch_group group;
+    const char *op;
+} members[] = {
+    {GT_BATCH_GEMM, "aten::mm"},
+    {GT_BATCH_GEMM, "aten::_scaled_mm"},
+    {GT_BATCH_GEMM, "aten::addmm"},
+    {GT_BATCH_GEMM, "aten::bmm"},
+    {GT_BATCH_GEMM, "aten::baddbmm"},
+    {GT_BATCH_GEMM, "trtllm::cublas_scaled_mm"},
+    {GT_BATCH_GEMM, "bitsandbytes::int8_linear_matmul"},
+    {GT_BATCH_GEMM, "_Linear_yfwd_mm"},
+    {GT_BATCH_GEMM, "_LayerNormLinear_yfwd_mm"},
+    {GT_BATCH_GEMM, "tex_ts::te_gemm_ts"},
+    {GT_BATCH_GEMM, "vllm::gemm_with_dynamic_quant"},
+    {GT_BATCH_CONV, "aten::convolution"},
+    {GT_BATCH_ATTENTION, "aten::_scaled_dot_product_cudnn_attention"},
+    {GT_BATCH_ATTENTION, "aten::_scaled_dot_product_efficient_attention"},
+    {GT_BATCH_ATTENTION, "aten::_scaled_dot_product_flash_attention"},
+    {GT_BATCH_ATTENTION, "flash_attn::_flash_attn_forward"},
+    {GT_BATCH_ATTENTION, "flash_attn::_flash_attn_varlen_forward"},
+    {GT_BATCH_ATTENTION, "flash_attn_3::fwd"},
+    {GT_BATCH_ATTENTION, "aiter::_flash_attn_forward"},
+    {GT_BATCH_ATTENTION, "aiter::wrapper_fmha_v3_fwd"},
+    {GT_BATCH_UNARY, "aten::copy"},
+    {GT_BATCH_UNARY, "aten::copy_"},
+    {GT_BATCH_UNARY, "aten::clamp_min"},
+    {GT_BATCH_UNARY, "aten::clamp_min_"},
+    {GT_BATCH_UNARY, "aten::clamp_max"},
+    {GT_BATCH_UNARY, "aten::clamp_max_"},
+    {GT_BATCH_UNARY, "aten::sigmoid"},
+    {GT_BATCH_BINARY, "aten::div"},
+    {GT_BATCH_BINARY, "aten::div_"},
+    {GT_BATCH_BINARY, "aten::mul"},
+    {GT_BATCH_BINARY, "aten::mul_"},
+    {GT_BATCH_BINARY, "aten::add"},
+    {GT_BATCH_BINARY, "aten::add_"},
+    {GT_BATCH_BINARY, "aten::sigmoid_backward"},
+    {GT_BATCH_BINARY, "aten::threshold_backward"},
+};
+
+static const char *const group_names[GT_BATCH_GROUPS] = {
+    [GT_BATCH_GEMM] = "gemm",         [GT_BATCH_CONV] = "conv",           [GT_BATCH_ATTENTION] = "attn",
+    [GT_BATCH_UNARY] = "un_elemwise", [GT_BATCH_BINARY] = "bin_elemwise",
+};
+
+/* Kernels whose names have one of these move data and compute nothing. */
+static const char *const copies[] = {"at::native::direct_copy_kernel_cuda", "transpose_"};
+
+/* What is kept of an op, besides its parameters. */
+static const char *const kept_columns[] = {
+    "name",          "UID",
+    "Input Dims",    "Input type",
+    "Input Strides", "Concrete Inputs",
+    "GFLOPS",        "Data Moved (MB)",
+    "FLOPS/Byte",    "TB/s",
+    "TFLOPS/s",      KERNEL_TIME,
+};
+
+/* The same as the trace has them: for those who run the ops again. */
+static const char *const json_columns[GT_BATCH_ARGUMENTS] = {
+    [GT_BATCH_DIMS] = "dims as JSON",
+    [GT_BATCH_TYPES] = "types as JSON",
+    [GT_BATCH_STRIDES] = "strides as JSON",
+    [GT_BATCH_CONCRETE] = "concrete inputs as JSON",
+};
+static const size_t json_arguments[GT_BATCH_ARGUMENTS] = {
+    [GT_BATCH_DIMS] = GT_PERF_DIMS,
+    [GT_BATCH_TYPES] = GT_PERF_TYPES,
+    [GT_BATCH_STRIDES] = GT_PERF_STRIDES,
+    [GT_BATCH_CONCRETE] = GT_PERF_CONCRETE,
+};
+
+#define MEASURE_TWO(column)                                                                                  \
+    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_STD, "_std")
+
+static const gt_aggregate measures[] = {
+    GT_MEASURE_FIRST("GFLOPS"),
+    GT_MEASURE_FIRST("Data Moved (MB)"),
+    GT_MEASURE_FIRST("FLOPS/Byte"),
+    MEASURE_TWO("TB/s"),
+    MEASURE_TWO("TFLOPS/s"),
+    MEASURE_TWO(NON_COPY "TFLOPS/s"),
+    {NON_COPY KERNEL_TIME, GT_GROUP_SUM, NON_COPY KERNEL_TIME "_sum"},
+    {"Input Dims", GT_GROUP_FIRST, "Input Dims_first"},
+    {"Input type", GT_GROUP_FIRST, "Input type_first"},
+    {"Input Strides", GT_GROUP_FIRST, "Input Strides_first"},
+    {"Concrete Inputs", GT_GROUP_FIRST, "Concrete Inputs_first"},
+    MEASURE_TWO(KERNEL_TIME),
+    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
+    {NULL, GT_GROUP_SIZE, "name_count"},
+    GT_MEASURE_FIRST("UID"),
+    {"dims as JSON", GT_GROUP_FIRST, "dims as JSON"},
+    {"types as JSON", GT_GROUP_FIRST, "types as JSON"},
+    {"strides as JSON", GT_GROUP_FIRST, "strides as JSON"},
+    {"concrete inputs as JSON", GT_GROUP_FIRST, "concrete inputs as JSON"},
+};
+enum { MEASURES_SHOWN = GT_LENGTH(measures) - GT_BATCH_ARGUMENTS };
+
+/* The measure before which the column of kernels stands. */
+static const char BEHIND_KERNELS[] = "Input Dims_first";
+
+static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+
+/* ---- groups ---- */
+
+const char *gt_batch_group_name(gt_batch_group group)
+{
+    return group_names[group];
+}
+
+static gt_batch_group group_of(gt_text name)
+{
+    for (size_t i = 0; i < GT_LENGTH(members); i++)
+        if (strlen(members[i].op) == name.len && memcmp(members[i].op, name.bytes, name.len) == 0)
+            return members[i].group;
+    return GT_BATCH_GROUPS;
+}
+
+bool gt_batch_is_gemm(gt_text name)
+{
+    return group_of(name) == GT_BATCH_GEMM;
+}
+
+bool gt_batch_is_elementwise(gt_text name)
+{
+    gt_batch_group group = group_of(name);
+    return group == GT_BATCH_UNARY || group == GT_BATCH_BINARY;
+}
+
+/* ---- the ops of one rank ---- */
+
+typedef struct finder {
+    gt_perf *perf;
+    uint8_t *copies; /* by kernel name: 1 computes, 2 only moves data, 0 not asked yet */
+    gt_op_rows rows;
+    double *non_copy_us; /* by row */
+    size_t non_copy_capacity;
+    gt_row_list spare;
+} finder;
+
+static bool is_copy(finder *f, uint32_t gpu_row)
+{
+    uint8_t *known = &f->copies[f->perf->trace->name[gpu_row]];
+    if (!*known) {
+        const char *name = gt_pytorch_name(f->perf->trace, gpu_row).bytes;
+        *known = 1;
+        for (size_t i = 0; i < GT_LENGTH(copies); i++)
+            if (strstr(name, copies[i])) *known = 2;
+    }
+    return *known == 2;
+}
+
+/* Of the kernels of the op measured last. */
+static double non_copy_time(finder *f)
+{
+    gt_row_list *rest = &f->spare;
+    rest->count = 0;
+    for (size_t i = 0; i < f->perf->kernels.count; i++)
+        if (!is_copy(f, f->perf->kernels.items[i]))
+            GT_PUSH(rest->items, rest->count, rest->capacity, f->perf->kernels.items[i]);
+    return gt_busy_time(f->perf->trace, rest->items, rest->count, &f->perf->spare).us;
+}
+
+static void add_op(finder *f, uint32_t row)
+{
+    gt_perf *p = f->perf;
+    gt_op_metrics metrics;
+    const gt_model *model = gt_perf_model(p, row, p->trace->name[row]);
+    if (!model || gt_perf_measure(p, model, row, p->trace->name[row], false, &metrics) != GT_MODEL_VALUE)
+        return;
+    size_t count = f->rows.count;
+    GT_PUSH(f->non_copy_us, count, f->non_copy_capacity, non_copy_time(f));
+    gt_op_rows_push(&f->rows, (gt_op_row){row, p->trace->name[row], p->trace->uid[row], metrics});
+    for (size_t i = 0; i < p->kernels.count; i++)
+        gt_kernel_lists_push(&f->rows.kernels, gt_perf_detail(p, p->kernels.items[i]));
+    gt_kernel_lists_close(&f->rows.kernels);
+}
+
+static void add_non_copy_columns(gt_table *table, const finder *f)
+{
+    size_t time = gt_table_add_zeroed(table, NON_COPY KERNEL_TIME, GT_TYPE_FLOAT);
+    size_t rate = gt_table_add_zeroed(table, NON_COPY "TFLOPS/s", GT_TYPE_FLOAT);
+    for (size_t i = 0; i < f->rows.count; i++) {
+        double us = f->non_copy_us[i];
+        table->columns[time].floats[i] = us;
+        table->columns[rate].floats[i] =
+            gt_metrics_of(f->rows.items[i].metrics.result, us, NULL).tflops_per_s;
+    }
+}
+
+static void add_json(gt_table *table, const finder *f)
+{
+    for (size_t a = 0; a < GT_BATCH_ARGUMENTS; a++) {
+        size_t column = gt_table_add_zeroed(table, json_columns[a], GT_TYPE_TEXT);
+        for (size_t i = 0; i < f->rows.count; i++)
+            table->columns[column].texts[i] = f->perf->arguments[json_arguments[a]][f->rows.items[i].row];
+    }
+}
+
+static gt_table *make_rows(const finder *f)
+{
+    gt_table *table = gt_op_rows_table(&f->rows, f->perf, GT_PYTHON_LISTS);
+    gt_table_select(table, kept_columns, GT_LENGTH(kept_columns));
+    add_non_copy_columns(table, f);
+    add_json(table, f);
+    const gt_model_result **results = gt_alloc(f->rows.count * sizeof *results);
+    for (size_t i = 0; i < f->rows.count; i++) results[i] = f->rows.items[i].metrics.result;
+    gt_batch_params_add(table, results);
+    free(results);
+    return table;
+}
+
+static gt_batch_ops find_ops(gt_perf *perf, const gt_row_list *rows)
+{
+    gt_batch_ops ops = {.found = rows->count};
+    finder f = {.perf = perf, .copies = gt_alloc_zero(gt_strings_count(perf->trace->strings), 1)};
+    for (size_t i = 0; i < rows->count; i++) add_op(&f, rows->items[i]);
+    if (f.rows.count) {
+        ops.rows = make_rows(&f);
+        ops.kernels = f.rows.kernels;
+        f.rows.kernels = (gt_kernel_lists){0}; /* they have a new owner */
+    }
+    gt_op_rows_free(&f.rows);
+    free(f.copies);
+    free(f.non_copy_us);
+    free(f.spare.items);
+    return ops;
+}
+
+void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
+{
+    const gt_pytorch *trace = perf->trace;
+    gt_row_list rows[GT_BATCH_GROUPS + 1] = {0};
+    uint32_t names = gt_strings_count(trace->strings);
+    uint8_t *group_of_name = gt_alloc(names), unknown = UINT8_MAX;
+    memset(group_of_name, unknown, names);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (perf->arguments[GT_PERF_DIMS][row] == GT_TEXT_NONE) continue;
+        uint8_t *group = &group_of_name[trace->name[row]];
+        if (*group == unknown) *group = (uint8_t)group_of(gt_pytorch_name(trace, row));
+        if (*group == GT_BATCH_GROUPS) continue;
+        GT_PUSH(rows[*group].items, rows[*group].count, rows[*group].capacity, row);
+    }
+    free(group_of_name);
+    for (size_t group = 0; group < GT_BATCH_GROUPS; group++) {
+        ops[group] = find_ops(perf, &rows[group]);
+        free(rows[group].items);
+    }
+}
+
+/* ---- those of all ranks ---- */
+
+void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_strings *strings)
+{
+    if (!ops->rows) return;
+    gt_kernel_lists_use_strings(&ops->kernels, ops->rows->strings, strings);
+    gt_table_use_strings(ops->rows, strings);
+}
+
+void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more)
+{
+    gt_error error;
+    size_t found = ops->found + more->found;
+    if (!ops->rows) {
+        gt_batch_ops_free(ops);
+        *ops = *more;
+        *more = (gt_batch_ops){0};
+    } else if (more->rows) {
+        if (!gt_table_append_outer(ops->rows, more->rows, &error))
+            abort(); /* columns have their types by name */
+        gt_kernel_lists_append(&ops->kernels, &more->kernels);
+    }
+    gt_batch_ops_free(more);
+    ops->found = found;
+}
+
+void gt_batch_ops_free(gt_batch_ops *ops)
+{
+    gt_table_free(ops->rows);
+    gt_kernel_lists_free(&ops->kernels);
+    *ops = (gt_batch_ops){0};
+}
+
+/* ---- the sheet ---- */
+
+static const char **list_names(const char *first, const gt_table *rows, size_t *count)
+{
+    const char **names = gt_alloc((rows->column_count + GT_LENGTH(measures) + 3) * sizeof *names);
+    *count = 0;
+    names[(*count)++] = first;
+    for (size_t c = 0; c < rows->column_count; c++)
+        if (strncmp(rows->columns[c].name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0)
+            names[(*count)++] = rows->columns[c].name;
+    return names;
+}
+
+static void add_shares(gt_table *sheet)
+{
+    size_t share = gt_table_add_zeroed(sheet, "kernel_time_sum_cum_pct", GT_TYPE_FLOAT);
+    size_t sum = gt_table_find(sheet, KERNEL_TIME "_sum");
+    double *cells = sheet->columns[share].floats, *sums = gt_alloc(sheet->row_count * sizeof *sums);
+    for (size_t row = 0; row < sheet->row_count; row++)
+        sums[row] = sheet->columns[sum].type == GT_TYPE_INT ? (double)sheet->columns[sum].ints[row]
+                                                            : sheet->columns[sum].floats[row];
+    double total = gt_sum_pairwise(sums, sheet->row_count);
+    gt_cumulative_sum(cells, sums, sheet->row_count);
+    for (size_t row = 0; row < sheet->row_count; row++) cells[row] /= total;
+    free(sums);
+}
+
+static void arrange(gt_table *sheet, const gt_table *rows)
+{
+    size_t count;
+    const char **names = list_names("name", rows, &count);
+    for (size_t i = 0; i < MEASURES_SHOWN; i++) {
+        if (strcmp(measures[i].name, BEHIND_KERNELS) == 0) names[count++] = DETAILS;
+        names[count++] = measures[i].name;
+    }
+    gt_table_select(sheet, names, count);
+    free(names);
+}
+
+gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table **arguments)
+{
+    if (!ops->rows) return NULL;
+    size_t key_count;
+    gt_batch_params_settle(ops->rows);
+    const char **keys = list_names("name", ops->rows, &key_count);
+    gt_alike alike = gt_alike_find(ops->rows, keys, key_count);
+    gt_table *sheet = gt_alike_measure(&alike, measures, GT_LENGTH(measures));
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
+    const gt_alike_watch watch = {.plain = true};
+    gt_alike_describe(&alike, sheet, &ops->kernels, DETAILS, "trunc_kernel_details", &watch);
+    gt_alike_free(&alike);
+    free(keys);
+    if (arguments) {
+        *arguments = gt_table_copy(sheet);
+        gt_table_select(*arguments, json_columns, GT_LENGTH(json_columns));
+    }
+    arrange(sheet, ops->rows);
+    add_shares(sheet);
+    gt_table_rename(sheet, gt_batch_group_name(group));
+    return sheet;
+}

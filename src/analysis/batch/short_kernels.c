@@ -1,0 +1,133 @@
+/* GPU events that no op is known for, and kernels that are short.
+ *
+ * GPU events are kernels, copies and memsets; one is linked where it has an External id, and short where it
+ * took less than 10 µs. Of short_cpu_op_counts only kernels count, and the op is the nearest one above the
+ * launch. */
+#include "analysis/batch/batch.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double SHORT_US = 10;
+
+static const char *const gpu_categories[] = {
+    [GT_KIND_KERNEL] = "kernel",
+    [GT_KIND_MEMCPY] = "gpu_memcpy",
+    [GT_KIND_MEMSET] = "gpu_memset",
+};
+
+/* An event without a duration took no time. */
+static double duration_us(const gt_pytorch *trace, size_t row)
+{
+    return isnan(trace->dur_us[row]) ? 0 : trace->dur_us[row];
+}
+
+/* ---- linked_and_short_kernels ---- */
+
+enum { RANK, EVENTS, LINKED, UNLINKED, SHORT_LINKED, SHORT_UNLINKED, COUNTS };
+static const char *const count_columns[COUNTS] = {
+    [RANK] = "rank",
+    [EVENTS] = "num_kernel_events",
+    [LINKED] = "num_kernel_events_linked",
+    [UNLINKED] = "num_kernel_events_unlinked",
+    [SHORT_LINKED] = "num_short_kernel_events_linked",
+    [SHORT_UNLINKED] = "num_short_kernel_events_unlinked",
+};
+
+gt_table *gt_batch_kernel_counts_of_rank(const gt_pytorch *trace, int64_t rank)
+{
+    int64_t counts[COUNTS] = {[RANK] = rank};
+    int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+    for (size_t row = 0; row < trace->count; row++) {
+        if (!gt_kind_is_gpu(trace->kind[row])) continue;
+        bool linked = external_ids[row] != GT_EVENT_NONE, is_short = duration_us(trace, row) < SHORT_US;
+        counts[EVENTS]++;
+        counts[linked ? LINKED : UNLINKED]++;
+        counts[linked ? SHORT_LINKED : SHORT_UNLINKED] += is_short;
+    }
+    free(external_ids);
+    gt_table *table = gt_table_new("linked_and_short_kernels", trace->strings);
+    for (size_t c = 0; c < COUNTS; c++) gt_table_add_column(table, count_columns[c], GT_TYPE_INT);
+    gt_table_add_row(table);
+    for (size_t c = 0; c < COUNTS; c++) gt_table_set_int(table, c, 0, counts[c]);
+    return table;
+}
+
+/* ---- unlinked_short_kernels_summary: all of them, whatever their duration ---- */
+
+gt_table *gt_batch_unlinked_of_rank(const gt_pytorch *trace)
+{
+    enum { NAME, CATEGORY, DURATION };
+    gt_table *table = gt_table_new("unlinked_short_kernels_summary", trace->strings);
+    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "cat", GT_TYPE_TEXT);
+    gt_table_add_column(table, "dur", GT_TYPE_FLOAT);
+    int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+    for (size_t row = 0; row < trace->count; row++) {
+        if (!gt_kind_is_gpu(trace->kind[row]) || external_ids[row] != GT_EVENT_NONE) continue;
+        size_t added = gt_table_add_row(table);
+        gt_table_set_text(table, NAME, added, trace->name[row]);
+        gt_table_set_cstr(table, CATEGORY, added, gpu_categories[trace->kind[row]]);
+        gt_table_set_float(table, DURATION, added, duration_us(trace, row));
+    }
+    free(external_ids);
+    return table;
+}
+
+gt_table *gt_batch_unlinked(const gt_table *rows)
+{
+    static const char *const keys[] = {"name", "cat"};
+    static const gt_aggregate measures[] = {{NULL, GT_GROUP_SIZE, "count"},
+                                            {"dur", GT_GROUP_MIN, "min_dur"},
+                                            {"dur", GT_GROUP_MAX, "max_dur"},
+                                            {"dur", GT_GROUP_MEAN, "mean_dur"}};
+    static const gt_sort_key most_first[] = {{"count", true}};
+    gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), measures, GT_LENGTH(measures),
+                                     (gt_group_options){.sorted = true});
+    gt_table_rename(sheet, "unlinked_short_kernels_summary");
+    gt_table_sort(sheet, most_first, GT_LENGTH(most_first));
+    return sheet;
+}
+
+/* ---- short_cpu_op_counts ---- */
+
+gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels)
+{
+    static const char *const keys[] = {"op"};
+    static const gt_aggregate size[] = {{NULL, GT_GROUP_SIZE, "count"}};
+    const gt_pytorch *trace = kernels->trace;
+    gt_table *ops = gt_table_new("short_cpu_op_counts", trace->strings);
+    gt_table_add_column(ops, "op", GT_TYPE_TEXT);
+    for (size_t i = 0; i < kernels->count; i++) {
+        if (kernels->cpu_ops[i] == GT_NO_EVENT || !(trace->dur_us[kernels->rows[i]] < SHORT_US)) continue;
+        size_t added = gt_table_add_row(ops);
+        gt_table_set_text(ops, 0, added, trace->name[kernels->cpu_ops[i]]);
+    }
+    gt_table *counts =
+        gt_table_group(ops, keys, GT_LENGTH(keys), size, GT_LENGTH(size), (gt_group_options){0});
+    gt_table_free(ops);
+    return counts;
+}
+
+gt_table *gt_batch_short_ops(const gt_table *rows)
+{
+    static const char *const keys[] = {"op"};
+    static const gt_aggregate sum[] = {{"count", GT_GROUP_SUM, "count"}};
+    static const gt_sort_key most_first[] = {{"count", true}};
+    gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), sum, GT_LENGTH(sum), (gt_group_options){0});
+    gt_table_rename(sheet, "short_cpu_op_counts");
+    gt_table_rename_column(sheet, 0, "");
+    gt_table_sort(sheet, most_first, GT_LENGTH(most_first));
+    if (!sheet->row_count) return sheet;
+    int64_t total = 0;
+    for (size_t row = 0; row < sheet->row_count; row++) total += gt_table_column(sheet, "count")->ints[row];
+    size_t last = gt_table_add_row(sheet);
+    gt_table_set_cstr(sheet, 0, last, "Total");
+    gt_table_set_int(sheet, 1, last, total);
+    return sheet;
+}

@@ -1,0 +1,70 @@
+/* The GPU timelines of all ranks side by side:
+ *
+ *     time_ms_<rank>, percent_<rank>    as in gpu_timeline, one pair a rank; two files of one rank have two
+ *     time_ms_avg                       mean of the ranks' times
+ *     time_ms_std                       their deviation over n: that over n - 1 of the ranks and their mean
+ *
+ * A rank without a timeline has empty cells and does not count. */
+#include "analysis/batch/batch.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const types[] = {
+    "computation_time", "exposed_comm_time", "exposed_memcpy_time", "busy_time",
+    "idle_time",        "total_time",        "total_comm_time",     "total_memcpy_time",
+};
+enum { TYPES = GT_LENGTH(types) };
+
+static void add_rank(gt_table *sheet, const gt_table *timeline, int64_t rank)
+{
+    static const char *const columns[][2] = {{"time ms", "time_ms"}, {"percent", "percent"}};
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) {
+        char *name = gt_format("%s_%lld", columns[i][1], (long long)rank);
+        size_t column = gt_table_add_filled(sheet, name, GT_TYPE_FLOAT);
+        free(name);
+        const gt_column *from = timeline ? gt_table_column(timeline, columns[i][0]) : NULL;
+        for (size_t row = 0; from && row < TYPES; row++)
+            sheet->columns[column].floats[row] = from->floats[row];
+    }
+}
+
+static size_t first_time_column(size_t rank)
+{
+    return 1 + 2 * rank;
+}
+
+static void add_statistics(gt_table *sheet, size_t ranks)
+{
+    size_t average = gt_table_add_filled(sheet, "time_ms_avg", GT_TYPE_FLOAT);
+    size_t deviation = gt_table_add_filled(sheet, "time_ms_std", GT_TYPE_FLOAT);
+    double *times = gt_alloc((ranks + 1) * sizeof *times);
+    for (size_t row = 0; row < TYPES; row++) {
+        size_t count = 0;
+        for (size_t i = 0; i < ranks; i++) {
+            double time = sheet->columns[first_time_column(i)].floats[row];
+            if (!isnan(time)) times[count++] = time;
+        }
+        if (!count) continue;
+        times[count] = gt_mean(times, count);
+        sheet->columns[average].floats[row] = times[count];
+        sheet->columns[deviation].floats[row] = gt_std_pairwise(times, count + 1, 1);
+    }
+    free(times);
+}
+
+gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,
+                             gt_strings *strings)
+{
+    gt_table *sheet = gt_table_new("gpu_timelines", strings);
+    gt_table_add_column(sheet, "type", GT_TYPE_TEXT);
+    gt_table_add_rows(sheet, TYPES);
+    for (size_t row = 0; row < TYPES; row++) gt_table_set_cstr(sheet, 0, row, types[row]);
+    for (size_t i = 0; i < count; i++) add_rank(sheet, timelines[i], ranks[i]);
+    add_statistics(sheet, count);
+    return sheet;
+}

@@ -1,0 +1,74 @@
+/* Names of aggregations, and lists of them that are made at run time. */
+#include "analysis/collective/aggregations.h"
+#include "base/length.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    gt_group_kind kind;
+    bool squared;
+} known[] = {
+    {"mean", GT_GROUP_MEAN, false}, {"median", GT_GROUP_MEDIAN, false},    {"min", GT_GROUP_MIN, false},
+    {"max", GT_GROUP_MAX, false},   {"std", GT_GROUP_STD, false},          {"var", GT_GROUP_STD, true},
+    {"sum", GT_GROUP_SUM, false},   {"count", GT_GROUP_COUNT, false},      {"first", GT_GROUP_FIRST, false},
+    {"last", GT_GROUP_LAST, false}, {"nunique", GT_GROUP_DISTINCT, false}, {"size", GT_GROUP_SIZE, false},
+};
+_Static_assert(GT_LENGTH(known) <= GT_AGGREGATIONS_MAX, "all of them may be wanted");
+
+bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *error)
+{
+    for (size_t i = 0; i < GT_LENGTH(known); i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        for (size_t j = 0; j < wanted->count; j++)
+            if (wanted->items[j] == i) return true;
+        wanted->items[wanted->count++] = i;
+        return true;
+    }
+    char names[256] = "";
+    for (size_t i = 0; i < GT_LENGTH(known); i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), " %s", known[i].name);
+    return gt_fail(error, "argument --agg_metrics: no aggregation is called '%.100s'; there are%s", name,
+                   names);
+}
+
+static void add(gt_aggregate_list *list, gt_aggregate aggregate, bool squared)
+{
+    size_t count = list->count;
+    GT_PUSH(list->squared, count, list->squared_capacity, squared);
+    GT_PUSH(list->items, list->count, list->capacity, aggregate);
+}
+
+void gt_aggregate_list_add(gt_aggregate_list *list, const char *column, gt_group_kind kind, const char *name)
+{
+    add(list, (gt_aggregate){column, kind, name}, false);
+}
+
+void gt_aggregate_list_add_wanted(gt_aggregate_list *list, const char *column, const gt_aggregations *wanted)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        char *name = gt_format("%s_%s", column, known[wanted->items[i]].name);
+        const char *kept = gt_arena_bytes(&list->names, name, strlen(name));
+        free(name);
+        add(list, (gt_aggregate){column, known[wanted->items[i]].kind, kept},
+            known[wanted->items[i]].squared);
+    }
+}
+
+gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const char *const *keys,
+                                  size_t key_count, gt_group_options options)
+{
+    gt_table *grouped = gt_table_group(table, keys, key_count, list->items, list->count, options);
+    for (size_t i = 0; i < list->count; i++) {
+        if (!list->squared[i]) continue;
+        double *values = grouped->columns[key_count + i].floats;
+        for (size_t row = 0; row < grouped->row_count; row++) values[row] *= values[row];
+    }
+    free(list->items);
+    free(list->squared);
+    gt_arena_free(&list->names);
+    *list = (gt_aggregate_list){0};
+    return grouped;
+}

@@ -1,0 +1,356 @@
+/* The long table of collectives:
+ *
+ *     Process Group Name     "Unknown_Group" where the kernel does not say; "all" where no kernel does and
+ *                            each rank has one stream
+ *     index_in_group         place by start among the rank's kernels of that group, from 0
+ *     collective_id          group and index, which tell the same collective on every rank
+ *     In, Out msg size (MB)  elements * bytes of the dtype / 1024^2; empty for dtypes not in the table below
+ *
+ * As in pandas, a number column with an empty cell is FLOAT. */
+#include "analysis/collective/collectives.h"
+
+#include "analysis/pytorch/event_columns.h"
+#include "compat/python_literal.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "trace/collective_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *dtype;
+    int bytes;
+} dtype_sizes[] = {
+    {"Float", 4}, {"Int", 4},    {"Long", 8}, {"BFloat16", 2}, {"Bool", 1},
+    {"Byte", 1},  {"Double", 8}, {"Half", 2}, {"Short", 2},
+};
+
+/* Columns that come from the store; JSON texts are read when all ranks are there. */
+static const struct {
+    const char *name;
+    size_t event_column;
+    enum {
+        INT,
+        TEXT,
+        JSON_AS_TEXT,
+        JSON
+    } kind; /* what JSON texts become: text in any case, or what they are */
+} metadata[] = {
+    {"Process Group Name", GT_EVENT_GROUP_NAME, JSON_AS_TEXT},
+    {"Process Group Ranks", GT_EVENT_GROUP_RANKS, JSON_AS_TEXT},
+    {"Collective name", GT_EVENT_COLLECTIVE, TEXT},
+    {"Group size", GT_EVENT_GROUP_SIZE, INT},
+    {"dtype", GT_EVENT_DTYPE, TEXT},
+    {"In msg nelems", GT_EVENT_IN_ELEMENTS, INT},
+    {"Out msg nelems", GT_EVENT_OUT_ELEMENTS, INT},
+    {"In split size", GT_EVENT_IN_SPLIT, JSON_AS_TEXT},
+    {"Out split size", GT_EVENT_OUT_SPLIT, JSON_AS_TEXT},
+    {"stream", GT_EVENT_STREAM, JSON},
+};
+
+static const char *const long_columns[] = {
+    "collective_id",
+    "index_in_group",
+    "rank",
+    "Process Group Name",
+    "Process Group Ranks",
+    "Collective name",
+    "Group size",
+    "dtype",
+    "In msg nelems",
+    "In msg size (MB)",
+    "Out msg nelems",
+    "Out msg size (MB)",
+    "In split size",
+    "Out split size",
+    "stream",
+    "ts",
+    "dur",
+};
+
+static const char *const summary_keys[] = {
+    "rank",          "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype",
+    "In msg nelems", "Out msg nelems",     "In split size",       "Out split size",  "stream",
+};
+
+static const gt_aggregate of_summary[] = {
+    {"In msg size (MB)", GT_GROUP_FIRST, "In msg size (MB)_first"},
+    {"Out msg size (MB)", GT_GROUP_FIRST, "Out msg size (MB)_first"},
+    {"dur", GT_GROUP_SUM, "dur_sum"},
+    {"dur", GT_GROUP_MEAN, "dur_mean"},
+    {"dur", GT_GROUP_STD, "dur_std"},
+    {"dur", GT_GROUP_MIN, "dur_min"},
+    {"dur", GT_GROUP_MAX, "dur_max"},
+    {"collective_id", GT_GROUP_COUNT, "operation_count"},
+};
+
+/* ---- the kernels of one rank ---- */
+
+/* Rows of the linked communication kernels; the caller frees them. */
+static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
+{
+    uint8_t *known =
+        gt_alloc_zero(gt_strings_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
+    uint32_t *rows = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_KERNEL) continue;
+        uint8_t *is = &known[trace->name[row]];
+        if (!*is) *is = gt_is_communication(gt_pytorch_name(trace, row)) ? 2 : 1;
+        if (*is == 2) GT_PUSH(rows, *count, capacity, row);
+    }
+    free(known);
+    if (!*count) return rows;
+
+    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+    size_t linked = 0;
+    for (size_t i = 0; i < *count; i++) {
+        uint32_t row = rows[i];
+        if (correlations[row] != GT_EVENT_NONE || external_ids[row] != GT_EVENT_NONE) rows[linked++] = row;
+    }
+    free(correlations);
+    free(external_ids);
+    *count = linked;
+    return rows;
+}
+
+/* Cell i of a column is of the store's row rows[i], or of row i where rows is NULL. */
+static size_t row_at(const uint32_t *rows, size_t i)
+{
+    return rows ? rows[i] : i;
+}
+
+static void add_ints(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+                     const uint32_t *rows)
+{
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_INT);
+    if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
+    int64_t *values = gt_store_ints(store, event_column);
+    for (size_t i = 0; i < table->row_count; i++)
+        if (values[row_at(rows, i)] != GT_EVENT_NONE)
+            gt_table_set_int(table, added, i, values[row_at(rows, i)]);
+    free(values);
+}
+
+static void add_texts(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+                      const uint32_t *rows)
+{
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    if (!table->row_count) return;
+    uint32_t *texts = gt_store_texts(store, event_column);
+    for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
+    free(texts);
+}
+
+/* As integers where each of them was written as one. */
+static void add_times(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+                      int64_t integral_bit, const uint32_t *rows)
+{
+    if (!table->row_count) {
+        gt_table_add_column(table, name, GT_TYPE_INT);
+        return;
+    }
+    int64_t *integral = gt_store_ints(store, GT_EVENT_INTEGRAL);
+    double *times = gt_store_times(store, event_column);
+    bool whole = true;
+    for (size_t i = 0; i < table->row_count && whole; i++) whole = integral[row_at(rows, i)] & integral_bit;
+    size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    for (size_t i = 0; i < table->row_count; i++) {
+        double time = times[row_at(rows, i)];
+        if (whole)
+            table->columns[added].ints[i] = (int64_t)time;
+        else
+            table->columns[added].floats[i] = time;
+    }
+    free(times);
+    free(integral);
+}
+
+static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
+{
+    size_t column = gt_table_find(table, "Collective name");
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (!gt_column_is_null(&table->columns[column], i)) continue;
+        const char *told = gt_collective_of_kernel(gt_pytorch_name(trace, rows[i]));
+        if (told) gt_table_set_cstr(table, column, i, told);
+    }
+}
+
+int gt_collective_dtype_bytes(const char *dtype)
+{
+    for (size_t i = 0; i < GT_LENGTH(dtype_sizes); i++)
+        if (strcmp(dtype, dtype_sizes[i].dtype) == 0) return dtype_sizes[i].bytes;
+    return 0;
+}
+
+static void add_sizes(gt_table *table)
+{
+    size_t in = gt_table_find(table, "In msg nelems"), out = gt_table_find(table, "Out msg nelems");
+    size_t dtype = gt_table_find(table, "dtype");
+    size_t in_size = gt_table_add_filled(table, "In msg size (MB)", GT_TYPE_FLOAT);
+    size_t out_size = gt_table_add_filled(table, "Out msg size (MB)", GT_TYPE_FLOAT);
+    const gt_column *columns = table->columns;
+    for (size_t row = 0; row < table->row_count; row++) {
+        int bytes =
+            gt_collective_dtype_bytes(gt_strings_get(table->strings, columns[dtype].texts[row]).bytes);
+        if (!bytes || gt_column_is_null(&columns[in], row)) continue;
+        columns[in_size].floats[row] = (double)columns[in].ints[row] * bytes / 1048576.0;
+        if (!gt_column_is_null(&columns[out], row))
+            columns[out_size].floats[row] = (double)columns[out].ints[row] * bytes / 1048576.0;
+    }
+}
+
+/* The columns that need no trace but its store. */
+static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
+{
+    gt_table *table = gt_table_new("nccl_long", gt_store_strings(store));
+    gt_table_add_rows(table, count);
+    size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
+    for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
+    for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
+        if (metadata[i].kind == INT)
+            add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
+        else
+            add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
+    }
+    add_times(table, "ts", store, GT_EVENT_START, GT_INTEGRAL_START, rows);
+    add_times(table, "dur", store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
+    return table;
+}
+
+gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
+{
+    size_t count;
+    uint32_t *rows = find_kernels(trace, &count);
+    gt_table *table = table_of(trace->store, rows, count, rank);
+    name_collectives(table, trace, rows);
+    add_sizes(table);
+    free(rows);
+    return table;
+}
+
+gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
+{
+    gt_table *table = table_of(store, NULL, gt_store_count(store), rank);
+    add_sizes(table);
+    return table;
+}
+
+/* ---- all ranks together ---- */
+
+static bool groups_are_unknown(const gt_table *table)
+{
+    const uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    for (size_t row = 0; row < table->row_count; row++)
+        if (groups[row] != GT_TEXT_NONE &&
+            strcmp(gt_strings_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
+            return false;
+    return true;
+}
+
+/* Rows of a rank stand together. */
+static bool ranks_have_one_stream(const gt_table *table)
+{
+    const int64_t *ranks = gt_table_column(table, "rank")->ints;
+    const uint32_t *streams = gt_table_column(table, "stream")->texts;
+    uint32_t stream = GT_TEXT_NONE; /* of the rank so far */
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (row && ranks[row] != ranks[row - 1]) stream = GT_TEXT_NONE;
+        if (streams[row] == GT_TEXT_NONE) continue;
+        if (stream != GT_TEXT_NONE && stream != streams[row]) return false;
+        stream = streams[row];
+    }
+    return true;
+}
+
+static void name_groups(gt_table *table, bool by_order_alone)
+{
+    uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    uint32_t unknown = gt_strings_add_cstr(table->strings, "Unknown_Group");
+    uint32_t all = gt_strings_add_cstr(table->strings, "all");
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (by_order_alone)
+            groups[row] = all;
+        else if (groups[row] == GT_TEXT_NONE)
+            groups[row] = unknown;
+    }
+}
+
+static void number_in_groups(gt_table *table, bool by_order_alone)
+{
+    static const char *const keys[] = {"Process Group Name", "rank"};
+    size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_TEXT);
+    size_t index = gt_table_add_zeroed(table, "index_in_group", GT_TYPE_INT);
+    const uint32_t *names = gt_table_column(table, "Process Group Name")->texts;
+    gt_groups groups = gt_groups_find(table, keys, GT_LENGTH(keys), (gt_group_options){0});
+    int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
+    uint32_t *by_start = gt_order_new(table->row_count);
+    gt_order_by_column(by_start, table->row_count, gt_table_column(table, "ts"), table->strings, false);
+    for (size_t i = 0; i < table->row_count; i++) {
+        uint32_t row = by_start[i];
+        int64_t place = next[groups.of_row[row]]++;
+        table->columns[index].ints[row] = place;
+        const char *name = by_order_alone ? "" : gt_strings_get(table->strings, names[row]).bytes;
+        char *text = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)place);
+        gt_table_set_cstr(table, id, row, text);
+        free(text);
+    }
+    free(by_start);
+    free(next);
+    gt_groups_free(&groups);
+}
+
+static void read_json(gt_table *table)
+{
+    gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
+    for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
+        if (metadata[i].kind == JSON) gt_table_read_json(table, metadata[i].name);
+        if (metadata[i].kind != JSON_AS_TEXT) continue;
+        uint32_t *texts = gt_table_column(table, metadata[i].name)->texts;
+        for (size_t row = 0; row < table->row_count; row++)
+            texts[row] = gt_python_literals_of(literals, texts[row]);
+    }
+    gt_python_literals_free(literals);
+}
+
+bool gt_collectives_number(gt_table *rows)
+{
+    if (!rows->row_count) {
+        gt_table_select(rows, NULL, 0);
+        return false;
+    }
+    bool one_stream = ranks_have_one_stream(rows);
+    read_json(rows);
+    bool by_order_alone = one_stream && groups_are_unknown(rows);
+    name_groups(rows, by_order_alone);
+    number_in_groups(rows, by_order_alone);
+    gt_table_widen_ints(rows);
+    gt_table_select(rows, long_columns, GT_LENGTH(long_columns));
+    return by_order_alone;
+}
+
+gt_table *gt_collectives_summary(const gt_table *long_table)
+{
+    static const gt_sort_key longest_first[] = {{"dur_sum", true}};
+    if (!long_table->row_count) return gt_table_new("nccl_summary_long", long_table->strings);
+    gt_table *summary = gt_table_group(long_table, summary_keys, GT_LENGTH(summary_keys), of_summary,
+                                       GT_LENGTH(of_summary), (gt_group_options){.sorted = true});
+    gt_table_rename(summary, "nccl_summary_long");
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
+    return summary;
+}
+
+gt_table *gt_coll_analysis(const gt_pytorch *trace)
+{
+    gt_table *rows = gt_collectives_of_rank(trace, 0);
+    gt_collectives_number(rows);
+    gt_table *summary = gt_collectives_summary(rows);
+    gt_table_rename(summary, "coll_analysis");
+    gt_table_free(rows);
+    return summary;
+}

@@ -1,0 +1,161 @@
+/* Rows by their collective, laid out one collective after another. */
+#include "analysis/collective/match.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "compat/python_text.h"
+#include "table/group.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+gt_collective_matches gt_collective_match(const gt_table *events)
+{
+    static const char *const key[] = {"collective_id"};
+    gt_collective_matches matches = {.events = events};
+    if (!events->row_count) {
+        matches.begins = gt_alloc_zero(1, sizeof *matches.begins);
+        return matches;
+    }
+    gt_groups groups = gt_groups_find(events, key, 1, (gt_group_options){0});
+    matches.count = groups.count;
+    matches.begins = gt_alloc_zero(groups.count + 1, sizeof *matches.begins);
+    matches.rows = gt_alloc(events->row_count * sizeof *matches.rows);
+    for (size_t row = 0; row < events->row_count; row++) matches.begins[groups.of_row[row] + 1]++;
+    for (size_t i = 0; i < groups.count; i++) matches.begins[i + 1] += matches.begins[i];
+    size_t *next = gt_alloc(groups.count * sizeof *next);
+    memcpy(next, matches.begins, groups.count * sizeof *next);
+    const int64_t *ranks = gt_table_column(events, "rank")->ints;
+    for (size_t row = 0; row < events->row_count; row++) {
+        matches.rows[next[groups.of_row[row]]++] = (uint32_t)row;
+        if (ranks[row] >= matches.ranks) matches.ranks = ranks[row] + 1;
+    }
+    free(next);
+    gt_groups_free(&groups);
+    return matches;
+}
+
+void gt_collective_matches_free(gt_collective_matches *matches)
+{
+    free(matches->begins);
+    free(matches->rows);
+    *matches = (gt_collective_matches){0};
+}
+
+gt_collective_type gt_collective_match_type(const gt_collective_matches *matches, size_t collective)
+{
+    uint32_t row = matches->rows[matches->begins[collective]];
+    uint32_t name = gt_table_column(matches->events, "Collective name")->texts[row];
+    return gt_collective_type_of(gt_strings_get(matches->events->strings, name).bytes);
+}
+
+/* ---- do the ranks agree? ---- */
+
+static bool same(const gt_column *column, uint32_t a, uint32_t b)
+{
+    if (column->type == GT_TYPE_TEXT) return column->texts[a] == column->texts[b];
+    double x = gt_column_number(column, a), y = gt_column_number(column, b);
+    return x == y || (isnan(x) && isnan(y));
+}
+
+/* As numpy prints it in an array: 10 (or 10. among fractions), 'text'. */
+static void print_value(gt_buffer *out, const gt_table *table, const gt_column *column, uint32_t row)
+{
+    char digits[GT_NUMBER_MAX];
+    if (column->type == GT_TYPE_TEXT) {
+        if (column->texts[row] == GT_TEXT_NONE)
+            gt_buffer_add_cstr(out, "None");
+        else
+            gt_python_add_text(out, gt_strings_get(table->strings, column->texts[row]));
+    } else if (column->type == GT_TYPE_INT) {
+        gt_buffer_add(out, digits, gt_print_int(digits, column->ints[row]));
+    } else {
+        size_t len = gt_print_double(digits, column->floats[row]);
+        if (len > 2 && memcmp(digits + len - 2, ".0", 2) == 0) len--;
+        gt_buffer_add(out, digits, len);
+    }
+}
+
+static void print_distinct(gt_buffer *out, const gt_collective_matches *matches, size_t collective,
+                           const gt_column *column)
+{
+    enum { MOST = 16 };
+    uint32_t seen[MOST];
+    size_t count = 0;
+    gt_buffer_add_cstr(out, "[");
+    for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1] && count < MOST; i++) {
+        size_t j = 0;
+        while (j < count && !same(column, seen[j], matches->rows[i])) j++;
+        if (j < count) continue;
+        if (count) gt_buffer_add_cstr(out, " ");
+        print_value(out, matches->events, column, matches->rows[i]);
+        seen[count++] = matches->rows[i];
+    }
+    gt_buffer_add_cstr(out, count == MOST ? " ...]" : "]");
+}
+
+static bool fail_differing(const gt_collective_matches *matches, size_t collective, const gt_column *column,
+                           bool say_values, gt_error *error)
+{
+    uint32_t first = matches->rows[matches->begins[collective]];
+    uint32_t id = gt_table_column(matches->events, "collective_id")->texts[first];
+    gt_buffer values = {0};
+    if (say_values) {
+        gt_buffer_add_cstr(&values, ": ");
+        print_distinct(&values, matches, collective, column);
+    }
+    gt_fail(error, "Metadata mismatch in '%s' for collective %.200s%.600s", column->name,
+            gt_strings_get(matches->events->strings, id).bytes, gt_buffer_text(&values).bytes);
+    gt_buffer_free(&values);
+    return false;
+}
+
+bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const char *const *columns,
+                          size_t column_count, bool say_values, gt_error *error)
+{
+    uint32_t first = matches->rows[matches->begins[collective]];
+    for (size_t c = 0; c < column_count; c++) {
+        const gt_column *column = gt_table_column(matches->events, columns[c]);
+        for (size_t i = matches->begins[collective] + 1; i < matches->begins[collective + 1]; i++)
+            if (!same(column, first, matches->rows[i]))
+                return fail_differing(matches, collective, column, say_values, error);
+    }
+    return true;
+}
+
+/* ---- columns for each rank ---- */
+
+void gt_rank_columns_begin(gt_rank_columns *columns, const gt_collective_matches *matches)
+{
+    for (size_t part = 0; part < 2; part++) {
+        columns->firsts[part] = gt_alloc((size_t)matches->ranks * sizeof *columns->firsts[part]);
+        for (int64_t rank = 0; rank < matches->ranks; rank++) columns->firsts[part][rank] = SIZE_MAX;
+    }
+}
+
+static void add_part(gt_table *table, const gt_column_head *part, size_t count, int64_t rank)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name);
+        gt_table_add_filled(table, name, part[i].type);
+        free(name);
+    }
+}
+
+void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_collective_matches *matches,
+                         size_t collective)
+{
+    const int64_t *ranks = gt_table_column(matches->events, "rank")->ints;
+    for (size_t part = 0; part < 2; part++)
+        for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
+            int64_t rank = ranks[matches->rows[i]];
+            if (columns->firsts[part][rank] != SIZE_MAX) continue;
+            columns->firsts[part][rank] = table->column_count;
+            add_part(table, columns->parts[part], columns->part_counts[part], rank);
+        }
+}
+
+void gt_rank_columns_end(gt_rank_columns *columns)
+{
+    for (size_t part = 0; part < 2; part++) free(columns->firsts[part]);
+}

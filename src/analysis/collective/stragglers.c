@@ -1,0 +1,129 @@
+/* Which rank do the others wait for? One that never waits itself: straggler_summary, least wait first. */
+#include "analysis/collective/sync.h"
+#include "base/memory.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct straggler {
+    size_t place; /* by first appearance: which of several ranks that came last together counts */
+    bool seen;
+    int64_t last, first;
+    double *waits;
+    size_t wait_count, wait_capacity;
+    double *durations; /* of all its kernels */
+    size_t duration_count, duration_capacity;
+} straggler;
+
+static double tenths(double value)
+{
+    return rint(value * 10) / 10;
+}
+
+/* Adds one collective: the ranks' waits, and who came last and first. */
+static void add_collective(straggler *stragglers, size_t *places, const int64_t *ranks,
+                           const gt_column *starts, const uint32_t *events, size_t count)
+{
+    double latest = -INFINITY, longest = -INFINITY;
+    for (size_t i = 0; i < count; i++) latest = fmax(latest, gt_column_number(starts, events[i]));
+    straggler *last = NULL, *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        straggler *s = &stragglers[ranks[events[i]]];
+        double wait = latest - gt_column_number(starts, events[i]);
+        if (!s->seen) s->place = (*places)++;
+        s->seen = true;
+        GT_PUSH(s->waits, s->wait_count, s->wait_capacity, wait);
+        if (wait == 0 && (!last || s->place < last->place)) last = s;
+        if (wait >= longest) first = s;
+        longest = fmax(longest, wait);
+    }
+    last->last++;
+    first->first++;
+}
+
+static void collect_durations(straggler *stragglers, const gt_table *events)
+{
+    const int64_t *ranks = gt_table_column(events, "rank")->ints;
+    const gt_column *durations = gt_table_column(events, "dur");
+    for (size_t row = 0; row < events->row_count; row++) {
+        straggler *s = &stragglers[ranks[row]];
+        GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_column_number(durations, row));
+    }
+}
+
+/* Rounded, or a whole number where the times are. */
+static void set_sum(gt_table *table, size_t column, size_t row, const double *values, size_t count)
+{
+    double sum = gt_sum_pairwise(values, count);
+    if (table->columns[column].type == GT_TYPE_INT)
+        gt_table_set_int(table, column, row, (int64_t)sum);
+    else
+        gt_table_set_float(table, column, row, tenths(sum));
+}
+
+/* A rank that misses a collective has an empty cell for it, which makes its waits fractions. */
+static gt_type type_of_waits(const straggler *stragglers, int64_t count, const gt_collective_sync *sync,
+                             const gt_column *starts)
+{
+    for (int64_t rank = 0; rank < count; rank++)
+        if (stragglers[rank].seen && stragglers[rank].wait_count != sync->count) return GT_TYPE_FLOAT;
+    return starts->type;
+}
+
+static gt_table *to_table(const straggler *stragglers, const gt_collective_sync *sync, size_t seen)
+{
+    const gt_table *events = sync->matches->events;
+    gt_table *table = gt_table_new("straggler_summary", events->strings);
+    size_t rank_column = gt_table_add_column(table, "rank", GT_TYPE_INT);
+    size_t total = gt_table_add_column(
+        table, "total_wait_time_us",
+        type_of_waits(stragglers, sync->matches->ranks, sync, gt_table_column(events, "ts")));
+    size_t mean = gt_table_add_column(table, "mean_wait_time_us", GT_TYPE_FLOAT);
+    size_t last = gt_table_add_column(table, "times_arrived_last", GT_TYPE_INT);
+    size_t first = gt_table_add_column(table, "times_arrived_first", GT_TYPE_INT);
+    size_t percent = gt_table_add_column(table, "pct_arrived_last", GT_TYPE_FLOAT);
+    size_t collectives = gt_table_add_column(table, "num_collectives", GT_TYPE_INT);
+    size_t dur = gt_table_add_column(table, "total_nccl_dur_us", gt_table_column(events, "dur")->type);
+    gt_table_add_rows(table, seen);
+    size_t row = 0;
+    for (int64_t rank = 0; rank < sync->matches->ranks; rank++) {
+        const straggler *s = &stragglers[rank];
+        if (!s->seen) continue;
+        gt_table_set_int(table, rank_column, row, rank);
+        set_sum(table, total, row, s->waits, s->wait_count);
+        gt_table_set_float(table, mean, row, tenths(gt_mean(s->waits, s->wait_count)));
+        gt_table_set_int(table, last, row, s->last);
+        gt_table_set_int(table, first, row, s->first);
+        gt_table_set_float(table, percent, row, tenths(100.0 * (double)s->last / (double)sync->count));
+        gt_table_set_int(table, collectives, row, (int64_t)sync->count);
+        set_sum(table, dur, row, s->durations, s->duration_count);
+        row++;
+    }
+    return table;
+}
+
+gt_table *gt_collective_stragglers(const gt_collective_sync *sync)
+{
+    static const gt_sort_key least_wait_first[] = {{"total_wait_time_us", false}};
+    const gt_collective_matches *matches = sync->matches;
+    if (!sync->count) return gt_table_new("straggler_summary", matches->events->strings);
+    straggler *stragglers = gt_alloc_zero((size_t)matches->ranks, sizeof *stragglers);
+    const int64_t *ranks = gt_table_column(matches->events, "rank")->ints;
+    const gt_column *starts = gt_table_column(matches->events, "ts");
+    size_t seen = 0;
+    for (size_t i = 0; i < sync->count; i++) {
+        size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
+        add_collective(stragglers, &seen, ranks, starts, matches->rows + begin, end - begin);
+    }
+    collect_durations(stragglers, matches->events);
+    gt_table *table = to_table(stragglers, sync, seen);
+    gt_table_sort(table, least_wait_first, 1);
+    for (int64_t rank = 0; rank < matches->ranks; rank++) {
+        free(stragglers[rank].waits);
+        free(stragglers[rank].durations);
+    }
+    free(stragglers);
+    return table;
+}

@@ -1,0 +1,279 @@
+/* nccl_implicit_sync, with start s and duration d of each rank:
+ *
+ *     comm_latency        min d: the rank that came last did not wait
+ *     wait time           max s - s
+ *     skew in start time  max s - min s
+ *     skew in end time    max (s + d) - min (s + d)
+ *     algo bw (GB/s)      GB of the full message / s of comm_latency
+ *     bus bw (GB/s)       algo bw * what each link carries of it, by type and group size n
+ *
+ * Times are INT where the trace has them so. */
+#include "analysis/collective/sync.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const agreed[] = {
+    "Process Group Name", "Process Group Ranks", "Collective name",  "Group size",        "dtype",
+    "In msg nelems",      "Out msg nelems",      "In msg size (MB)", "Out msg size (MB)",
+};
+static const char *const taken[] = {
+    "collective_id", "Process Group Name", "Process Group Ranks", "Collective name",  "Group size",
+    "dtype",         "In msg nelems",      "Out msg nelems",      "In msg size (MB)", "Out msg size (MB)",
+};
+
+/* Of the message's size, by type: what of it passes each link of n ranks. */
+static const struct {
+    double shares; /* times (n - 1) / n */
+    bool full_is_out;
+} exchanges[] = {
+    [GT_COLLECTIVE_ALLREDUCE] = {2, false},
+    [GT_COLLECTIVE_REDUCESCATTER] = {1, false},
+    [GT_COLLECTIVE_ALLGATHER] = {1, true},
+    [GT_COLLECTIVE_ALLTOALL] = {1, false},
+};
+
+/* ---- which collectives ---- */
+
+static bool is_wanted(gt_collective_type type, bool by_order_alone)
+{
+    return type == GT_COLLECTIVE_OTHER ? by_order_alone : type != GT_COLLECTIVE_ALLTOALLV;
+}
+
+bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
+                             bool by_order_alone, gt_mismatch mismatch, gt_error *error)
+{
+    *sync = (gt_collective_sync){.matches = matches};
+    size_t capacity = 0;
+    for (size_t i = 0; i < matches->count; i++) {
+        if (!is_wanted(gt_collective_match_type(matches, i), by_order_alone)) continue;
+        if (!by_order_alone && !gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), true, error)) {
+            sync->disagreeing++;
+            if (mismatch == GT_MISMATCH_LEFT_OUT) continue;
+            if (mismatch == GT_MISMATCH_FAILS) {
+                gt_collective_sync_free(sync);
+                return false;
+            }
+        }
+        GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
+    }
+    return true;
+}
+
+void gt_collective_sync_free(gt_collective_sync *sync)
+{
+    free(sync->collectives);
+    *sync = (gt_collective_sync){0};
+}
+
+/* ---- one row a collective ---- */
+
+typedef struct columns {
+    const gt_column *starts, *durations, *ranks;                              /* of the long table */
+    size_t full, latency, start_skew, earliest, average, end_skew, algo, bus; /* of ours */
+    gt_rank_columns of_rank;
+} columns;
+
+static void set_time(gt_table *table, size_t column, size_t row, double us)
+{
+    if (table->columns[column].type == GT_TYPE_INT)
+        gt_table_set_int(table, column, row, (int64_t)us);
+    else
+        gt_table_set_float(table, column, row, us);
+}
+
+static void fill_bandwidths(gt_table *table, const columns *c, size_t row, gt_collective_type type,
+                            double latency_us)
+{
+    if (type == GT_COLLECTIVE_OTHER) return;
+    const char *size = exchanges[type].full_is_out ? "Out msg size (MB)" : "In msg size (MB)";
+    double full_mb = gt_column_number(gt_table_column(table, size), row);
+    gt_table_set_float(table, c->full, row, full_mb);
+    if (isnan(full_mb) || latency_us == 0) return;
+    double algo = full_mb / 1024 / (latency_us / 1e6);
+    double n = gt_column_number(gt_table_column(table, "Group size"), row);
+    gt_table_set_float(table, c->algo, row, algo);
+    if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (exchanges[type].shares * (n - 1) / n));
+}
+
+static void fill_times(gt_table *table, const columns *c, size_t row, const uint32_t *events, size_t count,
+                       double *latency_us)
+{
+    double first = INFINITY, last = -INFINITY, first_end = INFINITY, last_end = -INFINITY;
+    *latency_us = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double start = gt_column_number(c->starts, events[i]);
+        double dur = gt_column_number(c->durations, events[i]), end = start + dur;
+        first = fmin(first, start);
+        last = fmax(last, start);
+        first_end = fmin(first_end, end);
+        last_end = fmax(last_end, end);
+        *latency_us = fmin(*latency_us, dur);
+    }
+    double waits = 0, longest = -INFINITY;
+    int64_t earliest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double wait = last - gt_column_number(c->starts, events[i]);
+        waits += wait;
+        if (wait < longest) continue; /* of equals the highest rank */
+        longest = wait;
+        earliest = c->ranks->ints[events[i]];
+    }
+    set_time(table, c->latency, row, *latency_us);
+    set_time(table, c->start_skew, row, last - first);
+    gt_table_set_int(table, c->earliest, row, earliest);
+    gt_table_set_float(table, c->average, row, waits / (double)count);
+    set_time(table, c->end_skew, row, last_end - first_end);
+    if (!c->of_rank.parts[0]) return;
+    for (size_t i = 0; i < count; i++) {
+        int64_t rank = c->ranks->ints[events[i]];
+        double start = gt_column_number(c->starts, events[i]);
+        set_time(table, c->of_rank.firsts[0][rank], row, start);
+        set_time(table, c->of_rank.firsts[0][rank] + 1, row, gt_column_number(c->durations, events[i]));
+        set_time(table, c->of_rank.firsts[1][rank], row, last - start);
+    }
+}
+
+static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
+{
+    const gt_collective_matches *matches = sync->matches;
+    uint32_t *firsts = gt_alloc(sync->count * sizeof *firsts);
+    for (size_t i = 0; i < sync->count; i++) firsts[i] = matches->rows[matches->begins[sync->collectives[i]]];
+    gt_table *table = gt_table_copy_rows(matches->events, firsts, sync->count);
+    gt_table_rename(table, "nccl_implicit_sync");
+    gt_table_select(table, taken, GT_LENGTH(taken));
+    free(firsts);
+    return table;
+}
+
+gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns)
+{
+    const gt_collective_matches *matches = sync->matches;
+    if (!sync->count) return gt_table_new("nccl_implicit_sync", matches->events->strings);
+    gt_table *table = rows_of_first_ranks(sync);
+    columns c = {.starts = gt_table_column(matches->events, "ts"),
+                 .durations = gt_table_column(matches->events, "dur"),
+                 .ranks = gt_table_column(matches->events, "rank")};
+    gt_type start = c.starts->type, dur = c.durations->type;
+    gt_type end = start == GT_TYPE_INT ? dur : GT_TYPE_FLOAT;
+    c.full = gt_table_add_filled(table, "Full msg size (MB)", GT_TYPE_FLOAT);
+    c.latency = gt_table_add_filled(table, "comm_latency", dur);
+    c.start_skew = gt_table_add_filled(table, "skew in start time", start);
+    c.earliest = gt_table_add_filled(table, "earliest arrival rank", GT_TYPE_INT);
+    c.average = gt_table_add_filled(table, "avg_wait_time", GT_TYPE_FLOAT);
+    c.end_skew = gt_table_add_filled(table, "skew in end time", end);
+    c.algo = gt_table_add_filled(table, "algo bw (GB/s)", GT_TYPE_FLOAT);
+    c.bus = gt_table_add_filled(table, "bus bw (GB/s)", GT_TYPE_FLOAT);
+    const gt_column_head times[] = {{"ts", start}, {"dur", dur}}, waits[] = {{"wait_time", start}};
+    if (rank_columns) {
+        c.of_rank =
+            (gt_rank_columns){.parts = {times, waits}, .part_counts = {GT_LENGTH(times), GT_LENGTH(waits)}};
+        gt_rank_columns_begin(&c.of_rank, matches);
+        for (size_t i = 0; i < sync->count; i++)
+            gt_rank_columns_add(&c.of_rank, table, matches, sync->collectives[i]);
+    }
+    for (size_t row = 0; row < sync->count; row++) {
+        size_t collective = sync->collectives[row], begin = matches->begins[collective];
+        double latency_us;
+        fill_times(table, &c, row, matches->rows + begin, matches->begins[collective + 1] - begin,
+                   &latency_us);
+        fill_bandwidths(table, &c, row, gt_collective_match_type(matches, collective), latency_us);
+    }
+    if (rank_columns) gt_rank_columns_end(&c.of_rank);
+    gt_table_widen_ints(table);
+    return table;
+}
+
+/* ---- summary ---- */
+
+static const char *const summary_keys[] = {"Collective name", "dtype", "In msg nelems"};
+static const char *const summary_first[] = {"Process Group Name", "Group size", "Full msg size (MB)"};
+static const struct {
+    const char *column;
+    bool if_any; /* left out where no row has a value */
+} metrics[] = {
+    {"comm_latency", false},  {"skew in start time", false}, {"skew in end time", false},
+    {"algo bw (GB/s)", true}, {"bus bw (GB/s)", true},
+};
+static const char *const unknown = "Unknown";
+
+static bool has_any(const gt_table *table, const char *name)
+{
+    const gt_column *column = gt_table_column(table, name);
+    for (size_t row = 0; row < table->row_count; row++)
+        if (!gt_column_is_null(column, row)) return true;
+    return false;
+}
+
+static void name_missing(gt_table *table, const char *name)
+{
+    gt_column *column = gt_table_column(table, name);
+    uint32_t text = gt_strings_add_cstr(table->strings, unknown);
+    for (size_t row = 0; row < table->row_count; row++)
+        if (column->texts[row] == GT_TEXT_NONE) column->texts[row] = text;
+}
+
+/* A number column with gaps becomes text, with "Unknown" in them. */
+static void name_missing_numbers(gt_table *table, const char *name)
+{
+    size_t from = gt_table_find(table, name);
+    if (!gt_column_has_nulls(&table->columns[from], table->row_count)) return;
+    size_t to = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++) {
+        char digits[GT_NUMBER_MAX + 1];
+        double number = gt_column_number(&table->columns[from], row);
+        digits[gt_print_double(digits, number)] = 0;
+        gt_table_set_cstr(table, to, row, isnan(number) ? unknown : digits);
+    }
+    gt_table_drop_column(table, from);
+    gt_table_move_column(table, table->column_count - 1, from);
+}
+
+/* The groups' sums as numpy adds them. */
+static void add_totals(gt_table *summary, const gt_table *table, gt_group_options options)
+{
+    gt_groups groups = gt_groups_find(table, summary_keys, GT_LENGTH(summary_keys), options);
+    const gt_column *latency = gt_table_column(table, "comm_latency");
+    size_t total = gt_table_add_filled(summary, "Total comm latency (ms)", GT_TYPE_FLOAT);
+    double *values = gt_alloc(table->row_count * sizeof *values);
+    size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
+    for (size_t row = 0; row < table->row_count; row++) ends[groups.of_row[row] + 1]++;
+    for (size_t g = 0; g < groups.count; g++) ends[g + 1] += ends[g];
+    for (size_t row = 0; row < table->row_count; row++)
+        values[ends[groups.of_row[row]]++] = gt_column_number(latency, row);
+    for (size_t g = 0, begin = 0; g < groups.count; begin = ends[g++])
+        gt_table_set_float(summary, total, g, gt_sum_pairwise(values + begin, ends[g] - begin) / 1000);
+    free(ends);
+    free(values);
+    gt_groups_free(&groups);
+}
+
+gt_table *gt_collective_sync_summary(const gt_table *table, const gt_aggregations *wanted)
+{
+    static const gt_sort_key longest_first[] = {{"Total comm latency (ms)", true}};
+    const gt_group_options options = {.sorted = true, .keep_nulls = true};
+    if (!table->row_count) return gt_table_new("nccl_summary_implicit_sync", table->strings);
+    gt_table *rows = gt_table_copy(table);
+    name_missing(rows, "Collective name");
+    name_missing(rows, "dtype");
+    gt_aggregate_list list = {0};
+    for (size_t i = 0; i < GT_LENGTH(summary_first); i++)
+        gt_aggregate_list_add(&list, summary_first[i], GT_GROUP_FIRST, summary_first[i]);
+    for (size_t i = 0; i < GT_LENGTH(metrics); i++)
+        if (!metrics[i].if_any || has_any(table, metrics[i].column))
+            gt_aggregate_list_add_wanted(&list, metrics[i].column, wanted);
+    gt_aggregate_list_add(&list, "comm_latency", GT_GROUP_SIZE, "count");
+    gt_table *summary = gt_aggregate_list_group(&list, rows, summary_keys, GT_LENGTH(summary_keys), options);
+    gt_table_rename(summary, "nccl_summary_implicit_sync");
+    add_totals(summary, rows, options);
+    name_missing_numbers(summary, "In msg nelems");
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
+    gt_table_free(rows);
+    return summary;
+}

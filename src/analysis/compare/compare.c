@@ -1,0 +1,268 @@
+/* Side by side: columns get their report's tag, the tables are joined one after another by their keys, and
+ * the differences are worked out from the joined columns. */
+#include "analysis/compare/compare.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/join.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gt_split_names[GT_SPLITS] = {"intersect", "only_baseline", "only_variant"};
+
+/* ---- keys that compare ---- */
+
+static bool is_all_null(const gt_column *column, size_t rows)
+{
+    for (size_t row = 0; row < rows; row++)
+        if (!gt_column_is_null(column, row)) return false;
+    return true;
+}
+
+static bool is_number(gt_type type)
+{
+    return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
+}
+
+static uint32_t cell_as_text(gt_strings *strings, const gt_column *column, size_t row)
+{
+    char printed[GT_NUMBER_MAX];
+    if (gt_column_is_null(column, row)) return GT_TEXT_NONE;
+    if (column->type == GT_TYPE_TEXT) return column->texts[row];
+    if (column->type == GT_TYPE_BOOL)
+        return gt_strings_add_cstr(strings, column->bools[row] ? "True" : "False");
+    size_t len = column->type == GT_TYPE_INT ? gt_print_int(printed, column->ints[row])
+                                             : gt_print_double(printed, column->floats[row]);
+    return gt_strings_add(strings, printed, len);
+}
+
+static void make_text(gt_table *table, size_t column)
+{
+    if (table->columns[column].type == GT_TYPE_TEXT) return;
+    char *name = gt_strdup(table->columns[column].name);
+    size_t made = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++)
+        gt_table_set_text(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
+    gt_table_drop_column(table, column);
+    gt_table_move_column(table, made - 1, column);
+    free(name);
+}
+
+/* A key that is a number in one report and text in another, or missing throughout one of them, is text in
+ * all. */
+static void align_key(gt_table *const *tables, size_t count, size_t key)
+{
+    bool alike = true;
+    gt_type first = tables[0]->columns[key].type;
+    for (size_t i = 0; i < count; i++) {
+        gt_type type = tables[i]->columns[key].type;
+        alike = alike && (type == first || (is_number(type) && is_number(first)));
+    }
+    for (size_t i = 0; i < count && !alike; i++) make_text(tables[i], key);
+}
+
+/* ---- joining ---- */
+
+/* A copy with the keys in front and the tag before all other names. */
+static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *rule)
+{
+    gt_table *table = gt_table_copy(report->table);
+    for (size_t k = 0; k < rule->key_count; k++)
+        gt_table_move_column(table, gt_table_find(table, rule->keys[k]), k);
+    for (size_t c = rule->key_count; c < table->column_count; c++) {
+        char *name = gt_format("%s::%s", report->tag, table->columns[c].name);
+        gt_table_rename_column(table, c, name);
+        free(name);
+    }
+    return table;
+}
+
+static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compare_rule *rule, gt_error *error)
+{
+    gt_join join = {.kind = GT_JOIN_OUTER, .keys = rule->keys, .key_count = rule->key_count};
+    gt_table *joined = gt_table_copy(tables[0]);
+    for (size_t i = 1; i < count && joined; i++) {
+        gt_table *next = gt_table_join(joined, tables[i], &join, error);
+        gt_table_free(joined);
+        joined = next;
+    }
+    if (joined) gt_table_widen_ints(joined);
+    return joined;
+}
+
+/* ---- differences ---- */
+
+/* Whether the difference of whole numbers is one in every row. */
+static bool stays_whole(const gt_column *base, const gt_column *variant, size_t rows)
+{
+    int64_t difference;
+    if (base->type != GT_TYPE_INT || variant->type != GT_TYPE_INT) return false;
+    for (size_t row = 0; row < rows; row++)
+        if (gt_column_is_null(base, row) || gt_column_is_null(variant, row) ||
+            __builtin_sub_overflow(variant->ints[row], base->ints[row], &difference))
+            return false;
+    return true;
+}
+
+static void fill_change(gt_table *table, size_t base, size_t variant, size_t diff, size_t pct)
+{
+    bool whole = table->columns[diff].type == GT_TYPE_INT;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const gt_column *a = &table->columns[base], *b = &table->columns[variant];
+        double from = gt_column_number(a, row), change = gt_column_number(b, row) - from;
+        if (whole)
+            gt_table_set_int(table, diff, row, b->ints[row] - a->ints[row]);
+        else
+            gt_table_set_float(table, diff, row, change);
+        gt_table_set_float(table, pct, row, from == 0 ? NAN : 100.0 * change / from);
+    }
+}
+
+static size_t add_named(gt_table *table, const char *column, const char *tag, const char *change,
+                        gt_type type)
+{
+    char *name = gt_format("%s__%s_%s", column, tag, change);
+    size_t index = gt_table_add_filled(table, name, type);
+    free(name);
+    return index;
+}
+
+static size_t find_tagged(const gt_table *table, const char *tag, const char *column)
+{
+    char *name = gt_format("%s::%s", tag, column);
+    size_t index = gt_table_find(table, name);
+    free(name);
+    return index;
+}
+
+/* Adds the two columns of a change behind the others; false where the reports do not hold numbers. */
+static bool add_change(gt_merged *merged, size_t variant, const char *column)
+{
+    gt_table *table = merged->table;
+    size_t base = find_tagged(table, merged->tags[0], column);
+    size_t other = find_tagged(table, merged->tags[variant], column);
+    if (base == SIZE_MAX || other == SIZE_MAX) return false;
+    if (!is_number(table->columns[base].type) || !is_number(table->columns[other].type)) return false;
+    bool whole = stays_whole(&table->columns[base], &table->columns[other], table->row_count);
+    size_t diff =
+        add_named(table, column, merged->tags[variant], "diff", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    size_t pct = add_named(table, column, merged->tags[variant], "pct", GT_TYPE_FLOAT);
+    fill_change(table, base, other, diff, pct);
+    return true;
+}
+
+/* All changes, between the keys and the reports' own columns; says of each column whose it is. */
+static void add_changes(gt_merged *merged, const gt_compare_rule *rule, gt_table *const *tables)
+{
+    size_t *reports = NULL, count = 0, capacity = 0;
+    for (size_t k = 0; k < rule->key_count; k++) GT_PUSH(reports, count, capacity, GT_KEY_COLUMN);
+    for (size_t d = 0; d < rule->difference_count; d++)
+        for (size_t variant = 1; variant < merged->report_count; variant++) {
+            if (!add_change(merged, variant, rule->differences[d])) continue;
+            for (int i = 0; i < 2; i++) {
+                size_t last = merged->table->column_count - 1;
+                gt_table_move_column(merged->table, i ? last : last - 1, count);
+                GT_PUSH(reports, count, capacity, variant);
+            }
+        }
+    for (size_t r = 0; r < merged->report_count; r++)
+        for (size_t c = rule->key_count; c < tables[r]->column_count; c++)
+            GT_PUSH(reports, count, capacity, r);
+    merged->report_of_column = reports;
+}
+
+gt_merged *gt_compare_merge(const char *name, const gt_compared *reports, size_t count,
+                            const gt_compare_rule *rule, gt_error *error)
+{
+    gt_table **tables = gt_alloc_zero(count, sizeof *tables);
+    gt_merged *merged = gt_alloc_zero(1, sizeof *merged);
+    merged->tags = gt_alloc(count * sizeof *merged->tags);
+    merged->report_count = count;
+    for (size_t i = 0; i < count; i++) {
+        merged->tags[i] = reports[i].tag;
+        tables[i] = tagged_copy(&reports[i], rule);
+    }
+    for (size_t k = 0; k < rule->key_count; k++) align_key(tables, count, k);
+    merged->table = join_all(tables, count, rule, error);
+    if (merged->table) {
+        gt_table_rename(merged->table, name);
+        add_changes(merged, rule, tables);
+    }
+    for (size_t i = 0; i < count; i++) gt_table_free(tables[i]);
+    free(tables);
+    if (merged->table) return merged;
+    gt_merged_free(merged);
+    return NULL;
+}
+
+void gt_merged_free(gt_merged *merged)
+{
+    if (!merged) return;
+    gt_table_free(merged->table);
+    free(merged->tags);
+    free(merged->report_of_column);
+    free(merged);
+}
+
+/* ---- asking ---- */
+
+const gt_column *gt_merged_column(const gt_merged *merged, size_t report, const char *column)
+{
+    size_t index = find_tagged(merged->table, merged->tags[report], column);
+    return index == SIZE_MAX ? NULL : &merged->table->columns[index];
+}
+
+static void sort_descending(gt_table *table, const char *tag, const char *column)
+{
+    char *name = gt_format("%s::%s", tag, column);
+    gt_sort_key key = {name, .descending = true};
+    if (gt_table_find(table, name) != SIZE_MAX) gt_table_sort(table, &key, 1);
+    free(name);
+}
+
+void gt_merged_sort(gt_merged *merged, size_t report, const char *column)
+{
+    sort_descending(merged->table, merged->tags[report], column);
+}
+
+/* ---- three ways ---- */
+
+static bool keeps_report(gt_split split, size_t report, size_t variant)
+{
+    if (report == GT_KEY_COLUMN) return true;
+    return (report == 0 && split != GT_SPLIT_ONLY_VARIANT) ||
+           (report == variant && split != GT_SPLIT_ONLY_BASELINE);
+}
+
+static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, size_t variant,
+                      const char *column)
+{
+    static const struct {
+        bool in_base, in_variant;
+    } wanted[GT_SPLITS] = {{true, true}, {true, false}, {false, true}};
+    const gt_column *base = gt_merged_column(merged, 0, column);
+    const gt_column *other = gt_merged_column(merged, variant, column);
+    uint8_t *keep = gt_alloc(table->row_count);
+    for (size_t row = 0; row < table->row_count; row++)
+        keep[row] = gt_column_is_null(base, row) != wanted[split].in_base &&
+                    gt_column_is_null(other, row) != wanted[split].in_variant;
+    gt_table_keep(table, keep);
+    free(keep);
+}
+
+gt_table *gt_compare_split(const gt_merged *merged, const char *name, gt_split split, size_t variant,
+                           const char *column)
+{
+    gt_table *table = gt_table_copy(merged->table);
+    gt_table_rename(table, name);
+    keep_rows(table, merged, split, variant, column);
+    sort_descending(table, merged->tags[split == GT_SPLIT_ONLY_VARIANT ? variant : 0], column);
+    for (size_t c = table->column_count; c-- > 0;)
+        if (!keeps_report(split, merged->report_of_column[c], variant) ||
+            is_all_null(&table->columns[c], table->row_count))
+            gt_table_drop_column(table, c);
+    gt_table_widen_ints(table);
+    return table;
+}

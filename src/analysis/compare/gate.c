@@ -1,0 +1,203 @@
+/* Conditions: read from left to right, then held against the rows of a merged sheet. */
+#include "analysis/compare/gate.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const op_texts[] = {
+    [GT_GATE_AT_LEAST] = ">=", [GT_GATE_AT_MOST] = "<=", [GT_GATE_ABOVE] = ">", [GT_GATE_BELOW] = "<"};
+static const gt_gate_op op_order[] = {GT_GATE_AT_LEAST, GT_GATE_AT_MOST, GT_GATE_ABOVE, GT_GATE_BELOW};
+
+/* ---- reading ---- */
+
+static const char *skip_spaces(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* A name in quotes; a quote within it is written twice. NULL where it is not closed. */
+static char *quoted_name(const char **at)
+{
+    char quote = *(*at)++;
+    gt_buffer name = {0};
+    while (**at && (**at != quote || (*at)[1] == quote)) {
+        *at += **at == quote;
+        gt_buffer_add(&name, (*at)++, 1);
+    }
+    bool closed = *(*at) == quote;
+    *at += closed;
+    char *copy = closed ? gt_strdup(gt_buffer_text(&name).bytes) : NULL;
+    gt_buffer_free(&name);
+    return copy;
+}
+
+/* NULL where there is none. */
+static char *next_name(const char **at, bool *quoted)
+{
+    *at = skip_spaces(*at);
+    *quoted = **at == '\'' || **at == '"';
+    if (*quoted) {
+        char *name = quoted_name(at);
+        *at = skip_spaces(*at);
+        return name;
+    }
+    size_t len = strcspn(*at, ".<>");
+    const char *begin = *at;
+    *at += len;
+    while (len && (begin[len - 1] == ' ' || begin[len - 1] == '\t')) len--;
+    return len ? gt_format("%.*s", (int)len, begin) : NULL;
+}
+
+static bool next_op(const char **at, gt_gate_op *op)
+{
+    for (size_t i = 0; i < GT_LENGTH(op_order); i++) {
+        size_t len = strlen(op_texts[op_order[i]]);
+        if (strncmp(*at, op_texts[op_order[i]], len) != 0) continue;
+        *op = op_order[i];
+        *at += len;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_limit(gt_gate *gate, const char *at)
+{
+    char *end;
+    at = skip_spaces(at);
+    gate->limit = strtod(at, &end);
+    if (end == at || end > at + strspn(at, "0123456789.+-eE") || !isfinite(gate->limit)) return false;
+    at = skip_spaces(end);
+    gate->percent = *at == '%';
+    return *skip_spaces(at + gate->percent) == 0;
+}
+
+static bool parse_parts(gt_gate *gate, const char *at)
+{
+    bool quoted;
+    if (!(gate->sheet = next_name(&at, &quoted)) || *at++ != '.') return false;
+    if (!(gate->row = next_name(&at, &gate->exact_row))) return false;
+    if (*at == '.') {
+        at++;
+        if (!(gate->column = next_name(&at, &quoted))) return false;
+    }
+    return next_op(&at, &gate->op) && parse_limit(gate, at);
+}
+
+bool gt_gate_parse(gt_gate *gate, const char *condition, gt_error *error)
+{
+    *gate = (gt_gate){.condition = condition};
+    if (parse_parts(gate, condition)) return true;
+    gt_gate_free(gate);
+    return gt_fail(error,
+                   "'%.300s' is not SHEET.ROW[.COLUMN] OP NUMBER[%%], such as gpu_timeline.busy_time > 5%%",
+                   condition);
+}
+
+void gt_gate_free(gt_gate *gate)
+{
+    free(gate->sheet);
+    free(gate->row);
+    free(gate->column);
+    *gate = (gt_gate){0};
+}
+
+/* ---- holding it against rows ---- */
+
+enum {
+    MET_CONDITION,
+    MET_REPORT,
+    MET_SHEET,
+    MET_ROW,
+    MET_COLUMN,
+    MET_BASELINE,
+    MET_VARIANT,
+    MET_DIFF,
+    MET_PCT
+};
+
+gt_table *gt_gate_table(gt_strings *strings)
+{
+    static const gt_column_head columns[] = {
+        {"condition", GT_TYPE_TEXT}, {"report", GT_TYPE_TEXT}, {"sheet", GT_TYPE_TEXT},
+        {"row", GT_TYPE_TEXT},       {"column", GT_TYPE_TEXT}, {"baseline", GT_TYPE_FLOAT},
+        {"variant", GT_TYPE_FLOAT},  {"diff", GT_TYPE_FLOAT},  {"pct", GT_TYPE_FLOAT}};
+    gt_table *table = gt_table_new("fail_if", strings);
+    gt_table_add_columns(table, columns, GT_LENGTH(columns));
+    return table;
+}
+
+static bool is_numbers(const gt_column *column)
+{
+    return column && (column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT);
+}
+
+static bool row_matches(const gt_gate *gate, const char *name)
+{
+    return gate->exact_row ? !strcmp(gate->row, name) : fnmatch(gate->row, name, 0) == 0;
+}
+
+static bool is_met(const gt_gate *gate, double change)
+{
+    switch (gate->op) {
+    case GT_GATE_ABOVE:
+        return change > gate->limit;
+    case GT_GATE_AT_LEAST:
+        return change >= gate->limit;
+    case GT_GATE_BELOW:
+        return change < gate->limit;
+    default:
+        return change <= gate->limit;
+    }
+}
+
+static double percent_of(double diff, double base)
+{
+    return base != 0 ? 100.0 * diff / base : diff == 0 ? 0.0 : copysign(INFINITY, diff);
+}
+
+static void add_met(gt_table *met, const gt_gate *gate, const char *report, const char *sheet,
+                    const char *row_name, const char *column, double base, double variant)
+{
+    size_t row = gt_table_add_row(met);
+    gt_table_set_cstr(met, MET_CONDITION, row, gate->condition);
+    gt_table_set_cstr(met, MET_REPORT, row, report);
+    gt_table_set_cstr(met, MET_SHEET, row, sheet);
+    gt_table_set_cstr(met, MET_ROW, row, row_name);
+    gt_table_set_cstr(met, MET_COLUMN, row, column);
+    gt_table_set_float(met, MET_BASELINE, row, base);
+    gt_table_set_float(met, MET_VARIANT, row, variant);
+    gt_table_set_float(met, MET_DIFF, row, variant - base);
+    gt_table_set_float(met, MET_PCT, row, percent_of(variant - base, base));
+}
+
+bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule *rule, gt_table *met,
+                   gt_error *error)
+{
+    const char *column = gate->column ? gate->column : rule->differences[0];
+    const gt_table *table = merged->table;
+    const gt_column *keys = gt_table_column(table, rule->keys[0]),
+                    *base = gt_merged_column(merged, 0, column);
+    if (keys->type != GT_TYPE_TEXT) return true; /* no row of a report goes by such a name */
+    for (size_t v = 1; v < merged->report_count; v++) {
+        const gt_column *variant = gt_merged_column(merged, v, column);
+        if (!is_numbers(base) || !is_numbers(variant))
+            return gt_fail(error, "'%.200s': sheet %s has no column of numbers '%s' in every report",
+                           gate->condition, table->name, column);
+        for (size_t row = 0; row < table->row_count; row++) {
+            const char *name = gt_strings_get(table->strings, keys->texts[row]).bytes;
+            if (!row_matches(gate, name)) continue;
+            double from = gt_column_number(base, row), to = gt_column_number(variant, row), diff = to - from;
+            gate->rows_met++;
+            if (isnan(from) || isnan(to)) continue;
+            gate->values_met++;
+            if (is_met(gate, gate->percent ? percent_of(diff, from) : diff))
+                add_met(met, gate, merged->tags[v], table->name, name, column, from, to);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,274 @@
+/* The alignment, 64 cells of the table of costs at a time.
+ *
+ * The way back asks one thing of a cell: is it one more than the cell above it? Myers' bit-parallel scheme
+ * computes just that, for a whole column, from the same of the column before (G. Myers, A fast bit-vector
+ * algorithm for approximate string matching, 1999; here with costs that start at 0, 1, 2, ... along both
+ * edges). Columns are kept for a block of the second list only; the way back computes earlier blocks again
+ * from the columns between them.
+ *
+ * What both lists end with alike is matched by the way back itself. What they begin with alike does not
+ * change costs: below and beside it the table is that of the rest, and inside it costs are the difference of
+ * the lengths. */
+#include "analysis/diff/align.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j)
+{
+    GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
+}
+
+enum { WORD_BITS = 64, WHOLE_TABLE_WORDS = 1 << 20 };
+
+typedef struct gt_align_table {
+    const uint32_t *first, *second;
+    size_t begin;         /* what both lists begin with alike; the table is of what lies between that ... */
+    size_t rows, columns; /* ... and what they end with alike */
+    size_t words;         /* of one column */
+
+    /* Where the different items of the first list stand in it. */
+    size_t symbol_count;
+    uint32_t *places;       /* by symbol: rows[ends[symbol - 1] .. ends[symbol]) */
+    uint32_t *ends, *dense; /* by symbol: the number of its bits in dense_bits, or GT_NO_INDEX */
+    uint64_t *dense_bits;
+    uint64_t *equal; /* the bits of an item that is not dense; all 0 between columns */
+
+    size_t block;      /* columns a block */
+    uint64_t *between; /* by block: both kinds of bits before its first column */
+    uint64_t *up,
+        *down;         /* of the column at hand: cells that are one more, and one less, than the one above */
+    uint64_t *kept;    /* of the block at hand: `up` of each column */
+    size_t kept_block; /* its number, SIZE_MAX for none */
+    size_t place_capacity, end_capacity, dense_capacity, bits_capacity, equal_capacity, between_capacity;
+    size_t up_capacity, down_capacity, kept_capacity;
+} gt_align_table;
+
+void gt_aligner_free(gt_aligner *a)
+{
+    gt_align_table *t = a->table;
+    if (t) {
+        void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
+                          t->between, t->up,   t->down,  t->kept};
+        for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+    }
+    free(t);
+    free(a->symbol_of);
+    free(a->stamp_of);
+    *a = (gt_aligner){0};
+}
+
+/* ---- the items of the first list ---- */
+
+static void make_room_for(gt_aligner *a, uint32_t item)
+{
+    if (item < a->item_capacity) return;
+    size_t before = a->item_capacity, capacity = before;
+    a->symbol_of = gt_grow(a->symbol_of, &capacity, (size_t)item + 1, sizeof *a->symbol_of);
+    a->stamp_of = gt_realloc(a->stamp_of, capacity * sizeof *a->stamp_of);
+    memset(a->stamp_of + before, 0, (capacity - before) * sizeof *a->stamp_of);
+    a->item_capacity = capacity;
+}
+
+static uint32_t symbol_of(const gt_aligner *a, uint32_t item)
+{
+    return item < a->item_capacity && a->stamp_of[item] == a->stamp ? a->symbol_of[item] : GT_NO_INDEX;
+}
+
+static void new_stamp(gt_aligner *a)
+{
+    if (++a->stamp) return;
+    memset(a->stamp_of, 0, a->item_capacity * sizeof *a->stamp_of);
+    a->stamp = 1;
+}
+
+static void number_items(gt_aligner *a, gt_align_table *t)
+{
+    new_stamp(a);
+    t->symbol_count = 0;
+    for (size_t row = 0; row < t->rows; row++) {
+        uint32_t item = t->first[t->begin + row];
+        make_room_for(a, item);
+        if (a->stamp_of[item] != a->stamp) {
+            a->stamp_of[item] = a->stamp;
+            a->symbol_of[item] = (uint32_t)t->symbol_count;
+            GT_PUSH(t->ends, t->symbol_count, t->end_capacity, 0);
+        }
+        t->ends[a->symbol_of[item]]++;
+    }
+    for (size_t s = 0, sum = 0; s < t->symbol_count; s++) {
+        size_t count = t->ends[s];
+        t->ends[s] = (uint32_t)sum;
+        sum += count;
+    }
+    t->places = gt_grow(t->places, &t->place_capacity, t->rows, sizeof *t->places);
+    for (size_t row = 0; row < t->rows; row++)
+        t->places[t->ends[symbol_of(a, t->first[t->begin + row])]++] = (uint32_t)row;
+}
+
+static size_t first_place(const gt_align_table *t, size_t symbol)
+{
+    return symbol ? t->ends[symbol - 1] : 0;
+}
+
+static void set_bits(const gt_align_table *t, size_t symbol, uint64_t *bits)
+{
+    for (size_t k = first_place(t, symbol); k < t->ends[symbol]; k++)
+        bits[t->places[k] / WORD_BITS] |= (uint64_t)1 << t->places[k] % WORD_BITS;
+}
+
+/* Items that stand in more rows than a column has words get their bits once, and not for every column; there
+ * are fewer than 64 of them. */
+static void set_dense_bits(gt_align_table *t)
+{
+    size_t count = 0;
+    t->dense = gt_grow(t->dense, &t->dense_capacity, t->symbol_count, sizeof *t->dense);
+    for (size_t s = 0; s < t->symbol_count; s++)
+        t->dense[s] = t->ends[s] - first_place(t, s) > t->words ? (uint32_t)count++ : GT_NO_INDEX;
+    if (!count) return;
+    t->dense_bits = gt_grow(t->dense_bits, &t->bits_capacity, count * t->words, sizeof *t->dense_bits);
+    memset(t->dense_bits, 0, count * t->words * sizeof *t->dense_bits);
+    for (size_t s = 0; s < t->symbol_count; s++)
+        if (t->dense[s] != GT_NO_INDEX) set_bits(t, s, t->dense_bits + t->dense[s] * t->words);
+}
+
+/* ---- columns ---- */
+
+/* From one column to the next; `equal` has the rows whose item is the next column's. */
+static void advance(uint64_t *up, uint64_t *down, const uint64_t *equal, size_t words)
+{
+    uint64_t more_above = 1, less_above = 0; /* along the upper edge costs grow by one a column */
+    for (size_t w = 0; w < words; w++) {
+        uint64_t same = equal[w];
+        uint64_t vertical = same | down[w];
+        same |= less_above;
+        uint64_t horizontal = (((same & up[w]) + up[w]) ^ up[w]) | same;
+        uint64_t more = down[w] | ~(horizontal | up[w]);
+        uint64_t less = up[w] & horizontal;
+        uint64_t more_below = more >> (WORD_BITS - 1), less_below = less >> (WORD_BITS - 1);
+        more = more << 1 | more_above;
+        less = less << 1 | less_above;
+        up[w] = less | ~(vertical | more);
+        down[w] = more & vertical;
+        more_above = more_below;
+        less_above = less_below;
+    }
+}
+
+static void compute_column(const gt_aligner *a, gt_align_table *t, size_t column)
+{
+    uint32_t symbol = symbol_of(a, t->second[t->begin + column]);
+    if (symbol != GT_NO_INDEX && t->dense[symbol] != GT_NO_INDEX) {
+        advance(t->up, t->down, t->dense_bits + t->dense[symbol] * t->words, t->words);
+        return;
+    }
+    if (symbol != GT_NO_INDEX) set_bits(t, symbol, t->equal);
+    advance(t->up, t->down, t->equal, t->words);
+    if (symbol == GT_NO_INDEX) return;
+    for (size_t k = first_place(t, symbol); k < t->ends[symbol]; k++) t->equal[t->places[k] / WORD_BITS] = 0;
+}
+
+/* Computes a block from the column before it and keeps its columns. */
+static void keep_block(const gt_aligner *a, gt_align_table *t, size_t block)
+{
+    size_t bytes = t->words * sizeof *t->up, begin = block * t->block;
+    size_t end = begin + t->block < t->columns ? begin + t->block : t->columns;
+    memcpy(t->up, t->between + 2 * block * t->words, bytes);
+    memcpy(t->down, t->between + (2 * block + 1) * t->words, bytes);
+    for (size_t column = begin; column < end; column++) {
+        compute_column(a, t, column);
+        memcpy(t->kept + (column - begin) * t->words, t->up, bytes);
+    }
+    t->kept_block = block;
+}
+
+static size_t root_of(size_t number)
+{
+    size_t root = 1;
+    while (root * root < number) root++;
+    return root;
+}
+
+static void make_columns(gt_aligner *a, gt_align_table *t)
+{
+    size_t bytes = t->words * sizeof *t->up;
+    t->block = t->columns * t->words <= WHOLE_TABLE_WORDS ? t->columns : root_of(t->columns);
+    size_t blocks = (t->columns + t->block - 1) / t->block;
+    t->between = gt_grow(t->between, &t->between_capacity, 2 * blocks * t->words, sizeof *t->between);
+    t->up = gt_grow(t->up, &t->up_capacity, t->words, sizeof *t->up);
+    t->down = gt_grow(t->down, &t->down_capacity, t->words, sizeof *t->down);
+    t->equal = gt_grow(t->equal, &t->equal_capacity, t->words, sizeof *t->equal);
+    t->kept = gt_grow(t->kept, &t->kept_capacity, t->block * t->words, sizeof *t->kept);
+    t->kept_block = SIZE_MAX;
+    memset(t->equal, 0, bytes);
+    memset(t->up, 0xFF, bytes); /* along the left edge costs grow by one a row */
+    memset(t->down, 0, bytes);
+    for (size_t block = 0; block < blocks; block++) {
+        memcpy(t->between + 2 * block * t->words, t->up, bytes);
+        memcpy(t->between + (2 * block + 1) * t->words, t->down, bytes);
+        if (block + 1 == blocks) break; /* the way back begins with it */
+        for (size_t column = block * t->block; column < (block + 1) * t->block; column++)
+            compute_column(a, t, column);
+    }
+}
+
+/* ---- the way back ---- */
+
+/* Whether dropping item i - 1 of the first list costs no more than keeping it, with j items of the second
+ * left. */
+static bool deletes(const gt_aligner *a, gt_align_table *t, size_t i, size_t j)
+{
+    if (i <= t->begin || j <= t->begin) return i > j;
+    size_t row = i - t->begin - 1, column = j - t->begin - 1;
+    size_t block = column / t->block;
+    if (t->kept_block != block) keep_block(a, t, block);
+    return t->kept[(column - block * t->block) * t->words + row / WORD_BITS] >> row % WORD_BITS & 1;
+}
+
+static void go_back(const gt_aligner *a, gt_align_table *t, size_t i, size_t j, gt_diff_ops *ops)
+{
+    ops->count = 0;
+    while (i || j) {
+        gt_diff_op op = {GT_NO_INDEX, GT_NO_INDEX};
+        if (i && j && t->first[i - 1] == t->second[j - 1])
+            op = (gt_diff_op){(uint32_t)--i, (uint32_t)--j};
+        else if (deletes(a, t, i, j))
+            op.i = (uint32_t)--i;
+        else
+            op.j = (uint32_t)--j;
+        GT_PUSH(ops->items, ops->count, ops->capacity, op);
+    }
+    for (size_t k = 0; k < ops->count / 2; k++) {
+        gt_diff_op op = ops->items[k];
+        ops->items[k] = ops->items[ops->count - 1 - k];
+        ops->items[ops->count - 1 - k] = op;
+    }
+}
+
+bool gt_align(gt_aligner *a, const uint32_t *first, size_t first_count, const uint32_t *second,
+              size_t second_count, gt_diff_ops *ops)
+{
+    if (!a->table) a->table = gt_alloc_zero(1, sizeof *a->table);
+    gt_align_table *t = a->table;
+    size_t rows = first_count, columns = second_count;
+    t->first = first;
+    t->second = second;
+    t->begin = 0;
+    while (rows && columns && first[rows - 1] == second[columns - 1]) rows--, columns--;
+    while (rows && columns && first[t->begin] == second[t->begin]) t->begin++, rows--, columns--;
+    t->rows = rows;
+    t->columns = columns;
+    if (rows && columns) {
+        if ((uint64_t)rows > a->cells_left / columns) return false;
+        a->cells_left -= (uint64_t)rows * columns;
+        t->words = (rows + WORD_BITS - 1) / WORD_BITS;
+        number_items(a, t);
+        set_dense_bits(t);
+        make_columns(a, t);
+    }
+    go_back(a, t, first_count, second_count, ops);
+    return true;
+}

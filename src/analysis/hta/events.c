@@ -1,0 +1,242 @@
+/* Which work ran on which stream, who launched it, and what kind of work is it?
+ *
+ * Work is what has a stream. It belongs to the first host event with its correlation id. Times with fractions
+ * become whole microseconds, and where the trace has several profiler steps, what the last one launched is
+ * left out. */
+#include "analysis/hta/hta.h"
+#include "base/length.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_STREAM = -1 };
+
+/* Calls that put work into a stream's queue. */
+static const char *const queueing_calls[] = {
+    "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel",      "cuLaunchKernelEx",
+    "cudaMemcpyAsync",  "cudaMemsetAsync",     "hipLaunchKernel",     "hipExtModuleLaunchKernel",
+    "hipMemcpyAsync",   "hipMemsetAsync",      "hipMemcpyWithStream",
+};
+
+/* Kinds of work by name, after the names of collectives; what no row fits is computation. */
+static const struct {
+    const char *text;
+    bool anywhere; /* else at the beginning */
+    gt_hta_type type;
+} names[] = {
+    {"Memcpy", false, GT_HTA_MEMORY},     {"hipMemcpy", false, GT_HTA_MEMORY},
+    {"Memset", false, GT_HTA_MEMORY},     {"hipMemset", false, GT_HTA_MEMORY},
+    {"dma", false, GT_HTA_MEMORY},        {"Memcpy", true, GT_HTA_OTHER},
+    {"Memset", true, GT_HTA_OTHER},       {"dma", true, GT_HTA_OTHER},
+    {"Sync", true, GT_HTA_OTHER},         {"Stream Wait Event", false, GT_HTA_OTHER},
+    {"runFunction", false, GT_HTA_OTHER}, {"hip", false, GT_HTA_OTHER},
+    {"job_exe", false, GT_HTA_OTHER},     {"packet", false, GT_HTA_OTHER},
+    {"pe_exe", false, GT_HTA_OTHER},      {"cpum_exe_subgraph", false, GT_HTA_OTHER},
+    {"hccl", false, GT_HTA_OTHER},        {"collective_subgraph_execution", false, GT_HTA_OTHER},
+};
+
+gt_hta_options gt_hta_options_default(void)
+{
+    return (gt_hta_options){.kernel_delay_us = 30, .max_queue_length = 1024};
+}
+
+static gt_hta_type type_of(gt_text name)
+{
+    if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
+    for (size_t i = 0; i < GT_LENGTH(names); i++) {
+        const char *text = names[i].text;
+        if (names[i].anywhere ? gt_text_contains(name, text) : gt_text_begins(name, text))
+            return names[i].type;
+    }
+    if (gt_text_begins(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12))
+        return GT_HTA_OTHER;
+    return GT_HTA_COMPUTATION;
+}
+
+static bool is_queueing(gt_text name)
+{
+    for (size_t i = 0; i < GT_LENGTH(queueing_calls); i++)
+        if (gt_text_is(name, queueing_calls[i])) return true;
+    return false;
+}
+
+/* ---- what a trace has ---- */
+
+typedef struct source {
+    const gt_pytorch *trace;
+    int64_t *correlation; /* by row */
+    uint32_t *stream;     /* by row: JSON texts */
+    uint8_t *types;       /* by name: 1 + gt_hta_type, 0 where not asked for yet */
+    bool rounds;
+} source;
+
+/* The reader may have kept python functions for other sheets; here they never count. */
+static bool counts(const source *s, size_t row)
+{
+    return s->trace->kind[row] != GT_KIND_PYTHON && s->trace->kind[row] != GT_KIND_OTHER &&
+           isfinite(s->trace->start_us[row]) && isfinite(s->trace->end_us[row]);
+}
+
+static int64_t stream_of(const source *s, size_t row)
+{
+    gt_text text = gt_strings_get(s->trace->strings, s->stream[row]);
+    char *end;
+    errno = 0;
+    if (!text.len || !strchr("-0123456789", text.bytes[0])) return NO_STREAM;
+    int64_t stream = strtoll(text.bytes, &end, 10);
+    return end == text.bytes + text.len && !errno ? stream : NO_STREAM;
+}
+
+static gt_hta_span span_of(const source *s, size_t row)
+{
+    gt_hta_span span = {s->trace->start_us[row], s->trace->end_us[row], s->trace->dur_us[row]};
+    if (!s->rounds) return span;
+    double start_us = ceil(span.start_us), end_us = floor(span.end_us);
+    return (gt_hta_span){start_us, end_us, end_us - start_us};
+}
+
+/* Whether starts with fractions are among those that count; and whether only integers are. */
+static bool has_fractions(const source *s, bool *all_integers)
+{
+    bool fractions = false;
+    *all_integers = true;
+    for (size_t row = 0; row < s->trace->recorded; row++) {
+        if (!counts(s, row)) continue;
+        fractions |= !(s->trace->integral[row] & GT_INTEGRAL_START);
+        *all_integers &= s->trace->integral[row] == (GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
+    }
+    return fractions;
+}
+
+/* ---- profiler steps ---- */
+
+static bool is_step(gt_text name)
+{
+    if (!gt_text_begins(name, "ProfilerStep")) return false;
+    size_t at = strlen("ProfilerStep");
+    while (at < name.len && name.bytes[at] == ' ') at++;
+    if (at == name.len || name.bytes[at++] != '#') return false;
+    while (at < name.len && name.bytes[at] == ' ') at++;
+    return at < name.len && name.bytes[at] >= '0' && name.bytes[at] <= '9';
+}
+
+/* When the last of several steps began on the host; infinity where there is at most one. A step's annotation
+ * may be there again for the GPU, where it begins later. */
+static double last_step_start(const source *s)
+{
+    gt_map places = {0};
+    double *starts = NULL, last = -INFINITY;
+    size_t count = 0, capacity = 0;
+    for (size_t row = 0; row < s->trace->recorded; row++) {
+        if (s->trace->kind[row] != GT_KIND_ANNOTATION || !counts(s, row)) continue;
+        if (!is_step(gt_pytorch_name(s->trace, (uint32_t)row))) continue;
+        double start_us = span_of(s, row).start_us;
+        uint32_t *place = gt_map_put(&places, s->trace->name[row], 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)count;
+            GT_PUSH(starts, count, capacity, start_us);
+        }
+        starts[*place] = fmin(starts[*place], start_us);
+    }
+    for (size_t i = 0; i < count; i++) last = fmax(last, starts[i]);
+    gt_map_free(&places);
+    free(starts);
+    return count >= 2 ? last : INFINITY;
+}
+
+/* ---- launches and what they launched ---- */
+
+typedef struct launches {
+    gt_map rows;       /* of each correlation id the first host event that counts */
+    double before_us;  /* host events count if they start earlier; infinity: all do, and work without a launch
+                          too */
+    gt_hta_span range; /* of all that counts */
+} launches;
+
+static void widen(gt_hta_span *range, gt_hta_span by)
+{
+    range->start_us = fmin(range->start_us, by.start_us);
+    range->end_us = fmax(range->end_us, by.end_us);
+}
+
+static void find_launches(launches *l, const source *s, bool include_last_step)
+{
+    *l = (launches){.before_us = include_last_step ? INFINITY : last_step_start(s),
+                    .range = {INFINITY, -INFINITY, 0}};
+    for (size_t row = 0; row < s->trace->recorded; row++) {
+        if (!counts(s, row) || stream_of(s, row) != NO_STREAM) continue;
+        gt_hta_span span = span_of(s, row);
+        if (!(span.start_us < l->before_us)) continue;
+        widen(&l->range, span);
+        if (s->correlation[row] == GT_EVENT_NONE) continue;
+        uint32_t *place = gt_map_put(&l->rows, (uint64_t)s->correlation[row], 0);
+        if (*place == GT_MAP_NONE) *place = (uint32_t)row;
+    }
+}
+
+/* The row of its launch; GT_MAP_NONE where there is none that counts. */
+static uint32_t launch_of(const launches *l, const source *s, size_t row)
+{
+    int64_t correlation = s->correlation[row];
+    return correlation == GT_EVENT_NONE ? GT_MAP_NONE : gt_map_get(&l->rows, (uint64_t)correlation, 0);
+}
+
+static gt_hta_type known_type(const source *s, size_t row)
+{
+    uint8_t *known = &s->types[s->trace->name[row]];
+    if (!*known) *known = (uint8_t)(1 + type_of(gt_pytorch_name(s->trace, (uint32_t)row)));
+    return (gt_hta_type)(*known - 1);
+}
+
+static gt_hta_kernel kernel_of(const source *s, size_t row, int64_t stream, uint32_t launch)
+{
+    gt_hta_kernel kernel = {.at = span_of(s, row), .stream = stream};
+    kernel.type = (uint8_t)known_type(s, row);
+    kernel.is_work = gt_kind_is_gpu(s->trace->kind[row]);
+    if (launch == GT_MAP_NONE) return kernel;
+    kernel.has_launch = true;
+    kernel.launch = span_of(s, launch);
+    kernel.launch_name = s->trace->name[launch];
+    kernel.is_queued = is_queueing(gt_pytorch_name(s->trace, launch));
+    return kernel;
+}
+
+gt_hta_events gt_hta_events_find(const gt_pytorch *trace, const gt_hta_options *options)
+{
+    gt_hta_events events = {.strings = trace->strings, .options = *options};
+    source s = {.trace = trace};
+    bool all_integers;
+    size_t capacity = 0;
+    s.correlation = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    s.stream = gt_store_texts(trace->store, GT_EVENT_STREAM);
+    s.types = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *s.types);
+    s.rounds = has_fractions(&s, &all_integers) && !options->exact_times;
+    events.whole = s.rounds || all_integers;
+    launches l;
+    find_launches(&l, &s, options->include_last_step);
+    for (size_t row = 0; row < trace->recorded; row++) {
+        int64_t stream = counts(&s, row) ? stream_of(&s, row) : NO_STREAM;
+        if (stream == NO_STREAM) continue;
+        uint32_t launch = launch_of(&l, &s, row);
+        if (launch == GT_MAP_NONE && l.before_us < INFINITY) continue;
+        gt_hta_kernel kernel = kernel_of(&s, row, stream, launch);
+        widen(&l.range, kernel.at);
+        GT_PUSH(events.kernels, events.count, capacity, kernel);
+    }
+    if (l.range.end_us > l.range.start_us) events.span_us = l.range.end_us - l.range.start_us;
+    gt_map_free(&l.rows);
+    free(s.correlation);
+    free(s.stream);
+    free(s.types);
+    return events;
+}
+
+void gt_hta_events_free(gt_hta_events *events)
+{
+    free(events->kernels);
+    *events = (gt_hta_events){0};
+}

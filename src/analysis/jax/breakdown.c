@@ -1,0 +1,219 @@
+/* Events that the timeline counts as computation, summed.
+ *
+ *     count            events
+ *     time ms          their time, also where they ran at the same time
+ *     time ms per gpu  time ms / number of GPUs
+ *     percent          of categorized: of the computation_time of all GPUs; of xla_grouped: of the time of
+ * all uncategorized events
+ *
+ * A class is told by the kernel's name, else by that of its op. Short names are names without digits and
+ * without underscores at the end. overlapped_comm = total_comm_time - exposed_comm_time. */
+#include "analysis/jax/breakdown.h"
+#include "analysis/rocprof/gpu_timeline.h"
+#include "analysis/jax/class.h"
+#include "analysis/jax/timeline.h"
+#include "base/text.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST_GPU_PID = 100 };
+static const char UNCATEGORIZED[] = "Uncategorized Events";
+
+enum { NAME, COUNT, TIME, TIME_PER_GPU, PERCENT };
+
+typedef struct total {
+    uint32_t name; /* text */
+    int64_t count;
+    double time_us;
+} total;
+
+typedef struct total_list {
+    total *items;
+    size_t count, capacity;
+    uint32_t *place_of; /* by text; UINT32_MAX: not there */
+    size_t place_count;
+} total_list;
+
+/* ---- totals by name ---- */
+
+static total *total_of(total_list *list, uint32_t name)
+{
+    while (list->place_count <= name) {
+        size_t before = list->place_count, after = before ? before * 2 : 256;
+        list->place_of = gt_realloc(list->place_of, after * sizeof *list->place_of);
+        memset(list->place_of + before, 0xff, (after - before) * sizeof *list->place_of);
+        list->place_count = after;
+    }
+    if (list->place_of[name] == UINT32_MAX) {
+        list->place_of[name] = (uint32_t)list->count;
+        GT_PUSH(list->items, list->count, list->capacity, ((total){.name = name}));
+    }
+    return &list->items[list->place_of[name]];
+}
+
+static void add(total_list *list, uint32_t name, int64_t count, double time_us)
+{
+    total *t = total_of(list, name);
+    t->count += count;
+    t->time_us += time_us;
+}
+
+static void free_totals(total_list *list)
+{
+    free(list->items);
+    free(list->place_of);
+}
+
+static int by_name(const void *left, const void *right, void *strings)
+{
+    return gt_text_compare(gt_strings_get(strings, ((const total *)left)->name),
+                           gt_strings_get(strings, ((const total *)right)->name));
+}
+
+/* ---- tables ---- */
+
+static gt_table *make_table(const char *sheet, const char *key, const total_list *list, double whole_us,
+                            double gpus, gt_strings *strings)
+{
+    gt_table *table = gt_table_new(sheet, strings);
+    gt_table_add_column(table, key, GT_TYPE_TEXT);
+    gt_table_add_column(table, "count", GT_TYPE_INT);
+    gt_table_add_column(table, "time ms", GT_TYPE_FLOAT);
+    gt_table_add_column(table, "time ms per gpu", GT_TYPE_FLOAT);
+    gt_table_add_column(table, "percent", GT_TYPE_FLOAT);
+    for (size_t i = 0; i < list->count; i++) {
+        const total *t = &list->items[i];
+        size_t row = gt_table_add_row(table);
+        gt_table_set_text(table, NAME, row, t->name);
+        gt_table_set_int(table, COUNT, row, t->count);
+        gt_table_set_float(table, TIME, row, t->time_us / 1e3);
+        gt_table_set_float(table, TIME_PER_GPU, row, t->time_us / 1e3 / gpus);
+        gt_table_set_float(table, PERCENT, row, whole_us > 0 ? t->time_us / whole_us * 100 : (double)NAN);
+    }
+    gt_table_sort(table, &(gt_sort_key){"percent", true}, 1);
+    return table;
+}
+
+static uint32_t short_name(gt_strings *strings, uint32_t name, gt_buffer *text)
+{
+    gt_text whole = gt_strings_get(strings, name);
+    size_t end = whole.len;
+    while (end && whole.bytes[end - 1] == '_') end--;
+    text->len = 0;
+    for (size_t i = 0; i < end; i++)
+        if (whole.bytes[i] < '0' || whole.bytes[i] > '9') gt_buffer_add(text, whole.bytes + i, 1);
+    return gt_strings_add(strings, text->bytes, text->len);
+}
+
+static gt_table *group_names(const total_list *names, double whole_us, double gpus, gt_strings *strings)
+{
+    total_list grouped = {0};
+    gt_buffer text = {0};
+    for (size_t i = 0; i < names->count; i++) {
+        const total *t = &names->items[i];
+        add(&grouped, short_name(strings, t->name, &text), t->count, t->time_us);
+    }
+    gt_buffer_free(&text);
+    if (grouped.count) qsort_r(grouped.items, grouped.count, sizeof *grouped.items, by_name, strings);
+    gt_table *table = make_table("xla_grouped", "short_name_grouped", &grouped, whole_us, gpus, strings);
+    free_totals(&grouped);
+    return table;
+}
+
+/* ---- events ---- */
+
+static gt_jax_class class_of(const gt_jax *trace, size_t event)
+{
+    gt_jax_class class = gt_jax_class_of_text(gt_jax_name(trace, event));
+    if (class != GT_JAX_CLASS_XLA) return class;
+    return gt_jax_class_of_text(gt_strings_get(trace->strings, gt_jax_hlo_op(trace, event)));
+}
+
+/* Of events that follow one another, many have the same name and op. */
+typedef struct answer {
+    uint32_t name, op, line;
+    bool is_computation, is_known;
+    gt_jax_class class;
+} answer;
+
+static void sum_up(const gt_jax *trace, total_list *classes, total_list *names)
+{
+    enum { ANSWERS = 1024 };
+    answer *answers = gt_alloc_zero(ANSWERS, sizeof *answers);
+    uint32_t texts[GT_JAX_CLASSES];
+    for (size_t c = 0; c < GT_JAX_CLASSES; c++)
+        texts[c] = gt_strings_add_cstr(
+            trace->strings, c == GT_JAX_CLASS_XLA ? UNCATEGORIZED : gt_jax_class_name((gt_jax_class)c));
+    add(classes, texts[GT_JAX_CLASS_XLA], 0, 0);
+    for (size_t i = 0; i < trace->count; i++) {
+        answer *a = &answers[(trace->name[i] * 31 + trace->op[i]) % ANSWERS];
+        if (!a->is_known || a->name != trace->name[i] || a->op != trace->op[i] || a->line != trace->line[i])
+            *a = (answer){trace->name[i], trace->op[i],      trace->line[i], gt_jax_is_computation(trace, i),
+                          true,           class_of(trace, i)};
+        if (!a->is_computation) continue;
+        double dur_us = gt_jax_dur_us(trace, i);
+        add(classes, texts[a->class], 1, dur_us);
+        if (a->class == GT_JAX_CLASS_XLA) add(names, trace->name[i], 1, dur_us);
+    }
+    free(answers);
+}
+
+/* Between total_time and total_comm_time. */
+static void add_overlap(gt_table *averages)
+{
+    double ms[3] = {0};
+    static const char *const parts[] = {"total_comm_time", "exposed_comm_time", "total_time"};
+    size_t before = averages->row_count;
+    for (size_t row = 0; row < averages->row_count; row++) {
+        gt_text type = gt_strings_get(averages->strings, averages->columns[0].texts[row]);
+        for (size_t p = 0; p < 3; p++)
+            if (strcmp(type.bytes, parts[p]) == 0) ms[p] = averages->columns[1].floats[row];
+        if (strcmp(type.bytes, parts[0]) == 0) before = row;
+    }
+    if (!averages->row_count) return;
+    double overlapped = ms[0] - ms[1];
+    gt_gpu_timeline_add(averages, "overlapped_comm", overlapped * 1000.0,
+                        ms[2] > 0 ? overlapped / ms[2] * 100 : (double)NAN);
+    size_t count = averages->row_count;
+    uint32_t *rows = gt_order_new(count);
+    memmove(rows + before + 1, rows + before, (count - 1 - before) * sizeof *rows);
+    rows[before] = (uint32_t)count - 1;
+    gt_table_take(averages, rows, count);
+    free(rows);
+}
+
+static double computation_us(const gt_table *by_gpu)
+{
+    double sum = 0;
+    for (size_t row = 0; row < by_gpu->row_count; row++) {
+        bool is_computation = strcmp(gt_strings_get(by_gpu->strings, by_gpu->columns[0].texts[row]).bytes,
+                                     "computation_time") == 0;
+        if (is_computation && gt_table_column(by_gpu, "gpu_pid")->ints[row] <= LAST_GPU_PID)
+            sum += by_gpu->columns[1].floats[row] * 1e3;
+    }
+    return sum;
+}
+
+gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace)
+{
+    gt_jax_timeline timeline = gt_jax_timeline_make(trace, LAST_GPU_PID);
+    total_list classes = {0}, names = {0};
+    sum_up(trace, &classes, &names);
+    size_t gpu_count = 0;
+    for (size_t g = 0; g < trace->gpu_count; g++) gpu_count += trace->gpus[g].pid <= LAST_GPU_PID;
+    double gpus = gpu_count ? (double)gpu_count : 1, uncategorized_us = classes.items[0].time_us;
+    gt_jax_breakdown breakdown = {
+        .averages = timeline.averages,
+        .categorized = make_table("gpu_events_categorized_mean", "name", &classes,
+                                  computation_us(timeline.by_gpu), gpus, trace->strings),
+        .xla_grouped = group_names(&names, uncategorized_us, gpus, trace->strings),
+    };
+    add_overlap(breakdown.averages);
+    gt_table_free(timeline.by_gpu);
+    free_totals(&classes);
+    free_totals(&names);
+    return breakdown;
+}

@@ -1,0 +1,250 @@
+/* One row a kernel. Cells that depend on the op alone are made once a record. */
+#include "analysis/jax/kernels.h"
+#include "analysis/jax/models.h"
+#include "analysis/jax/operands.h"
+#include "base/log.h"
+#include "compat/python_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NAME,
+    UID,
+    CATEGORY,
+    DIRECT_TIME,
+    SUBTREE_TIME,
+    COUNT,
+    PID,
+    TID,
+    DIMS,
+    TYPES,
+    STRIDES,
+    CONCRETE,
+    DETAILS,
+    LATENCY,
+    KERNEL,
+    COLUMNS
+};
+
+static const gt_column_head columns[COLUMNS] = {
+    [NAME] = {"name", GT_TYPE_TEXT},
+    [UID] = {"UID", GT_TYPE_INT},
+    [CATEGORY] = {"op category", GT_TYPE_TEXT},
+    [DIRECT_TIME] = {"total_direct_kernel_time", GT_TYPE_FLOAT},
+    [SUBTREE_TIME] = {"total_subtree_kernel_time", GT_TYPE_FLOAT},
+    [COUNT] = {"direct_kernel_count", GT_TYPE_INT},
+    [PID] = {"pid", GT_TYPE_INT},
+    [TID] = {"tid", GT_TYPE_INT},
+    [DIMS] = {"Input Dims", GT_TYPE_TEXT},
+    [TYPES] = {"Input type", GT_TYPE_TEXT},
+    [STRIDES] = {"Input Strides", GT_TYPE_TEXT},
+    [CONCRETE] = {"Concrete Inputs", GT_TYPE_TEXT},
+    [DETAILS] = {"kernel_details", GT_TYPE_TEXT},
+    [LATENCY] = {"GPU_kernel_launch_latency", GT_TYPE_FLOAT},
+    [KERNEL] = {GT_JAX_KERNEL_COLUMN, GT_TYPE_INT},
+};
+
+/* ---- kernels ---- */
+
+/* The class that each name gives; only those of kernels are looked at. */
+static uint8_t *class_names(const gt_jax *trace)
+{
+    enum { NOT_ASKED = 0xff };
+    size_t names = gt_strings_count(trace->strings);
+    uint8_t *classes = gt_alloc(names);
+    memset(classes, NOT_ASKED, names);
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->kind[i] == GT_JAX_KERNEL && classes[trace->name[i]] == NOT_ASKED)
+            classes[trace->name[i]] = (uint8_t)gt_jax_class_of_text(gt_jax_name(trace, i));
+    return classes;
+}
+
+static uint8_t *class_ops(const gt_jax *trace)
+{
+    uint8_t *classes = gt_alloc(trace->op_count);
+    for (size_t i = 0; i < trace->op_count; i++)
+        classes[i] = (uint8_t)gt_jax_class_of_text(gt_strings_get(trace->strings, trace->ops[i].hlo_op));
+    return classes;
+}
+
+gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace)
+{
+    gt_jax_kernels k = {.trace = trace};
+    for (size_t i = 0; i < trace->count; i++) k.count += trace->kind[i] == GT_JAX_KERNEL;
+    k.events = gt_alloc(k.count * sizeof *k.events);
+    k.classes = gt_alloc(k.count);
+    k.details = gt_alloc_zero(trace->record_count + 1, sizeof *k.details);
+    uint8_t *of_name = class_names(trace), *of_op = class_ops(trace);
+    size_t at = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        if (trace->kind[i] != GT_JAX_KERNEL) continue;
+        k.events[at] = i;
+        gt_jax_class op = trace->op[i] == GT_JAX_NONE ? GT_JAX_CLASS_XLA : (gt_jax_class)of_op[trace->op[i]];
+        k.classes[at++] = (uint8_t)gt_jax_class_joined((gt_jax_class)of_name[trace->name[i]], op);
+    }
+    free(of_name);
+    free(of_op);
+    return k;
+}
+
+void gt_jax_kernels_free(gt_jax_kernels *k)
+{
+    free(k->events);
+    free(k->classes);
+    free(k->details);
+    gt_arena_free(&k->arena);
+    *k = (gt_jax_kernels){0};
+}
+
+/* ---- cells of a record ---- */
+
+static void add_or_na(gt_buffer *out, const gt_jax *trace, const char *key, uint32_t text)
+{
+    gt_buffer_add_cstr(out, key);
+    gt_python_add_text(out, text == GT_TEXT_NONE ? (gt_text){"NA", 2} : gt_strings_get(trace->strings, text));
+}
+
+static void add_operands(gt_buffer *out, const gt_jax *trace, const gt_hlo_record *record)
+{
+    gt_buffer_add_cstr(out, ", 'operands': ");
+    if (!record) {
+        gt_buffer_add_cstr(out, "'NA'");
+        return;
+    }
+    gt_buffer_add_cstr(out, "[");
+    for (size_t i = 0; i < record->operand_count; i++) {
+        if (i) gt_buffer_add_cstr(out, ", ");
+        gt_python_add_text(out, gt_strings_get(trace->strings, record->operands[i]));
+    }
+    gt_buffer_add_cstr(out, "]");
+}
+
+static void describe(gt_jax_kernels *k, const gt_hlo_record *record, gt_jax_details *details)
+{
+    const gt_jax *trace = k->trace;
+    gt_buffer rest = {0};
+    add_or_na(&rest, trace, ", 'custom_call_target': ", record ? record->custom_call_target : GT_TEXT_NONE);
+    add_operands(&rest, trace, record);
+    gt_buffer_add_cstr(&rest, ", 'outputs': 'NA'");
+    add_or_na(&rest, trace, ", 'metadata': ", record ? record->metadata : GT_TEXT_NONE);
+    gt_jax_arguments arguments = gt_jax_arguments_of(trace, record, &k->arena);
+    *details = (gt_jax_details){true,
+                                arguments.dims,
+                                arguments.types,
+                                arguments.concrete,
+                                {gt_arena_bytes(&k->arena, rest.bytes, rest.len), rest.len}};
+    gt_buffer_free(&rest);
+}
+
+const gt_jax_details *gt_jax_details_of(gt_jax_kernels *k, size_t kernel)
+{
+    const gt_hlo_record *record = gt_jax_record(k->trace, k->events[kernel]);
+    gt_jax_details *details =
+        &k->details[record ? (size_t)(record - k->trace->records) : k->trace->record_count];
+    if (!details->is_known) describe(k, record, details);
+    return details;
+}
+
+/* ---- the sheet ---- */
+
+static bool is_wanted(const gt_jax *trace, size_t event, const char *const *keywords, size_t count)
+{
+    if (!count) return true;
+    const gt_hlo_record *record = gt_jax_record(trace, event);
+    gt_text metadata = record ? gt_strings_get(trace->strings, record->metadata) : (gt_text){"", 0};
+    for (size_t i = 0; record && i < count; i++)
+        if (gt_text_contains(metadata, keywords[i])) return true;
+    return false;
+}
+
+static uint32_t details_cell(const gt_jax *trace, size_t event, const gt_jax_details *details,
+                             gt_buffer *cell)
+{
+    cell->len = 0;
+    gt_buffer_add_cstr(cell, "[{'name': ");
+    gt_python_add_text(cell, gt_jax_name(trace, event));
+    gt_buffer_add_cstr(cell, ", 'dur': ");
+    gt_buffer_add_double(cell, gt_jax_dur_us(trace, event));
+    gt_buffer_add(cell, details->rest.bytes, details->rest.len);
+    gt_buffer_add_cstr(cell, "}]");
+    return gt_strings_add(trace->strings, cell->bytes, cell->len);
+}
+
+/* Texts that are in every row. */
+typedef struct common_texts {
+    uint32_t classes[GT_JAX_CLASSES], no_strides;
+} common_texts;
+
+static common_texts add_common_texts(gt_strings *strings)
+{
+    common_texts texts = {.no_strides = gt_strings_add_cstr(strings, "()")};
+    for (size_t c = 0; c < GT_JAX_CLASSES; c++)
+        texts.classes[c] = gt_strings_add_cstr(strings, gt_jax_class_name((gt_jax_class)c));
+    return texts;
+}
+
+static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, size_t kernel, const common_texts *texts,
+                    gt_buffer *cell)
+{
+    const gt_jax *trace = k->trace;
+    size_t event = k->events[kernel];
+    const gt_jax_details *details = gt_jax_details_of(k, kernel);
+    gt_column *c = table->columns;
+    double dur_us = gt_jax_dur_us(trace, event);
+    c[NAME].texts[row] = trace->name[event];
+    c[UID].ints[row] = (int64_t)gt_jax_uid(trace, event);
+    c[CATEGORY].texts[row] = texts->classes[k->classes[kernel]];
+    c[DIRECT_TIME].floats[row] = c[SUBTREE_TIME].floats[row] = dur_us;
+    c[COUNT].ints[row] = 1;
+    c[PID].ints[row] = gt_jax_pid(trace, event);
+    c[TID].ints[row] = gt_jax_line_of(trace, event)->tid;
+    c[DIMS].texts[row] = details->dims;
+    c[TYPES].texts[row] = details->types;
+    c[STRIDES].texts[row] = texts->no_strides;
+    c[CONCRETE].texts[row] = details->concrete;
+    c[DETAILS].texts[row] = details_cell(trace, event, details, cell);
+    c[LATENCY].floats[row] = gt_jax_start_us(trace, event) - trace->launch_us[event];
+    c[KERNEL].ints[row] = (int64_t)kernel;
+}
+
+gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords, size_t keyword_count)
+{
+    gt_table *table = gt_table_new("kernel_launchers", k->trace->strings);
+    gt_buffer cell = {0};
+    gt_table_add_columns(table, columns, COLUMNS);
+    uint32_t *wanted = gt_alloc(k->count * sizeof *wanted);
+    size_t rows = 0;
+    for (size_t kernel = 0; kernel < k->count; kernel++)
+        if (is_wanted(k->trace, k->events[kernel], keywords, keyword_count))
+            wanted[rows++] = (uint32_t)kernel;
+    gt_table_add_rows(table, rows);
+    common_texts texts = add_common_texts(k->trace->strings);
+    for (size_t row = 0; row < rows; row++) set_row(table, row, k, wanted[row], &texts, &cell);
+    free(wanted);
+    gt_buffer_free(&cell);
+    return table;
+}
+
+gt_table *gt_jax_xla_perf(gt_jax_kernels *k, const gt_table *launchers)
+{
+    const int64_t *numbers = launchers->columns[KERNEL].ints;
+    uint32_t *kept = gt_alloc(launchers->row_count * sizeof *kept);
+    size_t count = 0;
+    for (size_t row = 0; row < launchers->row_count; row++)
+        if (k->classes[numbers[row]] == GT_JAX_CLASS_XLA) kept[count++] = (uint32_t)row;
+    gt_table *table = gt_table_copy_rows(launchers, kept, count);
+    free(kept);
+    gt_table_rename(table, "df_xla_perf");
+    size_t bytes = gt_table_add_zeroed(table, "total_input_bytes", GT_TYPE_INT), unknown = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        size_t event = k->events[table->columns[KERNEL].ints[row]];
+        const gt_hlo_record *record = gt_jax_record(k->trace, event);
+        table->columns[bytes].ints[row] = record ? gt_jax_input_bytes(k->trace, record, &unknown) : 0;
+    }
+    if (unknown)
+        gt_say("total_input_bytes leaves out %zu operands of types whose size it does not count (f64, s64, "
+               "u8, ...)",
+               unknown);
+    return table;
+}

@@ -1,0 +1,286 @@
+/* Kernels of a class one by one with their rates, then those with the same name and parameters as one row.
+ * Each kernel of an op is charged the whole op. */
+#include "analysis/jax/op_sheets.h"
+#include "analysis/jax/kernel_stats.h"
+#include "analysis/jax/models.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "model/metrics.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL_TIME "Kernel Time (µs)"
+
+static const char *const sheet_names[GT_JAX_CLASSES] = {
+    [GT_JAX_CLASS_GEMM] = "op_gemm",     [GT_JAX_CLASS_FA_BWD] = "op_fa_bwd",
+    [GT_JAX_CLASS_FA_FWD] = "op_fa_fwd", [GT_JAX_CLASS_FA_V3] = "op_fa_v3",
+    [GT_JAX_CLASS_CONV] = "op_conv",     [GT_JAX_CLASS_TE] = "op_te",
+};
+
+enum {
+    NAME,
+    GFLOPS,
+    MOVED,
+    INTENSITY,
+    BANDWIDTH,
+    RATE,
+    PROCESS,
+    LABEL,
+    THREAD,
+    DIMS,
+    TYPES,
+    TIME,
+    UID,
+    COLUMNS
+};
+
+static const gt_column_head columns[COLUMNS] = {
+    [NAME] = {"name", GT_TYPE_TEXT},
+    [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
+    [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
+    [INTENSITY] = {"FLOPS/Byte", GT_TYPE_FLOAT},
+    [BANDWIDTH] = {"TB/s", GT_TYPE_FLOAT},
+    [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
+    [PROCESS] = {"process_name", GT_TYPE_TEXT},
+    [LABEL] = {"process_label", GT_TYPE_TEXT},
+    [THREAD] = {"thread_name", GT_TYPE_TEXT},
+    [DIMS] = {"Input Dims", GT_TYPE_TEXT},
+    [TYPES] = {"Input type", GT_TYPE_TEXT},
+    [TIME] = {KERNEL_TIME, GT_TYPE_FLOAT},
+    [UID] = {"UID", GT_TYPE_INT},
+};
+
+#define FIRST(column)                                                                                        \
+    {                                                                                                        \
+        column, GT_GROUP_FIRST, column "_first"                                                              \
+    }
+#define FIVE(column)                                                                                         \
+    {column, GT_GROUP_MEAN, column "_mean"}, {column, GT_GROUP_MEDIAN, column "_median"},                    \
+        {column, GT_GROUP_STD, column "_std"}, {column, GT_GROUP_MIN, column "_min"},                        \
+    {                                                                                                        \
+        column, GT_GROUP_MAX, column "_max"                                                                  \
+    }
+
+static const gt_aggregate measures[] = {
+    FIRST("GFLOPS"),
+    FIRST("Data Moved (MB)"),
+    FIRST("FLOPS/Byte"),
+    FIVE("TB/s"),
+    FIVE("TFLOPS/s"),
+    FIRST("process_name"),
+    FIRST("process_label"),
+    FIRST("thread_name"),
+    FIRST("Input Dims"),
+    FIRST("Input type"),
+    FIVE(KERNEL_TIME),
+    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
+    {NULL, GT_GROUP_SIZE, "name_count"},
+    FIRST("UID"),
+};
+static const char DETAILS[] = "kernel_details__summarize_kernel_stats",
+                  BEFORE_DETAILS[] = "thread_name_first";
+static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+
+/* ---- kernels with a model that understands them ---- */
+
+typedef struct modelled {
+    size_t kernel;
+    gt_model_result result;
+} modelled;
+
+typedef struct modelled_list {
+    modelled *items;
+    size_t count, capacity;
+    size_t failed; /* kernels whose model does not understand their op */
+    gt_error why;  /* of the first of them */
+    size_t first_failed;
+} modelled_list;
+
+/* Results, each computed once: by record and kernel name. */
+typedef struct known_result {
+    bool is_sound;
+    gt_model_result result;
+} known_result;
+
+typedef struct result_list {
+    known_result *items;
+    size_t count, capacity;
+    gt_map of; /* record, name */
+} result_list;
+
+static const known_result *evaluate(const gt_jax_kernels *k, size_t kernel, gt_jax_model model,
+                                    result_list *known, modelled_list *list, gt_arena *arena)
+{
+    const gt_jax *trace = k->trace;
+    size_t event = k->events[kernel];
+    const gt_hlo_record *record = gt_jax_record(trace, event);
+    uint32_t *place = gt_map_put(&known->of, (uint64_t)(record - trace->records), trace->name[event]);
+    if (*place != GT_MAP_NONE) return &known->items[*place];
+    gt_error error = {""};
+    known_result result;
+    result.is_sound =
+        gt_jax_evaluate(trace, model, record, gt_jax_name(trace, event), arena, &result.result, &error);
+    if (!result.is_sound && !list->failed) {
+        list->why = error;
+        list->first_failed = kernel;
+    }
+    *place = (uint32_t)known->count;
+    GT_PUSH(known->items, known->count, known->capacity, result);
+    return &known->items[*place];
+}
+
+static modelled_list find_modelled(gt_jax_kernels *k, gt_jax_class class, gt_arena *arena)
+{
+    modelled_list list = {0};
+    result_list known = {0};
+    for (size_t i = 0; i < k->count; i++) {
+        if (k->classes[i] != class) continue;
+        gt_jax_model model = gt_jax_model_of(k->trace, gt_jax_record(k->trace, k->events[i]), class);
+        if (model == GT_JAX_MODEL_NONE) continue;
+        const known_result *result = evaluate(k, i, model, &known, &list, arena);
+        if (result->is_sound)
+            GT_PUSH(list.items, list.count, list.capacity, ((modelled){i, result->result}));
+        else
+            list.failed++;
+    }
+    free(known.items);
+    gt_map_free(&known.of);
+    return list;
+}
+
+static void warn_of_failures(const gt_jax_kernels *k, gt_jax_class class, const modelled_list *list)
+{
+    if (!list->failed) return;
+    gt_text op = gt_strings_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
+    gt_warn("%zu kernels of class %s are not in %s: the model does not understand their ops (%.100s: %s)",
+            list->failed, gt_jax_class_name(class), sheet_names[class], op.bytes, list->why.text);
+}
+
+/* ---- parameters ---- */
+
+typedef struct param_list {
+    const char *names[GT_MODEL_MAX_PARAMETERS];
+    size_t count;
+} param_list;
+
+static size_t param_index(const param_list *params, const char *name)
+{
+    size_t i = 0;
+    while (i < params->count && strcmp(params->names[i], name) != 0) i++;
+    return i;
+}
+
+/* All that some kernel has a value of, in the order first seen. */
+static param_list list_params(const modelled_list *list)
+{
+    param_list params = {.count = 0};
+    for (size_t i = 0; i < list->count; i++) {
+        const gt_model_result *result = &list->items[i].result;
+        for (size_t p = 0; p < result->parameter_count; p++) {
+            bool is_new = param_index(&params, result->parameters[p].name) == params.count;
+            if (is_new && result->parameters[p].value.type != GT_VALUE_NONE &&
+                params.count < GT_MODEL_MAX_PARAMETERS)
+                params.names[params.count++] = result->parameters[p].name;
+        }
+    }
+    return params;
+}
+
+static void set_params(gt_table *table, size_t row, const param_list *params, const gt_model_result *result,
+                       gt_buffer *text)
+{
+    for (size_t p = 0; p < params->count; p++) gt_table_set_cstr(table, COLUMNS + p, row, "nan");
+    for (size_t p = 0; p < result->parameter_count; p++) {
+        size_t index = param_index(params, result->parameters[p].name);
+        if (index == params->count) continue;
+        text->len = 0;
+        gt_value_print(text, &result->parameters[p].value);
+        gt_table_set_text(table, COLUMNS + index, row,
+                          gt_strings_add(table->strings, text->bytes, text->len));
+    }
+}
+
+/* ---- the table of kernels ---- */
+
+static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modelled *m)
+{
+    const gt_jax *trace = k->trace;
+    size_t event = k->events[m->kernel];
+    const gt_jax_details *details = gt_jax_details_of(k, m->kernel);
+    double dur_us = gt_jax_dur_us(trace, event);
+    gt_metrics metrics = gt_metrics_of(&m->result, dur_us, NULL);
+    gt_table_set_text(table, NAME, row, trace->name[event]);
+    gt_table_set_float(table, GFLOPS, row, metrics.gflops);
+    gt_table_set_float(table, MOVED, row, metrics.data_moved_mb);
+    gt_table_set_float(table, INTENSITY, row, metrics.flops_per_byte);
+    gt_table_set_float(table, BANDWIDTH, row, metrics.tb_per_s);
+    gt_table_set_float(table, RATE, row, metrics.tflops_per_s);
+    gt_table_set_cstr(table, PROCESS, row, "Unknown");
+    gt_table_set_cstr(table, LABEL, row, "Unknown");
+    gt_table_set_text(table, THREAD, row, gt_jax_line_of(trace, event)->thread_name);
+    gt_table_set_text(table, DIMS, row, details->dims);
+    gt_table_set_text(table, TYPES, row, details->types);
+    gt_table_set_float(table, TIME, row, dur_us);
+    gt_table_set_int(table, UID, row, (int64_t)gt_jax_uid(trace, event));
+}
+
+static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const param_list *params)
+{
+    gt_table *table = gt_table_new("", k->trace->strings);
+    gt_table_add_columns(table, columns, COLUMNS);
+    for (size_t p = 0; p < params->count; p++) {
+        char name[64];
+        snprintf(name, sizeof name, "param: %s", params->names[p]);
+        gt_table_add_column(table, name, GT_TYPE_TEXT);
+    }
+    gt_buffer text = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        size_t row = gt_table_add_row(table);
+        set_row(table, row, k, &list->items[i]);
+        set_params(table, row, params, &list->items[i].result, &text);
+    }
+    gt_buffer_free(&text);
+    return table;
+}
+
+static gt_table *make_sheet(const gt_table *rows, size_t param_count)
+{
+    const char *keys[1 + GT_MODEL_MAX_PARAMETERS] = {"name"};
+    for (size_t p = 0; p < param_count; p++) keys[1 + p] = rows->columns[COLUMNS + p].name;
+    const gt_group_options as_seen = {.keep_nulls = true};
+    gt_table *sheet = gt_table_group(rows, keys, 1 + param_count, measures, GT_LENGTH(measures), as_seen);
+    gt_groups groups = gt_groups_find(rows, keys, 1 + param_count, as_seen);
+    uint32_t *cells = gt_jax_kernel_stats(&groups, rows->columns[NAME].texts, rows->columns[TIME].floats,
+                                          rows->strings, NULL, NULL);
+    size_t details = gt_table_add_zeroed(sheet, DETAILS, GT_TYPE_TEXT);
+    memcpy(sheet->columns[details].texts, cells, groups.count * sizeof *cells);
+    gt_table_move_column(sheet, details, gt_table_find(sheet, BEFORE_DETAILS) + 1);
+    free(cells);
+    gt_groups_free(&groups);
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
+    return sheet;
+}
+
+gt_table *gt_jax_op_sheet(gt_jax_kernels *k, gt_jax_class class)
+{
+    if (!sheet_names[class]) return NULL;
+    gt_arena arena = {0};
+    gt_table *sheet = NULL;
+    modelled_list list = find_modelled(k, class, &arena);
+    warn_of_failures(k, class, &list);
+    if (list.count) {
+        param_list params = list_params(&list);
+        gt_table *rows = make_rows(k, &list, &params);
+        sheet = make_sheet(rows, params.count);
+        gt_table_rename(sheet, sheet_names[class]);
+        gt_table_free(rows);
+    }
+    free(list.items);
+    gt_arena_free(&arena);
+    return sheet;
+}

@@ -1,0 +1,189 @@
+/* Sizes come from the record of the library call, as in the sheet op_gemm; the metrics are of each kernel
+ * alone.
+ *
+ *     GFLOPS           Batch * (2 M N K + M N with an addend) / 1e9
+ *     Data Moved (MB)  Batch * bytes of the type * (M K + K N + M N + N with an addend) / 2**20
+ *     TFLOPS/s, TB/s   of the kernel's time; FLOPS/Byte: of both
+ *     param: Op B      the batch; param: B is always 1 */
+#include "analysis/jax/products.h"
+#include "analysis/jax/class.h"
+#include "analysis/jax/gemm.h"
+#include "analysis/jax/models.h"
+#include "analysis/jax/timeline.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "model/gemm_kernel.h"
+#include "model/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_GPU_PID = 1 };
+
+/* ---- gemms ---- */
+
+gt_table *gt_jax_gemms(const gt_jax *trace)
+{
+    enum { NAME, BATCH, M, N, K, BETA, TYPE };
+    static const char *const sizes[] = {"Batch", "M", "N", "K", "Beta"};
+    gt_table *table = gt_table_new("gemms", trace->strings);
+    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    for (size_t i = 0; i < GT_LENGTH(sizes); i++) gt_table_add_column(table, sizes[i], GT_TYPE_INT);
+    gt_table_add_column(table, "Type", GT_TYPE_TEXT);
+    gt_error error;
+    gt_buffer name = {0};
+    size_t unknown = 0;
+    for (size_t i = 0; i < trace->product_count; i++) {
+        gt_jax_gemm gemm;
+        if (!gt_jax_gemm_of(trace, &trace->products[i].record, &gemm, &error)) {
+            if (!unknown++)
+                gt_warn("%s is not in the sheet of products: %s",
+                        gt_strings_get(trace->strings, trace->products[i].op).bytes, error.text);
+            continue;
+        }
+        gt_text op = gt_strings_get(trace->strings, trace->products[i].op);
+        name.len = 0;
+        gt_buffer_add_cstr(&name, "%");
+        gt_buffer_add(&name, op.bytes, op.len);
+        size_t row = gt_table_add_row(table);
+        gt_table_set_text(table, NAME, row, gt_strings_add(trace->strings, name.bytes, name.len));
+        gt_table_set_int(table, BATCH, row, gemm.batch);
+        gt_table_set_int(table, M, row, gemm.m);
+        gt_table_set_int(table, N, row, gemm.n);
+        gt_table_set_int(table, K, row, gemm.k);
+        gt_table_set_int(table, BETA, row, gemm.beta);
+        gt_table_set_text(table, TYPE, row, gt_strings_add(trace->strings, gemm.type.bytes, gemm.type.len));
+    }
+    if (unknown > 1) gt_warn("%zu more products are not in it", unknown - 1);
+    gt_buffer_free(&name);
+    return table;
+}
+
+/* ---- gemms_detailed ---- */
+
+enum {
+    GFLOPS,
+    TIME,
+    RATE,
+    MOVED,
+    INTENSITY,
+    BANDWIDTH,
+    PARAM_M,
+    PARAM_N,
+    PARAM_K,
+    BIAS,
+    STRIDE_A,
+    STRIDE_B,
+    DTYPE,
+    BATCH,
+    SIMULATED,
+    ONE,
+    TRANSPOSE,
+    COLUMNS
+};
+
+static const gt_column_head columns[COLUMNS] = {
+    [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
+    [TIME] = {"Kernel Time (µs)", GT_TYPE_FLOAT},
+    [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
+    [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
+    [INTENSITY] = {"FLOPS/Byte", GT_TYPE_FLOAT},
+    [BANDWIDTH] = {"TB/s", GT_TYPE_FLOAT},
+    [PARAM_M] = {"param: M", GT_TYPE_INT},
+    [PARAM_N] = {"param: N", GT_TYPE_INT},
+    [PARAM_K] = {"param: K", GT_TYPE_INT},
+    [BIAS] = {"param: bias", GT_TYPE_BOOL},
+    [STRIDE_A] = {"param: stride_A", GT_TYPE_TEXT},
+    [STRIDE_B] = {"param: stride_B", GT_TYPE_TEXT},
+    [DTYPE] = {"param: dtype_A_B", GT_TYPE_TEXT},
+    [BATCH] = {"param: Op B", GT_TYPE_INT},
+    [SIMULATED] = {"param: simulation_dtype", GT_TYPE_TEXT},
+    [ONE] = {"param: B", GT_TYPE_INT},
+    [TRANSPOSE] = {"param: transpose", GT_TYPE_TEXT},
+};
+
+typedef struct sheet {
+    const gt_jax *trace;
+    gt_table *table;
+    gt_arena arena; /* of what the model says of one kernel */
+    gt_buffer text;
+    uint32_t *product_of; /* by the text of an op's name; UINT32_MAX: none */
+    bool has_transpose;
+} sheet;
+
+static void set_param(sheet *s, size_t column, size_t row, const gt_model_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->parameter_count; i++) {
+        if (strcmp(result->parameters[i].name, name) != 0) continue;
+        s->text.len = 0;
+        gt_value_print(&s->text, &result->parameters[i].value);
+        gt_table_set_text(s->table, column, row,
+                          gt_strings_add(s->trace->strings, s->text.bytes, s->text.len));
+    }
+}
+
+static void add_row(sheet *s, size_t event, const gt_jax_product *product)
+{
+    const gt_jax *trace = s->trace;
+    gt_error error;
+    gt_model_result result;
+    gt_jax_gemm gemm;
+    if (!gt_jax_gemm_of(trace, &product->record, &gemm, &error) ||
+        !gt_jax_evaluate(trace, GT_JAX_MODEL_GEMM, &product->record, gt_jax_name(trace, event), &s->arena,
+                         &result, &error))
+        return; /* the sheet of products has warned of it */
+    double dur_us = gt_jax_dur_us(trace, event);
+    gt_metrics metrics = gt_metrics_of(&result, dur_us, NULL);
+    gt_value transpose[2];
+    size_t row = gt_table_add_row(s->table);
+    gt_table_set_float(s->table, GFLOPS, row, metrics.gflops);
+    gt_table_set_float(s->table, TIME, row, dur_us);
+    gt_table_set_float(s->table, RATE, row, metrics.tflops_per_s);
+    gt_table_set_float(s->table, MOVED, row, metrics.data_moved_mb);
+    gt_table_set_float(s->table, INTENSITY, row, metrics.flops_per_byte);
+    gt_table_set_float(s->table, BANDWIDTH, row, metrics.tb_per_s);
+    gt_table_set_int(s->table, PARAM_M, row, gemm.m);
+    gt_table_set_int(s->table, PARAM_N, row, gemm.n);
+    gt_table_set_int(s->table, PARAM_K, row, gemm.k);
+    gt_table_set_bool(s->table, BIAS, row, gemm.beta);
+    set_param(s, DTYPE, row, &result, "dtype_A_B");
+    gt_table_set_int(s->table, BATCH, row, gemm.batch);
+    set_param(s, SIMULATED, row, &result, "simulation_dtype");
+    gt_table_set_int(s->table, ONE, row, 1);
+    set_param(s, TRANSPOSE, row, &result, "transpose");
+    s->has_transpose |= gt_gemm_transpose(gt_jax_name(trace, event), transpose);
+    gt_arena_free(&s->arena);
+}
+
+static void index_products(sheet *s)
+{
+    size_t texts = gt_strings_count(s->trace->strings);
+    s->product_of = gt_alloc(texts * sizeof *s->product_of);
+    for (size_t i = 0; i < texts; i++) s->product_of[i] = UINT32_MAX;
+    for (size_t i = 0; i < s->trace->product_count; i++)
+        s->product_of[s->trace->products[i].op] = (uint32_t)i;
+}
+
+gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
+{
+    sheet s = {.trace = trace, .table = gt_table_new("gemms_detailed", trace->strings)};
+    gt_table_add_columns(s.table, columns, COLUMNS);
+    index_products(&s);
+    for (size_t g = 0; g < trace->gpu_count && trace->product_count; g++) {
+        if (trace->gpus[g].pid != FIRST_GPU_PID) continue;
+        for (size_t i = trace->gpus[g].begin; i < trace->gpus[g].end; i++) {
+            uint32_t product = s.product_of[gt_jax_hlo_op(trace, i)];
+            if (product == UINT32_MAX || !gt_jax_is_stream(trace, i)) continue;
+            if (gt_jax_class_of_text(gt_jax_name(trace, i)) == GT_JAX_CLASS_GEMM)
+                add_row(&s, i, &trace->products[product]);
+        }
+    }
+    if (!s.table->row_count)
+        gt_table_select(s.table, NULL, 0);
+    else if (!s.has_transpose)
+        gt_table_drop_column(s.table, TRANSPOSE);
+    free(s.product_of);
+    gt_buffer_free(&s.text);
+    gt_arena_free(&s.arena);
+    return s.table;
+}

@@ -1,0 +1,176 @@
+/* category_summary: 14 rows a GPU, then the mean over GPUs of each category in order of its name.
+ *
+ *     Total runtime (ms)             sum of the durations / 1,000,000
+ *     Total count                    events; 0 in the last four rows of a GPU
+ *     Fraction of compute runtime    of compute_total, which is the sum of the first nine rows
+ *     Fraction of total runtime      of total_incl_comm, which is that and rccl
+ *     overlapped_comm                pftrace_overlap.h; non_overlapped_comm is rccl less that
+ *
+ * xla_top: Total time (ms), Count and Fraction of XLA (share of the time of all of them) of each name, the
+ * longest first, equal ones as they are first seen. */
+#include "analysis/pftrace/categories.h"
+
+#include "analysis/pftrace/overlap.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OVERLAPPED = GT_PFTRACE_CLASSES, NOT_OVERLAPPED, COMPUTE_TOTAL, TOTAL, ROWS };
+static const char *const row_names[ROWS] = {
+    [GT_PFTRACE_XLA] = "xla",
+    [GT_PFTRACE_AITER_FORWARD] = "aiterfwd",
+    [GT_PFTRACE_AITER_BACKWARD] = "aiterbwd",
+    [GT_PFTRACE_GEMM] = "gemm",
+    [GT_PFTRACE_CK_BACKWARD] = "ckbwd",
+    [GT_PFTRACE_CK_FORWARD] = "ckfwd",
+    [GT_PFTRACE_TE] = "te",
+    [GT_PFTRACE_MEMCPY] = "memcpy/memset",
+    [GT_PFTRACE_FILL_BUFFER] = "fillBuffer",
+    [GT_PFTRACE_RCCL] = "rccl",
+    [OVERLAPPED] = "overlapped_comm",
+    [NOT_OVERLAPPED] = "non_overlapped_comm",
+    [COMPUTE_TOTAL] = "compute_total",
+    [TOTAL] = "total_incl_comm",
+};
+enum { GPU, CATEGORY, TIME_MS, COUNT, OF_COMPUTE, OF_TOTAL };
+
+static void add_list(gt_pftrace_totals *totals, const gt_pftrace_list *list, const uint8_t *classes)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        size_t class = (size_t)classes[list->items[i].name] - 1;
+        totals->ns[class] += list->items[i].dur_ns;
+        totals->count[class]++;
+    }
+}
+
+gt_pftrace_totals *gt_pftrace_find_totals(const gt_pftrace_work *work)
+{
+    gt_pftrace_totals *all = gt_alloc_zero(work->agents.count + 1, sizeof *all);
+    for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
+        add_list(&all[gpu], &work->compute[gpu], work->classes);
+        add_list(&all[gpu], &work->communication[gpu], work->classes);
+        for (size_t c = 0; c < GT_PFTRACE_RCCL; c++) all[gpu].compute_ns += all[gpu].ns[c];
+        all[gpu].overlapped_ns = gt_pftrace_overlap(&work->compute[gpu], &work->communication[gpu]);
+    }
+    return all;
+}
+
+static void add_row(gt_table *table, const char *gpu, size_t which, double ms, double count,
+                    double of_compute, double of_total)
+{
+    size_t row = gt_table_add_row(table);
+    gt_table_set_cstr(table, GPU, row, gpu);
+    gt_table_set_cstr(table, CATEGORY, row, row_names[which]);
+    gt_table_set_float(table, TIME_MS, row, ms);
+    gt_table_set_float(table, COUNT, row, count);
+    gt_table_set_float(table, OF_COMPUTE, row, of_compute);
+    gt_table_set_float(table, OF_TOTAL, row, of_total);
+}
+
+static double share(int64_t part, int64_t of)
+{
+    return of > 0 ? (double)part / (double)of : 0.0;
+}
+
+static void add_gpu(gt_table *table, size_t gpu, const gt_pftrace_totals *totals)
+{
+    int64_t rccl = totals->ns[GT_PFTRACE_RCCL], total = totals->compute_ns + rccl;
+    int64_t ns[ROWS] = {0};
+    for (size_t c = 0; c < GT_PFTRACE_CLASSES; c++) ns[c] = totals->ns[c];
+    ns[OVERLAPPED] = totals->overlapped_ns;
+    ns[NOT_OVERLAPPED] = (int64_t)((uint64_t)rccl - (uint64_t)totals->overlapped_ns);
+    ns[COMPUTE_TOTAL] = totals->compute_ns;
+    ns[TOTAL] = total;
+    char *name = gt_format("%zu", gpu);
+    for (size_t r = 0; r < ROWS; r++)
+        add_row(table, name, r, (double)ns[r] / 1e6, r < GT_PFTRACE_CLASSES ? (double)totals->count[r] : 0.0,
+                share(ns[r], totals->compute_ns), share(ns[r], total));
+    free(name);
+}
+
+/* The mean of one column over the GPUs, for one category. */
+static double mean_of(const gt_table *table, size_t column, size_t which, size_t gpus)
+{
+    double *values = gt_alloc(gpus * sizeof *values);
+    for (size_t gpu = 0; gpu < gpus; gpu++) values[gpu] = table->columns[column].floats[gpu * ROWS + which];
+    double mean = gt_mean(values, gpus);
+    free(values);
+    return mean;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(row_names[*(const size_t *)left], row_names[*(const size_t *)right]);
+}
+
+gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_strings *strings)
+{
+    static const gt_column_head columns[] = {
+        {"GPU ID", GT_TYPE_TEXT},
+        {"Category", GT_TYPE_TEXT},
+        {"Total runtime (ms)", GT_TYPE_FLOAT},
+        {"Total count", GT_TYPE_FLOAT},
+        {"Fraction of compute runtime", GT_TYPE_FLOAT},
+        {"Fraction of total runtime", GT_TYPE_FLOAT},
+    };
+    gt_table *table = gt_table_new("category_summary", strings);
+    if (!gpus) return table;
+    gt_table_add_columns(table, columns, GT_LENGTH(columns));
+    for (size_t gpu = 0; gpu < gpus; gpu++) add_gpu(table, gpu, &totals[gpu]);
+    size_t order[ROWS];
+    for (size_t r = 0; r < ROWS; r++) order[r] = r;
+    qsort(order, ROWS, sizeof *order, by_name);
+    for (size_t r = 0; r < ROWS; r++)
+        add_row(table, "Avg", order[r], mean_of(table, TIME_MS, order[r], gpus),
+                mean_of(table, COUNT, order[r], gpus), mean_of(table, OF_COMPUTE, order[r], gpus),
+                mean_of(table, OF_TOTAL, order[r], gpus));
+    return table;
+}
+
+/* ---- kernels of no known kind ---- */
+
+static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_strings *strings)
+{
+    gt_table *events = gt_table_new("xla_top", strings);
+    gt_table_add_column(events, "Kernel", GT_TYPE_TEXT);
+    gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
+    gt_table_add_rows(events, work->xla.count);
+    for (size_t i = 0; i < work->xla.count; i++) {
+        uint32_t name = work->xla.items[i].name;
+        events->columns[0].texts[i] = merge_names ? gt_pftrace_merged_name(strings, name) : name;
+        events->columns[1].ints[i] = work->xla.items[i].dur_ns;
+    }
+    return events;
+}
+
+gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_strings *strings)
+{
+    static const char *const keys[] = {"Kernel"};
+    static const gt_aggregate of_name[] = {
+        {"dur_ns", GT_GROUP_SUM, "ns"},
+        {NULL, GT_GROUP_SIZE, "Count"},
+    };
+    static const gt_sort_key longest_first[] = {{"ns", true}};
+    static const char *const shown[] = {"Kernel", "Total time (ms)", "Count", "Fraction of XLA"};
+    gt_table *events = xla_events(work, merge_names, strings);
+    gt_table *top = gt_table_group(events, keys, 1, of_name, GT_LENGTH(of_name), (gt_group_options){0});
+    gt_table_free(events);
+    gt_table_rename(top, "xla_top");
+    gt_table_sort(top, longest_first, 1);
+    size_t ms = gt_table_add_zeroed(top, "Total time (ms)", GT_TYPE_FLOAT);
+    size_t fraction = gt_table_add_zeroed(top, "Fraction of XLA", GT_TYPE_FLOAT);
+    const int64_t *ns = gt_table_column(top, "ns")->ints;
+    int64_t total = 0;
+    for (size_t row = 0; row < top->row_count; row++) total += ns[row];
+    for (size_t row = 0; row < top->row_count; row++) {
+        top->columns[ms].floats[row] = (double)ns[row] / 1e6;
+        top->columns[fraction].floats[row] = (double)ns[row] / (double)total;
+    }
+    gt_table_select(top, shown, top->row_count ? GT_LENGTH(shown) : 0);
+    return top;
+}

@@ -1,0 +1,259 @@
+/* Durations by name or configuration, the longest total first, equal ones as they are first seen.
+ *
+ *     Instances                          events
+ *     Total Time, Avg, Med, Min, Max (ns)
+ *     StdDev (ns)                        over n, as numpy has it
+ *     Time %                             of the baseline; 0 where that is 0
+ *     Time, Total Time, Avg, ...         the same for people: "21.9%", "1.500 ms", "50.000 μs", "312 ns"
+ *     GridX, BlockX                      work-items in all, as rocprofv3 has them; Y and Z are always 1 */
+#include "analysis/pftrace/durations.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What tells configurations apart. */
+static const struct {
+    const char *name;
+    size_t column; /* of the trace */
+} configuration[] = {
+    {"GridX", GT_CHROME_GRID},      {"BlockX", GT_CHROME_WORKGROUP},
+    {"VGPR", GT_CHROME_VGPRS},      {"AccumVGPR", GT_CHROME_ACCUM_VGPRS},
+    {"SGPR", GT_CHROME_SGPRS},      {"LDS", GT_CHROME_LDS},
+    {"Scratch", GT_CHROME_SCRATCH},
+};
+
+static const char *const by_configuration[] = {
+    "Time",    "Total Time",      "Instances", "Avg",       "Med",      "Min",      "Max",         "StdDev",
+    "GridXYZ", "BlockXYZ",        "VGPR",      "AccumVGPR", "SGPR",     "LDS",      "Scratch",     "Name",
+    "Time %",  "Total Time (ns)", "Avg (ns)",  "Med (ns)",  "Min (ns)", "Max (ns)", "StdDev (ns)", "GridX",
+    "GridY",   "GridZ",           "BlockX",    "BlockY",    "BlockZ",
+};
+static const char *const by_name[] = {
+    "Time",     "Total Time", "Instances",       "Avg",      "Med",
+    "Min",      "Max",        "StdDev",          "Stream",   "Op",
+    "Name",     "Time %",     "Total Time (ns)", "Avg (ns)", "Med (ns)",
+    "Min (ns)", "Max (ns)",   "StdDev (ns)",
+};
+
+static const struct {
+    const char *ns, *shown;
+} shown_times[] = {
+    {"Total Time (ns)", "Total Time"},
+    {"Avg (ns)", "Avg"},
+    {"Med (ns)", "Med"},
+    {"Min (ns)", "Min"},
+    {"Max (ns)", "Max"},
+    {"StdDev (ns)", "StdDev"},
+};
+
+/* ---- statistics of groups ---- */
+
+typedef struct duration_columns {
+    size_t total, count, mean, median, min, max, std;
+} duration_columns;
+
+static duration_columns add_columns(gt_table *table)
+{
+    return (duration_columns){
+        .total = gt_table_add_zeroed(table, "Total Time (ns)", GT_TYPE_INT),
+        .count = gt_table_add_zeroed(table, "Instances", GT_TYPE_INT),
+        .mean = gt_table_add_zeroed(table, "Avg (ns)", GT_TYPE_FLOAT),
+        .median = gt_table_add_zeroed(table, "Med (ns)", GT_TYPE_FLOAT),
+        .min = gt_table_add_zeroed(table, "Min (ns)", GT_TYPE_INT),
+        .max = gt_table_add_zeroed(table, "Max (ns)", GT_TYPE_INT),
+        .std = gt_table_add_zeroed(table, "StdDev (ns)", GT_TYPE_FLOAT),
+    };
+}
+
+static void measure(gt_table *table, const duration_columns *c, size_t row, const int64_t *dur_ns,
+                    size_t count)
+{
+    double *values = gt_alloc(count * sizeof *values);
+    int64_t total = 0, min = dur_ns[0], max = dur_ns[0];
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (double)dur_ns[i];
+        total += dur_ns[i];
+        min = dur_ns[i] < min ? dur_ns[i] : min;
+        max = dur_ns[i] > max ? dur_ns[i] : max;
+    }
+    table->columns[c->total].ints[row] = total;
+    table->columns[c->count].ints[row] = (int64_t)count;
+    table->columns[c->mean].floats[row] = gt_mean(values, count);
+    table->columns[c->std].floats[row] = gt_std_pairwise(values, count, 0);
+    table->columns[c->median].floats[row] = gt_median_in_place(values, count);
+    table->columns[c->min].ints[row] = min;
+    table->columns[c->max].ints[row] = max;
+    free(values);
+}
+
+/* One row a group of events, which have the column dur_ns: its keys and what was measured of it. */
+static gt_table *measure_groups(const gt_table *events, const char *const *keys, size_t key_count)
+{
+    gt_groups groups = gt_groups_find(events, keys, key_count, (gt_group_options){.keep_nulls = true});
+    gt_table *table = gt_table_copy_rows(events, groups.first_row, groups.count);
+    duration_columns columns = add_columns(table);
+    const int64_t *dur_ns = gt_table_column(events, "dur_ns")->ints;
+    int64_t *sorted = gt_alloc(events->row_count * sizeof *sorted);
+    size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
+    for (size_t row = 0; row < events->row_count; row++) ends[groups.of_row[row] + 1]++;
+    for (size_t g = 0; g < groups.count; g++) ends[g + 1] += ends[g];
+    for (size_t row = 0; row < events->row_count; row++) sorted[ends[groups.of_row[row]]++] = dur_ns[row];
+    for (size_t g = 0; g < groups.count; g++) {
+        size_t begin = g ? ends[g - 1] : 0;
+        measure(table, &columns, g, sorted + begin, ends[g] - begin);
+    }
+    free(sorted);
+    free(ends);
+    gt_groups_free(&groups);
+    return table;
+}
+
+/* ---- for people ---- */
+
+static uint32_t time_text(gt_strings *strings, double ns)
+{
+    char text[64];
+    if (ns >= 1e6)
+        snprintf(text, sizeof text, "%.3f ms", ns / 1e6);
+    else if (ns >= 1e3)
+        snprintf(text, sizeof text, "%.3f \xCE\xBCs", ns / 1e3);
+    else
+        snprintf(text, sizeof text, "%d ns", (int)ns);
+    return gt_strings_add_cstr(strings, text);
+}
+
+static void add_shown_time(gt_table *table, const char *ns, const char *shown)
+{
+    size_t from = gt_table_find(table, ns), to = gt_table_add_filled(table, shown, GT_TYPE_TEXT);
+    const gt_column *column = &table->columns[from];
+    for (size_t row = 0; row < table->row_count; row++)
+        table->columns[to].texts[row] = time_text(table->strings, gt_column_number(column, row));
+}
+
+static void add_percent(gt_table *table, int64_t baseline_ns)
+{
+    size_t percent = gt_table_add_zeroed(table, "Time %", GT_TYPE_FLOAT);
+    size_t shown = gt_table_add_filled(table, "Time", GT_TYPE_TEXT);
+    const int64_t *total = gt_table_column(table, "Total Time (ns)")->ints;
+    for (size_t row = 0; row < table->row_count; row++) {
+        double value = baseline_ns > 0 ? (double)total[row] / (double)baseline_ns * 100.0 : 0.0;
+        char text[64];
+        snprintf(text, sizeof text, "%.1f%%", value);
+        table->columns[percent].floats[row] = value;
+        gt_table_set_cstr(table, shown, row, text);
+    }
+}
+
+static void add_sizes(gt_table *table, const char *x, const char *y, const char *z, const char *all)
+{
+    const size_t ones[] = {gt_table_add_zeroed(table, y, GT_TYPE_INT),
+                           gt_table_add_zeroed(table, z, GT_TYPE_INT)};
+    size_t shown = gt_table_add_filled(table, all, GT_TYPE_TEXT), first = gt_table_find(table, x);
+    for (size_t row = 0; row < table->row_count; row++) {
+        char text[64];
+        snprintf(text, sizeof text, "%7lld %4d %4d", (long long)table->columns[first].ints[row], 1, 1);
+        gt_table_set_cstr(table, shown, row, text);
+        for (size_t i = 0; i < GT_LENGTH(ones); i++) table->columns[ones[i]].ints[row] = 1;
+    }
+}
+
+static gt_table *finish(gt_table *table, const char *name, int64_t baseline_ns, const char *const *columns,
+                        size_t count)
+{
+    static const gt_sort_key longest_first[] = {{"Total Time (ns)", true}};
+    gt_table_rename(table, name);
+    gt_table_sort(table, longest_first, 1);
+    add_percent(table, baseline_ns);
+    for (size_t i = 0; i < GT_LENGTH(shown_times); i++)
+        add_shown_time(table, shown_times[i].ns, shown_times[i].shown);
+    gt_table_select(table, columns, table->row_count ? count : 0);
+    return table;
+}
+
+/* ---- sheets ---- */
+
+/* Adds a column of the trace, 0 where an event has no value. */
+static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_t *rows, const char *name,
+                         size_t recorded)
+{
+    int64_t *values = gt_chrome_ints(trace, recorded);
+    size_t column = gt_table_add_zeroed(events, name, GT_TYPE_INT);
+    for (size_t i = 0; i < events->row_count; i++)
+        events->columns[column].ints[i] = values[rows[i]] == GT_CHROME_NONE ? 0 : values[rows[i]];
+    free(values);
+}
+
+/* A table of Name and dur_ns, and the events' places in the trace. */
+static gt_table *table_of(gt_strings *strings, const gt_pftrace_list *const *lists, size_t list_count,
+                          bool merge_names, uint32_t **rows)
+{
+    gt_table *events = gt_table_new("events", strings);
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < list_count; i++) count += lists[i]->count;
+    gt_table_add_column(events, "Name", GT_TYPE_TEXT);
+    gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
+    gt_table_add_rows(events, count);
+    *rows = gt_alloc(count * sizeof **rows);
+    for (size_t i = 0; i < list_count; i++)
+        for (size_t j = 0; j < lists[i]->count; j++, at++) {
+            const gt_pftrace_event *event = &lists[i]->items[j];
+            events->columns[0].texts[at] =
+                merge_names ? gt_pftrace_merged_name(strings, event->name) : event->name;
+            events->columns[1].ints[at] = event->dur_ns;
+            (*rows)[at] = event->row;
+        }
+    return events;
+}
+
+gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_work *work,
+                                    const gt_pftrace_kernel_options *options)
+{
+    const char *keys[1 + GT_LENGTH(configuration)] = {"Name"};
+    size_t list_count = 0, key_count = 1;
+    const gt_pftrace_list **lists = gt_alloc(2 * (work->agents.count + 1) * sizeof *lists);
+    for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
+        lists[list_count++] = &work->compute[gpu];
+        if (options->with_communication) lists[list_count++] = &work->communication[gpu];
+    }
+    uint32_t *rows;
+    gt_table *events = table_of(trace->strings, lists, list_count, options->merge_names, &rows);
+    for (size_t i = 0; i < GT_LENGTH(configuration) && !options->by_name; i++) {
+        add_recorded(events, trace, rows, configuration[i].name, configuration[i].column);
+        keys[key_count++] = configuration[i].name;
+    }
+    gt_table *table = measure_groups(events, keys, key_count);
+    if (!options->by_name) {
+        add_sizes(table, "GridX", "GridY", "GridZ", "GridXYZ");
+        add_sizes(table, "BlockX", "BlockY", "BlockZ", "BlockXYZ");
+    }
+    gt_table_free(events);
+    free(lists);
+    free(rows);
+    return finish(table, "kernel_summary", options->baseline_ns,
+                  options->by_name ? by_name : by_configuration,
+                  options->by_name ? GT_LENGTH(by_name) : GT_LENGTH(by_configuration));
+}
+
+gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *calls, bool by_stream,
+                                 bool by_operation)
+{
+    const char *keys[] = {"Name", NULL, NULL};
+    size_t key_count = 1;
+    uint32_t *rows;
+    gt_table *events = table_of(trace->strings, &calls, 1, false, &rows);
+    int64_t total_ns = 0;
+    for (size_t i = 0; i < calls->count; i++) total_ns += calls->items[i].dur_ns;
+    if (by_stream) add_recorded(events, trace, rows, keys[key_count++] = "Stream", GT_CHROME_STREAM);
+    if (by_operation) add_recorded(events, trace, rows, keys[key_count++] = "Op", GT_CHROME_OPERATION);
+    gt_table *table = measure_groups(events, keys, key_count);
+    gt_table_free(events);
+    free(rows);
+    return finish(table, "hip_summary", total_ns, by_name, GT_LENGTH(by_name));
+}

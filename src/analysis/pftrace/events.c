@@ -1,0 +1,279 @@
+/* Times, agents, and lists of what ran. Each name is classified once. */
+#include "analysis/pftrace/events.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "trace/pytorch/pytorch.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Parts of names, in any case; the first row that fits counts. Communication comes before all of them. */
+static const struct {
+    gt_pftrace_class class;
+    const char *part;
+} parts[] = {
+    {GT_PFTRACE_GEMM, "cublasLt"},
+    {GT_PFTRACE_GEMM, "Cijk"},
+    {GT_PFTRACE_GEMM, "gemm"},
+    {GT_PFTRACE_GEMM, "nvjet"},
+    {GT_PFTRACE_CK_BACKWARD, "FmhaBwd"},
+    {GT_PFTRACE_CK_BACKWARD, "kernel_func"},
+    {GT_PFTRACE_CK_BACKWARD, "flash_bprop"},
+    {GT_PFTRACE_CK_FORWARD, "FmhaFwd"},
+    {GT_PFTRACE_CK_FORWARD, "flash_fprop"},
+    {GT_PFTRACE_MEMCPY, "copy"},
+    {GT_PFTRACE_MEMCPY, "memset"},
+    {GT_PFTRACE_TE, "transformer_engine"},
+    {GT_PFTRACE_AITER_FORWARD, "aiter::fmha_fwd"},
+    {GT_PFTRACE_AITER_BACKWARD, "aiter::fmha_bwd"},
+    {GT_PFTRACE_FILL_BUFFER, "fillbuffer"},
+};
+
+gt_pftrace_class gt_pftrace_class_of(gt_text name)
+{
+    if (gt_is_communication(name)) return GT_PFTRACE_RCCL;
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
+        if (gt_text_contains_in_any_case(name, parts[i].part)) return parts[i].class;
+    return GT_PFTRACE_XLA;
+}
+
+/* ---- agents ---- */
+
+gt_pftrace_agents gt_pftrace_find_agents(const gt_chrome *trace)
+{
+    gt_pftrace_agents agents = {.of_event = gt_alloc(trace->count * sizeof *agents.of_event)};
+    uint32_t *texts = gt_chrome_texts(trace, GT_CHROME_AGENT);
+    uint32_t *place = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *place); /* 1 + place, by text */
+    for (size_t i = 0; i < trace->count; i++) {
+        agents.of_event[i] = GT_NO_AGENT;
+        if (texts[i] == GT_TEXT_NONE) continue;
+        if (!place[texts[i]]) {
+            GT_PUSH(agents.names, agents.count, agents.capacity, texts[i]);
+            place[texts[i]] = (uint32_t)agents.count;
+        }
+        agents.of_event[i] = place[texts[i]] - 1;
+    }
+    free(place);
+    free(texts);
+    return agents;
+}
+
+void gt_pftrace_agents_free(gt_pftrace_agents *agents)
+{
+    free(agents->names);
+    free(agents->of_event);
+    *agents = (gt_pftrace_agents){0};
+}
+
+/* ---- times ---- */
+
+/* Cuts off what is behind the point; 0 for what is no number or too great. */
+static int64_t whole(double value)
+{
+    return fabs(value) < 9e15 ? (int64_t)value : 0;
+}
+
+void gt_pftrace_activity_times(const gt_chrome *trace, int64_t **begin_ns, int64_t **dur_ns)
+{
+    static const int64_t first_ns = INT64_C(10000000000);
+    int64_t *begins = gt_chrome_ints(trace, GT_CHROME_BEGIN_NS),
+            *deltas = gt_chrome_ints(trace, GT_CHROME_DELTA_NS);
+    double *ts = gt_chrome_times(trace, GT_CHROME_TS), *dur = gt_chrome_times(trace, GT_CHROME_DUR);
+    for (size_t i = 0; i < trace->count; i++) {
+        if (begins[i] != GT_CHROME_NONE && deltas[i] != GT_CHROME_NONE) continue;
+        int64_t at = whole(ts[i]), unit = at < first_ns ? 1000 : 1;
+        if (__builtin_mul_overflow(at, unit, &begins[i])) begins[i] = 0;
+        if (__builtin_mul_overflow(whole(dur[i]), unit, &deltas[i])) deltas[i] = 0;
+    }
+    free(ts);
+    free(dur);
+    *begin_ns = begins;
+    *dur_ns = deltas;
+}
+
+gt_pftrace_call_times gt_pftrace_find_call_times(const gt_chrome *trace)
+{
+    gt_pftrace_call_times t = {
+        gt_chrome_ints(trace, GT_CHROME_BEGIN_NS),
+        gt_chrome_ints(trace, GT_CHROME_END_NS),
+        gt_chrome_ints(trace, GT_CHROME_DELTA_NS),
+    };
+    double *ts = gt_chrome_times(trace, GT_CHROME_TS), *dur = gt_chrome_times(trace, GT_CHROME_DUR);
+    for (size_t i = 0; i < trace->count; i++) {
+        bool has_both = t.begin_ns[i] != GT_CHROME_NONE && t.end_ns[i] != GT_CHROME_NONE;
+        if (has_both && t.dur_ns[i] == GT_CHROME_NONE &&
+            __builtin_sub_overflow(t.end_ns[i], t.begin_ns[i], &t.dur_ns[i]))
+            t.dur_ns[i] = GT_CHROME_NONE;
+        if (has_both && t.dur_ns[i] != GT_CHROME_NONE) continue;
+        bool has_time = !isnan(ts[i]) && !isnan(dur[i]);
+        t.begin_ns[i] = has_time ? whole(ts[i]) * 1000 : GT_CHROME_NONE;
+        t.dur_ns[i] = has_time ? whole(dur[i]) * 1000 : GT_CHROME_NONE;
+        t.end_ns[i] = GT_CHROME_NONE;
+        if (has_time && __builtin_add_overflow(t.begin_ns[i], t.dur_ns[i], &t.end_ns[i]))
+            t.begin_ns[i] = t.dur_ns[i] = t.end_ns[i] = GT_CHROME_NONE;
+    }
+    free(ts);
+    free(dur);
+    return t;
+}
+
+void gt_pftrace_call_times_free(gt_pftrace_call_times *times)
+{
+    free(times->begin_ns);
+    free(times->end_ns);
+    free(times->dur_ns);
+}
+
+/* ---- lists ---- */
+
+static _Thread_local const gt_strings *sorted_strings; /* of the names being compared */
+
+static int by_time_and_name(const void *left, const void *right)
+{
+    const gt_pftrace_event *a = left, *b = right;
+    if (a->begin_ns != b->begin_ns) return a->begin_ns < b->begin_ns ? -1 : 1;
+    if (a->dur_ns != b->dur_ns) return a->dur_ns < b->dur_ns ? -1 : 1;
+    int names = a->name == b->name ? 0
+                                   : gt_text_compare(gt_strings_get(sorted_strings, a->name),
+                                                     gt_strings_get(sorted_strings, b->name));
+    if (names) return names;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static void sort_list(gt_pftrace_list *list, const gt_strings *strings)
+{
+    sorted_strings = strings;
+    if (list->count) qsort(list->items, list->count, sizeof *list->items, by_time_and_name);
+}
+
+static void add(gt_pftrace_list *list, gt_pftrace_event event)
+{
+    GT_PUSH(list->items, list->count, list->capacity, event);
+}
+
+void gt_pftrace_keep_long(gt_pftrace_list *list, int64_t min_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].dur_ns >= min_ns) list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+/* The columns that both lists are made from. */
+typedef struct columns {
+    int64_t *begin_ns, *dur_ns, *tids;
+    uint32_t *names;
+    int64_t total_ns; /* of the events that count so far */
+} columns;
+
+static columns open_columns(const gt_chrome *trace)
+{
+    columns c = {.tids = gt_chrome_ints(trace, GT_CHROME_TID),
+                 .names = gt_chrome_texts(trace, GT_CHROME_NAME)};
+    gt_pftrace_activity_times(trace, &c.begin_ns, &c.dur_ns);
+    return c;
+}
+
+static void close_columns(columns *c)
+{
+    free(c->begin_ns);
+    free(c->dur_ns);
+    free(c->tids);
+    free(c->names);
+}
+
+/* Whether an event counts: it lasts, its end and the sum of all durations fit, and its thread is within the
+ * limits. */
+static bool event_at(columns *c, size_t i, int64_t tid, gt_pftrace_limits limits, gt_pftrace_event *event)
+{
+    int64_t end;
+    if (c->dur_ns[i] <= 0 || __builtin_add_overflow(c->begin_ns[i], c->dur_ns[i], &end)) return false;
+    if (tid == GT_CHROME_NONE) tid = -1;
+    if (tid < limits.min_tid || tid > limits.max_tid) return false;
+    if (c->dur_ns[i] > INT64_MAX - c->total_ns) return false;
+    c->total_ns += c->dur_ns[i];
+    uint32_t name = c->names[i] == GT_TEXT_NONE ? GT_TEXT_EMPTY : c->names[i];
+    *event = (gt_pftrace_event){c->begin_ns[i], c->dur_ns[i], name, (uint32_t)i};
+    return true;
+}
+
+static gt_pftrace_class class_of(gt_pftrace_work *work, const gt_strings *strings, uint32_t name)
+{
+    uint8_t *known = &work->classes[name];
+    if (!*known) *known = (uint8_t)(1 + gt_pftrace_class_of(gt_strings_get(strings, name)));
+    return (gt_pftrace_class)(*known - 1);
+}
+
+gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits limits)
+{
+    gt_pftrace_work work = {.agents = gt_pftrace_find_agents(trace)};
+    work.compute = gt_alloc_zero(work.agents.count + 1, sizeof *work.compute);
+    work.communication = gt_alloc_zero(work.agents.count + 1, sizeof *work.communication);
+    work.classes = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    columns c = open_columns(trace);
+    for (size_t i = 0; i < trace->count; i++) {
+        gt_pftrace_event event;
+        uint32_t gpu = work.agents.of_event[i];
+        if (gpu == GT_NO_AGENT || !event_at(&c, i, c.tids[i], limits, &event)) continue;
+        gt_pftrace_class class = class_of(&work, trace->strings, event.name);
+        add(class == GT_PFTRACE_RCCL ? &work.communication[gpu] : &work.compute[gpu], event);
+        if (class == GT_PFTRACE_XLA) add(&work.xla, event);
+        if (class == GT_PFTRACE_CK_BACKWARD && !work.has_flash_attention_3) {
+            gt_text name = gt_strings_get(trace->strings, event.name);
+            work.has_flash_attention_3 = gt_text_contains(name, "kernel_func");
+        }
+    }
+    close_columns(&c);
+    for (size_t gpu = 0; gpu < work.agents.count; gpu++) {
+        sort_list(&work.compute[gpu], trace->strings);
+        sort_list(&work.communication[gpu], trace->strings);
+    }
+    return work;
+}
+
+void gt_pftrace_work_free(gt_pftrace_work *work)
+{
+    for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
+        free(work->compute[gpu].items);
+        free(work->communication[gpu].items);
+    }
+    free(work->compute);
+    free(work->communication);
+    free(work->classes);
+    free(work->xla.items);
+    gt_pftrace_agents_free(&work->agents);
+}
+
+gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits limits)
+{
+    gt_pftrace_list list = {0};
+    uint32_t hip = gt_strings_find(trace->strings, "hip_api", 7);
+    uint32_t *categories = gt_chrome_texts(trace, GT_CHROME_CATEGORY);
+    int64_t *other_tids = gt_chrome_ints(trace, GT_CHROME_ARGS_TID);
+    columns c = open_columns(trace);
+    for (size_t i = 0; i < trace->count; i++) {
+        gt_pftrace_event event;
+        if (hip == GT_TEXT_NONE || categories[i] != hip) continue;
+        int64_t tid = c.tids[i] == GT_CHROME_NONE ? other_tids[i] : c.tids[i];
+        if (event_at(&c, i, tid, limits, &event)) add(&list, event);
+    }
+    close_columns(&c);
+    free(categories);
+    free(other_tids);
+    sort_list(&list, trace->strings);
+    return list;
+}
+
+uint32_t gt_pftrace_merged_name(gt_strings *strings, uint32_t name)
+{
+    gt_text text = gt_strings_get(strings, name);
+    char *merged = gt_alloc(text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (!isdigit((unsigned char)text.bytes[i])) merged[len++] = text.bytes[i];
+    uint32_t id = gt_strings_add(strings, merged, len);
+    free(merged);
+    return id;
+}

@@ -1,0 +1,371 @@
+/* Names and phases: lists of words, and the sequence lengths in kernel names.
+ *
+ * Words are looked for in upper and lower case and wherever they stand, so "context" is also found in a name
+ * that has nothing to do with a prompt, and "sl1" in the "USL1" of hipBLASLt's kernels. Words that hold
+ * another word of their list are left out. */
+#include "analysis/phases/names.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words in the name of an op or of one of its kernels ---- */
+
+enum {
+    NAMED_PREFILL,
+    NAMED_DECODE,
+    GEMM_PREFILL,
+    GEMM_DECODE,
+    EXPLICIT_PREFILL,
+    EXPLICIT_DECODE,
+    PAGED_PREFILL,
+    PAGED_DECODE,
+    OPENING, /* words that give a "decode" or "prefill" anywhere behind them a meaning */
+    DECODE,
+    PREFILL,
+    LENGTHS, /* beginnings of sequence lengths */
+    LISTS
+};
+
+static const char *const lists[LISTS] = {
+    [NAMED_PREFILL] = "prefill context prompt initialization first_token",
+    [NAMED_DECODE] = "decode generation autoregressive continuous_batch paged_attention kv_cache "
+                     "reshape_and_cache incremental single_token",
+    [GEMM_PREFILL] = "prefill",
+    [GEMM_DECODE] = "decode continuous_batch",
+    [EXPLICIT_PREFILL] = "prefill context_attention prompt_attention context_phase first_token "
+                         "initialization prompt_processing",
+    [EXPLICIT_DECODE] = "decode generation continuous_batch paged_attention autoregressive incremental "
+                        "single_token next_token",
+    [PAGED_PREFILL] = "chunked_prefill block_prefill flash_prefill",
+    [PAGED_DECODE] = "paged_attn_v2 kv_cache reshape_and_cache block_sparse_attention page_attention "
+                     "flash_decode",
+    [OPENING] = "paged_attention flash_attn varlen",
+    [DECODE] = "decode",
+    [PREFILL] = "prefill",
+    [LENGTHS] = "sl seq",
+};
+
+/* ---- words in the name of an op ---- */
+
+typedef struct op_words {
+    const char *words, *decode, *prefill; /* decode counts before prefill */
+} op_words;
+
+/* The first engine that the op belongs to decides: by its namespace, written exactly so, or by a word. */
+static const struct {
+    const char *name_space;
+    op_words op;
+} frameworks[] = {
+    {"vllm::", {"paged_attention reshape_and_cache batch_decode", "decode cache", "prefill"}},
+    {"sglang::", {"radix_attention prefix_cache tree_attention", "decode cache", "prefill"}},
+    {"tgi::", {"continuous_batch decode_kernel token_generation", "decode generation", "prefill encode"}},
+    {NULL,
+     {"context_phase generation_phase mha_ mlp_", "generation decode", "context prefill"}}, /* TensorRT-LLM */
+};
+
+static const op_words attention = {
+    "attention attn sdpa",
+    "paged_attention kv_cache reshape_and_cache batch_decode decode_attention",
+    "prefill_attention chunked_prefill batch_prefill",
+};
+
+/* Of the method union: the first row that says something counts. */
+static const op_words framework_votes[] = {
+    {"vllm::", "decode cache paged", "prefill"},
+    {"sglang::", "decode cache radix", "prefill"},
+    {"tgi::", "decode generation continuous", "prefill encode"},
+};
+
+static const op_words batching = {
+    "",
+    "continuous_batch dynamic_batch batch_decode multi_request request_batch",
+    "single_request request_init batch_prefill",
+};
+
+/* ---- the tables, ready to be asked ---- */
+
+typedef struct ready_words {
+    gt_word_set words, decode, prefill;
+} ready_words;
+
+/* What one name says. */
+typedef struct name_facts {
+    gt_phase_op op;
+    gt_phase_text text;    /* were it the only name */
+    double leading_number; /* -1: it does not begin with a digit */
+} name_facts;
+
+struct gt_phase_names {
+    const gt_strings *strings;
+    gt_words *words;
+    gt_word_set lists[LISTS];
+    ready_words frameworks[GT_LENGTH(frameworks)], framework_votes[GT_LENGTH(framework_votes)];
+    ready_words attention, batching;
+    uint32_t *places; /* by text: one more than the place of its facts, 0 where it was not looked at */
+    size_t place_count;
+    name_facts *facts;
+    size_t count, capacity;
+};
+
+static ready_words prepare(gt_words *words, const op_words *source)
+{
+    return (ready_words){gt_words_add(words, source->words), gt_words_add(words, source->decode),
+                         gt_words_add(words, source->prefill)};
+}
+
+gt_phase_names *gt_phase_names_new(const gt_strings *strings)
+{
+    gt_phase_names *names = gt_alloc_zero(1, sizeof *names);
+    gt_words *words = names->words = gt_words_new();
+    names->strings = strings;
+    for (size_t i = 0; i < LISTS; i++) names->lists[i] = gt_words_add(words, lists[i]);
+    for (size_t i = 0; i < GT_LENGTH(frameworks); i++)
+        names->frameworks[i] = prepare(words, &frameworks[i].op);
+    for (size_t i = 0; i < GT_LENGTH(framework_votes); i++)
+        names->framework_votes[i] = prepare(words, &framework_votes[i]);
+    names->attention = prepare(words, &attention);
+    names->batching = prepare(words, &batching);
+    return names;
+}
+
+void gt_phase_names_free(gt_phase_names *names)
+{
+    if (!names) return;
+    gt_words_free(names->words);
+    free(names->places);
+    free(names->facts);
+    free(names);
+}
+
+/* ---- one op ---- */
+
+static gt_phase phase_of(const ready_words *words, const gt_word_set *found)
+{
+    if (gt_word_sets_meet(&words->decode, found)) return GT_PHASE_DECODE;
+    return gt_word_sets_meet(&words->prefill, found) ? GT_PHASE_PREFILL : GT_PHASE_MIXED;
+}
+
+static gt_phase by_framework(const gt_phase_names *names, gt_text name, const gt_word_set *found)
+{
+    for (size_t i = 0; i < GT_LENGTH(frameworks); i++) {
+        const char *space = frameworks[i].name_space;
+        if ((space && gt_text_contains(name, space)) || gt_word_sets_meet(&names->frameworks[i].words, found))
+            return phase_of(&names->frameworks[i], found);
+    }
+    return GT_PHASE_MIXED;
+}
+
+static gt_phase framework_vote(const gt_phase_names *names, const gt_word_set *found)
+{
+    gt_phase phase = GT_PHASE_MIXED;
+    for (size_t i = 0; i < GT_LENGTH(framework_votes) && phase == GT_PHASE_MIXED; i++)
+        if (gt_word_sets_meet(&names->framework_votes[i].words, found))
+            phase = phase_of(&names->framework_votes[i], found);
+    return phase;
+}
+
+/* ---- sequence lengths: sl512, seqlen512, seqlen_512, seqlen 512, seq512 ---- */
+
+/* Above this the mean of any lengths that a trace can hold is above 10; so larger ones need not be told
+ * apart. */
+static const double LENGTH_MAX = 0x1p40;
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
+}
+
+/* Reads the digits at *at, which moves past them. */
+static double read_number(gt_text name, size_t *at)
+{
+    double number = 0;
+    for (; *at < name.len && gt_is_digit(name.bytes[*at]); ++*at)
+        if (number < LENGTH_MAX) number = number * 10 + (name.bytes[*at] - '0');
+    return number;
+}
+
+/* Where the word stands at this place, in any case. */
+static bool stands_at(gt_text name, size_t at, const char *word)
+{
+    size_t len = strlen(word);
+    return name.len >= len && at <= name.len - len && strncasecmp(name.bytes + at, word, len) == 0;
+}
+
+/* Where the number of a sequence length begins that begins itself at `at`; SIZE_MAX where there is none. */
+static size_t number_behind(gt_text name, size_t at)
+{
+    size_t number = SIZE_MAX;
+    if (stands_at(name, at, "sl")) {
+        number = at + 2;
+    } else if (stands_at(name, at, "seqlen")) {
+        number = at + 6;
+        if (number < name.len && (name.bytes[number] == '_' || is_space(name.bytes[number]))) number++;
+    } else if (stands_at(name, at, "seq")) {
+        number = at + 3;
+    }
+    return number < name.len && gt_is_digit(name.bytes[number]) ? number : SIZE_MAX;
+}
+
+static void add_length(gt_phase_text *text, double length)
+{
+    if (length == 0) return;
+    text->length_sum += length;
+    text->length_count++;
+}
+
+static void find_lengths(gt_phase_text *text, gt_text name)
+{
+    for (size_t at = 0; at < name.len;) {
+        bool may_begin = name.bytes[at] == 's' || name.bytes[at] == 'S';
+        size_t number = may_begin ? number_behind(name, at) : SIZE_MAX;
+        if (number == SIZE_MAX) {
+            at++;
+        } else {
+            add_length(text, read_number(name, &number));
+            at = number;
+        }
+    }
+    text->ends_in_seqlen = name.len >= 6 && stands_at(name, name.len - 6, "seqlen");
+}
+
+/* ---- "paged_attention ... decode" and the like ---- */
+
+/* Where the first of the opening words ends; SIZE_MAX where there is none. */
+static size_t opening_end(gt_text name)
+{
+    size_t end = SIZE_MAX;
+    for (const char *word = lists[OPENING]; *word; word += strspn(word, " ")) {
+        size_t len = strcspn(word, " ");
+        for (size_t at = 0; at + len <= name.len && at + len < end; at++)
+            if (strncasecmp(name.bytes + at, word, len) == 0) end = at + len;
+        word += len;
+    }
+    return end;
+}
+
+static void find_opened(gt_phase_names *names, gt_phase_text *text, gt_text name)
+{
+    size_t end = opening_end(name);
+    if (end == SIZE_MAX) return;
+    gt_word_set behind = gt_words_find(names->words, (gt_text){name.bytes + end, name.len - end});
+    text->opened = true;
+    text->opened_decode = gt_word_sets_meet(&names->lists[DECODE], &behind);
+    text->opened_prefill = gt_word_sets_meet(&names->lists[PREFILL], &behind);
+}
+
+/* ---- names ---- */
+
+static bool has(const gt_phase_text *text, int list)
+{
+    return text->lists >> list & 1;
+}
+
+static name_facts look_at(gt_phase_names *names, gt_text name)
+{
+    gt_word_set found = gt_words_find(names->words, name);
+    name_facts facts = {.leading_number = -1};
+    facts.op.by_framework = by_framework(names, name, &found);
+    facts.op.by_attention = phase_of(&names->attention, &found);
+    facts.op.is_attention = gt_word_sets_meet(&names->attention.words, &found);
+    facts.op.framework_vote = framework_vote(names, &found);
+    facts.op.batching_vote = phase_of(&names->batching, &found);
+    for (int i = 0; i < LISTS; i++)
+        facts.text.lists |= (uint32_t)gt_word_sets_meet(&names->lists[i], &found) << i;
+    if (has(&facts.text, LENGTHS)) find_lengths(&facts.text, name);
+    if (has(&facts.text, OPENING)) find_opened(names, &facts.text, name);
+    size_t begin = 0;
+    if (name.len && gt_is_digit(name.bytes[0])) facts.leading_number = read_number(name, &begin);
+    return facts;
+}
+
+static void grow_places(gt_phase_names *names)
+{
+    size_t count = gt_strings_count(names->strings);
+    names->places = gt_realloc(names->places, count * sizeof *names->places);
+    memset(names->places + names->place_count, 0, (count - names->place_count) * sizeof *names->places);
+    names->place_count = count;
+}
+
+static const name_facts *facts_of(gt_phase_names *names, uint32_t name)
+{
+    if (name >= names->place_count) grow_places(names);
+    uint32_t *place = &names->places[name];
+    if (*place == 0) {
+        name_facts facts = look_at(names, gt_strings_get(names->strings, name));
+        GT_PUSH(names->facts, names->count, names->capacity, facts);
+        *place = (uint32_t)names->count;
+    }
+    return &names->facts[*place - 1];
+}
+
+gt_phase_op gt_phase_names_op(gt_phase_names *names, uint32_t op_name)
+{
+    return facts_of(names, op_name)->op;
+}
+
+gt_phase_text gt_phase_text_begin(gt_phase_names *names, uint32_t op_name)
+{
+    return facts_of(names, op_name)->text;
+}
+
+void gt_phase_text_add(gt_phase_text *text, gt_phase_names *names, uint32_t kernel_name)
+{
+    const name_facts *kernel = facts_of(names, kernel_name);
+    if (text->ends_in_seqlen && kernel->leading_number >= 0) add_length(text, kernel->leading_number);
+    text->opened_decode |= kernel->text.opened_decode || (text->opened && has(&kernel->text, DECODE));
+    text->opened_prefill |= kernel->text.opened_prefill || (text->opened && has(&kernel->text, PREFILL));
+    text->opened |= kernel->text.opened;
+    text->lists |= kernel->text.lists;
+    text->length_sum += kernel->text.length_sum;
+    text->length_count += kernel->text.length_count;
+    text->ends_in_seqlen = kernel->text.ends_in_seqlen;
+}
+
+/* ---- what they say ---- */
+
+gt_phase gt_phase_by_lengths(const gt_phase_text *text)
+{
+    if (text->length_count == 0) return GT_PHASE_MIXED;
+    if (text->length_sum == text->length_count) return GT_PHASE_DECODE;
+    return text->length_sum > 10 * text->length_count ? GT_PHASE_PREFILL : GT_PHASE_MIXED;
+}
+
+gt_phase gt_phase_by_names(const gt_phase_text *text)
+{
+    gt_phase phase = gt_phase_by_lengths(text);
+    if (phase != GT_PHASE_MIXED) return phase;
+    if (has(text, NAMED_PREFILL)) return GT_PHASE_PREFILL;
+    return has(text, NAMED_DECODE) ? GT_PHASE_DECODE : GT_PHASE_MIXED;
+}
+
+/* The phase that has a word where the other one has none. */
+static gt_phase only_one(bool prefill, bool decode)
+{
+    if (prefill == decode) return GT_PHASE_MIXED;
+    return prefill ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
+}
+
+gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *told)
+{
+    bool prefill = has(text, GEMM_PREFILL), decode = has(text, GEMM_DECODE);
+    *told = prefill || decode;
+    return only_one(prefill, decode);
+}
+
+gt_phase gt_phase_explicit_vote(const gt_phase_text *text)
+{
+    gt_phase phase = gt_phase_by_lengths(text);
+    if (phase != GT_PHASE_MIXED) return phase;
+    return only_one(has(text, EXPLICIT_PREFILL), has(text, EXPLICIT_DECODE));
+}
+
+gt_phase gt_phase_paged_vote(const gt_phase_text *text)
+{
+    if (has(text, PAGED_DECODE) || text->opened_decode) return GT_PHASE_DECODE;
+    return has(text, PAGED_PREFILL) || text->opened_prefill ? GT_PHASE_PREFILL : GT_PHASE_MIXED;
+}

@@ -1,0 +1,139 @@
+/* The launchers of one phase by name:
+ *
+ *     Kernel categories              of the kernels of the first launcher of that name: the different ones
+ *                                    (inference_category.h), ascending
+ *     total_direct_kernel_time_sum   sum of the launchers' own kernel times, microseconds
+ *     Count                          launchers
+ *     total_direct_kernel_time_ms    that sum / 1000
+ *     Percentage (%)                 of the phase's sum
+ *     Cumulative Percentage (%)      running total of Percentage over the rows as shown */
+#include "analysis/phases/ops.h"
+
+#include "analysis/phases/inference_category.h"
+#include "analysis/pytorch/ops.h"
+#include "analysis/percentages.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIRECT "total_direct_kernel_time"
+
+static const gt_aggregate of_name[] = {
+    {DIRECT, GT_GROUP_SUM, DIRECT "_sum"},
+    {NULL, GT_GROUP_SIZE, "Count"},
+    {"launcher", GT_GROUP_FIRST, "launcher"},
+};
+
+static const char *const columns[] = {
+    "Kernel categories",         "name", DIRECT "_sum", "Count", DIRECT "_ms", "Percentage (%)",
+    "Cumulative Percentage (%)",
+};
+
+/* ---- the categories of a launcher's kernels ---- */
+
+typedef struct text_list {
+    uint32_t *items;
+    size_t count, capacity;
+} text_list;
+
+static void add_once(text_list *list, uint32_t text)
+{
+    for (size_t i = list->count; i > 0; i--)
+        if (list->items[i - 1] == text) return;
+    GT_PUSH(list->items, list->count, list->capacity, text);
+}
+
+typedef struct categories {
+    const gt_pytorch *trace;
+    const gt_launchers *launchers;
+    gt_inference_categories *names;
+    uint32_t *known; /* by name of a kernel: its category, GT_TEXT_NONE where not asked yet */
+    text_list found; /* of one launcher */
+    gt_buffer joined;
+} categories;
+
+static uint32_t category_of(categories *c, uint32_t name)
+{
+    if (c->known[name] == GT_TEXT_NONE)
+        c->known[name] = gt_strings_add_cstr(
+            c->trace->strings, gt_inference_category(c->names, gt_strings_get(c->trace->strings, name)));
+    return c->known[name];
+}
+
+/* "Attention-Forward, GEMM-CK" */
+static uint32_t categories_of(categories *c, const gt_launcher *launcher)
+{
+    gt_strings *strings = c->trace->strings;
+    c->found.count = c->joined.len = 0;
+    for (size_t i = 0; i < launcher->count; i++)
+        add_once(&c->found, category_of(c, c->trace->name[c->launchers->kernels[launcher->first + i]]));
+    gt_sort_texts(c->found.items, c->found.count, strings);
+    for (size_t i = 0; i < c->found.count; i++) {
+        gt_text category = gt_strings_get(strings, c->found.items[i]);
+        if (i) gt_buffer_add_cstr(&c->joined, ", ");
+        gt_buffer_add(&c->joined, category.bytes, category.len);
+    }
+    return gt_strings_add(strings, c->joined.bytes, c->joined.len);
+}
+
+static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_launchers *launchers)
+{
+    categories c = {
+        .trace = trace,
+        .launchers = launchers,
+        .names = gt_inference_categories_new(),
+        .known = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *c.known),
+    };
+    size_t column = gt_table_add_filled(sheet, "Kernel categories", GT_TYPE_TEXT);
+    const int64_t *first = gt_table_column(sheet, "launcher")->ints;
+    for (size_t row = 0; row < sheet->row_count; row++)
+        gt_table_set_text(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
+    gt_inference_categories_free(c.names);
+    free(c.known);
+    free(c.found.items);
+    gt_buffer_free(&c.joined);
+}
+
+/* ---- the sheet ---- */
+
+static gt_table *launchers_of(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
+                              gt_phase phase)
+{
+    gt_table *table = gt_table_new("launchers", trace->strings);
+    uint8_t *keep = gt_alloc(launchers->count);
+    gt_table_add_rows(table, launchers->count);
+    size_t names = gt_table_add_zeroed(table, "name", GT_TYPE_TEXT);
+    size_t numbers = gt_table_add_zeroed(table, "launcher", GT_TYPE_INT);
+    for (size_t i = 0; i < launchers->count; i++) {
+        table->columns[names].texts[i] = trace->name[launchers->items[i].row];
+        table->columns[numbers].ints[i] = (int64_t)i;
+    }
+    gt_table_add_direct_times(table, trace, launchers);
+    for (size_t i = 0; i < launchers->count; i++) keep[i] = gt_phases_of_launcher(phases, i) == phase;
+    gt_table_keep(table, keep);
+    free(keep);
+    return table;
+}
+
+gt_table *gt_phase_ops_summary(const gt_pytorch *trace, const gt_launchers *launchers,
+                               const gt_phases *phases, gt_phase phase, const char *sheet)
+{
+    static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
+    gt_table *table = launchers_of(trace, launchers, phases, phase);
+    gt_table *summary = gt_table_group(table, (const char *[]){"name"}, 1, of_name, GT_LENGTH(of_name),
+                                       (gt_group_options){.keep_nulls = true});
+    gt_table_free(table);
+    gt_table_rename(summary, sheet);
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
+    add_categories(summary, trace, launchers);
+    gt_table_add_percentages(summary, gt_table_add_ms(summary, DIRECT "_sum", DIRECT "_ms"));
+    gt_table_make_float(summary, gt_table_find(summary, "Percentage (%)"));
+    gt_table_make_float(summary, gt_table_find(summary, "Cumulative Percentage (%)"));
+    gt_table_select(summary, columns, GT_LENGTH(columns));
+    return summary;
+}

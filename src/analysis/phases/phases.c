@@ -1,0 +1,310 @@
+/* The methods: names are judged by phase_names.h; here are shapes, query lengths, how often an op comes, and
+ * what each method makes of all that. */
+#include "analysis/phases/phases.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const method_names[GT_PHASE_METHODS] = {
+    [GT_PHASES_HYBRID] = "hybrid",
+    [GT_PHASES_KERNEL_NAMES] = "kernel_names",
+    [GT_PHASES_FRAMEWORK_APIS] = "framework_apis",
+    [GT_PHASES_ATTENTION_PATTERNS] = "attention_patterns",
+    [GT_PHASES_OPERATION_FREQUENCY] = "operation_frequency",
+    [GT_PHASES_GEMM_PARAMS] = "gemm_params",
+    [GT_PHASES_UNION] = "union",
+};
+
+const char *gt_phase_method_name(gt_phase_method method)
+{
+    return method_names[method];
+}
+
+/* An op is attention of prefill where it has more queries than this. */
+static const int64_t DECODE_QUERIES_MAX = 10;
+
+/* Quantiles of how often the different ops come. Ops that come more often than `decode` are decode, less
+ * often than `prefill` prefill; those between are what `between` says. */
+typedef struct frequency_rule {
+    double prefill, decode;
+    gt_phase between;
+} frequency_rule;
+
+static const frequency_rule frequency = {0.15, 0.5, GT_PHASE_DECODE};
+static const frequency_rule union_frequency = {0.3, 0.7, GT_PHASE_MIXED};
+
+enum { UNION_VOTES_MIN = 2 };
+
+enum { DIMS, TYPES, STRIDES, CONCRETE, ARGUMENTS };
+
+static const size_t argument_columns[ARGUMENTS] = {
+    [DIMS] = GT_EVENT_INPUT_DIMS,
+    [TYPES] = GT_EVENT_INPUT_TYPES,
+    [STRIDES] = GT_EVENT_INPUT_STRIDES,
+    [CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
+};
+
+struct gt_phases {
+    const gt_pytorch *trace;
+    const gt_launchers *launchers; /* NULL: none */
+    gt_phase_options options;
+    gt_phase_names *names;
+    uint8_t *of_launcher;
+    /* How often: */
+    uint32_t *counts;             /* by name: launchers */
+    double seldom_max, often_min; /* a count below the first is seldom, above the second often */
+    gt_phase between;
+    /* For shapes and query lengths, from when they are first asked for: */
+    uint32_t *arguments[ARGUMENTS]; /* by row: JSON texts */
+    gt_values *values;
+    gt_models *models;
+};
+
+/* An op to be judged. */
+typedef struct judged {
+    uint32_t row;            /* GT_NO_EVENT: a kernel alone */
+    uint32_t name;           /* GT_TEXT_EMPTY of a kernel alone */
+    const uint32_t *kernels; /* rows */
+    size_t kernel_count;
+} judged;
+
+/* ---- shapes and query lengths ---- */
+
+static void load_arguments(gt_phases *p)
+{
+    if (p->values) return;
+    for (size_t i = 0; i < ARGUMENTS; i++)
+        p->arguments[i] = gt_store_texts(p->trace->store, argument_columns[i]);
+    p->values = gt_values_new(p->trace->strings);
+    p->models = gt_models_new(p->trace->strings);
+}
+
+/* A parameter of the model of an op, where it has a model of this family and category; NaN where not. */
+static double model_parameter(gt_phases *p, const judged *op, gt_op_family family, const char *category,
+                              const char *parameter)
+{
+    gt_model_event event = {
+        .name = op->name,
+        .dims = p->arguments[DIMS][op->row],
+        .types = p->arguments[TYPES][op->row],
+        .strides = p->arguments[STRIDES][op->row],
+        .concrete = p->arguments[CONCRETE][op->row],
+        .extra = p->trace->extra ? p->trace->extra[op->row] : GT_TEXT_NONE,
+        .sequence = GT_EVENT_NONE,
+    };
+    const gt_model *model = gt_model_find(p->models, &event);
+    if (!model || model->family != family || strcmp(model->category, category) != 0) return (double)NAN;
+    const gt_model_result *result = gt_model_evaluate(p->models, model, &event, false);
+    if (result->outcome != GT_MODEL_VALUE) return (double)NAN;
+    for (size_t i = 0; i < result->parameter_count; i++)
+        if (strcmp(result->parameters[i].name, parameter) == 0 &&
+            result->parameters[i].value.type == GT_VALUE_INT)
+            return (double)result->parameters[i].value.integer;
+    return (double)NAN;
+}
+
+/* The first extent of the first of at least two inputs, as a whole number; NaN where it is none above 0. */
+static double first_extent(gt_phases *p, uint32_t row)
+{
+    const gt_value *dims = gt_values_get(p->values, p->arguments[DIMS][row]);
+    if (!gt_value_is_list(dims) || dims->count < 2 || !gt_value_is_list(&dims->items[0])) return (double)NAN;
+    const gt_value *extent = gt_value_at(&dims->items[0], 0);
+    double number = extent->type == GT_VALUE_INT     ? (double)extent->integer
+                    : extent->type == GT_VALUE_FLOAT ? extent->number
+                    : extent->type == GT_VALUE_BIG   ? (extent->text.bytes[0] == '-' ? -1 : (double)INFINITY)
+                                                     : (double)NAN;
+    return number > 0 ? trunc(number) : (double)NAN;
+}
+
+static gt_phase by_extent(gt_phases *p, const judged *op)
+{
+    if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
+    load_arguments(p);
+    double extent = (double)NAN;
+    if (!p->options.as_reference) extent = model_parameter(p, op, GT_FAMILY_GEMM, "GEMM", "M");
+    if (isnan(extent)) extent = first_extent(p, op->row);
+    if (isnan(extent)) return GT_PHASE_MIXED;
+    return extent > (double)p->options.decode_threshold ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
+}
+
+static gt_phase by_query_length(gt_phases *p, const judged *op)
+{
+    if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
+    load_arguments(p);
+    double queries = model_parameter(p, op, GT_FAMILY_SDPA, "SDPA_fwd", "N_Q");
+    if (isnan(queries)) return GT_PHASE_MIXED;
+    return queries > (double)DECODE_QUERIES_MAX ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
+}
+
+/* ---- how often ---- */
+
+static void count_names(gt_phases *p)
+{
+    const frequency_rule *rule = p->options.method == GT_PHASES_UNION ? &union_frequency : &frequency;
+    const gt_launchers *l = p->launchers;
+    const uint32_t *names = p->trace->name;
+    double *different = gt_alloc(l->count * sizeof *different);
+    uint32_t *first = gt_alloc(l->count * sizeof *first); /* each name once */
+    size_t count = 0;
+    p->counts = gt_alloc_zero(gt_strings_count(p->trace->strings), sizeof *p->counts);
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t name = names[l->items[i].row];
+        if (p->counts[name]++ == 0) first[count++] = name;
+    }
+    for (size_t i = 0; i < count; i++) different[i] = p->counts[first[i]];
+    p->seldom_max = gt_quantile(different, count, rule->prefill);
+    p->often_min = gt_quantile(different, count, rule->decode);
+    p->between = rule->between;
+    free(first);
+    free(different);
+}
+
+static gt_phase by_frequency(gt_phases *p, const judged *op)
+{
+    if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
+    if (!p->counts) count_names(p);
+    double count = p->counts[op->name];
+    if (count > p->often_min) return GT_PHASE_DECODE;
+    return count < p->seldom_max ? GT_PHASE_PREFILL : p->between;
+}
+
+/* ---- the methods ---- */
+
+static gt_phase_text text_of(gt_phases *p, const judged *op)
+{
+    gt_phase_text text = gt_phase_text_begin(p->names, op->name);
+    for (size_t i = 0; i < op->kernel_count; i++)
+        gt_phase_text_add(&text, p->names, p->trace->name[op->kernels[i]]);
+    return text;
+}
+
+static gt_phase by_kernel_names(gt_phases *p, const judged *op)
+{
+    gt_phase_text text = text_of(p, op);
+    return gt_phase_by_names(&text);
+}
+
+static gt_phase by_framework(gt_phases *p, const judged *op)
+{
+    return gt_phase_names_op(p->names, op->name).by_framework;
+}
+
+static gt_phase by_attention(gt_phases *p, const judged *op)
+{
+    gt_phase_op said = gt_phase_names_op(p->names, op->name);
+    if (p->options.as_reference) return said.is_attention ? said.by_attention : GT_PHASE_MIXED;
+    if (said.by_attention != GT_PHASE_MIXED || !said.is_attention) return said.by_attention;
+    return by_query_length(p, op);
+}
+
+static gt_phase by_gemm_params(gt_phases *p, const judged *op)
+{
+    gt_phase_text text = text_of(p, op);
+    bool told;
+    gt_phase phase = gt_phase_by_gemm_names(&text, &told);
+    return told ? phase : by_extent(p, op);
+}
+
+typedef gt_phase method(gt_phases *p, const judged *op);
+
+static gt_phase by_all(gt_phases *p, const judged *op)
+{
+    static method *const in_order[] = {by_kernel_names, by_framework, by_attention, by_frequency};
+    gt_phase phase = GT_PHASE_MIXED;
+    for (size_t i = 0; i < GT_LENGTH(in_order) && phase == GT_PHASE_MIXED; i++) phase = in_order[i](p, op);
+    return phase;
+}
+
+static gt_phase by_union(gt_phases *p, const judged *op)
+{
+    gt_phase_text text = text_of(p, op);
+    gt_phase_op said = gt_phase_names_op(p->names, op->name);
+    const struct {
+        gt_phase phase;
+        int weight;
+    } votes[] = {
+        {by_extent(p, op), 3},           {gt_phase_explicit_vote(&text), 4},
+        {gt_phase_paged_vote(&text), 2}, {said.framework_vote, 2},
+        {said.batching_vote, 1},
+    };
+    int prefill = 0, decode = 0;
+    for (size_t i = 0; i < GT_LENGTH(votes); i++) {
+        if (votes[i].phase == GT_PHASE_PREFILL) prefill += votes[i].weight;
+        if (votes[i].phase == GT_PHASE_DECODE) decode += votes[i].weight;
+    }
+    if (prefill + decode < UNION_VOTES_MIN || prefill == decode) return by_frequency(p, op);
+    return prefill > decode ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
+}
+
+static method *const methods[GT_PHASE_METHODS] = {
+    [GT_PHASES_HYBRID] = by_all,
+    [GT_PHASES_KERNEL_NAMES] = by_kernel_names,
+    [GT_PHASES_FRAMEWORK_APIS] = by_framework,
+    [GT_PHASES_ATTENTION_PATTERNS] = by_attention,
+    [GT_PHASES_OPERATION_FREQUENCY] = by_frequency,
+    [GT_PHASES_GEMM_PARAMS] = by_gemm_params,
+    [GT_PHASES_UNION] = by_union,
+};
+
+/* ---- all of them ---- */
+
+gt_phases *gt_phases_find(const gt_pytorch *trace, const gt_launchers *launchers, gt_phase_options options)
+{
+    gt_phases *p = gt_alloc_zero(1, sizeof *p);
+    p->trace = trace;
+    p->launchers = launchers;
+    p->options = options;
+    p->names = gt_phase_names_new(trace->strings);
+    if (!launchers) return p;
+    p->of_launcher = gt_alloc(launchers->count);
+    for (size_t i = 0; i < launchers->count; i++) {
+        const gt_launcher *launcher = &launchers->items[i];
+        judged op = {launcher->row, trace->name[launcher->row], launchers->kernels + launcher->first,
+                     launcher->count};
+        p->of_launcher[i] = (uint8_t)methods[options.method](p, &op);
+    }
+    return p;
+}
+
+void gt_phases_free(gt_phases *p)
+{
+    if (!p) return;
+    gt_phase_names_free(p->names);
+    free(p->of_launcher);
+    free(p->counts);
+    for (size_t i = 0; i < ARGUMENTS; i++) free(p->arguments[i]);
+    gt_values_free(p->values);
+    gt_models_free(p->models);
+    free(p);
+}
+
+gt_phase gt_phases_of_launcher(const gt_phases *p, size_t launcher)
+{
+    return (gt_phase)p->of_launcher[launcher];
+}
+
+uint8_t *gt_phases_of_kernels(gt_phases *p)
+{
+    enum { NO_LAUNCHER = UINT8_MAX };
+    const gt_pytorch *trace = p->trace;
+    uint8_t *phases = gt_alloc(trace->count);
+    memset(phases, NO_LAUNCHER, trace->count);
+    for (size_t i = 0; p->launchers && i < p->launchers->count; i++) {
+        const gt_launcher *launcher = &p->launchers->items[i];
+        for (size_t k = 0; k < launcher->count; k++)
+            phases[p->launchers->kernels[launcher->first + k]] = p->of_launcher[i];
+    }
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (phases[row] != NO_LAUNCHER) continue;
+        judged alone = {GT_NO_EVENT, GT_TEXT_EMPTY, &row, 1};
+        phases[row] = (uint8_t)(trace->kind[row] == GT_KIND_KERNEL ? methods[p->options.method](p, &alone)
+                                                                   : GT_PHASE_MIXED);
+    }
+    return phases;
+}

@@ -1,0 +1,78 @@
+/* Ops that are alike, as one row of a sheet: which they are, what is measured of them, which kernels they
+ * ran.
+ *
+ *     gt_alike alike = gt_alike_find(ops, keys, key_count);
+ *     gt_table *sheet = gt_alike_measure(&alike, measures, measure_count);
+ *     ... sort the sheet, cut it ...
+ *     gt_alike_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+ *
+ * The sheet's column GT_ALIKE_GROUP says which group a row is; who made the sheet drops it in the end. */
+#ifndef GT_ANALYSIS_PYTORCH_ALIKE_H
+#define GT_ANALYSIS_PYTORCH_ALIKE_H
+
+#include "analysis/pytorch/kernel_stats.h"
+#include "table/group.h"
+
+#define GT_ALIKE_GROUP "group"
+
+/* Rows of lists of measures: the first value of a column, and what most rates are told by. */
+/* clang-format off */
+#define GT_MEASURE(column, kind, suffix) {column, kind, column suffix}
+#define GT_MEASURE_FIRST(column)         GT_MEASURE(column, GT_GROUP_FIRST, "_first")
+#define GT_MEASURE_FIVE(column)                                                                              \
+    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_MEDIAN, "_median"),              \
+    GT_MEASURE(column, GT_GROUP_STD, "_std"), GT_MEASURE(column, GT_GROUP_MIN, "_min"),                      \
+    GT_MEASURE(column, GT_GROUP_MAX, "_max")
+/* clang-format on */
+
+/* Lists of kernels, list i being that of the table's row i. */
+typedef struct gt_kernel_lists {
+    gt_kernel_detail *kernels;
+    size_t kernel_count, kernel_capacity;
+    size_t *ends; /* of each list in `kernels` */
+    size_t count, capacity;
+} gt_kernel_lists; /* {0} is empty */
+
+void gt_kernel_lists_push(gt_kernel_lists *lists, gt_kernel_detail kernel); /* to the list that is open */
+void gt_kernel_lists_close(gt_kernel_lists *lists); /* it is whole: the next one is open */
+/* Adds copies of all lists of another. */
+void gt_kernel_lists_append(gt_kernel_lists *lists, const gt_kernel_lists *more);
+/* Moves names and streams to another intern table. */
+void gt_kernel_lists_use_strings(gt_kernel_lists *lists, const gt_strings *from, gt_strings *to);
+void gt_kernel_lists_free(gt_kernel_lists *lists);
+
+typedef struct gt_alike {
+    const gt_table *ops; /* borrowed */
+    const char **keys;   /* those that the table has */
+    size_t key_count;
+    gt_groups groups;
+    uint32_t *rows, *begin; /* of group g: rows[begin[g] .. begin[g + 1]), ascending */
+} gt_alike;
+
+/* Ops with the same keys are alike, missing ones being alike too. Keys that the table lacks are passed over.
+ */
+gt_alike gt_alike_find(const gt_table *ops, const char *const *keys, size_t key_count);
+void gt_alike_free(gt_alike *alike);
+
+/* One row a group, in the order first seen: keys, measures (those of columns that the table lacks are passed
+ * over), the group's number. */
+gt_table *gt_alike_measure(const gt_alike *alike, const gt_aggregate *measures, size_t measure_count);
+
+/* Adds the cells of kernel_stats.h for the rows that the sheet still has. */
+typedef struct gt_alike_watch {
+    bool hide_call_stacks, plain;                                           /* as in kernel_stats.h */
+    void (*shown)(void *context, size_t row, const gt_kernel_stats *stats); /* after each row; may be NULL */
+    void *context;
+} gt_alike_watch;
+void gt_alike_describe(const gt_alike *alike, gt_table *sheet, const gt_kernel_lists *lists,
+                       const char *summary, const char *trunc, const gt_alike_watch *watch);
+
+/* What sheets of overlapping kernels have besides. Ops that differ only in what ran beside them stand
+ * together: the longest total `time` first, then the least `uid`, and among themselves the same way. The key
+ * by which they differ is `apart`. */
+void gt_alike_sort_together(gt_table *sheet, const gt_alike *alike, const char *apart, const char *time,
+                            const char *uid);
+/* Rounds overlap_pct_* to 0.01; the deviation of a single value is 0. */
+void gt_alike_round_overlap(gt_table *sheet);
+
+#endif

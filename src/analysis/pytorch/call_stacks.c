@@ -1,0 +1,248 @@
+/* Call stacks as nodes: (outer stack, frame) is a number, and each event's stack is found once. */
+#include "analysis/pytorch/call_stacks.h"
+
+#include "analysis/pytorch/entry_point.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "compat/python_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct node {
+    uint32_t outer, frame; /* frame: a text id */
+    uint32_t depth;        /* frames */
+    uint32_t text;         /* GT_TEXT_NONE: not printed yet */
+} node;
+
+struct gt_call_stacks {
+    const gt_calls *calls;
+    const gt_pytorch *trace;
+    node *nodes; /* nodes[0] has no frames */
+    size_t count, capacity;
+    gt_map places;       /* (outer, frame) to a node */
+    gt_map of_text;      /* printed text to its node */
+    uint32_t *of_number; /* by number of an event: its node; GT_NO_EVENT: not found yet */
+    uint32_t *frames;    /* by name: its frame, GT_TEXT_NONE where not known yet */
+    size_t name_count;
+    gt_row_list way; /* room */
+    gt_buffer buffer;
+};
+
+gt_call_stacks *gt_call_stacks_new(const gt_calls *calls)
+{
+    gt_call_stacks *s = gt_alloc_zero(1, sizeof *s);
+    s->calls = calls;
+    s->trace = calls->trace;
+    s->of_number = gt_alloc(s->trace->numbered * sizeof *s->of_number);
+    memset(s->of_number, 0xFF, s->trace->numbered * sizeof *s->of_number);
+    s->name_count = gt_strings_count(s->trace->strings);
+    s->frames = gt_alloc_zero(s->name_count, sizeof *s->frames);
+    GT_PUSH(s->nodes, s->count, s->capacity, (node){0});
+    return s;
+}
+
+void gt_call_stacks_free(gt_call_stacks *s)
+{
+    if (!s) return;
+    free(s->nodes);
+    gt_map_free(&s->places);
+    gt_map_free(&s->of_text);
+    free(s->of_number);
+    free(s->frames);
+    free(s->way.items);
+    gt_buffer_free(&s->buffer);
+    free(s);
+}
+
+/* ---- frames ---- */
+
+static bool is_frame(const gt_pytorch *trace, uint32_t row)
+{
+    if (trace->kind[row] == GT_KIND_CPU_OP) return true;
+    gt_text name = gt_pytorch_name(trace, row);
+    return memchr(name.bytes, '/', name.len) || gt_text_contains(name, "::") ||
+           gt_text_contains(name, "nn.Module");
+}
+
+/* A name without each underscore that digits follow, and these digits. */
+static uint32_t frame_of_name(gt_call_stacks *s, uint32_t name)
+{
+    if (s->frames[name] != GT_TEXT_NONE) return s->frames[name];
+    gt_text text = gt_strings_get(s->trace->strings, name);
+    s->buffer.len = 0;
+    for (size_t i = 0; i < text.len;) {
+        size_t digits = i + 1;
+        while (text.bytes[i] == '_' && digits < text.len && text.bytes[digits] >= '0' &&
+               text.bytes[digits] <= '9')
+            digits++;
+        if (digits == i + 1) gt_buffer_add(&s->buffer, text.bytes + i, 1);
+        i = digits;
+    }
+    text = gt_buffer_text(&s->buffer);
+    return s->frames[name] = gt_strings_add(s->trace->strings, text.bytes, text.len);
+}
+
+static uint32_t push_frame(gt_call_stacks *s, uint32_t outer, uint32_t row)
+{
+    if (!is_frame(s->trace, row)) return outer;
+    uint32_t frame = frame_of_name(s, s->trace->name[row]);
+    uint32_t *place = gt_map_put(&s->places, outer, frame);
+    if (*place == GT_MAP_NONE) {
+        node inner = {.outer = outer, .frame = frame, .depth = s->nodes[outer].depth + 1};
+        *place = (uint32_t)s->count;
+        GT_PUSH(s->nodes, s->count, s->capacity, inner);
+    }
+    return *place;
+}
+
+uint32_t gt_call_stack_of(gt_call_stacks *s, uint32_t row, uint32_t root)
+{
+    uint32_t n = s->trace->preorder[row], first = s->trace->preorder[root], stack = 0;
+    s->way.count = 0;
+    while (s->of_number[n] == GT_NO_EVENT) {
+        GT_PUSH(s->way.items, s->way.count, s->way.capacity, n);
+        if (n == first) break;
+        n = s->calls->caller[n];
+    }
+    if (s->of_number[n] != GT_NO_EVENT) stack = s->of_number[n];
+    for (size_t i = s->way.count; i-- > 0;) {
+        n = s->way.items[i];
+        s->of_number[n] = stack = push_frame(s, stack, s->calls->row_of[n]);
+    }
+    return stack;
+}
+
+uint32_t gt_call_stack_to_kernel(gt_call_stacks *s, uint32_t stack, uint32_t row, uint32_t kernel)
+{
+    s->way.count = 0;
+    for (uint32_t r = s->trace->parent[kernel]; r != row && r != GT_NO_EVENT; r = s->trace->parent[r])
+        GT_PUSH(s->way.items, s->way.count, s->way.capacity, r);
+    for (size_t i = s->way.count; i-- > 0;) stack = push_frame(s, stack, s->way.items[i]);
+    return stack;
+}
+
+/* ---- printing ---- */
+
+/* The frames of a stack, outermost first, into `frames`, which has room for nodes[stack].depth. */
+static void list_frames(const gt_call_stacks *s, uint32_t stack, uint32_t *frames)
+{
+    for (; stack; stack = s->nodes[stack].outer) frames[s->nodes[stack].depth - 1] = s->nodes[stack].frame;
+}
+
+static void print_list(gt_call_stacks *s, const uint32_t *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i) gt_buffer_add_cstr(&s->buffer, ", ");
+        gt_python_add_text(&s->buffer, gt_strings_get(s->trace->strings, texts[i]));
+    }
+}
+
+uint32_t gt_call_stack_text(gt_call_stacks *s, uint32_t stack)
+{
+    if (s->nodes[stack].text == GT_TEXT_NONE) {
+        uint32_t *frames = gt_alloc(s->nodes[stack].depth * sizeof *frames);
+        list_frames(s, stack, frames);
+        s->buffer.len = 0;
+        gt_buffer_add_cstr(&s->buffer, "[");
+        print_list(s, frames, s->nodes[stack].depth);
+        gt_buffer_add_cstr(&s->buffer, "]");
+        s->nodes[stack].text = gt_strings_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
+        *gt_map_put(&s->of_text, s->nodes[stack].text, 0) = stack;
+        free(frames);
+    }
+    return s->nodes[stack].text;
+}
+
+/* ---- many kernels ---- */
+
+/* The chains of all kernels: frames and the kernel's name, chain i being texts[ends[i - 1] .. ends[i]). */
+typedef struct chains {
+    gt_row_list texts;
+    size_t *ends, count;
+} chains;
+
+static size_t chain_begin(const chains *c, size_t i)
+{
+    return i ? c->ends[i - 1] : 0;
+}
+
+static chains list_chains(const gt_call_stacks *s, const gt_kernel_detail *kernels, size_t count)
+{
+    chains c = {.ends = gt_alloc(count * sizeof *c.ends), .count = count};
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stack = kernels[i].call_stack ? gt_map_get(&s->of_text, kernels[i].call_stack, 0) : 0;
+        size_t depth = s->nodes[stack].depth, begin = c.texts.count;
+        c.texts.items = gt_grow(c.texts.items, &c.texts.capacity, begin + depth + 1, sizeof *c.texts.items);
+        list_frames(s, stack, c.texts.items + begin);
+        c.texts.items[begin + depth] = kernels[i].name;
+        c.ends[i] = c.texts.count = begin + depth + 1;
+    }
+    return c;
+}
+
+static size_t shared_length(const chains *c)
+{
+    size_t shared = c->ends[0];
+    for (size_t i = 1; i < c->count; i++) {
+        const uint32_t *chain = c->texts.items + chain_begin(c, i);
+        size_t length = c->ends[i] - chain_begin(c, i), same = 0;
+        while (same < shared && same < length && chain[same] == c->texts.items[same]) same++;
+        shared = same;
+    }
+    return shared;
+}
+
+/* Prints the shared beginning and then, each once, the rest of every chain as a list of its own; a single
+ * chain is one list. Leaves what was printed in `flat`, in order. */
+static uint32_t print_chains(gt_call_stacks *s, const chains *c, gt_row_list *flat)
+{
+    gt_strings *seen = gt_strings_new();
+    size_t shared = c->count == 1 ? c->ends[0] : shared_length(c);
+    bool empty_seen = false;
+    s->buffer.len = 0;
+    gt_buffer_add_cstr(&s->buffer, "[");
+    print_list(s, c->texts.items, shared);
+    for (size_t i = 0; i < shared; i++) GT_PUSH(flat->items, flat->count, flat->capacity, c->texts.items[i]);
+    for (size_t i = 0; c->count > 1 && i < c->count; i++) {
+        const uint32_t *rest = c->texts.items + chain_begin(c, i) + shared;
+        size_t length = c->ends[i] - chain_begin(c, i) - shared;
+        uint32_t known = gt_strings_count(seen), id = gt_strings_add(seen, rest, length * sizeof *rest);
+        if (id == GT_TEXT_EMPTY ? empty_seen : id != known) continue;
+        empty_seen |= id == GT_TEXT_EMPTY;
+        gt_buffer_add_cstr(&s->buffer, shared || i ? ", [" : "[");
+        print_list(s, rest, length);
+        gt_buffer_add_cstr(&s->buffer, "]");
+        for (size_t t = 0; t < length; t++) GT_PUSH(flat->items, flat->count, flat->capacity, rest[t]);
+    }
+    gt_buffer_add_cstr(&s->buffer, "]");
+    gt_strings_free(seen);
+    return gt_strings_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
+}
+
+static uint32_t find_entry_point(const gt_call_stacks *s, uint32_t op_name, const gt_row_list *flat)
+{
+    gt_text *frames = gt_alloc(flat->count * sizeof *frames);
+    for (size_t i = 0; i < flat->count; i++) frames[i] = gt_strings_get(s->trace->strings, flat->items[i]);
+    size_t place = gt_entry_point(gt_strings_get(s->trace->strings, op_name), frames, flat->count);
+    free(frames);
+    return place == SIZE_MAX ? gt_strings_add_cstr(s->trace->strings, "Not found") : flat->items[place];
+}
+
+gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *s, uint32_t op_name,
+                                           const gt_kernel_detail *kernels, size_t count)
+{
+    gt_call_stack_paths paths;
+    if (!count) {
+        paths.full = paths.entry_point = gt_strings_add_cstr(s->trace->strings, "Not found");
+        return paths;
+    }
+    gt_row_list flat = {0};
+    chains c = list_chains(s, kernels, count);
+    paths.full = print_chains(s, &c, &flat);
+    paths.entry_point = find_entry_point(s, op_name, &flat);
+    free(flat.items);
+    free(c.texts.items);
+    free(c.ends);
+    return paths;
+}

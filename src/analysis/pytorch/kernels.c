@@ -1,0 +1,173 @@
+/* Kernels by op category, op, name and stream:
+ *
+ *     Parent op category             of the nearest cpu_op above; where there is none, "graph" or "runtime"
+ *                                    after the call that launched the kernel; empty where no launch is known
+ *     Parent cpu_op                  the name of that op or call; no such column where no kernel has a cpu_op
+ *     Kernel duration (µs)_sum       and _count, _mean, _min, _max
+ *     Percent of kernels time (%)    sum / durations of all kernels * 100
+ *     Percent of total time (%)      sum / total_time of the timeline * 100 */
+#include "analysis/pytorch/kernels.h"
+
+#include "analysis/pytorch/event_columns.h"
+#include "analysis/pytorch/op_category.h"
+#include "analysis/percentages.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+#include "table/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Parts of the names of calls that launch graphs, in any case. */
+static const char *const graph_launches[] = {"cudagraph", "graphlaunch"};
+
+static const gt_aggregate of_kernel[] = {
+    {"Kernel duration (µs)", GT_GROUP_SUM, "Kernel duration (µs)_sum"},
+    {"Kernel duration (µs)", GT_GROUP_COUNT, "Kernel duration (µs)_count"},
+    {"Kernel duration (µs)", GT_GROUP_MEAN, "Kernel duration (µs)_mean"},
+    {"Kernel duration (µs)", GT_GROUP_MIN, "Kernel duration (µs)_min"},
+    {"Kernel duration (µs)", GT_GROUP_MAX, "Kernel duration (µs)_max"},
+};
+
+/* ---- the kernels ---- */
+
+gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
+{
+    gt_pytorch_kernels kernels = {.trace = trace};
+    for (size_t row = 0; row < trace->count; row++) kernels.count += trace->kind[row] == GT_KIND_KERNEL;
+    kernels.rows = gt_alloc(kernels.count * sizeof *kernels.rows);
+    kernels.cpu_ops = gt_alloc(kernels.count * sizeof *kernels.cpu_ops);
+    size_t place = 0;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_KERNEL) continue;
+        uint32_t cpu_op = gt_pytorch_cpu_op_above(trace, row);
+        kernels.rows[place] = row;
+        kernels.cpu_ops[place++] = cpu_op;
+        kernels.have_cpu_ops |= cpu_op != GT_NO_EVENT;
+    }
+    kernels.whole = gt_event_times_are_whole(trace, GT_INTEGRAL_DURATION, kernels.rows, kernels.count);
+    return kernels;
+}
+
+void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
+{
+    free(kernels->rows);
+    free(kernels->cpu_ops);
+    *kernels = (gt_pytorch_kernels){0};
+}
+
+void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double total_us, const char *name)
+{
+    if (total_us > 0)
+        gt_table_add_percentage(table, gt_table_find(table, column), total_us, name);
+    else
+        gt_table_add_filled(table, name, GT_TYPE_FLOAT);
+}
+
+/* ---- which op, and which kind of op, a kernel ran for ---- */
+
+/* By row: the name of the first kernel that an op launched itself. */
+static uint32_t *first_kernels(const gt_pytorch *trace, const gt_launchers *launchers)
+{
+    uint32_t *names = gt_alloc_zero(trace->count, sizeof *names);
+    for (size_t i = 0; i < launchers->count; i++) {
+        const gt_launcher *launcher = &launchers->items[i];
+        names[launcher->row] = trace->name[launchers->kernels[launcher->first]];
+    }
+    return names;
+}
+
+/* Remembers the last call's name: one call may launch a graph of thousands of kernels. */
+typedef struct call_category {
+    uint32_t name, category;
+} call_category;
+
+static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, uint32_t call)
+{
+    if (trace->name[call] == last->name) return last->category;
+    const char *category = "runtime";
+    for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
+        if (strcasestr(gt_pytorch_name(trace, call).bytes, graph_launches[i])) category = "graph";
+    *last = (call_category){trace->name[call], gt_strings_add_cstr(trace->strings, category)};
+    return last->category;
+}
+
+/* Fills the two columns, of which `parent` may be NULL; kernels without a known launch stay null. */
+static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *launchers, uint32_t *category,
+                         uint32_t *parent)
+{
+    const gt_pytorch *trace = kernels->trace;
+    uint32_t *first_kernel = first_kernels(trace, launchers);
+    gt_op_categories *categories = gt_op_categories_new(trace->strings, trace->extension);
+    call_category last = {0};
+    for (size_t i = 0; i < kernels->count; i++) {
+        uint32_t op = kernels->cpu_ops[i], call = trace->parent[kernels->rows[i]];
+        if (op == GT_NO_EVENT && call == GT_NO_EVENT) continue;
+        category[i] = op != GT_NO_EVENT ? gt_op_categories_of(categories, trace->name[op], first_kernel[op])
+                                        : category_of_call(&last, trace, call);
+        if (parent) parent[i] = trace->name[op != GT_NO_EVENT ? op : call];
+    }
+    gt_op_categories_free(categories);
+    free(first_kernel);
+}
+
+/* ---- the sheet ---- */
+
+static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launchers *launchers)
+{
+    const gt_pytorch *trace = kernels->trace;
+    gt_table *table = gt_table_new("kernels", trace->strings);
+    gt_table_add_rows(table, kernels->count);
+    size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_TEXT);
+    size_t parent = SIZE_MAX;
+    if (kernels->have_cpu_ops) parent = gt_table_add_filled(table, "Parent cpu_op", GT_TYPE_TEXT);
+    fill_parents(kernels, launchers, table->columns[category].texts,
+                 parent == SIZE_MAX ? NULL : table->columns[parent].texts);
+    size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_TEXT);
+    for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
+    gt_table_add_event_texts(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+    gt_table_read_json(table, "Kernel stream");
+    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
+    return table;
+}
+
+static double time_of_all(const gt_pytorch_kernels *kernels)
+{
+    double *dur_us = gt_alloc(kernels->count * sizeof *dur_us);
+    for (size_t i = 0; i < kernels->count; i++) dur_us[i] = kernels->trace->dur_us[kernels->rows[i]];
+    double sum = gt_sum_pairwise(dur_us, kernels->count);
+    free(dur_us);
+    return sum;
+}
+
+gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                   const char *sheet)
+{
+    static const char *const keys[] = {"Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"};
+    static const char *const keys_without_ops[] = {"Parent op category", "Kernel name", "Kernel stream"};
+    static const gt_sort_key longest_first[] = {{"Kernel duration (µs)_sum", true}};
+
+    gt_table *table = kernel_table(kernels, launchers);
+    gt_table *summary =
+        gt_table_group(table, kernels->have_cpu_ops ? keys : keys_without_ops,
+                       kernels->have_cpu_ops ? GT_LENGTH(keys) : GT_LENGTH(keys_without_ops), of_kernel,
+                       GT_LENGTH(of_kernel), (gt_group_options){.sorted = true, .keep_nulls = true});
+    gt_table_free(table);
+    gt_table_rename(summary, sheet);
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
+    gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", time_of_all(kernels),
+                                 "Percent of kernels time (%)");
+    return summary;
+}
+
+gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                    double total_ms)
+{
+    gt_table *summary = gt_pytorch_kernel_shares(kernels, launchers, "kernel_summary");
+    gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", total_ms * 1e3,
+                                 "Percent of total time (%)");
+    return summary;
+}

@@ -1,0 +1,99 @@
+/* Op categories: the registry of names first, then rules on the beginnings and parts of names. */
+#include "analysis/pytorch/op_category.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Beginnings of op names that are categories. */
+static const char *const prefixes[] = {"triton", "record_param_comms"};
+
+/* Parts of the names of PyTorch's own kernels that are categories; the first one found counts. */
+static const char native_kernel[] = "void at::native";
+static const char *const native_parts[] = {"elementwise", "reduce", "multi_tensor_apply"};
+
+static const char other[] = "other";
+
+/* ---- the rules ---- */
+
+/* NULL where the name does not tell. */
+static const char *category_of_name(gt_text name)
+{
+    const gt_model *op = gt_op_find(name);
+    if (op) return op->category;
+    for (size_t i = 0; i < GT_LENGTH(prefixes); i++)
+        if (gt_text_begins(name, prefixes[i])) return prefixes[i];
+    return NULL;
+}
+
+static const char *category_of_kernel(gt_text kernel)
+{
+    if (!gt_text_begins(kernel, native_kernel)) return other;
+    for (size_t i = 0; i < GT_LENGTH(native_parts); i++)
+        if (gt_text_contains(kernel, native_parts[i])) return native_parts[i];
+    return other;
+}
+
+const char *gt_op_category(gt_text name, gt_text first_kernel)
+{
+    const char *category = category_of_name(name);
+    return category ? category : category_of_kernel(first_kernel);
+}
+
+/* ---- asked once a name ---- */
+
+struct gt_op_categories {
+    gt_strings *strings;
+    const gt_extension *extension;
+    size_t count; /* of the texts that there were at the beginning: later ones are not kept */
+    uint32_t *of_name, *of_kernel; /* by text: its category, GT_TEXT_NONE where not asked yet */
+};
+
+enum { NOT_TOLD = GT_TEXT_EMPTY }; /* in of_name: the kernel decides */
+
+gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *extension)
+{
+    gt_op_categories *c = gt_alloc_zero(1, sizeof *c);
+    c->strings = strings;
+    c->extension = extension;
+    c->count = gt_strings_count(strings);
+    c->of_name = gt_alloc_zero(c->count, sizeof *c->of_name);
+    c->of_kernel = gt_alloc_zero(c->count, sizeof *c->of_kernel);
+    return c;
+}
+
+static uint32_t find_by_name(gt_op_categories *c, uint32_t name)
+{
+    const char *category = gt_extension_category(c->extension, name);
+    if (!category) category = category_of_name(gt_strings_get(c->strings, name));
+    return category ? gt_strings_add_cstr(c->strings, category) : NOT_TOLD;
+}
+
+static uint32_t find_by_kernel(gt_op_categories *c, uint32_t kernel)
+{
+    return gt_strings_add_cstr(c->strings, category_of_kernel(gt_strings_get(c->strings, kernel)));
+}
+
+static uint32_t ask(gt_op_categories *c, uint32_t *known, uint32_t (*find)(gt_op_categories *, uint32_t),
+                    uint32_t text)
+{
+    if (text >= c->count) return find(c, text);
+    if (known[text] == GT_TEXT_NONE) known[text] = find(c, text);
+    return known[text];
+}
+
+uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_kernel)
+{
+    uint32_t category = ask(c, c->of_name, find_by_name, name);
+    return category != NOT_TOLD ? category : ask(c, c->of_kernel, find_by_kernel, first_kernel);
+}
+
+void gt_op_categories_free(gt_op_categories *c)
+{
+    if (!c) return;
+    free(c->of_name);
+    free(c->of_kernel);
+    free(c);
+}

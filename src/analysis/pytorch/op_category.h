@@ -1,0 +1,25 @@
+/* What kind of work does an op do? By its name where the name is known, else by its first kernel:
+ *
+ *     what an extension says              of its name
+ *     the category of model/registry.h    its name is there
+ *     triton, record_param_comms          its name begins so
+ *     elementwise, reduce, multi_tensor_apply
+ *                                         its first kernel is one of PyTorch's own and says so in its name
+ *     other                               everything else */
+#ifndef GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
+#define GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
+
+#include "analysis/pytorch/extension.h"
+
+/* The category of an op whose earliest kernel has the name `first_kernel` ("" where it launched none itself).
+ */
+const char *gt_op_category(gt_text name, gt_text first_kernel);
+
+/* The same by text ids, and each name asked only once: for tables of many ops. */
+typedef struct gt_op_categories gt_op_categories;
+/* `extension` may be NULL. */
+gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *extension);
+uint32_t gt_op_categories_of(gt_op_categories *categories, uint32_t name, uint32_t first_kernel);
+void gt_op_categories_free(gt_op_categories *categories);
+
+#endif

@@ -1,0 +1,123 @@
+/* Overlap of one op: a walk over its kernels and their partners, which adds up by the partners' names. */
+#include "analysis/pytorch/op_overlap.h"
+
+#include "base/memory.h"
+#include "compat/python_text.h"
+#include "trace/intervals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The sums of a name. */
+typedef struct sums {
+    double dur_us, overlap_pct, count;
+} sums;
+
+struct gt_op_overlap_reader {
+    const gt_pytorch *trace;
+    const gt_overlaps *overlaps;
+    uint32_t *streams;  /* by row */
+    uint32_t *place_of; /* by name: its place + 1 in the list of this op, 0 where it has none */
+    gt_kernel_detail *kernels;
+    sums *sums; /* as many */
+    size_t count, capacity, sums_capacity;
+    gt_intervals beside;
+    gt_buffer names;
+};
+
+gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_pytorch *trace, const gt_overlaps *overlaps)
+{
+    gt_op_overlap_reader *r = gt_alloc_zero(1, sizeof *r);
+    r->trace = trace;
+    r->overlaps = overlaps;
+    r->streams = gt_store_texts(trace->store, GT_EVENT_STREAM);
+    r->place_of = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *r->place_of);
+    return r;
+}
+
+/* To 0.01 as Python's round does: the decimal digits of the exact value decide. Printing them is slow, and
+ * needed only where the value lies so near the middle between two hundredths that the product may be on its
+ * wrong side. */
+static double rounded(double value)
+{
+    if (!(fabs(value) < 1e7)) return rint(value) == value ? value : rint(value * 100.0) / 100.0;
+    double hundredths = value * 100.0, below = floor(hundredths);
+    if (fabs(hundredths - below - 0.5) > 1e-5) return rint(hundredths) / 100.0;
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2f", value);
+    return strtod(digits, NULL);
+}
+
+static sums *sums_of(gt_op_overlap_reader *r, uint32_t partner)
+{
+    uint32_t name = r->trace->name[partner], *place = &r->place_of[name];
+    if (!*place) {
+        gt_kernel_detail kernel = {.name = name, .stream = r->streams[partner]};
+        GT_PUSH(r->kernels, r->count, r->capacity, kernel);
+        r->sums = gt_grow(r->sums, &r->sums_capacity, r->count, sizeof *r->sums);
+        r->sums[r->count - 1] = (sums){0};
+        *place = (uint32_t)r->count;
+    }
+    return &r->sums[*place - 1];
+}
+
+/* Adds a kernel's partners to their names; the time in which any of them runs beside it. */
+static double add_kernel(gt_op_overlap_reader *r, uint32_t row, double busy_us)
+{
+    const gt_pytorch *trace = r->trace;
+    size_t count;
+    const uint32_t *partners = gt_overlaps_of(r->overlaps, row, &count);
+    r->beside.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t partner = partners[i];
+        double start_us = fmax(trace->start_us[row], trace->start_us[partner]);
+        double end_us = fmin(trace->end_us[row], trace->end_us[partner]);
+        sums *s = sums_of(r, partner);
+        s->dur_us += trace->dur_us[partner];
+        s->overlap_pct += busy_us > 0 ? rounded((end_us - start_us) / busy_us) : 0.0;
+        s->count += 1.0;
+        gt_intervals_add(&r->beside, start_us, end_us);
+    }
+    gt_intervals_merge(&r->beside);
+    return gt_intervals_length(&r->beside);
+}
+
+static void finish_details(gt_op_overlap_reader *r)
+{
+    r->names.len = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        gt_kernel_detail *kernel = &r->kernels[i];
+        kernel->dur_us = rounded(r->sums[i].dur_us / r->sums[i].count);
+        kernel->overlap_pct = rounded(r->sums[i].overlap_pct / r->sums[i].count);
+        gt_buffer_add_cstr(&r->names, i ? ", " : "[");
+        gt_python_add_text(&r->names, gt_strings_get(r->trace->strings, kernel->name));
+        r->place_of[kernel->name] = 0;
+    }
+    gt_buffer_add_cstr(&r->names, "]");
+}
+
+gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *r, const uint32_t *rows, size_t count, double busy_us)
+{
+    double beside_us = 0.0;
+    r->count = 0;
+    for (size_t i = 0; i < count; i++) beside_us += add_kernel(r, rows[i], busy_us);
+    if (!r->count) return (gt_op_overlap){.overlap_pct = NAN};
+    finish_details(r);
+    return (gt_op_overlap){.names = gt_strings_add(r->trace->strings, r->names.bytes, r->names.len),
+                           .overlap_pct = busy_us > 0 ? rounded(beside_us / busy_us) : 0.0,
+                           .kernels = r->kernels,
+                           .count = r->count};
+}
+
+void gt_op_overlap_reader_free(gt_op_overlap_reader *r)
+{
+    if (!r) return;
+    free(r->streams);
+    free(r->place_of);
+    free(r->kernels);
+    free(r->sums);
+    gt_intervals_free(&r->beside);
+    gt_buffer_free(&r->names);
+    free(r);
+}

@@ -1,0 +1,151 @@
+/* Parameter columns: the kinds of values that each column holds are collected first, and decide how all of
+ * its cells are printed. */
+#include "analysis/pytorch/op_params.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "table/group.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INTEGERS = 1, FLOATS = 2, OTHERS = 4, GAPS = 8 };
+
+typedef struct parameter_column {
+    const char *name;
+    unsigned holds; /* INTEGERS ... */
+    size_t values;  /* that are no gaps */
+} parameter_column;
+
+struct gt_op_params {
+    gt_map places; /* result id to its place below */
+    const gt_model_result **results;
+    uint32_t *names;
+    size_t count, capacity, name_capacity;
+    parameter_column *columns;
+    size_t column_count, column_capacity;
+    gt_table *table;
+    uint32_t *row_of; /* by place */
+};
+
+gt_op_params *gt_op_params_new(gt_strings *strings)
+{
+    gt_op_params *p = gt_alloc_zero(1, sizeof *p);
+    p->table = gt_table_new("parameters", strings);
+    return p;
+}
+
+void gt_op_params_free(gt_op_params *p)
+{
+    if (!p) return;
+    gt_map_free(&p->places);
+    free(p->results);
+    free(p->names);
+    free(p->columns);
+    gt_table_free(p->table);
+    free(p->row_of);
+    free(p);
+}
+
+/* ---- which columns there are and what they hold ---- */
+
+static parameter_column *column_of(gt_op_params *p, const char *name)
+{
+    for (size_t i = 0; i < p->column_count; i++)
+        if (strcmp(p->columns[i].name, name) == 0) return &p->columns[i];
+    GT_PUSH(p->columns, p->column_count, p->column_capacity, (parameter_column){.name = name});
+    return &p->columns[p->column_count - 1];
+}
+
+static unsigned kind_of(const gt_value *value)
+{
+    switch (value->type) {
+    case GT_VALUE_MISSING:
+    case GT_VALUE_NONE:
+        return GAPS;
+    case GT_VALUE_INT:
+        return INTEGERS;
+    case GT_VALUE_FLOAT:
+        return isnan(value->number) ? GAPS : FLOATS;
+    default:
+        return OTHERS;
+    }
+}
+
+void gt_op_params_add(gt_op_params *p, uint32_t name, const gt_model_result *result)
+{
+    uint32_t *place = gt_map_put(&p->places, result->id, 0);
+    if (*place != GT_MAP_NONE) return;
+    *place = (uint32_t)p->count;
+    size_t count = p->count;
+    GT_PUSH(p->results, p->count, p->capacity, result);
+    GT_PUSH(p->names, count, p->name_capacity, name);
+    for (size_t i = 0; i < result->parameter_count; i++) {
+        parameter_column *column = column_of(p, result->parameters[i].name);
+        unsigned kind = kind_of(&result->parameters[i].value);
+        column->holds |= kind;
+        column->values += kind != GAPS;
+    }
+}
+
+/* ---- cells ---- */
+
+static uint32_t cell_text(gt_op_params *p, const parameter_column *column, const gt_value *value,
+                          gt_buffer *spare)
+{
+    unsigned kind = kind_of(value);
+    if (kind == GAPS) return GT_TEXT_NONE;
+    bool as_float = !(column->holds & OTHERS) && (column->holds & FLOATS || column->values < p->count);
+    gt_value number = gt_value_float((double)value->integer);
+    spare->len = 0;
+    gt_value_print(spare, as_float && kind == INTEGERS ? &number : value);
+    gt_text text = gt_buffer_text(spare);
+    return gt_strings_add(p->table->strings, text.bytes, text.len);
+}
+
+static void add_column(gt_op_params *p, const parameter_column *column, gt_buffer *spare)
+{
+    char *name = gt_format("param: %s", column->name);
+    size_t index = gt_table_add_zeroed(p->table, name, GT_TYPE_TEXT);
+    free(name);
+    for (size_t i = 0; i < p->count; i++)
+        p->table->columns[index].texts[i] =
+            cell_text(p, column, gt_model_parameter(p->results[i], column->name), spare);
+}
+
+/* Results with the same texts become one row. */
+static void join_equal(gt_op_params *p)
+{
+    const char **keys = gt_alloc(p->table->column_count * sizeof *keys);
+    for (size_t i = 0; i < p->table->column_count; i++) keys[i] = p->table->columns[i].name;
+    gt_groups groups =
+        gt_groups_find(p->table, keys, p->table->column_count, (gt_group_options){.keep_nulls = true});
+    gt_table_take(p->table, groups.first_row, groups.count);
+    p->row_of = groups.of_row;
+    groups.of_row = NULL;
+    gt_groups_free(&groups);
+    free(keys);
+}
+
+const gt_table *gt_op_params_finish(gt_op_params *p)
+{
+    gt_buffer spare = {0};
+    gt_table_add_rows(p->table, p->count);
+    size_t name = gt_table_add_zeroed(p->table, "name", GT_TYPE_TEXT);
+    if (p->count) memcpy(p->table->columns[name].texts, p->names, p->count * sizeof *p->names);
+    for (size_t i = 0; i < p->column_count; i++) add_column(p, &p->columns[i], &spare);
+    gt_buffer_free(&spare);
+    join_equal(p);
+    return p->table;
+}
+
+const gt_table *gt_op_params_table(const gt_op_params *p)
+{
+    return p->table;
+}
+
+uint32_t gt_op_params_row(const gt_op_params *p, const gt_model_result *result)
+{
+    return p->row_of[gt_map_get(&p->places, result->id, 0)];
+}

@@ -1,0 +1,363 @@
+/* Sheets of op families.
+ *
+ *     name, [overlapping_kernel_names_first], param: *, [num_kernels], [is_recompute]    keys
+ *     GFLOPS_first to Compute Spec, [roofline], [simulated]            op_metrics.h
+ *     kernel_details__summarize_kernel_stats, trunc_kernel_details     kernel_stats.h
+ *     [overlapping_kernels_details__summarize_kernel_stats, ...]       op_overlap.h
+ *     Input Dims_first to Concrete Inputs_first                        as lists
+ *     Kernel Time (µs)_*                  time in which at least one of the op's kernels ran
+ *     name_count, UID_first               how many ops, and the first of them
+ *
+ * The longest sum of kernel times first. The gradients of most ops are measured by the models of the ops
+ * themselves, over the kernels of their backward passes; they have sheets of their own. */
+#include "analysis/pytorch/op_sheets.h"
+
+#include "analysis/pytorch/op_params.h"
+#include "analysis/pytorch/op_rows.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "table/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OVERLAPPING "overlapping_kernel_names"
+#define KERNEL_TIME "Kernel Time (µs)"
+#define DETAILS     "_details__summarize_kernel_stats"
+
+/* Measures, in the order of the sheet; the columns of kernels stand between the first two lists. */
+static const gt_aggregate rates[] = {
+    GT_MEASURE_FIRST("GFLOPS"),
+    GT_MEASURE_FIRST("Data Moved (MB)"),
+    GT_MEASURE_FIRST("FLOPS/Byte"),
+    GT_MEASURE_FIVE("TB/s"),
+    GT_MEASURE_FIVE("TFLOPS/s"),
+    GT_MEASURE_FIRST("process_name"),
+    GT_MEASURE_FIRST("process_label"),
+    GT_MEASURE_FIRST("thread_name"),
+    {"Compute Spec", GT_GROUP_FIRST, "Compute Spec"},
+    GT_MEASURE_FIRST("Roofline Time (µs)"),
+    GT_MEASURE_FIRST("Roofline Bound"),
+    GT_MEASURE_FIVE("Pct Roofline"),
+    GT_MEASURE_FIRST("Origami Time (µs)"),
+    GT_MEASURE_FIRST("Origami TFLOPS/s"),
+    GT_MEASURE_FIVE("Origami TB/s"),
+    GT_MEASURE_FIVE("Pct Origami"),
+};
+static const gt_aggregate overlap[] = {GT_MEASURE_FIVE("overlap_pct")};
+static const gt_aggregate times[] = {
+    GT_MEASURE_FIRST("Input Dims"),      GT_MEASURE_FIRST("Input type"),
+    GT_MEASURE_FIRST("Input Strides"),   GT_MEASURE_FIRST("Concrete Inputs"),
+    GT_MEASURE_FIVE(KERNEL_TIME),        {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
+    {NULL, GT_GROUP_SIZE, "name_count"}, GT_MEASURE_FIRST("UID"),
+};
+
+static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+
+/* Families whose ops and gradients share one sheet. */
+static const gt_op_family single_families[] = {GT_FAMILY_GEMM, GT_FAMILY_UNARY_ELEMENTWISE,
+                                               GT_FAMILY_BINARY_ELEMENTWISE, GT_FAMILY_NORMALIZATION};
+
+/* Gradients with models of their own: they move from the forward sheet to the end of the backward sheet. */
+static const char *const gradient_names[] = {"flash_attn::_flash_attn_varlen_backward",
+                                             "aten::convolution_backward", "ConvBias_Backward",
+                                             "ConvBiasReLU_Backward"};
+/* Ops that the backward sheet leaves out, because their gradients are those. */
+static const char *const forward_names[] = {"aten::convolution", "aten::miopen_convolution",
+                                            "aten::cudnn_convolution", "ConvBias_", "ConvBiasReLU_"};
+/* An op that has no backward pass. */
+static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
+
+/* ---- the ops of a family, one by one ---- */
+
+/* Ops that models do not understand. */
+typedef struct left_out {
+    size_t count, without_shapes;
+} left_out;
+
+typedef struct family_ops {
+    gt_op_rows ops;
+    gt_op_params *params;
+    gt_table
+        *table; /* of the ops, with the columns `params` (a row of the parameters' table) and num_kernels */
+    left_out left_out;
+} family_ops;
+
+static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
+{
+    uint32_t name = p->trace->name[row];
+    const gt_model *model = gt_perf_model(p, row, name);
+    if (!model) return;
+    gt_op_metrics metrics;
+    gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
+    if (outcome == GT_MODEL_FAIL) {
+        f->left_out.count++;
+        f->left_out.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_TEXT_NONE;
+    }
+    if (outcome != GT_MODEL_VALUE) return;
+    gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
+    for (size_t i = 0; i < p->kernels.count; i++)
+        gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
+    gt_kernel_lists_close(&f->ops.kernels);
+    if (p->overlaps) gt_op_rows_set_beside(&f->ops, gt_perf_overlap(p, row, NULL, 0));
+    gt_op_params_add(f->params, name, metrics.result);
+}
+
+static bool is_one_of(gt_text name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name.bytes, names[i]) == 0) return true;
+    return false;
+}
+
+static bool has_gradient(const gt_perf *p, uint32_t row)
+{
+    return p->gradients->backward_of[row] != GT_NO_EVENT &&
+           strcmp(gt_pytorch_name(p->trace, row).bytes, FORWARD_ONLY) != 0;
+}
+
+static void add_columns(family_ops *f)
+{
+    size_t params = gt_table_add_zeroed(f->table, "params", GT_TYPE_INT);
+    size_t kernels = gt_table_add_zeroed(f->table, "num_kernels", GT_TYPE_INT);
+    for (size_t i = 0; i < f->ops.count; i++) {
+        size_t begin = i ? f->ops.kernels.ends[i - 1] : 0;
+        f->table->columns[params].ints[i] = gt_op_params_row(f->params, f->ops.items[i].metrics.result);
+        f->table->columns[kernels].ints[i] = (int64_t)(f->ops.kernels.ends[i] - begin);
+    }
+}
+
+static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
+{
+    family_ops f = {.params = gt_op_params_new(p->trace->strings)};
+    for (size_t i = 0; i < rows->count; i++)
+        if (!backward || has_gradient(p, rows->items[i])) add_op(&f, p, rows->items[i], backward);
+    gt_op_params_finish(f.params);
+    f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
+    add_columns(&f);
+    return f;
+}
+
+static void family_ops_free(family_ops *f)
+{
+    gt_op_rows_free(&f->ops);
+    gt_op_params_free(f->params);
+    gt_table_free(f->table);
+}
+
+/* ---- alike ops as rows of a sheet ---- */
+
+/* The names and parameters of the sheet's rows. */
+static void add_params(gt_table *sheet, const gt_table *params)
+{
+    for (size_t c = 0; c < params->column_count; c++) {
+        size_t index = gt_table_add_zeroed(sheet, params->columns[c].name, GT_TYPE_TEXT);
+        const int64_t *row_of = gt_table_column(sheet, "params")->ints;
+        for (size_t row = 0; row < sheet->row_count; row++)
+            sheet->columns[index].texts[row] = params->columns[c].texts[row_of[row]];
+    }
+}
+
+typedef struct name_list {
+    const char **items;
+    size_t count, capacity;
+} name_list;
+
+static void add_name(name_list *names, const char *name)
+{
+    GT_PUSH(names->items, names->count, names->capacity, name);
+}
+
+static void add_measures(name_list *names, const gt_aggregate *measures, size_t count)
+{
+    for (size_t i = 0; i < count; i++) add_name(names, measures[i].name);
+}
+
+/* Into the order of the sheet; what the sheet does not show goes. */
+static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels)
+{
+    static const char *const details[] = {"kernel" DETAILS, "trunc_kernel_details",
+                                          "overlapping_kernels" DETAILS, "trunc_overlapping_kernels_details"};
+    name_list names = {0};
+    add_name(&names, "name");
+    add_name(&names, OVERLAPPING);
+    for (size_t c = 1; c < params->column_count; c++) add_name(&names, params->columns[c].name);
+    if (by_num_kernels) add_name(&names, "num_kernels");
+    add_name(&names, "is_recompute");
+    add_measures(&names, rates, GT_LENGTH(rates));
+    for (size_t i = 0; i < GT_LENGTH(details); i++) add_name(&names, details[i]);
+    add_measures(&names, overlap, GT_LENGTH(overlap));
+    add_measures(&names, times, GT_LENGTH(times));
+    gt_table_select(sheet, names.items, names.count);
+    free(names.items);
+    size_t beside = gt_table_find(sheet, OVERLAPPING);
+    if (beside != SIZE_MAX) gt_table_rename_column(sheet, beside, OVERLAPPING "_first");
+}
+
+static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *options, bool with_overlap)
+{
+    const char *keys[] = {"params", "is_recompute", NULL, NULL};
+    size_t key_count = 2, measure_count = 0;
+    if (options->by_num_kernels) keys[key_count++] = "num_kernels";
+    if (with_overlap) keys[key_count++] = OVERLAPPING;
+    gt_aggregate measures[GT_LENGTH(rates) + GT_LENGTH(overlap) + GT_LENGTH(times)];
+    for (size_t i = 0; i < GT_LENGTH(rates); i++) measures[measure_count++] = rates[i];
+    for (size_t i = 0; with_overlap && i < GT_LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
+    for (size_t i = 0; i < GT_LENGTH(times); i++) measures[measure_count++] = times[i];
+
+    gt_alike alike = gt_alike_find(f->table, keys, key_count);
+    gt_table *sheet = gt_alike_measure(&alike, measures, measure_count);
+    if (with_overlap)
+        gt_alike_sort_together(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "UID_first");
+    else
+        gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
+    gt_alike_describe(&alike, sheet, &f->ops.kernels, "kernel" DETAILS, "trunc_kernel_details", NULL);
+    if (with_overlap) {
+        gt_alike_describe(&alike, sheet, &f->ops.beside, "overlapping_kernels" DETAILS,
+                          "trunc_overlapping_kernels_details", NULL);
+        gt_alike_round_overlap(sheet);
+    }
+    gt_alike_free(&alike);
+    add_params(sheet, gt_op_params_table(f->params));
+    arrange(sheet, gt_op_params_table(f->params), options->by_num_kernels);
+    return sheet;
+}
+
+/* ---- forward and backward sheets ---- */
+
+/* The rows whose names are among these, or all others. */
+static void keep_named(gt_table *sheet, const char *const *names, size_t count, bool keep)
+{
+    if (!sheet->row_count) return;
+    const uint32_t *texts = gt_table_column(sheet, "name")->texts;
+    uint8_t *kept = gt_alloc(sheet->row_count);
+    for (size_t row = 0; row < sheet->row_count; row++)
+        kept[row] = is_one_of(gt_strings_get(sheet->strings, texts[row]), names, count) == keep;
+    gt_table_keep(sheet, kept);
+    free(kept);
+}
+
+/* Puts the rows of `more` behind those of the sheet; frees `more`. */
+static gt_table *append_rows(gt_table *sheet, gt_table *more)
+{
+    gt_error error;
+    gt_table *shown = more->row_count && !sheet->row_count ? more : sheet;
+    gt_table *other = shown == sheet ? more : sheet;
+    if (other->row_count) {
+        if (!gt_table_append_outer(shown, other, &error)) gt_warn("%s", error.text);
+    }
+    gt_table_free(other);
+    return shown;
+}
+
+static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_options *options,
+                      const char *family, const char *pass, bool with_overlap)
+{
+    if (options->limited) gt_table_head(sheet, options->rows);
+    if (!sheet->row_count) {
+        gt_table_free(sheet);
+        return;
+    }
+    char *name = gt_format("%s%s%s", family, pass, with_overlap ? "_kl_overlap" : "");
+    gt_table_rename(sheet, name);
+    free(name);
+    GT_PUSH(sheets->items, sheets->count, sheets->capacity, sheet);
+}
+
+static void add_forward_and_backward(gt_op_sheets *sheets, const family_ops *forward,
+                                     const family_ops *backward, const gt_op_sheets_options *options,
+                                     const char *family, bool with_overlap)
+{
+    gt_table *sheet = make_sheet(forward, options, with_overlap);
+    gt_table *moved = gt_table_copy(sheet);
+    keep_named(sheet, gradient_names, GT_LENGTH(gradient_names), false);
+    keep_named(moved, gradient_names, GT_LENGTH(gradient_names), true);
+    gt_table *gradients = append_rows(make_sheet(backward, options, with_overlap), moved);
+    keep_named(gradients, forward_names, GT_LENGTH(forward_names), false);
+    add_sheet(sheets, sheet, options, family, "_fwd", with_overlap);
+    add_sheet(sheets, gradients, options, family, "_bwd", with_overlap);
+}
+
+static bool is_single(size_t family)
+{
+    for (size_t i = 0; i < GT_LENGTH(single_families); i++)
+        if (single_families[i] == family) return true;
+    return false;
+}
+
+static left_out add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
+                           const gt_op_sheets_options *options)
+{
+    bool single = is_single(family);
+    const char *name = gt_extension_family_name(p->extension, family);
+    family_ops forward = find_ops(p, rows, false);
+    family_ops backward = single ? (family_ops){0} : find_ops(p, rows, true);
+    for (int with_overlap = 0; with_overlap <= (p->overlaps != NULL); with_overlap++) {
+        if (single)
+            add_sheet(sheets, make_sheet(&forward, options, with_overlap), options, name, "", with_overlap);
+        else
+            add_forward_and_backward(sheets, &forward, &backward, options, name, with_overlap);
+    }
+    left_out left = forward.left_out;
+    family_ops_free(&forward);
+    if (!single) family_ops_free(&backward);
+    return left;
+}
+
+/* ---- all families ---- */
+
+static size_t family_of(const gt_perf *p, uint32_t row)
+{
+    const gt_model *own = gt_extension_model(p->extension, p->trace->name[row]);
+    if (own) return own->family;
+    const gt_model *model = gt_op_find(gt_pytorch_name(p->trace, row));
+    return model && model->evaluate ? model->family : GT_FAMILY_NONE;
+}
+
+/* The events of each family, in file order. */
+static gt_row_list *find_families(const gt_perf *p)
+{
+    const gt_pytorch *trace = p->trace;
+    gt_row_list *families = gt_alloc_zero(gt_extension_family_count(p->extension), sizeof *families);
+    uint32_t names = gt_strings_count(trace->strings), unknown = UINT32_MAX;
+    uint32_t *family_of_name = gt_alloc(names * sizeof *family_of_name);
+    memset(family_of_name, 0xFF, names * sizeof *family_of_name);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        uint32_t *family = &family_of_name[trace->name[row]];
+        if (*family == unknown) *family = (uint32_t)family_of(p, row);
+        gt_row_list *rows = &families[*family];
+        if (*family != GT_FAMILY_NONE) GT_PUSH(rows->items, rows->count, rows->capacity, row);
+    }
+    free(family_of_name);
+    return families;
+}
+
+static void warn(left_out left, size_t ops)
+{
+    const char *why = left.without_shapes == left.count
+                          ? "the trace does not have the shapes of their inputs (record_shapes=True)"
+                          : "their models do not understand their arguments";
+    if (left.count)
+        gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left.count, ops, why);
+}
+
+gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
+{
+    gt_op_sheets sheets = {0};
+    gt_row_list *families = find_families(p);
+    left_out all = {0};
+    size_t ops = 0;
+    for (size_t family = 0; family < gt_extension_family_count(p->extension); family++) {
+        if (families[family].count) {
+            left_out left = add_family(&sheets, p, family, &families[family], &options);
+            all.count += left.count;
+            all.without_shapes += left.without_shapes;
+        }
+        ops += families[family].count;
+        free(families[family].items);
+    }
+    free(families);
+    warn(all, ops);
+    return sheets;
+}

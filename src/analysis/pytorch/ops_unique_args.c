@@ -1,0 +1,203 @@
+/* Sheets ops_unique_args and ops_unique_args_kl_overlap.
+ *
+ *     keys                            name to Concrete Inputs, [num_kernels], [is_recompute]
+ *     operation_count                 launchers
+ *     first_occurrence_time           start of the first one, from the start of the first of all
+ *     total_direct_kernel_time_*      of the launchers' own kernel times, microseconds
+ *     total_subtree_kernel_time_*     the same with the kernels of the ops that they called
+ *     ex_UID                          the first launcher
+ *     kernel_details_summary, trunc_kernel_details     kernel_stats.h
+ *     overlapping_kernels_details_summary, trunc_overlapping_kernels_details, overlap_pct_*    op_overlap.h
+ *     Percentage (%)                  of the sum of total_direct_kernel_time_sum
+ *     Cumulative Percentage (%)       running total of Percentage over the rows as shown */
+#include "analysis/pytorch/ops_unique_args.h"
+
+#include "analysis/pytorch/alike.h"
+#include "analysis/pytorch/op_overlap.h"
+#include "analysis/percentages.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/sort.h"
+#include "trace/order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIRECT           "total_direct_kernel_time"
+#define SUBTREE          "total_subtree_kernel_time"
+#define OVERLAPPING      "overlapping_kernel_names"
+#define FIRST_OCCURRENCE "first_occurrence_time"
+#define PAIR(kind, suffix)                                                                                   \
+    {DIRECT, kind, DIRECT suffix},                                                                           \
+    {                                                                                                        \
+        SUBTREE, kind, SUBTREE suffix                                                                        \
+    }
+
+static const char *const keys[] = {
+    "name",       OVERLAPPING,  "op category",   "process_name",    "process_label", "thread_name",
+    "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "num_kernels",   "is_recompute",
+};
+
+static const gt_aggregate measures[] = {
+    {NULL, GT_GROUP_SIZE, "operation_count"},
+    {"ts", GT_GROUP_MIN, FIRST_OCCURRENCE},
+    PAIR(GT_GROUP_MEAN, "_mean"),
+    PAIR(GT_GROUP_MEDIAN, "_median"),
+    PAIR(GT_GROUP_STD, "_std"),
+    PAIR(GT_GROUP_MIN, "_min"),
+    PAIR(GT_GROUP_MAX, "_max"),
+    PAIR(GT_GROUP_SUM, "_sum"),
+    {"UID", GT_GROUP_FIRST, "ex_UID"},
+    {"overlap_pct", GT_GROUP_MEAN, "overlap_pct_mean"},
+    {"overlap_pct", GT_GROUP_MEDIAN, "overlap_pct_median"},
+    {"overlap_pct", GT_GROUP_STD, "overlap_pct_std"},
+    {"overlap_pct", GT_GROUP_MIN, "overlap_pct_min"},
+    {"overlap_pct", GT_GROUP_MAX, "overlap_pct_max"},
+};
+
+/* Behind the keys; those that a sheet lacks are passed over. */
+static const char *const columns[] = {
+    "operation_count",
+    FIRST_OCCURRENCE,
+    DIRECT "_mean",
+    SUBTREE "_mean",
+    DIRECT "_median",
+    SUBTREE "_median",
+    DIRECT "_std",
+    SUBTREE "_std",
+    DIRECT "_min",
+    SUBTREE "_min",
+    DIRECT "_max",
+    SUBTREE "_max",
+    DIRECT "_sum",
+    SUBTREE "_sum",
+    "ex_UID",
+    "kernel_details_summary",
+    "trunc_kernel_details",
+    "overlapping_kernels_details_summary",
+    "trunc_overlapping_kernels_details",
+    "overlap_pct_mean",
+    "overlap_pct_median",
+    "overlap_pct_std",
+    "overlap_pct_min",
+    "overlap_pct_max",
+    "Percentage (%)",
+    "Cumulative Percentage (%)",
+};
+
+static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}, {"ex_UID", false}};
+
+/* ---- kernels of each launcher ---- */
+
+static gt_kernel_lists list_kernels(const gt_ops *ops)
+{
+    const gt_pytorch *trace = ops->trace;
+    gt_kernel_lists lists = {0};
+    for (size_t i = 0; i < ops->launchers->count; i++) {
+        const gt_launcher *l = &ops->launchers->items[i];
+        for (size_t k = l->first; k < l->first + l->count; k++) {
+            uint32_t row = ops->launchers->kernels[k];
+            gt_kernel_lists_push(&lists, (gt_kernel_detail){
+                                             .name = trace->name[row],
+                                             .stream = ops->streams[row],
+                                             .dur_us = trace->dur_us[row],
+                                             .overlap_pct = NAN,
+                                             .integral = (trace->integral[row] & GT_INTEGRAL_DURATION) != 0,
+                                         });
+        }
+        gt_kernel_lists_close(&lists);
+    }
+    return lists;
+}
+
+/* What ran beside them. Gives the ops' table the columns overlapping_kernel_names and overlap_pct. */
+static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
+{
+    gt_kernel_lists lists = {0};
+    size_t names = gt_table_add_zeroed(ops->table, OVERLAPPING, GT_TYPE_TEXT);
+    size_t pct = gt_table_add_zeroed(ops->table, "overlap_pct", GT_TYPE_FLOAT);
+    gt_op_overlap_reader *reader = gt_op_overlap_reader_new(ops->trace, overlaps);
+    uint32_t *rows = NULL;
+    size_t capacity = 0;
+    for (size_t i = 0; i < ops->launchers->count; i++) {
+        const gt_launcher *l = &ops->launchers->items[i];
+        rows = gt_grow(rows, &capacity, l->count, sizeof *rows);
+        memcpy(rows, ops->launchers->kernels + l->first, l->count * sizeof *rows);
+        qsort(rows, l->count, sizeof *rows, gt_by_row); /* from the order of starts to that of the file */
+        gt_op_overlap overlap = gt_op_overlap_read(reader, rows, l->count, l->direct_us);
+        ops->table->columns[names].texts[i] = overlap.names;
+        ops->table->columns[pct].floats[i] = overlap.overlap_pct;
+        for (size_t k = 0; k < overlap.count; k++) gt_kernel_lists_push(&lists, overlap.kernels[k]);
+        gt_kernel_lists_close(&lists);
+    }
+    free(rows);
+    gt_op_overlap_reader_free(reader);
+    return lists;
+}
+
+static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
+{
+    gt_table_drop_column(ops->table, gt_table_find(ops->table, "overlap_pct"));
+    gt_table_drop_column(ops->table, gt_table_find(ops->table, OVERLAPPING));
+    gt_kernel_lists_free(lists);
+}
+
+/* ---- the sheet ---- */
+
+static gt_alike find_alike(const gt_ops *ops, gt_unique_args_options options)
+{
+    const char *used[GT_LENGTH(keys)];
+    size_t count = 0;
+    for (size_t i = 0; i < GT_LENGTH(keys); i++)
+        if (options.by_num_kernels || strcmp(keys[i], "num_kernels") != 0) used[count++] = keys[i];
+    return gt_alike_find(ops->table, used, count);
+}
+
+/* From times of the trace to times since the first of them. */
+static void count_from_first(gt_column *times, size_t rows)
+{
+    if (!rows) return;
+    if (times->type == GT_TYPE_INT) {
+        int64_t first = times->ints[0];
+        for (size_t row = 0; row < rows; row++) first = times->ints[row] < first ? times->ints[row] : first;
+        for (size_t row = 0; row < rows; row++) times->ints[row] -= first;
+        return;
+    }
+    double first = times->floats[0];
+    for (size_t row = 0; row < rows; row++) first = fmin(first, times->floats[row]);
+    for (size_t row = 0; row < rows; row++) times->floats[row] -= first;
+}
+
+/* Into the order of the sheet; what it does not show goes. */
+static void arrange(gt_table *sheet, const gt_alike *alike, bool first_occurrence)
+{
+    const char *shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
+    size_t count = 0;
+    for (size_t i = 0; i < alike->key_count; i++) shown[count++] = alike->keys[i];
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        if (first_occurrence || strcmp(columns[i], FIRST_OCCURRENCE) != 0) shown[count++] = columns[i];
+    gt_table_select(sheet, shown, count);
+}
+
+gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
+{
+    gt_kernel_lists kernels = list_kernels(ops), beside = {0};
+    if (options.overlaps) beside = list_beside(ops, options.overlaps);
+    gt_alike alike = find_alike(ops, options);
+    gt_table *sheet = gt_alike_measure(&alike, measures, GT_LENGTH(measures));
+    gt_table_rename(sheet, options.overlaps ? "ops_unique_args_kl_overlap" : "ops_unique_args");
+    gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
+    count_from_first(gt_table_column(sheet, FIRST_OCCURRENCE), sheet->row_count);
+    gt_table_add_percentages(sheet, gt_table_find(sheet, DIRECT "_sum"));
+    if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);
+    gt_alike_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+    if (options.overlaps)
+        gt_alike_describe(&alike, sheet, &beside, "overlapping_kernels_details_summary",
+                          "trunc_overlapping_kernels_details", NULL);
+    arrange(sheet, &alike, options.first_occurrence);
+    gt_alike_free(&alike);
+    gt_kernel_lists_free(&kernels);
+    if (options.overlaps) forget_beside(ops, &beside);
+    return sheet;
+}

@@ -1,0 +1,291 @@
+/* A sweep over the kernels by start. Those that run and have at least a microsecond left wait in a list for
+ * each stream, so that each kernel that starts meets its partners and no others: the work is that of sorting,
+ * and of the pairs.
+ *
+ * Beside that goes a set of the running kernels as Python would hold it: its order decides in which order
+ * partners come into a kernel's own set, and so the order in which these are listed. */
+#include "analysis/pytorch/overlap.h"
+
+#include "compat/python_set.h"
+#include "base/length.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIRS_MAX ((size_t)1 << 27)
+static const double least_us = 1.0; /* shorter overlaps are taken for noise of the clocks */
+
+/* Numbers of kernels; NONE ends a list. */
+#define NONE UINT32_MAX
+
+typedef struct pair {
+    uint32_t started, running;
+} pair;
+
+typedef struct candidate {
+    size_t slot;
+    uint32_t kernel;
+} candidate;
+
+typedef struct stream {
+    uint32_t first;  /* of the waiting kernels */
+    uint32_t active; /* index into the active streams, NONE while no kernel waits */
+} stream;
+
+typedef struct sweep {
+    const gt_pytorch *trace;
+    uint32_t *rows; /* the kernels that take part, in file order: a kernel's number is its index here */
+    size_t count, row_capacity;
+    double *start_us, *end_us; /* by number */
+    uint32_t *stream_of;       /* by number: index into streams; 0 are those without a stream */
+    uint32_t *next, *before;   /* by number: the stream's list of waiting kernels */
+    stream *streams;
+    size_t stream_count, stream_capacity;
+    uint32_t *active_streams; /* those with waiting kernels */
+    size_t active_count;
+    gt_python_set running; /* uids */
+    candidate *met;
+    size_t met_count, met_capacity;
+    pair *pairs; /* in the order found */
+    size_t pair_count, pair_capacity;
+} sweep;
+
+static bool takes_part(const gt_pytorch *trace, bool include_unlinked, uint32_t row)
+{
+    return gt_kind_is_gpu(trace->kind[row]) && (include_unlinked || trace->parent[row] != GT_NO_EVENT) &&
+           trace->end_us[row] > trace->start_us[row];
+}
+
+static void number_kernels(sweep *s, bool include_unlinked)
+{
+    const gt_pytorch *trace = s->trace;
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (takes_part(trace, include_unlinked, row)) GT_PUSH(s->rows, s->count, s->row_capacity, row);
+    s->start_us = gt_alloc(s->count * sizeof *s->start_us);
+    s->end_us = gt_alloc(s->count * sizeof *s->end_us);
+    for (size_t i = 0; i < s->count; i++) {
+        s->start_us[i] = trace->start_us[s->rows[i]];
+        s->end_us[i] = trace->end_us[s->rows[i]];
+    }
+}
+
+static void number_streams(sweep *s)
+{
+    gt_map numbers = {0};
+    uint32_t *texts = gt_store_texts(s->trace->store, GT_EVENT_STREAM);
+    s->stream_of = gt_alloc(s->count * sizeof *s->stream_of);
+    GT_PUSH(s->streams, s->stream_count, s->stream_capacity, ((stream){NONE, NONE}));
+    for (size_t i = 0; i < s->count; i++) {
+        uint32_t text = texts[s->rows[i]], *number = gt_map_put(&numbers, text, 0);
+        if (*number == GT_MAP_NONE) {
+            *number = text == GT_TEXT_NONE ? 0 : (uint32_t)s->stream_count;
+            if (*number) GT_PUSH(s->streams, s->stream_count, s->stream_capacity, ((stream){NONE, NONE}));
+        }
+        s->stream_of[i] = *number;
+    }
+    s->active_streams = gt_alloc(s->stream_count * sizeof *s->active_streams);
+    free(texts);
+    gt_map_free(&numbers);
+}
+
+/* ---- kernels that wait for partners ---- */
+
+/* Shorter kernels have no partners at all. */
+static bool is_long_enough(const sweep *s, uint32_t kernel)
+{
+    return s->end_us[kernel] - s->start_us[kernel] >= least_us;
+}
+
+static void wait_for_partners(sweep *s, uint32_t kernel)
+{
+    stream *of = &s->streams[s->stream_of[kernel]];
+    if (of->active == NONE) {
+        of->active = (uint32_t)s->active_count;
+        s->active_streams[s->active_count++] = s->stream_of[kernel];
+    }
+    s->before[kernel] = NONE;
+    s->next[kernel] = of->first;
+    if (of->first != NONE) s->before[of->first] = kernel;
+    of->first = kernel;
+}
+
+static void wait_no_longer(sweep *s, uint32_t kernel)
+{
+    stream *of = &s->streams[s->stream_of[kernel]];
+    uint32_t before = s->before[kernel], next = s->next[kernel];
+    if (next != NONE) s->before[next] = before;
+    if (before != NONE)
+        s->next[before] = next;
+    else
+        of->first = next;
+    if (of->first != NONE) return;
+    uint32_t moved = s->active_streams[--s->active_count];
+    s->active_streams[of->active] = moved;
+    s->streams[moved].active = of->active;
+    of->active = NONE;
+}
+
+/* ---- the sweep ---- */
+
+static int by_slot(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static uint32_t uid_of(const sweep *s, uint32_t kernel)
+{
+    return s->trace->uid[s->rows[kernel]];
+}
+
+static void meet_partners(sweep *s, uint32_t kernel)
+{
+    uint32_t own = s->stream_of[kernel];
+    s->met_count = 0;
+    for (size_t i = 0; i < s->active_count; i++) {
+        uint32_t other = s->active_streams[i];
+        if (other == own && own != 0) continue;
+        for (uint32_t k = s->streams[other].first; k != NONE; k = s->next[k]) {
+            candidate met = {gt_python_set_slot(&s->running, uid_of(s, k)), k};
+            GT_PUSH(s->met, s->met_count, s->met_capacity, met);
+        }
+    }
+    if (s->met_count > 1) qsort(s->met, s->met_count, sizeof *s->met, by_slot);
+    for (size_t i = 0; i < s->met_count; i++)
+        GT_PUSH(s->pairs, s->pair_count, s->pair_capacity, ((pair){kernel, s->met[i].kernel}));
+}
+
+/* Kernels of one kind, recomputed or not, by start and by end. False where the pairs are too many. */
+static bool sweep_over(sweep *s, const uint32_t *by_start, const uint32_t *by_end, size_t count)
+{
+    size_t ended = 0, ending = 0; /* of by_end: over, and with less than a microsecond left */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t kernel = by_start[i];
+        double now_us = s->start_us[kernel];
+        for (; ended < count && s->end_us[by_end[ended]] <= now_us; ended++)
+            gt_python_set_discard(&s->running, uid_of(s, by_end[ended]));
+        for (; ending < count && s->end_us[by_end[ending]] - now_us < least_us; ending++)
+            if (is_long_enough(s, by_end[ending])) wait_no_longer(s, by_end[ending]);
+        if (is_long_enough(s, kernel)) {
+            meet_partners(s, kernel);
+            wait_for_partners(s, kernel);
+        }
+        if (s->pair_count > PAIRS_MAX) return false;
+        gt_python_set_add(&s->running, uid_of(s, kernel));
+    }
+    for (; ending < count; ending++)
+        if (is_long_enough(s, by_end[ending])) wait_no_longer(s, by_end[ending]);
+    gt_python_set_clear(&s->running);
+    return true;
+}
+
+static bool sweep_all(sweep *s)
+{
+    const uint8_t *recompute = s->trace->recompute;
+    uint32_t *by_start = gt_alloc(s->count * sizeof *by_start), *by_end = gt_alloc(s->count * sizeof *by_end);
+    s->next = gt_alloc(s->count * sizeof *s->next);
+    s->before = gt_alloc(s->count * sizeof *s->before);
+    bool fits = true;
+    for (uint8_t kind = 0; kind <= (recompute ? 1 : 0) && fits; kind++) {
+        size_t count = 0;
+        for (uint32_t i = 0; i < s->count; i++)
+            if (!recompute || (recompute[s->rows[i]] != 0) == kind) by_start[count++] = i;
+        memcpy(by_end, by_start, count * sizeof *by_end);
+        gt_order_rows(by_start, count, s->start_us);
+        gt_order_rows(by_end, count, s->end_us);
+        fits = sweep_over(s, by_start, by_end, count);
+    }
+    free(by_start);
+    free(by_end);
+    return fits;
+}
+
+/* ---- partners of each kernel ---- */
+
+/* Lays the pairs out by kernel, in the order found. */
+static gt_overlaps *lay_out(const sweep *s)
+{
+    gt_overlaps *o = gt_alloc_zero(1, sizeof *o);
+    o->count = s->count;
+    o->begin = gt_alloc_zero(s->count + 2, sizeof *o->begin);
+    for (size_t i = 0; i < s->pair_count; i++) {
+        o->begin[s->pairs[i].started + 2]++;
+        o->begin[s->pairs[i].running + 2]++;
+    }
+    for (size_t i = 2; i < s->count + 2; i++) o->begin[i] += o->begin[i - 1];
+    o->partners = gt_alloc(2 * s->pair_count * sizeof *o->partners);
+    size_t *next =
+        o->begin + 1; /* filling moves each kernel's beginning to its end: the next one's beginning */
+    for (size_t i = 0; i < s->pair_count; i++) {
+        o->partners[next[s->pairs[i].started]++] = s->pairs[i].running;
+        o->partners[next[s->pairs[i].running]++] = s->pairs[i].started;
+    }
+    return o;
+}
+
+/* Brings a kernel's partners into the order of a Python set of their uids. */
+static void order_partners(sweep *s, uint32_t *partners, size_t count)
+{
+    gt_python_set *set = &s->running; /* nothing runs any more */
+    gt_python_set_clear(set);
+    s->met = gt_grow(s->met, &s->met_capacity, count, sizeof *s->met);
+    for (size_t i = 0; i < count; i++) gt_python_set_add(set, uid_of(s, partners[i]));
+    for (size_t i = 0; i < count; i++)
+        s->met[i] = (candidate){gt_python_set_slot(set, uid_of(s, partners[i])), partners[i]};
+    qsort(s->met, count, sizeof *s->met, by_slot);
+    for (size_t i = 0; i < count; i++) partners[i] = s->met[i].kernel;
+}
+
+static void use_rows(const sweep *s, gt_overlaps *o)
+{
+    for (size_t i = 0; i < o->begin[o->count]; i++) o->partners[i] = s->rows[o->partners[i]];
+    o->index_of = gt_alloc(s->trace->count * sizeof *o->index_of);
+    memset(o->index_of, 0xFF, s->trace->count * sizeof *o->index_of);
+    for (uint32_t i = 0; i < s->count; i++) o->index_of[s->rows[i]] = i;
+}
+
+static gt_overlaps *finish(sweep *s)
+{
+    gt_overlaps *o = lay_out(s);
+    for (size_t i = 0; i < o->count; i++)
+        if (o->begin[i + 1] - o->begin[i] > 1)
+            order_partners(s, o->partners + o->begin[i], o->begin[i + 1] - o->begin[i]);
+    use_rows(s, o);
+    return o;
+}
+
+gt_overlaps *gt_overlaps_find(const gt_pytorch *trace, bool include_unlinked, gt_error *error)
+{
+    sweep s = {.trace = trace};
+    number_kernels(&s, include_unlinked);
+    number_streams(&s);
+    gt_overlaps *overlaps = NULL;
+    if (sweep_all(&s))
+        overlaps = finish(&s);
+    else
+        gt_fail(error, "more than %zu pairs of kernels overlap: too many to list", PAIRS_MAX);
+    gt_python_set_free(&s.running);
+    void *arrays[] = {s.rows,   s.start_us, s.end_us,         s.stream_of, s.next,
+                      s.before, s.streams,  s.active_streams, s.met,       s.pairs};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+    return overlaps;
+}
+
+void gt_overlaps_free(gt_overlaps *o)
+{
+    if (!o) return;
+    free(o->index_of);
+    free(o->begin);
+    free(o->partners);
+    free(o);
+}
+
+const uint32_t *gt_overlaps_of(const gt_overlaps *o, uint32_t row, size_t *count)
+{
+    uint32_t index = o->index_of[row];
+    *count = index == GT_NO_EVENT ? 0 : o->begin[index + 1] - o->begin[index];
+    return index == GT_NO_EVENT ? NULL : o->partners + o->begin[index];
+}

@@ -1,0 +1,205 @@
+/* The GPU timeline of a PyTorch trace, from the times in which at least one event of a bucket ran:
+ *
+ *     computation_time     kernels and memsets that are neither of the others
+ *     exposed_comm_time    communication without computation at the same time
+ *     exposed_memcpy_time  copies without computation and without communication
+ *     busy_time            any of them
+ *     idle_time            total_time - busy_time; or, by the length of each idle stretch,
+ *     micro_idle_time        those shorter than the threshold, and
+ *     macro_idle_time        the others
+ *     total_time           from the first start to the last end
+ *     total_comm_time      communication, whatever else ran
+ *     total_memcpy_time    copies, whatever else ran
+ *
+ * time ms = microseconds / 1000; percent = time / total_time * 100, empty where total_time is 0. */
+#include "analysis/pytorch/timeline.h"
+
+#include "analysis/rocprof/gpu_timeline.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "trace/intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum bucket { NOT_ASKED, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
+
+/* ROCm up to 7.1 gives copies out as kernels of these names, with or without a ".kd" behind them. */
+static const char *const copies_named_as_kernels[] = {
+    "MEMORY_COPY_HOST_TO_DEVICE",         "MEMORY_COPY_DEVICE_TO_HOST",
+    "MEMORY_COPY_DEVICE_TO_DEVICE",       "__amd_rocclr_copyBuffer",
+    "__amd_rocclr_copyBufferRect",        "__amd_rocclr_copyBufferAligned",
+    "__amd_rocclr_copyBufferRectAligned",
+};
+
+static bool is_copy(gt_text name)
+{
+    if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
+    for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
+        const char *copy = copies_named_as_kernels[i];
+        if (gt_text_is(name, copy)) return true;
+    }
+    return false;
+}
+
+static bucket bucket_of_name(gt_text name)
+{
+    if (is_copy(name)) return MEMCPY;
+    return gt_is_communication(name) ? COMMUNICATION : COMPUTATION;
+}
+
+/* ---- when each bucket ran ---- */
+
+/* Which events a timeline is of. */
+typedef struct selection {
+    bool include_unlinked;
+    bool by_recompute, recompute;
+} selection;
+
+static bool is_selected(const gt_pytorch *trace, size_t row, selection events)
+{
+    if (!gt_kind_is_gpu(trace->kind[row])) return false;
+    if (!events.include_unlinked && trace->parent[row] == GT_NO_EVENT) return false;
+    return !events.by_recompute || (trace->recompute && trace->recompute[row]) == events.recompute;
+}
+
+/* Fills the merged times of each bucket and gives the number of events. */
+static size_t collect(const gt_pytorch *trace, selection events, gt_intervals running[BUCKETS])
+{
+    uint8_t *of_name = gt_alloc_zero(gt_strings_count(trace->strings), 1); /* bucket of a kernel's name */
+    size_t count = 0;
+    for (size_t row = 0; row < trace->count; row++) {
+        if (!is_selected(trace, row, events)) continue;
+        uint32_t name = trace->name[row];
+        if (trace->kind[row] != GT_KIND_MEMCPY && of_name[name] == NOT_ASKED)
+            of_name[name] = (uint8_t)bucket_of_name(gt_strings_get(trace->strings, name));
+        bucket in = trace->kind[row] == GT_KIND_MEMCPY ? MEMCPY : of_name[name];
+        gt_intervals_add(&running[in], trace->start_us[row], trace->end_us[row]);
+        count++;
+    }
+    free(of_name);
+    for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);
+    return count;
+}
+
+typedef struct times {
+    double computation, communication, memcpy, exposed_communication, exposed_memcpy;
+    double total, busy, idle, micro_idle, macro_idle;
+} times;
+
+static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_us)
+{
+    gt_intervals uncopied = gt_intervals_union(&running[COMPUTATION], &running[COMMUNICATION]);
+    gt_intervals all = gt_intervals_union(&uncopied, &running[MEMCPY]);
+    times t = {
+        .computation = gt_intervals_length(&running[COMPUTATION]),
+        .communication = gt_intervals_length(&running[COMMUNICATION]),
+        .memcpy = gt_intervals_length(&running[MEMCPY]),
+        .exposed_communication = gt_intervals_length_without(&running[COMMUNICATION], &running[COMPUTATION]),
+        .exposed_memcpy = gt_intervals_length_without(&running[MEMCPY], &uncopied),
+        .busy = gt_intervals_length(&all),
+        .total = all.items[all.count - 1].end - all.items[0].start,
+    };
+    t.idle = t.total - t.busy;
+    for (size_t i = 1; i < all.count;
+         i++) { /* an event of no length still ends one stretch and begins another */
+        double idle = all.items[i].start - all.items[i - 1].end;
+        *(idle < micro_idle_max_us ? &t.micro_idle : &t.macro_idle) += idle;
+    }
+    gt_intervals_free(&uncopied);
+    gt_intervals_free(&all);
+    return t;
+}
+
+static void warn_unless_whole(const times *t)
+{
+    double parts = t->computation + t->exposed_communication + t->exposed_memcpy + t->idle;
+    if (fabs(parts - t->total) > 1e-6 + 1e-9 * fabs(t->total))
+        gt_warn("GPU timeline: computation, exposed communication, exposed copies and idle time are %.3f µs "
+                "together and not the total of %.3f µs; some GPU events may end before they start",
+                parts, t->total);
+}
+
+/* ---- the sheet ---- */
+
+static void add_times(gt_table *timeline, const times *t, bool split_idle)
+{
+    const struct {
+        const char *type;
+        double time_us;
+        bool shown;
+    } parts[] = {
+        {"computation_time", t->computation, true},
+        {"exposed_comm_time", t->exposed_communication, true},
+        {"exposed_memcpy_time", t->exposed_memcpy, true},
+        {"busy_time", t->busy, true},
+        {"idle_time", t->idle, !split_idle},
+        {"micro_idle_time", t->micro_idle, split_idle},
+        {"macro_idle_time", t->macro_idle, split_idle},
+        {"total_time", t->total, true},
+        {"total_comm_time", t->communication, true},
+        {"total_memcpy_time", t->memcpy, true},
+    };
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
+        if (!parts[i].shown) continue;
+        double percent = t->total != 0 ? parts[i].time_us / t->total * 100.0 : NAN;
+        gt_gpu_timeline_add(timeline, parts[i].type, parts[i].time_us, percent);
+    }
+}
+
+static void add_timeline(gt_table *timeline, const gt_pytorch *trace, selection events,
+                         const gt_pytorch_timeline_options *options)
+{
+    gt_intervals running[BUCKETS] = {0};
+    if (collect(trace, events, running)) {
+        times t = measure(running, (double)options->micro_idle_max_us);
+        warn_unless_whole(&t);
+        size_t first = timeline->row_count;
+        add_times(timeline, &t, options->split_idle);
+        for (size_t row = first; events.by_recompute && row < timeline->row_count; row++)
+            gt_table_set_bool(timeline, gt_table_find(timeline, "is_recompute"), row, events.recompute);
+    }
+    for (size_t in = 0; in < BUCKETS; in++) gt_intervals_free(&running[in]);
+}
+
+static void fail_without_events(const gt_pytorch *trace, gt_error *error)
+{
+    size_t unlinked = 0;
+    for (size_t row = 0; row < trace->count; row++) unlinked += gt_kind_is_gpu(trace->kind[row]);
+    if (unlinked)
+        gt_fail(error,
+                "No GPU events found in the trace that are linked to a launch; %zu are not linked, and "
+                "--include_unlinked_kernels counts them",
+                unlinked);
+    else
+        gt_fail(error, "No GPU events found in the trace");
+}
+
+gt_table *gt_pytorch_gpu_timeline(const gt_pytorch *trace, gt_pytorch_timeline_options options,
+                                  gt_error *error)
+{
+    gt_table *timeline = gt_gpu_timeline_new(trace->strings);
+    selection events = {options.include_unlinked, options.split_recompute, false};
+    if (options.split_recompute) gt_table_add_column(timeline, "is_recompute", GT_TYPE_BOOL);
+    add_timeline(timeline, trace, events, &options);
+    if (options.split_recompute) {
+        events.recompute = true;
+        add_timeline(timeline, trace, events, &options);
+    }
+    if (timeline->row_count) return timeline;
+    gt_table_free(timeline);
+    fail_without_events(trace, error);
+    return NULL;
+}
+
+double gt_pytorch_total_time_ms(const gt_table *timeline)
+{
+    const gt_column *types = gt_table_column(timeline, "type"),
+                    *times_ms = gt_table_column(timeline, "time ms");
+    uint32_t total = gt_strings_find(timeline->strings, "total_time", strlen("total_time"));
+    for (size_t row = 0; row < timeline->row_count; row++)
+        if (types->texts[row] == total) return times_ms->floats[row];
+    return 0;
+}

@@ -1,0 +1,311 @@
+/* Choosing events. The numbers of the call tree make the way down a walk over numbers: to go on below an
+ * event is to take the next number, to stop there is to jump to the number behind its subtree. What must be
+ * known of subtrees is found beforehand, from the highest number to the lowest. */
+#include "analysis/pytorch/unified_events.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEVELS_TO_KERNEL = 10, LEVELS_TO_AUTOGRAD = 5 };
+enum { UNKNOWN, NO, YES };
+
+typedef struct search {
+    gt_perf *perf;
+    const gt_pytorch *trace;
+    uint8_t *modelled_below; /* by number: a modelled op that uses the GPU is below */
+    uint8_t *to_kernel;      /* by number: levels down to a GPU event through plain calls, UINT8_MAX: none */
+    uint8_t *visited;        /* by number */
+    uint8_t *sole;           /* by row of an autograd event: whether one op computes the gradient */
+    uint8_t *covered;        /* by row of a GPU event */
+    gt_row_list gpu;         /* room */
+    gt_unified_events events;
+} search;
+
+static const gt_model *model_of(search *s, uint32_t row)
+{
+    return gt_perf_model(s->perf, row, s->trace->name[row]);
+}
+
+static bool is_modelled(search *s, uint32_t row)
+{
+    return s->trace->kind[row] == GT_KIND_CPU_OP && gt_calls_use_gpu(s->perf->calls, row) && model_of(s, row);
+}
+
+/* ---- what is below ---- */
+
+static void look_below(search *s)
+{
+    const gt_calls *calls = s->perf->calls;
+    uint32_t numbers = s->trace->numbered;
+    s->modelled_below = gt_alloc_zero(numbers, 1);
+    s->to_kernel = gt_alloc(numbers);
+    memset(s->to_kernel, UINT8_MAX, numbers);
+    for (uint32_t n = numbers; n-- > 0;) {
+        uint32_t row = calls->row_of[n], around = calls->caller[n];
+        uint8_t kind = s->trace->kind[row];
+        if (calls->begin[n] < calls->begin[n + 1]) s->to_kernel[n] = 1;
+        if (around == GT_NO_EVENT) continue;
+        if ((kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP) &&
+            (s->modelled_below[n] || is_modelled(s, row)))
+            s->modelled_below[around] = 1;
+        if ((kind == GT_KIND_PYTHON || kind == GT_KIND_RUNTIME) && s->to_kernel[n] < LEVELS_TO_KERNEL &&
+            s->to_kernel[n] + 1 < s->to_kernel[around])
+            s->to_kernel[around] = (uint8_t)(s->to_kernel[n] + 1);
+    }
+}
+
+/* ---- gradients ---- */
+
+/* How many ops below an autograd event do its work on the GPU: those with the name behind ": " in its own, or
+ * all if it has none. Counting stops at 2. */
+static size_t count_gradient_ops(search *s, uint32_t autograd)
+{
+    const gt_pytorch *trace = s->trace;
+    gt_text name = gt_pytorch_name(trace, autograd);
+    const char *colon = memmem(name.bytes, name.len, ": ", 2);
+    gt_text wanted = {0};
+    if (colon) wanted = (gt_text){colon + 2, name.len - (size_t)(colon + 2 - name.bytes)};
+    size_t found = 0;
+    for (uint32_t n = trace->preorder[autograd] + 1; n < trace->subtree_end[autograd] && found < 2;) {
+        uint32_t row = s->perf->calls->row_of[n];
+        if (trace->kind[row] != GT_KIND_CPU_OP || !gt_calls_use_gpu(s->perf->calls, row)) {
+            n = trace->subtree_end[row];
+            continue;
+        }
+        gt_text op = gt_pytorch_name(trace, row);
+        found += !colon || (op.len == wanted.len && memcmp(op.bytes, wanted.bytes, op.len) == 0);
+        n++;
+    }
+    return found;
+}
+
+static bool tells_of_gradient(search *s, uint32_t forward)
+{
+    const gt_model *model = model_of(s, forward);
+    if (!model || !model->backward_category) return false;
+    gt_op_metrics metrics;
+    return gt_perf_measure(s->perf, model, forward, s->trace->name[forward], true, &metrics) ==
+           GT_MODEL_VALUE;
+}
+
+/* The op whose gradient is all that the autograd event around an event computes. */
+static uint32_t sole_forward(search *s, uint32_t row)
+{
+    const uint32_t *forward_of = s->perf->gradients->forward_of;
+    uint32_t autograd = s->trace->parent[row];
+    for (int i = 1; i < LEVELS_TO_AUTOGRAD && autograd != GT_NO_EVENT && forward_of[autograd] == GT_NO_EVENT;
+         i++)
+        autograd = s->trace->parent[autograd];
+    if (autograd == GT_NO_EVENT || forward_of[autograd] == GT_NO_EVENT) return GT_NO_EVENT;
+    if (s->sole[autograd] == UNKNOWN)
+        s->sole[autograd] =
+            tells_of_gradient(s, forward_of[autograd]) && count_gradient_ops(s, autograd) == 1 ? YES : NO;
+    return s->sole[autograd] == YES ? forward_of[autograd] : GT_NO_EVENT;
+}
+
+/* ---- the way down ---- */
+
+static void cover(search *s, uint32_t row)
+{
+    s->gpu.count = 0;
+    gt_calls_add_gpu_events(s->perf->calls, row, &s->gpu);
+    for (size_t i = 0; i < s->gpu.count; i++) s->covered[s->gpu.items[i]] = 1;
+}
+
+static void collect(search *s, uint32_t row, uint32_t root, const gt_model *model)
+{
+    gt_unified_event event = {.row = row,
+                              .kernel = GT_NO_EVENT,
+                              .name = s->trace->name[row],
+                              .uid = s->trace->uid[row],
+                              .root = root,
+                              .forward = sole_forward(s, row),
+                              .model = model};
+    GT_PUSH(s->events.items, s->events.count, s->events.capacity, event);
+    cover(s, row);
+}
+
+static bool communicates(search *s, uint32_t row)
+{
+    s->gpu.count = 0;
+    gt_calls_add_gpu_events(s->perf->calls, row, &s->gpu);
+    for (size_t i = 0; i < s->gpu.count; i++)
+        if (gt_perf_communicates(s->perf, s->gpu.items[i])) return true;
+    return false;
+}
+
+/* Looks at one event; true where the way goes on to those that it called. */
+static bool visit(search *s, uint32_t n, uint32_t root)
+{
+    uint32_t row = s->perf->calls->row_of[n];
+    bool is_op = s->trace->kind[row] == GT_KIND_CPU_OP;
+    s->visited[n] = 1;
+    if ((!is_op && !s->trace->has_python) || !gt_calls_use_gpu(s->perf->calls, row)) return false;
+    const gt_model *model = model_of(s, row);
+    if (model) {
+        collect(s, row, root, model);
+        return false;
+    }
+    if (s->modelled_below[n]) return true;
+    if (sole_forward(s, row) != GT_NO_EVENT) {
+        collect(s, row, root, NULL);
+        return false;
+    }
+    if (!is_op || s->to_kernel[n] > LEVELS_TO_KERNEL) return true;
+    if (!communicates(s, row)) collect(s, row, root, NULL);
+    return false;
+}
+
+static void descend(search *s, uint32_t root)
+{
+    uint32_t n = s->trace->preorder[root], end = s->trace->subtree_end[root];
+    while (n < end) {
+        bool further = !s->visited[n] && visit(s, n, root);
+        n = further ? n + 1 : s->trace->subtree_end[s->perf->calls->row_of[n]];
+    }
+}
+
+static void descend_from_roots(search *s)
+{
+    const gt_pytorch *trace = s->trace;
+    for (uint32_t row = 0; trace->has_python && row < trace->count; row++)
+        if (trace->kind[row] == GT_KIND_PYTHON && trace->parent[row] == GT_NO_EVENT &&
+            trace->preorder[row] != GT_NO_EVENT && gt_calls_use_gpu(s->perf->calls, row))
+            descend(s, row);
+    gt_row_list roots = gt_calls_cpu_roots(s->perf->calls);
+    for (size_t i = 0; i < roots.count; i++) descend(s, roots.items[i]);
+    free(roots.items);
+}
+
+/* ---- kernels that are left ---- */
+
+/* Kernels and the event that stands for each. */
+typedef struct left_overs {
+    uint32_t *kernels, *rows;
+    size_t count, kernel_capacity, row_capacity;
+} left_overs;
+
+static void leave(left_overs *l, uint32_t kernel, uint32_t row)
+{
+    size_t count = l->count;
+    GT_PUSH(l->kernels, count, l->kernel_capacity, kernel);
+    GT_PUSH(l->rows, l->count, l->row_capacity, row);
+}
+
+static void left_overs_free(left_overs *l)
+{
+    free(l->kernels);
+    free(l->rows);
+}
+
+/* Brings the kernels of one event together, where its first one stands. */
+static void bring_together(left_overs *l)
+{
+    gt_map ranks = {0};
+    left_overs sorted = {0};
+    uint32_t *rank_of = gt_alloc(l->count * sizeof *rank_of);
+    uint32_t *begin = gt_alloc_zero(l->count + 2, sizeof *begin);
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t next = (uint32_t)ranks.count, *rank = gt_map_put(&ranks, l->rows[i], 0);
+        if (*rank == GT_MAP_NONE) *rank = next;
+        rank_of[i] = *rank;
+        begin[*rank + 2]++;
+    }
+    for (size_t r = 2; r < l->count + 2; r++) begin[r] += begin[r - 1];
+    sorted.kernels = gt_alloc(l->count * sizeof *sorted.kernels);
+    sorted.rows = gt_alloc(l->count * sizeof *sorted.rows);
+    sorted.count = l->count;
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t place = begin[rank_of[i] + 1]++;
+        sorted.kernels[place] = l->kernels[i];
+        sorted.rows[place] = l->rows[i];
+    }
+    gt_map_free(&ranks);
+    free(rank_of);
+    free(begin);
+    left_overs_free(l);
+    *l = sorted;
+}
+
+/* Names are made once for each pair. */
+static uint32_t made_up_name(const gt_pytorch *trace, gt_map *known, uint32_t row, uint32_t kernel)
+{
+    uint32_t *name = gt_map_put(known, trace->name[row], trace->name[kernel]);
+    if (*name == GT_MAP_NONE) {
+        gt_buffer text = {0};
+        gt_text op = gt_pytorch_name(trace, row), work = gt_pytorch_name(trace, kernel);
+        gt_buffer_add(&text, op.bytes, op.len);
+        gt_buffer_add_cstr(&text, "->");
+        gt_buffer_add(&text, work.bytes, work.len);
+        gt_buffer_add_cstr(&text, " (Synthetic Op)");
+        *name = gt_strings_add(trace->strings, text.bytes, text.len);
+        gt_buffer_free(&text);
+    }
+    return *name;
+}
+
+static void make_up(search *s, const left_overs *l, gt_map *names, uint32_t *uid)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t row = l->rows[i], name = made_up_name(s->trace, names, row, l->kernels[i]);
+        gt_unified_event event = {.row = row,
+                                  .kernel = l->kernels[i],
+                                  .name = name,
+                                  .uid = (*uid)++,
+                                  .root = GT_NO_EVENT,
+                                  .forward = sole_forward(s, row),
+                                  .model = gt_perf_model(s->perf, row, name)};
+        GT_PUSH(s->events.items, s->events.count, s->events.capacity, event);
+    }
+}
+
+static void make_up_rest(search *s)
+{
+    const gt_pytorch *trace = s->trace;
+    left_overs of_calls = {0}, of_ops = {0};
+    gt_map names = {0};
+    uint32_t uid = (uint32_t)trace->events;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (!gt_kind_is_gpu(trace->kind[row]) || trace->parent[row] == GT_NO_EVENT || s->covered[row] ||
+            gt_perf_communicates(s->perf, row))
+            continue;
+        uint32_t op = gt_pytorch_cpu_op_above(trace, row);
+        if (op == GT_NO_EVENT)
+            leave(&of_calls, row, trace->parent[row]);
+        else
+            leave(&of_ops, row, op);
+    }
+    bring_together(&of_calls);
+    make_up(s, &of_calls, &names, &uid);
+    make_up(s, &of_ops, &names, &uid);
+    left_overs_free(&of_calls);
+    left_overs_free(&of_ops);
+    gt_map_free(&names);
+}
+
+gt_unified_events gt_unified_events_find(gt_perf *perf)
+{
+    search s = {.perf = perf, .trace = perf->trace};
+    s.visited = gt_alloc_zero(s.trace->numbered, 1);
+    s.sole = gt_alloc_zero(s.trace->count, 1);
+    s.covered = gt_alloc_zero(s.trace->count, 1);
+    look_below(&s);
+    descend_from_roots(&s);
+    make_up_rest(&s);
+    free(s.modelled_below);
+    free(s.to_kernel);
+    free(s.visited);
+    free(s.sole);
+    free(s.covered);
+    free(s.gpu.items);
+    return s.events;
+}
+
+void gt_unified_events_free(gt_unified_events *events)
+{
+    free(events->items);
+    *events = (gt_unified_events){0};
+}

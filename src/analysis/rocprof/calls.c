@@ -1,0 +1,186 @@
+/* Times by name, the longest total first, equal totals in order of the name.
+ *
+ *     Count                      calls or copies of that name
+ *     Total Time (ms)            sum of nanoseconds / 1,000,000
+ *     Mean, Median, Std, Min, Max Time (µs)   as in kernel_summary
+ *     Percentage (%), Cumulative Percentage (%)   of the sheet's total
+ *     Total Bytes                copies: bytes moved; empty where the format does not tell (CSV)
+ *     Bandwidth (GB/s)           copies: Total Bytes / total nanoseconds */
+#include "analysis/rocprof/calls.h"
+
+#include "analysis/rocprof/kernel_times.h"
+#include "analysis/percentages.h"
+#include "analysis/rocprof/stats.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "table/group.h"
+#include "table/sort.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const gt_aggregate aggregates[] = {
+    {"dur_ns", GT_GROUP_SIZE, "Count"},       {"dur_ns", GT_GROUP_SUM, "total_ns"},
+    {"dur_ns", GT_GROUP_MEAN, "mean_ns"},     {"dur_ns", GT_GROUP_MEDIAN, "median_ns"},
+    {"dur_ns", GT_GROUP_STD, "std_ns"},       {"dur_ns", GT_GROUP_MIN, "min_ns"},
+    {"dur_ns", GT_GROUP_MAX, "max_ns"},       {"bytes", GT_GROUP_SUM, "Total Bytes"},
+    {"bytes", GT_GROUP_COUNT, "bytes known"},
+};
+enum { CALL_AGGREGATES = 7 };
+
+static const struct {
+    const char *ns, *us;
+} times[] = {
+    {"mean_ns", "Mean Time (µs)"}, {"median_ns", "Median Time (µs)"}, {"std_ns", "Std Time (µs)"},
+    {"min_ns", "Min Time (µs)"},   {"max_ns", "Max Time (µs)"},
+};
+
+static const char *const columns[] = {
+    "name",
+    "Count",
+    "Total Time (ms)",
+    "Mean Time (µs)",
+    "Median Time (µs)",
+    "Std Time (µs)",
+    "Min Time (µs)",
+    "Max Time (µs)",
+    "Percentage (%)",
+    "Cumulative Percentage (%)",
+    "Total Bytes",
+    "Bandwidth (GB/s)",
+};
+
+static const gt_sort_key longest_first[] = {{"total_ns", true}};
+
+/* From one row a record (name, dur_ns and perhaps bytes) to one a name. */
+static gt_table *by_name(const gt_table *records, size_t aggregate_count)
+{
+    static const char *const keys[] = {"name"};
+    return gt_table_group(records, keys, 1, aggregates, aggregate_count, (gt_group_options){.sorted = true});
+}
+
+/* From one row a name to the sheet. */
+static gt_table *make_sheet(gt_table *names, const char *sheet)
+{
+    gt_table_rename(names, sheet);
+    gt_table_sort(names, longest_first, GT_LENGTH(longest_first));
+    gt_table_add_percentages(names, gt_table_find(names, "total_ns"));
+    for (size_t i = 0; i < GT_LENGTH(times); i++)
+        gt_kernel_times_to_us(names, gt_table_find(names, times[i].ns), times[i].us);
+    gt_kernel_times_to_ms(names, gt_table_find(names, "total_ns"), "Total Time (ms)");
+    gt_table_select(names, columns, GT_LENGTH(columns));
+    return names;
+}
+
+/* The calls of a domain, name and duration; `count` is how many there are. */
+static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
+                          const int64_t *durations)
+{
+    uint32_t *names = gt_store_texts(run->calls, GT_CALL_NAME);
+    uint32_t unknown = gt_strings_add_cstr(run->strings, "unknown");
+    gt_table *records = gt_table_new("calls", run->strings);
+    gt_table_add_column(records, "name", GT_TYPE_TEXT);
+    gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
+    gt_table_add_rows(records, count);
+    for (size_t i = 0, row = 0; row < count; i++) {
+        if (domains[i] != (int64_t)domain) continue;
+        records->columns[0].texts[row] = names[i] ? names[i] : unknown;
+        records->columns[1].ints[row++] = durations[i];
+    }
+    free(names);
+    return records;
+}
+
+static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+{
+    size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
+    if (!count) return NULL;
+    int64_t *domains = gt_store_ints(run->calls, GT_CALL_DOMAIN);
+    for (size_t i = 0; i < count; i++) kept += domains[i] == (int64_t)domain;
+    gt_table *names = NULL;
+    int64_t *durations =
+        kept ? gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error) : NULL;
+    *failed = kept && !durations;
+    if (durations) {
+        gt_table *records = calls_of(run, domain, domains, kept, durations);
+        names = by_name(records, CALL_AGGREGATES);
+        gt_table_free(records);
+    }
+    free(durations);
+    free(domains);
+    return names;
+}
+
+gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+{
+    gt_table *names = call_names(run, domain, failed, error);
+    if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
+    char sheet[64];
+    snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
+    return names ? make_sheet(names, sheet) : NULL;
+}
+
+static gt_table *copies(gt_rocprof *run, int64_t *durations)
+{
+    size_t count = gt_store_count(run->copies);
+    int64_t *directions = gt_store_ints(run->copies, GT_COPY_DIRECTION);
+    int64_t *bytes = gt_store_ints(run->copies, GT_COPY_BYTES);
+    gt_table *records = gt_table_new("copies", run->strings);
+    gt_table_add_column(records, "name", GT_TYPE_TEXT);
+    gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
+    gt_table_add_column(records, "bytes", GT_TYPE_INT);
+    gt_table_add_rows(records, count);
+    for (size_t i = 0; i < count; i++) {
+        gt_copy_direction direction = directions[i] >= 0 && directions[i] < GT_COPY_DIRECTIONS
+                                          ? (gt_copy_direction)directions[i]
+                                          : GT_COPY_UNKNOWN;
+        records->columns[0].texts[i] = gt_strings_add_cstr(run->strings, gt_copy_direction_name(direction));
+        records->columns[1].ints[i] = durations[i];
+        if (bytes[i] < 0)
+            gt_table_set_null(records, 2, i);
+        else
+            records->columns[2].ints[i] = bytes[i];
+    }
+    free(directions);
+    free(bytes);
+    return records;
+}
+
+/* Where the bytes of some copies are not known, neither is their sum. */
+static void add_bandwidth(gt_table *summary)
+{
+    size_t total = gt_table_find(summary, "total_ns"), bytes = gt_table_find(summary, "Total Bytes"),
+           count = gt_table_find(summary, "Count"), known = gt_table_find(summary, "bytes known");
+    size_t bandwidth = gt_table_add_filled(summary, "Bandwidth (GB/s)", GT_TYPE_FLOAT);
+    for (size_t row = 0; row < summary->row_count; row++) {
+        if (summary->columns[known].ints[row] < summary->columns[count].ints[row]) {
+            gt_table_set_null(summary, bytes, row);
+            continue;
+        }
+        int64_t ns = summary->columns[total].ints[row];
+        const gt_column *column = &summary->columns[bytes];
+        double sum = gt_column_number(column, row);
+        if (ns > 0) gt_table_set_float(summary, bandwidth, row, sum / (double)ns);
+    }
+}
+
+gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error)
+{
+    if (!(run->wanted & GT_WANT_COPY_DETAILS)) return NULL;
+    gt_table *names = NULL;
+    if (gt_store_count(run->copies)) {
+        int64_t *durations =
+            gt_rocprof_durations(run->copies, GT_COPY_START, GT_COPY_END, "memory copy", error);
+        *failed = !durations;
+        if (!durations) return NULL;
+        gt_table *records = copies(run, durations);
+        names = by_name(records, GT_LENGTH(aggregates));
+        add_bandwidth(names);
+        gt_table_free(records);
+        free(durations);
+    } else {
+        names = gt_rocprof_stats_by_name(run, GT_STATS_COPIES);
+    }
+    return names ? make_sheet(names, "memory_copy_summary") : NULL;
+}

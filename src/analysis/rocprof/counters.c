@@ -1,0 +1,83 @@
+/* One row a kernel name, in order of names; one column a counter, in order of theirs.
+ *
+ *     name, Count     the kernel, and how many of its dispatches were counted
+ *     COUNTER         the mean over the dispatches that it was collected of, each the sum over the hardware's
+ *                     instances; empty where it was not collected of this kernel */
+#include "analysis/rocprof/counters.h"
+
+#include "base/length.h"
+#include "base/map.h"
+#include "table/group.h"
+
+#include <stdlib.h>
+
+static gt_table *rows_of(gt_rocprof *run)
+{
+    size_t count = gt_store_count(run->counters);
+    int64_t *kernels = gt_store_ints(run->counters, GT_COUNTER_KERNEL_ID);
+    int64_t *dispatches = gt_store_ints(run->counters, GT_COUNTER_DISPATCH);
+    int64_t *processes = gt_store_ints(run->counters, GT_COUNTER_PROCESS);
+    uint32_t *names = gt_store_texts(run->counters, GT_COUNTER_NAME);
+    double *values = gt_store_times(run->counters, GT_COUNTER_VALUE);
+    gt_table *rows = gt_table_new("counters", run->strings);
+    gt_table_add_column(rows, "name", GT_TYPE_TEXT);
+    gt_table_add_column(rows, "process", GT_TYPE_INT);
+    gt_table_add_column(rows, "dispatch", GT_TYPE_INT);
+    gt_table_add_column(rows, "counter", GT_TYPE_TEXT);
+    gt_table_add_column(rows, "value", GT_TYPE_FLOAT);
+    gt_table_add_rows(rows, count);
+    for (size_t i = 0; i < count; i++) {
+        rows->columns[0].texts[i] = i && kernels[i] == kernels[i - 1]
+                                        ? rows->columns[0].texts[i - 1]
+                                        : gt_rocprof_kernel_name(run, kernels[i]);
+        rows->columns[1].ints[i] = processes[i];
+        rows->columns[2].ints[i] = dispatches[i];
+        rows->columns[3].texts[i] = names[i];
+        rows->columns[4].floats[i] = values[i];
+    }
+    free(kernels);
+    free(dispatches);
+    free(processes);
+    free(names);
+    free(values);
+    return rows;
+}
+
+gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
+{
+    if (!run->counters || !gt_store_count(run->counters)) return NULL;
+    static const char *const of_dispatch[] = {"name", "process", "dispatch", "counter"};
+    static const char *const of_counter[] = {"name", "counter"};
+    static const char *const of_one[] = {"name", "process", "dispatch"};
+    static const char *const of_kernel[] = {"name"};
+    static const gt_aggregate sum[] = {{"value", GT_GROUP_SUM, "value"}};
+    static const gt_aggregate mean[] = {{"value", GT_GROUP_MEAN, "value"}};
+    static const gt_aggregate none[] = {{NULL, GT_GROUP_SIZE, "counted"}};
+    static const gt_aggregate count[] = {{NULL, GT_GROUP_SIZE, "Count"}};
+    gt_group_options sorted = {.sorted = true}, first_seen = {0};
+
+    gt_table *rows = rows_of(run);
+    gt_table *sums = gt_table_group(rows, of_dispatch, 4, sum, 1, first_seen);
+    gt_table *means = gt_table_group(sums, of_counter, 2, mean, 1, sorted);
+    gt_table *dispatches = gt_table_group(sums, of_one, 3, none, 1, first_seen);
+    gt_table *sheet = gt_table_group(dispatches, of_kernel, 1, count, 1, sorted);
+    gt_table_rename(sheet, "counters_by_kernel");
+
+    /* Both tables are in order of kernel names: the rows of a kernel's counters follow each other. */
+    gt_table *counters = gt_table_group(means, (const char *const[]){"counter"}, 1, NULL, 0, sorted);
+    gt_map column_of = {0};
+    for (size_t i = 0; i < counters->row_count; i++) {
+        uint32_t id = counters->columns[0].texts[i];
+        *gt_map_put(&column_of, id, 0) =
+            (uint32_t)gt_table_add_filled(sheet, gt_strings_get(run->strings, id).bytes, GT_TYPE_FLOAT);
+    }
+    for (size_t i = 0, row = 0; i < means->row_count; i++) {
+        while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;
+        gt_table_set_float(sheet, gt_map_get(&column_of, means->columns[1].texts[i], 0), row,
+                           means->columns[2].floats[i]);
+    }
+    gt_map_free(&column_of);
+    gt_table *done[] = {rows, sums, means, dispatches, counters};
+    for (size_t i = 0; i < GT_LENGTH(done); i++) gt_table_free(done[i]);
+    return sheet;
+}

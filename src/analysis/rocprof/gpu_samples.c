@@ -1,0 +1,94 @@
+/* Each column of samples becomes one row; times are texts as Python prints them. */
+#include "analysis/rocprof/gpu_samples.h"
+#include "base/memory.h"
+#include "table/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* "2025-01-31 12:00:00.000123" as seconds; NaN where it is none. */
+static double seconds_of(const char *text)
+{
+    struct tm t = {0};
+    double seconds;
+    if (sscanf(text, "%4d-%2d-%2d %2d:%2d:%lf", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min,
+               &seconds) != 6)
+        return NAN;
+    t.tm_year -= 1900;
+    t.tm_mon--;
+    return (double)timegm(&t) + seconds;
+}
+
+static double *times_of(const gt_table *samples)
+{
+    const gt_column *column = &samples->columns[0];
+    double *times = gt_alloc((samples->row_count + 1) * sizeof *times);
+    for (size_t i = 0; i < samples->row_count; i++)
+        times[i] = column->type == GT_TYPE_TEXT
+                       ? seconds_of(gt_strings_get(samples->strings, column->texts[i]).bytes)
+                       : NAN;
+    return times;
+}
+
+/* The cells as numbers, NaN where they are none ("N/A"). */
+static double *values_of(const gt_column *column, size_t rows)
+{
+    double *values = gt_alloc((rows + 1) * sizeof *values);
+    for (size_t i = 0; i < rows; i++)
+        values[i] = column->type == GT_TYPE_FLOAT                                  ? column->floats[i]
+                    : column->type == GT_TYPE_INT && !gt_column_is_null(column, i) ? (double)column->ints[i]
+                                                                                   : NAN;
+    return values;
+}
+
+static double energy_of(const double *watts, const double *times, size_t count)
+{
+    double joules = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        double part = watts[i] * (times[i + 1] - times[i]);
+        if (isfinite(part)) joules += part;
+    }
+    return joules;
+}
+
+static void add_gpu(gt_table *summary, const gt_table *samples, size_t column, const double *times,
+                    bool is_power)
+{
+    const gt_column *c = &samples->columns[column];
+    const char *blank = strrchr(c->name, ' ');
+    size_t rows = samples->row_count, row = gt_table_add_row(summary);
+    double *values = values_of(c, rows), least = INFINITY, most = -INFINITY;
+    int64_t count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (isnan(values[i])) continue;
+        count++;
+        if (values[i] < least) least = values[i];
+        if (values[i] > most) most = values[i];
+    }
+    gt_table_set_cstr(summary, 0, row, blank ? blank + 1 : c->name);
+    gt_table_set_int(summary, 1, row, count);
+    if (count) {
+        gt_table_set_float(summary, 2, row, least);
+        gt_table_set_float(summary, 3, row, gt_mean(values, rows));
+        gt_table_set_float(summary, 4, row, most);
+        gt_table_set_float(summary, 5, row, gt_quantile(values, rows, 0.95));
+        if (is_power) gt_table_set_float(summary, 6, row, energy_of(values, times, rows));
+    }
+    free(values);
+}
+
+gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool is_power)
+{
+    gt_table *summary = gt_table_new(name, samples->strings);
+    gt_table_add_column(summary, "gpu", GT_TYPE_TEXT);
+    gt_table_add_column(summary, "samples", GT_TYPE_INT);
+    static const char *const figures[] = {"min", "mean", "max", "p95", "energy_J"};
+    for (size_t i = 0; i < (is_power ? 5 : 4); i++) gt_table_add_column(summary, figures[i], GT_TYPE_FLOAT);
+    double *times = samples->column_count ? times_of(samples) : NULL;
+    for (size_t c = 1; c < samples->column_count; c++) add_gpu(summary, samples, c, times, is_power);
+    free(times);
+    return summary;
+}

@@ -1,0 +1,42 @@
+/* Kernel names and durations of a run as a table. */
+#include "analysis/rocprof/kernel_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
+{
+    int64_t *durations = gt_rocprof_dispatch_durations(run, error);
+    if (!durations) return NULL;
+    uint32_t *names = gt_rocprof_dispatch_names(run);
+    size_t count = gt_store_count(run->dispatches);
+
+    gt_table *kernels = gt_table_new("kernels", run->strings);
+    gt_table_add_column(kernels, "name", GT_TYPE_TEXT);
+    gt_table_add_column(kernels, "dur_ns", GT_TYPE_INT);
+    gt_table_add_rows(kernels, count);
+    if (count) {
+        memcpy(kernels->columns[GT_KERNEL_NAME].texts, names, count * sizeof *names);
+        memcpy(kernels->columns[GT_KERNEL_DUR_NS].ints, durations, count * sizeof *durations);
+    }
+    free(names);
+    free(durations);
+    return kernels;
+}
+
+static void scale_down(gt_table *table, size_t column, double divisor, const char *name)
+{
+    gt_table_make_float(table, column);
+    for (size_t row = 0; row < table->row_count; row++) table->columns[column].floats[row] /= divisor;
+    gt_table_rename_column(table, column, name);
+}
+
+void gt_kernel_times_to_us(gt_table *table, size_t column, const char *name)
+{
+    scale_down(table, column, 1e3, name);
+}
+
+void gt_kernel_times_to_ms(gt_table *table, size_t column, const char *name)
+{
+    scale_down(table, column, 1e6, name);
+}

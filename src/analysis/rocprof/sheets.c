@@ -1,0 +1,91 @@
+/* agent_info has the columns of rocprofv3's own agent_info.csv. process_summary:
+ *
+ *     process                  number in the run, from 0: the rank, where a job has a process a GPU
+ *     pid, hostname
+ *     Count                    kernel dispatches
+ *     Total Kernel Time (ms)   sum of their nanoseconds / 1,000,000
+ *     Percentage (%)           of the kernel time of all processes
+ *     total_time ms            the profiled window; empty where the format does not tell */
+#include "analysis/rocprof/sheets.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* Processes of one host list the same agents: those of the first count. */
+static bool is_first_of_host(const gt_rocprof *run, int64_t process)
+{
+    if (process <= 0 || (size_t)process >= run->process_count) return process == 0;
+    for (int64_t i = 0; i < process; i++)
+        if (run->process[i].hostname == run->process[process].hostname) return false;
+    return true;
+}
+
+gt_table *gt_rocprof_agent_info(gt_rocprof *run)
+{
+    size_t count = run->agents ? gt_store_count(run->agents) : 0;
+    if (!count) return NULL;
+    gt_table *sheet = gt_table_new("agent_info", run->strings);
+    gt_table_add_rows(sheet, count);
+    for (size_t c = 0; c < GT_AGENT_INFO_COLUMNS; c++) {
+        size_t column = GT_AGENT_INFO + c;
+        if (gt_agent_columns[column].type == GT_STORE_TEXT) {
+            size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_TEXT);
+            uint32_t *texts = gt_store_texts(run->agents, column);
+            for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = texts[row];
+            free(texts);
+            continue;
+        }
+        size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_INT);
+        int64_t *ints = gt_store_ints(run->agents, column);
+        for (size_t row = 0; row < count; row++)
+            if (ints[row] != GT_AGENT_ABSENT) gt_table_set_int(sheet, at, row, ints[row]);
+        free(ints);
+    }
+    int64_t *processes = gt_store_ints(run->agents, GT_AGENT_PROCESS);
+    uint8_t *keep = gt_alloc_zero(count, 1);
+    for (size_t row = 0; row < count; row++) keep[row] = is_first_of_host(run, processes[row]);
+    gt_table_keep(sheet, keep);
+    free(keep);
+    free(processes);
+    return sheet;
+}
+
+gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
+{
+    if (run->process_count < 2 || gt_dispatch_width(run->wanted) <= GT_DISPATCH_PROCESS) return NULL;
+    size_t count = gt_store_count(run->dispatches);
+    int64_t *processes = gt_store_ints(run->dispatches, GT_DISPATCH_PROCESS);
+    int64_t *counts = gt_alloc_zero(run->process_count, sizeof *counts);
+    int64_t *totals = gt_alloc_zero(run->process_count, sizeof *totals), all = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i] < 0 || (size_t)processes[i] >= run->process_count) continue;
+        counts[processes[i]]++;
+        totals[processes[i]] += durations[i];
+        all += durations[i];
+    }
+    gt_table *sheet = gt_table_new("process_summary", run->strings);
+    gt_table_add_column(sheet, "process", GT_TYPE_INT);
+    gt_table_add_column(sheet, "pid", GT_TYPE_INT);
+    gt_table_add_column(sheet, "hostname", GT_TYPE_TEXT);
+    gt_table_add_column(sheet, "Count", GT_TYPE_INT);
+    gt_table_add_column(sheet, "Total Kernel Time (ms)", GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, "Percentage (%)", GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, "total_time ms", GT_TYPE_FLOAT);
+    for (size_t i = 0; i < run->process_count; i++) {
+        const gt_rocprof_process *process = &run->process[i];
+        size_t row = gt_table_add_row(sheet);
+        gt_table_set_int(sheet, 0, row, (int64_t)i);
+        gt_table_set_int(sheet, 1, row, process->pid);
+        gt_table_set_text(sheet, 2, row, process->hostname);
+        gt_table_set_int(sheet, 3, row, counts[i]);
+        gt_table_set_float(sheet, 4, row, (double)totals[i] / 1e6);
+        gt_table_set_float(sheet, 5, row, all > 0 ? (double)totals[i] / (double)all * 100.0 : 0.0);
+        if (process->fini_ns > process->init_ns)
+            gt_table_set_float(sheet, 6, row, ((double)process->fini_ns - (double)process->init_ns) / 1e6);
+    }
+    free(processes);
+    free(counts);
+    free(totals);
+    return sheet;
+}

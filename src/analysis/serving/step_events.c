@@ -1,0 +1,326 @@
+/* Events that last are put in order of thread and start once, GPU events and arrows in order of the id that
+ * joins them to a launch; so a step costs no more than what belongs to it. */
+#include "analysis/serving/step_events.h"
+
+#include "compat/python_set.h"
+#include "analysis/serving/steps.h"
+#include "base/length.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/events.h"
+#include "trace/order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const gpu_categories[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"};
+
+typedef struct row_list {
+    uint32_t *items;
+    size_t count, capacity;
+} row_list;
+
+struct gt_step_finder {
+    const gt_plain_events *events;
+    uint32_t *lasting;       /* events with a start and a duration, by thread, then start */
+    gt_map threads;          /* (process, thread) to its number: its events are ... */
+    size_t *thread_end;      /* ... lasting[thread_end[n - 1] .. thread_end[n]) */
+    uint32_t *joined;        /* GPU events and arrows: those of id t are ... */
+    size_t *joined_end;      /* ... joined[joined_end[t - 1] .. joined_end[t]) */
+    uint8_t *is_gpu;         /* by event */
+    row_list timeless;       /* events without a time */
+    uint8_t *taken;          /* by event, while steps are looked at */
+    struct launch *launches; /* of the step in hand */
+    size_t launch_count, launch_capacity;
+    gt_python_set set;
+};
+
+/* ---- steps ---- */
+
+/* By name, asked once each. */
+static uint8_t *name_kinds(const gt_plain_events *e)
+{
+    enum { NOT_ASKED = UINT8_MAX };
+    uint32_t count = gt_strings_count(e->strings);
+    uint8_t *kinds = gt_alloc(count);
+    memset(kinds, NOT_ASKED, count);
+    for (size_t i = 0; i < e->count; i++)
+        if (kinds[e->name[i]] == NOT_ASKED)
+            kinds[e->name[i]] = (uint8_t)gt_step_name_kind(gt_strings_get(e->strings, e->name[i]));
+    return kinds;
+}
+
+static row_list annotations_of_kind(const gt_plain_events *e, const uint8_t *kinds, gt_step_name kind)
+{
+    row_list rows = {0};
+    for (size_t i = 0; i < e->count; i++)
+        if (kinds[e->name[i]] == kind && !isnan(e->start_us[i]) &&
+            gt_text_is(gt_strings_get(e->strings, e->category[i]), "user_annotation"))
+            GT_PUSH(rows.items, rows.count, rows.capacity, (uint32_t)i);
+    return rows;
+}
+
+gt_step_span *gt_step_spans_find(const gt_plain_events *e, size_t *count)
+{
+    uint8_t *kinds = name_kinds(e);
+    row_list rows = annotations_of_kind(e, kinds, GT_STEP_DETAILED);
+    if (!rows.count) rows = annotations_of_kind(e, kinds, GT_STEP_SHORT);
+    gt_order_rows(rows.items, rows.count, e->start_us);
+    gt_step_span *spans = gt_alloc(rows.count * sizeof *spans);
+    for (size_t i = 0; i < rows.count; i++) {
+        uint32_t row = rows.items[i];
+        double dur = isnan(e->dur_us[row]) ? 0 : e->dur_us[row];
+        spans[i] = (gt_step_span){e->process[row], e->thread[row], e->name[row], e->start_us[row],
+                                  e->start_us[row] + dur};
+    }
+    *count = rows.count;
+    free(rows.items);
+    free(kinds);
+    return spans;
+}
+
+/* ---- putting events in order ---- */
+
+/* Turns counts into ends. */
+static void add_up(size_t *counts, size_t count)
+{
+    for (size_t i = 1; i < count; i++) counts[i] += counts[i - 1];
+}
+
+static bool lasts(const gt_plain_events *e, size_t i)
+{
+    return !isnan(e->start_us[i]) && !isnan(e->dur_us[i]);
+}
+
+static void sort_lasting(gt_step_finder *f)
+{
+    const gt_plain_events *e = f->events;
+    uint32_t *thread_of = gt_alloc(e->count * sizeof *thread_of), threads = 0;
+    size_t capacity = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        if (!lasts(e, i)) continue;
+        uint32_t *thread = gt_map_put(&f->threads, e->process[i], e->thread[i]);
+        if (*thread == GT_MAP_NONE) {
+            *thread = threads++;
+            f->thread_end = gt_grow(f->thread_end, &capacity, threads, sizeof *f->thread_end);
+            f->thread_end[*thread] = 0;
+        }
+        thread_of[i] = *thread;
+        f->thread_end[*thread]++;
+    }
+    add_up(f->thread_end, threads);
+    f->lasting = gt_alloc((threads ? f->thread_end[threads - 1] : 0) * sizeof *f->lasting);
+    size_t *place = gt_alloc(threads * sizeof *place);
+    for (uint32_t t = 0; t < threads; t++) place[t] = t ? f->thread_end[t - 1] : 0;
+    for (size_t i = 0; i < e->count; i++)
+        if (lasts(e, i)) f->lasting[place[thread_of[i]]++] = (uint32_t)i;
+    for (uint32_t t = 0; t < threads; t++) {
+        size_t begin = t ? f->thread_end[t - 1] : 0;
+        gt_order_rows(f->lasting + begin, f->thread_end[t] - begin, e->start_us);
+    }
+    free(place);
+    free(thread_of);
+}
+
+static bool is_gpu_category(gt_text category)
+{
+    for (size_t i = 0; i < GT_LENGTH(gpu_categories); i++)
+        if (gt_text_is(category, gpu_categories[i])) return true;
+    return false;
+}
+
+/* The id by which an event belongs to a launch; GT_TEXT_NONE where it has none. */
+static uint32_t joining_id(gt_step_finder *f, size_t i)
+{
+    const gt_plain_events *e = f->events;
+    gt_text phase = gt_strings_get(e->strings, e->phase[i]);
+    if (isnan(e->start_us[i])) return GT_TEXT_NONE;
+    if (gt_text_is(phase, "s") || gt_text_is(phase, "f")) return e->flow[i];
+    if (!is_gpu_category(gt_strings_get(e->strings, e->category[i]))) return GT_TEXT_NONE;
+    f->is_gpu[i] = 1;
+    return e->correlation[i];
+}
+
+static void sort_joined(gt_step_finder *f)
+{
+    const gt_plain_events *e = f->events;
+    size_t texts = gt_strings_count(e->strings);
+    uint32_t *id_of = gt_alloc(e->count * sizeof *id_of);
+    f->is_gpu = gt_alloc_zero(e->count, 1);
+    f->joined_end = gt_alloc_zero(texts, sizeof *f->joined_end);
+    for (size_t i = 0; i < e->count; i++) {
+        id_of[i] = joining_id(f, i);
+        f->joined_end[id_of[i]]++;
+    }
+    add_up(f->joined_end, texts);
+    f->joined = gt_alloc(e->count * sizeof *f->joined);
+    for (size_t i = e->count; i-- > 0;) f->joined[--f->joined_end[id_of[i]]] = (uint32_t)i;
+    /* Each end has become the beginning; the next one's beginning is the end. */
+    memmove(f->joined_end, f->joined_end + 1, (texts - 1) * sizeof *f->joined_end);
+    f->joined_end[texts - 1] = e->count;
+    free(id_of);
+}
+
+gt_step_finder *gt_step_finder_new(const gt_plain_events *events)
+{
+    gt_step_finder *f = gt_alloc_zero(1, sizeof *f);
+    f->events = events;
+    f->taken = gt_alloc_zero(events->count, 1);
+    sort_lasting(f);
+    sort_joined(f);
+    for (size_t i = 0; i < events->count; i++)
+        if (isnan(events->start_us[i]))
+            GT_PUSH(f->timeless.items, f->timeless.count, f->timeless.capacity, (uint32_t)i);
+    return f;
+}
+
+void gt_step_finder_free(gt_step_finder *f)
+{
+    if (!f) return;
+    gt_map_free(&f->threads);
+    free(f->lasting);
+    free(f->thread_end);
+    free(f->joined);
+    free(f->joined_end);
+    free(f->is_gpu);
+    free(f->timeless.items);
+    free(f->taken);
+    free(f->launches);
+    gt_python_set_free(&f->set);
+    free(f);
+}
+
+/* ---- finding ---- */
+
+static void take(gt_step_finder *f, gt_step_events *found, uint32_t event)
+{
+    if (f->taken[event]) return;
+    f->taken[event] = 1;
+    GT_PUSH(found->events, found->count, found->capacity, event);
+}
+
+/* The first of a thread's events that does not start before a time. */
+static size_t first_from(const gt_step_finder *f, size_t begin, size_t end, double start_us)
+{
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (f->events->start_us[f->lasting[middle]] < start_us)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+typedef struct span {
+    double first_us, last_us;
+} span;
+
+/* What a launch's id joins; the id of an event of the step. */
+static void take_joined(gt_step_finder *f, gt_step_events *found, uint32_t id, span *gpu)
+{
+    const gt_plain_events *e = f->events;
+    for (size_t i = id ? f->joined_end[id - 1] : 0; i < f->joined_end[id]; i++) {
+        uint32_t event = f->joined[i];
+        take(f, found, event);
+        if (!f->is_gpu[event]) continue;
+        double dur = isnan(e->dur_us[event]) ? 0 : e->dur_us[event], end = e->start_us[event] + dur;
+        gpu->first_us = e->start_us[event] < gpu->first_us ? e->start_us[event] : gpu->first_us;
+        gpu->last_us = end > gpu->last_us ? end : gpu->last_us;
+        found->gpu_busy_us += dur;
+        found->gpu_events++;
+        found->is_integral &= e->integral[event] == (GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
+    }
+}
+
+static int by_place(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The events of the step's own thread, in the file's order. */
+static void find_own(gt_step_finder *f, const gt_step_span *step, row_list *own)
+{
+    const gt_plain_events *e = f->events;
+    uint32_t thread = gt_map_get(&f->threads, step->process, step->thread);
+    own->count = 0;
+    if (thread == GT_MAP_NONE) return;
+    size_t end = f->thread_end[thread];
+    size_t at = first_from(f, thread ? f->thread_end[thread - 1] : 0, end, step->start_us);
+    for (; at < end && e->start_us[f->lasting[at]] <= step->end_us; at++)
+        if (e->start_us[f->lasting[at]] + e->dur_us[f->lasting[at]] <= step->end_us)
+            GT_PUSH(own->items, own->count, own->capacity, f->lasting[at]);
+    if (own->count) qsort(own->items, own->count, sizeof *own->items, by_place);
+}
+
+typedef struct launch {
+    uint32_t id;    /* text */
+    uint32_t value; /* the number that it is */
+    size_t slot;
+} launch;
+
+static int by_slot(const void *left, const void *right)
+{
+    const launch *a = left, *b = right;
+    return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static bool is_small_number(gt_text text, uint32_t *value)
+{
+    uint64_t number = 0;
+    if (!text.len || text.len > 9) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+        number = number * 10 + (uint64_t)(text.bytes[i] - '0');
+    }
+    *value = (uint32_t)number;
+    return true;
+}
+
+/* Ids of launches, each once; in the order of a Python set where they are numbers, since durations are added
+ * up in it. */
+static void find_launches(gt_step_finder *f, const row_list *own)
+{
+    const gt_plain_events *e = f->events;
+    bool numbers = true;
+    f->launch_count = 0;
+    gt_map seen = {0};
+    gt_python_set_clear(&f->set);
+    for (size_t i = 0; i < own->count; i++) {
+        launch l = {.id = e->correlation[own->items[i]]};
+        uint32_t *known = l.id == GT_TEXT_NONE ? NULL : gt_map_put(&seen, l.id, 0);
+        if (!known || *known != GT_MAP_NONE) continue;
+        *known = 1;
+        numbers = numbers && is_small_number(gt_strings_get(e->strings, l.id), &l.value);
+        if (numbers) gt_python_set_add(&f->set, l.value);
+        GT_PUSH(f->launches, f->launch_count, f->launch_capacity, l);
+    }
+    gt_map_free(&seen);
+    for (size_t i = 0; numbers && i < f->launch_count; i++)
+        f->launches[i].slot = gt_python_set_slot(&f->set, f->launches[i].value);
+    if (numbers && f->launch_count) qsort(f->launches, f->launch_count, sizeof *f->launches, by_slot);
+}
+
+static void find_step(gt_step_finder *f, gt_step_events *found, const gt_step_span *step, row_list *own)
+{
+    span gpu = {INFINITY, -INFINITY};
+    find_own(f, step, own);
+    for (size_t i = 0; i < own->count; i++) take(f, found, own->items[i]);
+    find_launches(f, own);
+    for (size_t i = 0; i < f->launch_count; i++) take_joined(f, found, f->launches[i].id, &gpu);
+    if (gpu.last_us >= gpu.first_us) found->gpu_us += gpu.last_us - gpu.first_us;
+}
+
+gt_step_events gt_step_finder_find(gt_step_finder *f, const gt_step_span *steps, size_t count)
+{
+    gt_step_events found = {.is_integral = true};
+    row_list own = {0};
+    for (size_t i = 0; i < count; i++) find_step(f, &found, &steps[i], &own);
+    free(own.items);
+    for (size_t i = 0; i < f->timeless.count; i++) take(f, &found, f->timeless.items[i]);
+    for (size_t i = 0; i < found.count; i++) f->taken[found.events[i]] = 0;
+    if (found.count) qsort(found.events, found.count, sizeof *found.events, by_place);
+    return found;
+}

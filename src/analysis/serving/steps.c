@@ -1,0 +1,287 @@
+/* The names of steps, each form by a small reader of its own. Numbers too large to count with stop at MOST.
+ */
+#include "analysis/serving/steps.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const int64_t MOST = INT64_C(1) << 52;
+
+typedef struct reader {
+    const char *at, *end;
+} reader;
+
+static bool skip(reader *r, const char *text)
+{
+    size_t len = strlen(text);
+    if ((size_t)(r->end - r->at) < len || memcmp(r->at, text, len) != 0) return false;
+    r->at += len;
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool read_number(reader *r, int64_t *number)
+{
+    *number = 0;
+    if (r->at == r->end || !is_digit(*r->at)) return false;
+    for (; r->at < r->end && is_digit(*r->at); r->at++)
+        if (*number < MOST) *number = *number * 10 + (*r->at - '0');
+    return true;
+}
+
+/* ---- vLLM ---- */
+
+/* 3(sq5sk8sqsq25sqsk40) */
+static bool read_chunk(reader *r, int64_t *requests, int64_t *tokens)
+{
+    int64_t other;
+    return read_number(r, requests) && skip(r, "(sq") && read_number(r, tokens) && skip(r, "sk") &&
+           read_number(r, &other) && skip(r, "sqsq") && read_number(r, &other) && skip(r, "sqsk") &&
+           read_number(r, &other) && skip(r, ")");
+}
+
+static bool read_vllm(reader r, gt_serving_step *s)
+{
+    int64_t all;
+    bool fits = skip(&r, "execute_") && read_number(&r, &all) && skip(&r, "_context_") &&
+                read_chunk(&r, &s->context_requests, &s->context_sum) && skip(&r, "_generation_") &&
+                read_chunk(&r, &s->generation_requests, &s->generation_sum);
+    s->batch_size = s->context_sum + s->generation_sum;
+    return fits;
+}
+
+static bool read_short_vllm(reader r, gt_serving_step *s)
+{
+    bool fits = skip(&r, "execute_context_") && read_number(&r, &s->context_requests) && skip(&r, "(") &&
+                read_number(&r, &s->context_sum) && skip(&r, ")_generation_") &&
+                read_number(&r, &s->generation_requests) && skip(&r, "(") &&
+                read_number(&r, &s->generation_sum) && skip(&r, ")");
+    s->batch_size = s->context_sum + s->generation_sum;
+    return fits;
+}
+
+/* ---- key=value ---- */
+
+/* The value of the last key=value of a text. */
+static bool find_value(reader body, const char *key, reader *value)
+{
+    size_t len = strlen(key);
+    bool found = false;
+    for (const char *at = body.at; at < body.end;) {
+        const char *word = at;
+        while (at < body.end && is_word(*at)) at++;
+        if (at == word || at == body.end || *at != '=') {
+            at = at == word ? at + 1 : at;
+            continue;
+        }
+        bool is_key = (size_t)(at - word) == len && memcmp(word, key, len) == 0;
+        const char *begin = ++at;
+        if (at < body.end && *at == '[') { /* a list, which may hold spaces */
+            const char *close = memchr(at, ']', (size_t)(body.end - at));
+            if (close) at = close + 1;
+        }
+        while (at < body.end && !is_space(*at)) at++;
+        if (is_key) *value = (reader){begin, at};
+        found |= is_key;
+    }
+    return found;
+}
+
+/* The digits that a value begins with; 0 where there are none. */
+static int64_t number_of(reader body, const char *key)
+{
+    reader value;
+    int64_t number = 0;
+    if (find_value(body, key, &value)) read_number(&value, &number);
+    return number;
+}
+
+/* The value as a whole; 0 where it is not one number. */
+static int64_t whole_number_of(reader body, const char *key)
+{
+    reader value;
+    int64_t number;
+    return find_value(body, key, &value) && read_number(&value, &number) && value.at == value.end ? number
+                                                                                                  : 0;
+}
+
+/* Whether "sqsq=" and a digit stand in the text. */
+static bool has_squares(reader body)
+{
+    static const char word[] = "sqsq=";
+    for (const char *at = body.at; at < body.end; at++) {
+        reader here = {at, body.end};
+        if (skip(&here, word) && here.at < here.end && is_digit(*here.at)) return true;
+    }
+    return false;
+}
+
+static const char *last_bracket(const reader *r)
+{
+    for (const char *at = r->end; at > r->at; at--)
+        if (at[-1] == ']') return at - 1;
+    return NULL;
+}
+
+/* ---- SGLang ---- */
+
+typedef enum mode { EXTEND, DECODE, MIXED, MODES } mode;
+
+/* step[MODE, where the mode is a word; the reader is behind it then. */
+static bool read_mode(reader *r, mode *found)
+{
+    static const char *const modes[MODES] = {"EXTEND", "DECODE", "MIXED"};
+    if (!skip(r, "step[")) return false;
+    for (int m = 0; m < MODES; m++)
+        if (skip(r, modes[m])) {
+            *found = (mode)m;
+            return r->at == r->end || !is_word(*r->at);
+        }
+    return false;
+}
+
+static bool read_sglang(reader r, gt_serving_step *s)
+{
+    mode found;
+    if (!read_mode(&r, &found)) return false;
+    const char *first = memchr(r.at, ']', (size_t)(r.end - r.at)), *last = last_bracket(&r);
+    if (!first || !has_squares((reader){r.at, first})) return false;
+    reader body = {r.at, last};
+    int64_t requests = number_of(body, "bs");
+    s->context_sum = number_of(body, "c_sq");
+    s->generation_sum = number_of(body, "g_sq");
+    s->batch_size = s->context_sum + s->generation_sum;
+    if (!s->batch_size) s->batch_size = number_of(body, "toks");
+    if (!s->batch_size) s->batch_size = requests;
+    s->context_requests = found == MIXED ? number_of(body, "c") : found == EXTEND ? requests : 0;
+    s->generation_requests = found == MIXED ? number_of(body, "g") : found == DECODE ? requests : 0;
+    if (found == DECODE) s->context_sum = 0;
+    if (found == EXTEND) s->generation_sum = 0;
+    return true;
+}
+
+static bool skip_spaces(reader *r)
+{
+    const char *from = r->at;
+    while (r->at < r->end && is_space(*r->at)) r->at++;
+    return r->at > from;
+}
+
+static bool read_short_sglang(reader r, gt_serving_step *s)
+{
+    mode found;
+    int64_t requests, tokens = 0;
+    if (!read_mode(&r, &found) || !skip_spaces(&r) || !skip(&r, "bs=") || !read_number(&r, &requests))
+        return false;
+    reader more = r;
+    if (skip_spaces(&more) && skip(&more, "toks=") && read_number(&more, &tokens)) r = more;
+    if (!skip(&r, "]")) return false;
+    if (found == DECODE) {
+        s->generation_requests = s->generation_sum = requests;
+    } else {
+        s->context_requests = requests;
+        s->context_sum = tokens;
+    }
+    s->batch_size = s->context_sum + s->generation_sum ? s->context_sum + s->generation_sum : requests;
+    return true;
+}
+
+/* ---- ATOM ---- */
+
+static bool read_atom(reader r, gt_serving_step *s, bool *has_sums)
+{
+    bool is_prefill = skip(&r, "prefill[");
+    if (!is_prefill && !skip(&r, "decode[")) return false;
+    const char *line_end = memchr(r.at, '\n', (size_t)(r.end - r.at));
+    reader line = {r.at, line_end ? line_end : r.end};
+    const char *last = last_bracket(&line);
+    if (!last) return false;
+    reader body = {r.at, last};
+    int64_t requests = number_of(body, "bs"), tokens = whole_number_of(body, "tok");
+    *(is_prefill ? &s->context_requests : &s->generation_requests) = requests;
+    *(is_prefill ? &s->context_sum : &s->generation_sum) = tokens;
+    s->batch_size = tokens;
+    *has_sums = has_squares(body);
+    return true;
+}
+
+/* ---- all forms ---- */
+
+static bool read_diffusion(reader r, gt_serving_step *s)
+{
+    int64_t other;
+    return skip(&r, "execute_diffusion_") && read_number(&r, &s->batch_size) && skip(&r, "_") &&
+           read_number(&r, &other) && skip(&r, "x") && read_number(&r, &other);
+}
+
+/* A name that looks like SGLang's short form may still say nothing that can be counted. */
+static bool looks_like_sglang(reader r)
+{
+    mode found;
+    if (!read_mode(&r, &found)) return false;
+    const char *line_end = memchr(r.at, '\n', (size_t)(r.end - r.at));
+    reader line = {r.at, line_end ? line_end : r.end};
+    return last_bracket(&line) != NULL;
+}
+
+static gt_step_name read_step(gt_text name, gt_serving_step *step)
+{
+    const gt_serving_step other = {.batch_size = 1, .generation_requests = 1, .generation_sum = 1};
+    reader r = {name.bytes, name.bytes + name.len};
+    bool has_sums = false;
+    if (*step = (gt_serving_step){0}, read_vllm(r, step)) return GT_STEP_DETAILED;
+    if (*step = (gt_serving_step){0}, read_short_vllm(r, step)) return GT_STEP_SHORT;
+    if (*step = (gt_serving_step){0}, read_sglang(r, step)) return GT_STEP_DETAILED;
+    if (*step = (gt_serving_step){0}, read_short_sglang(r, step)) return GT_STEP_SHORT;
+    if (*step = (gt_serving_step){0}, read_atom(r, step, &has_sums))
+        return has_sums ? GT_STEP_DETAILED : GT_STEP_SHORT;
+    if (*step = (gt_serving_step){0}, read_diffusion(r, step)) return GT_STEP_SHORT;
+    *step = other;
+    return looks_like_sglang(r) ? GT_STEP_SHORT : GT_STEP_NONE;
+}
+
+gt_step_name gt_step_name_kind(gt_text name)
+{
+    gt_serving_step step;
+    return read_step(name, &step);
+}
+
+gt_serving_step gt_serving_step_of(gt_text name)
+{
+    gt_serving_step step;
+    read_step(name, &step);
+    return step;
+}
+
+gt_step_mix gt_step_mix_of(const gt_serving_step *steps, size_t count)
+{
+    gt_step_mix mix = {0};
+    double batch_size = 0, requests = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool context = steps[i].context_requests > 0, generation = steps[i].generation_requests > 0;
+        mix.prefill += context && !generation;
+        mix.mixed += context && generation;
+        mix.decode += generation && !context;
+        batch_size += (double)steps[i].batch_size;
+        requests += (double)gt_step_requests(&steps[i]);
+    }
+    if (count) {
+        mix.batch_size = (int64_t)(batch_size / (double)count);
+        mix.requests = (int64_t)(requests / (double)count);
+    }
+    return mix;
+}

@@ -1,0 +1,336 @@
+/* The sheet's first rows, up to 99 % of the group's time; of each, row i:
+ *
+ *     <group> no.                           i, from 0
+ *     Avg. <group>-bench time (us)          as the library's benchmark program says
+ *     Avg. replay time (us)                 as PyTorch takes, over 1000 calls
+ *     Avg. profile time (us)                Kernel Time (µs)_mean of the sheet
+ *     Diff profile vs. replay (us)          replay - profile, and the same of the benchmark
+ *     Diff profile vs. replay (pct)         (replay - profile) / profile * 100, and the same of the benchmark
+ *
+ * The row that crosses 99 % is not among them; where it is the first, all are. */
+#include "batch/node_replay.h"
+
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "output/file.h"
+#include "output/terminal.h"
+#include "os/paths.h"
+#include "os/shell_words.h"
+#include "batch/torch_replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROFILE_TIME "Kernel Time (µs)_mean"
+#define SHARE        "kernel_time_sum_cum_pct"
+#define DETAILS      "kernel_details__summarize_kernel_stats"
+static const double MOST_OF_THE_TIME = 0.99;
+enum { KERNEL_NAME_CHARS = 75, PRINTED_WIDTH = 2000, MOST_LOG_BYTES = 1 << 20 };
+
+/* ---- tools ---- */
+
+static bool is_in_path(const char *program)
+{
+    gt_arena arena = {0};
+    bool found = gt_path_search(&arena, program, getenv("PATH")) != NULL;
+    gt_arena_free(&arena);
+    return found;
+}
+
+static bool is_there(bool found, const char *label, FILE *out)
+{
+    if (!found && out) fprintf(out, "Dependency not found: %s\n", label);
+    return found;
+}
+
+gt_replay_tools gt_replay_tools_find(FILE *out)
+{
+    gt_replay_tools tools = {0};
+    is_there(is_in_path("amd-smi"), "ROCm platform", out);
+    tools.hipblaslt = is_there(is_in_path("hipblaslt-bench"), "hipblaslt-bench", out);
+    tools.miopen = is_there(is_in_path("MIOpenDriver"), "MIOpenDriver", out);
+    tools.torch = is_there(gt_torch_is_there(), "PyTorch (python3 -c 'import torch')", out);
+    return tools;
+}
+
+/* ---- which rows ---- */
+
+static size_t count_selected(const gt_table *sheet)
+{
+    const double *shares = gt_table_column(sheet, SHARE)->floats;
+    size_t count = 0;
+    while (count < sheet->row_count && shares[count] < MOST_OF_THE_TIME) count++;
+    return count ? count : sheet->row_count;
+}
+
+/* The names of the kernels in a cell of details, cut short. */
+static void add_kernel_names(gt_buffer *out, const char *details)
+{
+    static const char begin[] = "{'name': ", end[] = ", 'stream': ";
+    size_t start = out->len;
+    for (const char *at = details; (at = strstr(at, begin));) {
+        const char *stop = strstr(at, end);
+        if (out->len > start) gt_buffer_add_cstr(out, ", ");
+        at += strlen(begin);
+        gt_buffer_add(out, at, stop && stop > at ? (size_t)(stop - at) : strlen(at));
+        if (!stop) break;
+        at = stop;
+    }
+    if (out->len - start <= KERNEL_NAME_CHARS) return;
+    out->len = start + KERNEL_NAME_CHARS - 3;
+    gt_buffer_add_cstr(out, "...");
+}
+
+static void print_selected(const gt_node_replay *replay, size_t count)
+{
+    static const char *const gemm[] = {"param: M",         "param: N",        "param: K",
+                                       "param: bias",      "param: stride_A", "param: stride_B",
+                                       "param: dtype_A_B", "param: transpose"};
+    static const char *const conv[] = {"param: convNd",
+                                       "param: input_shape",
+                                       "param: filter_shape",
+                                       "param: dtype_input_weight",
+                                       "param: input_stride",
+                                       "param: weight_stride",
+                                       "param: bias",
+                                       "param: stride",
+                                       "param: padding",
+                                       "param: dilation",
+                                       "param: transposed_conv",
+                                       "param: output_padding",
+                                       "param: groups"};
+    bool of_gemm = replay->bench == GT_BENCH_HIPBLASLT;
+    const char *const *parameters = of_gemm ? gemm : conv;
+    size_t parameter_count = of_gemm ? GT_LENGTH(gemm) : GT_LENGTH(conv), columns = 0;
+    gt_terminal_column shown[32] = {
+        {"name", NULL, 0, NULL}, {PROFILE_TIME, NULL, 6, NULL}, {SHARE, NULL, 6, NULL}};
+    for (columns = 3; columns < parameter_count + 3; columns++)
+        shown[columns] = (gt_terminal_column){parameters[columns - 3], NULL, -1, NULL};
+    shown[columns++] = (gt_terminal_column){"kernel_names", NULL, 0, NULL};
+
+    gt_table *table = gt_table_copy(replay->sheet);
+    size_t names = gt_table_add_filled(table, "kernel_names", GT_TYPE_TEXT);
+    gt_buffer text = {0};
+    for (size_t row = 0; row < count; row++) {
+        text.len = 0;
+        uint32_t details = gt_table_column(table, DETAILS)->texts[row];
+        add_kernel_names(&text, gt_strings_get(table->strings, details).bytes);
+        gt_table_set_text(table, names, row, gt_strings_add(table->strings, text.bytes, text.len));
+    }
+    gt_terminal terminal = gt_terminal_for(replay->out);
+    terminal.width = PRINTED_WIDTH;
+    gt_terminal_rows(&terminal, table, shown, columns, count);
+    gt_buffer_free(&text);
+    gt_table_free(table);
+}
+
+/* ---- commands ---- */
+
+static void say_failure(const gt_node_replay *replay, const char *command, int exit_code)
+{
+    if (replay->out)
+        fprintf(replay->out, "Subprocess error: Command '%s' returned non-zero exit status %d.\n", command,
+                exit_code);
+}
+
+static void say_torch_failure(const gt_node_replay *replay, const gt_bench_op *op, const gt_replay_run *run)
+{
+    gt_text errors = run->errors.len ? (gt_text){run->errors.bytes, run->errors.len - 1} : (gt_text){"", 0};
+    const char *last = errors.len ? memrchr(errors.bytes, '\n', errors.len) : NULL;
+    size_t skipped = last ? (size_t)(last - errors.bytes) + 1 : 0;
+    say_failure(replay, "python3 -c <replay>", run->exit_code);
+    gt_warn("%s cannot be replayed: %.*s", op->name, (int)(errors.len - skipped), errors.bytes + skipped);
+}
+
+static void read_log(const char *path, gt_buffer *out)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    char part[4096];
+    ssize_t got;
+    while (file >= 0 && out->len < MOST_LOG_BYTES && (got = read(file, part, sizeof part)) > 0)
+        gt_buffer_add(out, part, (size_t)got);
+    if (file >= 0) close(file);
+}
+
+/* What the library logs while PyTorch calls the op. */
+static void log_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
+                        gt_buffer *commands)
+{
+    char *log_path = gt_format("%s.part", path);
+    gt_buffer log = {0};
+    unlink(log_path); /* the library would add to it */
+    gt_replay_run run = gt_torch_log(op, replay->bench, log_path);
+    if (run.exit_code != 0) say_torch_failure(replay, op, &run);
+    if (replay->bench == GT_BENCH_HIPBLASLT) read_log(log_path, &log);
+    gt_bench_edit_log(
+        replay->bench,
+        replay->bench == GT_BENCH_HIPBLASLT ? gt_buffer_text(&log) : gt_buffer_text(&run.errors), commands);
+    unlink(log_path);
+    free(log_path);
+    gt_buffer_free(&log);
+    gt_replay_run_free(&run);
+}
+
+static void find_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
+                         gt_buffer *commands)
+{
+    if (replay->tools.torch) log_command(replay, op, path, commands);
+    if (commands->len) return;
+    if (gt_bench_command(replay->bench, op, commands))
+        gt_buffer_add_cstr(commands, "\n");
+    else
+        gt_warn("the arguments of an op %s tell no command of %s", op->name, gt_bench_program(replay->bench));
+}
+
+static bool write_command(const char *path, gt_text commands, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    gt_file file;
+    bool written = gt_file_open(&file, output, path, error);
+    if (written) {
+        gt_file_write(&file, commands.bytes, commands.len);
+        written = gt_file_close(&file, error) && gt_output_commit(output, error);
+    }
+    gt_output_free(output);
+    return written;
+}
+
+/* ---- measuring ---- */
+
+/* Runs a command line as its words. NaN where it gives no time. */
+static double run_bench(const gt_node_replay *replay, const char *line, const gt_words_list *words)
+{
+    const char *program = gt_bench_program(replay->bench);
+    if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
+    const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
+    memcpy(argv, words->items, words->count * sizeof *argv);
+    gt_replay_run run = gt_replay_run_program(argv, NULL);
+    free(argv);
+    double time_us = (double)NAN;
+    if (run.exit_code != 0)
+        say_failure(replay, line, run.exit_code);
+    else
+        time_us = gt_bench_time_us(replay->bench, gt_buffer_text(&run.output));
+    if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s printed no time that is known", program);
+    gt_replay_run_free(&run);
+    return time_us;
+}
+
+/* The last of the command lines is what is measured. */
+static double bench_time(const gt_node_replay *replay, gt_text commands)
+{
+    gt_arena arena = {0};
+    gt_words_list words = {0};
+    while (commands.len && commands.bytes[commands.len - 1] == '\n') commands.len--;
+    const char *line_end = commands.len ? memrchr(commands.bytes, '\n', commands.len) : NULL;
+    const char *start = line_end ? line_end + 1 : commands.bytes;
+    const char *line = gt_arena_bytes(&arena, start, (size_t)(commands.bytes + commands.len - start));
+    double time_us = (double)NAN;
+    if (gt_shell_split(&arena, line, &words)) time_us = run_bench(replay, line, &words);
+    gt_arena_free(&arena);
+    return time_us;
+}
+
+static double replay_time(const gt_node_replay *replay, const gt_bench_op *op)
+{
+    gt_replay_run run = gt_torch_time(op);
+    char *end;
+    const char *text = gt_buffer_text(&run.output).bytes;
+    double time_us = strtod(text, &end);
+    if (run.exit_code != 0) say_torch_failure(replay, op, &run);
+    if (run.exit_code != 0 || end == text || !isfinite(time_us)) time_us = (double)NAN;
+    gt_replay_run_free(&run);
+    return time_us;
+}
+
+/* ---- the sheet ---- */
+
+enum { NUMBER, BENCH, REPLAY, PROFILE, REPLAY_DIFF, BENCH_DIFF, REPLAY_PCT, BENCH_PCT, COLUMNS };
+
+static gt_table *new_sheet(const gt_node_replay *replay)
+{
+    const char *group = replay->group;
+    char *names[COLUMNS] = {
+        [NUMBER] = gt_format("%s no.", group),
+        [BENCH] = gt_format("Avg. %s-bench time (us)", group),
+        [REPLAY] = gt_strdup("Avg. replay time (us)"),
+        [PROFILE] = gt_strdup("Avg. profile time (us)"),
+        [REPLAY_DIFF] = gt_strdup("Diff profile vs. replay (us)"),
+        [BENCH_DIFF] = gt_format("Diff profile vs. %s-bench (us)", group),
+        [REPLAY_PCT] = gt_strdup("Diff profile vs. replay (pct)"),
+        [BENCH_PCT] = gt_format("Diff profile vs. %s-bench (pct)", group),
+    };
+    char *title = gt_format("%s_node_replay", group);
+    gt_table *sheet = gt_table_new(title, replay->sheet->strings);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        gt_table_add_column(sheet, names[c], c == NUMBER ? GT_TYPE_INT : GT_TYPE_FLOAT);
+        free(names[c]);
+    }
+    free(title);
+    return sheet;
+}
+
+static void add_row(gt_table *sheet, double bench_us, double replay_us, double profile_us)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_int(sheet, NUMBER, row, (int64_t)row);
+    gt_table_set_float(sheet, BENCH, row, bench_us);
+    gt_table_set_float(sheet, REPLAY, row, replay_us);
+    gt_table_set_float(sheet, PROFILE, row, profile_us);
+    gt_table_set_float(sheet, REPLAY_DIFF, row, replay_us - profile_us);
+    gt_table_set_float(sheet, BENCH_DIFF, row, bench_us - profile_us);
+    gt_table_set_float(sheet, REPLAY_PCT, row, (replay_us - profile_us) / profile_us * 100);
+    gt_table_set_float(sheet, BENCH_PCT, row, (bench_us - profile_us) / profile_us * 100);
+}
+
+static gt_bench_op op_of(const gt_node_replay *replay, size_t row)
+{
+    const gt_table *sheet = replay->sheet, *arguments = replay->arguments;
+    gt_bench_op op = {.name =
+                          gt_strings_get(sheet->strings, gt_table_column(sheet, "name")->texts[row]).bytes};
+    gt_text *const texts[] = {&op.dims, &op.types, &op.strides, &op.concrete};
+    for (size_t i = 0; i < GT_LENGTH(texts); i++)
+        *texts[i] = gt_strings_get(arguments->strings, arguments->columns[i].texts[row]);
+    return op;
+}
+
+static bool replay_row(const gt_node_replay *replay, size_t row, gt_table *results, gt_error *error)
+{
+    static const char *const files[] = {
+        [GT_BENCH_HIPBLASLT] = "hipblaslt-bench", [GT_BENCH_MIOPEN] = "miopen-driver"};
+    gt_bench_op op = op_of(replay, row);
+    char *path = gt_format("%s/%s-%zu.log", replay->folder, files[replay->bench], row);
+    gt_buffer commands = {0};
+    find_command(replay, &op, path, &commands);
+    gt_text text = gt_buffer_text(&commands);
+    bool written = !commands.len || write_command(path, text, error);
+    bool has_bench = replay->bench == GT_BENCH_HIPBLASLT ? replay->tools.hipblaslt : replay->tools.miopen;
+    if (written) {
+        double bench_us = has_bench && text.len ? bench_time(replay, text) : (double)NAN;
+        double replay_us = replay->tools.torch ? replay_time(replay, &op) : (double)NAN;
+        add_row(results, bench_us, replay_us, gt_table_column(replay->sheet, PROFILE_TIME)->floats[row]);
+    }
+    gt_buffer_free(&commands);
+    free(path);
+    return written;
+}
+
+gt_table *gt_node_replay_run(const gt_node_replay *replay, gt_error *error)
+{
+    size_t count = count_selected(replay->sheet);
+    bool runs = replay->tools.torch || replay->tools.hipblaslt || replay->tools.miopen;
+    gt_table *results = new_sheet(replay);
+    if (replay->out) print_selected(replay, count);
+    for (size_t row = 0; row < count; row++) {
+        if (row && runs) sleep(1); /* what ran before must not slow down what comes */
+        if (replay_row(replay, row, results, error)) continue;
+        gt_table_free(results);
+        return NULL;
+    }
+    return results;
+}

@@ -1,0 +1,296 @@
+/* `gputally batch`: finds the traces below a folder and makes one report for each folder that holds some. The
+ * lines on standard output are those that scripts know from the old program. */
+#include "cli/commands/batch.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/inputs/batch_files.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "cli/traces.h"
+#include "report/batch.h"
+#include "os/clock.h"
+#include "batch/node_replay.h"
+#include "os/paths.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const gt_option input_options[] = {
+    {"base_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "search this folder and all below it for traces; must be given"},
+    {"rank_pattern", GT_OPTION_TEXT, "REGEX", "rank_",
+     "what stands before the rank's number in a file's name"},
+    {"extension", GT_OPTION_TEXT, "EXT", "json", "traces are files *.EXT: json or gz"},
+    {"filters", GT_OPTION_TEXTS, "TEXT...", "rank_0", "take only files whose paths have all of these"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "only list the traces of each report"},
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option report_options[] = {
+    {"all_kernels", GT_OPTION_FLAG, NULL, NULL, "add a sheet of all kernels for each rank, kernels_<rank>"},
+    {"node_replay", GT_OPTION_FLAG, NULL, NULL,
+     "run the matrix products and convolutions that take 99 % of their group's time again, by PyTorch, "
+     "hipblaslt-bench and "
+     "MIOpenDriver, and add the sheets gemm_node_replay and conv_node_replay; commands go beside the traces"},
+};
+static const gt_option_group report_group = {"Sheets of a batch report", report_options,
+                                             GT_LENGTH(report_options)};
+
+static const gt_option output_options[] = {
+    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+     "write the workbook here, where only one folder holds traces; by default, where no other output is "
+     "named, into "
+     "that folder as <folder>_<filters>_performance_report.xlsx"},
+    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "write one CSV file a sheet into this folder; of several folders of traces, each into its own below it"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL,
+     "write an SQLite database with one table a sheet, where only one folder holds traces"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+static const gt_letter letters[] = {
+    {'b', "base_dir"}, {'p', "rank_pattern"}, {'e', "extension"},   {'f', "filters"},
+    {'d', "dry_run"},  {'a', "all_kernels"},  {'r', "node_replay"}, {0}};
+
+const gt_syntax gt_batch_syntax = {
+    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .files = "",
+    .files_max = 0,
+    .output_option = "output_xlsx_path",
+    .letters = letters,
+};
+
+/* What the reports of all folders share. */
+typedef struct batch {
+    const gt_call *call;
+    gt_read_options read;
+    gt_batch_search search;
+    gt_batch_files files;
+    FILE *out; /* NULL: --quiet */
+    bool replays;
+    gt_replay_tools tools; /* where it does */
+} batch;
+
+static void say(const batch *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const batch *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (b->out) vfprintf(b->out, format, args);
+    va_end(args);
+    if (b->out) fputc('\n', b->out);
+}
+
+/* ---- where a folder's report goes ---- */
+
+static void add_filters(gt_buffer *out, const batch *b, const char *between)
+{
+    for (size_t i = 0; i < b->search.filter_count; i++) {
+        if (i) gt_buffer_add_cstr(out, between);
+        gt_buffer_add_cstr(out, b->search.filters[i]);
+    }
+}
+
+static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
+{
+    gt_buffer filters = {0};
+    add_filters(&filters, b, "_");
+    for (size_t i = 0; i < filters.len; i++)
+        if (filters.bytes[i] == '/') filters.bytes[i] = '_';
+    bool at_root = strcmp(folder->path, "/") == 0;
+    char *path = gt_format("%s/%s_%s_performance_report.xlsx", at_root ? "" : folder->path,
+                           gt_path_name(folder->path), gt_buffer_text(&filters).bytes);
+    gt_buffer_free(&filters);
+    return path;
+}
+
+static gt_destinations choose_destinations(const batch *b, const gt_batch_folder *folder)
+{
+    const gt_arguments *arguments = &b->call->arguments;
+    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_text(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_text(arguments, "output_db");
+    bool below = b->files.count > 1 && folder->relative[0];
+    gt_destinations to = {0};
+    if (csvs) to.csvs_dir = below ? gt_format("%s/%s", csvs, folder->relative) : gt_strdup(csvs);
+    if (db) to.db_path = gt_strdup(db);
+    if (xlsx || (!csvs && !db)) to.xlsx_path = xlsx ? gt_strdup(xlsx) : default_xlsx(b, folder);
+    return to;
+}
+
+static void announce(const batch *b, const gt_batch_folder *folder, const gt_destinations *to)
+{
+    gt_buffer filters = {0};
+    add_filters(&filters, b, ", ");
+    say(b, "==================== Creating performance report ====================");
+    say(b, "Parent directory: %s", folder->path);
+    if (to->xlsx_path) say(b, "Excel file: %s", gt_path_name(to->xlsx_path));
+    if (to->csvs_dir) say(b, "CSV folder: %s", to->csvs_dir);
+    if (to->db_path) say(b, "Database: %s", to->db_path);
+    say(b, "Filters: %s", gt_buffer_text(&filters).bytes);
+    say(b, "Rank pattern: %s", b->search.rank_pattern);
+    say(b, "Traces:");
+    for (size_t i = 0; i < folder->count; i++) say(b, "%s", gt_path_name(folder->files[i]));
+    gt_buffer_free(&filters);
+}
+
+/* ---- the work ---- */
+
+static bool add_replay(const batch *b, const char *folder, gt_batch_group group, const gt_batch_ranks *ranks,
+                       gt_table_list *tables, gt_error *error)
+{
+    const char *name = gt_batch_group_name(group);
+    const gt_table *sheet = gt_table_list_find(tables, name);
+    if (!sheet) return true;
+    const gt_node_replay replay = {.bench = group == GT_BATCH_GEMM ? GT_BENCH_HIPBLASLT : GT_BENCH_MIOPEN,
+                                   .group = name,
+                                   .sheet = sheet,
+                                   .arguments = ranks->arguments[group],
+                                   .folder = folder,
+                                   .tools = b->tools,
+                                   .out = b->out};
+    gt_table *results = gt_node_replay_run(&replay, error);
+    if (results) gt_table_list_add_behind(tables, name, results);
+    return results != NULL;
+}
+
+static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *tables)
+{
+    double start = gt_clock_now_s();
+    say(b, "Processing dataframes");
+    gt_batch_tables(ranks, b->out, tables);
+    say(b, "Elapsed time for processing dataframes: %.2f seconds.", gt_clock_now_s() - start);
+    if (ranks->count == 1) return;
+    start = gt_clock_now_s();
+    say(b, "Starting NcclAnalyser with world_size %zu", ranks->count);
+    gt_batch_collective_tables(ranks, tables);
+    say(b, "Elapsed time: %.2f seconds.", gt_clock_now_s() - start);
+}
+
+static bool spares_the_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
+{
+    for (size_t i = 0; i < folder->count; i++)
+        if (!gt_spares_the_trace(to->xlsx_path, folder->files[i], error) ||
+            !gt_spares_the_trace(to->db_path, folder->files[i], error))
+            return false;
+    return true;
+}
+
+static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_destinations *to,
+                        gt_error *error)
+{
+    gt_batch_ranks ranks;
+    double start = gt_clock_now_s();
+    if (!spares_the_traces(to, folder, error)) return false;
+    say(b, "Parallel processing traces");
+    if (!gt_batch_ranks_read(&ranks, folder->files, folder->ranks, folder->count,
+                             gt_arguments_flag(&b->call->arguments, "all_kernels"), &b->read, error))
+        return false;
+    say(b, "Elapsed time for processing traces: %.2f seconds.", gt_clock_now_s() - start);
+    gt_table_list tables = {0};
+    gt_output *output = NULL;
+    make_tables(b, &ranks, &tables);
+    if (!b->replays || (add_replay(b, folder->path, GT_BATCH_GEMM, &ranks, &tables, error) &&
+                        add_replay(b, folder->path, GT_BATCH_CONV, &ranks, &tables, error)))
+        output = gt_destinations_write(to, folder->files[0], &tables, error);
+    if (output && b->out && !b->call->by_old_name) gt_trace_show_files(output);
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    gt_batch_ranks_free(&ranks);
+    return made;
+}
+
+/* False where the run is to end here. */
+static bool make_folder(const batch *b, const gt_batch_folder *folder, gt_exit *status)
+{
+    gt_error error;
+    gt_destinations to = choose_destinations(b, folder);
+    bool exists = to.xlsx_path && access(to.xlsx_path, F_OK) == 0,
+         dry = gt_arguments_flag(&b->call->arguments, "dry_run");
+    announce(b, folder, &to);
+    if (dry) {
+        say(b, "==================== End of dry run ====================");
+    } else if (exists) {
+        say(b, "Excel file already exists: (%s)", to.xlsx_path);
+        say(b, "Terminating...");
+    } else if (!make_report(b, folder, &to, &error)) {
+        fprintf(stderr, "gputally: %s\n", error.text);
+        *status = GT_EXIT_FAILED;
+    }
+    gt_destinations_free(&to);
+    return dry || !exists;
+}
+
+static gt_exit make_all(batch *b)
+{
+    gt_exit status = GT_EXIT_DONE;
+    for (size_t i = 0; i < b->files.without_rank; i++)
+        say(b, "==================== Failed to extract rank number from trace filename ====================");
+    if (!b->files.count) {
+        say(b, "==================== No %s files found, check filters and filepaths ====================",
+            b->search.extension);
+        return status;
+    }
+    if (b->replays) b->tools = gt_replay_tools_find(b->out);
+    for (size_t i = 0; i < b->files.count; i++)
+        if (!make_folder(b, &b->files.folders[i], &status)) break;
+    return status;
+}
+
+/* One file cannot take the reports of several folders. */
+static bool has_one_folder(const batch *b)
+{
+    if (b->files.count < 2 || !gt_arguments_text(&b->call->arguments, "output_xlsx_path")) return true;
+    say(b, "Multiple parent directories with traces found, give a more specific base path for the report "
+           "with custom "
+           "Excel path.");
+    return false;
+}
+
+static gt_exit search_and_make(batch *b)
+{
+    gt_error error;
+    gt_exit status = GT_EXIT_DONE;
+    if (strcmp(b->search.extension, "json") != 0 && strcmp(b->search.extension, "gz") != 0) {
+        say(b, "==================== Invalid extension %s, json and gz are supported ====================",
+            b->search.extension);
+        return status;
+    }
+    if (!gt_batch_files_find(&b->files, &b->search, &error))
+        return gt_usage_error(b->call->program, "%s", error.text);
+    if (b->files.count > 1 && gt_arguments_text(&b->call->arguments, "output_db"))
+        status = gt_usage_error(
+            b->call->program,
+            "argument --output_db: names one file, but %zu folders hold traces; --output_csvs_dir "
+            "makes a folder for each",
+            b->files.count);
+    else if (has_one_folder(b))
+        status = make_all(b);
+    gt_batch_files_free(&b->files);
+    return status;
+}
+
+gt_exit gt_batch_run(const gt_call *call)
+{
+    gt_error error;
+    const gt_arguments *arguments = &call->arguments;
+    const gt_option_value *filters = gt_arguments_value(arguments, "filters");
+    batch b = {.call = call, .out = gt_arguments_flag(arguments, "quiet") ? NULL : stdout};
+    if (!gt_arguments_value(arguments, "base_dir")->given)
+        return gt_usage_error(call->program, "the following arguments are required: -b");
+    if (!gt_common_apply(call, &b.read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    b.replays = gt_arguments_flag(arguments, "node_replay") && !gt_arguments_flag(arguments, "dry_run");
+    b.search = (gt_batch_search){
+        .base = gt_arguments_value(arguments, "base_dir")->text,
+        .extension = gt_arguments_value(arguments, "extension")->text,
+        .rank_pattern = gt_arguments_value(arguments, "rank_pattern")->text,
+        .filters = filters->given ? filters->texts : &filters->text,
+        .filter_count = filters->given ? filters->text_count : 1,
+    };
+    return search_and_make(&b);
+}

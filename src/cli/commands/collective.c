@@ -1,0 +1,254 @@
+/* `gputally collective`: finds the trace of each rank, reads them all, makes the sheets, writes them, shows a
+ * summary. */
+#include "cli/commands/collective.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "cli/inputs/extra.h"
+#include "cli/inputs/rank_options.h"
+#include "cli/traces.h"
+#include "output/terminal.h"
+#include "report/collective.h"
+#include "report/rank_traces.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option input_options[] = {
+    GT_RANK_OPTIONS(
+        "number of ranks; must be given",
+        "name ranks whose trace is missing or damaged and analyse the others, instead of stopping"),
+    {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
+     "accepted for old scripts: ranks are always read in parallel"},
+    {"max_workers", GT_OPTION_INT, "N", NULL, "the same as --threads, which is preferred"},
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option report_options[] = {
+    {"agg_metrics", GT_OPTION_TEXTS, "NAME...", "mean median min max",
+     "what the summaries say of each metric: any of mean median min max std var sum count first last nunique "
+     "size"},
+    {"gpus_per_node", GT_OPTION_INT, "N", NULL,
+     "add the columns node_id and node_span (default: what the first trace says of its GPUs)"},
+    {"all2allv_heatmap", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheet nccl_all2allv_heatmap: who sent how much to whom"},
+    {"leave_out_mismatches", GT_OPTION_FLAG, NULL, NULL,
+     "leave out collectives whose ranks disagree on type or size, instead of stopping"},
+    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "accepted for old scripts: all sheets are always made"},
+};
+static const gt_option_group report_group = {"Sheets of a collective report", report_options,
+                                             GT_LENGTH(report_options)};
+
+static const gt_option output_options[] = {
+    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+     "write an Excel workbook here; by default, where no other output is named, nccl_analysis_report.xlsx in "
+     "the folder that holds the traces"},
+    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_collective_syntax = {
+    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &gt_common_group},
+    .files = "",
+    .files_max = 0,
+};
+
+/* ---- options ---- */
+
+static bool read_aggregations(const gt_arguments *arguments, gt_aggregations *wanted, gt_error *error)
+{
+    const gt_option_value *value = gt_arguments_value(arguments, "agg_metrics");
+    *wanted = (gt_aggregations){0};
+    for (size_t i = 0; i < value->text_count; i++)
+        if (!gt_aggregations_add(wanted, value->texts[i], error)) return false;
+    if (value->text_count) return true;
+    for (const char *at = value->text; *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        char *word = gt_format("%.*s", (int)len, at);
+        bool known = gt_aggregations_add(wanted, word, error);
+        free(word);
+        if (!known) return false;
+        at += len;
+    }
+    return true;
+}
+
+static bool read_options(const gt_call *call, gt_rank_search *search, gt_collective_options *options,
+                         gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
+    const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
+    if (!world_size->given) return gt_fail(error, "world_size must be provided");
+    if (world_size->number < 1 || world_size->number > GT_MOST_RANKS)
+        return gt_fail(error, "--world_size must be from 1 to %d, got %" PRId64, GT_MOST_RANKS,
+                       world_size->number);
+    if (gpus->given && gpus->number < 1)
+        return gt_fail(error, "--gpus_per_node must be a positive integer, got %" PRId64, gpus->number);
+    *search = gt_rank_options_read(arguments);
+    *options = (gt_collective_options){
+        .world_size = world_size->number,
+        .gpus_per_node = gpus->given ? gpus->number : 0,
+        .heatmap = gt_arguments_flag(arguments, "all2allv_heatmap"),
+        .leave_out_mismatches = gt_arguments_flag(arguments, "leave_out_mismatches"),
+    };
+    return read_aggregations(arguments, &options->aggregations, error);
+}
+
+static unsigned threads_of(const gt_arguments *arguments, const gt_read_options *read)
+{
+    const gt_option_value *workers = gt_arguments_value(arguments, "max_workers");
+    bool use = workers->given && !gt_arguments_value(arguments, "threads")->given;
+    return use && workers->number >= 1 && workers->number <= 1024 ? (unsigned)workers->number : read->threads;
+}
+
+static gt_destinations choose_destinations(const gt_call *call, const char *folder)
+{
+    gt_destinations to = gt_destinations_named(&call->arguments);
+    if (!to.xlsx_path && !to.csvs_dir && !to.db_path)
+        to.xlsx_path =
+            gt_format("%s%snccl_analysis_report.xlsx", folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
+    return to;
+}
+
+/* ---- what the old program says on standard output ---- */
+
+static void print_old_steps(const gt_collective_options *options, bool detected)
+{
+    if (detected)
+        printf("Auto-detected gpus_per_node=%" PRId64 " from trace deviceProperties.\n",
+               options->gpus_per_node);
+    puts("Generating summary reports...\nGenerating all2allv summary...");
+    if (options->heatmap) puts("Generating all2allv heatmap...");
+    puts("Generating detailed per-rank analysis...\nGenerating straggler summary...");
+    if (options->gpus_per_node)
+        printf("Adding node_span columns (gpus_per_node=%" PRId64 ")...\n", options->gpus_per_node);
+}
+
+static void print_old_files(const gt_destinations *to, const gt_table_list *tables)
+{
+    for (size_t i = 0; i < tables->count && to->csvs_dir; i++)
+        printf("DataFrame '%s' written to %s/%s.csv\n", tables->items[i]->name, to->csvs_dir,
+               tables->items[i]->name);
+    if (to->xlsx_path)
+        printf("Writing Excel report to %s...\nExcel report successfully written to %s\n", to->xlsx_path,
+               to->xlsx_path);
+}
+
+/* ---- the work ---- */
+
+/* Names every rank that could not be read. */
+static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *files, bool allowed,
+                            gt_error *error)
+{
+    size_t damaged = 0;
+    for (size_t rank = 0; rank < traces->rank_count; rank++) {
+        if (!traces->problems[rank] || !files->paths[rank])
+            continue; /* those without a file have been named */
+        damaged++;
+        if (allowed)
+            gt_warn("%s: left out", traces->problems[rank]);
+        else if (damaged == 1)
+            gt_fail(error, "%s", traces->problems[rank]);
+        else
+            gt_warn("%s", traces->problems[rank]);
+    }
+    if (!allowed && damaged) {
+        gt_error first = *error;
+        return gt_fail(error, "%.900s; --allow_missing_ranks goes on without such ranks", first.text);
+    }
+    if (traces->bad_count == traces->rank_count) return gt_fail(error, "no rank could be read");
+    if (!traces->rows->row_count) return gt_fail(error, "No NCCL collective events found in the trace data.");
+    return true;
+}
+
+static void show(const gt_rank_traces *traces, size_t collectives, const gt_table_list *tables,
+                 const gt_output *output)
+{
+    gt_terminal terminal = gt_terminal_for(stdout);
+    printf("%zu ranks, %zu events, %zu collectives\n", traces->rank_count - traces->bad_count, traces->events,
+           collectives);
+    gt_collective_print_summary(stdout, tables, (int)terminal.width, terminal.utf8);
+    gt_trace_show_files(output);
+}
+
+/* Those with rows go behind the other sheets. */
+static void add_extra(gt_table_list *tables, gt_table_list *extra)
+{
+    for (size_t i = 0; i < extra->count; i++) {
+        if (extra->items[i]->row_count)
+            gt_table_list_add(tables, extra->items[i]);
+        else
+            gt_table_free(extra->items[i]);
+    }
+    extra->count = 0; /* they have a new owner */
+}
+
+static bool make_report(const gt_call *call, gt_rank_traces *traces, const gt_rank_files *files,
+                        const gt_collective_options *options, bool detected, gt_error *error)
+{
+    bool quiet = gt_arguments_flag(&call->arguments, "quiet"), as_old = call->by_old_name && !quiet;
+    size_t collectives = traces->rows->row_count;
+    gt_destinations to = choose_destinations(call, files->common_folder);
+    gt_table_list tables = {0};
+    gt_output *output = NULL;
+    gt_table *rows = traces->rows;
+    traces->rows = NULL; /* it becomes a sheet */
+    if (as_old) print_old_steps(options, detected);
+    if (gt_collective_tables(rows, options, &tables, error)) {
+        add_extra(&tables, &traces->extra);
+        size_t first = 0;
+        while (!files->paths[first]) first++; /* one rank was read, so one has a file */
+        output = gt_destinations_write(&to, files->paths[first], &tables, error);
+    }
+    if (output && as_old)
+        print_old_files(&to, &tables);
+    else if (output && !quiet)
+        show(traces, collectives, &tables, output);
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    gt_destinations_free(&to);
+    return made;
+}
+
+static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_collective_options *options,
+                            unsigned threads, gt_error *error)
+{
+    bool allowed = gt_arguments_flag(&call->arguments, "allow_missing_ranks");
+    gt_rank_traces traces;
+    gt_hta_options extra;
+    bool extra_wanted = gt_extra_wanted(&call->arguments, &extra);
+    gt_rank_traces_read(&traces, files->paths, files->count, extra_wanted ? &extra : NULL, threads);
+    bool detected = !options->gpus_per_node && traces.devices;
+    if (detected) options->gpus_per_node = (int64_t)traces.devices;
+    bool made = accept_problems(&traces, files, allowed, error) &&
+                make_report(call, &traces, files, options, detected, error);
+    gt_rank_traces_free(&traces);
+    return made;
+}
+
+gt_exit gt_collective_run(const gt_call *call)
+{
+    static const char none_given[] =
+        "one of the arguments --trace_dir --trace_pattern --trace_glob is required";
+    if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    gt_error error;
+    gt_read_options read;
+    if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    gt_rank_search search;
+    gt_collective_options options;
+    gt_rank_files files = {0};
+    bool made = read_options(call, &search, &options, &error) &&
+                gt_rank_files_find(&files, &search, &error) &&
+                read_and_report(call, &files, &options, threads_of(&call->arguments, &read), &error);
+    gt_rank_files_free(&files);
+    if (made) return GT_EXIT_DONE;
+    fprintf(stderr, "gputally: %s\n", error.text);
+    return GT_EXIT_FAILED;
+}

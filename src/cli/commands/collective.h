@@ -1,0 +1,11 @@
+/* `gputally collective`: the report of the collectives of all ranks of a run. */
+#ifndef GT_CLI_COMMANDS_COLLECTIVE_H
+#define GT_CLI_COMMANDS_COLLECTIVE_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_collective_syntax;
+
+gt_exit gt_collective_run(const gt_call *call);
+
+#endif

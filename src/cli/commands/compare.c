@@ -1,0 +1,254 @@
+/* `gputally compare`: opens the reports, compares their sheets, writes the result, holds it against
+ * --fail_if. */
+#include "cli/commands/compare.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "report/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_WORKBOOK "comparison.xlsx"
+
+static const gt_option compare_options[] = {
+    {"names", GT_OPTION_TEXTS, "NAME...", NULL,
+     "one tag a report, which stands before its columns (default: the report's own name without its ending)"},
+    {"sheets", GT_OPTION_TEXTS, "GROUP...", "all",
+     "what to compare: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a group that is "
+     "named must be in the baseline"},
+    {"fail_if", GT_OPTION_TEXTS, "CONDITION", NULL,
+     "exit with status 3 where a variant meets the condition, SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
+     "'gpu_timeline.busy_time > 5%': the change against the baseline, in percent or in the column's unit; "
+     "may be given more than once"},
+};
+static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
+
+static const gt_option output_options[] = {
+    {"output", GT_OPTION_TEXT, "PATH", NULL,
+     "write an Excel workbook here; where no output is named: " DEFAULT_WORKBOOK},
+    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_compare_syntax = {
+    .groups = {&compare_group, &output_group, &gt_common_group},
+    .files = "REPORT REPORT...",
+    .files_max = 10000,
+    .output_option = "output",
+};
+
+typedef struct comparison {
+    const gt_call *call;
+    gt_compare_report *reports;
+    char **own_tags; /* of reports without a name given */
+    size_t count;
+    gt_compare_options options;
+    const char **groups;
+    size_t group_capacity;
+} comparison;
+
+/* ---- the command line ---- */
+
+/* The last part of a path without its ending: "runs/mi300.xlsx" and "runs/mi300/" give "mi300". */
+static char *tag_of(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') len--;
+    const char *name = path + len;
+    while (name > path && name[-1] != '/') name--;
+    len -= (size_t)(name - path);
+    for (size_t at = len; at-- > 1;)
+        if (name[at] == '.') {
+            len = at;
+            break;
+        }
+    return gt_format("%.*s", (int)len, name);
+}
+
+static bool choose_tags(comparison *c, gt_error *error)
+{
+    const gt_option_value *names = gt_arguments_value(&c->call->arguments, "names");
+    if (c->count < 2) return gt_fail(error, "Need at least two report files");
+    if (names->given && names->text_count != c->count)
+        return gt_fail(error, "--names count must equal number of reports");
+    for (size_t i = 0; i < c->count; i++) {
+        c->reports[i].path = c->call->arguments.files[i];
+        if (!names->given) c->own_tags[i] = tag_of(c->reports[i].path);
+        c->reports[i].tag = names->given ? names->texts[i] : c->own_tags[i];
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(c->reports[i].tag, c->reports[j].tag))
+                return gt_fail(error, "two reports are called '%.200s': give each its name with --names",
+                               c->reports[i].tag);
+    }
+    return true;
+}
+
+static bool is_group(const char *name)
+{
+    for (size_t i = 0; gt_compare_group(i); i++)
+        if (!strcmp(gt_compare_group(i), name)) return true;
+    return false;
+}
+
+static bool choose_groups(comparison *c, gt_error *error)
+{
+    const gt_option_value *sheets = gt_arguments_value(&c->call->arguments, "sheets");
+    bool all = !sheets->given;
+    for (size_t i = 0; i < sheets->text_count; i++) {
+        if (!strcmp(sheets->texts[i], "all"))
+            all = true;
+        else if (is_group(sheets->texts[i]))
+            GT_PUSH(c->groups, c->options.group_count, c->group_capacity, sheets->texts[i]);
+        else
+            return gt_fail(
+                error,
+                "argument --sheets: invalid choice: '%.200s' (choose from gpu_timeline, ops_summary, "
+                "kernel_summary, ops_all, roofline, all)",
+                sheets->texts[i]);
+    }
+    if (all) c->options.group_count = 0;
+    c->options.groups = c->groups;
+    return true;
+}
+
+static bool parse_gates(comparison *c, gt_error *error)
+{
+    const gt_option_value *conditions = gt_arguments_value(&c->call->arguments, "fail_if");
+    c->options.gates = gt_alloc_zero(conditions->text_count, sizeof *c->options.gates);
+    for (size_t i = 0; i < conditions->text_count; i++) {
+        if (!gt_gate_parse(&c->options.gates[i], conditions->texts[i], error)) {
+            gt_error_prefix(error, "argument --fail_if");
+            return false;
+        }
+        c->options.gate_count++;
+    }
+    return true;
+}
+
+/* ---- the outputs ---- */
+
+static gt_destinations destinations_of(const gt_call *call)
+{
+    const char *xlsx = gt_arguments_text(&call->arguments, "output");
+    const char *csvs = gt_arguments_text(&call->arguments, "output_csvs_dir");
+    const char *db = gt_arguments_text(&call->arguments, "output_db");
+    if (!xlsx && (call->by_old_name || (!csvs && !db))) xlsx = DEFAULT_WORKBOOK;
+    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
+                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
+                             .db_path = db ? gt_strdup(db) : NULL};
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return a && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static bool spares_the_reports(const comparison *c, const gt_destinations *to, gt_error *error)
+{
+    const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path};
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t o = 0; o < GT_LENGTH(outputs); o++)
+            if (is_same_file(outputs[o], c->reports[i].path))
+                return gt_fail(error, "%s: this is one of the reports; the comparison needs another name",
+                               outputs[o]);
+    return true;
+}
+
+/* What the Python tool prints. */
+static void print_old_lines(const gt_destinations *to, const gt_table_list *tables)
+{
+    for (size_t i = 0; to->csvs_dir && i < tables->count; i++)
+        printf("Wrote '%s.csv' with %zu rows × %zu columns\n", tables->items[i]->name,
+               tables->items[i]->row_count, tables->items[i]->column_count);
+    for (size_t i = 0; i < tables->count; i++) {
+        if (!tables->items[i]->row_count)
+            printf("Sheet '%s' is empty (no matching rows)\n", tables->items[i]->name);
+        printf("Wrote sheet '%s' with %zu rows × %zu columns\n", tables->items[i]->name,
+               tables->items[i]->row_count, tables->items[i]->column_count);
+    }
+}
+
+/* What met a condition is shown whatever else is: a gate that fails must say why. */
+static void show(const comparison *c, const gt_destinations *to, const gt_table_list *tables,
+                 const gt_output *output)
+{
+    const gt_table *met = gt_table_list_find(tables, "fail_if");
+    bool quiet = gt_arguments_flag(&c->call->arguments, "quiet");
+    if (c->call->by_old_name) {
+        if (!quiet) print_old_lines(to, tables);
+        if (met) gt_compare_print_met(stdout, met);
+        return;
+    }
+    if (!quiet) gt_compare_print_summary(stdout, c->reports, c->count, tables);
+    if (met && (!quiet || met->row_count)) gt_compare_print_met(stdout, met);
+    if (quiet) return;
+    putchar('\n');
+    for (size_t i = 0; i < gt_output_file_count(output); i++)
+        printf("wrote %s\n", gt_output_file_path(output, i));
+}
+
+/* ---- the work ---- */
+
+static bool open_reports(comparison *c, gt_error *error)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!(c->reports[i].sheets = gt_perf_sheets_open(c->reports[i].path, error))) return false;
+    return true;
+}
+
+static gt_exit compare(comparison *c, gt_strings *strings, gt_table_list *tables, gt_error *error)
+{
+    gt_destinations to = destinations_of(c->call);
+    gt_output *output = NULL;
+    if (open_reports(c, error) && spares_the_reports(c, &to, error) &&
+        gt_compare_tables(c->reports, c->count, &c->options, strings, tables, error))
+        output = gt_destinations_write(&to, c->reports[0].path, tables, error);
+    gt_exit status = GT_EXIT_FAILED;
+    if (output) {
+        const gt_table *met = gt_table_list_find(tables, "fail_if");
+        show(c, &to, tables, output);
+        status = met && met->row_count ? GT_EXIT_GATE : GT_EXIT_DONE;
+    } else {
+        fprintf(stderr, "gputally: %s\n", error->text);
+    }
+    gt_output_free(output);
+    gt_destinations_free(&to);
+    return status;
+}
+
+gt_exit gt_compare_run(const gt_call *call)
+{
+    gt_error error = {""};
+    gt_read_options read;
+    comparison c = {.call = call, .count = call->arguments.file_count};
+    c.reports = gt_alloc_zero(c.count, sizeof *c.reports);
+    c.own_tags = gt_alloc_zero(c.count, sizeof *c.own_tags);
+    gt_exit status;
+    if (gt_common_apply(call, &read, &error) && choose_tags(&c, &error) && choose_groups(&c, &error) &&
+        parse_gates(&c, &error)) {
+        gt_strings *strings = gt_strings_new();
+        gt_table_list tables = {0};
+        status = compare(&c, strings, &tables, &error);
+        gt_table_list_free(&tables);
+        gt_strings_free(strings);
+    } else {
+        status = gt_usage_error(call->program, "%s", error.text);
+    }
+    for (size_t i = 0; i < c.count; i++) {
+        gt_perf_sheets_close(c.reports[i].sheets);
+        free(c.own_tags[i]);
+    }
+    for (size_t i = 0; i < c.options.gate_count; i++) gt_gate_free(&c.options.gates[i]);
+    free(c.options.gates);
+    free(c.groups);
+    free(c.reports);
+    free(c.own_tags);
+    return status;
+}

@@ -1,0 +1,120 @@
+/* `gputally diff`: reads two PyTorch traces, merges their call trees, writes what differs, shows a summary.
+ */
+#include "cli/commands/diff.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "cli/traces.h"
+#include "input/chrome/kineto.h"
+#include "output/terminal.h"
+#include "report/diff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_FOLDER "rprt_diff"
+
+static const gt_option diff_options[] = {
+    {"add_python_func", GT_OPTION_FLAG, NULL, NULL,
+     "put python functions into the call trees, so that modules tell ops apart; the traces must have been "
+     "recorded with stacks"},
+    {"prune_non_gpu", GT_OPTION_FLAG, NULL, NULL,
+     "leave root calls that lead to no GPU work out of merged_tree_output.txt"},
+};
+static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_options)};
+
+static const gt_option output_options[] = {
+    {"output_dir", GT_OPTION_TEXT, "DIR", DEFAULT_FOLDER,
+     "the folder for the files of the diff"},
+    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an Excel workbook as well"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an SQLite database as well"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_diff_syntax = {
+    .groups = {&diff_group, &output_group, &gt_common_group},
+    .files = "TRACE1 TRACE2",
+    .files_max = 2,
+    .output_option = "output_dir",
+};
+
+/* ---- the outputs ---- */
+
+static bool write_all(const gt_diff *diff, gt_output *output, const gt_arguments *arguments, gt_error *error)
+{
+    const gt_table_list *tables = gt_diff_tables(diff);
+    const char *dir = gt_arguments_text(arguments, "output_dir");
+    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
+    const char *db = gt_arguments_text(arguments, "output_db");
+    for (size_t i = 0; i < arguments->file_count; i++)
+        if (!gt_spares_the_trace(xlsx, arguments->files[i], error) ||
+            !gt_spares_the_trace(db, arguments->files[i], error))
+            return false;
+    return gt_diff_write(diff, output, dir ? dir : DEFAULT_FOLDER, error) &&
+           (!xlsx || !tables->count || gt_output_xlsx(output, xlsx, tables->items, tables->count, error)) &&
+           (!db || !tables->count || gt_output_sqlite(output, db, tables->items, tables->count, error)) &&
+           gt_output_commit(output, error);
+}
+
+static void show(const gt_diff *diff, const gt_output *output)
+{
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_diff_print_summary(stdout, diff, (int)terminal.width, terminal.utf8);
+    gt_trace_show_files(output);
+}
+
+/* ---- the work ---- */
+
+static bool report(const gt_call *call, gt_pytorch *const traces[2], gt_error *error)
+{
+    const char *debug = getenv("TRACELENS_DEBUG");
+    gt_diff_options options = {.prune_non_gpu = gt_arguments_flag(&call->arguments, "prune_non_gpu"),
+                               .explain = debug && strcmp(debug, "1") == 0};
+    gt_diff *diff = gt_diff_new(traces[0], traces[1], &options, error);
+    if (!diff) return false;
+    gt_output *output = gt_output_new();
+    bool written = write_all(diff, output, &call->arguments, error);
+    if (written && !gt_arguments_flag(&call->arguments, "quiet")) show(diff, output);
+    gt_output_free(output);
+    gt_diff_free(diff);
+    return written;
+}
+
+static bool has_ops(const gt_pytorch *trace, const char *path, gt_error *error)
+{
+    if (!trace->gpu_only) return true;
+    return gt_fail(error, "%s: a trace without ops cannot be compared with another", gt_trace_title(path));
+}
+
+static bool read_and_report(const gt_call *call, const gt_read_options *read, gt_error *error)
+{
+    gt_kineto_options keep = {.python_functions = gt_arguments_flag(&call->arguments, "add_python_func")};
+    gt_pytorch *traces[2] = {NULL, NULL};
+    bool sound = true;
+    for (size_t i = 0; sound && i < 2; i++) {
+        traces[i] = gt_kineto_read(call->arguments.files[i], keep, read, error);
+        sound = traces[i] && has_ops(traces[i], call->arguments.files[i], error);
+    }
+    gt_progress_end();
+    sound = sound && report(call, traces, error);
+    gt_pytorch_free(traces[0]);
+    gt_pytorch_free(traces[1]);
+    return sound;
+}
+
+gt_exit gt_diff_run(const gt_call *call)
+{
+    gt_error error = {""};
+    gt_read_options read;
+    if (call->arguments.file_count != 2)
+        return gt_usage_error(call->program, "two traces are needed: TRACE1 TRACE2");
+    if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    if (strcmp(call->arguments.files[0], "-") == 0 && strcmp(call->arguments.files[1], "-") == 0)
+        return gt_usage_error(call->program, "only one of the traces can be standard input");
+    if (read_and_report(call, &read, &error)) return GT_EXIT_DONE;
+    fprintf(stderr, "gputally: %s\n", error.text);
+    return GT_EXIT_FAILED;
+}

@@ -1,0 +1,10 @@
+/* `gputally diff`. */
+#ifndef GT_CLI_COMMANDS_DIFF_H
+#define GT_CLI_COMMANDS_DIFF_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_diff_syntax;
+gt_exit gt_diff_run(const gt_call *call);
+
+#endif

@@ -1,0 +1,193 @@
+/* `gputally fuse`: finds the trace of each rank and writes them as one for a trace viewer. */
+#include "cli/commands/fuse.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "cli/inputs/rank_options.h"
+#include "cli/traces.h"
+#include "transform/fuse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const gt_option input_options[] = {
+    GT_RANK_OPTIONS("number of ranks (default: as many as there are)",
+                    "name ranks whose trace is missing or damaged and go on, with what comes before the "
+                    "damage, instead of stopping"),
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option event_options[] = {
+    {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL,
+     "keep python_function events, which are left out by default"},
+    {"leave_out", GT_OPTION_TEXTS, "CATEGORY...", NULL,
+     "leave out events of these categories, instead of Trace and python_function"},
+    {"ids_of_all_ranks", GT_OPTION_FLAG, NULL, NULL,
+     "move ids by more than the largest of any rank, not of the first alone; reads every trace twice"},
+    {"align_times", GT_OPTION_FLAG, NULL, NULL,
+     "put the ranks on one clock by their baseTimeNanoseconds; reads every trace twice"},
+};
+static const gt_option_group event_group = {"Events", event_options, GT_LENGTH(event_options)};
+
+static const gt_option output_options[] = {
+    {"output", GT_OPTION_TEXT, "PATH", "merged_trace.json.gz",
+     "where the fused trace goes: gzip where the name ends in .gz, else plain JSON"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_fuse_syntax = {
+    .groups = {&input_group, &event_group, &output_group, &gt_common_group},
+    .files = "[FILE...]",
+    .files_max = GT_MOST_RANKS,
+    .output_option = "output",
+};
+
+/* ---- options ---- */
+
+static bool check_files(const gt_call *call, gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const char *output = gt_arguments_text(arguments, "output");
+    const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
+    size_t len = output ? strlen(output) : 0;
+    if (!len) return gt_fail(error, "argument --output: names no file");
+    if (strcmp(output, "-") == 0)
+        return gt_fail(error, "argument --output: the fused trace goes to a file, not to standard output");
+    if (len > 4 && strcmp(output + len - 4, ".zst") == 0)
+        return gt_fail(error, "argument --output: %s: trace viewers read gzip (.gz) and plain JSON, not zstd",
+                       output);
+    if (world_size->given && (world_size->number < 1 || world_size->number > GT_MOST_RANKS))
+        return gt_fail(error, "argument --world_size: must be from 1 to %d, not %" PRId64, GT_MOST_RANKS,
+                       world_size->number);
+    if (world_size->given && arguments->file_count && world_size->number != (int64_t)arguments->file_count)
+        return gt_fail(error, "argument --world_size: %" PRId64 " ranks, but %zu traces", world_size->number,
+                       arguments->file_count);
+    for (size_t i = 0; i < arguments->file_count; i++)
+        if (strcmp(arguments->files[i], "-") == 0)
+            return gt_fail(error, "traces are read more than once, so none can be standard input");
+    return true;
+}
+
+static gt_fuse_options options_of(const gt_arguments *arguments, const gt_read_options *read)
+{
+    static const char *const usual[] = {"Trace", "python_function"};
+    const gt_option_value *left_out = gt_arguments_value(arguments, "leave_out");
+    gt_fuse_options options = {
+        .left_out = usual,
+        .left_out_count = gt_arguments_flag(arguments, "include_pyfunc") ? 1 : 2,
+        .ids_of_all_ranks = gt_arguments_flag(arguments, "ids_of_all_ranks"),
+        .align_times = gt_arguments_flag(arguments, "align_times"),
+        .keep_damaged = gt_arguments_flag(arguments, "allow_missing_ranks") && !read->strict,
+        .threads = read->threads,
+    };
+    if (left_out->given) {
+        options.left_out = left_out->texts;
+        options.left_out_count = left_out->text_count;
+    }
+    return options;
+}
+
+/* ---- the traces ---- */
+
+static bool take_named_files(gt_rank_files *files, const gt_arguments *arguments, bool allow_missing,
+                             gt_error *error)
+{
+    size_t missing = 0;
+    *files = (gt_rank_files){.count = arguments->file_count};
+    files->paths = gt_alloc_zero(files->count, sizeof *files->paths);
+    for (size_t rank = 0; rank < files->count; rank++) {
+        struct stat status;
+        const char *path = arguments->files[rank];
+        if (stat(path, &status) == 0) {
+            files->paths[rank] = gt_strdup(path);
+            continue;
+        }
+        if (allow_missing || missing)
+            gt_warn("rank %zu: %s is not there", rank, path);
+        else
+            gt_fail(error, "rank %zu: Input file not found: %s", rank, path);
+        missing++;
+    }
+    if (missing && !allow_missing) return false;
+    return missing < files->count || gt_fail(error, "none of the traces is there");
+}
+
+static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_error *error)
+{
+    gt_rank_search search = gt_rank_options_read(arguments);
+    if (arguments->file_count) return take_named_files(files, arguments, search.allow_missing, error);
+    if (!gt_rank_files_find(files, &search, error)) return false;
+    for (size_t rank = 0; rank < files->count; rank++)
+        if (files->paths[rank]) return true;
+    return gt_fail(error, "no rank has a trace");
+}
+
+static uint64_t bytes_of(const gt_rank_files *files)
+{
+    uint64_t bytes = 0;
+    for (size_t rank = 0; rank < files->count; rank++) {
+        struct stat status;
+        if (files->paths[rank] && stat(files->paths[rank], &status) == 0) bytes += (uint64_t)status.st_size;
+    }
+    return bytes;
+}
+
+static bool spares_the_traces(const char *output, const gt_rank_files *files, gt_error *error)
+{
+    for (size_t rank = 0; rank < files->count; rank++)
+        if (files->paths[rank] && !gt_spares_the_trace(output, files->paths[rank], error)) return false;
+    return true;
+}
+
+/* ---- the work ---- */
+
+static void show(const gt_fuse_result *result, const gt_output *output)
+{
+    printf("%zu ranks, %" PRIu64 " events read, %" PRIu64 " written; %zu processes\n", result->ranks,
+           result->events_read, result->events_written, result->processes);
+    gt_trace_show_files(output);
+}
+
+static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_options *options,
+                 gt_error *error)
+{
+    const char *path = gt_arguments_text(&call->arguments, "output");
+    if (!spares_the_traces(path, files, error)) return false;
+    char title[64];
+    snprintf(title, sizeof title, "%zu ranks", files->count);
+    uint64_t passes = options->ids_of_all_ranks || options->align_times ? 2 : 1;
+    gt_progress_begin(title, passes * bytes_of(files));
+    gt_fuse_result result;
+    gt_output *output = gt_output_new();
+    bool made = gt_fuse(output, path, files->paths, files->count, options, &result, error) &&
+                gt_output_commit(output, error);
+    gt_progress_end();
+    if (made && !gt_arguments_flag(&call->arguments, "quiet")) show(&result, output);
+    gt_output_free(output);
+    return made;
+}
+
+gt_exit gt_fuse_run(const gt_call *call)
+{
+    static const char none_given[] =
+        "no traces: name them in the order of their ranks, or give one of the arguments --trace_dir "
+        "--trace_pattern --trace_glob";
+    if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    gt_error error;
+    gt_read_options read;
+    if (!gt_common_apply(call, &read, &error) || !check_files(call, &error))
+        return gt_usage_error(call->program, "%s", error.text);
+    gt_fuse_options options = options_of(&call->arguments, &read);
+    gt_rank_files files = {0};
+    bool made = find_files(&files, &call->arguments, &error) && fuse(call, &files, &options, &error);
+    gt_rank_files_free(&files);
+    if (made) return GT_EXIT_DONE;
+    fprintf(stderr, "gputally: %s\n", error.text);
+    return GT_EXIT_FAILED;
+}

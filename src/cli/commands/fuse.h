@@ -1,0 +1,10 @@
+/* `gputally fuse`: the traces of several ranks as one. */
+#ifndef GT_CLI_COMMANDS_FUSE_H
+#define GT_CLI_COMMANDS_FUSE_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_fuse_syntax;
+gt_exit gt_fuse_run(const gt_call *call);
+
+#endif

@@ -1,0 +1,11 @@
+/* `gputally genesis`: the report of a physics simulation from the folder of its capture. */
+#ifndef GT_CLI_COMMANDS_GENESIS_H
+#define GT_CLI_COMMANDS_GENESIS_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_genesis_syntax;
+
+gt_exit gt_genesis_run(const gt_call *call);
+
+#endif

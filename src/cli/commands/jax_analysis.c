@@ -1,0 +1,184 @@
+/* `gputally jax-analysis`: reads an XPlane profile, makes the tables of the analysis report, writes each of
+ * them into files of its own, shows them. */
+#include "cli/commands/jax_analysis.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/inputs/profiles.h"
+#include "cli/traces.h"
+#include "input/xla/xplane.h"
+#include "output/terminal.h"
+#include "report/jax_analysis.h"
+#include "report/summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option input_options[] = {
+    {"profile_xplane_pb_path", GT_OPTION_TEXT, "FILE", NULL,
+     "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
+     "without an option"},
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option report_options[] = {
+    {"output_path", GT_OPTION_TEXT, "DIR", NULL, "write each table into files of its own in this folder"},
+    {"output_filename", GT_OPTION_TEXT, "NAME", "trace_analysis_results",
+     "what the names of those files begin with; \"_gemms\" and so on follows"},
+    {"output_table_formats", GT_OPTION_TEXTS, "FORMAT...", ".xlsx .csv",
+     "what those files are: .xlsx, .csv or both"},
+    {"num_cus", GT_OPTION_TEXT, "N", "304", "accepted for old scripts: no table depends on it"},
+    {"name", GT_OPTION_TEXT, "GPU", "mi300x", "accepted for old scripts: no table depends on it"},
+};
+static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
+
+static const gt_option output_options[] = {
+    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write all tables into one Excel workbook"},
+    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a table into this folder"},
+    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with all tables"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_jax_analysis_syntax = {
+    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .files = "FILE",
+    .file_option = "profile_xplane_pb_path",
+    .files_max = 1,
+};
+
+/* ---- formats ---- */
+
+typedef struct formats {
+    bool xlsx, csv;
+} formats;
+
+static bool read_formats(const gt_arguments *arguments, formats *f, gt_error *error)
+{
+    const gt_option_value *value = gt_arguments_value(arguments, "output_table_formats");
+    *f = (formats){!value->given, !value->given};
+    for (size_t i = 0; i < value->text_count; i++) {
+        bool is_xlsx = strcmp(value->texts[i], ".xlsx") == 0, is_csv = strcmp(value->texts[i], ".csv") == 0;
+        if (!is_xlsx && !is_csv)
+            return gt_fail(
+                error, "argument --output_table_formats: invalid choice: '%.200s' (choose from .xlsx, .csv)",
+                value->texts[i]);
+        f->xlsx |= is_xlsx;
+        f->csv |= is_csv;
+    }
+    return true;
+}
+
+/* ---- writing ---- */
+
+static bool write_table(gt_output *output, const char *dir, const char *file, gt_table *table, formats f,
+                        gt_error *error)
+{
+    char *sheet = gt_strdup(table->name), *name = gt_format("%s_%s", file, sheet);
+    char *xlsx = gt_format("%s/%s.xlsx", dir, name);
+    gt_table_rename(table, "Sheet1");
+    bool written = !f.xlsx || gt_output_xlsx(output, xlsx, &table, 1, error);
+    gt_table_rename(table, name);
+    written = written && (!f.csv || gt_output_csvs(output, dir, &table, 1, error));
+    gt_table_rename(table, sheet);
+    free(xlsx);
+    free(name);
+    free(sheet);
+    return written;
+}
+
+static gt_output *write_tables(const gt_trace_call *call, const gt_table_list *tables, gt_error *error)
+{
+    const gt_arguments *arguments = &call->call->arguments;
+    const char *dir = gt_arguments_text(arguments, "output_path");
+    const char *file = gt_arguments_value(arguments, "output_filename")->text;
+    formats f;
+    if (!dir) return gt_destinations_write(call->destinations, call->path, tables, error);
+    gt_output *output = gt_output_new();
+    bool written = read_formats(arguments, &f, error);
+    for (size_t i = 0; written && i < tables->count; i++)
+        written = write_table(output, dir, file, tables->items[i], f, error);
+    if (written && gt_output_commit(output, error)) return output;
+    gt_output_free(output);
+    return NULL;
+}
+
+/* ---- showing ---- */
+
+static void print_times(const gt_terminal *terminal, const gt_table *table)
+{
+    gt_terminal_heading(terminal, "GPU timeline, mean of the GPUs");
+    gt_summary_bars(terminal, table, "type", "time ms", "percent");
+}
+
+static void print_classes(const gt_terminal *terminal, const gt_table *table)
+{
+    gt_terminal_heading(terminal, "Computation by class");
+    gt_summary_bars(terminal, table, "name", "time ms", "percent");
+}
+
+static void show(const gt_table_list *tables, const gt_output *output)
+{
+    static const gt_summary_part parts[] = {
+        {"gpu_events_averages", print_times},
+        {"gpu_events_categorized_mean", print_classes},
+    };
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
+    gt_trace_show_files(output);
+}
+
+/* ---- the command ---- */
+
+static bool make_report(const gt_trace_call *call, gt_error *error)
+{
+    gt_jax *trace = gt_xplane_read_with_products(call->stream, GT_JAX_ANALYSIS_MODULE, call->read, error);
+    if (!trace) return false;
+    gt_table_list tables = {0};
+    gt_output *output = NULL;
+    if (!gt_jax_analysis_tables(trace, &tables, error))
+        gt_error_prefix(error, gt_trace_title(call->path));
+    else
+        output = write_tables(call, &tables, error);
+    const char *dir = gt_arguments_text(&call->call->arguments, "output_path");
+    if (output && dir) gt_journal_print("DataFrames successfully written to %s", dir);
+    if (output && gt_trace_is_shown(call)) show(&tables, output);
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    gt_jax_free(trace);
+    return made;
+}
+
+static bool check_outputs(const gt_arguments *arguments, gt_error *error)
+{
+    bool has_other = false;
+    for (size_t i = 0; i < output_group.count; i++)
+        has_other |= gt_arguments_text(arguments, output_options[i].name) != NULL;
+    bool has_folder = gt_arguments_text(arguments, "output_path") != NULL;
+    if (has_folder && has_other)
+        return gt_fail(error, "argument --output_path: not allowed with another output");
+    return has_folder || has_other || gt_fail(error, "the following arguments are required: --output_path");
+}
+
+gt_exit gt_jax_analysis_run(const gt_call *call)
+{
+    const gt_arguments *arguments = &call->arguments;
+    gt_error error;
+    formats f;
+    if (!check_outputs(arguments, &error) || !read_formats(arguments, &f, &error))
+        return gt_usage_error(call->program, "%s", error.text);
+    gt_profile_list profiles = {0};
+    gt_exit status = GT_EXIT_FAILED;
+    bool found =
+        gt_profiles_find(&profiles, gt_arguments_value(arguments, "profile_xplane_pb_path")->text, &error);
+    if (found && profiles.count > 1)
+        found = gt_fail(&error, "this run has %zu profiles, one a host; name one of them, such as %.300s",
+                        profiles.count, profiles.paths[0]);
+    if (found)
+        status = gt_each_trace(call, (const char *const *)profiles.paths, profiles.count, make_report);
+    else
+        fprintf(stderr, "gputally: %s\n", error.text);
+    gt_profiles_free(&profiles);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* `gputally jax-llama-compare`: stages of a language model on two GPUs. */
+#ifndef GT_CLI_COMMANDS_JAX_LLAMA_H
+#define GT_CLI_COMMANDS_JAX_LLAMA_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_jax_llama_syntax;
+
+gt_exit gt_jax_llama_run(const gt_call *call);
+
+#endif

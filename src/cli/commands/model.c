@@ -1,0 +1,364 @@
+/* `gputally model`: the arguments of an op come from the command line instead of a trace; printed is what its
+ * model says of them, and the least time that the op can take on a GPU. */
+#include "cli/commands/model.h"
+#include "base/length.h"
+#include "cli/suggest.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "model/family.h"
+#include "model/metrics.h"
+#include "trace/events.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const gt_option model_options[] = {
+    {"shapes", GT_OPTION_TEXT, "SHAPES", NULL,
+     "of the arguments, in order: 4096x1024,1024x512 (a dash for one that is no tensor), or as a trace has "
+     "them: [[4096,1024],[1024,512]]"},
+    {"dtype", GT_OPTION_TEXT, "TYPES", "bf16",
+     "bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a name as a trace has it; one for all "
+     "arguments, or one for each, apart by commas"},
+    {"concrete", GT_OPTION_TEXT, "JSON", NULL,
+     "values of the arguments that are no tensors, as a trace has them: [\"\", \"\", \"\", \"0.0\", "
+     "\"True\"]"},
+    {"strides", GT_OPTION_TEXT, "JSON", NULL, "of the tensors; without it they are contiguous"},
+    {"extra", GT_OPTION_TEXT, "JSON", NULL, "other arguments: {\"MoE topk\": 4}"},
+    {"annotation", GT_OPTION_TEXT, "TEXT", NULL,
+     "the name of the step around the op, which tells attention of inference servers how long its sequences "
+     "are"},
+    {"kernel", GT_OPTION_TEXT, "NAME", NULL, "the name of the op's kernel"},
+    {"backward", GT_OPTION_FLAG, NULL, NULL, "ask about the op's backward pass"},
+};
+static const gt_option_group model_group = {"The op", model_options, GT_LENGTH(model_options)};
+
+static const gt_option gpu_options[] = {
+    {"gpu", GT_OPTION_TEXT, "NAME", NULL,
+     "the least time on this GPU, such as MI300X; on all that are known: all"},
+    {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "the same for a GPU that a file describes"},
+};
+static const gt_option_group gpu_group = {"The GPU", gpu_options, GT_LENGTH(gpu_options)};
+
+const gt_syntax gt_model_syntax = {.groups = {&model_group, &gpu_group}, .files = "OP", .files_max = 1};
+
+/* ---- arguments ---- */
+
+static const struct {
+    const char *name, *trace_name;
+} dtypes[] = {
+    {"bf16", "c10::BFloat16"}, {"fp16", "c10::Half"},         {"fp32", "float"},
+    {"fp64", "double"},        {"fp8", "c10::Float8_e4m3fn"}, {"fp4", "c10::Float4_e2m1fn_x2"},
+    {"int8", "signed char"},   {"uint8", "unsigned char"},    {"int32", "int"},
+    {"int64", "long int"},
+};
+
+/* "4096x1024" as [4096,1024]; "-" as []. */
+static bool add_shape(gt_buffer *json, const char *text, size_t len)
+{
+    bool after_digit = false;
+    if (len == 1 && *text == '-') {
+        gt_buffer_add_cstr(json, "[]");
+        return true;
+    }
+    gt_buffer_add_cstr(json, "[");
+    for (size_t i = 0; i < len; i++) {
+        bool is_digit = text[i] >= '0' && text[i] <= '9';
+        if (!is_digit && (text[i] != 'x' || !after_digit)) return false;
+        gt_buffer_add(json, is_digit ? &text[i] : ",", 1);
+        after_digit = is_digit;
+    }
+    gt_buffer_add_cstr(json, "]");
+    return after_digit;
+}
+
+static bool shapes_to_json(const char *text, gt_buffer *json)
+{
+    if (*text == '[') {
+        gt_buffer_add_cstr(json, text);
+        return true;
+    }
+    gt_buffer_add_cstr(json, "[");
+    for (bool more = true; more;) {
+        size_t len = strcspn(text, ", ;");
+        if (!add_shape(json, text, len)) return false;
+        more = text[len] != 0;
+        text += len + more;
+        if (more) gt_buffer_add_cstr(json, ",");
+    }
+    gt_buffer_add_cstr(json, "]");
+    return true;
+}
+
+static void add_quoted(gt_buffer *json, const char *text, size_t len)
+{
+    gt_buffer_add_cstr(json, "\"");
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '"' || text[i] == '\\') gt_buffer_add_cstr(json, "\\");
+        gt_buffer_add(json, &text[i], 1);
+    }
+    gt_buffer_add_cstr(json, "\"");
+}
+
+static void add_dtype(gt_buffer *json, const char *name, size_t len)
+{
+    for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
+        if (strlen(dtypes[i].name) == len && strncasecmp(dtypes[i].name, name, len) == 0) {
+            name = dtypes[i].trace_name;
+            len = strlen(name);
+            break;
+        }
+    add_quoted(json, name, len);
+}
+
+/* One type a shape; a single one counts for all that are tensors. */
+static void dtypes_to_json(const char *text, const gt_value *shapes, gt_buffer *json)
+{
+    bool single = !strchr(text, ',');
+    gt_buffer_add_cstr(json, "[");
+    for (uint32_t i = 0; i < shapes->count || (!single && text); i++) {
+        if (i) gt_buffer_add_cstr(json, ",");
+        if (single) {
+            bool is_tensor = !gt_value_is_empty(&shapes->items[i]);
+            add_dtype(json, is_tensor ? text : "Scalar", is_tensor ? strlen(text) : 6);
+            continue;
+        }
+        size_t len = text ? strcspn(text, ",") : 0;
+        add_dtype(json, text ? text : "", len);
+        text = text && text[len] ? text + len + 1 : NULL;
+    }
+    gt_buffer_add_cstr(json, "]");
+}
+
+/* Those of a contiguous tensor: each dim's is the product of the dims behind it. */
+static void add_strides(gt_buffer *json, const gt_value *shape)
+{
+    gt_buffer_add_cstr(json, "[");
+    for (uint32_t i = 0; gt_value_is_list(shape) && i < shape->count; i++) {
+        int64_t stride = 1;
+        for (uint32_t j = i + 1; j < shape->count; j++)
+            if (__builtin_mul_overflow(
+                    stride, shape->items[j].type == GT_VALUE_INT ? shape->items[j].integer : 0, &stride))
+                stride = 0;
+        if (i) gt_buffer_add_cstr(json, ",");
+        gt_buffer_add_int(json, stride);
+    }
+    gt_buffer_add_cstr(json, "]");
+}
+
+static void strides_to_json(const gt_value *shapes, gt_buffer *json)
+{
+    gt_buffer_add_cstr(json, "[");
+    for (uint32_t i = 0; i < shapes->count; i++) {
+        if (i) gt_buffer_add_cstr(json, ",");
+        add_strides(json, &shapes->items[i]);
+    }
+    gt_buffer_add_cstr(json, "]");
+}
+
+static uint32_t intern(gt_strings *strings, gt_buffer *buffer)
+{
+    uint32_t id = gt_strings_add(strings, buffer->bytes, buffer->len);
+    buffer->len = 0;
+    return id;
+}
+
+/* An option's JSON; false where it is none. */
+static bool take_json(const gt_call *call, gt_strings *strings, gt_arena *arena, const char *option,
+                      uint32_t *id)
+{
+    const char *text = gt_arguments_text(&call->arguments, option);
+    if (!text) return true;
+    if (gt_value_parse(arena, (gt_text){text, strlen(text)})->type == GT_VALUE_MISSING) {
+        gt_usage_error(call->program, "argument --%s: '%s' is no JSON", option, text);
+        return false;
+    }
+    *id = gt_strings_add_cstr(strings, text);
+    return true;
+}
+
+static bool read_event(const gt_call *call, gt_strings *strings, gt_model_event *event)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const char *shapes_text = gt_arguments_text(arguments, "shapes"),
+               *annotation = gt_arguments_text(arguments, "annotation");
+    gt_buffer json = {0};
+    gt_arena arena = {0};
+    bool sound = true;
+    event->name = gt_strings_add_cstr(strings, arguments->files[0]);
+    event->sequence = GT_EVENT_NONE;
+    if (annotation) event->annotation = gt_strings_add_cstr(strings, annotation);
+    if (shapes_text) {
+        sound = shapes_to_json(shapes_text, &json);
+        const gt_value *shapes = gt_value_parse(&arena, gt_buffer_text(&json));
+        sound = sound && gt_value_is_list(shapes);
+        if (sound) {
+            event->dims = intern(strings, &json);
+            dtypes_to_json(gt_arguments_text(arguments, "dtype"), shapes, &json);
+            event->types = intern(strings, &json);
+            strides_to_json(shapes, &json);
+            event->strides = intern(strings, &json);
+        } else {
+            gt_usage_error(call->program, "argument --shapes: '%s' is not like 4096x1024,1024x512",
+                           shapes_text);
+        }
+    }
+    sound = sound && take_json(call, strings, &arena, "strides", &event->strides) &&
+            take_json(call, strings, &arena, "concrete", &event->concrete) &&
+            take_json(call, strings, &arena, "extra", &event->extra);
+    gt_arena_free(&arena);
+    gt_buffer_free(&json);
+    return sound;
+}
+
+/* ---- output ---- */
+
+static void print_line(const char *name, const char *value)
+{
+    printf("%-20s %s\n", name, value);
+}
+
+/* Whole numbers without a fraction, whatever their size; others as Python prints them. */
+static void print_number(const char *name, double value)
+{
+    char text[400];
+    if (value == floor(value) && fabs(value) < 1e300)
+        snprintf(text, sizeof text, "%.0f", value);
+    else
+        text[gt_print_double(text, value)] = 0;
+    print_line(name, isnan(value) ? "not known" : text);
+}
+
+static void print_least_time(const gt_model_result *result, const gt_gpu_arch *arch)
+{
+    gt_least_time least = gt_least_time_of(result, arch);
+    bool knows_compute = !isnan(least.compute_us), knows_memory = !isnan(least.memory_us);
+    char text[200];
+    if (knows_compute && knows_memory)
+        snprintf(text, sizeof text, "at least %.4g us (compute %.4g us, memory %.4g us)",
+                 fmax(least.compute_us, least.memory_us), least.compute_us, least.memory_us);
+    else if (knows_memory || knows_compute)
+        snprintf(text, sizeof text, "at least %.4g us (only %s is known)",
+                 knows_memory ? least.memory_us : least.compute_us, knows_memory ? "memory" : "compute");
+    else
+        snprintf(text, sizeof text, "not known");
+    print_line(arch->name, text);
+}
+
+static void print_result(const gt_model *model, const gt_model_result *result)
+{
+    gt_metrics metrics = gt_metrics_of(result, 0, NULL);
+    print_line("op", model->name);
+    print_line("category", model->category);
+    for (size_t i = 0; i < result->parameter_count; i++) {
+        gt_buffer value = {0};
+        gt_value_print(&value, &result->parameters[i].value);
+        print_line(result->parameters[i].name, gt_buffer_text(&value).bytes);
+        gt_buffer_free(&value);
+    }
+    print_number("flops", result->flops);
+    print_number("bytes", result->bytes);
+    print_number("flops/byte", metrics.flops_per_byte);
+    print_line("compute spec", result->compute_spec[0] ? result->compute_spec : "not known");
+}
+
+static gt_exit list_ops(void)
+{
+    size_t count;
+    const gt_model *const *ops = gt_op_names(&count);
+    for (gt_op_family family = GT_FAMILY_NONE + 1; family < GT_FAMILY_COUNT; family++)
+        for (size_t i = 0; i < count; i++)
+            if (ops[i]->evaluate && ops[i]->family == family)
+                print_line(gt_op_family_name(family), ops[i]->name);
+    print_line("", "triton_poi_..., triton_red_..., triton_per_...");
+    return GT_EXIT_DONE;
+}
+
+/* ---- the command ---- */
+
+static gt_exit no_model(const gt_call *call, const char *op)
+{
+    size_t count, known = 0;
+    const gt_model *const *ops = gt_op_names(&count);
+    const char **names = gt_alloc(count * sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        if (ops[i]->evaluate) names[known++] = ops[i]->name;
+    const char *nearest = gt_nearest(op, names, known);
+    free(names);
+    if (nearest)
+        return gt_usage_error(call->program, "there is no model of '%s' (did you mean %s?)", op, nearest);
+    return gt_usage_error(call->program, "there is no model of '%s'; '%s list' names those that there are",
+                          op, call->program);
+}
+
+/* The GPUs that the command line names. */
+static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **gpus,
+                        size_t *count)
+{
+    const char *name = gt_arguments_text(&call->arguments, "gpu");
+    const char *path = gt_arguments_text(&call->arguments, "gpu_arch_json_path");
+    gt_error error;
+    *count = 0;
+    if (name && strcmp(name, "all") == 0) {
+        *gpus = gt_gpu_archs(count);
+        return true;
+    }
+    if (!name && !path) return true;
+    *count = 1;
+    *gpus = own;
+    if (path && gt_gpu_arch_read(path, arena, own, &error)) return true;
+    if (name && (*gpus = gt_gpu_arch_find(name, &error))) return true;
+    fprintf(stderr, "%s: error: %s\n", call->program, error.text);
+    return false;
+}
+
+static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event *event,
+                    const gt_gpu_arch *gpus, size_t gpu_count)
+{
+    const gt_model *model = gt_model_find(models, event);
+    if (!model) return no_model(call, call->arguments.files[0]);
+    const gt_model_result *result =
+        gt_model_evaluate(models, model, event, gt_arguments_flag(&call->arguments, "backward"));
+    if (result->outcome != GT_MODEL_VALUE) {
+        fprintf(stderr,
+                "%s: error: the model of %s has no answer to these arguments; docs/models.md tells which it "
+                "reads\n",
+                call->program, model->name);
+        return GT_EXIT_FAILED;
+    }
+    print_result(model, result);
+    for (size_t i = 0; i < gpu_count; i++) print_least_time(result, &gpus[i]);
+    return GT_EXIT_DONE;
+}
+
+gt_exit gt_model_run(const gt_call *call)
+{
+    if (strcmp(call->arguments.files[0], "list") == 0) return list_ops();
+    if (gt_arguments_text(&call->arguments, "gpu") &&
+        gt_arguments_text(&call->arguments, "gpu_arch_json_path"))
+        return gt_usage_error(call->program,
+                              "argument --gpu_arch_json_path: not allowed with argument --gpu");
+    gt_strings *strings = gt_strings_new();
+    gt_arena arena = {0};
+    gt_gpu_arch own;
+    const gt_gpu_arch *gpus = NULL;
+    size_t gpu_count;
+    gt_model_event event = {0};
+    gt_exit status = GT_EXIT_USAGE;
+    if (read_event(call, strings, &event)) {
+        const char *kernel = gt_arguments_text(&call->arguments, "kernel");
+        uint32_t kernel_id = kernel ? gt_strings_add_cstr(strings, kernel) : (uint32_t)GT_TEXT_NONE;
+        event.kernels = &kernel_id;
+        event.kernel_count = kernel != NULL;
+        gt_models *models = gt_models_new(strings);
+        status = GT_EXIT_FAILED;
+        if (choose_gpus(call, &arena, &own, &gpus, &gpu_count))
+            status = show(call, models, &event, gpus, gpu_count);
+        gt_models_free(models);
+    }
+    gt_arena_free(&arena);
+    gt_strings_free(strings);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* `gputally model`: what the model of an op says, without any trace. */
+#ifndef GT_CLI_COMMANDS_MODEL_H
+#define GT_CLI_COMMANDS_MODEL_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_model_syntax;
+gt_exit gt_model_run(const gt_call *call);
+
+#endif

@@ -1,0 +1,269 @@
+/* The three pftrace commands: one reads the trace, each makes its own sheets. */
+#include "cli/commands/pftrace.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/journal.h"
+#include "cli/traces.h"
+#include "input/chrome/chrome.h"
+#include "report/pftrace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option input_options[] = {
+    {"trace_path", GT_OPTION_TEXT, "FILE", NULL,
+     "the *_results.pftrace of rocprofv3, or its conversion to Chrome JSON; the same as FILE without an "
+     "option"},
+    {"traceconv", GT_OPTION_TEXT, "PATH", NULL,
+     "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option api_options[] = {
+    {"exclude_kernel_regex", GT_OPTION_TEXT, "REGEX", "(?:^|\\W)redzone_checker_kernel(?:\\W|$)",
+     "leave out kernels in whose name this Python expression is found; \"\" leaves out none"},
+    {"allow_multi_kernel_per_api", GT_OPTION_FLAG, NULL, NULL,
+     "count every kernel of a call, not only the one that begins first"},
+    {"include_nonlaunch_apis", GT_OPTION_FLAG, NULL, NULL, "add calls that launch nothing"},
+};
+static const gt_option_group api_group = {"Sheets", api_options, GT_LENGTH(api_options)};
+
+static const gt_option activity_options[] = {
+    {"merge_kernels", GT_OPTION_FLAG, NULL, NULL, "take names that differ only in their digits for one"},
+    {"min_tid", GT_OPTION_INT, "N", "-1000000000", "leave out events of threads below"},
+    {"max_tid", GT_OPTION_INT, "N", "1000000000", "leave out events of threads above"},
+    {"min_event_ns", GT_OPTION_INT, "N", "5000", "leave out events shorter than this, but not from xla_top"},
+    {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet kernel_summary"},
+    {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet hip_summary"},
+    {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL, "add communication to kernel_summary"},
+    {"kernel_summary_baseline", GT_OPTION_TEXT, "WHAT", "total",
+     "what its percentages are of: total, or compute for all but communication"},
+    {"kernel_summary_group", GT_OPTION_TEXT, "WHAT", "config",
+     "its rows: config (name, grid, block and registers) or name"},
+    {"hip_summary_group", GT_OPTION_TEXT, "WHAT", "name",
+     "rows of hip_summary: name, name+stream, name+op or name+stream+op"},
+    {"top_xla", GT_OPTION_INT, "N", "30", "rows of xla_top"},
+};
+static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
+
+static const gt_option markdown_options[] = {
+    {"output_md_path", GT_OPTION_TEXT, "PATH", NULL, "write a Markdown report here, beside the other output"},
+    {"write_md", GT_OPTION_FLAG, NULL, NULL, "the same beside the trace: t.pftrace gives t_report.md"},
+    {"kernel_summary_top", GT_OPTION_INT, "N", "200", "rows of kernel_summary in it"},
+    {"hip_summary_top", GT_OPTION_INT, "N", "200", "rows of hip_summary in it"},
+};
+static const gt_option_group markdown_group = {"Markdown", markdown_options, GT_LENGTH(markdown_options)};
+
+const gt_syntax gt_pftrace_api_syntax = {
+    .groups = {&input_group, &api_group, &gt_output_group, &gt_common_group},
+    .files = "FILE",
+    .file_option = "trace_path",
+    .files_max = 1,
+    .report_ending = "_pftrace_hip_api_report.xlsx",
+};
+const gt_syntax gt_pftrace_activity_syntax = {
+    .groups = {&input_group, &activity_group, &markdown_group, &gt_output_group, &gt_common_group},
+    .files = "FILE",
+    .file_option = "trace_path",
+    .files_max = 1,
+    .report_ending = "_pftrace_activity_report.xlsx",
+};
+const gt_syntax gt_pftrace_copy_syntax = {
+    .groups = {&input_group, &gt_output_group, &gt_common_group},
+    .files = "FILE",
+    .file_option = "trace_path",
+    .files_max = 1,
+    .report_ending = "_pftrace_memory_copy_report.xlsx",
+};
+
+/* Makes the sheets of one of the reports, and its Markdown where `markdown` is not NULL. */
+typedef bool sheet_maker(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
+                         gt_buffer *markdown, gt_error *error);
+
+/* ---- sheets ---- */
+
+static bool make_api_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
+                            gt_buffer *markdown, gt_error *error)
+{
+    (void)markdown;
+    const gt_arguments *arguments = &call->call->arguments;
+    const char *pattern = gt_arguments_text(arguments, "exclude_kernel_regex");
+    gt_python_regex regex;
+    if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, error)) return false;
+    gt_pftrace_api_options options = {
+        .exclude = pattern ? &regex : NULL,
+        .all_kernels = gt_arguments_flag(arguments, "allow_multi_kernel_per_api"),
+        .other_calls = gt_arguments_flag(arguments, "include_nonlaunch_apis"),
+    };
+    gt_journal_info("Generating API \xE2\x86\x94 Kernel summary...");
+    gt_pftrace_api_tables(trace, &options, tables);
+    if (pattern) gt_python_regex_free(&regex);
+    return true;
+}
+
+static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
+                                 gt_buffer *markdown, gt_error *error)
+{
+    (void)error;
+    const gt_arguments *arguments = &call->call->arguments;
+    const char *group = gt_arguments_text(arguments, "hip_summary_group");
+    gt_pftrace_activity_options options = {
+        .merge_kernels = gt_arguments_flag(arguments, "merge_kernels"),
+        .min_tid = gt_arguments_int(arguments, "min_tid"),
+        .max_tid = gt_arguments_int(arguments, "max_tid"),
+        .min_event_ns = gt_arguments_int(arguments, "min_event_ns"),
+        .kernel_summary = !gt_arguments_flag(arguments, "no_kernel_summary"),
+        .hip_summary = !gt_arguments_flag(arguments, "no_hip_summary"),
+        .include_rccl = gt_arguments_flag(arguments, "kernel_summary_include_rccl"),
+        .of_compute = strcmp(gt_arguments_text(arguments, "kernel_summary_baseline"), "compute") == 0,
+        .by_name = strcmp(gt_arguments_text(arguments, "kernel_summary_group"), "name") == 0,
+        .by_stream = strstr(group, "+stream") != NULL,
+        .by_operation = strstr(group, "+op") != NULL,
+        .top_xla = gt_arguments_int(arguments, "top_xla"),
+        .top_kernels = gt_arguments_int(arguments, "kernel_summary_top"),
+        .top_calls = gt_arguments_int(arguments, "hip_summary_top"),
+    };
+    gt_pftrace_activity_tables(trace, &options, tables, markdown);
+    return true;
+}
+
+/* Called by its old name it says what the Python tool says of agents with names. */
+static bool make_copy_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
+                             gt_buffer *markdown, gt_error *error)
+{
+    (void)markdown;
+    (void)error;
+    gt_pftrace_copy_tables(trace, call->call->by_old_name, tables);
+    return true;
+}
+
+/* ---- the report ---- */
+
+static char *markdown_path(const gt_trace_call *call)
+{
+    const gt_arguments *arguments = &call->call->arguments;
+    const char *path = gt_arguments_text(arguments, "output_md_path");
+    if (path) return gt_strdup(path);
+    return gt_arguments_flag(arguments, "write_md") ? gt_default_path(call->path, "_report.md") : NULL;
+}
+
+static bool make_and_write(const gt_trace_call *call, const gt_chrome *trace, sheet_maker *make,
+                           char *md_path, gt_error *error)
+{
+    gt_table_list tables = {0};
+    gt_buffer markdown = {0};
+    gt_output *output = NULL;
+    if (make(call, trace, &tables, md_path ? &markdown : NULL, error)) {
+        for (size_t i = 0; i < tables.count; i++)
+            gt_journal_info("  - %s (%zu rows)", tables.items[i]->name, tables.items[i]->row_count);
+        gt_destinations to = *call->destinations;
+        to.text_path = md_path;
+        to.text = gt_buffer_text(&markdown);
+        output = gt_destinations_write(&to, call->path, &tables, error);
+    }
+    if (output && gt_trace_is_shown(call)) {
+        gt_pftrace_print_summary(stdout, trace, &tables);
+        gt_trace_show_files(output);
+    }
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    gt_buffer_free(&markdown);
+    return made;
+}
+
+static bool make_report(const gt_trace_call *call, sheet_maker *make, const char *loading,
+                        const char *failing, gt_error *error)
+{
+    gt_journal_info("%s: %s", loading, call->path);
+    gt_chrome *trace = gt_chrome_read(call->stream, call->read, error);
+    if (!trace) {
+        if (failing) gt_journal_error("%s: %s", failing, error->text);
+        return false;
+    }
+    gt_journal_info("  Found %zu trace events", gt_store_records(trace->store));
+    char *md_path = make == make_activity_sheets ? markdown_path(call) : NULL;
+    bool made = make_and_write(call, trace, make, md_path, error);
+    free(md_path);
+    gt_chrome_free(trace);
+    return made;
+}
+
+static bool api_report(const gt_trace_call *call, gt_error *error)
+{
+    return make_report(call, make_api_sheets, "Loading Perfetto-style trace from", "Error loading trace data",
+                       error);
+}
+
+static bool activity_report(const gt_trace_call *call, gt_error *error)
+{
+    return make_report(call, make_activity_sheets, "Loading Perfetto-style trace from", "Error loading trace",
+                       error);
+}
+
+static bool copy_report(const gt_trace_call *call, gt_error *error)
+{
+    return make_report(call, make_copy_sheets, "Loading trace from", NULL, error);
+}
+
+static gt_exit run(const gt_call *call, gt_report_maker *make)
+{
+    const char *path = gt_arguments_value(&call->arguments, "trace_path")->text;
+    return gt_each_trace(call, &path, 1, make);
+}
+
+gt_exit gt_pftrace_api_run(const gt_call *call)
+{
+    const char *pattern = gt_arguments_text(&call->arguments, "exclude_kernel_regex");
+    gt_python_regex regex;
+    gt_error why;
+    if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, &why))
+        return gt_usage_error(call->program, "argument --exclude_kernel_regex: '%.200s': %.200s", pattern,
+                              why.text);
+    if (pattern) gt_python_regex_free(&regex);
+    return run(call, api_report);
+}
+
+/* Options that take one of a few words. */
+static const struct {
+    const char *option;
+    const char *words[4];
+} choices[] = {
+    {"kernel_summary_baseline", {"total", "compute"}},
+    {"kernel_summary_group", {"config", "name"}},
+    {"hip_summary_group", {"name", "name+stream", "name+op", "name+stream+op"}},
+};
+
+static bool is_choice(const char *text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && words[i]; i++)
+        if (text && strcmp(text, words[i]) == 0) return true;
+    return false;
+}
+
+gt_exit gt_pftrace_activity_run(const gt_call *call)
+{
+    for (size_t i = 0; i < GT_LENGTH(choices); i++) {
+        const char *text = gt_arguments_value(&call->arguments, choices[i].option)->text;
+        if (is_choice(text, choices[i].words, GT_LENGTH(choices[i].words))) continue;
+        gt_buffer words = {0};
+        for (size_t w = 0; w < GT_LENGTH(choices[i].words) && choices[i].words[w]; w++) {
+            if (w) gt_buffer_add_cstr(&words, ", ");
+            gt_buffer_add_cstr(&words, "'");
+            gt_buffer_add_cstr(&words, choices[i].words[w]);
+            gt_buffer_add_cstr(&words, "'");
+        }
+        gt_exit status = gt_usage_error(call->program, "argument --%s: invalid choice: '%s' (choose from %s)",
+                                        choices[i].option, text ? text : "", gt_buffer_text(&words).bytes);
+        gt_buffer_free(&words);
+        return status;
+    }
+    return run(call, activity_report);
+}
+
+gt_exit gt_pftrace_copy_run(const gt_call *call)
+{
+    return run(call, copy_report);
+}

@@ -1,0 +1,206 @@
+/* `gputally pytorch`: reads a PyTorch trace, makes its sheets, writes them, shows a summary. */
+#include "cli/commands/pytorch.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "cli/common.h"
+#include "cli/inputs/extra.h"
+#include "cli/journal.h"
+#include "cli/inputs/phase_options.h"
+#include "input/chrome/kineto.h"
+#include "output/terminal.h"
+#include "report/pytorch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const gt_option input_options[] = {
+    {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
+     "the trace that torch.profiler wrote; the same as FILE without an option"},
+};
+static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
+
+static const gt_option report_options[] = {
+    {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
+     "count GPU work in the timeline whose launch is not in the trace"},
+    {"micro_idle_thresh_us", GT_OPTION_INT, "N", NULL,
+     "split idle_time into micro_idle_time (gaps below N microseconds) and macro_idle_time"},
+    {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_summary"},
+    {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary"},
+    {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet coll_analysis"},
+    {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
+    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL,
+     "keep only the first N rows of each sheet of an op category"},
+    {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
+     "tell ops with the same arguments apart by how many kernels they launched"},
+    {"include_overlap_info", GT_OPTION_FLAG, NULL, NULL,
+     "add the *_kl_overlap sheets: which kernels ran at the same time on other streams"},
+    {"detect_recompute", GT_OPTION_FLAG, NULL, NULL,
+     "add is_recompute columns: work run again by activation checkpointing"},
+    {"include_first_occurrence_time", GT_OPTION_FLAG, NULL, NULL,
+     "add the column first_occurrence_time to ops_unique_args"},
+    {"include_call_stack", GT_OPTION_FLAG, NULL, NULL, "add call stacks to unified_perf_summary"},
+    {"enable_pseudo_ops", GT_OPTION_FLAG, NULL, NULL,
+     "recognise fused ops of inference frameworks by their kernels"},
+    {"seed_sheet_names", GT_OPTION_FLAG, NULL, NULL,
+     "name three sheets as older documents do: ops_all, short_kernels_histogram, short_kernels_all_details"},
+    {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for roofline columns"},
+    {"gpu_arch_platform", GT_OPTION_TEXT, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
+    {"python_path", GT_OPTION_TEXT, "PATH", NULL,
+     "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
+    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
+    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "accepted; Triton kernels are read from the trace alone"},
+    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL,
+     "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
+    {"extension_file", GT_OPTION_TEXT, "FILE", NULL,
+     "a Python file with ops, models, categories or sheets of your own (docs/extensions.md)"},
+    {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
+     "kernel_summary_prefill and kernel_summary_decode"},
+    {"phase_detection_method", GT_OPTION_TEXT, "NAME", "hybrid",
+     "how these phases are told apart: hybrid, kernel_names, operation_frequency, framework_apis, "
+     "attention_patterns, gemm_params or union"},
+    {"decode_threshold", GT_OPTION_INT, "N", "10",
+     "M of a matrix product above which it is prefill, for gemm_params and union"},
+    {"generate_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; no plots of the phases are drawn"},
+    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; there are none"},
+    {"plot_format", GT_OPTION_TEXT, "FORMAT", NULL, "accepted: png, pdf or svg"},
+    {"plot_dpi", GT_OPTION_INT, "N", NULL, "accepted"},
+};
+const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
+                                          GT_LENGTH(report_options)};
+
+const gt_syntax gt_pytorch_syntax = {
+    .groups = {&input_group, &gt_pytorch_group, &gt_extra_group, &gt_short_kernel_group, &gt_output_group,
+               &gt_common_group},
+    .files = "FILE",
+    .file_option = "profile_json_path",
+    .files_max = 1,
+};
+
+gt_exit gt_pytorch_check(const gt_call *call)
+{
+    if (gt_arguments_text(&call->arguments, "gpu_arch_json_path") &&
+        gt_arguments_text(&call->arguments, "gpu_arch_platform"))
+        return gt_usage_error(call->program,
+                              "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
+    return gt_phase_options_check(call);
+}
+
+static gt_row_limit limit(const gt_arguments *arguments, const char *name)
+{
+    const gt_option_value *value = gt_arguments_value(arguments, name);
+    return (gt_row_limit){value->given, value->number};
+}
+
+static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
+{
+    return (gt_pytorch_options){
+        .include_unlinked_kernels = gt_arguments_flag(arguments, "include_unlinked_kernels"),
+        .split_idle = gt_arguments_value(arguments, "micro_idle_thresh_us")->given,
+        .micro_idle_us = gt_arguments_value(arguments, "micro_idle_thresh_us")->number,
+        .coll_analysis = !gt_arguments_flag(arguments, "disable_coll_analysis"),
+        .kernel_summary = gt_arguments_flag(arguments, "enable_kernel_summary"),
+        .short_kernel_study = gt_arguments_flag(arguments, "short_kernel_study"),
+        .short_threshold_us = gt_arguments_int(arguments, "short_kernel_threshold_us"),
+        .short_bins = gt_arguments_int(arguments, "short_kernel_histogram_bins"),
+        .topk_short_kernels = limit(arguments, "topk_short_kernels"),
+        .topk_ops = limit(arguments, "topk_ops"),
+        .topk_roofline_ops = limit(arguments, "topk_roofline_ops"),
+        .group_by_num_kernels = gt_arguments_flag(arguments, "group_by_num_kernels"),
+        .overlap_info = gt_arguments_flag(arguments, "include_overlap_info"),
+        .detect_recompute = gt_arguments_flag(arguments, "detect_recompute"),
+        .first_occurrence = gt_arguments_flag(arguments, "include_first_occurrence_time"),
+        .call_stack = gt_arguments_flag(arguments, "include_call_stack"),
+        .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
+        .phases = gt_arguments_flag(arguments, "inference_phase_analysis"),
+        .phase_options = gt_phase_options_read(arguments),
+        .python_path = gt_arguments_text(arguments, "python_path"),
+        .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
+    };
+}
+
+static void show(const gt_pytorch *trace, const gt_table_list *tables, const gt_output *output)
+{
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_pytorch_print_summary(stdout, trace, tables, (int)terminal.width, terminal.utf8);
+    gt_trace_show_files(output);
+}
+
+static bool make_report(const gt_trace_call *call, gt_pytorch *trace, const gt_pytorch_options *wanted,
+                        gt_error *error)
+{
+    gt_table_list tables = {0};
+    gt_output *output = NULL;
+    if (!gt_pytorch_tables(trace, wanted, &tables, error)) {
+        gt_error_prefix(error, gt_trace_title(call->path));
+    } else {
+        output = gt_destinations_write(call->destinations, call->path, &tables, error);
+        if (output && gt_trace_is_shown(call)) show(trace, &tables, output);
+    }
+    bool made = output != NULL;
+    gt_output_free(output);
+    gt_table_list_free(&tables);
+    return made;
+}
+
+/* Reads the second trace, if one is named. */
+static bool read_comparison(const gt_trace_call *call, gt_kineto_options keep, gt_pytorch_options *wanted,
+                            gt_error *error)
+{
+    const char *path = gt_arguments_text(&call->call->arguments, "comparison_json_path");
+    if (!path) return true;
+    wanted->comparison = gt_kineto_read(path, keep, call->read, error);
+    if (wanted->comparison && wanted->comparison->gpu_only)
+        return gt_fail(error, "%s: a trace without ops cannot be compared with", gt_trace_title(path));
+    return wanted->comparison != NULL;
+}
+
+static bool read_and_report(const gt_trace_call *call, gt_pytorch_options *wanted, gt_error *error)
+{
+    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
+    gt_pytorch *trace = gt_kineto_read_stream(call->stream, keep, call->read, error);
+    if (!trace) return false;
+    bool made = read_comparison(call, keep, wanted, error);
+    if (made) {
+        const char *with_python = keep.python_functions ? "True" : "False";
+        gt_journal_print("Building tree with add_python_func=%s", with_python);
+        gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
+        made = make_report(call, trace, wanted, error);
+    }
+    gt_pytorch_free(wanted->comparison);
+    gt_pytorch_free(trace);
+    return made;
+}
+
+bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
+{
+    const gt_arguments *arguments = &call->call->arguments;
+    gt_pytorch_options wanted = sheets_wanted(arguments);
+    wanted.extra = gt_extra_wanted(arguments, &wanted.extra_options);
+    gt_extension_source extension = {.file = gt_arguments_text(arguments, "extension_file"),
+                                     .trace_path = call->path,
+                                     .python = wanted.python_path};
+    if (extension.file) wanted.extension = &extension;
+    if (extension.file && strcmp(call->path, "-") == 0)
+        return gt_fail(error, "--extension_file: the extension reads the trace too, so it must be a file");
+    gt_arena arena = {0};
+    gt_gpu_arch own;
+    if (gt_arguments_flag(arguments, "enable_origami"))
+        gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
+                "simulated times");
+    bool made = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
+                                   gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own,
+                                   &wanted.gpu_arch, error);
+    extension.arch = wanted.gpu_arch;
+    made = made && read_and_report(call, &wanted, error);
+    gt_arena_free(&arena);
+    return made;
+}
+
+gt_exit gt_pytorch_run(const gt_call *call)
+{
+    if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    const char *trace_path = gt_arguments_value(&call->arguments, "profile_json_path")->text;
+    return gt_each_trace(call, &trace_path, 1, gt_pytorch_report);
+}

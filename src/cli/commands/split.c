@@ -1,0 +1,146 @@
+/* `gputally split`: which steps of the trace are wanted, and where they go. */
+#include "cli/commands/split.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/destinations.h"
+#include "cli/traces.h"
+#include "transform/split.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option step_options[] = {
+    {"iterations", GT_OPTION_TEXT, "STEPS", "all",
+     "which steps: all, one (50), or some (10:20, without the last)"},
+    {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write a trace of each step"},
+    {"find_steady_state", GT_OPTION_FLAG, NULL, NULL,
+     "write three traces of the time in which the server has the most requests: with prefill and decode as "
+     "usual, with "
+     "decode only, with prefill in every step"},
+    {"divide_phases", GT_OPTION_FLAG, NULL, NULL,
+     "write a trace of each row of steps of one phase, into the folders prefilldecodemix and decode_only"},
+};
+static const gt_option_group step_group = {"Steps", step_options, GT_LENGTH(step_options)};
+
+static const gt_option window_options[] = {
+    {"num_steps", GT_OPTION_INT, "N", "32", "steps of a steady-state trace"},
+    {"CONC", GT_OPTION_INT, "N", NULL, "requests at once, as was meant; told where the trace has others"},
+    {"OSL", GT_OPTION_TEXT, "TOKENS", NULL,
+     "most tokens that a request generates; with --CONC and --R it gives the usual share of steps with "
+     "prefill"},
+    {"R", GT_OPTION_TEXT, "RATIO", NULL, "requests generate from R * OSL to OSL tokens; from 0 to 1"},
+};
+static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options)};
+
+static const gt_option output_options[] = {
+    {"output_dir", GT_OPTION_TEXT, "DIR", NULL, "folder for the traces, made where it is missing"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+static const gt_letter letters[] = {{'i', "iterations"}, {0}};
+
+const gt_syntax gt_split_syntax = {
+    .groups = {&step_group, &window_group, &output_group, &gt_common_group},
+    .files = "FILE",
+    .files_max = 1,
+    .output_option = "output_dir",
+    .letters = letters,
+};
+
+static bool read_count(const char **text, size_t *count)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(*text, &end, 10);
+    bool fits = **text >= '0' && **text <= '9' && !errno;
+    *text = end;
+    *count = (size_t)number;
+    return fits;
+}
+
+static bool read_range(const char *text, gt_split_options *options, gt_error *error)
+{
+    const char *at = text;
+    if (strcmp(text, "all") == 0) return true;
+    options->has_range = true;
+    bool fits = read_count(&at, &options->range_begin);
+    options->range_end = options->range_begin + 1;
+    if (fits && *at == ':') fits = at++, read_count(&at, &options->range_end);
+    if (fits && !*at && options->range_begin < options->range_end) return true;
+    return gt_fail(error, "argument --iterations: %s: expected all, a number, or two as in 10:20", text);
+}
+
+static bool read_number(const gt_arguments *arguments, const char *name, double *number, gt_error *error)
+{
+    const char *text = gt_arguments_text(arguments, name);
+    *number = NAN;
+    if (!text) return true;
+    char *end;
+    *number = strtod(text, &end);
+    return (end > text && !*end && isfinite(*number)) ||
+           gt_fail(error, "argument --%s: invalid float value: '%s'", name, text);
+}
+
+static bool read_options(const gt_call *call, gt_split_options *options, gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    int64_t steps = gt_arguments_int(arguments, "num_steps");
+    const gt_option_value *requests = gt_arguments_value(arguments, "CONC");
+    *options = (gt_split_options){
+        .single_steps = gt_arguments_flag(arguments, "store_single_iteration"),
+        .steady_state = gt_arguments_flag(arguments, "find_steady_state"),
+        .divide_phases = gt_arguments_flag(arguments, "divide_phases"),
+        .requests = requests->given ? requests->number : 0,
+    };
+    if (!gt_arguments_text(arguments, "output_dir"))
+        return gt_fail(error, "the following arguments are required: -o/--output-dir");
+    if (steps < 1 || steps > 1000000000)
+        return gt_fail(error, "argument --num_steps: must be at least 1, not %lld", (long long)steps);
+    if (requests->given && requests->number < 1)
+        return gt_fail(error, "argument --CONC: must be at least 1, not %lld", (long long)requests->number);
+    options->window_steps = (size_t)steps;
+    return read_range(gt_arguments_text(arguments, "iterations"), options, error) &&
+           read_number(arguments, "OSL", &options->output_tokens, error) &&
+           read_number(arguments, "R", &options->token_ratio, error) &&
+           (!(options->output_tokens <= 0) || gt_fail(error, "argument --OSL: must be more than 0"));
+}
+
+static void show(const gt_split_result *result, const gt_output *output, const char *dir)
+{
+    printf("%zu events, %zu steps\n", result->events, result->steps);
+    if (!result->files)
+        printf("nothing was asked for: --store-single-iteration, --find-steady-state, --divide-phases, or -i "
+               "10:20\n");
+    else
+        gt_trace_show_files(output);
+    printf("Done! Extracted %zu traces to %s\n", result->files, dir);
+}
+
+gt_exit gt_split_run(const gt_call *call)
+{
+    gt_error error;
+    gt_read_options read;
+    gt_split_options options;
+    if (!call->arguments.file_count)
+        return gt_usage_error(call->program, "the following arguments are required: trace_path");
+    const char *path = call->arguments.files[0];
+    if (!gt_common_apply(call, &read, &error) || !read_options(call, &options, &error))
+        return gt_usage_error(call->program, "%s", error.text);
+    if (strcmp(path, "-") == 0)
+        return gt_usage_error(call->program, "the trace is read twice, so it cannot be standard input");
+    const char *dir = gt_arguments_text(&call->arguments, "output_dir");
+    gt_output *output = gt_output_new();
+    gt_split_result result;
+    bool made =
+        gt_split(output, path, dir, &options, &read, &result, &error) && gt_output_commit(output, &error);
+    if (made && !gt_arguments_flag(&call->arguments, "quiet")) show(&result, output, dir);
+    gt_output_free(output);
+    if (made) return GT_EXIT_DONE;
+    fprintf(stderr, "gputally: %s\n", error.text);
+    return GT_EXIT_FAILED;
+}

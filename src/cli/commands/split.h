@@ -1,0 +1,10 @@
+/* `gputally split`: a trace of an inference server cut into traces of its steps. */
+#ifndef GT_CLI_COMMANDS_SPLIT_H
+#define GT_CLI_COMMANDS_SPLIT_H
+
+#include "cli/commands.h"
+
+extern const gt_syntax gt_split_syntax;
+gt_exit gt_split_run(const gt_call *call);
+
+#endif

@@ -1,0 +1,138 @@
+/* One walk below the base; sorting brings the files of a folder together, in order of rank. */
+#include "cli/inputs/batch_files.h"
+#include "base/memory.h"
+#include "cli/inputs/path_pattern.h"
+#include "cli/inputs/rank_regex.h"
+#include "os/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- paths ---- */
+
+/* As Python's os.path.abspath: links stay as they are. */
+static char *absolute(const char *path)
+{
+    gt_arena arena = {0};
+    char *whole = gt_strdup(gt_path_absolute(&arena, gt_path_current(&arena), path));
+    gt_arena_free(&arena);
+    return whole;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
+}
+
+static char *relative_to(const char *path, const char *base)
+{
+    size_t len = strlen(base);
+    if (strncmp(path, base, len) != 0) return gt_strdup("");
+    path += len;
+    return gt_strdup(path + strspn(path, "/"));
+}
+
+/* ---- which files ---- */
+
+static bool is_wanted(const char *path, const gt_batch_search *search)
+{
+    struct stat status;
+    for (size_t i = 0; i < search->filter_count; i++)
+        if (!strstr(path, search->filters[i])) return false;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/* A trace on its way to its folder. */
+typedef struct found_file {
+    char *folder, *path;
+    int64_t rank;
+} found_file;
+
+typedef struct found_files {
+    found_file *items;
+    size_t count, capacity;
+} found_files;
+
+static int by_folder_rank_and_path(const void *left, const void *right)
+{
+    const found_file *a = left, *b = right;
+    int order = strcmp(a->folder, b->folder);
+    if (!order) order = (a->rank > b->rank) - (a->rank < b->rank);
+    return order ? order : strcmp(a->path, b->path);
+}
+
+static found_files find_files(const gt_batch_search *search, const gt_rank_regex *regex, size_t *without_rank)
+{
+    found_files found = {0};
+    char *pattern = gt_format("**/*.%s", search->extension);
+    gt_path_list paths = gt_path_pattern_find_below(search->base, pattern);
+    for (size_t i = 0; i < paths.count; i++) {
+        if (!is_wanted(paths.items[i], search)) continue;
+        int64_t rank = gt_rank_regex_find(regex, gt_path_name(paths.items[i]));
+        *without_rank += rank < 0;
+        if (rank < 0) continue;
+        char *folder = folder_of(paths.items[i]);
+        found_file file = {absolute(folder), gt_strdup(paths.items[i]), rank};
+        GT_PUSH(found.items, found.count, found.capacity, file);
+        free(folder);
+    }
+    gt_path_list_free(&paths);
+    free(pattern);
+    if (found.count) qsort(found.items, found.count, sizeof *found.items, by_folder_rank_and_path);
+    return found;
+}
+
+/* ---- their folders ---- */
+
+/* The next `count` files, which are of one folder; takes over their texts. */
+static gt_batch_folder make_folder(found_file *files, size_t count, const char *base)
+{
+    gt_batch_folder folder = {
+        .path = files[0].folder, .relative = relative_to(files[0].folder, base), .count = count};
+    folder.files = gt_alloc(count * sizeof *folder.files);
+    folder.ranks = gt_alloc(count * sizeof *folder.ranks);
+    for (size_t i = 0; i < count; i++) {
+        folder.files[i] = files[i].path;
+        folder.ranks[i] = files[i].rank;
+        if (i) free(files[i].folder);
+    }
+    return folder;
+}
+
+bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, gt_error *error)
+{
+    *files = (gt_batch_files){0};
+    gt_rank_regex regex;
+    char *expression = gt_format("%s(?P<rank>[0-9]+)", search->rank_pattern);
+    bool sound = gt_rank_regex_compile(&regex, expression, "rank_pattern", error);
+    free(expression);
+    if (!sound) return false;
+    found_files found = find_files(search, &regex, &files->without_rank);
+    char *base = absolute(search->base);
+    for (size_t first = 0, next; first < found.count; first = next) {
+        for (next = first + 1; next < found.count; next++)
+            if (strcmp(found.items[next].folder, found.items[first].folder) != 0) break;
+        GT_PUSH(files->folders, files->count, files->capacity,
+                make_folder(&found.items[first], next - first, base));
+    }
+    free(base);
+    free(found.items);
+    gt_rank_regex_free(&regex);
+    return true;
+}
+
+void gt_batch_files_free(gt_batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        gt_batch_folder *folder = &files->folders[i];
+        for (size_t f = 0; f < folder->count; f++) free(folder->files[f]);
+        free(folder->files);
+        free(folder->ranks);
+        free(folder->path);
+        free(folder->relative);
+    }
+    free(files->folders);
+    *files = (gt_batch_files){0};
+}

@@ -1,0 +1,176 @@
+/* Files by the endings of their names, a few values of the manifest, one of the log. */
+#include "cli/inputs/capture.h"
+#include "json/string.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "input/json/record.h"
+#include "os/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static int with_ending(const char *name, const char *ending)
+{
+    size_t len = strlen(name), size = strlen(ending);
+    return len > size && strcmp(name + len - size, ending) == 0;
+}
+
+/* The first file by name whose name ends so; NULL where there is none. */
+static char *find_in(const char *folder, const char *ending)
+{
+    DIR *dir = opendir(folder);
+    char *best = NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (with_ending(entry->d_name, ending) && (!best || strcmp(entry->d_name, best) < 0)) {
+            free(best);
+            best = gt_strdup(entry->d_name);
+        }
+    if (dir) closedir(dir);
+    char *path = best ? gt_format("%s/%s", folder, best) : NULL;
+    free(best);
+    return path;
+}
+
+static char *find_first(const char *const *folders, const char *ending)
+{
+    char *found = find_in(folders[0], ending);
+    return found ? found : find_in(folders[1], ending);
+}
+
+/* PREFIX_kernel_trace.csv as PREFIX_hip_api_trace.csv; NULL where there is no such file. */
+static char *beside(const char *kernels_csv, const char *ending)
+{
+    size_t prefix = strlen(kernels_csv) - strlen("_kernel_trace.csv");
+    char *path = gt_format("%.*s%s", (int)prefix, kernels_csv, ending);
+    if (is_file(path)) return path;
+    free(path);
+    return NULL;
+}
+
+/* ---- the manifest ---- */
+
+/* A JSON value as Python's str() prints it. */
+static char *python_text(gt_text json)
+{
+    if (!json.len || strcmp(json.bytes, "null") == 0) return gt_strdup("None");
+    if (strcmp(json.bytes, "true") == 0) return gt_strdup("True");
+    if (strcmp(json.bytes, "false") == 0) return gt_strdup("False");
+    if (json.bytes[0] != '"') return gt_strdup(json.bytes);
+    const char *at = json.bytes + 1;
+    gt_buffer scratch = {0};
+    gt_text text;
+    char *copy = gt_json_string_read(&at, json.bytes + json.len, &scratch, &text)
+                     ? gt_format("%.*s", (int)text.len, text.bytes)
+                     : gt_strdup(json.bytes);
+    gt_buffer_free(&scratch);
+    return copy;
+}
+
+static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
+{
+    enum { TIMESTAMP, ENVIRONMENTS, STEPS, PRECISION, FIELDS };
+    static const gt_field fields[FIELDS] = {{"timestamp", GT_FIELD_JSON, false},
+                                            {"n_envs", GT_FIELD_JSON, false},
+                                            {"num_steps", GT_FIELD_JSON, false},
+                                            {"precision", GT_FIELD_JSON, false}};
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return false;
+    gt_strings *strings = gt_strings_new();
+    gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+    gt_json json;
+    gt_record record;
+    gt_json_begin(&json, stream, 0);
+    bool read =
+        gt_json_peek(&json) != GT_JSON_NONE && gt_record_read(reader, &json, &record) && !record.not_object;
+    char **const texts[FIELDS] = {&c->title, &c->environments, &c->steps, &c->precision};
+    for (size_t f = 0; read && f < FIELDS; f++) {
+        bool has = record.present >> f & 1;
+        if (f == TIMESTAMP && !has) continue; /* the folder's name stands for it */
+        free(*texts[f]);
+        *texts[f] = python_text(gt_strings_get(strings, has ? (uint32_t)record.cells[f].text : GT_TEXT_NONE));
+    }
+    c->has_manifest = read;
+    if (!read) gt_fail(error, "%s: the manifest is no JSON object", path);
+    gt_record_reader_free(reader);
+    gt_strings_free(strings);
+    gt_stream_close(stream);
+    return read;
+}
+
+/* ---- the log ---- */
+
+/* "wall_time=3.98s", the first of them. */
+static double read_wall_time(const char *path)
+{
+    FILE *log = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0;
+    double seconds = -1;
+    while (log && seconds < 0 && getline(&line, &size, log) > 0)
+        for (const char *at = line; seconds < 0 && (at = strstr(at, "wall_time="));) {
+            at += strlen("wall_time=");
+            size_t len = strspn(at, "0123456789.");
+            char *end;
+            double value = strtod(at, &end);
+            if (len && at[len] == 's' && end == at + len) seconds = value;
+        }
+    free(line);
+    if (log) fclose(log);
+    return seconds;
+}
+
+/* ---- the capture ---- */
+
+static char *base_name(const char *folder)
+{
+    char *path = realpath(folder, NULL);
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char *name = gt_strdup(slash ? slash + 1 : folder);
+    free(path);
+    return name;
+}
+
+bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
+{
+    static const char *const manifests[] = {"capture_manifest.json", "combined_manifest.json"};
+    *c = (gt_capture){.folder = gt_strdup(folder), .title = base_name(folder)};
+    if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: this is no folder", folder);
+    char *inner = gt_format("%s/kernel_trace", folder);
+    const char *const folders[] = {gt_path_is_folder(inner) ? inner : folder, folder};
+    char *usual = gt_format("%s/kernel_kernel_trace.csv", folders[0]);
+    c->kernels_csv = is_file(usual) ? gt_strdup(usual) : find_first(folders, "_kernel_trace.csv");
+    c->json = find_first(folders, "_results.json");
+    c->pftrace = find_first(folders, "_results.pftrace");
+    if (c->kernels_csv) c->hip_csv = beside(c->kernels_csv, "_hip_api_trace.csv");
+    if (c->kernels_csv) c->hsa_csv = beside(c->kernels_csv, "_hsa_api_trace.csv");
+    free(usual);
+    free(inner);
+    bool read = true;
+    for (size_t i = 0; read && !c->has_manifest && i < GT_LENGTH(manifests); i++) {
+        char *path = gt_format("%s/%s", folder, manifests[i]);
+        if (is_file(path)) read = read_manifest(c, path, error);
+        free(path);
+    }
+    char *log = gt_format("%s/run.log", folder);
+    c->wall_time_s = read_wall_time(log);
+    free(log);
+    return read;
+}
+
+void gt_capture_free(gt_capture *c)
+{
+    char *const texts[] = {c->folder,  c->kernels_csv, c->json,  c->pftrace,      c->hip_csv,
+                           c->hsa_csv, c->title,       c->steps, c->environments, c->precision};
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) free(texts[i]);
+    *c = (gt_capture){0};
+}

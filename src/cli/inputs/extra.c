@@ -1,0 +1,29 @@
+/* --extra and the options that only count beside it. */
+#include "cli/inputs/extra.h"
+#include "base/length.h"
+
+static const gt_option extra_options[] = {
+    {"extra", GT_OPTION_FLAG, NULL, NULL,
+     "add what HolisticTraceAnalysis tells of each rank: the sheets temporal_breakdown, comm_comp_overlap, "
+     "idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary"},
+    {"extra_kernel_delay_us", GT_OPTION_INT, "N", "30",
+     "idle time between kernels that were launched in time is kernel_wait below this many microseconds"},
+    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "a queue of that length is full"},
+    {"extra_last_step", GT_OPTION_FLAG, NULL, NULL,
+     "count also what the last of several profiler steps launched, which is often cut"},
+    {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL,
+     "keep fractions of microseconds, which are cut off by default: starts up, ends down"},
+};
+const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
+                                        GT_LENGTH(extra_options)};
+
+bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
+{
+    *options = (gt_hta_options){
+        .exact_times = gt_arguments_flag(arguments, "extra_exact_times"),
+        .include_last_step = gt_arguments_flag(arguments, "extra_last_step"),
+        .kernel_delay_us = gt_arguments_int(arguments, "extra_kernel_delay_us"),
+        .max_queue_length = gt_arguments_int(arguments, "extra_max_queue_length"),
+    };
+    return gt_arguments_flag(arguments, "extra");
+}

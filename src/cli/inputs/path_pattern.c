@@ -1,0 +1,153 @@
+/* Goes down the pattern name by name; folders are read only where a name has something to match. */
+#include "cli/inputs/path_pattern.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_FOLDERS_DEEP = 256 };
+
+/* The folders that ** has gone down, so that a link to one of them is not followed for ever. */
+typedef struct folder {
+    const struct folder *above;
+    dev_t device;
+    ino_t inode;
+    unsigned depth;
+} folder;
+
+static bool has_magic(const char *name, size_t len)
+{
+    return memchr(name, '*', len) || memchr(name, '?', len) || memchr(name, '[', len);
+}
+
+static bool is_all(const char *pattern)
+{
+    return strncmp(pattern, "**", 2) == 0 && (pattern[2] == '/' || pattern[2] == 0);
+}
+
+static char *join(const char *folder_path, const char *name, size_t len)
+{
+    size_t folder_len = strlen(folder_path);
+    bool slash = folder_len && folder_path[folder_len - 1] != '/';
+    return gt_format("%s%s%.*s", folder_path, slash ? "/" : "", (int)len, name);
+}
+
+static void expand(gt_path_list *found, const char *path, const char *pattern);
+
+/* Goes on below a path, or notes it where the pattern is at its end. */
+static void go_on(gt_path_list *found, char *path, const char *rest)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        if (!*rest) {
+            GT_PUSH(found->items, found->count, found->capacity, path);
+            return;
+        }
+        if (S_ISDIR(status.st_mode)) expand(found, path, rest);
+    }
+    free(path);
+}
+
+static bool was_visited(const folder *above, const struct stat *status)
+{
+    for (; above; above = above->above)
+        if (above->device == status->st_dev && above->inode == status->st_ino) return true;
+    return false;
+}
+
+/* "**": here, and in every folder below. */
+static void expand_all(gt_path_list *found, const char *path, const char *rest, const folder *above)
+{
+    struct stat status;
+    const char *here = *path ? path : ".";
+    if (stat(here, &status) != 0 || was_visited(above, &status)) return;
+    folder now = {above, status.st_dev, status.st_ino, above ? above->depth + 1 : 0};
+    if (*rest) expand(found, path, rest);
+    DIR *names = now.depth < MOST_FOLDERS_DEEP ? opendir(here) : NULL;
+    for (struct dirent *entry; names && (entry = readdir(names));) {
+        if (entry->d_name[0] == '.') continue;
+        char *below = join(path, entry->d_name, strlen(entry->d_name));
+        struct stat kind;
+        bool is_folder = stat(below, &kind) == 0 && S_ISDIR(kind.st_mode);
+        if (is_folder) expand_all(found, below, rest, &now);
+        if (!*rest && !is_folder)
+            GT_PUSH(found->items, found->count, found->capacity, below);
+        else
+            free(below);
+    }
+    if (names) closedir(names);
+}
+
+static void expand_magic(gt_path_list *found, const char *path, const char *name, size_t len,
+                         const char *rest)
+{
+    char *wanted = gt_format("%.*s", (int)len, name);
+    DIR *names = opendir(*path ? path : ".");
+    for (struct dirent *entry; names && (entry = readdir(names));) {
+        if (entry->d_name[0] == '.' && wanted[0] != '.') continue;
+        if (fnmatch(wanted, entry->d_name, FNM_NOESCAPE) != 0) continue;
+        go_on(found, join(path, entry->d_name, strlen(entry->d_name)), rest);
+    }
+    if (names) closedir(names);
+    free(wanted);
+}
+
+static void expand(gt_path_list *found, const char *path, const char *pattern)
+{
+    size_t len = strcspn(pattern, "/");
+    const char *rest = pattern + len + strspn(pattern + len, "/");
+    if (is_all(pattern)) {
+        while (is_all(rest)) rest += 2 + strspn(rest + 2, "/"); /* the same again */
+        expand_all(found, path, rest, NULL);
+    } else if (has_magic(pattern, len))
+        expand_magic(found, path, pattern, len, rest);
+    else
+        go_on(found, join(path, pattern, len), rest);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts, and keeps of equals the first. */
+static void settle(gt_path_list *found)
+{
+    if (found->count) qsort(found->items, found->count, sizeof *found->items, compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        if (kept && strcmp(found->items[kept - 1], found->items[i]) == 0)
+            free(found->items[i]);
+        else
+            found->items[kept++] = found->items[i];
+    }
+    found->count = kept;
+}
+
+gt_path_list gt_path_pattern_find(const char *pattern)
+{
+    gt_path_list found = {0};
+    size_t slashes = strspn(pattern, "/");
+    if (pattern[slashes]) expand(&found, slashes ? "/" : "", pattern + slashes);
+    settle(&found);
+    return found;
+}
+
+gt_path_list gt_path_pattern_find_below(const char *folder_path, const char *pattern)
+{
+    gt_path_list found = {0};
+    expand(&found, folder_path, pattern);
+    settle(&found);
+    return found;
+}
+
+void gt_path_list_free(gt_path_list *paths)
+{
+    for (size_t i = 0; i < paths->count; i++) free(paths->items[i]);
+    free(paths->items);
+    *paths = (gt_path_list){0};
+}

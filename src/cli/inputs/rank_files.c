@@ -1,0 +1,236 @@
+/* Three ways to the files of all ranks, and the sentences for what is not there. */
+#include "cli/inputs/rank_files.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/inputs/path_pattern.h"
+#include "cli/inputs/rank_regex.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static void make_room(gt_rank_files *files, size_t count)
+{
+    free(files->paths);
+    files->count = count;
+    files->paths = gt_alloc_zero(count, sizeof *files->paths);
+}
+
+/* ---- the folder of them all ---- */
+
+/* As Python's os.path.abspath, but for "." and "..". */
+static char *absolute(const char *path)
+{
+    if (path[0] == '/') return gt_strdup(path);
+    char *here = getcwd(NULL, 0);
+    char *whole = gt_format("%s/%s", here ? here : "", path);
+    free(here);
+    return whole;
+}
+
+/* Cuts `common` to the names that both paths begin with. */
+static void cut_to_common(char *common, const char *path)
+{
+    size_t whole = 0;
+    for (size_t i = 0;; i++) {
+        bool ends = !common[i] || common[i] == '/', other_ends = !path[i] || path[i] == '/';
+        if (ends && other_ends) whole = i;
+        if (common[i] != path[i] || !common[i]) break;
+    }
+    common[whole] = 0;
+}
+
+static char *common_folder(char *const *paths, size_t count)
+{
+    char *common = NULL;
+    for (size_t i = 0; i < count; i++) {
+        char *path = absolute(paths[i]);
+        if (common) {
+            cut_to_common(common, path);
+            free(path);
+        } else {
+            common = path;
+        }
+    }
+    struct stat status;
+    char *slash = common ? strrchr(common, '/') : NULL;
+    if (slash && stat(common, &status) == 0 && !S_ISDIR(status.st_mode)) *slash = 0;
+    if (common && !*common) strcpy(common, "/"); /* an absolute path has room for it */
+    return common ? common : gt_strdup(".");
+}
+
+/* ---- folder and pattern ---- */
+
+/* The file of that name; or, where the folder has it compressed, that one. */
+static char *in_folder(const char *folder, size_t rank)
+{
+    static const char *const endings[] = {"", ".gz", ".zst"};
+    for (size_t i = 0; i < GT_LENGTH(endings); i++) {
+        char *path = gt_format("%s/rank%zu_trace.json%s", folder, rank, endings[i]);
+        if (exists(path)) return path;
+        free(path);
+    }
+    return gt_format("%s/rank%zu_trace.json", folder, rank);
+}
+
+static char *by_pattern(const char *pattern, size_t rank)
+{
+    const char *star = strchr(pattern, '*');
+    return gt_format("%.*s%zu%s", (int)(star - pattern), pattern, rank, star + 1);
+}
+
+static char *expected_path(const gt_rank_search *search, size_t rank)
+{
+    return search->folder ? in_folder(search->folder, rank) : by_pattern(search->pattern, rank);
+}
+
+/* Ranks from 0 on, up to the first that has no file. */
+static size_t count_by_name(const gt_rank_search *search)
+{
+    size_t rank = 0;
+    for (bool there = true; there && rank < GT_MOST_RANKS; rank += there) {
+        char *path = expected_path(search, rank);
+        there = exists(path);
+        free(path);
+    }
+    return rank ? rank : 1; /* so that the missing rank 0 is named */
+}
+
+static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
+{
+    const char *star = search->pattern ? strchr(search->pattern, '*') : NULL;
+    if (search->pattern && (!star || strchr(star + 1, '*')))
+        return gt_fail(error,
+                       "trace_pattern must contain exactly one '*' character as a placeholder for rank id");
+    if (!search->world_size) make_room(files, count_by_name(search));
+    for (size_t rank = 0; rank < files->count; rank++) {
+        char *path = expected_path(search, rank);
+        if (exists(path)) {
+            files->paths[rank] = path;
+            continue;
+        }
+        if (!search->allow_missing)
+            gt_fail(error, "Expected trace file not found: %s", path);
+        else
+            gt_warn("rank %zu: %s is not there", rank, path);
+        free(path);
+        if (!search->allow_missing) return false;
+    }
+    if (search->folder) {
+        files->common_folder = gt_strdup(search->folder);
+    } else {
+        char *two[] = {by_pattern(search->pattern, 0), by_pattern(search->pattern, 1)};
+        files->common_folder = common_folder(two, 2);
+        free(two[0]);
+        free(two[1]);
+    }
+    return true;
+}
+
+/* ---- search ---- */
+
+static int64_t rank_of(const gt_rank_regex *regex, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int64_t rank = gt_rank_regex_find(regex, slash ? slash + 1 : path);
+    return rank >= 0 ? rank : gt_rank_regex_find(regex, path);
+}
+
+static size_t count_by_search(const gt_path_list *paths, const gt_rank_regex *regex)
+{
+    int64_t count = 1;
+    for (size_t i = 0; i < paths->count; i++) {
+        int64_t rank = rank_of(regex, paths->items[i]);
+        if (rank >= count && rank < GT_MOST_RANKS) count = rank + 1;
+    }
+    return (size_t)count;
+}
+
+/* Gives each path to its rank. The number of paths that tell one. */
+static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const gt_rank_regex *regex)
+{
+    size_t telling = 0, beyond = 0;
+    for (size_t i = 0; i < paths->count; i++) {
+        int64_t rank = rank_of(regex, paths->items[i]);
+        telling += rank >= 0;
+        if (rank < 0) continue;
+        if ((uint64_t)rank >= files->count)
+            beyond++;
+        else if (files->paths[rank])
+            gt_warn("rank %lld: %s is left out, %s counts", (long long)rank, paths->items[i],
+                    files->paths[rank]);
+        else
+            files->paths[rank] = gt_strdup(paths->items[i]);
+    }
+    if (beyond) gt_warn("%zu files of ranks from %zu on are left out", beyond, files->count);
+    return telling;
+}
+
+static void list_missing(gt_buffer *out, const gt_rank_files *files)
+{
+    for (size_t rank = 0; rank < files->count; rank++) {
+        if (files->paths[rank]) continue;
+        char *number = gt_format("%s%zu", out->len ? ", " : "", rank);
+        gt_buffer_add_cstr(out, number);
+        free(number);
+    }
+}
+
+static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *error)
+{
+    gt_buffer missing = {0};
+    list_missing(&missing, files);
+    const char *ranks = gt_buffer_text(&missing).bytes;
+    bool complete = !missing.len;
+    if (!complete && allowed) gt_warn("no file for ranks %.300s%s", ranks, missing.len > 300 ? "..." : "");
+    if (!complete && !allowed)
+        gt_fail(error,
+                "Missing ranks after glob resolution: [%.300s%s]. NcclAnalyser requires a complete rank set "
+                "(0..%zu) for correct results.",
+                ranks, missing.len > 300 ? "..." : "", files->count - 1);
+    gt_buffer_free(&missing);
+    return complete || allowed;
+}
+
+static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
+{
+    gt_rank_regex regex;
+    if (!gt_rank_regex_compile(&regex, search->rank_regex, "rank_regex", error)) return false;
+    gt_path_list paths = gt_path_pattern_find(search->glob);
+    if (!search->world_size) make_room(files, count_by_search(&paths, &regex));
+    bool found = paths.count || gt_fail(error, "No files matched --trace_glob: %s", search->glob);
+    if (found && !give_out(files, &paths, &regex))
+        found = gt_fail(error, "--trace_glob matched %zu file(s), but none matched --rank_regex '%.300s'",
+                        paths.count, search->rank_regex);
+    found = found && check_missing(files, search->allow_missing, error);
+    if (found) files->common_folder = common_folder(paths.items, paths.count);
+    gt_path_list_free(&paths);
+    gt_rank_regex_free(&regex);
+    return found;
+}
+
+bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
+{
+    *files = (gt_rank_files){0};
+    make_room(files, search->world_size);
+    bool found = search->glob ? find_by_search(files, search, error) : find_by_name(files, search, error);
+    if (!found) gt_rank_files_free(files);
+    return found;
+}
+
+void gt_rank_files_free(gt_rank_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) free(files->paths[i]);
+    free(files->paths);
+    free(files->common_folder);
+    *files = (gt_rank_files){0};
+}

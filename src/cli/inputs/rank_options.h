@@ -1,0 +1,27 @@
+/* The options that say where the traces of all ranks are, of the commands that read a whole run. */
+#ifndef GT_CLI_INPUTS_RANK_OPTIONS_H
+#define GT_CLI_INPUTS_RANK_OPTIONS_H
+
+#include "cli/commands.h"
+#include "cli/inputs/rank_files.h"
+
+/* Rows of an option table; commands differ in what they do without a number of ranks or a rank's trace. */
+#define GT_RANK_OPTIONS(world_size_help, allow_missing_help)                                                 \
+    {"trace_dir", GT_OPTION_TEXT, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},     \
+        {"trace_pattern", GT_OPTION_TEXT, "PATH", NULL,                                                      \
+         "the traces, with one '*' where the rank's number stands"},                                         \
+        {"trace_glob", GT_OPTION_TEXT, "PATTERN", NULL,                                                      \
+         "the traces as a search pattern ('**' goes into folders); --rank_regex tells the rank of each"},    \
+        {"world_size", GT_OPTION_INT, "N", NULL, world_size_help},                                           \
+        {"rank_regex", GT_OPTION_TEXT, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                             \
+         "finds the rank in a file's name, else in its path"},                                               \
+    {                                                                                                        \
+        "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \
+    }
+
+/* GT_EXIT_USAGE, and a sentence said, where traces are named in two ways or, with the sentence given, in
+ * none. Traces named one by one are a way, too. */
+gt_exit gt_rank_options_check(const gt_call *call, const char *none_given);
+gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
+
+#endif

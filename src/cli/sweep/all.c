@@ -1,0 +1,148 @@
+/* `gputally sweep all`: the steps one after another, each as if it had been called by itself. */
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/sweep/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option all_options[] = {
+    {"top_k", GT_OPTION_INT, "K", "5",
+     "rows that `top` keeps of each report; the CSV files' names begin with top<K>"},
+    {"rocprof", GT_OPTION_FLAG, NULL, NULL,
+     "of what rocprofv3 wrote instead of torch.profiler: the steps report, timeline and counters"},
+    {"rank_order", GT_OPTION_TEXT, "HOW", NULL, "as that of `gputally sweep report`"},
+    {"report_layout", GT_OPTION_TEXT, "NAME", NULL, "as that of `gputally sweep report`"},
+    {"dpi", GT_OPTION_INT, "N", NULL, "as that of `gputally sweep plot`"},
+    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "as that of `gputally sweep timeline`"},
+};
+static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
+const gt_syntax gt_sweep_all_syntax = {
+    .groups = {&all_group, &gt_common_group}, .files = "SWEEP", .files_max = 1, .folders = true};
+
+/* The files and folders that steps hand on. */
+typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, PLACES } place;
+
+/* What a step is called with, and which of the options of `all` it takes; NULL or NOTHING where there is
+ * less. */
+static const struct {
+    const char *name;
+    struct {
+        const char *option; /* NULL: the place stands without one */
+        place value;
+    } places[2];
+    const char *options[2];
+    bool is_traced, is_rocprof; /* made of traces of torch.profiler, of rocprofv3 */
+    bool needs_rows;            /* of `top` */
+} chain[] = {
+    {"report", {{NULL, ROOT}}, {"rank_order", "report_layout"}, true, true, false},
+    {"top", {{"--base_path", ANALYSIS}, {"--output_file", ROWS}}, {"top_k"}, true, false, false},
+    {"yaml", {{"--input_csv", ROWS}}, {NULL}, true, false, true},
+    {"plot", {{"--csv_path", ROWS}}, {"dpi"}, true, false, true},
+    {"timestamps", {{"--input_csv", ROWS}, {"--base_path", ROOT}}, {NULL}, true, false, true},
+    {"overlap", {{"--input_csv", STAMPED}, {"--tracelens_path", ANALYSIS}}, {NULL}, true, false, true},
+    {"timeline", {{"--sweep_dir", ROOT}}, {"geo_mean"}, true, true, false},
+    {"comms", {{"--sweep_dir", ROOT}}, {NULL}, true, false, false},
+    {"counters", {{"--sweep_dir", ROOT}}, {NULL}, false, true, false},
+};
+
+typedef struct words {
+    char *items[32]; /* owned */
+    int count;
+} words;
+
+static void add_word(words *line, const char *word)
+{
+    if (line->count < (int)GT_LENGTH(line->items)) line->items[line->count++] = gt_strdup(word);
+}
+
+static void add_option(words *line, const gt_call *call, const char *name)
+{
+    const gt_option_value *value = gt_arguments_value(&call->arguments, name);
+    if (!value->given) return;
+    char *word = value->text ? gt_format("--%s=%s", name, value->text) : gt_format("--%s", name);
+    add_word(line, word);
+    free(word);
+}
+
+static const gt_command *find_step(const char *name)
+{
+    for (const gt_command *step = gt_sweep_steps; step->name; step++)
+        if (strcmp(step->name, name) == 0) return step;
+    return NULL;
+}
+
+static bool takes_common_options(const gt_command *step)
+{
+    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
+        if (step->syntax->groups[i] == &gt_common_group) return true;
+    return false;
+}
+
+static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
+{
+    static const char *const common[] = {"threads", "strict"}, *const always[] = {"quiet", "no_progress"};
+    const gt_command *step = find_step(chain[index].name);
+    if (!step) return GT_EXIT_DONE;
+    words line = {0};
+    for (size_t i = 0; i < GT_LENGTH(chain[index].places); i++) {
+        if (chain[index].places[i].value == NOTHING) continue;
+        if (chain[index].places[i].option) add_word(&line, chain[index].places[i].option);
+        add_word(&line, places[chain[index].places[i].value]);
+    }
+    for (size_t i = 0; i < GT_LENGTH(chain[index].options); i++)
+        if (chain[index].options[i]) add_option(&line, call, chain[index].options[i]);
+    for (size_t i = 0; i < GT_LENGTH(common) && takes_common_options(step); i++)
+        add_option(&line, call, common[i]);
+    for (size_t i = 0; i < GT_LENGTH(always); i++) add_option(&line, call, always[i]);
+    if (index == 0) add_option(&line, call, "rocprof");
+    char program[64];
+    snprintf(program, sizeof program, "gputally sweep %s", step->name);
+    gt_call of_step = {.command = step, .program = program};
+    gt_error error;
+    gt_exit status = gt_arguments_parse(&of_step.arguments, step->syntax, line.count, line.items, &error)
+                         ? step->run(&of_step)
+                         : gt_usage_error(program, "%s", error.text);
+    gt_arguments_free(&of_step.arguments);
+    for (int i = 0; i < line.count; i++) free(line.items[i]);
+    return status;
+}
+
+static void name_places(const gt_call *call, char **places)
+{
+    const char *root = call->arguments.files[0];
+    long long top = (long long)gt_arguments_int(&call->arguments, "top_k");
+    char *here = realpath(root, NULL); /* `top` takes names within its folder, or whole ones */
+    places[ROOT] = gt_strdup(root);
+    places[ANALYSIS] = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
+    places[ROWS] =
+        gt_format("%s/" GT_SWEEP_ANALYSIS "/top%lld_gemm_kernels_time_variance.csv", here ? here : root, top);
+    places[STAMPED] = gt_sweep_other_ending(places[ROWS], "_with_timestamps.csv");
+    free(here);
+}
+
+/* A step that fails keeps only those from running that read its rows. Usage errors end it: the options are
+ * wrong. */
+gt_exit gt_sweep_all_run(const gt_call *call)
+{
+    if (!gt_sweep_begin(call, NULL)) return GT_EXIT_USAGE;
+    bool rocprof = gt_arguments_flag(&call->arguments, "rocprof"), has_rows = true;
+    char *places[PLACES] = {NULL};
+    gt_exit worst = GT_EXIT_DONE;
+    name_places(call, places);
+    for (size_t i = 0; i < GT_LENGTH(chain) && worst != GT_EXIT_USAGE; i++) {
+        if (!(rocprof ? chain[i].is_rocprof : chain[i].is_traced) || (chain[i].needs_rows && !has_rows))
+            continue;
+        if (!gt_sweep_is_quiet(call)) printf("%s== %s\n", i ? "\n" : "", chain[i].name);
+        fflush(stdout);
+        gt_exit status = run_step(call, i, places);
+        if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) has_rows = false;
+        if (status > worst) worst = status;
+        if (i == 0 && status != GT_EXIT_DONE && !gt_sweep_has_folder(places[ANALYSIS])) break;
+    }
+    for (size_t i = 0; i < PLACES; i++) free(places[i]);
+    return worst;
+}

@@ -1,0 +1,108 @@
+/* `gputally sweep html`: writes a page that sets the plots of two or more sweeps side by side. */
+#include "base/length.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/sweep/sweep.h"
+#include "sweep/compare/comparison_page.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option html_options[] = {
+    {"sweep1", GT_OPTION_TEXT, "DIR", NULL, "the first sweep; its plots are in DIR/tracelens_analysis/plots"},
+    {"sweep2", GT_OPTION_TEXT, "DIR", NULL, "the second one"},
+    {"label1", GT_OPTION_TEXT, "TEXT", NULL,
+     "what the page calls the first sweep (default: the folder's name)"},
+    {"label2", GT_OPTION_TEXT, "TEXT", NULL, "the same of the second one"},
+    {"sweep", GT_OPTION_TEXTS, "DIR[=LABEL]", NULL,
+     "a further sweep; or all of them, instead of --sweep1 and --sweep2"},
+    {"output", GT_OPTION_TEXT, "FILE", "sweep_comparison_report.html", "the page"},
+};
+static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
+
+const gt_syntax gt_sweep_html_syntax = {
+    .groups = {&html_group, &gt_common_group}, .files = "", .files_max = 0, .output_option = "output"};
+
+typedef struct sweep_list {
+    gt_compared_sweep *items;
+    char **texts; /* paths and labels, two of each sweep */
+    size_t count;
+} sweep_list;
+
+/* The last part of the path, also of "a/b/" and ".". */
+static char *folder_name(const char *path)
+{
+    char whole[PATH_MAX];
+    const char *name = realpath(path, whole) ? whole : path;
+    const char *slash = strrchr(name, '/');
+    return gt_strdup(slash && slash[1] ? slash + 1 : name);
+}
+
+static void add_sweep(sweep_list *list, const char *path, size_t path_len, const char *label)
+{
+    char *own_path = gt_format("%.*s", (int)path_len, path);
+    char *own_label = label ? gt_strdup(label) : folder_name(own_path);
+    list->texts[2 * list->count] = own_path;
+    list->texts[2 * list->count + 1] = own_label;
+    list->items[list->count++] = (gt_compared_sweep){own_path, own_label};
+}
+
+/* "DIR" or "DIR=LABEL"; a folder that is there may have a '=' in its name. */
+static void add_labelled(sweep_list *list, const char *given)
+{
+    const char *equals = gt_sweep_has_folder(given) ? NULL : strrchr(given, '=');
+    add_sweep(list, given, equals ? (size_t)(equals - given) : strlen(given), equals ? equals + 1 : NULL);
+}
+
+static sweep_list list_sweeps(const gt_arguments *arguments)
+{
+    const gt_option_value *more = gt_arguments_value(arguments, "sweep");
+    size_t most = more->text_count + 2;
+    sweep_list list = {gt_alloc(most * sizeof *list.items), gt_alloc(2 * most * sizeof *list.texts), 0};
+    const char *first = gt_arguments_text(arguments, "sweep1"),
+               *second = gt_arguments_text(arguments, "sweep2");
+    if (first) add_sweep(&list, first, strlen(first), gt_arguments_text(arguments, "label1"));
+    if (second) add_sweep(&list, second, strlen(second), gt_arguments_text(arguments, "label2"));
+    for (size_t i = 0; i < more->text_count; i++) add_labelled(&list, more->texts[i]);
+    return list;
+}
+
+static void free_sweeps(sweep_list *list)
+{
+    for (size_t i = 0; i < 2 * list->count; i++) free(list->texts[i]);
+    free(list->texts);
+    free(list->items);
+}
+
+static bool make(const gt_call *call, const sweep_list *list, gt_error *error)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!gt_sweep_has_folder(list->items[i].path))
+            return gt_fail(error, "Sweep %zu directory not found: %s", i + 1, list->items[i].path);
+    const char *path = gt_arguments_value(&call->arguments, "output")->text;
+    char *folder = gt_sweep_beside(path, ".");
+    gt_buffer page = {0};
+    gt_comparison_page(&page, list->items, list->count, folder);
+    bool made = gt_sweep_write_texts(&path, (gt_text[]){gt_buffer_text(&page)}, 1, error);
+    if (made && !gt_sweep_is_quiet(call))
+        printf("wrote %s (%.2f MB)\n", path, (double)page.len / (1024 * 1024));
+    gt_buffer_free(&page);
+    free(folder);
+    return made;
+}
+
+gt_exit gt_sweep_html_run(const gt_call *call)
+{
+    gt_error error;
+    if (!gt_sweep_begin(call, NULL)) return GT_EXIT_USAGE;
+    sweep_list list = list_sweeps(&call->arguments);
+    gt_exit status = GT_EXIT_DONE;
+    if (list.count < 2)
+        status = gt_usage_error(call->program, "the following arguments are required: --sweep1, --sweep2");
+    else if (!make(call, &list, &error))
+        status = gt_sweep_failed(&error);
+    free_sweeps(&list);
+    return status;
+}

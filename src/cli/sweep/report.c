@@ -1,0 +1,88 @@
+/* `gputally sweep report`: finds the traces of a sweep, makes all their reports, says what was made. */
+#include "base/length.h"
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/sweep/sweep.h"
+#include "sweep/gemm/reports.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const gt_option report_options[] = {
+    {"rocprof", GT_OPTION_FLAG, NULL, NULL,
+     "report what rocprofv3 wrote (rocprof_traces) instead of torch.profiler (torch_profiler); there are no "
+     "collective "
+     "reports then"},
+    {"rank_order", GT_OPTION_TEXT, "HOW", "path",
+     "which rank a process of rocprofv3 is: path, its place in byte order of the paths, or pid, in order of "
+     "process numbers"},
+    {"report_layout", GT_OPTION_TEXT, "NAME", "head",
+     "columns of the sheet GEMM: head, or 2025.12, in which scripts of that time find columns by their "
+     "place"},
+};
+static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
+
+const gt_syntax gt_sweep_report_syntax = {
+    .groups = {&report_group, &gt_common_group}, .files = "SWEEP", .files_max = 1, .folders = true};
+
+/* Which of two words an option has; -1 where neither, and a usage error has been printed. */
+static int choice(const gt_call *call, const char *option, const char *first, const char *second)
+{
+    const char *text = gt_arguments_value(&call->arguments, option)->text;
+    if (strcmp(text, first) == 0) return 0;
+    if (strcmp(text, second) == 0) return 1;
+    gt_usage_error(call->program, "argument --%s: invalid choice: '%s' (choose from %s, %s)", option, text,
+                   first, second);
+    return -1;
+}
+
+static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *root, bool rocprof)
+{
+    for (size_t i = 0; i < sweep->count;) {
+        const char *threads = sweep->configs[i].threads;
+        size_t reports = 0, collective = 0, settings = 0;
+        for (; i < sweep->count && strcmp(sweep->configs[i].threads, threads) == 0; i++, settings++) {
+            reports += totals->of_config[i].reports;
+            collective += totals->of_config[i].collective;
+        }
+        printf("%s: %zu settings of channels, %zu individual reports", threads, settings, reports);
+        if (!rocprof) printf(", %zu collective reports", collective);
+        putchar('\n');
+    }
+    printf("Comparisons across threads: %zu\n\nwrote %s/" GT_SWEEP_ANALYSIS "\n", totals->comparisons, root);
+}
+
+static bool make_reports(const gt_call *call, const char *root, const gt_sweep_report_options *options,
+                         gt_error *error)
+{
+    gt_sweep sweep = {0};
+    gt_sweep_totals totals = {0};
+    bool made = gt_sweep_has_folder(root) || gt_fail(error, "Directory not found: %s", root);
+    made = made &&
+           (access(root, W_OK) == 0 || gt_fail(error, "No write permission for sweep directory: %s", root));
+    made = made && gt_sweep_open(&sweep, root, error) &&
+           gt_sweep_make_reports(&sweep, root, options, &totals, error);
+    if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, root, options->rocprof);
+    if (made && totals.failed) made = gt_fail(error, "%zu reports could not be made", totals.failed);
+    gt_sweep_totals_free(&totals);
+    gt_sweep_free(&sweep);
+    return made;
+}
+
+gt_exit gt_sweep_report_run(const gt_call *call)
+{
+    gt_read_options read;
+    gt_error error;
+    if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
+    int by_pid = choice(call, "rank_order", "path", "pid");
+    int old_layout = by_pid < 0 ? -1 : choice(call, "report_layout", "head", "2025.12");
+    if (old_layout < 0) return GT_EXIT_USAGE;
+    const gt_sweep_report_options options = {.rocprof = gt_arguments_flag(&call->arguments, "rocprof"),
+                                             .by_pid = by_pid,
+                                             .old_layout = old_layout,
+                                             .strict = read.strict,
+                                             .threads = read.threads};
+    return make_reports(call, call->arguments.files[0], &options, &error) ? GT_EXIT_DONE
+                                                                          : gt_sweep_failed(&error);
+}

@@ -1,0 +1,218 @@
+/* `gputally sweep run`: reads the axes and the command, and runs it at each point of the grid. */
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/sweep/sweep.h"
+#include "os/paths.h"
+#include "sweep/run/layout.h"
+#include "sweep/run/rocprof_jobs.h"
+#include "sweep/run/record.h"
+#include "sweep/run/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gt_option grid_options[] = {
+    {"channels", GT_OPTION_TEXT, "LIST", "28,42,56,70",
+     "values of NCCL_MAX_NCHANNELS, with commas between them"},
+    {"threads", GT_OPTION_TEXT, "LIST", "256,512",
+     "values of RCCL_THREADS_PER_BLOCK; each is run with all channels"},
+    {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
+     "a further setting and its values; its folders stand outside those of threads, so that each of them is "
+     "a sweep"},
+    {"axis_env", GT_OPTION_EACH, "NAME=VARIABLE", NULL, "the environment variable that holds an axis' value"},
+    {"axis_dir", GT_OPTION_EACH, "NAME=FORMAT", NULL,
+     "an axis' folders, with %s for the value (default: NAME_%s)"},
+};
+static const gt_option_group grid_group = {"Settings to run", grid_options, GT_LENGTH(grid_options)};
+
+static const gt_option command_options[] = {
+    {"config", GT_OPTION_TEXT, "FILE", "config/distributed.yaml", "{config} of the command"},
+    {"nproc", GT_OPTION_INT, "N", "8", "{nproc} of the command: processes a node"},
+    {"env", GT_OPTION_EACH, "NAME=VALUE", NULL, "set an environment variable, placeholders filled in"},
+    {"unset", GT_OPTION_EACH, "NAME", NULL,
+     "do not let the command see this variable, also one that the sweep sets"},
+    {"rocprof", GT_OPTION_FLAG, NULL, NULL,
+     "run the command under rocprofv3, traces in {output_dir}/rocprof_traces"},
+    {"rocprof_input", GT_OPTION_TEXT, "FILE", NULL,
+     "a job file for rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
+     "--rocprof"},
+    {"stats", GT_OPTION_FLAG, NULL, NULL, "rocprofv3 --stats; a job file says that itself"},
+    {"write_job_files", GT_OPTION_TEXT, "DIR", NULL,
+     "write the job files that come with gputally, rocprof_cu_only.yaml and rocprof_input.yaml, into this "
+     "folder, and do "
+     "nothing else"},
+};
+static const gt_option_group command_group = {"Command", command_options, GT_LENGTH(command_options)};
+
+static const gt_option run_options[] = {
+    {"output_dir", GT_OPTION_TEXT, "DIR", NULL,
+     "the sweep's folder (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
+    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "do not run where the folder is already there"},
+    {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "write no summary file"},
+    {"delay", GT_OPTION_INT, "SECONDS", "5", "wait this long between two runs"},
+    {"timeout", GT_OPTION_INT, "SECONDS", "0",
+     "end a run that takes longer, and go on with the next; 0: never"},
+    {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 where a run failed or took too long"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL,
+     "print what would be run, as lines for a shell, and do nothing else"},
+};
+static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
+
+static const gt_letter letters[] = {{'c', "channels"},      {'t', "threads"},      {'f', "config"},
+                                    {'p', "nproc"},         {'r', "rocprof"},      {'m', "stats"},
+                                    {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
+
+const gt_syntax gt_sweep_run_syntax = {
+    .groups = {&grid_group, &command_group, &run_group, &gt_sweep_plain_group},
+    .files = "[-- COMMAND...]",
+    .files_max = SIZE_MAX,
+    .output_option = "output_dir",
+    .letters = letters,
+    .is_command = true,
+};
+
+/* ---- the grid ---- */
+
+typedef bool grid_setter(gt_sweep_grid *grid, const char *text, gt_error *error);
+
+/* Each value of an option that may be given many times. The sentence of an error names the option. */
+static bool set_each(const gt_call *call, const char *option, gt_sweep_grid *grid, grid_setter *set,
+                     gt_error *error)
+{
+    const gt_option_value *value = gt_arguments_value(&call->arguments, option);
+    for (size_t i = 0; i < value->text_count; i++) {
+        if (set(grid, value->texts[i], error)) continue;
+        char *prefix = gt_format("argument --%s", option);
+        gt_error_prefix(error, prefix);
+        free(prefix);
+        return false;
+    }
+    return true;
+}
+
+static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    if (!gt_sweep_grid_begin(grid, gt_arguments_value(arguments, "threads")->text,
+                             gt_arguments_value(arguments, "channels")->text, error)) {
+        gt_error_prefix(error, "argument");
+        return false;
+    }
+    return set_each(call, "axis", grid, gt_sweep_grid_add_axis, error) &&
+           set_each(call, "axis_env", grid, gt_sweep_grid_set_variable, error) &&
+           set_each(call, "axis_dir", grid, gt_sweep_grid_set_folder, error) &&
+           (gt_sweep_grid_points(grid) || gt_fail(error, "more than %d points in the grid", GT_POINTS_MAX));
+}
+
+/* ---- the plan ---- */
+
+static bool check_numbers(const gt_call *call, gt_error *error)
+{
+    static const struct {
+        const char *option;
+        int64_t least;
+    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}};
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++) {
+        int64_t number = gt_arguments_int(&call->arguments, numbers[i].option);
+        if (number < numbers[i].least || number > INT32_MAX)
+            return gt_fail(error, "argument --%s: must be at least %d", numbers[i].option,
+                           (int)numbers[i].least);
+    }
+    return true;
+}
+
+static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const gt_option_value *environment = gt_arguments_value(arguments, "env"),
+                          *unset = gt_arguments_value(arguments, "unset");
+    plan->root = root;
+    plan->command = arguments->files;
+    plan->command_count = arguments->file_count;
+    plan->config = gt_arguments_value(arguments, "config")->text;
+    plan->nproc = gt_arguments_int(arguments, "nproc");
+    plan->rocprof = gt_arguments_flag(arguments, "rocprof");
+    plan->rocprof_input = plan->rocprof ? gt_arguments_text(arguments, "rocprof_input") : NULL;
+    plan->stats = gt_arguments_flag(arguments, "stats");
+    plan->environment = environment->texts;
+    plan->environment_count = environment->text_count;
+    plan->unset = unset->texts;
+    plan->unset_count = unset->text_count;
+    return check_numbers(call, error) && make_grid(call, &plan->grid, error) &&
+           gt_run_plan_check(plan, error);
+}
+
+static void warn_of_ignored(const gt_call *call, const gt_run_plan *plan)
+{
+    if (plan->rocprof_input && plan->stats)
+        gt_warn("--stats is ignored beside --rocprof_input: the job file says what is recorded");
+    if (!plan->rocprof && gt_arguments_text(&call->arguments, "rocprof_input"))
+        gt_warn("--rocprof_input is ignored without --rocprof");
+    if (!plan->rocprof && plan->stats) gt_warn("--stats is ignored without --rocprof");
+}
+
+/* Better told before the first of many runs fails than after the last. */
+static bool can_start(const gt_run_plan *plan, gt_error *error)
+{
+    if (plan->rocprof_input && !gt_sweep_has_file(plan->rocprof_input))
+        return gt_fail(error, "job file not found: %s", plan->rocprof_input);
+    gt_run_point first = gt_run_point_make(plan, 0);
+    const char *program = first.argv.items[0];
+    bool found = gt_path_search(&first.arena, program, getenv("PATH"));
+    if (!found) gt_fail(error, "command not found: %s", program);
+    gt_run_point_free(&first);
+    return found;
+}
+
+/* ---- running ---- */
+
+static gt_exit run(const gt_call *call, const gt_run_plan *plan)
+{
+    const gt_arguments *arguments = &call->arguments;
+    gt_runner_options options = {
+        .skip_existing = gt_arguments_flag(arguments, "skip_existing"),
+        .no_summary = gt_arguments_flag(arguments, "no_aggregate"),
+        .quiet = gt_arguments_flag(arguments, "quiet"),
+        .delay_s = gt_arguments_int(arguments, "delay"),
+        .timeout_s = gt_arguments_int(arguments, "timeout"),
+    };
+    gt_runner_result result;
+    gt_error error;
+    warn_of_ignored(call, plan);
+    if (gt_arguments_flag(arguments, "dry_run")) {
+        gt_runner_print(plan, &options);
+        return GT_EXIT_DONE;
+    }
+    if (!can_start(plan, &error) || !gt_runner_run(plan, &options, &result, &error))
+        return gt_sweep_failed(&error);
+    if (result.interrupted) return GT_EXIT_INTERRUPTED;
+    return result.failed && gt_arguments_flag(arguments, "fail_on_error") ? GT_EXIT_FAILED : GT_EXIT_DONE;
+}
+
+static gt_exit write_job_files(const gt_call *call, const char *folder)
+{
+    gt_error error;
+    if (!gt_rocprof_jobs_write(folder, &error)) return gt_sweep_failed(&error);
+    for (size_t i = 0; i < GT_ROCPROF_JOBS && !gt_sweep_is_quiet(call); i++)
+        printf("wrote %s/%s\n", folder, gt_rocprof_job_names[i]);
+    return GT_EXIT_DONE;
+}
+
+gt_exit gt_sweep_run_run(const gt_call *call)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const char *jobs = gt_arguments_text(arguments, "write_job_files"),
+               *given = gt_arguments_text(arguments, "output_dir");
+    if (jobs) return write_job_files(call, jobs);
+    gt_error error;
+    char by_default[GT_TIME_TEXT];
+    gt_print_time(by_default, "experiments/sweep_%Y%m%d_%H%M%S", time(NULL));
+    gt_run_plan plan = {0};
+    gt_exit status = make_plan(call, given ? given : by_default, &plan, &error)
+                         ? run(call, &plan)
+                         : gt_usage_error(call->program, "%s", error.text);
+    gt_sweep_grid_free(&plan.grid);
+    return status;
+}

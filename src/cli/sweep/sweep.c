@@ -1,0 +1,220 @@
+/* The table of steps, and what they share: a step is a row here and a file sweep_<step>.c. */
+#include "cli/sweep/sweep.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "cli/common.h"
+#include "output/csv.h"
+#include "output/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const gt_command gt_sweep_steps[] = {
+    {"run", "run_train_various_channels.sh", "runs a command under each of many settings",
+     &gt_sweep_run_syntax, gt_sweep_run_run,
+     "Runs a command once for each pair of threads and channels, and of further settings, one after another: "
+     "their "
+     "values are in environment variables, the output of each run is in a folder of its own, and a log, a "
+     "summary and "
+     "sweep.json say what became of them. COMMAND is run as it is, without a shell; {threads}, {channels}, "
+     "the names of "
+     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are filled in, "
+     "{{ is a "
+     "brace. Without COMMAND: torchrun --nproc_per_node {nproc} train.py --config {config} --override "
+     "profiling.tensorboard=false --override training.output_dir={output_dir}."},
+    {"report", "run_tracelens_analysis.sh",
+     "the reports of all traces, of collectives, and comparisons across threads", &gt_sweep_report_syntax,
+     gt_sweep_report_run,
+     "Makes the performance report of every trace of a sweep, the report of the collectives of every "
+     "setting, and "
+     "comparisons of each rank across settings of threads, all as workbooks in SWEEP/tracelens_analysis. "
+     "Traces are read "
+     "once, several at a time, and stay as and where they are."},
+    {"top", "analyze_gemm_reports.py", "the GEMM rows of all reports whose kernel times differ most",
+     &gt_sweep_top_syntax, gt_sweep_top_run,
+     "Reads the sheet GEMM of the reports of a sweep and writes, as a CSV file, the rows of each whose "
+     "longest kernel "
+     "differs most from its shortest, those that differ most first."},
+    {"yaml", "generate_rocprof_yaml_from_csv.py", "a rocprofv3 job file for just the kernels of `top`",
+     &gt_sweep_yaml_syntax, gt_sweep_yaml_run,
+     "Makes a job file for rocprofv3 that records counters of the kernels named in a CSV file of `gputally "
+     "sweep top`, and "
+     "of no others, and beside it a list of their names."},
+    {"plot", "plot_gemm_variance.py", "plots of how far the times of `top` are spread, and by which setting",
+     &gt_sweep_plot_syntax, gt_sweep_plot_run,
+     "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by "
+     "rank, violins "
+     "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest "
+     "of each."},
+    {"timestamps", "enhance_gemm_variance_with_timestamps.py",
+     "when the shortest and longest instance of each row ran", &gt_sweep_timestamps_syntax,
+     gt_sweep_timestamps_run,
+     "Looks up the kernels of a CSV file of `gputally sweep top` in the traces and adds when their shortest "
+     "and their "
+     "longest instance began, and how long they took."},
+    {"overlap", "gemm_report_with_collective_overlap.py",
+     "which collectives ran beside the longest instance of each row", &gt_sweep_overlap_syntax,
+     gt_sweep_overlap_run,
+     "Adds to a CSV file of `gputally sweep timestamps` which collectives ran at the same time as the "
+     "longest instance of "
+     "each kernel, and for how long."},
+    {"timeline", "process_gpu_timeline.py", "the GPU timelines of all settings side by side",
+     &gt_sweep_timeline_syntax, gt_sweep_timeline_run,
+     "Puts the sheets gpu_timeline of all reports of a sweep together, each setting's mean over its ranks, "
+     "in the workbook "
+     "gpu_timeline_all_configs_mean.xlsx."},
+    {"comms", "process_comms.py", "the collectives of all settings in one table", &gt_sweep_comms_syntax,
+     gt_sweep_comms_run,
+     "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
+     "nccl_master_all_configs.xlsx and .csv."},
+    {"counters", NULL, "what rocprofv3 counted of each kernel under every setting", &gt_sweep_counters_syntax,
+     gt_sweep_counters_run,
+     "Puts the counters that rocprofv3 collected (rocprof_traces in each setting's folder) together, the "
+     "mean of each "
+     "counter by kernel and setting, in counters_all_configs.xlsx and .csv."},
+    {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side",
+     &gt_sweep_html_syntax, gt_sweep_html_run,
+     "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
+     "sweep's plots "
+     "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
+    {"compare", "run_full_analysis.py", "what changed from one run to another, rank by rank",
+     &gt_sweep_compare_syntax, gt_sweep_compare_run,
+     "Sets the GPU timelines of two runs side by side, rank by rank and on average, and their collectives by "
+     "name, type "
+     "and size, and says what became better or worse. Reads reports, those of `gputally sweep report` or of "
+     "single runs, "
+     "and writes three workbooks."},
+    {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto",
+     &gt_sweep_merge_syntax, gt_sweep_merge_run,
+     "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome "
+     "trace with two "
+     "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; "
+     "`gputally "
+     "fuse` keeps everything."},
+    {"all", NULL, "all steps of one sweep, but for html", &gt_sweep_all_syntax, gt_sweep_all_run,
+     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep, one after "
+     "another; with "
+     "--rocprof the steps report, timeline and counters. A step that fails keeps only those from running "
+     "that need what it "
+     "writes; the exit status is 1 then."},
+    {0},
+};
+
+static const gt_option plain_options[] = {
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print nothing but warnings and errors"},
+    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
+};
+const gt_option_group gt_sweep_plain_group = {"Common options", plain_options, GT_LENGTH(plain_options)};
+
+gt_exit gt_sweep_failed(const gt_error *error)
+{
+    fprintf(stderr, "gputally: %s\n", error->text);
+    return GT_EXIT_FAILED;
+}
+
+static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
+{
+    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
+        if (syntax->groups[i] == group) return true;
+    return false;
+}
+
+static bool apply(const gt_call *call, gt_read_options *read, gt_error *error)
+{
+    if (has_group(call->arguments.syntax, &gt_common_group)) return gt_common_apply(call, read, error);
+    bool quiet = gt_sweep_is_quiet(call);
+    gt_log_quiet(quiet);
+    gt_progress_enable(!quiet && !gt_arguments_flag(&call->arguments, "no_progress"));
+    *read = (gt_read_options){.threads = gt_threads_default()};
+    return true;
+}
+
+bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read)
+{
+    gt_error error;
+    char missing[256] = "";
+    for (; required && *required; required++) {
+        size_t used = strlen(missing);
+        if (!gt_arguments_value(&call->arguments, *required)->given)
+            snprintf(missing + used, sizeof missing - used, "%s--%s", used ? ", " : "", *required);
+    }
+    if (*missing)
+        gt_usage_error(call->program, "the following arguments are required: %s", missing);
+    else if (apply(call, read, &error))
+        return true;
+    else
+        gt_usage_error(call->program, "%s", error.text);
+    return false;
+}
+
+bool gt_sweep_begin(const gt_call *call, const char *const *required)
+{
+    gt_read_options read;
+    return gt_sweep_begin_reading(call, required, &read);
+}
+
+bool gt_sweep_is_quiet(const gt_call *call)
+{
+    return gt_arguments_flag(&call->arguments, "quiet");
+}
+
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+char *gt_sweep_other_ending(const char *path, const char *ending)
+{
+    const char *name = path + folder_length(path), *point = strrchr(name, '.');
+    size_t len = point && point > name ? (size_t)(point - path) : strlen(path);
+    return gt_format("%.*s%s", (int)len, path, ending);
+}
+
+char *gt_sweep_beside(const char *path, const char *name)
+{
+    return gt_format("%.*s%s", (int)folder_length(path), path, name);
+}
+
+bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written = true;
+    for (size_t i = 0; i < count && written; i++) written = gt_output_text(output, paths[i], texts[i], error);
+    written = written && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
+}
+
+static bool write_table(gt_output *output, const gt_table *table, const char *path, const char *line_end,
+                        gt_error *error)
+{
+    gt_file file;
+    if (!gt_file_open(&file, output, path, error)) return false;
+    gt_csv_write_lines(&file, table, line_end);
+    return gt_file_close(&file, error);
+}
+
+bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written = write_table(output, table, path, line_end, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
+}
+
+bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
+    bool written = gt_output_xlsx(output, xlsx, tables->items, tables->count, error) &&
+                   write_table(output, tables->items[0], csv, "\n", error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    free(xlsx);
+    free(csv);
+    return written;
+}

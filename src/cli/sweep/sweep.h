@@ -1,0 +1,61 @@
+/* `gputally sweep STEP`: the steps of the analysis of a sweep of settings, one table, one row a step. */
+#ifndef GT_CLI_SWEEP_SWEEP_H
+#define GT_CLI_SWEEP_SWEEP_H
+
+#include "cli/commands.h"
+#include "input/options.h"
+#include "report/tables.h"
+#include "sweep/run/layout.h"
+#include "table/table.h"
+
+extern const gt_command gt_sweep_steps[];
+
+/* The steps: syntax and run function of each. */
+extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
+    gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
+    gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_compare_syntax,
+    gt_sweep_merge_syntax, gt_sweep_all_syntax;
+gt_exit gt_sweep_run_run(const gt_call *call);
+gt_exit gt_sweep_report_run(const gt_call *call);
+gt_exit gt_sweep_top_run(const gt_call *call);
+gt_exit gt_sweep_yaml_run(const gt_call *call);
+gt_exit gt_sweep_plot_run(const gt_call *call);
+gt_exit gt_sweep_timestamps_run(const gt_call *call);
+gt_exit gt_sweep_overlap_run(const gt_call *call);
+gt_exit gt_sweep_timeline_run(const gt_call *call);
+gt_exit gt_sweep_comms_run(const gt_call *call);
+gt_exit gt_sweep_counters_run(const gt_call *call);
+gt_exit gt_sweep_html_run(const gt_call *call);
+gt_exit gt_sweep_compare_run(const gt_call *call);
+gt_exit gt_sweep_merge_run(const gt_call *call);
+gt_exit gt_sweep_all_run(const gt_call *call);
+
+/* ---- what the steps share ---- */
+
+/* "gputally: SENTENCE" on standard error; returns GT_EXIT_FAILED. */
+gt_exit gt_sweep_failed(const gt_error *error);
+
+/* The common options of steps whose --threads is a setting of the sweep. */
+extern const gt_option_group gt_sweep_plain_group;
+
+/* Puts the common options into effect and finds the options that must be given: those of `required`, up to a
+ * NULL. False, and a usage error has been printed. */
+bool gt_sweep_begin(const gt_call *call, const char *const *required);
+/* The same for steps that read traces. */
+bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
+bool gt_sweep_is_quiet(const gt_call *call);
+
+/* The path without the ending of its file name, and another one behind it: "a.b/c.csv" and "_x.csv" give
+ * "a.b/c_x.csv". The caller frees it. */
+char *gt_sweep_other_ending(const char *path, const char *ending);
+/* "a/b/c.csv" and "d" give "a/b/d". The caller frees it. */
+char *gt_sweep_beside(const char *path, const char *name);
+
+/* Writes a table as CSV with such ends of lines. */
+bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
+/* Writes all tables as the workbook <stem>.xlsx and the first as <stem>.csv, both or neither. */
+bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
+/* Writes text files, all or none. */
+bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error);
+
+#endif

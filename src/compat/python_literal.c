@@ -1,0 +1,227 @@
+/* JSON to Python: one walk over the tokens, with the open brackets on a stack of its own, since traces may
+ * nest them as deep as they like. */
+#include "compat/python_literal.h"
+
+#include "json/string.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "compat/python_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An open bracket is one byte on the stack: its kind, and how many elements it has so far (0, 1, 2 for more).
+ */
+enum { LIST = 0, TUPLE = 4, DICT = 8, ELEMENTS = 3 };
+
+typedef struct walk {
+    gt_buffer *out;
+    gt_buffer open; /* the brackets */
+    gt_buffer text; /* of a string with escapes */
+    const char *place, *end;
+    bool tuples, quoted; /* quoted: a text that is the whole value has quotes too */
+} walk;
+
+static char look(walk *w)
+{
+    while (w->place < w->end && strchr(" \t\r\n", *w->place) && *w->place) w->place++;
+    return w->place < w->end ? *w->place : 0;
+}
+
+static char *innermost(walk *w)
+{
+    return w->open.len ? &w->open.bytes[w->open.len - 1] : NULL;
+}
+
+/* ---- words and numbers ---- */
+
+static bool add_word(walk *w)
+{
+    static const struct {
+        const char *json, *python;
+    } words[] = {
+        {"true", "True"}, {"false", "False"},  {"null", "None"},
+        {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"},
+    };
+    for (size_t i = 0; i < GT_LENGTH(words); i++) {
+        size_t len = strlen(words[i].json);
+        if ((size_t)(w->end - w->place) < len || memcmp(w->place, words[i].json, len) != 0) continue;
+        gt_buffer_add_cstr(w->out, words[i].python);
+        w->place += len;
+        return true;
+    }
+    return false;
+}
+
+static bool add_float(walk *w, const char *begin)
+{
+    char *end;
+    double value = strtod(begin, &end);
+    if (end != w->place) return false;
+    gt_buffer_add_double(w->out, value);
+    return true;
+}
+
+static bool add_number(walk *w)
+{
+    const char *begin = w->place;
+    size_t digits = strspn(begin + (*begin == '-'), "0123456789");
+    w->place += (*begin == '-') + digits;
+    if (w->place > w->end || !digits) return false;
+    if (strchr(".eE", *w->place) && *w->place) {
+        w->place += strspn(w->place, "+-.0123456789eE");
+        return w->place <= w->end && add_float(w, begin);
+    }
+    if (digits == 1 && memcmp(begin, "-0", 2) == 0) begin++;
+    gt_buffer_add(w->out, begin, (size_t)(w->place - begin));
+    return true;
+}
+
+/* ---- texts ---- */
+
+static bool add_string(walk *w)
+{
+    gt_text text;
+    w->place++;
+    if (!gt_json_string_read(&w->place, w->end, &w->text, &text)) return false;
+    if (w->open.len || w->quoted)
+        gt_python_add_text(w->out, text);
+    else
+        gt_buffer_add(w->out, text.bytes, text.len);
+    return true;
+}
+
+/* ---- brackets ---- */
+
+static bool add_key(walk *w)
+{
+    if (look(w) != '"' || !add_string(w) || look(w) != ':') return false;
+    w->place++;
+    gt_buffer_add_cstr(w->out, ": ");
+    return true;
+}
+
+static void close_bracket(walk *w)
+{
+    char bracket = *innermost(w);
+    w->open.len--;
+    w->place++;
+    if (bracket == (TUPLE | 1)) gt_buffer_add_cstr(w->out, ",");
+    gt_buffer_add_cstr(w->out, bracket & DICT ? "}" : bracket & TUPLE ? ")" : "]");
+}
+
+/* The opening bracket; *closed tells that nothing stood behind it, else a value follows. */
+static bool open_bracket(walk *w, bool *closed)
+{
+    const char *outer = innermost(w);
+    bool dict = *w->place++ == '{', tuple = w->tuples && (!outer || *outer & TUPLE);
+    char bracket = dict ? DICT : tuple ? TUPLE : LIST;
+    gt_buffer_add_cstr(w->out, dict ? "{" : tuple ? "(" : "[");
+    gt_buffer_add(&w->open, &bracket, 1);
+    *closed = look(w) == (dict ? '}' : ']');
+    if (*closed) close_bracket(w);
+    return *closed || !dict || add_key(w);
+}
+
+/* Behind a value: *more tells that another one follows. */
+static bool continue_bracket(walk *w, bool *more)
+{
+    while (w->open.len) {
+        char *bracket = innermost(w), next = look(w);
+        if ((*bracket & ELEMENTS) < 2) ++*bracket;
+        *more = next == ',';
+        if (*more) {
+            w->place++;
+            gt_buffer_add_cstr(w->out, ", ");
+            return !(*bracket & DICT) || add_key(w);
+        }
+        if (next != (*bracket & DICT ? '}' : ']')) return false;
+        close_bracket(w);
+    }
+    *more = false;
+    return true;
+}
+
+static bool add_value(walk *w)
+{
+    bool more = true;
+    while (more) {
+        char next = look(w);
+        bool closed = true, added = next == '[' || next == '{' ? open_bracket(w, &closed)
+                                    : next == '"'              ? add_string(w)
+                                                               : add_word(w) || add_number(w);
+        if (!added || (closed && !continue_bracket(w, &more))) return false;
+    }
+    look(w);
+    return w->place == w->end;
+}
+
+static void add_json(gt_buffer *buffer, gt_text json, gt_python_form form, bool quoted)
+{
+    size_t before = buffer->len;
+    walk w = {.out = buffer,
+              .place = json.bytes,
+              .end = json.bytes + json.len,
+              .tuples = form == GT_PYTHON_TUPLES,
+              .quoted = quoted};
+    if (!add_value(&w)) {
+        buffer->len = before;
+        gt_buffer_add(buffer, json.bytes, json.len);
+    }
+    gt_buffer_free(&w.open);
+    gt_buffer_free(&w.text);
+}
+
+void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form)
+{
+    add_json(buffer, json, form, false);
+}
+
+void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form form)
+{
+    add_json(buffer, json, form, true);
+}
+
+/* ---- converted once a text ---- */
+
+struct gt_python_literals {
+    gt_strings *strings;
+    gt_python_form form;
+    gt_buffer buffer;
+    uint32_t *known; /* by JSON text; GT_TEXT_NONE where not converted yet */
+    size_t count;    /* of the texts that there were at the beginning: later ones are not kept */
+};
+
+gt_python_literals *gt_python_literals_new(gt_strings *strings, gt_python_form form)
+{
+    gt_python_literals *l = gt_alloc_zero(1, sizeof *l);
+    l->strings = strings;
+    l->form = form;
+    l->count = gt_strings_count(strings);
+    l->known = gt_alloc_zero(l->count, sizeof *l->known);
+    return l;
+}
+
+static uint32_t convert(gt_python_literals *l, uint32_t json)
+{
+    l->buffer.len = 0;
+    gt_python_add_json(&l->buffer, gt_strings_get(l->strings, json), l->form);
+    gt_text text = gt_buffer_text(&l->buffer);
+    return gt_strings_add(l->strings, text.bytes, text.len);
+}
+
+uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
+{
+    if (json == GT_TEXT_NONE) return GT_TEXT_NONE;
+    if (json >= l->count) return convert(l, json);
+    if (l->known[json] == GT_TEXT_NONE) l->known[json] = convert(l, json);
+    return l->known[json];
+}
+
+void gt_python_literals_free(gt_python_literals *l)
+{
+    if (!l) return;
+    gt_buffer_free(&l->buffer);
+    free(l->known);
+    free(l);
+}

@@ -1,0 +1,215 @@
+/* Chrome traces: all events that last are kept, because the process of a GPU may be named behind them. */
+#include "input/chrome/stream.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "input/json/record.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PHASE, PID, TID, START, DURATION, NAME, PATH, HLO_OP, FIELDS };
+
+static const gt_field fields[FIELDS] = {
+    [PHASE] = {"ph", GT_FIELD_TEXT, false},       [PID] = {"pid", GT_FIELD_INT, false},
+    [TID] = {"tid", GT_FIELD_INT, false},         [START] = {"ts", GT_FIELD_TIME, false},
+    [DURATION] = {"dur", GT_FIELD_TIME, false},   [NAME] = {"name", GT_FIELD_TEXT, false},
+    [PATH] = {"args/name", GT_FIELD_TEXT, false}, [HLO_OP] = {"args/hlo_op", GT_FIELD_TEXT, false},
+};
+
+typedef struct timed_event {
+    gt_stream_event event;
+    int64_t pid, tid;
+} timed_event;
+
+typedef struct process {
+    int64_t pid;
+    uint32_t name;
+} process;
+
+typedef struct reader {
+    gt_strings *strings;
+    uint32_t complete, metadata, process_name; /* texts: what tells kinds of records */
+    timed_event *events;
+    size_t count, capacity;
+    process *processes;
+    size_t process_count, process_capacity;
+    gt_map process_of; /* by pid */
+} reader;
+
+/* ---- records ---- */
+
+static void take_process(reader *r, const gt_record *record)
+{
+    int64_t pid = record->cells[PID].integer;
+    uint32_t *place = gt_map_put(&r->process_of, (uint64_t)pid, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)r->process_count;
+        GT_PUSH(r->processes, r->process_count, r->process_capacity, ((process){.pid = pid}));
+    }
+    r->processes[*place].name = gt_record_text(record, PATH);
+}
+
+static void take_record(reader *r, const gt_record *record)
+{
+    const uint64_t timed = 1u << START | 1u << DURATION;
+    uint32_t phase = gt_record_text(record, PHASE);
+    if (!(record->present >> PID & 1)) return;
+    if (phase == r->metadata && gt_record_text(record, NAME) == r->process_name) take_process(r, record);
+    if (phase != r->complete || (record->present & timed) != timed) return;
+    double start = record->cells[START].time, dur = record->cells[DURATION].time;
+    if (!isfinite(start) || !isfinite(dur) || dur <= 0) return;
+    timed_event e = {
+        .event = {start, dur, gt_record_text(record, NAME), gt_record_text(record, PATH),
+                  gt_record_text(record, HLO_OP)},
+        .pid = record->cells[PID].integer,
+        .tid = record->present >> TID & 1 ? record->cells[TID].integer : 0,
+    };
+    GT_PUSH(r->events, r->count, r->capacity, e);
+}
+
+static void read_events(reader *r, gt_json *json)
+{
+    gt_record_reader *records = gt_record_reader_new(fields, FIELDS, r->strings);
+    gt_record record;
+    if (gt_json_enter_array(json))
+        while (gt_json_next_element(json) && gt_record_read(records, json, &record)) take_record(r, &record);
+    gt_record_reader_free(records);
+}
+
+/* False where there is no list of events. */
+static bool read_document(reader *r, gt_json *json)
+{
+    gt_text key;
+    bool found = false;
+    if (gt_json_peek(json) == GT_JSON_ARRAY) {
+        read_events(r, json);
+        return true;
+    }
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        bool is_list = gt_text_is(key, "traceEvents");
+        found |= is_list;
+        if (is_list)
+            read_events(r, json);
+        else if (!gt_json_skip(json))
+            break;
+    }
+    return found;
+}
+
+/* ---- the stream ---- */
+
+static bool find_pid(const reader *r, int64_t gpu, int64_t *pid)
+{
+    char wanted[48];
+    snprintf(wanted, sizeof wanted, "/device:GPU:%" PRId64, gpu);
+    for (int exact = 1; exact >= 0; exact--)
+        for (size_t i = 0; i < r->process_count; i++) {
+            gt_text name = gt_strings_get(r->strings, r->processes[i].name);
+            if (exact ? strcmp(name.bytes, wanted) != 0 : !strstr(name.bytes, wanted)) continue;
+            *pid = r->processes[i].pid;
+            return true;
+        }
+    return false;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const timed_event *a = *(const timed_event *const *)left, *b = *(const timed_event *const *)right;
+    if (a->event.start_us != b->event.start_us) return a->event.start_us < b->event.start_us ? -1 : 1;
+    if (a->tid != b->tid) return a->tid < b->tid ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* The thread whose events last longest; of equal ones that which begins first. */
+static int64_t busiest_thread(timed_event *const *events, size_t count)
+{
+    gt_map places = {0};
+    double *sums = NULL, most = -1;
+    int64_t *tids = NULL, busiest = 0;
+    size_t sum_count = 0, capacity = 0, tid_count = 0, tid_capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *place = gt_map_put(&places, (uint64_t)events[i]->tid, 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)sum_count;
+            GT_PUSH(sums, sum_count, capacity, 0.0);
+            GT_PUSH(tids, tid_count, tid_capacity, events[i]->tid);
+        }
+        sums[*place] += events[i]->event.dur_us;
+    }
+    for (size_t i = 0; i < sum_count; i++)
+        if (sums[i] > most) {
+            most = sums[i];
+            busiest = tids[i];
+        }
+    free(sums);
+    free(tids);
+    gt_map_free(&places);
+    return busiest;
+}
+
+static void choose_stream(reader *r, int64_t pid, gt_gpu_stream *out)
+{
+    timed_event **of_gpu = gt_alloc((r->count + 1) * sizeof *of_gpu);
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->events[i].pid == pid) of_gpu[count++] = &r->events[i];
+    qsort(of_gpu, count, sizeof *of_gpu, by_start);
+    int64_t tid = busiest_thread(of_gpu, count);
+    *out = (gt_gpu_stream){.strings = r->strings, .items = gt_alloc((count + 1) * sizeof *out->items)};
+    for (size_t i = 0; i < count; i++)
+        if (of_gpu[i]->tid == tid) out->items[out->count++] = of_gpu[i]->event;
+    free(of_gpu);
+}
+
+static bool accept(const gt_json *json, const reader *r, bool found, const gt_read_options *options,
+                   gt_error *error)
+{
+    const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
+    if (json->failed && json->truncated && r->count && !options->strict) {
+        gt_warn("%s: the file ends early: %zu events were read, the rest is missing", path, r->count);
+        return true;
+    }
+    if (json->failed) {
+        *error = json->error;
+        gt_error_prefix(error, path);
+        return false;
+    }
+    if (damage && options->strict) return gt_fail(error, "%s: %s", path, damage);
+    if (damage) gt_warn("%s: %s", path, damage);
+    return found || gt_fail(error, "%s: not a Chrome trace: it has no 'traceEvents'", path);
+}
+
+bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_strings *strings,
+                           const gt_read_options *options, gt_gpu_stream *out, gt_error *error)
+{
+    reader r = {.strings = strings,
+                .complete = gt_strings_add_cstr(strings, "X"),
+                .metadata = gt_strings_add_cstr(strings, "M"),
+                .process_name = gt_strings_add_cstr(strings, "process_name")};
+    gt_json json;
+    int64_t pid = 0;
+    gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
+    gt_json_begin(&json, stream, 0);
+    bool found = read_document(&r, &json);
+    if (!json.failed) gt_json_finish(&json);
+    gt_progress_end();
+    bool sound = accept(&json, &r, found, options, error);
+    if (sound && !find_pid(&r, gpu, &pid))
+        sound = gt_fail(error, "%s: there is no process /device:GPU:%" PRId64 " in this trace",
+                        gt_stream_path(stream), gpu);
+    if (sound) choose_stream(&r, pid, out);
+    if (sound && !out->count) {
+        gt_gpu_stream_free(out);
+        sound = gt_fail(error, "%s: nothing ran on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
+    }
+    free(r.events);
+    free(r.processes);
+    gt_map_free(&r.process_of);
+    return sound;
+}

@@ -1,0 +1,99 @@
+/* Two intern tables side by side: raw texts, and (the caller's) what they mean; `meanings` leads from one to
+ * the other. */
+#include "input/json/intern.h"
+#include "base/memory.h"
+#include "json/reader.h"
+#include "json/text.h"
+#include "json/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gt_intern {
+    gt_intern_kind kind;
+    gt_strings *strings;
+    gt_strings *raws;
+    uint32_t *meanings; /* by raw id; GT_TEXT_NONE where not yet known */
+    size_t capacity;
+    char *scratch;
+    size_t scratch_capacity;
+};
+
+gt_intern *gt_intern_new(gt_intern_kind kind, gt_strings *strings)
+{
+    gt_intern *intern = gt_alloc_zero(1, sizeof *intern);
+    intern->kind = kind;
+    intern->strings = strings;
+    intern->raws = gt_strings_new();
+    return intern;
+}
+
+void gt_intern_free(gt_intern *intern)
+{
+    if (!intern) return;
+    gt_strings_free(intern->raws);
+    free(intern->meanings);
+    free(intern->scratch);
+    free(intern);
+}
+
+/* The JSON text without white space between tokens. The text must be valid. */
+static size_t minify(gt_text raw, char *out)
+{
+    const char *p = raw.bytes, *end = p + raw.len;
+    char *start = out;
+    while (p < end) {
+        if (*p == '"') {
+            const char *close = (const char *)gt_scan_string((const uint8_t *)p + 1, (const uint8_t *)end);
+            size_t len = (size_t)(close - p) + 1;
+            memcpy(out, p, len);
+            out += len;
+            p += len;
+        } else {
+            if (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\r') *out++ = *p;
+            p++;
+        }
+    }
+    return (size_t)(out - start);
+}
+
+static uint32_t decode_string(gt_intern *intern, gt_text raw)
+{
+    if (gt_json_text_is_plain(raw)) return gt_strings_add(intern->strings, raw.bytes, raw.len);
+    if (gt_json_text_bad_escape(raw)) return GT_TEXT_NONE;
+    size_t len = gt_json_text_decode(raw, intern->scratch);
+    return gt_strings_add(intern->strings, intern->scratch, len);
+}
+
+static uint32_t decode_value(gt_intern *intern, gt_text raw)
+{
+    gt_json json;
+    gt_json_begin_text(&json, raw);
+    if (!gt_json_skip(&json) || !gt_json_finish(&json)) return GT_TEXT_NONE;
+    size_t len = minify(raw, intern->scratch);
+    return gt_strings_add(intern->strings, intern->scratch, len);
+}
+
+uint32_t gt_intern_add(gt_intern *intern, gt_text raw)
+{
+    uint32_t id = gt_strings_add(intern->raws, raw.bytes, raw.len);
+    if (id < intern->capacity && intern->meanings[id]) return id;
+    size_t before = intern->capacity;
+    intern->meanings = gt_grow(intern->meanings, &intern->capacity, id + 1, sizeof *intern->meanings);
+    if (intern->capacity > before)
+        memset(intern->meanings + before, 0, (intern->capacity - before) * sizeof *intern->meanings);
+    intern->scratch = gt_grow(intern->scratch, &intern->scratch_capacity, raw.len * 3 + 1, 1);
+    intern->meanings[id] =
+        intern->kind == GT_INTERN_STRINGS ? decode_string(intern, raw) : decode_value(intern, raw);
+    return intern->meanings[id] ? id : GT_TEXT_NONE;
+}
+
+gt_text gt_intern_raw(const gt_intern *intern, uint32_t raw_id)
+{
+    return gt_strings_get(intern->raws, raw_id);
+}
+
+uint32_t gt_intern_meaning(const gt_intern *intern, uint32_t raw_id)
+{
+    return intern->meanings[raw_id];
+}

@@ -1,0 +1,393 @@
+/* Records by the general way: walk the object key by key, look each key up in the tree of wanted paths, and
+ * write down where every value stood, so that the next record like it can take the learned way. */
+#include "input/json/record.h"
+#include "base/memory.h"
+#include "input/json/intern.h"
+#include "json/text.h"
+#include "input/json/learned.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_STEPS = 160,      /* values in a record that is worth learning */
+    WATCH_RECORDS = 4096, /* over so many records ... */
+    WATCH_MISSES = 1024,  /* ... so many misses mean that nothing is alike here, and learning rests */
+    REST_RECORDS = 65536,
+};
+
+/* The wanted paths as a tree of keys. */
+typedef struct key_node {
+    gt_text key;
+    int field; /* -1: an object on the way to one */
+    struct key_node *children, *next;
+} key_node;
+
+struct gt_record_reader {
+    _Alignas(8) uint8_t scratch[GT_RECORD_SCRATCH];
+    gt_strings *meanings;
+    const gt_field *fields;
+    size_t field_count;
+    gt_arena arena;
+    key_node root;
+    gt_intern *strings, *values;
+    gt_learned *learned;
+    gt_step steps[MAX_STEPS];
+    size_t step_count;            /* more than MAX_STEPS: not worth learning */
+    unsigned depth;               /* of the record in the document */
+    gt_record_unwanted *unwanted; /* NULL: every record is wanted */
+    uint64_t records, misses, watched_misses, rest_until;
+};
+
+static key_node *find_child(const key_node *parent, gt_text key)
+{
+    for (key_node *child = parent->children; child; child = child->next)
+        if (child->key.len == key.len && child->key.bytes[0] == key.bytes[0] &&
+            memcmp(child->key.bytes, key.bytes, key.len) == 0)
+            return child;
+    return NULL;
+}
+
+static void add_path(gt_record_reader *reader, const char *path, int field)
+{
+    key_node *at = &reader->root;
+    for (const char *key = path, *slash; key; key = slash ? slash + 1 : NULL) {
+        slash = strchr(key, '/');
+        gt_text text = {key, slash ? (size_t)(slash - key) : strlen(key)};
+        key_node *child = find_child(at, text);
+        if (!child) {
+            child = gt_arena_alloc(&reader->arena, sizeof *child);
+            *child = (key_node){.key = text, .field = -1, .next = at->children};
+            at->children = child;
+        }
+        at = child;
+    }
+    at->field = field;
+}
+
+gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_strings *strings)
+{
+    gt_record_reader *reader = gt_alloc_zero(1, sizeof *reader);
+    reader->fields = fields;
+    reader->field_count = count;
+    reader->meanings = strings;
+    reader->root.field = -1;
+    for (size_t f = 0; f < count; f++)
+        if (fields[f].path) add_path(reader, fields[f].path, (int)f);
+    reader->strings = gt_intern_new(GT_INTERN_STRINGS, strings);
+    reader->values = gt_intern_new(GT_INTERN_VALUES, strings);
+    reader->learned = gt_learned_new(reader->strings, reader->values);
+    return reader;
+}
+
+void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted)
+{
+    reader->unwanted = unwanted;
+}
+
+void gt_record_reader_free(gt_record_reader *reader)
+{
+    if (!reader) return;
+    gt_learned_free(reader->learned);
+    gt_intern_free(reader->strings);
+    gt_intern_free(reader->values);
+    gt_arena_free(&reader->arena);
+    free(reader);
+}
+
+uint64_t gt_record_reader_misses(const gt_record_reader *reader)
+{
+    return reader->misses;
+}
+
+gt_strings *gt_record_strings(const gt_record_reader *reader)
+{
+    return reader->meanings;
+}
+
+void *gt_record_scratch(gt_record_reader *reader)
+{
+    return reader->scratch;
+}
+
+gt_text gt_record_view(const gt_record *record, size_t field)
+{
+    if (!(record->present >> field & 1)) return (gt_text){"", 0};
+    return (gt_text){(const char *)record->text + record->views[field].begin, record->views[field].len};
+}
+
+uint32_t gt_record_decode(gt_record_reader *reader, gt_text raw)
+{
+    if (gt_json_text_is_plain(raw)) return gt_strings_add(reader->meanings, raw.bytes, raw.len);
+    if (gt_json_text_bad_escape(raw)) return GT_TEXT_NONE;
+    char *meaning = gt_alloc(raw.len * 3 + 1);
+    uint32_t id = gt_strings_add(reader->meanings, meaning, gt_json_text_decode(raw, meaning));
+    free(meaning);
+    return id;
+}
+
+/* ---- the general way ---- */
+
+static uint32_t place(const gt_json *json)
+{
+    return (uint32_t)(json->at - json->mark);
+}
+
+/* Names such as NaN are learned as part of the text. */
+static bool is_named_number(const gt_json *json, uint32_t begin)
+{
+    const uint8_t *p = json->mark + begin;
+    return *p == 'N' || *p == 'I' || (*p == '-' && p[1] == 'I');
+}
+
+static void note_step(gt_record_reader *reader, const gt_json *json, gt_step step)
+{
+    step.depth = json->depth - reader->depth;
+    if (reader->step_count < MAX_STEPS) reader->steps[reader->step_count] = step;
+    reader->step_count++;
+}
+
+/* The record is not to be learned: whether such a value is an integer, its text alone does not tell. */
+static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int field)
+{
+    record->mistyped |= UINT64_C(1) << field;
+    reader->step_count = MAX_STEPS + 1;
+    return true;
+}
+
+/* Passes over a value that is not wanted, or is wanted but of the wrong type (field >= 0). */
+static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type,
+                      int field)
+{
+    gt_step step = {.op = GT_STEP_CONSTANT, .field = field, .mistyped = field >= 0, .begin = place(json)};
+    if (!gt_json_skip(json)) return false;
+    step.end = place(json);
+    if (type == GT_JSON_STRING) {
+        step.op = GT_STEP_SKIP_STRING;
+        step.begin++;
+        step.end--;
+    } else if (type == GT_JSON_NUMBER) {
+        step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_SKIP_NUMBER;
+    } else if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
+        step.op = GT_STEP_SKIP_CONTAINER;
+        step.begin++;
+    }
+    if (field >= 0) record->mistyped |= UINT64_C(1) << field;
+    note_step(reader, json, step);
+    return true;
+}
+
+static void set_value(gt_record_reader *reader, const gt_json *json, gt_record *record, gt_step step)
+{
+    record->cells[step.field] = step.cell;
+    record->present |= UINT64_C(1) << step.field;
+    note_step(reader, json, step);
+}
+
+static bool number_to_int(const gt_json_number *number, int64_t *out)
+{
+    if (number->is_int) {
+        *out = number->integer;
+        return true;
+    }
+    if (!(fabs(number->real) < 9007199254740992.0) || number->real != rint(number->real)) return false;
+    *out = (int64_t)number->real;
+    return true;
+}
+
+static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record *record, int field)
+{
+    gt_step step = {.field = field, .begin = place(json)};
+    gt_json_number number;
+    if (!gt_json_read_number(json, &number)) return false;
+    step.end = place(json);
+    if (reader->fields[field].kind == GT_FIELD_TIME) {
+        step.op = is_named_number(json, step.begin) ? GT_STEP_CONSTANT : GT_STEP_TIME;
+        step.cell.time = number.real;
+        record->integral |= (uint64_t)number.is_int << field;
+    } else {
+        step.op = GT_STEP_INT;
+        if (!number_to_int(&number, &step.cell.integer)) return mistyped_integer(reader, record, field);
+    }
+    set_value(reader, json, record, step);
+    return true;
+}
+
+/* Some writers put integers into quotes. */
+static bool string_to_int(gt_text raw, int64_t *out)
+{
+    gt_json_number number;
+    if (!gt_json_text_number(raw, &number) || !number.is_int) return false;
+    *out = number.integer;
+    return true;
+}
+
+static bool read_string_field(gt_record_reader *reader, gt_json *json, gt_record *record, int field)
+{
+    gt_field_kind kind = reader->fields[field].kind;
+    gt_step step = {.field = field, .begin = place(json) + 1};
+    gt_text raw;
+    if (!gt_json_string(json, &raw)) return false;
+    step.end = place(json) - 1;
+    if (kind == GT_FIELD_VIEW) {
+        step.op = GT_STEP_VIEW;
+        record->views[field].begin = step.begin;
+        record->views[field].len = step.end - step.begin;
+    } else if (kind == GT_FIELD_TEXT) {
+        step.op = reader->fields[field].few ? GT_STEP_CONSTANT : GT_STEP_TEXT;
+        step.cell.text = gt_intern_meaning(reader->strings, gt_intern_add(reader->strings, raw));
+    } else if (kind == GT_FIELD_INT) {
+        if (!string_to_int(raw, &step.cell.integer)) return mistyped_integer(reader, record, field);
+        step.op = GT_STEP_INT;
+    } else {
+        record->mistyped |= UINT64_C(1) << field;
+        step.op = GT_STEP_SKIP_STRING;
+        step.mistyped = true;
+        note_step(reader, json, step);
+        return true;
+    }
+    set_value(reader, json, record, step);
+    return true;
+}
+
+static bool read_json_field(gt_record_reader *reader, gt_json *json, gt_record *record, int field)
+{
+    gt_step step = {.op = GT_STEP_JSON, .field = field, .begin = place(json)};
+    if (!gt_json_skip(json)) return false;
+    step.end = place(json);
+    gt_text raw = {(const char *)json->mark + step.begin, step.end - step.begin};
+    step.cell.text = gt_intern_meaning(reader->values, gt_intern_add(reader->values, raw));
+    set_value(reader, json, record, step);
+    return true;
+}
+
+static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *record, int field)
+{
+    gt_json_type type = gt_json_peek(json);
+    gt_field_kind kind = reader->fields[field].kind;
+    if (type == GT_JSON_NULL) return pass_over(reader, json, record, type, -1);
+    if (kind == GT_FIELD_JSON) return read_json_field(reader, json, record, field);
+    if (type == GT_JSON_STRING) return read_string_field(reader, json, record, field);
+    if (type == GT_JSON_NUMBER && (kind == GT_FIELD_INT || kind == GT_FIELD_TIME))
+        return read_number_field(reader, json, record, field);
+    if (kind == GT_FIELD_INT && (type == GT_JSON_TRUE || type == GT_JSON_FALSE)) {
+        gt_step step = {.op = GT_STEP_CONSTANT, .field = field, .cell.integer = type == GT_JSON_TRUE};
+        if (!gt_json_literal(json)) return false;
+        set_value(reader, json, record, step);
+        return true;
+    }
+    return type != GT_JSON_NONE && pass_over(reader, json, record, type, field);
+}
+
+/* A key that holds escapes is rare; its meaning is looked up then. */
+static key_node *find_key(const gt_json *json, const key_node *parent, gt_text raw)
+{
+    char meaning[256];
+    if (json->escaped && raw.len * 3 <= sizeof meaning)
+        raw = (gt_text){meaning, gt_json_text_decode(raw, meaning)};
+    return find_child(parent, raw);
+}
+
+/* Goes as deep as the wanted paths do and no deeper. */
+static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *record, const key_node *node)
+{
+    gt_text key;
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        const key_node *child = find_key(json, node, key);
+        bool read;
+        if (child && child->field >= 0) {
+            read = read_field(reader, json, record, child->field);
+        } else {
+            gt_json_type type = gt_json_peek(json);
+            if (child && type == GT_JSON_OBJECT) {
+                read = read_object(reader, json, record, child);
+            } else {
+                if (child) record->not_object = true;
+                read = type != GT_JSON_NONE && pass_over(reader, json, record, type, -1);
+            }
+        }
+        if (!read) return false;
+        if (json->at - json->mark > UINT32_MAX) return gt_json_fail(json, "a record is larger than 4 GiB");
+    }
+    return !json->failed;
+}
+
+static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *record)
+{
+    reader->step_count = 0;
+    reader->depth = json->depth;
+    gt_json_set_mark(json);
+    bool read;
+    if (gt_json_peek(json) == GT_JSON_OBJECT) {
+        read = read_object(reader, json, record, &reader->root);
+    } else {
+        record->not_object = true;
+        read = gt_json_skip(json);
+    }
+    record->text = json->mark;
+    gt_json_clear_mark(json);
+    return read;
+}
+
+/* The first value behind the last `few` field, where what is known there decides that the record is not
+ * wanted; GT_NOT_DECIDED where one of them is missing, as it may come later in a record that begins alike, or
+ * where that value is inside another object. */
+static size_t decided_at(const gt_record_reader *reader)
+{
+    uint64_t missing = 0;
+    for (size_t f = 0; f < reader->field_count; f++) missing |= (uint64_t)reader->fields[f].few << f;
+    size_t at = 0;
+    for (size_t i = 0; i < reader->step_count; i++) {
+        const gt_step *step = &reader->steps[i];
+        if (step->field < 0 || !reader->fields[step->field].few) continue;
+        missing &= ~(UINT64_C(1) << step->field);
+        at = i + 1;
+    }
+    if (missing) return GT_NOT_DECIDED;
+    while (at < reader->step_count && reader->steps[at].op == GT_STEP_CONSTANT) at++;
+    return at < reader->step_count && reader->steps[at].depth > 1 ? GT_NOT_DECIDED : at;
+}
+
+static void teach(gt_record_reader *reader, const gt_json *json, const gt_record *record)
+{
+    if (record->not_object || reader->step_count > MAX_STEPS) return;
+    gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
+                   reader->step_count, record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
+}
+
+/* Learning pays while records are alike; where they are not, it rests for a while. */
+static void watch_misses(gt_record_reader *reader)
+{
+    if (reader->misses - reader->watched_misses > WATCH_MISSES && reader->records > reader->rest_until)
+        reader->rest_until = reader->records + REST_RECORDS;
+    reader->watched_misses = reader->misses;
+}
+
+static void begin_record(gt_record *record)
+{
+    record->present = record->mistyped = record->integral = 0;
+    record->not_object = record->dropped = false;
+}
+
+bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
+{
+    bool resting = reader->records < reader->rest_until;
+    if (++reader->records % WATCH_RECORDS == 0) watch_misses(reader);
+    begin_record(record);
+    if (!resting) {
+        const uint8_t *text = json->at;
+        if (gt_learned_read(reader->learned, json, record)) {
+            record->text = text;
+            if (!record->dropped) record->dropped = reader->unwanted && reader->unwanted(record, reader);
+            return true;
+        }
+        begin_record(record);
+    }
+    reader->misses++;
+    if (!read_general(reader, json, record)) return false;
+    record->dropped = reader->unwanted && reader->unwanted(record, reader);
+    if (!resting) teach(reader, json, record);
+    return true;
+}

@@ -1,0 +1,352 @@
+/* Arrays of records: one after the other, or chunk by chunk on several threads. */
+#include "input/json/records.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "json/scan.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_BYTES = 2 * 1024 * 1024,
+    MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* less is not worth a second thread */
+    MAX_SEPARATOR = 64,                   /* bytes of text between two records worth remembering */
+    MAX_JOINT = 256,                      /* bytes of text between two records worth looking for */
+    PROGRESS_RECORDS = 4096,
+};
+
+/* The text between two records, as it was last: nearly always the same, and then one comparison passes it. */
+typedef struct separator {
+    uint8_t text[MAX_SEPARATOR];
+    size_t len;
+} separator;
+
+/* What one thread parses with. */
+typedef struct worker {
+    separator separator;
+    const gt_record_format *format;
+    gt_strings *strings;
+    gt_record_reader *reader;
+    gt_store_writer *writer;
+    gt_store_writer *aside; /* NULL where nothing is put aside */
+    gt_record record;
+} worker;
+
+static void worker_begin(worker *w, const gt_record_format *format, gt_strings *strings)
+{
+    *w = (worker){.format = format, .strings = strings};
+    w->reader = gt_record_reader_new(format->fields, format->count, strings);
+    gt_record_reader_drop(w->reader, format->unwanted);
+    w->writer = gt_store_writer_new(format->columns, format->count, strings);
+    if (format->aside) w->aside = gt_store_writer_new(format->columns, format->count, strings);
+}
+
+static void worker_end(worker *w)
+{
+    gt_record_reader_free(w->reader);
+    gt_store_writer_free(w->writer);
+    gt_store_writer_free(w->aside);
+}
+
+/* Stores the record in one of the worker's stores; in the other it only counts. */
+static void keep_record(worker *w)
+{
+    const gt_record *record = &w->record;
+    bool aside = w->aside && !record->dropped && w->format->aside(record);
+    if (record->dropped || aside)
+        gt_store_writer_pass(w->writer);
+    else
+        gt_store_writer_add(w->writer, record->present, record->cells);
+    if (aside)
+        gt_store_writer_add(w->aside, record->present, record->cells);
+    else if (w->aside)
+        gt_store_writer_pass(w->aside);
+}
+
+/* Reads the record at the cursor into the worker's stores. */
+static bool read_record(worker *w, gt_json *json)
+{
+    if (!gt_record_read(w->reader, json, &w->record)) return false;
+    if (w->format->check && !w->record.dropped) {
+        const char *problem = w->format->check(&w->record, w->reader);
+        if (problem) return gt_json_fail(json, "%s", problem);
+    }
+    keep_record(w);
+    return true;
+}
+
+/* As gt_json_next_element. */
+static bool next_record(worker *w, gt_json *json)
+{
+    separator *s = &w->separator;
+    if (s->len && s->len < (size_t)(json->end - json->at) && gt_scan_same(json->at, s->text, s->len) &&
+        json->at[s->len] == '{') {
+        json->at += s->len;
+        return true;
+    }
+    const uint8_t *block = json->block, *from = json->at;
+    if (!gt_json_next_element(json)) return false;
+    size_t len = (size_t)(json->at - from);
+    if (json->block == block && len <= MAX_SEPARATOR) { /* the text is still in hand */
+        memcpy(s->text, from, len);
+        s->len = len;
+    }
+    return true;
+}
+
+/* Says in the error which record it was. */
+static bool fail_in_record(gt_json *json, const gt_record_format *format, size_t number)
+{
+    gt_error error = json->error;
+    return gt_fail(&json->error, "%.800s, in %s %zu", error.text, format->what, number);
+}
+
+/* ---- several threads ---- */
+
+/* The text from a record's last byte to behind the first key of the next, such as `},{"ph":`. */
+typedef struct joint_text {
+    uint8_t text[MAX_JOINT];
+    size_t len;
+    size_t record; /* where in it the next record begins */
+} joint_text;
+
+typedef struct chunk {
+    uint64_t start, end; /* of its first record; behind its last one's comma, at the next */
+    bool done;
+    bool none; /* no record begins in it, as far as a guess can tell */
+    bool array_ended;
+    bool failed, truncated;
+    gt_error error;
+    gt_store_piece *piece, *aside;
+} chunk;
+
+typedef struct array_job {
+    const gt_record_format *format;
+    const gt_stream *stream;
+    gt_store *store, *aside;
+    unsigned depth;
+    joint_text joint;
+    uint64_t begin; /* of the first chunk */
+    chunk *chunks;
+    size_t chunk_count, next_chunk, committed;
+    uint64_t expected; /* where the next chunk's first record must begin */
+    bool stopped;
+    chunk last; /* the chunk that ended the array or failed */
+    pthread_mutex_t lock;
+    worker *workers;
+} array_job;
+
+/* Remembers the joint behind the record just read. The cursor goes to the next record. False at the array's
+ * end. */
+static bool learn_joint(gt_json *json, joint_text *joint)
+{
+    joint->len = 0;
+    json->at--; /* onto the record's last byte, so that the mark keeps it */
+    gt_json_set_mark(json);
+    json->at++;
+    bool more = gt_json_next_element(json);
+    const uint8_t *mark = json->mark, *record = json->at, *end = json->end;
+    gt_json_clear_mark(json);
+    if (!more || *mark != '}' || *record != '{') return more;
+    const uint8_t *key = gt_scan_space(record + 1, end);
+    if (key == end || *key != '"') return more;
+    const uint8_t *close = gt_scan_string(key + 1, end);
+    if (close == end || close == key + 1 || (size_t)(close + 1 - mark) > MAX_JOINT) return more;
+    joint->len = (size_t)(close + 1 - mark);
+    joint->record = (size_t)(record - mark);
+    memcpy(joint->text, mark, joint->len);
+    return more;
+}
+
+/* Moves to where the first record at or after the cursor seems to begin. */
+static bool guess_start(gt_json *json, const joint_text *joint, uint64_t limit)
+{
+    for (;;) {
+        const uint8_t *hit = memmem(json->at, (size_t)(json->end - json->at), joint->text, joint->len);
+        if (hit) {
+            json->at = hit + joint->record;
+            return gt_json_offset(json) < limit;
+        }
+        if ((size_t)(json->end - json->at) >= joint->len) json->at = json->end - (joint->len - 1);
+        if (gt_json_offset(json) >= limit || !gt_json_more(json)) return false;
+    }
+}
+
+/* Reads records from the cursor on while they begin before `limit`. */
+static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
+{
+    out->start = gt_json_offset(json);
+    while (gt_json_offset(json) < limit) {
+        if (!read_record(w, json) || !next_record(w, json)) break;
+    }
+    out->end = gt_json_offset(json);
+    out->failed = json->failed;
+    out->truncated = json->truncated;
+    out->error = json->error;
+    out->array_ended = !json->failed && out->end < limit;
+    out->piece = gt_store_writer_take(w->writer);
+    out->aside = w->aside ? gt_store_writer_take(w->aside) : NULL;
+}
+
+static uint64_t chunk_limit(const array_job *job, size_t index)
+{
+    return job->begin + (index + 1) * (uint64_t)CHUNK_BYTES;
+}
+
+static void begin_at(gt_json *json, gt_stream *range, const array_job *job, uint64_t offset)
+{
+    gt_stream_move(range, offset);
+    gt_json_begin(json, range, offset);
+    json->depth = job->depth;
+    json->first = false;
+}
+
+static void free_pieces(chunk *c)
+{
+    gt_store_piece_free(c->piece);
+    gt_store_piece_free(c->aside);
+    c->piece = c->aside = NULL;
+}
+
+/* Puts every chunk whose turn it is into the store. Called with the lock held. */
+static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *range)
+{
+    while (!job->stopped && job->committed < job->chunk_count && job->chunks[job->committed].done) {
+        size_t index = job->committed++;
+        chunk *c = &job->chunks[index];
+        if (job->expected >= chunk_limit(job, index)) { /* one record reaches over all of it */
+            free_pieces(c);
+            continue;
+        }
+        if (c->none || c->start != job->expected) {
+            free_pieces(c);
+            begin_at(json, range, job, job->expected);
+            read_chunk(w, json, chunk_limit(job, index), c);
+        }
+        gt_progress_add(c->end - job->expected, gt_store_piece_records(c->piece));
+        gt_store_append(job->store, c->piece);
+        if (c->aside) gt_store_append(job->aside, c->aside);
+        c->piece = c->aside = NULL;
+        job->expected = c->end;
+        if (c->failed || c->array_ended) {
+            job->stopped = true;
+            job->last = *c;
+        }
+    }
+}
+
+static void work(void *context, unsigned index)
+{
+    array_job *job = context;
+    worker *w = &job->workers[index];
+    gt_json json;
+    gt_error error;
+    gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
+    pthread_mutex_lock(&job->lock);
+    while (range && !job->stopped && job->next_chunk < job->chunk_count) {
+        size_t number = job->next_chunk++;
+        chunk *c = &job->chunks[number];
+        pthread_mutex_unlock(&job->lock);
+
+        begin_at(&json, range, job, job->begin + number * (uint64_t)CHUNK_BYTES);
+        if (number == 0 || guess_start(&json, &job->joint, chunk_limit(job, number)))
+            read_chunk(w, &json, chunk_limit(job, number), c);
+        else
+            c->none = true;
+
+        pthread_mutex_lock(&job->lock);
+        c->done = true;
+        commit_chunks(job, w, &json, range);
+    }
+    pthread_mutex_unlock(&job->lock);
+    gt_stream_close(range);
+}
+
+/* Reads the rest of the array, from the record at the cursor on, on several threads. */
+static bool read_parallel(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+                          unsigned threads, const joint_text *joint)
+{
+    array_job job = {.format = format, .stream = json->stream, .store = store, .aside = aside};
+    job.depth = json->depth;
+    job.joint = *joint;
+    job.begin = job.expected = gt_json_offset(json);
+    job.chunk_count = (size_t)((gt_stream_size(json->stream) - job.begin) / CHUNK_BYTES + 1);
+    if (threads > job.chunk_count) threads = (unsigned)job.chunk_count;
+    job.chunks = gt_alloc_zero(job.chunk_count, sizeof *job.chunks);
+    job.workers = gt_alloc_zero(threads, sizeof *job.workers);
+    pthread_mutex_init(&job.lock, NULL);
+    for (unsigned i = 0; i < threads; i++) worker_begin(&job.workers[i], format, gt_strings_new());
+    gt_threads_run(threads, work, &job);
+    for (unsigned i = 0; i < threads; i++) {
+        gt_store_adopt_strings(store, job.workers[i].strings);
+        if (aside) gt_store_adopt_strings(aside, job.workers[i].strings);
+        gt_strings_free(job.workers[i].strings);
+        worker_end(&job.workers[i]);
+    }
+    for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
+    free(job.chunks);
+    free(job.workers);
+    pthread_mutex_destroy(&job.lock);
+    gt_memory_trim(); /* the workers' buffers and texts */
+
+    if (!job.stopped) return gt_json_fail(json, "the file could not be read on");
+    gt_json_move(json, job.last.end);
+    json->failed = job.last.failed;
+    json->truncated = job.last.truncated;
+    json->error = job.last.error;
+    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
+    json->depth--;
+    json->first = false;
+    return true;
+}
+
+/* ---- one thread ---- */
+
+/* Adds what was read since last time to the progress line. */
+static void show_progress(const gt_json *json, uint64_t *shown, uint64_t records)
+{
+    uint64_t consumed = gt_stream_consumed(json->stream);
+    if (consumed > *shown) gt_progress_add(consumed - *shown, records);
+    *shown = consumed;
+}
+
+static bool worth_more_threads(const gt_json *json, unsigned threads)
+{
+    return threads > 1 && gt_stream_seekable(json->stream) &&
+           gt_stream_size(json->stream) > gt_json_offset(json) + MIN_PARALLEL_BYTES;
+}
+
+bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
+                     const gt_read_options *options)
+{
+    return gt_records_read_two(json, format, store, NULL, options);
+}
+
+bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+                         const gt_read_options *options)
+{
+    if (!gt_json_enter_array(json)) return false;
+    worker w;
+    worker_begin(&w, format, gt_store_strings(store));
+    joint_text joint = {.len = 0};
+    bool several = worth_more_threads(json, options->threads);
+    uint64_t shown = gt_stream_consumed(json->stream), since = 0;
+    bool more = gt_json_next_element(json);
+    while (more) {
+        if (several && joint.len) break;
+        if (!read_record(&w, json)) break;
+        if (++since == PROGRESS_RECORDS) {
+            show_progress(json, &shown, since);
+            since = 0;
+        }
+        more = several ? learn_joint(json, &joint) : next_record(&w, json);
+    }
+    show_progress(json, &shown, since);
+    gt_store_append(store, gt_store_writer_take(w.writer));
+    if (aside) gt_store_append(aside, gt_store_writer_take(w.aside));
+    worker_end(&w);
+    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
+    return !more || read_parallel(json, format, store, aside, options->threads, &joint);
+}

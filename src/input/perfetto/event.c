@@ -1,0 +1,147 @@
+/* Track events, field by field. */
+#include "input/perfetto/event.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "input/perfetto/packets.h"
+
+#include <string.h>
+
+enum { FLOWS_MAX = 1024 };
+
+/* Fields of a TrackEvent. */
+enum {
+    EVENT_CATEGORY_IID = 3,
+    EVENT_NOTE = 4,
+    EVENT_LEGACY = 6,
+    EVENT_TYPE = 9,
+    EVENT_NAME_IID = 10,
+    EVENT_CATEGORY = 22,
+    EVENT_NAME = 23,
+    EVENT_VALUE = 30,
+    EVENT_FLOW_OLD = 36,
+    EVENT_FLOW_END_OLD = 42,
+    EVENT_DOUBLE_VALUE = 44,
+    EVENT_FLOW = 47,
+    EVENT_FLOW_END = 48,
+};
+
+static void add_flow(gt_proto_ints *flows, const gt_proto_field *field)
+{
+    if (flows->count >= FLOWS_MAX) return;
+    if (field->wire == GT_WIRE_BYTES && field->number >= EVENT_FLOW) { /* packed fixed64 */
+        for (uint64_t i = 0; i + 8 <= field->value && flows->count < FLOWS_MAX; i += 8) {
+            int64_t id;
+            memcpy(&id, field->bytes + i, sizeof id);
+            GT_PUSH(flows->items, flows->count, flows->capacity, id);
+        }
+        return;
+    }
+    gt_proto_add_ints(flows, field);
+}
+
+/* A LegacyEvent: what Chrome traces have beyond slices. */
+static bool read_legacy(gt_proto message, gt_raw_event *out)
+{
+    gt_proto_field field;
+    while (gt_proto_next(&message, &field)) switch (field.number) {
+        case 1:
+            out->name_iid = (uint64_t)gt_proto_int(&field);
+            break;
+        case 2:
+            out->phase = gt_proto_int(&field);
+            break;
+        case 3:
+            out->dur_us = gt_proto_int(&field);
+            break;
+        case 6:
+        case 10:
+        case 11:
+            out->id = (uint64_t)gt_proto_int(&field);
+            out->has_id = true;
+            break;
+        }
+    return !message.damaged;
+}
+
+bool gt_perfetto_type_of_phase(int64_t phase, gt_perfetto_type *type)
+{
+    static const struct {
+        char phase;
+        gt_perfetto_type type;
+    } types[] = {
+        {'B', GT_PERFETTO_BEGIN},   {'E', GT_PERFETTO_END},     {'X', GT_PERFETTO_COMPLETE},
+        {'b', GT_PERFETTO_BEGIN},   {'e', GT_PERFETTO_END},     {'I', GT_PERFETTO_INSTANT},
+        {'i', GT_PERFETTO_INSTANT}, {'n', GT_PERFETTO_INSTANT},
+    };
+    for (size_t i = 0; i < GT_LENGTH(types); i++)
+        if (types[i].phase == phase) {
+            *type = types[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* Goes on behind the annotations that follow, as long as they are short. */
+static void pass_notes(gt_proto *event)
+{
+    enum { TAG = EVENT_NOTE << 3 | GT_WIRE_BYTES };
+    const uint8_t *at = event->at, *end = event->end;
+    while (end - at >= 2 && at[0] == TAG && at[1] < 0x80 && end - at - 2 >= at[1]) at += 2 + at[1];
+    event->at = at;
+}
+
+bool gt_raw_event_read(gt_raw_event *raw, gt_text bytes, gt_proto_ints *flows)
+{
+    gt_proto message = gt_proto_begin(bytes);
+    gt_proto_field field;
+    const uint8_t *first_note = NULL, *behind_notes = NULL;
+    for (const uint8_t *at = message.at; gt_proto_next(&message, &field); at = message.at)
+        switch (field.number) {
+        case EVENT_NOTE:
+            if (!first_note) first_note = at;
+            pass_notes(&message);
+            behind_notes = message.at;
+            break;
+        case EVENT_TYPE:
+            raw->type = gt_proto_int(&field);
+            break;
+        case GT_EVENT_TRACK:
+            raw->track = (uint64_t)gt_proto_int(&field);
+            raw->has_track = true;
+            break;
+        case EVENT_NAME_IID:
+            raw->name_iid = (uint64_t)gt_proto_int(&field);
+            break;
+        case EVENT_CATEGORY_IID:
+            if (!raw->has_category) raw->category_iid = (uint64_t)gt_proto_int(&field);
+            if (!raw->has_category && field.wire == GT_WIRE_BYTES && field.value &&
+                gt_peek_varint(field.bytes, field.bytes + field.value, &raw->category_iid) <= 0)
+                return false;
+            raw->has_category = true;
+            break;
+        case EVENT_CATEGORY:
+            if (!raw->has_category) raw->category = gt_proto_bytes(&field);
+            raw->has_category = true;
+            break;
+        case EVENT_NAME:
+            raw->name = gt_proto_bytes(&field);
+            break;
+        case EVENT_VALUE:
+            raw->value = (double)gt_proto_int(&field);
+            break;
+        case EVENT_DOUBLE_VALUE:
+            raw->value = gt_proto_double(&field);
+            break;
+        case EVENT_FLOW:
+        case EVENT_FLOW_END:
+        case EVENT_FLOW_OLD:
+        case EVENT_FLOW_END_OLD:
+            add_flow(flows, &field);
+            break;
+        case EVENT_LEGACY:
+            if (!read_legacy(gt_proto_message(&field), raw)) return false;
+            break;
+        }
+    if (first_note) raw->notes = (gt_text){(const char *)first_note, (size_t)(behind_notes - first_note)};
+    return !message.damaged;
+}

@@ -1,0 +1,263 @@
+/* Files are found by the endings of their names, told apart by their bytes, and grouped by how their names
+ * begin. */
+#include "input/rocprof/files.h"
+#include "base/length.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };
+
+static const char *const packed_endings[] = {".gz", ".zst"};
+static const char *const endings[] = {".csv", ".json", ".db", ".pftrace"};
+
+/* What stands behind the prefix. */
+static const char *const kinds[] = {
+    "results",
+    "kernel_trace",
+    "kernel_stats",
+    "counter_collection",
+    "hip_api_trace",
+    "hip_api_stats",
+    "hsa_api_trace",
+    "hsa_api_stats",
+    "marker_api_trace",
+    "marker_api_stats",
+    "rccl_api_trace",
+    "rccl_api_stats",
+    "rocdecode_api_trace",
+    "rocdecode_api_stats",
+    "rocjpeg_api_trace",
+    "rocjpeg_api_stats",
+    "memory_copy_trace",
+    "memory_copy_stats",
+    "memory_allocation_trace",
+    "memory_allocation_stats",
+    "scratch_memory_trace",
+    "scratch_memory_stats",
+    "agent_info",
+    "domain_stats",
+    "pc_sampling_host_trap",
+    "pc_sampling_stochastic",
+    "hip_trace",
+    "hsa_trace",
+};
+
+/* The formats that a group can be of, the one that tells most first. */
+static const gt_trace_format formats[] = {GT_FORMAT_SQLITE, GT_FORMAT_ROCPROF_JSON, GT_FORMAT_ROCPROF_CSV,
+                                          GT_FORMAT_PERFETTO};
+
+static bool ends_with(const char *name, size_t len, const char *ending)
+{
+    size_t size = strlen(ending);
+    return len >= size && memcmp(name + len - size, ending, size) == 0;
+}
+
+/* The name's length without what says how it is stored; 0 where it is none of these. */
+static size_t stem_length(const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < GT_LENGTH(packed_endings); i++)
+        if (ends_with(name, len, packed_endings[i])) len -= strlen(packed_endings[i]);
+    for (size_t i = 0; i < GT_LENGTH(endings); i++)
+        if (ends_with(name, len, endings[i])) return len - strlen(endings[i]);
+    return 0;
+}
+
+size_t gt_rocprof_prefix_length(const char *name)
+{
+    size_t len = stem_length(name);
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
+        if (!ends_with(name, len, kinds[i])) continue;
+        size_t rest = len - strlen(kinds[i]);
+        if (rest == 0) return 0;
+        if (name[rest - 1] == '_') return rest - 1;
+    }
+    return len;
+}
+
+/* ---- finding ---- */
+
+static bool is_ours(gt_trace_format format)
+{
+    for (size_t i = 0; i < GT_LENGTH(formats); i++)
+        if (formats[i] == format) return true;
+    return false;
+}
+
+static gt_trace_format format_of(const char *path)
+{
+    gt_error ignored;
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    gt_stream *stream = gt_stream_open(path, &ignored);
+    if (stream && !gt_detect(stream, &format, &ignored)) format = GT_FORMAT_UNKNOWN;
+    gt_stream_close(stream);
+    return format;
+}
+
+unsigned gt_rocprof_pass_of(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+    const char *name = slash ? slash + 1 : folder;
+    if (strncmp(name, "pmc_", 4) != 0 && strncmp(name, "pass_", 5) != 0) return 0;
+    const char *digits = strchr(name, '_') + 1;
+    return isdigit((unsigned char)*digits) ? (unsigned)strtoul(digits, NULL, 10) : 0;
+}
+
+static gt_rocprof_group *group_of(gt_rocprof_files *files, const char *folder, const char *name,
+                                  unsigned pass)
+{
+    int len = (int)gt_rocprof_prefix_length(name);
+    char *prefix = gt_format("%s/%.*s", folder, len, name);
+    for (size_t i = files->count; i-- > 0;) /* names come sorted: it is among the last */
+        if (strcmp(files->groups[i].prefix, prefix) == 0) {
+            free(prefix);
+            return &files->groups[i];
+        } else if (files->count - i > 64) {
+            break;
+        }
+    gt_rocprof_group group = {.prefix = prefix, .pass = pass};
+    char *end;
+    long long pid = strtoll(name, &end, 10);
+    if (len && isdigit((unsigned char)name[0]) && end == name + len && pid > 0) {
+        const char *slash = strrchr(folder, '/');
+        group.pid = pid;
+        group.host = gt_strdup(slash ? slash + 1 : folder);
+    }
+    GT_PUSH(files->groups, files->count, files->capacity, group);
+    return &files->groups[files->count - 1];
+}
+
+static void add_file(gt_rocprof_files *files, const char *folder, const char *name, unsigned pass)
+{
+    char *path = gt_format("%s/%s", folder, name);
+    gt_trace_format format = format_of(path);
+    if (!is_ours(format)) {
+        free(path);
+        return;
+    }
+    gt_rocprof_group *group = group_of(files, folder, name, pass);
+    gt_rocprof_file file = {path, format};
+    GT_PUSH(group->files, group->count, group->capacity, file);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+typedef struct search {
+    gt_rocprof_files *files;
+    gt_map seen; /* device and number of each file */
+} search;
+
+static void look(search *s, const char *folder, unsigned pass, unsigned depth);
+
+static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
+                    bool at_folders)
+{
+    char *path = gt_format("%s/%s", folder, name);
+    struct stat status;
+    bool known = name[0] != '.' && stat(path, &status) == 0;
+    if (known && at_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
+        look(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
+    if (known && !at_folders && S_ISREG(status.st_mode) && stem_length(name) && s->files->count < MAX_FILES) {
+        uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
+        if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
+        *place = 0;
+    }
+    free(path);
+}
+
+/* Folders first: of two names of one file the deeper one tells host and pass. */
+static void look(search *s, const char *folder, unsigned pass, unsigned depth)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, NULL, by_name);
+    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, true);
+    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, false);
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+}
+
+/* ---- one format a group ---- */
+
+static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
+{
+    gt_trace_format best = GT_FORMAT_UNKNOWN;
+    for (size_t f = GT_LENGTH(formats); f-- > 0;)
+        for (size_t i = 0; i < group->count; i++)
+            if (group->files[i].format == formats[f]) best = formats[f];
+    size_t kept = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->files[i].format == best) {
+            group->files[kept++] = group->files[i];
+        } else {
+            free(group->files[i].path);
+            files->passed_over++;
+        }
+    }
+    group->count = kept;
+}
+
+static void free_group(gt_rocprof_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) free(group->files[i].path);
+    free(group->files);
+    free(group->prefix);
+    free(group->host);
+}
+
+/* Groups whose names have no prefix, where others have a process in theirs. */
+static void drop_put_together(gt_rocprof_files *files)
+{
+    bool any_process = false;
+    for (size_t g = 0; g < files->count; g++) any_process = any_process || files->groups[g].pid;
+    size_t kept = 0;
+    for (size_t g = 0; g < files->count; g++) {
+        gt_rocprof_group *group = &files->groups[g];
+        if (any_process && group->prefix[strlen(group->prefix) - 1] == '/') {
+            files->passed_over += group->count;
+            free_group(group);
+        } else {
+            files->groups[kept++] = *group;
+        }
+    }
+    files->count = kept;
+}
+
+static int by_pass(const void *a, const void *b)
+{
+    const gt_rocprof_group *x = a, *y = b;
+    if (x->pass != y->pass) return x->pass < y->pass ? -1 : 1;
+    return strverscmp(x->prefix, y->prefix);
+}
+
+bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error)
+{
+    *files = (gt_rocprof_files){0};
+    size_t len = strlen(folder);
+    while (len > 1 && folder[len - 1] == '/') len--;
+    char *trimmed = gt_format("%.*s", (int)len, folder);
+    search s = {.files = files};
+    look(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
+    gt_map_free(&s.seen);
+    free(trimmed);
+    drop_put_together(files);
+    for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
+    if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
+    return files->count || gt_fail(error, "%s: this folder holds no file of rocprofv3", folder);
+}
+
+void gt_rocprof_files_free(gt_rocprof_files *files)
+{
+    for (size_t g = 0; g < files->count; g++) free_group(&files->groups[g]);
+    free(files->groups);
+    *files = (gt_rocprof_files){0};
+}

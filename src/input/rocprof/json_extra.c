@@ -1,0 +1,394 @@
+/* Calls and copies are stored with the numbers of their kind and operation, counters with their ids; names
+ * take their place when the process has been read. */
+#include "input/rocprof/json_extra.h"
+#include "base/memory.h"
+#include "json/text.h"
+#include "input/json/records.h"
+#include "input/rocprof/agents.h"
+
+#include <stdlib.h>
+
+/* A call as the file has it. */
+enum { RAW_KIND, RAW_OPERATION, RAW_START, RAW_END, RAW_THREAD, RAW_CORRELATION, RAW_STREAM, RAW_COLUMNS };
+
+static const gt_field raw_fields[RAW_COLUMNS] = {
+    [RAW_KIND] = {"kind", GT_FIELD_INT, false},
+    [RAW_OPERATION] = {"operation", GT_FIELD_INT, false},
+    [RAW_START] = {"start_timestamp", GT_FIELD_INT, false},
+    [RAW_END] = {"end_timestamp", GT_FIELD_INT, false},
+    [RAW_THREAD] = {"thread_id", GT_FIELD_INT, false},
+    [RAW_CORRELATION] = {"correlation_id/internal", GT_FIELD_INT, false},
+    [RAW_STREAM] = {"stream_id/handle", GT_FIELD_INT, false},
+};
+
+static const gt_store_column raw_columns[RAW_COLUMNS] = {
+    [RAW_KIND] = {GT_STORE_INT, -1},   [RAW_OPERATION] = {GT_STORE_INT, -1},
+    [RAW_START] = {GT_STORE_INT, 0},   [RAW_END] = {GT_STORE_INT, 0},
+    [RAW_THREAD] = {GT_STORE_INT, 0},  [RAW_CORRELATION] = {GT_STORE_INT, 0},
+    [RAW_STREAM] = {GT_STORE_INT, -1},
+};
+
+static const gt_record_format raw_format = {"API call", raw_fields, raw_columns, RAW_COLUMNS,
+                                            NULL,       NULL,       NULL};
+
+typedef struct kind {
+    uint32_t name;
+    uint32_t *operations; /* text ids */
+    size_t count, capacity;
+} kind;
+
+typedef struct counter_value {
+    int64_t dispatch_id, kernel_id;
+    uint64_t counter; /* its id; a name later */
+    double value;
+} counter_value;
+
+struct gt_rocprof_extra {
+    gt_rocprof *run;
+    const gt_read_options *options;
+    gt_store *calls[GT_CALL_DOMAINS]; /* raw; NULL where the file has none */
+    kind *kinds;
+    size_t kind_count, kind_capacity;
+    gt_map messages;      /* a marker's correlation id to its text */
+    gt_map counter_names; /* a counter's id to its text */
+    counter_value *values;
+    size_t value_count, value_capacity;
+    gt_store_writer *agents;
+    gt_record_reader *value_reader, *dispatch_reader;
+};
+
+static const gt_field value_fields[] = {{"counter_id/handle", GT_FIELD_INT, false},
+                                        {"value", GT_FIELD_TIME, false}};
+static const gt_field dispatch_fields[] = {{"dispatch_info/kernel_id", GT_FIELD_INT, false},
+                                           {"dispatch_info/dispatch_id", GT_FIELD_INT, false}};
+
+gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *options)
+{
+    gt_rocprof_extra *extra = gt_alloc_zero(1, sizeof *extra);
+    extra->run = run;
+    extra->options = options;
+    extra->value_reader = gt_record_reader_new(value_fields, 2, run->strings);
+    extra->dispatch_reader = gt_record_reader_new(dispatch_fields, 2, run->strings);
+    if (run->agents) extra->agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, run->strings);
+    return extra;
+}
+
+void gt_rocprof_extra_free(gt_rocprof_extra *extra)
+{
+    if (!extra) return;
+    for (size_t i = 0; i < GT_CALL_DOMAINS; i++) gt_store_free(extra->calls[i]);
+    for (size_t i = 0; i < extra->kind_count; i++) free(extra->kinds[i].operations);
+    free(extra->kinds);
+    free(extra->values);
+    gt_map_free(&extra->messages);
+    gt_map_free(&extra->counter_names);
+    gt_store_writer_free(extra->agents);
+    gt_record_reader_free(extra->value_reader);
+    gt_record_reader_free(extra->dispatch_reader);
+    free(extra);
+}
+
+/* ---- reading ---- */
+
+bool gt_rocprof_extra_calls(gt_rocprof_extra *extra, gt_json *json, gt_call_domain domain)
+{
+    gt_store_free(extra->calls[domain]); /* of keys given twice the last counts */
+    extra->calls[domain] = gt_store_new(raw_columns, RAW_COLUMNS, extra->run->strings);
+    return gt_records_read(json, &raw_format, extra->calls[domain], extra->options);
+}
+
+/* The text of the string at the cursor; any other value is GT_TEXT_NONE. */
+static bool read_text(gt_json *json, gt_strings *strings, uint32_t *text)
+{
+    gt_text raw;
+    *text = GT_TEXT_NONE;
+    if (gt_json_peek(json) != GT_JSON_STRING) return gt_json_skip(json);
+    if (!gt_json_string(json, &raw)) return false;
+    char *meaning = gt_alloc(raw.len * 3);
+    *text = gt_strings_add(strings, meaning, gt_json_text_decode(raw, meaning));
+    free(meaning);
+    return true;
+}
+
+static bool read_operations(gt_rocprof_extra *extra, gt_json *json, kind *of)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    if (!gt_json_enter_array(json)) return false;
+    while (gt_json_next_element(json)) {
+        uint32_t text;
+        if (!read_text(json, extra->run->strings, &text)) return false;
+        GT_PUSH(of->operations, of->count, of->capacity, text);
+    }
+    return !json->failed;
+}
+
+static bool read_kind(gt_rocprof_extra *extra, gt_json *json, kind *of)
+{
+    gt_text key;
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        bool read = gt_text_is(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
+                    : gt_text_is(key, "operations") ? read_operations(extra, json, of)
+                                                    : gt_json_skip(json);
+        if (!read) return false;
+    }
+    return !json->failed;
+}
+
+static bool read_kinds(gt_rocprof_extra *extra, gt_json *json)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    if (!gt_json_enter_array(json)) return false;
+    while (gt_json_next_element(json)) {
+        kind next = {0};
+        bool read = read_kind(extra, json, &next);
+        GT_PUSH(extra->kinds, extra->kind_count, extra->kind_capacity, next);
+        if (!read) return false;
+    }
+    return !json->failed;
+}
+
+/* An array of objects with an integer and a text, into a map. */
+static bool read_map(gt_rocprof_extra *extra, gt_json *json, const char *id_path, const char *text_path,
+                     gt_map *map)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    const gt_field fields[] = {{id_path, GT_FIELD_INT, false}, {text_path, GT_FIELD_TEXT, false}};
+    gt_record_reader *reader = gt_record_reader_new(fields, 2, extra->run->strings);
+    bool read = gt_json_enter_array(json);
+    while (read && gt_json_next_element(json)) {
+        gt_record record;
+        read = gt_record_read(reader, json, &record);
+        if (read && (record.present & 3) == 3)
+            *gt_map_put(map, (uint64_t)record.cells[0].integer, 0) = (uint32_t)record.cells[1].text;
+    }
+    gt_record_reader_free(reader);
+    return read && !json->failed;
+}
+
+bool gt_rocprof_extra_names(gt_rocprof_extra *extra, gt_json *json)
+{
+    gt_text key;
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        bool read = gt_text_is(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
+                    : gt_text_is(key, "marker_api") ? read_map(extra, json, "key", "value", &extra->messages)
+                                                    : gt_json_skip(json);
+        if (!read) return false;
+    }
+    return !json->failed;
+}
+
+bool gt_rocprof_extra_counter_names(gt_rocprof_extra *extra, gt_json *json)
+{
+    return read_map(extra, json, "id/handle", "name", &extra->counter_names);
+}
+
+bool gt_rocprof_extra_agents(gt_rocprof_extra *extra, gt_json *json)
+{
+    if (!extra->agents || gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    gt_record_reader *reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, extra->run->strings);
+    bool read = gt_json_enter_array(json);
+    while (read && gt_json_next_element(json)) {
+        gt_record record;
+        read = gt_record_read(reader, json, &record);
+        if (!read || record.not_object) continue;
+        gt_agent_complete(&record, reader);
+        gt_store_writer_add(extra->agents, record.present, record.cells);
+    }
+    gt_record_reader_free(reader);
+    return read && !json->failed;
+}
+
+/* ---- counters ---- */
+
+static bool read_values(gt_rocprof_extra *extra, gt_json *json)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    if (!gt_json_enter_array(json)) return false;
+    while (gt_json_next_element(json)) {
+        gt_record record;
+        if (!gt_record_read(extra->value_reader, json, &record)) return false;
+        if ((record.present & 3) != 3) continue;
+        counter_value value = {.kernel_id = GT_NO_KERNEL_ID,
+                               .counter = (uint64_t)record.cells[0].integer,
+                               .value = record.cells[1].time};
+        GT_PUSH(extra->values, extra->value_count, extra->value_capacity, value);
+    }
+    return !json->failed;
+}
+
+static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
+{
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    size_t first = extra->value_count;
+    gt_record record = {0};
+    gt_text key;
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        bool read = gt_text_is(key, "dispatch_data") ? gt_record_read(extra->dispatch_reader, json, &record)
+                    : gt_text_is(key, "records")     ? read_values(extra, json)
+                                                     : gt_json_skip(json);
+        if (!read) return false;
+    }
+    for (size_t i = first; i < extra->value_count; i++) {
+        if (record.present & 1) extra->values[i].kernel_id = record.cells[0].integer;
+        if (record.present & 2) extra->values[i].dispatch_id = record.cells[1].integer;
+    }
+    return !json->failed;
+}
+
+bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
+{
+    gt_text key;
+    if (!extra->run->counters || gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        if (!gt_text_is(key, "counter_collection") || gt_json_peek(json) != GT_JSON_ARRAY) {
+            if (!gt_json_skip(json)) return false;
+            continue;
+        }
+        extra->value_count = 0;
+        if (!gt_json_enter_array(json)) return false;
+        while (gt_json_next_element(json))
+            if (!read_collection(extra, json)) return false;
+        if (json->failed) return false;
+    }
+    return !json->failed;
+}
+
+/* ---- the end ---- */
+
+static const kind *find_kind(const gt_rocprof_extra *extra, int64_t number)
+{
+    return number >= 0 && (uint64_t)number < extra->kind_count ? &extra->kinds[number] : NULL;
+}
+
+static uint32_t find_operation(const kind *of, int64_t number)
+{
+    return of && number >= 0 && (uint64_t)number < of->count ? of->operations[number] : GT_TEXT_NONE;
+}
+
+/* A marker's name is its message. */
+static uint32_t find_message(const gt_rocprof_extra *extra, int64_t correlation)
+{
+    uint32_t text =
+        extra->messages.count ? gt_map_get(&extra->messages, (uint64_t)correlation, 0) : GT_MAP_NONE;
+    return text == GT_MAP_NONE ? GT_TEXT_NONE : text;
+}
+
+static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain, gt_store_writer *writer)
+{
+    const gt_store *raw = extra->calls[domain];
+    size_t count = raw ? gt_store_count(raw) : 0;
+    if (!count) return;
+    int64_t *columns[RAW_COLUMNS];
+    for (size_t c = 0; c < RAW_COLUMNS; c++) columns[c] = gt_store_ints(raw, c);
+    for (size_t i = 0; i < count; i++) {
+        const kind *of = find_kind(extra, columns[RAW_KIND][i]);
+        uint32_t name = find_operation(of, columns[RAW_OPERATION][i]);
+        uint32_t message =
+            domain == GT_CALL_MARKER ? find_message(extra, columns[RAW_CORRELATION][i]) : GT_TEXT_NONE;
+        gt_cell cells[GT_CALL_COLUMNS];
+        cells[GT_CALL_DOMAIN].integer = domain;
+        cells[GT_CALL_KIND].text = of ? of->name : GT_TEXT_NONE;
+        cells[GT_CALL_NAME].text = message ? message : name;
+        cells[GT_CALL_START].integer = columns[RAW_START][i];
+        cells[GT_CALL_END].integer = columns[RAW_END][i];
+        cells[GT_CALL_PROCESS].integer = 0;
+        cells[GT_CALL_THREAD].integer = columns[RAW_THREAD][i];
+        cells[GT_CALL_CORRELATION].integer = columns[RAW_CORRELATION][i];
+        cells[GT_CALL_STREAM].integer = columns[RAW_STREAM][i];
+        gt_store_writer_add(writer, (UINT64_C(1) << GT_CALL_COLUMNS) - 1, cells);
+    }
+    for (size_t c = 0; c < RAW_COLUMNS; c++) free(columns[c]);
+    if (domain == GT_CALL_HIP || domain == GT_CALL_HSA) extra->run->api_calls += count;
+}
+
+static void finish_counters(gt_rocprof_extra *extra, gt_store_writer *writer)
+{
+    for (size_t i = 0; i < extra->value_count; i++) {
+        const counter_value *value = &extra->values[i];
+        uint32_t name =
+            extra->counter_names.count ? gt_map_get(&extra->counter_names, value->counter, 0) : GT_MAP_NONE;
+        if (name == GT_MAP_NONE) continue;
+        gt_cell cells[GT_COUNTER_COLUMNS];
+        double sum = value->value;
+        /* One value a hardware instance; those of a counter stand together. */
+        while (i + 1 < extra->value_count && extra->values[i + 1].counter == value->counter &&
+               extra->values[i + 1].dispatch_id == value->dispatch_id)
+            sum += extra->values[++i].value;
+        cells[GT_COUNTER_PROCESS].integer = 0;
+        cells[GT_COUNTER_DISPATCH].integer = value->dispatch_id;
+        cells[GT_COUNTER_KERNEL_ID].integer = value->kernel_id;
+        cells[GT_COUNTER_NAME].text = name;
+        cells[GT_COUNTER_VALUE].time = sum;
+        gt_store_writer_add(writer, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
+    }
+}
+
+/* The direction of each operation number, as the file's own table of names has it. */
+static bool find_directions(const gt_rocprof_extra *extra, int64_t *directions, size_t count)
+{
+    for (size_t k = 0; k < extra->kind_count; k++) {
+        const kind *of = &extra->kinds[k];
+        if (!gt_text_is(gt_strings_get(extra->run->strings, of->name), "MEMORY_COPY")) continue;
+        for (size_t i = 0; i < count; i++) {
+            gt_text name = gt_strings_get(extra->run->strings, find_operation(of, (int64_t)i));
+            directions[i] = gt_copy_direction_of(name);
+        }
+        return true;
+    }
+    return false;
+}
+
+static void finish_copies(gt_rocprof_extra *extra)
+{
+    enum { OPERATIONS = 16 };
+    gt_rocprof *run = extra->run;
+    size_t count = gt_store_count(run->copies);
+    int64_t directions[OPERATIONS];
+    if (!(run->wanted & GT_WANT_COPY_DETAILS) || !count) return;
+    bool known = find_directions(extra, directions, OPERATIONS);
+    int64_t *columns[GT_COPY_COLUMNS];
+    for (size_t c = 0; c < GT_COPY_COLUMNS; c++) columns[c] = gt_store_ints(run->copies, c);
+    gt_store_free(run->copies);
+    run->copies = gt_store_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
+    gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
+    for (size_t i = 0; i < count; i++) {
+        gt_cell cells[GT_COPY_COLUMNS];
+        for (size_t c = 0; c < GT_COPY_COLUMNS; c++) cells[c].integer = columns[c][i];
+        int64_t operation = columns[GT_COPY_DIRECTION][i];
+        bool in_table = known && operation >= 0 && operation < OPERATIONS;
+        cells[GT_COPY_DIRECTION].integer = in_table ? directions[operation]
+                                           : !known && operation > 0 && operation < GT_COPY_DIRECTIONS
+                                               ? operation
+                                               : GT_COPY_UNKNOWN;
+        gt_store_writer_add(writer, (UINT64_C(1) << GT_COPY_COLUMNS) - 1, cells);
+    }
+    gt_store_append(run->copies, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
+    for (size_t c = 0; c < GT_COPY_COLUMNS; c++) free(columns[c]);
+}
+
+void gt_rocprof_extra_finish(gt_rocprof_extra *extra)
+{
+    gt_rocprof *run = extra->run;
+    if (run->calls) {
+        gt_store_writer *writer = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, run->strings);
+        for (int domain = 0; domain < GT_CALL_DOMAINS; domain++)
+            finish_calls(extra, (gt_call_domain)domain, writer);
+        gt_store_append(run->calls, gt_store_writer_take(writer));
+        gt_store_writer_free(writer);
+    }
+    if (run->counters) {
+        gt_store_writer *writer = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, run->strings);
+        finish_counters(extra, writer);
+        gt_store_append(run->counters, gt_store_writer_take(writer));
+        gt_store_writer_free(writer);
+    }
+    if (run->agents) gt_store_append(run->agents, gt_store_writer_take(extra->agents));
+    finish_copies(extra);
+}

@@ -1,0 +1,467 @@
+/* The rocpd reader: small tables (strings, threads, processes, kernel symbols) become maps from their ids,
+ * then each large table is read once, front to back, and its rows go into the run.
+ *
+ * Ids mean something only together with the guid of their process: every map is keyed by both. */
+#include "input/rocprof/rocpd.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "input/rocprof/rocpd_tables.h"
+#include "input/rocprof/agents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reading {
+    gt_rocprof_writers *writers;
+    gt_rocprof *run;
+    gt_rocpd rocpd;
+    gt_map strings;    /* (guid, id) to text id */
+    gt_map threads;    /* to an index in thread_ids */
+    gt_map nodes;      /* to the hostname's text id */
+    gt_map processes;  /* to a process of the run */
+    gt_map kernels;    /* to a kernel id of the run */
+    gt_map dispatches; /* (guid, event id) to an index in counted: only where counters are wanted */
+    gt_map counters;   /* (guid, id) to the counter's name */
+    int64_t *thread_ids;
+    size_t thread_count, thread_capacity;
+    struct counted {
+        int64_t process, dispatch_id, kernel_id;
+    } * counted;
+    size_t counted_count, counted_capacity;
+    size_t first_process; /* of this database */
+    char *last_guid;      /* of the row before, and its text id */
+    uint32_t last_guid_id;
+    gt_strings *guids;
+    gt_record_reader *symbol_reader, *agent_reader; /* of the JSON in extdata */
+    gt_buffer repaired, json;
+    gt_error *error;
+} reading;
+
+/* ---- cells ---- */
+
+static uint32_t intern(reading *r, gt_text text)
+{
+    text = gt_utf8_repair(text, &r->repaired);
+    return gt_strings_add(r->run->strings, text.bytes, text.len);
+}
+
+static uint32_t guid_of(reading *r, sqlite3_stmt *rows, int column)
+{
+    gt_text guid = gt_rocpd_text(rows, column);
+    if (r->last_guid && strcmp(r->last_guid, guid.bytes) == 0) return r->last_guid_id;
+    free(r->last_guid);
+    r->last_guid = gt_strdup(guid.bytes);
+    return r->last_guid_id = gt_strings_add(r->guids, r->last_guid, strlen(r->last_guid));
+}
+
+static bool is_null(sqlite3_stmt *rows, int column)
+{
+    return sqlite3_column_type(rows, column) == SQLITE_NULL;
+}
+
+static uint32_t find(const gt_map *map, uint32_t guid, sqlite3_stmt *rows, int column)
+{
+    if (is_null(rows, column) || !map->count) return GT_MAP_NONE;
+    return gt_map_get(map, guid, (uint64_t)sqlite3_column_int64(rows, column));
+}
+
+/* Sets a cell from a column that is not NULL. */
+static void set(uint64_t *present, gt_cell *cells, int slot, sqlite3_stmt *rows, int column)
+{
+    if (is_null(rows, column)) return;
+    cells[slot].integer = sqlite3_column_int64(rows, column);
+    *present |= UINT64_C(1) << slot;
+}
+
+static void put(uint64_t *present, gt_cell *cells, int slot, int64_t value)
+{
+    cells[slot].integer = value;
+    *present |= UINT64_C(1) << slot;
+}
+
+/* Threads are named by the id of their row, nearly always the thread's own. */
+static void set_thread(const reading *r, uint64_t *present, gt_cell *cells, int slot, uint32_t guid,
+                       sqlite3_stmt *rows, int column)
+{
+    uint32_t thread = find(&r->threads, guid, rows, column);
+    if (thread != GT_MAP_NONE)
+        put(present, cells, slot, r->thread_ids[thread]);
+    else
+        set(present, cells, slot, rows, column);
+}
+
+/* ---- a table ---- */
+
+typedef struct table {
+    gt_rocpd_query query;
+    void (*add)(reading *r, uint32_t guid, sqlite3_stmt *rows);
+} table;
+
+/* Column 0 of every table is its guid. */
+static bool read_table(reading *r, size_t set_number, const table *t)
+{
+    bool missing = false, failed = false;
+    sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &t->query, &missing, r->error);
+    if (!rows) return missing;
+    size_t count = 0;
+    while (gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) {
+        t->add(r, guid_of(r, rows, 0), rows);
+        if (++count % 4096 == 0) gt_progress_add(0, 4096);
+    }
+    sqlite3_finalize(rows);
+    return !failed;
+}
+
+#define COLUMNS(...)                                                                                         \
+    (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+/* ---- small tables ---- */
+
+static void add_string(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    *gt_map_put(&r->strings, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
+        intern(r, gt_rocpd_text(rows, 2));
+}
+
+static void add_thread(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    *gt_map_put(&r->threads, guid, (uint64_t)sqlite3_column_int64(rows, 1)) = (uint32_t)r->thread_count;
+    GT_PUSH(r->thread_ids, r->thread_count, r->thread_capacity, sqlite3_column_int64(rows, 2));
+}
+
+static void add_node(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    *gt_map_put(&r->nodes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) = intern(r, gt_rocpd_text(rows, 2));
+}
+
+static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    uint32_t host = find(&r->nodes, guid, rows, 2);
+    gt_rocprof_process process = {
+        .pid = sqlite3_column_int64(rows, 3),
+        .init_ns = sqlite3_column_int64(rows, 4),
+        .fini_ns = sqlite3_column_int64(rows, 5),
+        .command = is_null(rows, 6) ? GT_TEXT_NONE : intern(r, gt_rocpd_text(rows, 6)),
+        .hostname = host == GT_MAP_NONE ? GT_TEXT_NONE : host,
+    };
+    *gt_map_put(&r->processes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
+        (uint32_t)gt_rocprof_add_process(r->run, process);
+}
+
+static void add_counter_name(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    *gt_map_put(&r->counters, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
+        intern(r, gt_rocpd_text(rows, 2));
+}
+
+/* JSON text in memory that the JSON reader may read behind. */
+static gt_text padded(reading *r, gt_text text)
+{
+    r->json.len = 0;
+    gt_buffer_add(&r->json, text.bytes, text.len);
+    memset(gt_buffer_room(&r->json, GT_STREAM_PAD), 0, GT_STREAM_PAD);
+    return (gt_text){r->json.bytes, text.len};
+}
+
+/* Reads one JSON object. False where it is none. */
+static bool read_json(reading *r, gt_record_reader *reader, gt_text text, gt_record *record)
+{
+    gt_json json;
+    gt_json_begin_text(&json, padded(r, text));
+    return text.len && gt_record_read(reader, &json, record) && !record->not_object;
+}
+
+static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_TEXT, false}};
+
+static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
+{
+    gt_record record;
+    if (read_json(r, r->symbol_reader, gt_rocpd_text(rows, 4), &record) && record.present & 1 &&
+        record.cells[0].text > GT_TEXT_EMPTY)
+        return (uint32_t)record.cells[0].text;
+    gt_text display = gt_utf8_repair(gt_rocpd_text(rows, 2), &r->repaired);
+    if (display.len) return gt_kernel_name_of_displayed(r->run->strings, display);
+    return intern(r, gt_rocpd_text(rows, 3));
+}
+
+static int32_t use_of(sqlite3_stmt *rows, int column)
+{
+    int64_t value = sqlite3_column_int64(rows, column);
+    return is_null(rows, column) || value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
+}
+
+static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    gt_kernel_use use = {use_of(rows, 5), use_of(rows, 6), use_of(rows, 7), use_of(rows, 8)};
+    *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
+        (uint32_t)gt_kernel_names_add(r->run, symbol_name(r, rows), use);
+}
+
+static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    gt_record record = {0};
+    if (read_json(r, r->agent_reader, gt_rocpd_text(rows, 6), &record))
+        gt_agent_complete(&record, r->agent_reader);
+    else
+        record.present = 0;
+    static const struct {
+        int slot, column;
+    } texts[] = {{GT_AGENT_TYPE, 5},
+                 {GT_AGENT_NAME, 7},
+                 {GT_AGENT_VENDOR_NAME, 8},
+                 {GT_AGENT_PRODUCT_NAME, 9},
+                 {GT_AGENT_MODEL_NAME, 10}};
+    for (size_t i = 0; i < GT_LENGTH(texts); i++)
+        if (!(record.present >> texts[i].slot & 1) && !is_null(rows, texts[i].column)) {
+            record.cells[texts[i].slot].text = intern(r, gt_rocpd_text(rows, texts[i].column));
+            record.present |= UINT64_C(1) << texts[i].slot;
+        }
+    set(&record.present, record.cells, GT_AGENT_ID, rows, 1);
+    set(&record.present, record.cells, GT_AGENT_NODE_ID, rows, 3);
+    set(&record.present, record.cells, GT_AGENT_LOGICAL_NODE_ID, rows, 4);
+    uint32_t process = find(&r->processes, guid, rows, 2);
+    put(&record.present, record.cells, GT_AGENT_PROCESS,
+        (int64_t)(process == GT_MAP_NONE ? r->first_process : process));
+    gt_store_writer_add(r->writers->agents, record.present, record.cells);
+}
+
+static const table small_tables[] = {
+    {{"rocpd_string", COLUMNS("guid", "id", "string"), NULL, NULL}, add_string},
+    {{"rocpd_info_node", COLUMNS("guid", "id", "hostname"), NULL, NULL}, add_node},
+    {{"rocpd_info_process", COLUMNS("guid", "id", "nid", "pid", "init", "fini", "command"), NULL, NULL},
+     add_process},
+    {{"rocpd_info_thread", COLUMNS("guid", "id", "tid"), NULL, NULL}, add_thread},
+    {{"rocpd_info_kernel_symbol",
+      COLUMNS("guid", "id", "display_name", "kernel_name", "extdata", "arch_vgpr_count", "accum_vgpr_count",
+              "sgpr_count", "group_segment_size"),
+      NULL, NULL},
+     add_symbol},
+};
+
+static const table agent_table = {{"rocpd_info_agent",
+                                   COLUMNS("guid", "id", "pid", "absolute_index", "logical_index", "type",
+                                           "extdata", "name", "vendor_name", "product_name", "model_name"),
+                                   NULL, NULL},
+                                  add_agent};
+
+/* ---- large tables ---- */
+
+static int64_t process_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int column)
+{
+    uint32_t process = find(&r->processes, guid, rows, column);
+    if (process != GT_MAP_NONE) return process;
+    gt_rocprof_process unknown = {.pid = sqlite3_column_int64(rows, column)};
+    int64_t added = gt_rocprof_add_process(r->run, unknown);
+    *gt_map_put(&r->processes, guid, (uint64_t)sqlite3_column_int64(rows, column)) = (uint32_t)added;
+    return added;
+}
+
+static int64_t kernel_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int column)
+{
+    if (is_null(rows, column)) return GT_NO_KERNEL_ID;
+    uint32_t kernel = find(&r->kernels, guid, rows, column);
+    if (kernel != GT_MAP_NONE) return kernel;
+    char name[32 + GT_NUMBER_MAX] = "unknown_kernel_";
+    size_t len = strlen(name);
+    len += gt_print_int(name + len, sqlite3_column_int64(rows, column));
+    kernel = (uint32_t)gt_kernel_names_add(r->run, gt_strings_add(r->run->strings, name, len),
+                                           GT_KERNEL_USE_UNKNOWN);
+    *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, column)) = kernel;
+    return kernel;
+}
+
+/* Columns of the table of dispatches, from column 1 on, that go into the run as they are. */
+static const int dispatch_slots[] = {
+    GT_DISPATCH_AGENT,   GT_DISPATCH_ID,      GT_DISPATCH_QUEUE,         GT_DISPATCH_STREAM,
+    GT_DISPATCH_START,   GT_DISPATCH_END,     GT_DISPATCH_SCRATCH_BYTES, GT_DISPATCH_LDS_BYTES,
+    GT_DISPATCH_BLOCK_X, GT_DISPATCH_BLOCK_Y, GT_DISPATCH_BLOCK_Z,       GT_DISPATCH_GRID_X,
+    GT_DISPATCH_GRID_Y,  GT_DISPATCH_GRID_Z,
+};
+enum { DISPATCH_PID = 15, DISPATCH_TID, DISPATCH_KERNEL, DISPATCH_EVENT, DISPATCH_STACK };
+
+static void add_dispatch(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    gt_cell cells[GT_DISPATCH_COLUMNS];
+    uint64_t present = 0;
+    for (int i = 0; i < DISPATCH_PID - 1; i++) set(&present, cells, dispatch_slots[i], rows, i + 1);
+    put(&present, cells, GT_DISPATCH_PROCESS, process_of(r, guid, rows, DISPATCH_PID));
+    put(&present, cells, GT_DISPATCH_KERNEL_ID, kernel_of(r, guid, rows, DISPATCH_KERNEL));
+    set_thread(r, &present, cells, GT_DISPATCH_THREAD, guid, rows, DISPATCH_TID);
+    set(&present, cells, GT_DISPATCH_CORRELATION, rows, DISPATCH_STACK);
+    gt_rocprof_write_dispatch(r->writers, present, cells);
+    if (!r->writers->counters || is_null(rows, DISPATCH_EVENT)) return;
+    *gt_map_put(&r->dispatches, guid, (uint64_t)sqlite3_column_int64(rows, DISPATCH_EVENT)) =
+        (uint32_t)r->counted_count;
+    struct counted counted = {cells[GT_DISPATCH_PROCESS].integer,
+                              present >> GT_DISPATCH_ID & 1 ? cells[GT_DISPATCH_ID].integer : 0,
+                              cells[GT_DISPATCH_KERNEL_ID].integer};
+    GT_PUSH(r->counted, r->counted_count, r->counted_capacity, counted);
+}
+
+#define DISPATCH_COLUMNS                                                                                     \
+    "guid", "agent_id", "dispatch_id", "queue_id", "stream_id", "start", "end", "private_segment_size",      \
+        "group_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x",     \
+        "grid_size_y", "grid_size_z", "pid", "tid", "kernel_id", "event_id"
+
+static const table dispatch_table = {{"rocpd_kernel_dispatch", COLUMNS(DISPATCH_COLUMNS), NULL, NULL},
+                                     add_dispatch};
+static const table detailed_dispatch_table = {
+    {"rocpd_kernel_dispatch", COLUMNS(DISPATCH_COLUMNS, "join.stack_id"), "rocpd_event", "event_id"},
+    add_dispatch};
+
+static const int copy_slots[] = {GT_COPY_START,       GT_COPY_END,    GT_COPY_BYTES,      GT_COPY_SOURCE,
+                                 GT_COPY_DESTINATION, GT_COPY_STREAM, GT_COPY_CORRELATION};
+enum { COPY_PID = 8, COPY_TID, COPY_NAME };
+
+static void add_copy(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    gt_cell cells[GT_COPY_COLUMNS];
+    uint64_t present = 0;
+    for (int i = 0; i < COPY_PID - 1; i++) set(&present, cells, copy_slots[i], rows, i + 1);
+    put(&present, cells, GT_COPY_PROCESS, process_of(r, guid, rows, COPY_PID));
+    set_thread(r, &present, cells, GT_COPY_THREAD, guid, rows, COPY_TID);
+    uint32_t name = find(&r->strings, guid, rows, COPY_NAME);
+    if (name != GT_MAP_NONE)
+        put(&present, cells, GT_COPY_DIRECTION, gt_copy_direction_of(gt_strings_get(r->run->strings, name)));
+    gt_rocprof_write_copy(r->writers, present, cells);
+}
+
+static const table copy_table = {{"rocpd_memory_copy",
+                                  COLUMNS("guid", "start", "end", "size", "src_agent_id", "dst_agent_id",
+                                          "stream_id", "join.stack_id", "pid", "tid", "name_id"),
+                                  "rocpd_event", "event_id"},
+                                 add_copy};
+
+enum { CALL_START = 1, CALL_END, CALL_STACK, CALL_PID, CALL_TID, CALL_NAME, CALL_CATEGORY };
+
+static void add_call(reading *r, uint32_t guid, sqlite3_stmt *rows)
+{
+    gt_cell cells[GT_CALL_COLUMNS];
+    uint64_t present = 0;
+    uint32_t kind = find(&r->strings, guid, rows, CALL_CATEGORY),
+             name = find(&r->strings, guid, rows, CALL_NAME);
+    gt_text kind_text = kind == GT_MAP_NONE ? (gt_text){"", 0} : gt_strings_get(r->run->strings, kind);
+    gt_call_domain domain = gt_call_domain_of(kind_text);
+    r->run->api_calls += domain == GT_CALL_HIP || domain == GT_CALL_HSA;
+    if (!r->writers->calls) return;
+    put(&present, cells, GT_CALL_DOMAIN, domain);
+    if (kind != GT_MAP_NONE) put(&present, cells, GT_CALL_KIND, kind);
+    if (name != GT_MAP_NONE) put(&present, cells, GT_CALL_NAME, name);
+    set(&present, cells, GT_CALL_START, rows, CALL_START);
+    set(&present, cells, GT_CALL_END, rows, CALL_END);
+    set(&present, cells, GT_CALL_CORRELATION, rows, CALL_STACK);
+    put(&present, cells, GT_CALL_PROCESS, process_of(r, guid, rows, CALL_PID));
+    set_thread(r, &present, cells, GT_CALL_THREAD, guid, rows, CALL_TID);
+    gt_store_writer_add(r->writers->calls, present, cells);
+}
+
+static const table call_table = {
+    {"rocpd_region",
+     COLUMNS("guid", "start", "end", "join.stack_id", "pid", "tid", "name_id", "join.category_id"),
+     "rocpd_event", "event_id"},
+    add_call};
+
+/* Values of one dispatch and counter, one a hardware instance, stand together; they are added up. */
+typedef struct sum {
+    uint32_t dispatch, name;
+    double value;
+} sum;
+
+typedef struct sums {
+    sum *items;
+    size_t count, capacity;
+    gt_map places; /* (dispatch, name) */
+} sums;
+
+static void write_counters(reading *r, const sums *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct counted *of = &r->counted[all->items[i].dispatch];
+        gt_cell cells[GT_COUNTER_COLUMNS];
+        cells[GT_COUNTER_PROCESS].integer = of->process;
+        cells[GT_COUNTER_DISPATCH].integer = of->dispatch_id;
+        cells[GT_COUNTER_KERNEL_ID].integer = of->kernel_id;
+        cells[GT_COUNTER_NAME].text = all->items[i].name;
+        cells[GT_COUNTER_VALUE].time = all->items[i].value;
+        gt_store_writer_add(r->writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
+    }
+}
+
+static void add_value(reading *r, sums *all, uint32_t guid, sqlite3_stmt *rows)
+{
+    uint32_t dispatch = find(&r->dispatches, guid, rows, 1), name = find(&r->counters, guid, rows, 2);
+    if (dispatch == GT_MAP_NONE || name == GT_MAP_NONE) return;
+    uint32_t *place = gt_map_put(&all->places, dispatch, name);
+    if (*place == GT_MAP_NONE) {
+        sum first = {dispatch, name, 0};
+        *place = (uint32_t)all->count;
+        GT_PUSH(all->items, all->count, all->capacity, first);
+    }
+    all->items[*place].value += sqlite3_column_double(rows, 3);
+}
+
+static const table counter_name_table = {{"rocpd_info_pmc", COLUMNS("guid", "id", "name"), NULL, NULL},
+                                         add_counter_name};
+static const gt_rocpd_query value_query = {"rocpd_pmc_event", COLUMNS("guid", "event_id", "pmc_id", "value"),
+                                           NULL, NULL};
+
+static bool read_counters(reading *r, size_t set_number)
+{
+    bool missing = false, failed = false;
+    if (!read_table(r, set_number, &counter_name_table)) return false;
+    sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &value_query, &missing, r->error);
+    if (!rows) return missing;
+    sums all = {0};
+    while (gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) add_value(r, &all, guid_of(r, rows, 0), rows);
+    sqlite3_finalize(rows);
+    write_counters(r, &all);
+    gt_map_free(&all.places);
+    free(all.items);
+    return !failed;
+}
+
+static bool read_set(reading *r, size_t set_number)
+{
+    for (size_t i = 0; i < GT_LENGTH(small_tables); i++)
+        if (!read_table(r, set_number, &small_tables[i])) return false;
+    if (r->writers->agents && !read_table(r, set_number, &agent_table)) return false;
+    bool details = r->run->wanted & GT_WANT_DISPATCH_DETAILS;
+    return read_table(r, set_number, details ? &detailed_dispatch_table : &dispatch_table) &&
+           read_table(r, set_number, &copy_table) && read_table(r, set_number, &call_table) &&
+           (!r->writers->counters || read_counters(r, set_number));
+}
+
+static void finish(reading *r)
+{
+    gt_map *maps[] = {&r->strings, &r->threads,    &r->nodes,   &r->processes,
+                      &r->kernels, &r->dispatches, &r->counters};
+    for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
+    free(r->thread_ids);
+    free(r->counted);
+    free(r->last_guid);
+    gt_record_reader_free(r->symbol_reader);
+    gt_record_reader_free(r->agent_reader);
+    gt_strings_free(r->guids);
+    gt_buffer_free(&r->repaired);
+    gt_buffer_free(&r->json);
+    gt_rocpd_close(&r->rocpd);
+}
+
+bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *error)
+{
+    reading r = {.writers = writers, .run = writers->run, .error = error};
+    r.first_process = r.run->process_count;
+    if (!gt_rocpd_open(&r.rocpd, path, error)) return false;
+    r.guids = gt_strings_new();
+    r.symbol_reader = gt_record_reader_new(symbol_fields, 1, r.run->strings);
+    r.agent_reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, r.run->strings);
+    gt_progress_begin(path, 0);
+    bool read = true;
+    for (size_t i = 0; read && i < r.rocpd.suffix_count; i++) read = read_set(&r, i);
+    gt_progress_end();
+    finish(&r);
+    return read;
+}

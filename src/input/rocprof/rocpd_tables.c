@@ -1,0 +1,273 @@
+/* Opening a rocpd database without trusting it, and plain SELECTs over its tables. */
+#include "input/rocprof/rocpd_tables.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANCHOR "rocpd_kernel_dispatch" /* every set has this table */
+enum { MAX_SETS = 100000 };
+
+/* What SQLite may be asked for by the file's own schema: far more than rocpd needs. */
+static const struct {
+    int what, most;
+} limits[] = {
+    {SQLITE_LIMIT_LENGTH, 256 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 20}, {SQLITE_LIMIT_COLUMN, 1000},
+    {SQLITE_LIMIT_EXPR_DEPTH, 100},   {SQLITE_LIMIT_COMPOUND_SELECT, 50}, {SQLITE_LIMIT_VDBE_OP, 250000},
+    {SQLITE_LIMIT_FUNCTION_ARG, 16},  {SQLITE_LIMIT_ATTACHED, 0},         {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+    {SQLITE_LIMIT_WORKER_THREADS, 0},
+};
+
+static const struct {
+    int what, value;
+} settings[] = {
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},
+    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+};
+
+static bool fail(const gt_rocpd *rocpd, gt_error *error)
+{
+    int code = sqlite3_errcode(rocpd->database);
+    const char *why = sqlite3_errmsg(rocpd->database);
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return gt_fail(error, "%s: the database is damaged (%s)", rocpd->path, why);
+    return gt_fail(error, "%s: the database cannot be read (%s)", rocpd->path, why);
+}
+
+/* ---- opening ---- */
+
+static bool exists_beside(const char *path, const char *ending)
+{
+    struct stat status;
+    char *other = gt_format("%s%s", path, ending);
+    bool exists = stat(other, &status) == 0 && status.st_size > 0;
+    free(other);
+    return exists;
+}
+
+/* The header tells how many pages the file has: fewer of them is a copy or a run that was broken off. */
+static bool is_whole(const char *path, gt_error *error)
+{
+    uint8_t header[100];
+    FILE *file = fopen(path, "rb");
+    if (!file) return gt_fail(error, "%s: cannot be opened", path);
+    size_t got = fread(header, 1, sizeof header, file);
+    struct stat status;
+    bool known = fstat(fileno(file), &status) == 0;
+    fclose(file);
+    if (got < sizeof header) return gt_fail(error, "%s: the database ends inside its header", path);
+    uint32_t page = (uint32_t)header[16] << 8 | header[17];
+    if (page == 1) page = 65536;
+    uint64_t pages =
+        (uint64_t)header[28] << 24 | (uint32_t)header[29] << 16 | (uint32_t)header[30] << 8 | header[31];
+    if (known && pages * page > (uint64_t)status.st_size)
+        return gt_fail(
+            error,
+            "%s: the database is cut short: %llu bytes of %llu; was it copied whole, and had the profiler "
+            "ended?",
+            path, (unsigned long long)status.st_size, (unsigned long long)(pages * page));
+    if (exists_beside(path, "-journal"))
+        return gt_fail(error, "%s: the database was not written to its end: its journal lies beside it",
+                       path);
+    return true;
+}
+
+/* A file name as an SQLite URI. */
+static char *uri_of(const char *path, bool immutable)
+{
+    gt_buffer uri = {0};
+    gt_buffer_add_cstr(&uri, "file:");
+    for (const char *p = path; *p; p++) {
+        bool plain = strchr("?#%", *p) == NULL;
+        char code[4];
+        snprintf(code, sizeof code, "%%%02X", (unsigned char)*p);
+        gt_buffer_add(&uri, plain ? p : code, plain ? 1 : 3);
+    }
+    gt_buffer_add_cstr(&uri, immutable ? "?mode=ro&immutable=1" : "?mode=ro");
+    gt_buffer_add(&uri, "", 1);
+    return uri.bytes;
+}
+
+static void distrust(sqlite3 *database)
+{
+    for (size_t i = 0; i < GT_LENGTH(settings); i++)
+        sqlite3_db_config(database, settings[i].what, settings[i].value, (int *)NULL);
+    for (size_t i = 0; i < GT_LENGTH(limits); i++) sqlite3_limit(database, limits[i].what, limits[i].most);
+    sqlite3_exec(database, "PRAGMA query_only=1; PRAGMA cell_size_check=1; PRAGMA mmap_size=0;", NULL, NULL,
+                 NULL);
+}
+
+static bool find_sets(gt_rocpd *rocpd, gt_error *error)
+{
+    static const char sql[] =
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 21) = '" ANCHOR
+        "' AND upper(substr(sql, 1, 14)) <> 'CREATE VIRTUAL' ORDER BY rowid";
+    sqlite3_stmt *rows = NULL;
+    bool failed =
+        sqlite3_prepare_v2(rocpd->database, sql, -1, &rows, NULL) != SQLITE_OK && !fail(rocpd, error);
+    while (!failed && rocpd->suffix_count < MAX_SETS && gt_rocpd_next(rocpd, rows, &failed, error)) {
+        gt_text name = gt_rocpd_text(rows, 0);
+        GT_PUSH(rocpd->suffixes, rocpd->suffix_count, rocpd->suffix_capacity,
+                gt_strdup(name.bytes + strlen(ANCHOR)));
+    }
+    sqlite3_finalize(rows);
+    return !failed;
+}
+
+static bool has_table(const gt_rocpd *rocpd, const char *name)
+{
+    sqlite3_stmt *rows = NULL;
+    bool found =
+        sqlite3_prepare_v2(rocpd->database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1",
+                           -1, &rows, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
+        sqlite3_step(rows) == SQLITE_ROW;
+    sqlite3_finalize(rows);
+    return found;
+}
+
+bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
+{
+    *rocpd = (gt_rocpd){.path = path};
+    if (!is_whole(path, error)) return false;
+    char *uri = uri_of(path, !exists_beside(path, "-wal"));
+    int opened = sqlite3_open_v2(uri, &rocpd->database,
+                                 SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    free(uri);
+    if (opened == SQLITE_OK) distrust(rocpd->database);
+    bool sound = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
+    if (sound && !rocpd->suffix_count)
+        sound =
+            has_table(rocpd, "rocpd_op")
+                ? gt_fail(
+                      error,
+                      "%s: this database is of rocmProfileData, another format than rocprofv3's rocpd; it is "
+                      "not supported",
+                      path)
+                : gt_fail(error,
+                          "%s: the database holds no rocpd tables: it is not of rocprofv3, or was not "
+                          "written to its end",
+                          path);
+    if (!sound) gt_rocpd_close(rocpd);
+    return sound;
+}
+
+void gt_rocpd_close(gt_rocpd *rocpd)
+{
+    sqlite3_close(rocpd->database);
+    for (size_t i = 0; i < rocpd->suffix_count; i++) free(rocpd->suffixes[i]);
+    free(rocpd->suffixes);
+    *rocpd = (gt_rocpd){0};
+}
+
+/* ---- tables ---- */
+
+static void add_name(gt_buffer *sql, const char *name, const char *suffix)
+{
+    gt_buffer_add_cstr(sql, "\"");
+    gt_buffer_add_cstr(sql, name);
+    for (; *suffix; suffix++) {
+        if (*suffix == '"') gt_buffer_add(sql, "\"", 1);
+        gt_buffer_add(sql, suffix, 1);
+    }
+    gt_buffer_add_cstr(sql, "\"");
+}
+
+/* The names of a table's columns, each between two spaces; empty where there is no such table. */
+static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
+{
+    gt_buffer list = {0};
+    sqlite3_stmt *rows = NULL;
+    char *name = gt_format("%s%s", table, rocpd->suffixes[set]);
+    gt_buffer_add_cstr(&list, " ");
+    if (has_table(rocpd, name) &&
+        sqlite3_prepare_v2(rocpd->database, "SELECT name FROM pragma_table_info(?1)", -1, &rows, NULL) ==
+            SQLITE_OK &&
+        sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
+        while (sqlite3_step(rows) == SQLITE_ROW) {
+            gt_text column = gt_rocpd_text(rows, 0);
+            gt_buffer_add(&list, column.bytes, column.len);
+            gt_buffer_add_cstr(&list, " ");
+        }
+    sqlite3_finalize(rows);
+    free(name);
+    gt_buffer_add(&list, "", 1);
+    return list.bytes;
+}
+
+static bool lists(const char *list, const char *name)
+{
+    char *padded = gt_format(" %s ", name);
+    bool found = strcasestr(list, padded) != NULL;
+    free(padded);
+    return found;
+}
+
+static void add_column(gt_buffer *sql, const char *column, const char *own, const char *joined)
+{
+    bool other = strncmp(column, "join.", 5) == 0;
+    const char *name = other ? column + 5 : column;
+    if (!lists(other ? joined : own, name)) {
+        gt_buffer_add_cstr(sql, "NULL");
+        return;
+    }
+    gt_buffer_add_cstr(sql, other ? "j." : "t.");
+    add_name(sql, name, "");
+}
+
+sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
+                            gt_error *error)
+{
+    char *own = column_list(rocpd, set, query->table);
+    char *joined = query->join ? column_list(rocpd, set, query->join) : gt_strdup(" ");
+    bool joins = lists(joined, "id") && lists(own, query->join_by);
+    sqlite3_stmt *rows = NULL;
+    *missing = own[1] == 0;
+    if (!*missing) {
+        gt_buffer sql = {0};
+        gt_buffer_add_cstr(&sql, "SELECT ");
+        for (size_t i = 0; i < query->column_count; i++) {
+            if (i) gt_buffer_add_cstr(&sql, ", ");
+            add_column(&sql, query->columns[i], own, joins ? joined : " ");
+        }
+        gt_buffer_add_cstr(&sql, " FROM ");
+        add_name(&sql, query->table, rocpd->suffixes[set]);
+        gt_buffer_add_cstr(&sql, " t");
+        if (joins) {
+            gt_buffer_add_cstr(&sql, " LEFT JOIN ");
+            add_name(&sql, query->join, rocpd->suffixes[set]);
+            gt_buffer_add_cstr(&sql, " j ON j.id = t.");
+            add_name(&sql, query->join_by, "");
+            if (lists(own, "guid") && lists(joined, "guid")) gt_buffer_add_cstr(&sql, " AND j.guid = t.guid");
+        }
+        gt_buffer_add(&sql, "", 1);
+        if (sqlite3_prepare_v2(rocpd->database, sql.bytes, -1, &rows, NULL) != SQLITE_OK) fail(rocpd, error);
+        gt_buffer_free(&sql);
+    }
+    free(own);
+    free(joined);
+    return rows;
+}
+
+bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error)
+{
+    int stepped = sqlite3_step(rows);
+    if (stepped != SQLITE_ROW && stepped != SQLITE_DONE) *failed = !fail(rocpd, error);
+    return stepped == SQLITE_ROW;
+}
+
+gt_text gt_rocpd_text(sqlite3_stmt *rows, int column)
+{
+    const char *bytes = (const char *)sqlite3_column_text(rows, column);
+    if (!bytes) return (gt_text){"", 0};
+    return (gt_text){bytes, (size_t)sqlite3_column_bytes(rows, column)};
+}

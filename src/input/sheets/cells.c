@@ -1,0 +1,284 @@
+/* Cells to columns: cells are dealt out by column, each column's type is settled, then it is filled. */
+#include "input/sheets/cells.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "compat/pandas_number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A table may have so many cells, and so many for each that its file holds. */
+enum { CELLS_ALWAYS_ALLOWED = 1 << 20, CELLS_FOR_EACH = 64 };
+
+/* What pandas reads as a missing value, besides nothing at all. */
+static const char *const missing_tokens[] = {
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None", "n/a",  "nan",    "null",
+};
+
+gt_cell gt_cell_text(const char *bytes, size_t len)
+{
+    return (gt_cell){
+        .kind = GT_CELL_TEXT, .bytes = bytes, .len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX};
+}
+
+gt_cell gt_cell_number(double number)
+{
+    return (gt_cell){.kind = isnan(number) ? GT_CELL_MISSING : GT_CELL_NUMBER, .number = number};
+}
+
+gt_cell gt_cell_bool(bool truth)
+{
+    return (gt_cell){.kind = GT_CELL_BOOL, .truth = truth};
+}
+
+void gt_cells_add(gt_cells *cells, uint32_t row, uint32_t column, gt_cell cell)
+{
+    if (row >= cells->rows) cells->rows = row + 1;
+    if (column >= cells->columns) cells->columns = column + 1;
+    if (cell.kind == GT_CELL_MISSING) return;
+    gt_placed_cell placed = {cell, row, column};
+    GT_PUSH(cells->items, cells->count, cells->capacity, placed);
+}
+
+void gt_cells_free(gt_cells *cells)
+{
+    free(cells->items);
+    *cells = (gt_cells){0};
+}
+
+/* ---- what one cell is ---- */
+
+typedef enum value_kind { VALUE_MISSING, VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_TEXT } value_kind;
+
+typedef struct value {
+    value_kind kind;
+    int64_t integer; /* of INT, and 0 or 1 of BOOL */
+    double real;     /* of INT and FLOAT */
+} value;
+
+static bool is_missing(gt_text text)
+{
+    if (!text.len) return true;
+    for (size_t i = 0; i < GT_LENGTH(missing_tokens); i++)
+        if (gt_text_is(text, missing_tokens[i])) return true;
+    return false;
+}
+
+static size_t count_digits(const char *at, const char *end)
+{
+    const char *start = at;
+    while (at < end && *at >= '0' && *at <= '9') at++;
+    return (size_t)(at - start);
+}
+
+/* Digits with a sign, a point and an exponent, as they may stand in a CSV file; no hexadecimal, no spaces. */
+static bool has_number_form(gt_text text, bool *is_whole)
+{
+    const char *at = text.bytes, *end = at + text.len;
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    size_t before = count_digits(at, end), behind = 0;
+    at += before;
+    *is_whole = at == end;
+    if (at < end && *at == '.') {
+        at++;
+        behind = count_digits(at, end);
+        at += behind;
+    }
+    if (!before && !behind) return false;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '-' || *at == '+')) at++;
+        size_t exponent = count_digits(at, end);
+        if (!exponent) return false;
+        at += exponent;
+    }
+    return at == end;
+}
+
+static bool whole_number(gt_text text, int64_t *out)
+{
+    bool negative = text.bytes[0] == '-';
+    int64_t sum = 0; /* counted downwards: the least int64 has no positive twin */
+    for (size_t i = negative || text.bytes[0] == '+'; i < text.len; i++)
+        if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, text.bytes[i] - '0', &sum))
+            return false;
+    if (!negative && sum == INT64_MIN) return false;
+    *out = negative ? sum : -sum;
+    return true;
+}
+
+static double real_number(gt_text text, gt_reading reading)
+{
+    return reading == GT_READ_PANDAS ? gt_pandas_number(text) : gt_read_double(text);
+}
+
+static gt_text trimmed(gt_text text)
+{
+    while (text.len && (*text.bytes == ' ' || *text.bytes == '\t')) text.bytes++, text.len--;
+    while (text.len && (text.bytes[text.len - 1] == ' ' || text.bytes[text.len - 1] == '\t')) text.len--;
+    return text;
+}
+
+static value value_of_text(gt_text text, gt_reading reading)
+{
+    bool is_whole;
+    if (reading == GT_READ_TEXT) return (value){.kind = text.len ? VALUE_TEXT : VALUE_MISSING};
+    if (is_missing(text)) return (value){.kind = VALUE_MISSING};
+    gt_text word = trimmed(text);
+    if (word.len && has_number_form(word, &is_whole)) {
+        value found = {.kind = VALUE_FLOAT};
+        if (is_whole && whole_number(word, &found.integer)) found.kind = VALUE_INT;
+        bool is_exact = found.kind == VALUE_INT && reading == GT_READ_EXACT;
+        found.real = is_exact ? (double)found.integer : real_number(word, reading);
+        return found;
+    }
+    bool negative = word.len && *word.bytes == '-';
+    if (negative || (word.len && *word.bytes == '+')) word.bytes++, word.len--;
+    if (gt_text_is_in_any_case(word, "inf") || gt_text_is_in_any_case(word, "infinity"))
+        return (value){.kind = VALUE_FLOAT, .real = negative ? -INFINITY : INFINITY};
+    bool is_true = gt_text_is_in_any_case(text, "true");
+    if (is_true || gt_text_is_in_any_case(text, "false"))
+        return (value){.kind = VALUE_BOOL, .integer = is_true};
+    return (value){.kind = VALUE_TEXT};
+}
+
+static value value_of(const gt_cell *cell, gt_reading reading)
+{
+    switch (cell->kind) {
+    case GT_CELL_TEXT:
+        return value_of_text((gt_text){cell->bytes, cell->len}, reading);
+    case GT_CELL_BOOL:
+        return (value){.kind = VALUE_BOOL, .integer = cell->truth};
+    case GT_CELL_NUMBER: {
+        bool is_whole = fabs(cell->number) < 0x1p63 && cell->number == trunc(cell->number);
+        return (value){.kind = is_whole ? VALUE_INT : VALUE_FLOAT,
+                       .integer = is_whole ? (int64_t)cell->number : 0,
+                       .real = cell->number};
+    }
+    case GT_CELL_MISSING:
+        break;
+    }
+    return (value){.kind = VALUE_MISSING};
+}
+
+/* ---- columns ---- */
+
+static gt_type type_of(const gt_cell *cells, size_t count, gt_reading reading)
+{
+    bool met[VALUE_TEXT + 1] = {false};
+    if (reading == GT_READ_TEXT) return GT_TYPE_TEXT;
+    for (size_t i = 0; i < count && !met[VALUE_TEXT]; i++) met[value_of(&cells[i], reading).kind] = true;
+    bool numbers = met[VALUE_INT] || met[VALUE_FLOAT];
+    if (met[VALUE_TEXT] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_TEXT;
+    if (met[VALUE_BOOL]) return GT_TYPE_BOOL;
+    return met[VALUE_INT] && !met[VALUE_FLOAT] && !met[VALUE_MISSING] ? GT_TYPE_INT : GT_TYPE_FLOAT;
+}
+
+/* A cell of a column of text: as the file writes it, or as Python prints it. */
+static uint32_t text_of(gt_strings *strings, const gt_cell *cell, gt_reading reading)
+{
+    char printed[GT_NUMBER_MAX];
+    value found = value_of(cell, reading);
+    if (found.kind == VALUE_MISSING) return GT_TEXT_NONE;
+    if (cell->kind == GT_CELL_TEXT) return gt_strings_add(strings, cell->bytes, cell->len);
+    if (cell->kind == GT_CELL_BOOL) return gt_strings_add_cstr(strings, cell->truth ? "True" : "False");
+    size_t len =
+        found.kind == VALUE_INT ? gt_print_int(printed, found.integer) : gt_print_double(printed, found.real);
+    return gt_strings_add(strings, printed, len);
+}
+
+static void fill_column(gt_table *table, size_t column, const gt_cell *cells, gt_reading reading)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        value found = value_of(&cells[row], reading);
+        switch (table->columns[column].type) {
+        case GT_TYPE_INT:
+            gt_table_set_int(table, column, row, found.integer);
+            break;
+        case GT_TYPE_BOOL:
+            gt_table_set_bool(table, column, row, found.integer != 0);
+            break;
+        case GT_TYPE_FLOAT:
+            gt_table_set_float(table, column, row, found.kind == VALUE_MISSING ? NAN : found.real);
+            break;
+        default:
+            gt_table_set_text(table, column, row, text_of(table->strings, &cells[row], reading));
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+static void add_column(gt_table *table, const char *wanted, const gt_cell *cells, gt_reading reading)
+{
+    char *name = gt_strdup(wanted);
+    for (size_t number = 1; gt_table_find(table, name) != SIZE_MAX; number++) {
+        free(name);
+        name = gt_format("%s.%zu", wanted, number);
+    }
+    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells,
+                reading);
+    free(name);
+}
+
+static char *header_name(const gt_cell *header, uint32_t column, gt_strings *strings)
+{
+    uint32_t id = header->kind == GT_CELL_TEXT && header->len
+                      ? gt_strings_add(strings, header->bytes, header->len)
+                  : header->kind == GT_CELL_TEXT ? GT_TEXT_NONE
+                                                 : text_of(strings, header, GT_READ_EXACT);
+    return id == GT_TEXT_NONE ? gt_format("Unnamed: %" PRIu32, column)
+                              : gt_strdup(gt_strings_get(strings, id).bytes);
+}
+
+/* Where the cells of each column end in a list of cells by column. */
+static size_t *deal_out(const gt_cells *cells, uint32_t *by_column)
+{
+    size_t *ends = gt_alloc_zero(cells->columns, sizeof *ends);
+    size_t total = 0;
+    for (size_t i = 0; i < cells->count; i++) ends[cells->items[i].column]++;
+    for (uint32_t c = 0; c < cells->columns; c++) {
+        size_t here = ends[c];
+        ends[c] = total;
+        total += here;
+    }
+    for (size_t i = 0; i < cells->count; i++) by_column[ends[cells->items[i].column]++] = (uint32_t)i;
+    return ends;
+}
+
+bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error)
+{
+    uint64_t area = (uint64_t)cells->rows * cells->columns;
+    if (cells->count >= GT_NO_ROW || cells->rows >= GT_NO_ROW)
+        return gt_fail(error, "the sheet has too many cells: %zu", cells->count);
+    return area <= CELLS_ALWAYS_ALLOWED + (uint64_t)CELLS_FOR_EACH * cells->count ||
+           gt_fail(error, "the sheet is nearly empty: %zu cells in %" PRIu32 " rows of %" PRIu32 " columns",
+                   cells->count, cells->rows, cells->columns);
+}
+
+gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *strings, gt_error *error)
+{
+    if (!gt_cells_are_worth_it(cells, error)) return NULL;
+    gt_table *table = gt_table_new(name, strings);
+    if (cells->rows) gt_table_add_rows(table, cells->rows - 1);
+    uint32_t *by_column = gt_alloc(cells->count * sizeof *by_column);
+    size_t *ends = deal_out(cells, by_column);
+    gt_cell *column = gt_alloc(cells->rows * sizeof *column);
+    for (uint32_t c = 0; c < cells->columns; c++) {
+        memset(column, 0, cells->rows * sizeof *column);
+        for (size_t i = c ? ends[c - 1] : 0; i < ends[c]; i++)
+            column[cells->items[by_column[i]].row] = cells->items[by_column[i]].cell;
+        char *column_name = header_name(&column[0], c, strings);
+        add_column(table, column_name, column + 1, cells->reading);
+        free(column_name);
+    }
+    free(column);
+    free(ends);
+    free(by_column);
+    return table;
+}

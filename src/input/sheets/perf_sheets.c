@@ -1,0 +1,73 @@
+/* Folder or workbook: what a path is says the file system, not its name. */
+#include "input/sheets/perf_sheets.h"
+#include "base/memory.h"
+#include "input/sheets/csv_table.h"
+#include "input/sheets/xlsx_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct gt_perf_sheets {
+    char *path;
+    gt_workbook *book; /* NULL of a folder */
+};
+
+gt_perf_sheets *gt_perf_sheets_open(const char *path, gt_error *error)
+{
+    struct stat status;
+    gt_workbook *book = NULL;
+    if (stat(path, &status) != 0) {
+        gt_fail(error, errno == ENOENT ? "Input file not found: %s" : "cannot read %s", path);
+        return NULL;
+    }
+    if (!S_ISDIR(status.st_mode) && !(book = gt_workbook_open(path, error))) return NULL;
+    gt_perf_sheets *sheets = gt_alloc(sizeof *sheets);
+    *sheets = (gt_perf_sheets){gt_strdup(path), book};
+    return sheets;
+}
+
+void gt_perf_sheets_close(gt_perf_sheets *sheets)
+{
+    if (!sheets) return;
+    gt_workbook_close(sheets->book);
+    free(sheets->path);
+    free(sheets);
+}
+
+static size_t find_sheet(const gt_workbook *book, const char *name)
+{
+    for (size_t i = 0; i < gt_workbook_sheet_count(book); i++)
+        if (!strcmp(gt_workbook_sheet_name(book, i), name)) return i;
+    return SIZE_MAX;
+}
+
+static char *csv_path(const gt_perf_sheets *sheets, const char *name)
+{
+    return gt_format("%s/%s.csv", sheets->path, name);
+}
+
+bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name)
+{
+    if (sheets->book) return find_sheet(sheets->book, name) != SIZE_MAX;
+    char *path = csv_path(sheets, name);
+    bool found = access(path, F_OK) == 0;
+    free(path);
+    return found;
+}
+
+gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_strings *strings, gt_error *error)
+{
+    gt_table *table;
+    if (sheets->book) {
+        table = gt_workbook_table(sheets->book, find_sheet(sheets->book, name), strings, error);
+        if (!table) gt_error_prefix(error, sheets->path);
+    } else {
+        char *path = csv_path(sheets, name);
+        table = gt_csv_table_read(path, name, strings, error);
+        free(path);
+    }
+    return table;
+}

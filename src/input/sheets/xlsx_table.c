@@ -1,0 +1,414 @@
+/* A workbook is a zip archive of XML files: workbook.xml names the sheets, its .rels file says which part
+ * each is, sharedStrings.xml holds the texts that cells refer to by number. Sheets are parsed only when asked
+ * for. Memory is bounded by limits on cells and text, whatever a part claims or inflates to. */
+#include "input/sheets/xlsx_table.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "input/sheets/cells.h"
+#include "input/sheets/sheet_grid.h"
+#include "input/sheets/xml_parts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKBOOK_PART  "xl/workbook.xml"
+#define RELATIONS_PART "xl/_rels/workbook.xml.rels"
+#define STRINGS_PART   "xl/sharedStrings.xml"
+
+enum { EXCEL_ROWS = 1048576, EXCEL_COLUMNS = 16384, SHEETS_MAX = 10000, CELLS_MAX = 64 << 20 };
+static const size_t text_bytes_max = (size_t)1 << 30; /* of the shared texts, and of one sheet's own */
+
+typedef struct sheet {
+    char *name, *relation, *part; /* part: NULL where no relation names it */
+} sheet;
+
+/* Texts of which each is put together from pieces: <si><r><t>a</t></r><r><t>b</t></r></si>. */
+typedef struct texts {
+    gt_arena arena;
+    size_t bytes;
+    gt_buffer now; /* the one being read */
+} texts;
+
+struct gt_workbook {
+    gt_archive *archive;
+    sheet *sheets;
+    size_t sheet_count, sheet_capacity;
+    bool has_shared; /* shared texts have been read */
+    gt_text *shared;
+    size_t shared_count, shared_capacity;
+    texts texts;
+};
+
+static bool ignore_text(void *context, const char *bytes, size_t len, gt_error *error)
+{
+    (void)context, (void)bytes, (void)len, (void)error;
+    return true;
+}
+
+static bool ignore_end(void *context, const char *element, gt_error *error)
+{
+    (void)context, (void)element, (void)error;
+    return true;
+}
+
+/* ---- texts ---- */
+
+static bool texts_add(texts *t, const char *bytes, size_t len, gt_error *error)
+{
+    if (t->bytes + t->now.len + len > text_bytes_max)
+        return gt_fail(error, "more than %zu bytes of text", text_bytes_max);
+    gt_buffer_add(&t->now, bytes, len);
+    return true;
+}
+
+static int hex_digit(char byte)
+{
+    return byte >= '0' && byte <= '9'      ? byte - '0'
+           : isxdigit((unsigned char)byte) ? tolower(byte) - 'a' + 10
+                                           : -1;
+}
+
+/* The character that "_x000D_" stands for at this place, -1 where there is no such escape. */
+static int escaped_at(const char *bytes, size_t len)
+{
+    int code = 0;
+    if (len < 7 || bytes[0] != '_' || bytes[1] != 'x' || bytes[6] != '_') return -1;
+    for (int i = 2; i < 6; i++) {
+        int digit = hex_digit(bytes[i]);
+        if (digit < 0) return -1;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+/* Ends the text being read: resolves Excel's escapes and keeps it. */
+static gt_text texts_end(texts *t)
+{
+    gt_buffer *now = &t->now;
+    size_t out = 0;
+    gt_buffer piece = {0};
+    for (size_t i = 0; i < now->len;) {
+        int code = escaped_at(now->bytes + i, now->len - i);
+        if (code < 0) {
+            now->bytes[out++] = now->bytes[i++];
+            continue;
+        }
+        piece.len = 0;
+        if (code >= 0xD800 && code <= 0xDFFF) code = GT_REPLACEMENT; /* half a character */
+        gt_buffer_add_code_point(&piece, (uint32_t)code); /* at most 3 bytes for the 7 of the escape */
+        memcpy(now->bytes + out, piece.bytes, piece.len);
+        out += piece.len;
+        i += 7;
+    }
+    gt_buffer_free(&piece);
+    gt_text kept = {gt_arena_bytes(&t->arena, now->bytes ? now->bytes : "", out), out};
+    t->bytes += out;
+    now->len = 0;
+    return kept;
+}
+
+static void texts_free(texts *t)
+{
+    gt_arena_free(&t->arena);
+    gt_buffer_free(&t->now);
+}
+
+typedef struct shared_reader {
+    gt_workbook *book;
+    bool in_text, in_phonetic;
+} shared_reader;
+
+static bool shared_begin(void *context, const char *element, const char **attributes, gt_error *error)
+{
+    shared_reader *r = context;
+    (void)attributes, (void)error;
+    if (!strcmp(element, "si")) r->book->texts.now.len = 0;
+    if (!strcmp(element, "rPh")) r->in_phonetic = true;
+    if (!strcmp(element, "t")) r->in_text = !r->in_phonetic;
+    return true;
+}
+
+static bool shared_end(void *context, const char *element, gt_error *error)
+{
+    shared_reader *r = context;
+    gt_workbook *book = r->book;
+    if (!strcmp(element, "rPh")) r->in_phonetic = false;
+    if (!strcmp(element, "t")) r->in_text = false;
+    if (strcmp(element, "si") != 0) return true;
+    if (book->shared_count == CELLS_MAX) return gt_fail(error, "more than %d texts", CELLS_MAX);
+    GT_PUSH(book->shared, book->shared_count, book->shared_capacity, texts_end(&book->texts));
+    return true;
+}
+
+static bool shared_text(void *context, const char *bytes, size_t len, gt_error *error)
+{
+    shared_reader *r = context;
+    return !r->in_text || texts_add(&r->book->texts, bytes, len, error);
+}
+
+static bool read_shared(gt_workbook *book, gt_error *error)
+{
+    shared_reader context = {.book = book};
+    gt_xml_reader reader = {&context, shared_begin, shared_end, shared_text};
+    if (book->has_shared || !gt_archive_has(book->archive, STRINGS_PART)) return true;
+    book->has_shared = gt_archive_read(book->archive, STRINGS_PART, &reader, error);
+    return book->has_shared;
+}
+
+/* ---- the sheets of a workbook ---- */
+
+static bool book_begin(void *context, const char *element, const char **attributes, gt_error *error)
+{
+    gt_workbook *book = context;
+    const char *name = gt_xml_attribute(attributes, "name"), *relation = gt_xml_attribute(attributes, "id");
+    if (strcmp(element, "sheet") != 0 || !name || !relation) return true;
+    if (book->sheet_count == SHEETS_MAX) return gt_fail(error, "more than %d sheets", SHEETS_MAX);
+    sheet found = {gt_strdup(name), gt_strdup(relation), NULL};
+    GT_PUSH(book->sheets, book->sheet_count, book->sheet_capacity, found);
+    return true;
+}
+
+/* Targets stand for parts from the archive's root ("/xl/worksheets/sheet1.xml") or from the folder xl. */
+static bool relation_begin(void *context, const char *element, const char **attributes, gt_error *error)
+{
+    gt_workbook *book = context;
+    const char *id = gt_xml_attribute(attributes, "Id"), *target = gt_xml_attribute(attributes, "Target");
+    (void)error;
+    if (strcmp(element, "Relationship") != 0 || !id || !target) return true;
+    for (size_t i = 0; i < book->sheet_count; i++)
+        if (!book->sheets[i].part && !strcmp(book->sheets[i].relation, id))
+            book->sheets[i].part = *target == '/' ? gt_strdup(target + 1) : gt_format("xl/%s", target);
+    return true;
+}
+
+static gt_workbook *workbook_of(gt_archive *archive, gt_error *error)
+{
+    if (!archive) return NULL;
+    gt_workbook *book = gt_alloc_zero(1, sizeof *book);
+    book->archive = archive;
+    gt_xml_reader names = {book, book_begin, ignore_end, ignore_text};
+    gt_xml_reader relations = {book, relation_begin, ignore_end, ignore_text};
+    if (gt_archive_read(archive, WORKBOOK_PART, &names, error) &&
+        gt_archive_read(archive, RELATIONS_PART, &relations, error))
+        return book;
+    gt_workbook_close(book);
+    return NULL;
+}
+
+gt_workbook *gt_workbook_open(const char *path, gt_error *error)
+{
+    gt_workbook *book = workbook_of(gt_archive_open(path, error), error);
+    if (!book) gt_error_prefix(error, path);
+    return book;
+}
+
+gt_workbook *gt_workbook_memory(const void *bytes, size_t len, gt_error *error)
+{
+    return workbook_of(gt_archive_memory(bytes, len, error), error);
+}
+
+void gt_workbook_close(gt_workbook *book)
+{
+    if (!book) return;
+    gt_archive_close(book->archive);
+    for (size_t i = 0; i < book->sheet_count; i++) {
+        free(book->sheets[i].name);
+        free(book->sheets[i].relation);
+        free(book->sheets[i].part);
+    }
+    free(book->sheets);
+    free(book->shared);
+    texts_free(&book->texts);
+    free(book);
+}
+
+size_t gt_workbook_sheet_count(const gt_workbook *book)
+{
+    return book->sheet_count;
+}
+
+const char *gt_workbook_sheet_name(const gt_workbook *book, size_t index)
+{
+    return book->sheets[index].name;
+}
+
+/* ---- the cells of a sheet ---- */
+
+typedef enum cell_type { TYPE_NUMBER, TYPE_SHARED, TYPE_OWN_TEXT, TYPE_BOOL, TYPE_ERROR } cell_type;
+
+static const struct {
+    const char *name;
+    cell_type type;
+} cell_types[] = {
+    {"n", TYPE_NUMBER}, {"s", TYPE_SHARED}, {"inlineStr", TYPE_OWN_TEXT}, {"str", TYPE_OWN_TEXT},
+    {"b", TYPE_BOOL},   {"e", TYPE_ERROR},  {"d", TYPE_OWN_TEXT}, /* a date, as it is written */
+};
+
+typedef struct sheet_reader {
+    gt_workbook *book;
+    gt_cells cells;
+    texts texts;
+    uint32_t row, column; /* of the cell being read; from 0 */
+    uint32_t next_row, next_column;
+    cell_type type;
+    bool in_value, in_phonetic;
+} sheet_reader;
+
+/* "AB12": columns are letters, A to XFD, rows are numbers from 1. Either may be absent: "12" of a row. */
+static bool parse_place(const char *place, uint32_t *row, uint32_t *column, gt_error *error)
+{
+    const char *at = place;
+    uint32_t letters = 0, number = 0;
+    for (; isalpha((unsigned char)*at) && letters <= EXCEL_COLUMNS; at++)
+        letters = letters * 26 + (uint32_t)(toupper((unsigned char)*at) - 'A' + 1);
+    for (; isdigit((unsigned char)*at) && number <= EXCEL_ROWS; at++)
+        number = number * 10 + (uint32_t)(*at - '0');
+    if (*at || letters > EXCEL_COLUMNS || number < 1 || number > EXCEL_ROWS)
+        return gt_fail(error, "no place of a cell: '%.40s'", place);
+    *row = number - 1;
+    if (letters) *column = letters - 1;
+    return true;
+}
+
+static bool begin_cell(sheet_reader *r, const char **attributes, gt_error *error)
+{
+    const char *place = gt_xml_attribute(attributes, "r"), *type = gt_xml_attribute(attributes, "t");
+    r->column = r->next_column;
+    if (place && !parse_place(place, &r->row, &r->column, error)) return false;
+    if (r->column >= EXCEL_COLUMNS) return gt_fail(error, "more than %d columns", EXCEL_COLUMNS);
+    r->next_column = r->column + 1;
+    r->type = TYPE_NUMBER;
+    for (size_t i = 0; type && i < GT_LENGTH(cell_types); i++)
+        if (!strcmp(cell_types[i].name, type)) r->type = cell_types[i].type;
+    r->texts.now.len = 0;
+    return true;
+}
+
+static bool begin_row(sheet_reader *r, const char **attributes, gt_error *error)
+{
+    const char *place = gt_xml_attribute(attributes, "r");
+    uint32_t column = 0;
+    r->row = r->next_row;
+    if (place && !parse_place(place, &r->row, &column, error)) return false;
+    if (r->row >= EXCEL_ROWS) return gt_fail(error, "more than %d rows", EXCEL_ROWS);
+    r->next_row = r->row + 1;
+    r->next_column = 0;
+    return true;
+}
+
+static bool sheet_begin(void *context, const char *element, const char **attributes, gt_error *error)
+{
+    sheet_reader *r = context;
+    if (!strcmp(element, "row")) return begin_row(r, attributes, error);
+    if (!strcmp(element, "c")) return begin_cell(r, attributes, error);
+    if (!strcmp(element, "rPh")) r->in_phonetic = true;
+    if (!strcmp(element, "v") || !strcmp(element, "t")) r->in_value = !r->in_phonetic;
+    return true;
+}
+
+static bool shared_cell(sheet_reader *r, gt_cell *cell, gt_error *error)
+{
+    char *end;
+    const char *number = gt_buffer_text(&r->texts.now).bytes;
+    unsigned long long index = strtoull(number, &end, 10);
+    if (*end || index >= r->book->shared_count)
+        return gt_fail(error, "a cell refers to the text '%.40s'; there are %zu", number,
+                       r->book->shared_count);
+    *cell = gt_cell_text(r->book->shared[index].bytes, r->book->shared[index].len);
+    return true;
+}
+
+static bool end_cell(sheet_reader *r, gt_error *error)
+{
+    gt_cell cell = {.kind = GT_CELL_MISSING};
+    if (!r->texts.now.len) return true;
+    switch (r->type) {
+    case TYPE_ERROR:
+        break;
+    case TYPE_BOOL:
+        cell = gt_cell_bool(r->texts.now.bytes[0] == '1');
+        break;
+    case TYPE_SHARED:
+        if (!shared_cell(r, &cell, error)) return false;
+        break;
+    case TYPE_OWN_TEXT: {
+        gt_text text = texts_end(&r->texts);
+        cell = gt_cell_text(text.bytes, text.len);
+        break;
+    }
+    case TYPE_NUMBER: {
+        char *end;
+        double number = strtod(gt_buffer_text(&r->texts.now).bytes, &end);
+        if (*end) return gt_fail(error, "a cell holds '%.40s', which is no number", r->texts.now.bytes);
+        cell = gt_cell_number(number);
+        cell.is_real = strpbrk(r->texts.now.bytes, ".eE") != NULL;
+        break;
+    }
+    }
+    if (r->cells.count == CELLS_MAX) return gt_fail(error, "more than %d cells", CELLS_MAX);
+    if (cell.kind != GT_CELL_MISSING) gt_cells_add(&r->cells, r->row, r->column, cell);
+    return true;
+}
+
+static bool sheet_end(void *context, const char *element, gt_error *error)
+{
+    sheet_reader *r = context;
+    if (!strcmp(element, "rPh")) r->in_phonetic = false;
+    if (!strcmp(element, "v") || !strcmp(element, "t")) r->in_value = false;
+    return strcmp(element, "c") != 0 || end_cell(r, error);
+}
+
+static bool sheet_text(void *context, const char *bytes, size_t len, gt_error *error)
+{
+    sheet_reader *r = context;
+    return !r->in_value || texts_add(&r->texts, bytes, len, error);
+}
+
+static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_error *error)
+{
+    const sheet *wanted = &book->sheets[index];
+    gt_xml_reader reader = {into, sheet_begin, sheet_end, sheet_text};
+    *into = (sheet_reader){.book = book};
+    if (!wanted->part)
+        return gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
+    return read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error);
+}
+
+gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings, gt_error *error)
+{
+    sheet_reader reader;
+    gt_table *table = NULL;
+    if (read_cells(book, index, &reader, error))
+        table = gt_cells_table(&reader.cells, book->sheets[index].name, strings, error);
+    gt_cells_free(&reader.cells);
+    texts_free(&reader.texts);
+    return table;
+}
+
+bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_error *error)
+{
+    sheet_reader reader;
+    const gt_cells *cells = &reader.cells;
+    *grid = (gt_sheet_grid){0};
+    bool read = read_cells(book, index, &reader, error) && gt_cells_are_worth_it(cells, error);
+    if (read) {
+        *grid = (gt_sheet_grid){.rows = cells->rows, .columns = cells->columns, .texts = reader.texts.arena};
+        reader.texts.arena = (gt_arena){0};
+        grid->cells = gt_alloc_zero((size_t)cells->rows * cells->columns, sizeof *grid->cells);
+        for (size_t i = 0; i < cells->count; i++)
+            grid->cells[(size_t)cells->items[i].row * cells->columns + cells->items[i].column] =
+                cells->items[i].cell;
+    }
+    gt_cells_free(&reader.cells);
+    texts_free(&reader.texts);
+    return read;
+}
+
+void gt_sheet_grid_free(gt_sheet_grid *grid)
+{
+    free(grid->cells);
+    gt_arena_free(&grid->texts);
+    *grid = (gt_sheet_grid){0};
+}

@@ -1,0 +1,224 @@
+/* XML inside zip, by two libraries that Debian keeps up: minizip (libzip would do as well, but loads a
+ * cryptography library with it, which costs every run 1 ms at its start), and expat, which parses piece by
+ * piece, so that a part is never held whole. */
+#include "input/sheets/xml_parts.h"
+#include "base/memory.h"
+
+#include <expat.h>
+#include <minizip/unzip.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE_BYTES = 64 * 1024,
+    DEEPEST = 64, /* elements within elements; workbooks have about 8 */
+    LONGEST_TAG_BYTES = 4 << 20,
+    CASE_MATTERS = 1, /* for minizip, comparing names */
+};
+static const uint64_t part_bytes_max = (uint64_t)4 << 30;
+
+struct gt_archive {
+    unzFile zip;
+    const unsigned char *bytes; /* of an archive in memory */
+    uint64_t len, at;
+};
+
+/* ---- an archive in memory, as minizip wants to be given one ---- */
+
+static void *memory_open(void *archive, const void *name, int mode)
+{
+    (void)name, (void)mode;
+    return archive;
+}
+
+static uLong memory_read(void *context, void *stream, void *to, uLong wanted)
+{
+    gt_archive *archive = stream;
+    uint64_t left = archive->len - archive->at, len = wanted < left ? wanted : left;
+    (void)context;
+    memcpy(to, archive->bytes + archive->at, (size_t)len);
+    archive->at += len;
+    return (uLong)len;
+}
+
+static ZPOS64_T memory_tell(void *context, void *stream)
+{
+    (void)context;
+    return ((gt_archive *)stream)->at;
+}
+
+static long memory_seek(void *context, void *stream, ZPOS64_T offset, int origin)
+{
+    gt_archive *archive = stream;
+    uint64_t from = origin == SEEK_SET ? 0 : origin == SEEK_CUR ? archive->at : archive->len;
+    (void)context;
+    if (offset > archive->len - from) return -1;
+    archive->at = from + offset;
+    return 0;
+}
+
+static int memory_close(void *context, void *stream)
+{
+    (void)context, (void)stream;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static gt_archive *opened(gt_archive *archive, gt_error *error)
+{
+    if (archive->zip) return archive;
+    gt_fail(error, "not a workbook that can be read: no whole zip archive");
+    free(archive);
+    return NULL;
+}
+
+gt_archive *gt_archive_open(const char *path, gt_error *error)
+{
+    gt_archive *archive = gt_alloc(sizeof *archive);
+    *archive = (gt_archive){.zip = unzOpen64(path)};
+    return opened(archive, error);
+}
+
+gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error)
+{
+    gt_archive *archive = gt_alloc(sizeof *archive);
+    *archive = (gt_archive){.bytes = bytes, .len = len};
+    zlib_filefunc64_def functions = {
+        .zopen64_file = memory_open,
+        .zread_file = memory_read,
+        .ztell64_file = memory_tell,
+        .zseek64_file = memory_seek,
+        .zclose_file = memory_close,
+        .zerror_file = memory_close, /* there are no errors */
+        .opaque = archive,
+    };
+    archive->zip = unzOpen2_64("", &functions);
+    return opened(archive, error);
+}
+
+void gt_archive_close(gt_archive *archive)
+{
+    if (!archive) return;
+    unzClose(archive->zip);
+    free(archive);
+}
+
+bool gt_archive_has(const gt_archive *archive, const char *part)
+{
+    return unzLocateFile(archive->zip, part, CASE_MATTERS) == UNZ_OK;
+}
+
+/* ---- one part ---- */
+
+typedef struct reading {
+    const gt_xml_reader *reader;
+    XML_Parser parser;
+    unsigned depth;
+    bool failed; /* the error has been filled */
+    gt_error *error;
+} reading;
+
+static const char *without_prefix(const char *name)
+{
+    const char *colon = strchr(name, ':');
+    return colon ? colon + 1 : name;
+}
+
+const char *gt_xml_attribute(const char **attributes, const char *name)
+{
+    for (; *attributes; attributes += 2)
+        if (!strcmp(without_prefix(attributes[0]), name)) return attributes[1];
+    return NULL;
+}
+
+static void stop_unless(reading *r, bool sound)
+{
+    if (sound) return;
+    r->failed = true;
+    XML_StopParser(r->parser, XML_FALSE);
+}
+
+/* expat may call once more after it was told to stop. */
+static void on_begin(void *context, const char *element, const char **attributes)
+{
+    reading *r = context;
+    if (r->failed) return;
+    if (++r->depth > DEEPEST)
+        stop_unless(r, gt_fail(r->error, "elements lie more than %d deep", DEEPEST));
+    else
+        stop_unless(r, r->reader->begin(r->reader->context, without_prefix(element), attributes, r->error));
+}
+
+static void on_end(void *context, const char *element)
+{
+    reading *r = context;
+    if (r->failed) return;
+    r->depth--;
+    stop_unless(r, r->reader->end(r->reader->context, without_prefix(element), r->error));
+}
+
+static void on_text(void *context, const char *bytes, int len)
+{
+    reading *r = context;
+    if (r->failed) return;
+    stop_unless(r, r->reader->text(r->reader->context, bytes, (size_t)len, r->error));
+}
+
+static void on_doctype(void *context, const char *name, const char *system, const char *public, int internal)
+{
+    reading *r = context;
+    (void)name, (void)system, (void)public, (void)internal;
+    stop_unless(r, gt_fail(r->error, "a document type declaration, which workbooks never have"));
+}
+
+static bool parse_piece(reading *r, const char *piece, size_t len, uint64_t total)
+{
+    if (total > part_bytes_max)
+        return gt_fail(r->error, "it inflates to more than %d GiB", (int)(part_bytes_max >> 30));
+    if (XML_Parse(r->parser, piece, (int)len, len == 0) != XML_STATUS_OK)
+        return r->failed ? false
+                         : gt_fail(r->error, "line %lu: %s", XML_GetCurrentLineNumber(r->parser),
+                                   XML_ErrorString(XML_GetErrorCode(r->parser)));
+    /* What is fed and not yet handed out is one tag; expat would go through it again with each piece. */
+    uint64_t handed_out = (uint64_t)XML_GetCurrentByteIndex(r->parser);
+    return len == 0 || total < handed_out + LONGEST_TAG_BYTES ||
+           gt_fail(r->error, "a tag is longer than %d bytes", LONGEST_TAG_BYTES);
+}
+
+static bool parse_file(reading *r, unzFile file)
+{
+    char *piece = gt_alloc(PIECE_BYTES);
+    uint64_t total = 0;
+    int len;
+    bool sound;
+    do {
+        len = unzReadCurrentFile(file, piece, PIECE_BYTES);
+        total += len > 0 ? (uint64_t)len : 0;
+        sound = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
+                         : gt_fail(r->error, "the compressed data is damaged");
+    } while (sound && len > 0);
+    free(piece);
+    return sound;
+}
+
+bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error)
+{
+    if (unzLocateFile(archive->zip, part, CASE_MATTERS) != UNZ_OK)
+        return gt_fail(error, "%.200s: no such file in the workbook", part);
+    if (unzOpenCurrentFile(archive->zip) != UNZ_OK) return gt_fail(error, "%.200s: cannot be unpacked", part);
+    reading r = {.reader = reader, .parser = XML_ParserCreate(NULL), .error = error};
+    if (!r.parser) abort(); /* out of memory */
+    XML_SetUserData(r.parser, &r);
+    XML_SetElementHandler(r.parser, on_begin, on_end);
+    XML_SetCharacterDataHandler(r.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
+    bool sound = parse_file(&r, archive->zip);
+    XML_ParserFree(r.parser);
+    int closed = unzCloseCurrentFile(archive->zip); /* compares the checksum */
+    if (sound && closed != UNZ_OK) sound = gt_fail(error, "its checksum does not fit what was read");
+    if (!sound) gt_error_prefix(error, part);
+    return sound;
+}

@@ -1,0 +1,191 @@
+/* Lines are read a window at a time: an event that the window cuts is read again from the next one. */
+#include "input/xla/lines.h"
+
+enum {
+    FORGOTTEN_AT_ONCE = 1 << 20,
+    EVENT_KIND = 1 << 3 | GT_WIRE_VARINT, /* how the fields of an XEvent begin */
+    EVENT_OFFSET = 2 << 3 | GT_WIRE_VARINT,
+    EVENT_DURATION = 3 << 3 | GT_WIRE_VARINT,
+    EVENT_STAT = 4 << 3 | GT_WIRE_BYTES,
+    LINE_EVENT = 4 << 3 | GT_WIRE_BYTES, /* of an XLine */
+};
+
+int64_t xline_start_ps(const xline *line, int64_t offset_ps)
+{
+    int64_t sum;
+    if (!__builtin_mul_overflow(line->timestamp_ns, 1000, &sum) &&
+        !__builtin_add_overflow(sum, offset_ps, &sum))
+        return sum;
+    return line->timestamp_ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* ---- events ---- */
+
+static void inherit(xattributes *own, const xattributes *kind)
+{
+    if (own->hlo_op == GT_TEXT_NONE) own->hlo_op = kind->hlo_op;
+    if (own->hlo_module == GT_TEXT_NONE) own->hlo_module = kind->hlo_module;
+    if (own->tf_op == GT_TEXT_NONE) own->tf_op = kind->tf_op;
+    if (!own->has_program) own->program_id = kind->program_id, own->has_program = kind->has_program;
+    if (!own->has_correlation)
+        own->correlation = kind->correlation, own->has_correlation = kind->has_correlation;
+    if (!own->has_group) own->group = kind->group, own->has_group = kind->has_group;
+    if (!own->has_scope) own->scope = kind->scope, own->has_scope = kind->has_scope;
+    if (!own->details_are_given) own->has_details = kind->has_details;
+    own->has_graph |= kind->has_graph;
+}
+
+/* A field that is written in another way than usual. */
+static const uint8_t *read_odd_field(xplane *plane, const uint8_t *at, const uint8_t *end, xevent *event,
+                                     uint64_t *kind)
+{
+    gt_proto proto = {at, end, false};
+    gt_proto_field field;
+    if (!gt_proto_next(&proto, &field)) return proto.damaged ? NULL : end;
+    if (field.number == 1) *kind = (uint64_t)gt_proto_int(&field);
+    if (field.number == 2) event->offset_ps = gt_proto_int(&field);
+    if (field.number == 3) event->dur_ps = gt_proto_int(&field);
+    if (field.number == 4 && field.wire == GT_WIRE_BYTES &&
+        !xplane_add_stat(plane, &event->attributes, field.bytes, field.bytes + field.value))
+        return NULL;
+    return proto.at;
+}
+
+/* [at, end) and, as nothing, GT_WINDOW_PAD bytes behind it. */
+static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xevent *event)
+{
+    const uint8_t *limit = end + GT_WINDOW_PAD;
+    uint64_t kind = 0, value;
+    *event = (xevent){0};
+    while (at && at < end) switch (*at) {
+        case EVENT_KIND:
+            at = gt_varint(at + 1, limit, &kind);
+            break;
+        case EVENT_OFFSET:
+            at = gt_varint(at + 1, limit, &value);
+            event->offset_ps = at ? (int64_t)value : 0;
+            break;
+        case EVENT_DURATION:
+            at = gt_varint(at + 1, limit, &value);
+            event->dur_ps = at ? (int64_t)value : 0;
+            break;
+        case EVENT_STAT:
+            at = gt_varint(at + 1, limit, &value);
+            if (!at || at > end || value > (uint64_t)(end - at)) return false;
+            if (!xplane_passes_stat(plane, at, at + value) &&
+                !xplane_add_stat(plane, &event->attributes, at, at + value))
+                return false;
+            at += value;
+            break;
+        default:
+            at = read_odd_field(plane, at, end, event, &kind);
+        }
+    if (at != end || !(event->kind = xplane_kind(plane, (int64_t)kind))) return false;
+    if (event->kind->has_attributes) inherit(&event->attributes, &event->kind->attributes);
+    if (event->dur_ps < 1) event->dur_ps = 1; /* viewers draw nothing shorter */
+    return true;
+}
+
+/* ---- lines ---- */
+
+typedef struct line_head {
+    int64_t id, display_id, timestamp_ns;
+    gt_text name, display_name;
+} line_head;
+
+static gt_text copy(xplane *plane, gt_text from)
+{
+    return (gt_text){gt_arena_bytes(&plane->arena, from.bytes, from.len), from.len};
+}
+
+static void read_head_field(xplane *plane, line_head *head, const gt_proto_field *field)
+{
+    switch (field->number) {
+    case 1:
+        head->id = gt_proto_int(field);
+        break;
+    case 2:
+        head->name = copy(plane, gt_proto_bytes(field));
+        break;
+    case 3:
+        head->timestamp_ns = gt_proto_int(field);
+        break;
+    case 10:
+        head->display_id = gt_proto_int(field);
+        break;
+    case 11:
+        head->display_name = copy(plane, gt_proto_bytes(field));
+        break;
+    }
+}
+
+static xline line_of(const line_head *head)
+{
+    static const char skipped[] = "Async XLA Ops";
+    gt_text shown = head->display_name.len ? head->display_name : head->name;
+    return (xline){
+        .timestamp_ns = head->timestamp_ns,
+        .tid = (uint32_t)(uint64_t)(head->display_id ? head->display_id : head->id),
+        .name = head->name,
+        .shown_name = shown,
+        .is_skipped = gt_text_is(shown, skipped),
+    };
+}
+
+/* Reads the fields that are whole in [at, end): where the first one begins that is not, NULL where the line
+ * is damaged. */
+static const uint8_t *read_fields(xplane *plane, const uint8_t *at, const uint8_t *end, line_head *head,
+                                  const xvisitor *visitor)
+{
+    gt_proto proto = {at, end, false};
+    gt_proto_field field;
+    xevent event;
+    for (const uint8_t *whole = at;; whole = proto.at) {
+        if (!gt_proto_next(&proto, &field)) return proto.damaged ? whole : proto.at;
+        if (field.number != 4) {
+            read_head_field(plane, head, &field);
+            continue;
+        }
+        if (field.wire != GT_WIRE_BYTES) continue;
+        if (!read_event(plane, field.bytes, field.bytes + field.value, &event)) return NULL;
+        if (!event.kind->is_dropped) visitor->event(visitor->context, &event);
+    }
+}
+
+static bool visit_line(xplane *plane, xfile *file, xrange rest, const xvisitor *visitor)
+{
+    line_head head = {.name = {"", 0}, .display_name = {"", 0}};
+    uint64_t forgotten = rest.begin;
+    for (size_t want = 1; rest.begin < rest.end;) {
+        gt_text shown;
+        if (!gt_window_show(&file->window, rest.begin, want, &shown, file->error)) {
+            file->failed = true;
+            return false;
+        }
+        const uint64_t left = rest.end - rest.begin;
+        const size_t most = want > FORGOTTEN_AT_ONCE ? want : FORGOTTEN_AT_ONCE;
+        const size_t at_hand = shown.len < most ? shown.len : most;
+        const size_t len = at_hand < left ? at_hand : (size_t)left;
+        const uint8_t *bytes = (const uint8_t *)shown.bytes;
+        const uint8_t *whole = read_fields(plane, bytes, bytes + len, &head, visitor);
+        if (!whole || (whole == bytes && (len == left || len < want))) return false;
+        want = whole == bytes ? len * 2 : 1;
+        rest.begin += (uint64_t)(whole - bytes);
+        if (rest.begin - forgotten < FORGOTTEN_AT_ONCE) continue;
+        gt_window_forget(&file->window, forgotten, rest.begin);
+        forgotten = rest.begin;
+    }
+    xline line = line_of(&head);
+    visitor->line(visitor->context, &line);
+    return true;
+}
+
+bool xplane_visit(xplane *plane, xfile *file, const xvisitor *visitor)
+{
+    xrange rest = plane->range;
+    bool damaged = false;
+    xfield field;
+    while (xfile_next(file, &rest, &field, &damaged))
+        if (field.number == 3 && !visit_line(plane, file, field.body, visitor)) return false;
+    return !damaged;
+}

@@ -1,0 +1,133 @@
+/* Reading JSON numbers out of text, eight digits at a time.
+ *
+ * Up to 8 bytes behind a number are read, and the first byte behind the text must be none that a number can
+ * have: true of a stream's blocks, whose pad begins with a quote. */
+#ifndef GT_JSON_SCAN_NUMBER_H
+#define GT_JSON_SCAN_NUMBER_H
+
+#include "json/text.h"
+
+#include <string.h>
+
+static inline bool gt_scan_is_digit(uint8_t c)
+{
+    return (uint8_t)(c - '0') <= 9;
+}
+
+/* The eight bytes at p as numbers 0 to 9 where they are digits, and how many from the first on are. */
+static inline uint64_t gt_scan_load_digits(const uint8_t *p, unsigned *count)
+{
+    uint64_t chunk;
+    memcpy(&chunk, p, 8);
+    chunk ^= 0x3030303030303030u;
+    uint64_t others = ((chunk + 0x7676767676767676u) | chunk) & 0x8080808080808080u;
+    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    return chunk;
+}
+
+/* The number that eight digits stand for, the first in the lowest byte. */
+static inline uint32_t gt_scan_eight_digits(uint64_t digits)
+{
+    digits = digits * 2561 >> 8;
+    digits = (digits & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
+    return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
+}
+
+/* Behind the digits at p, whose number is added to `*value`; more than 19 make it worthless. */
+static inline const uint8_t *gt_scan_digits(const uint8_t *p, uint64_t *value)
+{
+    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    unsigned count;
+    do {
+        uint64_t digits = gt_scan_load_digits(p, &count);
+        if (!count) break;
+        *value = *value * powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
+        p += count;
+    } while (count == 8);
+    return p;
+}
+
+static inline const uint8_t *gt_scan_skip_digits(const uint8_t *p)
+{
+    unsigned count;
+    do {
+        gt_scan_load_digits(p, &count);
+        p += count;
+    } while (count == 8);
+    return p;
+}
+
+static inline const uint8_t *gt_scan_number_end(const uint8_t *p)
+{
+    while (gt_scan_is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || (*p | 0x20) == 'e') p++;
+    return p;
+}
+
+/* Behind the number at p, NULL where it is not of JSON's form. */
+static inline const uint8_t *gt_scan_number(const uint8_t *p)
+{
+    p += *p == '-';
+    if (!gt_scan_is_digit(*p) || (*p == '0' && gt_scan_is_digit(p[1]))) return NULL;
+    p = gt_scan_skip_digits(p);
+    if (*p == '.') {
+        if (!gt_scan_is_digit(*++p)) return NULL;
+        p = gt_scan_skip_digits(p);
+    }
+    if ((*p | 0x20) == 'e') {
+        p++;
+        p += *p == '+' || *p == '-';
+        if (!gt_scan_is_digit(*p)) return NULL;
+        p = gt_scan_skip_digits(p);
+    }
+    return p;
+}
+
+/* The integer at p, NULL where it is not a plain one of at most 18 digits. */
+static inline const uint8_t *gt_scan_int(const uint8_t *p, int64_t *out)
+{
+    bool negative = *p == '-';
+    const uint8_t *digits = p += negative;
+    uint64_t value = 0;
+    if (!gt_scan_is_digit(*p) || (*p == '0' && gt_scan_is_digit(p[1]))) return NULL;
+    p = gt_scan_digits(p, &value);
+    if (p - digits > 18 || *p == '.' || (*p | 0x20) == 'e') return NULL;
+    *out = negative ? -(int64_t)value : (int64_t)value;
+    return p;
+}
+
+static inline const uint8_t *gt_scan_slow_time(const uint8_t *p, double *out)
+{
+    const uint8_t *end = gt_scan_number_end(p);
+    gt_json_number number;
+    if (!gt_json_text_number((gt_text){(const char *)p, (size_t)(end - p)}, &number)) return NULL;
+    *out = number.real;
+    return end;
+}
+
+/* The number at p as strtod reads it: exact in one division where its digits fit into 2^53. */
+static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *integral)
+{
+    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    const uint8_t *start = p;
+    bool negative = *p == '-';
+    const uint8_t *digits = p += negative;
+    uint64_t value = 0;
+    if (!gt_scan_is_digit(*p) || (*p == '0' && gt_scan_is_digit(p[1]))) return NULL;
+    p = gt_scan_digits(p, &value);
+    size_t count = (size_t)(p - digits), decimals = 0;
+    if (*p == '.') {
+        const uint8_t *fraction = ++p;
+        if (!gt_scan_is_digit(*p)) return NULL;
+        p = gt_scan_digits(p, &value);
+        decimals = (size_t)(p - fraction);
+        count += decimals;
+    }
+    *integral = !decimals && (*p | 0x20) != 'e';
+    if (count > 18 || value > (UINT64_C(1) << 53) || (*p | 0x20) == 'e') return gt_scan_slow_time(start, out);
+    double time = decimals ? (double)value / powers[decimals] : (double)value;
+    *out = negative ? -time : time;
+    return p;
+}
+
+#endif

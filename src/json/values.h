@@ -1,0 +1,85 @@
+/* Values of an op's arguments and of a model's parameters: what JSON and Python both know.
+ *
+ * The event store keeps arguments as JSON text. Such a text is parsed once into a small tree, however many
+ * events have it; the same type holds what models say of an op (M, N, a stride, a list of pairs), and one
+ * function prints it as Python would. Values point into memory of others and are never freed one by one. */
+#ifndef GT_JSON_VALUES_H
+#define GT_JSON_VALUES_H
+
+#include "base/memory.h"
+#include "base/strings.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+
+/* a * b; false where it does not fit. As __builtin_mul_overflow, which clang has of 128 bits only with its
+ * own runtime library. */
+static inline bool gt_multiply(__int128 a, __int128 b, __int128 *out)
+{
+    unsigned __int128 size_a = a < 0 ? -(unsigned __int128)a : (unsigned __int128)a,
+                      size_b = b < 0 ? -(unsigned __int128)b : (unsigned __int128)b;
+    bool is_negative = (a < 0) != (b < 0), is_small = !(size_a >> 63 | size_b >> 63);
+    unsigned __int128 limit = ((unsigned __int128)1 << 127) - !is_negative;
+    if (!is_small && size_a && size_b > limit / size_a) return false;
+    *out = (__int128)((unsigned __int128)a * (unsigned __int128)b);
+    return true;
+}
+
+typedef enum gt_value_type {
+    GT_VALUE_MISSING, /* no such key, no such index */
+    GT_VALUE_NONE,
+    GT_VALUE_BOOL,
+    GT_VALUE_INT,
+    GT_VALUE_BIG, /* an integer beyond 64 bits: its digits as text */
+    GT_VALUE_FLOAT,
+    GT_VALUE_TEXT,
+    GT_VALUE_LIST,
+    GT_VALUE_TUPLE,
+    GT_VALUE_DICT, /* items are key, value, key, value, ... */
+} gt_value_type;
+
+typedef struct gt_value {
+    gt_value_type type;
+    uint32_t count; /* of items */
+    union {
+        bool boolean;
+        int64_t integer;
+        double number;
+        gt_text text;
+        const struct gt_value *items;
+    };
+} gt_value;
+
+extern const gt_value gt_value_missing, gt_value_none;
+
+gt_value gt_value_bool(bool boolean);
+gt_value gt_value_int(int64_t integer);
+gt_value gt_value_float(double number);
+gt_value gt_value_text(const char *text); /* which must outlive the value */
+gt_value gt_value_tuple(gt_arena *arena, const gt_value *items, size_t count); /* of copies of the items */
+gt_value
+gt_value_as_tuple(const gt_value *list); /* tuple(list): the outermost list only; others as they are */
+
+bool gt_value_is_list(const gt_value *value);  /* or a tuple */
+bool gt_value_is_empty(const gt_value *value); /* what Python calls false: missing, None, 0, "", [] */
+bool gt_value_is_text(const gt_value *value, const char *text);
+/* Item i of a list, from the end where i is negative; MISSING where there is none. */
+const gt_value *gt_value_at(const gt_value *list, int64_t i);
+/* The value of a key of a dict, the last one where it occurs twice; MISSING where there is none. */
+const gt_value *gt_value_of_key(const gt_value *dict, const char *key);
+
+/* The value of a JSON text, in the arena; MISSING where the text is no JSON or nests deeper than 64 lists. */
+const gt_value *gt_value_parse(gt_arena *arena, gt_text json);
+
+/* Adds the value as Python's str() gives it: texts as they are, but in quotes inside of lists. */
+void gt_value_print(gt_buffer *buffer, const gt_value *value);
+/* As repr() does: as it looks inside of a list. */
+void gt_value_print_inside(gt_buffer *buffer, const gt_value *value);
+
+/* The values of a trace's texts, each parsed when it is first asked for. */
+typedef struct gt_values gt_values;
+gt_values *gt_values_new(const gt_strings *strings);
+void gt_values_free(gt_values *values);
+const gt_value *gt_values_get(gt_values *values, uint32_t text); /* MISSING for GT_TEXT_NONE */
+
+#endif

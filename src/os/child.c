@@ -1,0 +1,401 @@
+/* How is a command run under watch? Its two streams are pipes that one loop reads, together with a pipe into
+ * which the signal handlers write; so no thread is needed and nothing is polled. */
+#include "os/child.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum {
+    HANDED_ON = sizeof handed_on / sizeof *handed_on,
+    WATCHED = HANDED_ON + 1, /* and SIGCHLD */
+    READ_SIZE = 64 * 1024,
+    LINE_MAX_BYTES = 1 << 20, /* a line longer than this is shown in pieces */
+};
+static const double default_grace_s = 10;
+static const double linger_s = 2;   /* output that outlives the command is awaited this long */
+static const double prompt_s = 0.2; /* the beginning of a line waits this long for its end */
+
+typedef struct source {
+    int descriptor; /* -1 once it has ended */
+    int shown_at;   /* where its bytes are shown; -1: not */
+    gt_child_stream stream;
+    gt_buffer held;   /* a line that has not ended yet */
+    size_t looked_at; /* bytes of it that are known to hold no line end */
+    size_t shown;     /* bytes of it that were passed already */
+    double since;     /* when the rest of it came */
+} source;
+
+typedef struct watch {
+    const gt_child_setup *setup;
+    gt_child_result *result;
+    pid_t pid;
+    source sources[2];
+    int log;
+    int signals;                                   /* read end of the pipe of the handlers */
+    double started, deadline, kill_at, give_up_at; /* seconds of the monotonic clock; 0: not set */
+    bool ended;
+    int status;
+} watch;
+
+static int signal_pipe[2] = {-1, -1};
+
+/* ---- signals ---- */
+
+static void note_signal(int number)
+{
+    int before = errno;
+    unsigned char byte = (unsigned char)number;
+    while (write(signal_pipe[1], &byte, 1) < 0 && errno == EINTR) {
+    }
+    errno = before;
+}
+
+static void watch_signals(struct sigaction old[WATCHED + 1])
+{
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &action, &old[i]);
+    sigaction(SIGCHLD, &action, &old[HANDED_ON]);
+    action.sa_handler = SIG_IGN; /* a reader of our output that goes away must not leave the command alone */
+    sigaction(SIGPIPE, &action, &old[WATCHED]);
+}
+
+static void restore_signals(const struct sigaction old[WATCHED + 1])
+{
+    for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &old[i], NULL);
+    sigaction(SIGCHLD, &old[HANDED_ON], NULL);
+    sigaction(SIGPIPE, &old[WATCHED], NULL);
+}
+
+/* ---- starting ---- */
+
+/* In the child: never returns. A failure is told through `failures` as errno. */
+static void become(const gt_child_setup *setup, const int out[2], int failures,
+                   const struct sigaction old[WATCHED + 1])
+{
+    setpgid(0, 0);
+    restore_signals(old);
+    int failure = 0;
+    if (dup2(out[0], STDOUT_FILENO) < 0 || dup2(out[1], STDERR_FILENO) < 0 ||
+        (setup->directory && chdir(setup->directory) != 0))
+        failure = errno;
+    if (!failure) {
+        if (setup->environment)
+            execvpe(setup->argv[0], (char *const *)setup->argv, (char *const *)setup->environment);
+        else
+            execvp(setup->argv[0], (char *const *)setup->argv);
+        failure = errno;
+    }
+    ssize_t written = write(failures, &failure, sizeof failure);
+    _exit(written == sizeof failure ? 127 : 126);
+}
+
+static void close_pair(int pair[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0) close(pair[i]);
+    pair[0] = pair[1] = -1;
+}
+
+static bool open_pipes(int out[2], int err[2], int failures[2], bool merge)
+{
+    return pipe2(out, O_CLOEXEC) == 0 && (merge || pipe2(err, O_CLOEXEC) == 0) &&
+           pipe2(failures, O_CLOEXEC) == 0;
+}
+
+static bool cannot_start(const gt_child_setup *setup, gt_child_result *result, int failure, gt_error *error)
+{
+    result->exit_code = failure == ENOENT ? 127 : 126;
+    const char *folder = setup->directory && access(setup->directory, X_OK) != 0 ? setup->directory : NULL;
+    return folder ? gt_fail(error, "cannot run %s in the folder %s: %s", setup->argv[0], folder,
+                            strerror(failure))
+                  : gt_fail(error, "cannot run %s: %s", setup->argv[0], strerror(failure));
+}
+
+static bool start(watch *w, const struct sigaction old[WATCHED + 1], gt_error *error)
+{
+    int out[2] = {-1, -1}, err[2] = {-1, -1}, failures[2] = {-1, -1}, failure = 0;
+    bool merge = w->setup->merge;
+    if (!open_pipes(out, err, failures, merge) || (w->pid = fork()) < 0) {
+        failure = errno;
+        close_pair(out), close_pair(err), close_pair(failures);
+        return cannot_start(w->setup, w->result, failure, error);
+    }
+    if (w->pid == 0) become(w->setup, (int[]){out[1], merge ? out[1] : err[1]}, failures[1], old);
+    setpgid(w->pid, w->pid);
+    close(out[1]), close(failures[1]);
+    if (!merge) close(err[1]);
+    bool silent = w->setup->silent;
+    w->sources[0] =
+        (source){.descriptor = out[0], .shown_at = silent ? -1 : STDOUT_FILENO, .stream = GT_CHILD_STDOUT};
+    w->sources[1] =
+        (source){.descriptor = err[0], .shown_at = silent ? -1 : STDERR_FILENO, .stream = GT_CHILD_STDERR};
+    ssize_t told;
+    while ((told = read(failures[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
+    }
+    close(failures[0]);
+    if (told <= 0) return true;
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    return cannot_start(w->setup, w->result, failure, error);
+}
+
+/* ---- output ---- */
+
+static bool write_all(int descriptor, const char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t n = write(descriptor, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = descriptor, .events = POLLOUT}, 1, -1);
+            continue;
+        }
+        if (n <= 0) return false;
+        bytes += n, len -= (size_t)n;
+    }
+    return true;
+}
+
+static void pass(watch *w, source *s, const char *bytes, size_t len)
+{
+    if (s->shown_at >= 0 && !write_all(s->shown_at, bytes, len)) s->shown_at = -1;
+    if (w->log >= 0 && !write_all(w->log, bytes, len)) {
+        gt_warn("%s: the log is cut here: %s", w->setup->log_path, strerror(errno));
+        close(w->log);
+        w->log = -1;
+    }
+}
+
+/* One line or the piece of one, with its end; its beginning may have been passed. */
+static void pass_line(watch *w, source *s, const char *bytes, size_t len)
+{
+    size_t text_len = len, shown = s->shown;
+    while (text_len && (bytes[text_len - 1] == '\n' || bytes[text_len - 1] == '\r')) text_len--;
+    s->shown = 0;
+    if (w->setup->line(w->setup->line_context, s->stream, (gt_text){bytes, text_len}) || shown)
+        pass(w, s, bytes + shown, len - shown);
+}
+
+/* A prompt: the beginning of a line after which nothing came for a while. */
+static void pass_prompts(watch *w)
+{
+    for (int i = 0; i < 2; i++) {
+        source *s = &w->sources[i];
+        if (s->held.len <= s->shown || gt_clock_now_s() < s->since + prompt_s) continue;
+        pass(w, s, s->held.bytes + s->shown, s->held.len - s->shown);
+        s->shown = s->held.len;
+    }
+}
+
+/* Passes the lines that have ended; a carriage return ends one too, so that progress bars move. */
+static void pass_lines(watch *w, source *s, bool all)
+{
+    const char *at = s->held.bytes, *end = at + s->held.len;
+    while (at < end) {
+        const char *stop = at + s->looked_at;
+        s->looked_at = 0;
+        while (stop < end && *stop != '\n' && *stop != '\r') stop++;
+        while (stop < end && *stop == '\r') stop++;
+        if (stop < end && *stop == '\n')
+            stop++;
+        else if (stop == end && !all && end - at < LINE_MAX_BYTES && (stop == at || stop[-1] != '\r')) {
+            s->looked_at = (size_t)(end - at);
+            break;
+        }
+        pass_line(w, s, at, (size_t)(stop - at));
+        at = stop;
+    }
+    s->held.len = (size_t)(end - at);
+    if (s->held.len) memmove(s->held.bytes, at, s->held.len);
+}
+
+static void end_source(watch *w, source *s)
+{
+    if (w->setup->line && s->held.len) pass_lines(w, s, true);
+    close(s->descriptor);
+    s->descriptor = -1;
+}
+
+static void read_source(watch *w, source *s)
+{
+    char block[READ_SIZE];
+    ssize_t n = read(s->descriptor, block, sizeof block);
+    if (n < 0 && errno == EINTR) return;
+    if (n <= 0) {
+        end_source(w, s);
+    } else if (w->setup->line) {
+        gt_buffer_add(&s->held, block, (size_t)n);
+        s->since = gt_clock_now_s();
+        pass_lines(w, s, false);
+    } else {
+        pass(w, s, block, (size_t)n);
+    }
+}
+
+/* ---- waiting ---- */
+
+static double grace_s(const watch *w)
+{
+    return w->setup->grace_s > 0 ? w->setup->grace_s : default_grace_s;
+}
+
+static void end_group(watch *w, int number)
+{
+    kill(-w->pid, number);
+    kill(-w->pid, SIGCONT); /* one that is stopped must see it */
+    if (number != SIGKILL) w->kill_at = gt_clock_now_s() + grace_s(w);
+}
+
+/* The command reads from the terminal, which belongs to our group: it is lent to the command's. */
+static void lend_terminal(watch *w, pid_t group)
+{
+    if (!isatty(STDIN_FILENO)) return;
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    tcsetpgrp(STDIN_FILENO, group);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (group == w->pid) kill(-w->pid, SIGCONT);
+}
+
+static void look_at_child(watch *w)
+{
+    int status;
+    pid_t pid = waitpid(w->pid, &status, WNOHANG | WUNTRACED);
+    if (pid != w->pid) return;
+    if (WIFSTOPPED(status)) {
+        if (WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU) lend_terminal(w, w->pid);
+        return;
+    }
+    w->ended = true;
+    w->status = status;
+    w->give_up_at = gt_clock_now_s() + linger_s;
+}
+
+static void take_signals(watch *w)
+{
+    unsigned char numbers[32];
+    ssize_t n = read(w->signals, numbers, sizeof numbers);
+    for (ssize_t i = 0; i < n; i++) {
+        if (numbers[i] == SIGCHLD) {
+            look_at_child(w);
+        } else {
+            end_group(w, w->result->interrupted ? SIGKILL : numbers[i]); /* asked twice: at once */
+            w->result->interrupted = numbers[i];
+        }
+    }
+}
+
+static void take_clock(watch *w)
+{
+    double now = gt_clock_now_s();
+    if (w->ended) return;
+    if (w->deadline > 0 && now >= w->deadline) {
+        w->result->timed_out = true;
+        w->deadline = 0;
+        end_group(w, SIGTERM);
+    } else if (w->kill_at > 0 && now >= w->kill_at) {
+        w->kill_at = 0;
+        end_group(w, SIGKILL);
+    }
+}
+
+static int wait_ms(const watch *w)
+{
+    double next = w->ended ? w->give_up_at : w->deadline;
+    if (!w->ended && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
+    for (int i = 0; i < 2; i++) {
+        const source *s = &w->sources[i];
+        if (s->held.len > s->shown && (next == 0 || s->since + prompt_s < next)) next = s->since + prompt_s;
+    }
+    if (next == 0) return -1;
+    double left_ms = (next - gt_clock_now_s()) * 1000 + 1;
+    return left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
+}
+
+static bool is_done(const watch *w)
+{
+    bool open = w->sources[0].descriptor >= 0 || w->sources[1].descriptor >= 0;
+    return w->ended && (!open || gt_clock_now_s() >= w->give_up_at);
+}
+
+static void wait_for_end(watch *w)
+{
+    look_at_child(w);
+    while (!is_done(w)) {
+        struct pollfd places[3] = {{.fd = w->sources[0].descriptor, .events = POLLIN},
+                                   {.fd = w->sources[1].descriptor, .events = POLLIN},
+                                   {.fd = w->signals, .events = POLLIN}};
+        int ready = poll(places, 3, wait_ms(w));
+        for (int i = 0; ready > 0 && i < 2; i++)
+            if (places[i].revents) read_source(w, &w->sources[i]);
+        if (ready > 0 && places[2].revents) take_signals(w);
+        take_clock(w);
+        pass_prompts(w);
+    }
+    for (int i = 0; i < 2; i++)
+        if (w->sources[i].descriptor >= 0) end_source(w, &w->sources[i]);
+}
+
+static void settle(watch *w)
+{
+    if (w->result->timed_out || w->result->interrupted) kill(-w->pid, SIGKILL); /* what it left behind */
+    if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == w->pid) lend_terminal(w, getpgrp());
+    w->result->seconds = gt_clock_now_s() - w->started;
+    w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
+}
+
+static bool open_log(watch *w, gt_error *error)
+{
+    const char *path = w->setup->log_path;
+    if (!path) return true;
+    w->log =
+        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (w->setup->log_append ? 0 : O_TRUNC), 0666);
+    if (w->log >= 0) return true;
+    w->result->exit_code = 126;
+    return gt_fail(error, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error)
+{
+    *result = (gt_child_result){0};
+    watch w = {.setup = setup, .result = result, .log = -1, .started = gt_clock_now_s()};
+    w.sources[0].descriptor = w.sources[1].descriptor = -1;
+    if (!open_log(&w, error)) return false;
+    fflush(stdout); /* what we said comes before what the command says */
+    struct sigaction old[WATCHED + 1];
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+        if (w.log >= 0) close(w.log);
+        return cannot_start(setup, result, errno, error);
+    }
+    w.signals = signal_pipe[0];
+    watch_signals(old);
+    bool started = start(&w, old, error);
+    if (setup->timeout_s > 0) w.deadline = w.started + setup->timeout_s;
+    if (started) {
+        wait_for_end(&w);
+        settle(&w);
+    }
+    restore_signals(old);
+    close_pair(signal_pipe);
+    for (int i = 0; i < 2; i++) {
+        if (w.sources[i].descriptor >= 0) close(w.sources[i].descriptor);
+        gt_buffer_free(&w.sources[i].held);
+    }
+    if (w.log >= 0) close(w.log);
+    return started;
+}

@@ -1,0 +1,106 @@
+/* Paths as texts, and the few questions to the file system that go with them. */
+#include "os/paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *gt_path_join(gt_arena *arena, const char *folder, const char *name)
+{
+    if (name[0] == '/') return gt_arena_bytes(arena, name, strlen(name));
+    size_t len = strlen(folder);
+    return gt_arena_format(arena, "%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", name);
+}
+
+const char *gt_path_absolute(gt_arena *arena, const char *folder, const char *path)
+{
+    const char *at = gt_path_join(arena, folder, path);
+    char *out = gt_arena_alloc(arena, strlen(at) + 2);
+    size_t len = 0;
+    while (*at) {
+        at += strspn(at, "/");
+        size_t part = strcspn(at, "/");
+        if (part == 2 && at[0] == '.' && at[1] == '.') {
+            while (len && out[--len] != '/') {
+            }
+        } else if (part && !(part == 1 && at[0] == '.')) {
+            out[len++] = '/';
+            memcpy(out + len, at, part);
+            len += part;
+        }
+        at += part;
+    }
+    if (!len) out[len++] = '/';
+    out[len] = 0;
+    return out;
+}
+
+const char *gt_path_current(gt_arena *arena)
+{
+    char *path = getcwd(NULL, 0);
+    const char *kept = gt_arena_bytes(arena, path ? path : "/", path ? strlen(path) : 1);
+    free(path);
+    return kept;
+}
+
+const char *gt_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool gt_path_is_named(const char *path, const char *name)
+{
+    size_t len = strlen(path), name_len = strlen(name);
+    while (len && path[len - 1] == '/') len--;
+    return len >= name_len && memcmp(path + len - name_len, name, name_len) == 0 &&
+           (len == name_len || path[len - name_len - 1] == '/');
+}
+
+static bool is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *gt_path_search(gt_arena *arena, const char *program, const char *folders)
+{
+    if (strchr(program, '/'))
+        return is_program(program) ? gt_arena_bytes(arena, program, strlen(program)) : NULL;
+    while (folders && *folders) {
+        size_t len = strcspn(folders, ":");
+        const char *folder = len ? gt_arena_bytes(arena, folders, len) : ".";
+        const char *path = gt_path_join(arena, folder, program);
+        if (is_program(path)) return path;
+        folders += len + (folders[len] == ':');
+    }
+    return NULL;
+}
+
+bool gt_path_make_folder(const char *path, gt_error *error)
+{
+    char *part = gt_strdup(path);
+    bool sound = true;
+    for (char *at = part + 1; sound; at++) {
+        if (*at && *at != '/') continue;
+        char was = *at;
+        *at = 0;
+        struct stat status;
+        if (mkdir(part, 0777) != 0 &&
+            !(errno == EEXIST && stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
+            sound = gt_fail(error, "cannot make the folder %s: %s", part, strerror(errno));
+        *at = was;
+        if (!was) break;
+    }
+    free(part);
+    return sound;
+}
+
+bool gt_path_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}

@@ -1,0 +1,360 @@
+/* Perfetto protobuf (.pftrace) as ui.perfetto.dev and trace_processor read it: one sequence of packets, names
+ * interned at its beginning, a begin and an end for each slice, lanes as tracks below the one they belong to.
+ * Tracks of one name and one parent are drawn as one by the viewer. */
+#include "output/trace/timeline_format.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Field numbers of Perfetto's .proto files. */
+enum { TRACE_PACKET = 1 };
+enum {
+    PACKET_TIMESTAMP = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_EVENT = 11,
+    PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13,
+    PACKET_TRACK = 60,
+};
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, ONLY_SEQUENCE = 1 };
+enum {
+    EVENT_CATEGORY = 3,
+    EVENT_ANNOTATION = 4,
+    EVENT_TYPE = 9,
+    EVENT_NAME = 10,
+    EVENT_TRACK = 11,
+    EVENT_DOUBLE_VALUE = 44,
+    EVENT_FLOW = 47,
+};
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_MARK = 3, TYPE_VALUE = 4 };
+enum {
+    NOTE_NAME = 1,
+    NOTE_BOOL = 2,
+    NOTE_UINT = 3,
+    NOTE_INT = 4,
+    NOTE_DOUBLE = 5,
+    NOTE_TEXT = 6,
+    NOTE_JSON = 9,
+    NOTE_WORD = 17,
+};
+enum { DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_PROCESS = 3, DESCRIPTOR_THREAD = 4 };
+enum { DESCRIPTOR_PARENT = 5, DESCRIPTOR_COUNTER = 8 };
+enum {
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6,
+    PROCESS_LABELS = 8,
+    THREAD_PID = 1,
+    THREAD_TID = 2,
+    THREAD_NAME = 5
+};
+enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
+
+/* The tables of interned texts; a text's number is its id, in each table that has it. */
+enum { ROLE_CATEGORY, ROLE_NAME, ROLE_KEY, ROLE_WORD, ROLES };
+static const unsigned interned_fields[ROLES] = {
+    [ROLE_CATEGORY] = 1, [ROLE_NAME] = 2, [ROLE_KEY] = 3, [ROLE_WORD] = 29};
+
+/* ---- the wire ---- */
+
+static uint8_t *varint(uint8_t *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7) *out++ = (uint8_t)(value | 0x80);
+    *out++ = (uint8_t)value;
+    return out;
+}
+
+static uint8_t *int_field(uint8_t *out, unsigned number, uint64_t value)
+{
+    return varint(varint(out, number << 3 | WIRE_VARINT), value);
+}
+
+static uint8_t *fixed_field(uint8_t *out, unsigned number, uint64_t value)
+{
+    out = varint(out, number << 3 | WIRE_FIXED64);
+    for (unsigned i = 0; i < 8; i++) *out++ = (uint8_t)(value >> 8 * i);
+    return out;
+}
+
+enum { FIELD_MAX = 2 * VARINT_MAX };
+
+static uint8_t *room(gt_buffer *buffer, size_t need)
+{
+    return (uint8_t *)gt_buffer_room(buffer, need);
+}
+
+static void took(gt_buffer *buffer, const uint8_t *end)
+{
+    buffer->len = (size_t)((const char *)end - buffer->bytes);
+}
+
+static void put_int(gt_buffer *buffer, unsigned number, uint64_t value)
+{
+    took(buffer, int_field(room(buffer, FIELD_MAX), number, value));
+}
+
+static void put_fixed(gt_buffer *buffer, unsigned number, uint64_t value)
+{
+    took(buffer, fixed_field(room(buffer, FIELD_MAX), number, value));
+}
+
+static void put_bytes(gt_buffer *buffer, unsigned number, const void *bytes, size_t len)
+{
+    took(buffer, varint(varint(room(buffer, FIELD_MAX), number << 3 | WIRE_BYTES), len));
+    if (len) gt_buffer_add(buffer, bytes, len);
+}
+
+/* Text from a trace may be any bytes; protobuf wants UTF-8. */
+static void put_text(gt_buffer *buffer, unsigned number, gt_text text, gt_buffer *scratch)
+{
+    text = gt_utf8_repair(text, scratch);
+    put_bytes(buffer, number, text.bytes, text.len);
+}
+
+static uint64_t bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* ---- what is said of an event ---- */
+
+static uint32_t intern(gt_timeline *t, uint32_t text, unsigned role)
+{
+    if (text >= t->role_count) {
+        size_t count = t->role_count;
+        t->roles = gt_grow(t->roles, &t->role_count, (size_t)text + 1, 1);
+        memset(t->roles + count, 0, t->role_count - count);
+    }
+    t->roles[text] |= (uint8_t)(1u << role);
+    return text;
+}
+
+static void begin(gt_timeline *t, uint32_t category, uint32_t name)
+{
+    if (category) put_int(&t->body, EVENT_CATEGORY, intern(t, category, ROLE_CATEGORY));
+    if (name) put_int(&t->body, EVENT_NAME, intern(t, name, ROLE_NAME));
+}
+
+static void flow(gt_timeline *t, uint64_t number, bool arrives)
+{
+    (void)arrives; /* the order of time tells */
+    put_fixed(&t->body, EVENT_FLOW, number);
+}
+
+static void value(gt_timeline *t, double number)
+{
+    put_fixed(&t->body, EVENT_DOUBLE_VALUE, bits(number));
+}
+
+/* An annotation whose value is a number: short, so that its length is one byte. */
+static void put_note(gt_timeline *t, uint32_t key, unsigned field, uint64_t number)
+{
+    uint8_t *out = room(&t->body, 3 * FIELD_MAX);
+    out = varint(out, EVENT_ANNOTATION << 3 | WIRE_BYTES);
+    uint8_t *length = out++;
+    out = int_field(out, NOTE_NAME, intern(t, key, ROLE_KEY));
+    out = field == NOTE_DOUBLE ? fixed_field(out, field, number) : int_field(out, field, number);
+    *length = (uint8_t)(out - length - 1);
+    took(&t->body, out);
+}
+
+static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_text text)
+{
+    uint8_t head[2 * FIELD_MAX], *end = int_field(head, NOTE_NAME, intern(t, key, ROLE_KEY));
+    text = gt_utf8_repair(text, &t->part);
+    end = varint(varint(end, field << 3 | WIRE_BYTES), text.len);
+    size_t len = (size_t)(end - head);
+    uint8_t *out = room(&t->body, FIELD_MAX + len);
+    out = varint(varint(out, EVENT_ANNOTATION << 3 | WIRE_BYTES), len + text.len);
+    memcpy(out, head, len);
+    took(&t->body, out + len);
+    if (text.len) gt_buffer_add(&t->body, text.bytes, text.len);
+}
+
+static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
+{
+    switch (note.type) {
+    case GT_TIMELINE_NOTE_INT:
+        put_note(t, key, note.integer < 0 ? NOTE_INT : NOTE_UINT, (uint64_t)note.integer);
+        break;
+    case GT_TIMELINE_NOTE_UINT:
+        put_note(t, key, NOTE_UINT, note.natural);
+        break;
+    case GT_TIMELINE_NOTE_DOUBLE:
+        put_note(t, key, NOTE_DOUBLE, bits(note.real));
+        break;
+    case GT_TIMELINE_NOTE_BOOL:
+        put_note(t, key, NOTE_BOOL, note.yes);
+        break;
+    case GT_TIMELINE_NOTE_TEXT:
+        put_long_note(t, key, NOTE_TEXT, note.text);
+        break;
+    case GT_TIMELINE_NOTE_WORD:
+        put_note(t, key, NOTE_WORD, intern(t, note.word, ROLE_WORD));
+        break;
+    case GT_TIMELINE_NOTE_JSON:
+        put_long_note(t, key, NOTE_JSON, note.text);
+        break;
+    }
+}
+
+/* ---- packets ---- */
+
+/* Writes t->packet as one packet and empties it. */
+static void write_packet(gt_timeline *t)
+{
+    uint8_t head[FIELD_MAX], *end = varint(varint(head, TRACE_PACKET << 3 | WIRE_BYTES), t->packet.len);
+    gt_timeline_put(t, head, (size_t)(end - head));
+    gt_timeline_put(t, t->packet.bytes, t->packet.len);
+    t->packet.len = 0;
+}
+
+/* A permutation of the 64-bit numbers, so that different numbers stay different. */
+static uint64_t scatter(uint64_t number)
+{
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9u;
+    number = (number ^ number >> 27) * 0x94D049BB133111EBu;
+    return number ^ number >> 31;
+}
+
+static uint64_t process_uuid(uint32_t process)
+{
+    return scatter(UINT64_C(1) << 62 | process);
+}
+
+static uint64_t lane_uuid(uint32_t track, size_t lane)
+{
+    return scatter(((uint64_t)track + 1) << 28 | (lane & 0xFFFFFFF));
+}
+
+static void write_interned(gt_timeline *t, uint32_t first, uint32_t last, uint32_t flags)
+{
+    gt_buffer table = {0}, entry = {0};
+    for (unsigned role = 0; role < ROLES; role++)
+        for (uint32_t text = first; text < last; text++) {
+            if (!(t->roles[text] >> role & 1)) continue;
+            entry.len = 0;
+            put_int(&entry, INTERNED_IID, text);
+            put_text(&entry, INTERNED_TEXT, gt_strings_get(t->strings, text), &t->part);
+            put_bytes(&table, interned_fields[role], entry.bytes, entry.len);
+        }
+    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
+    put_int(&t->packet, PACKET_FLAGS, flags);
+    if (table.len) put_bytes(&t->packet, PACKET_INTERNED, table.bytes, table.len);
+    write_packet(t);
+    gt_buffer_free(&table);
+    gt_buffer_free(&entry);
+}
+
+static void write_process(gt_timeline *t, uint32_t process)
+{
+    const gt_timeline_process_row *row = &t->processes[process];
+    gt_buffer described = {0}, inner = {0};
+    put_int(&inner, PROCESS_PID, (uint64_t)row->pid);
+    if (row->name) put_text(&inner, PROCESS_NAME, gt_strings_get(t->strings, row->name), &t->part);
+    if (row->label) put_text(&inner, PROCESS_LABELS, gt_strings_get(t->strings, row->label), &t->part);
+    put_int(&described, DESCRIPTOR_UUID, process_uuid(process));
+    put_bytes(&described, DESCRIPTOR_PROCESS, inner.bytes, inner.len);
+    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
+    put_bytes(&t->packet, PACKET_TRACK, described.bytes, described.len);
+    write_packet(t);
+    gt_buffer_free(&described);
+    gt_buffer_free(&inner);
+}
+
+static void write_head(gt_timeline *t)
+{
+    enum { TEXTS_A_PACKET = 1024 };
+    uint32_t count = (uint32_t)t->role_count, flags = FLAG_CLEARED | FLAG_NEEDS_STATE;
+    uint32_t first = 0;
+    do {
+        uint32_t last = count - first < TEXTS_A_PACKET ? count : first + TEXTS_A_PACKET;
+        write_interned(t, first, last, flags);
+        flags = FLAG_NEEDS_STATE;
+        first = last;
+    } while (first < count);
+    for (uint32_t process = 0; process < t->process_count; process++) write_process(t, process);
+}
+
+static void describe_thread(gt_timeline *t, const gt_timeline_track_row *row, gt_buffer *described)
+{
+    gt_buffer inner = {0};
+    put_int(&inner, THREAD_PID, (uint64_t)t->processes[row->process].pid);
+    put_int(&inner, THREAD_TID, (uint64_t)row->tid);
+    if (row->name) put_text(&inner, THREAD_NAME, gt_strings_get(t->strings, row->name), &t->part);
+    put_bytes(described, DESCRIPTOR_THREAD, inner.bytes, inner.len);
+    gt_buffer_free(&inner);
+}
+
+/* The first lane of a track with a thread's number is that thread; further ones stand below it. Those of
+ * other tracks stand beside each other. */
+static void describe(gt_timeline *t, uint32_t track, size_t lane)
+{
+    gt_timeline_track_row *row = &t->tracks[track];
+    gt_buffer described = {0};
+    bool is_thread = row->form != GT_FORM_COUNTER && row->tid != GT_NO_TID;
+    if (lane > 0 && is_thread && !row->lanes[0].described) {
+        row->lanes[0].described = true;
+        describe(t, track, 0);
+    }
+    row->lanes[lane].id = lane_uuid(track, lane);
+    put_int(&described, DESCRIPTOR_UUID, row->lanes[lane].id);
+    put_int(&described, DESCRIPTOR_PARENT,
+            is_thread && lane > 0 ? lane_uuid(track, 0) : process_uuid(row->process));
+    if (is_thread && lane == 0) {
+        describe_thread(t, row, &described);
+    } else {
+        gt_text name = row->name ? gt_strings_get(t->strings, row->name) : (gt_text){"overlapping", 11};
+        put_text(&described, DESCRIPTOR_NAME, name, &t->part);
+    }
+    if (row->form == GT_FORM_COUNTER) put_bytes(&described, DESCRIPTOR_COUNTER, "", 0);
+    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
+    put_bytes(&t->packet, PACKET_TRACK, described.bytes, described.len);
+    write_packet(t);
+    gt_buffer_free(&described);
+}
+
+/* A packet of a track event: its own few fields, then the body as it was said. */
+static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t time_ns, gt_text body)
+{
+    uint8_t head[2 * FIELD_MAX], *head_end = int_field(head, EVENT_TYPE, type);
+    head_end = int_field(head_end, EVENT_TRACK, uuid);
+    size_t head_len = (size_t)(head_end - head);
+    uint8_t *out = room(&t->packet, 6 * FIELD_MAX);
+    out = int_field(out, PACKET_TIMESTAMP, (uint64_t)time_ns);
+    out = int_field(out, PACKET_SEQUENCE, ONLY_SEQUENCE);
+    out = int_field(out, PACKET_FLAGS, FLAG_NEEDS_STATE);
+    out = varint(varint(out, PACKET_EVENT << 3 | WIRE_BYTES), head_len + body.len);
+    memcpy(out, head, head_len);
+    took(&t->packet, out + head_len);
+    gt_buffer_add(&t->packet, body.bytes, body.len);
+    write_packet(t);
+}
+
+static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body)
+{
+    static const unsigned types[] = {
+        [GT_TIMELINE_SLICE] = TYPE_BEGIN, [GT_TIMELINE_MARK] = TYPE_MARK, [GT_TIMELINE_VALUE] = TYPE_VALUE};
+    write_event(t, t->tracks[entry->track].lanes[lane].id, types[entry->kind], entry->start_ns, body);
+}
+
+static void write_end(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns)
+{
+    write_event(t, t->tracks[track].lanes[lane].id, TYPE_END, end_ns, (gt_text){"", 0});
+}
+
+const gt_timeline_writer gt_timeline_perfetto = {
+    .begin = begin,
+    .flow = flow,
+    .value = value,
+    .note = add_note,
+    .write_head = write_head,
+    .describe = describe,
+    .write = write,
+    .write_end = write_end,
+};

@@ -1,0 +1,180 @@
+/* Columns are rows of tables here: their name, and where the value comes from. */
+#include "run/execute/convert_csv.h"
+#include "base/length.h"
+#include "base/threads.h"
+#include "input/rocprof/rocprof.h"
+#include "output/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct csv_column {
+    const char *name;
+    int column; /* of the store; negative: FIXED or one that is worked out */
+} csv_column;
+
+enum {
+    KIND = -1,
+    KERNEL_NAME = -2,
+    VGPRS = -3,
+    ACCUM_VGPRS = -4,
+    SGPRS = -5,
+    DIRECTION = -6,
+    TEXT_OF = -100
+};
+#define TEXT(column) (TEXT_OF - (column))
+
+static const csv_column kernel_columns[] = {
+    {"Kind", KIND},
+    {"Agent_Id", GT_DISPATCH_AGENT},
+    {"Queue_Id", GT_DISPATCH_QUEUE},
+    {"Stream_Id", GT_DISPATCH_STREAM},
+    {"Thread_Id", GT_DISPATCH_THREAD},
+    {"Dispatch_Id", GT_DISPATCH_ID},
+    {"Kernel_Id", GT_DISPATCH_KERNEL_ID},
+    {"Kernel_Name", KERNEL_NAME},
+    {"Correlation_Id", GT_DISPATCH_CORRELATION},
+    {"Start_Timestamp", GT_DISPATCH_START},
+    {"End_Timestamp", GT_DISPATCH_END},
+    {"LDS_Block_Size", GT_DISPATCH_LDS_BYTES},
+    {"Scratch_Size", GT_DISPATCH_SCRATCH_BYTES},
+    {"VGPR_Count", VGPRS},
+    {"Accum_VGPR_Count", ACCUM_VGPRS},
+    {"SGPR_Count", SGPRS},
+    {"Workgroup_Size_X", GT_DISPATCH_BLOCK_X},
+    {"Workgroup_Size_Y", GT_DISPATCH_BLOCK_Y},
+    {"Workgroup_Size_Z", GT_DISPATCH_BLOCK_Z},
+    {"Grid_Size_X", GT_DISPATCH_GRID_X},
+    {"Grid_Size_Y", GT_DISPATCH_GRID_Y},
+    {"Grid_Size_Z", GT_DISPATCH_GRID_Z},
+};
+static const csv_column call_columns[] = {
+    {"Domain", TEXT(GT_CALL_KIND)},          {"Function", TEXT(GT_CALL_NAME)},
+    {"Process_Id", GT_CALL_PROCESS},         {"Thread_Id", GT_CALL_THREAD},
+    {"Correlation_Id", GT_CALL_CORRELATION}, {"Start_Timestamp", GT_CALL_START},
+    {"End_Timestamp", GT_CALL_END},
+};
+static const csv_column copy_columns[] = {
+    {"Kind", KIND},
+    {"Direction", DIRECTION},
+    {"Stream_Id", GT_COPY_STREAM},
+    {"Source_Agent_Id", GT_COPY_SOURCE},
+    {"Destination_Agent_Id", GT_COPY_DESTINATION},
+    {"Correlation_Id", GT_COPY_CORRELATION},
+    {"Start_Timestamp", GT_COPY_START},
+    {"End_Timestamp", GT_COPY_END},
+};
+
+typedef struct maker {
+    gt_rocprof *run;
+    const gt_store *store;
+    const char *kind;
+    int64_t *kernels; /* kernel id of each dispatch */
+    int64_t *directions;
+} maker;
+
+static uint32_t *texts_of(maker *m, int column, size_t rows)
+{
+    if (column <= TEXT_OF) return gt_store_texts(m->store, (size_t)(TEXT_OF - column));
+    uint32_t *texts = gt_alloc((rows + 1) * sizeof *texts);
+    uint32_t kind = gt_strings_add_cstr(m->run->strings, m->kind);
+    for (size_t i = 0; i < rows; i++)
+        texts[i] = column == KIND ? kind
+                   : column == KERNEL_NAME
+                       ? gt_rocprof_kernel_name(m->run, m->kernels[i])
+                       : gt_strings_add_cstr(m->run->strings,
+                                             gt_copy_direction_name((gt_copy_direction)m->directions[i]));
+    return texts;
+}
+
+static int64_t *ints_of(maker *m, int column, size_t rows)
+{
+    if (column >= 0) return gt_store_ints(m->store, (size_t)column);
+    int64_t *ints = gt_alloc((rows + 1) * sizeof *ints);
+    for (size_t i = 0; i < rows; i++) {
+        gt_kernel_use use = gt_rocprof_kernel_use(m->run, m->kernels[i]);
+        ints[i] = column == VGPRS ? use.vgprs : column == ACCUM_VGPRS ? use.accum_vgprs : use.sgprs;
+    }
+    return ints;
+}
+
+/* Indexes of processes become their numbers. */
+static void name_processes(const gt_rocprof *run, int64_t *indexes, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++)
+        if (indexes[i] >= 0 && (size_t)indexes[i] < run->process_count)
+            indexes[i] = run->process[indexes[i]].pid;
+}
+
+static gt_table *make_table(maker *m, const char *name, const csv_column *columns, size_t count)
+{
+    gt_table *table = gt_table_new(name, m->run->strings);
+    size_t rows = gt_store_count(m->store);
+    for (size_t c = 0; c < count; c++) {
+        int column = columns[c].column;
+        bool is_text = column <= TEXT_OF || column == KIND || column == KERNEL_NAME || column == DIRECTION;
+        gt_table_add_column(table, columns[c].name, is_text ? GT_TYPE_TEXT : GT_TYPE_INT);
+    }
+    gt_table_add_rows(table, rows);
+    for (size_t c = 0; c < count && rows; c++) {
+        void *cells;
+        size_t size;
+        if (table->columns[c].type == GT_TYPE_TEXT) {
+            cells = texts_of(m, columns[c].column, rows);
+            size = rows * sizeof(uint32_t);
+            memcpy(table->columns[c].texts, cells, size);
+        } else {
+            cells = ints_of(m, columns[c].column, rows);
+            size = rows * sizeof(int64_t);
+            if (columns == call_columns && columns[c].column == GT_CALL_PROCESS)
+                name_processes(m->run, cells, rows);
+            memcpy(table->columns[c].ints, cells, size);
+        }
+        free(cells);
+    }
+    return table;
+}
+
+static void keep_hip(gt_table *table, const gt_store *calls)
+{
+    int64_t *domains = gt_store_ints(calls, GT_CALL_DOMAIN);
+    uint8_t *keep = gt_alloc(table->row_count + 1);
+    for (size_t i = 0; i < table->row_count; i++) keep[i] = domains[i] == GT_CALL_HIP;
+    gt_table_keep(table, keep);
+    free(keep);
+    free(domains);
+}
+
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_words_list *written,
+                    gt_arena *arena, gt_error *error)
+{
+    gt_read_options options = {.threads = gt_threads_default(),
+                               .wanted = GT_WANT_DISPATCH_DETAILS | GT_WANT_COPY_DETAILS | GT_WANT_CALLS |
+                                         GT_WANT_ALL_PROCESSES};
+    gt_rocprof *run = gt_rocprof_read_folder(folder, &options, error);
+    if (!run) return false;
+    *kernels = gt_store_count(run->dispatches);
+    maker dispatches = {run, run->dispatches, "KERNEL_DISPATCH",
+                        gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID), NULL};
+    maker copies = {run, run->copies, "MEMORY_COPY", NULL, gt_store_ints(run->copies, GT_COPY_DIRECTION)};
+    maker calls = {run, run->calls, "", NULL, NULL};
+    gt_table *all[] = {make_table(&dispatches, "kernel_trace", kernel_columns, GT_LENGTH(kernel_columns)),
+                       make_table(&copies, "memory_copy_trace", copy_columns, GT_LENGTH(copy_columns)),
+                       make_table(&calls, "hip_api_trace", call_columns, GT_LENGTH(call_columns))};
+    keep_hip(all[2], run->calls);
+    gt_table *tables[GT_LENGTH(all)];
+    size_t count = 0;
+    for (size_t i = 0; i < GT_LENGTH(all); i++)
+        if (all[i]->row_count) tables[count++] = all[i];
+    gt_output *output = gt_output_new();
+    bool sound =
+        !count || (gt_output_csvs(output, to, tables, count, error) && gt_output_commit(output, error));
+    for (size_t i = 0; sound && i < gt_output_file_count(output); i++)
+        gt_words_list_add(arena, written, gt_output_file_path(output, i));
+    gt_output_free(output);
+    for (size_t i = 0; i < GT_LENGTH(all); i++) gt_table_free(all[i]);
+    free(dispatches.kernels);
+    free(copies.directions);
+    gt_rocprof_free(run);
+    return sound;
+}

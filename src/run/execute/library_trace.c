@@ -1,0 +1,216 @@
+/* Which lines are a library's: written by hand after the regular expressions of madengine's
+ * get_library_trace.py, which stand beside each. */
+#include "run/execute/library_trace.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "output/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CONFIGS_MAX = 1000000 };
+
+typedef bool matcher(gt_text line, gt_text *config);
+
+static gt_text from(gt_text line, const char *begin)
+{
+    return (gt_text){begin, (size_t)(line.bytes + line.len - begin)};
+}
+
+static const char *find(gt_text line, const char *word)
+{
+    return memmem(line.bytes, line.len, word, strlen(word));
+}
+
+/* ./rocblas-bench .*$    where the first dot is any character */
+static bool match_rocblas(gt_text line, gt_text *config)
+{
+    if (!line.len) return false;
+    const char *found = find(from(line, line.bytes + 1), "/rocblas-bench ");
+    if (found) *config = from(line, found - 1);
+    return found;
+}
+
+/* ^.*rocblas_function: .*$ */
+static bool match_rocblas_function(gt_text line, gt_text *config)
+{
+    *config = line;
+    return find(line, "rocblas_function: ");
+}
+
+/* hipblaslt-bench .*$ */
+static bool match_hipblaslt(gt_text line, gt_text *config)
+{
+    const char *found = find(line, "hipblaslt-bench ");
+    if (found) *config = from(line, found);
+    return found;
+}
+
+/* ^Running kernel: (.*)$ */
+static bool match_tensile(gt_text line, gt_text *config)
+{
+    static const char words[] = "Running kernel: ";
+    if (line.len < sizeof words - 1 || memcmp(line.bytes, words, sizeof words - 1) != 0) return false;
+    *config = from(line, line.bytes + sizeof words - 1);
+    return true;
+}
+
+/* MIOpen\(HIP\): Command \[.*\] (./bin/MIOpenDriver .*)$    .* takes as much as it can: the last driver
+ * counts */
+static bool match_miopen(gt_text line, gt_text *config)
+{
+    static const char words[] = "MIOpen(HIP): Command [", driver[] = "/bin/MIOpenDriver ";
+    const char *begin = find(line, words), *last = NULL;
+    if (!begin) return false;
+    begin += sizeof words - 1;
+    for (const char *at = begin; (at = find(from(line, at), driver)); at++)
+        if (at - begin >= 3 && at[-3] == ']' && at[-2] == ' ') last = at - 1;
+    if (last) *config = from(line, last);
+    return last;
+}
+
+/* In the order of the table's rows. */
+static const struct {
+    const char *library, *mode;
+    matcher *match;
+} libraries[] = {
+    {"rocblas", "rocblas_trace", match_rocblas},
+    {"hipblaslt", "hipblaslt_trace", match_hipblaslt},
+    {"rocblas_function", "rocblas_trace", match_rocblas_function},
+    {"miopen", "miopen_trace", match_miopen},
+    {"tensile", "tensile_trace", match_tensile},
+};
+
+/* The configs of one library, in the order they were first met: ids are dense from 2 on. */
+typedef struct counts {
+    bool wanted;
+    gt_strings *configs;
+    uint64_t *calls; /* by id */
+    size_t calls_capacity;
+} counts;
+
+struct gt_library_trace {
+    counts counts[GT_LENGTH(libraries)];
+    bool full;
+};
+
+gt_library_trace *gt_library_trace_new(const gt_words_list *modes)
+{
+    gt_library_trace *trace = gt_alloc_zero(1, sizeof *trace);
+    for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
+        trace->counts[i].configs = gt_strings_new();
+        for (size_t m = 0; m < modes->count; m++)
+            if (strcmp(modes->items[m], libraries[i].mode) == 0) trace->counts[i].wanted = true;
+    }
+    return trace;
+}
+
+void gt_library_trace_free(gt_library_trace *trace)
+{
+    if (!trace) return;
+    for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
+        gt_strings_free(trace->counts[i].configs);
+        free(trace->counts[i].calls);
+    }
+    free(trace);
+}
+
+static void count(gt_library_trace *trace, counts *c, gt_text config)
+{
+    uint32_t before = gt_strings_count(c->configs),
+             id = gt_strings_find(c->configs, config.bytes, config.len);
+    if (id == GT_TEXT_NONE && before > CONFIGS_MAX) {
+        if (!trace->full)
+            gt_warn("more than %d different calls of libraries: further ones are not counted", CONFIGS_MAX);
+        trace->full = true;
+        return;
+    }
+    if (id == GT_TEXT_NONE) id = gt_strings_add(c->configs, config.bytes, config.len);
+    size_t old = c->calls_capacity;
+    if (id >= old) {
+        c->calls = gt_grow(c->calls, &c->calls_capacity, (size_t)id + 1, sizeof *c->calls);
+        memset(c->calls + old, 0, (c->calls_capacity - old) * sizeof *c->calls);
+    }
+    c->calls[id]++;
+}
+
+bool gt_library_trace_see(gt_library_trace *trace, gt_text line)
+{
+    bool seen = false;
+    for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
+        gt_text config;
+        if (!trace->counts[i].wanted || !libraries[i].match(line, &config)) continue;
+        count(trace, &trace->counts[i], config);
+        seen = true;
+    }
+    return seen;
+}
+
+/* A field with as few quotes as can be. */
+static void add_field(gt_buffer *row, gt_text text)
+{
+    bool quoted = memchr(text.bytes, ',', text.len) || memchr(text.bytes, '"', text.len) ||
+                  memchr(text.bytes, '\r', text.len) || memchr(text.bytes, '\n', text.len);
+    if (quoted) gt_buffer_add_cstr(row, "\"");
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.bytes[i] == '"') gt_buffer_add_cstr(row, "\"");
+        gt_buffer_add(row, &text.bytes[i], 1);
+    }
+    if (quoted) gt_buffer_add_cstr(row, "\"");
+}
+
+static void add_text(gt_buffer *row, const char *text)
+{
+    add_field(row, (gt_text){text, strlen(text)});
+    gt_buffer_add_cstr(row, ",");
+}
+
+static void write_rows(gt_file *file, const counts *c, const char *beginning, const char *library)
+{
+    gt_buffer row = {0};
+    for (uint32_t id = GT_TEXT_EMPTY; id < c->calls_capacity && id < gt_strings_count(c->configs); id++) {
+        if (!c->calls[id]) continue;
+        char calls[32];
+        row.len = 0;
+        gt_buffer_add_cstr(&row, beginning);
+        add_text(&row, library);
+        add_field(&row, gt_strings_get(c->configs, id));
+        int len = snprintf(calls, sizeof calls, ",%llu\r\n", (unsigned long long)c->calls[id]);
+        gt_buffer_add(&row, calls, (size_t)len);
+        gt_file_write(file, row.bytes, row.len);
+    }
+    gt_buffer_free(&row);
+}
+
+static const char *or_else(const char *text, const char *otherwise)
+{
+    return text && *text ? text : otherwise;
+}
+
+bool gt_library_trace_write(const gt_library_trace *trace, const char *path, const char *model,
+                            gt_error *error)
+{
+    static const char header[] = "jobid,created_date,model,library,config,calls\r\n";
+    char now_text[32];
+    time_t now = time(NULL);
+    struct tm local;
+    strftime(now_text, sizeof now_text, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &local));
+    gt_buffer beginning = {0};
+    add_text(&beginning, or_else(getenv("JENKINS_BUILD_NUMBER"), "0"));
+    add_text(&beginning, now_text);
+    add_text(&beginning, or_else(model, ""));
+    gt_output *output = gt_output_new();
+    gt_file file = {0};
+    bool sound = gt_file_open(&file, output, path, error);
+    if (sound) {
+        gt_file_write(&file, header, sizeof header - 1);
+        for (size_t i = 0; i < GT_LENGTH(libraries); i++)
+            write_rows(&file, &trace->counts[i], gt_buffer_text(&beginning).bytes, libraries[i].library);
+        sound = gt_file_close(&file, error) && gt_output_commit(output, error);
+    }
+    gt_output_free(output);
+    gt_buffer_free(&beginning);
+    return sound;
+}

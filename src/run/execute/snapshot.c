@@ -1,0 +1,129 @@
+/* Reads what the kernel and ROCm say of the machine; nothing is started for it. */
+#include "run/execute/snapshot.h"
+#include "base/length.h"
+#include "base/small_file.h"
+#include "output/output.h"
+#include "output/file.h"
+#include "run/sensors/gpus.h"
+#include "os/paths.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Beginnings of the names of variables that are kept. Others may hold secrets. */
+static const char *const kept_variables[] = {"ROCM",    "HIP",    "HSA",     "ROCR",      "CUDA",    "NCCL",
+                                             "RCCL",    "MIOPEN", "ROCBLAS", "HIPBLASLT", "ROCPROF", "OMP_",
+                                             "GPU_MAX", "TORCH_", "SLURM_",  "MAD_"};
+
+/* One line of a file that begins with `key`, what stands behind the separator; whole first line where key is
+ * NULL. */
+static const char *line_of(gt_arena *arena, const char *path, const char *key, char separator)
+{
+    gt_buffer text = {0};
+    gt_error ignored;
+    const char *found = NULL;
+    if (gt_small_file_read(path, 1 << 22, &text, &ignored)) {
+        const char *line = gt_buffer_text(&text).bytes;
+        while (line && *line && !found) {
+            size_t len = strcspn(line, "\n");
+            const char *value = line;
+            if (key) value = strncmp(line, key, strlen(key)) == 0 ? memchr(line, separator, len) : NULL;
+            if (value) {
+                value += key ? 1 : 0;
+                while (value < line + len && (isspace((unsigned char)*value) || *value == '"')) value++;
+                size_t left = (size_t)(line + len - value);
+                while (left && (isspace((unsigned char)value[left - 1]) || value[left - 1] == '"')) left--;
+                found = gt_arena_bytes(arena, value, left);
+            }
+            line += len + (line[len] == '\n');
+        }
+    }
+    gt_buffer_free(&text);
+    return found;
+}
+
+typedef struct snapshot {
+    gt_table *table;
+    gt_arena *arena;
+} snapshot;
+
+static void add(snapshot *s, const char *section, const char *key, const char *value)
+{
+    if (!value) return;
+    size_t row = gt_table_add_row(s->table);
+    gt_table_set_cstr(s->table, 0, row, section);
+    gt_table_set_cstr(s->table, 1, row, key);
+    gt_table_set_cstr(s->table, 2, row, value);
+}
+
+static void add_system(snapshot *s)
+{
+    struct utsname name;
+    char text[64];
+    if (uname(&name) == 0) {
+        add(s, "os_information", "host", name.nodename);
+        add(s, "os_information", "kernel", name.release);
+        add(s, "os_information", "machine", name.machine);
+    }
+    add(s, "os_information", "name", line_of(s->arena, "/etc/os-release", "PRETTY_NAME", '='));
+    add(s, "cpu_information", "model", line_of(s->arena, "/proc/cpuinfo", "model name", ':'));
+    snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    add(s, "cpu_information", "cores", text);
+    add(s, "memory_information", "total", line_of(s->arena, "/proc/meminfo", "MemTotal", ':'));
+    add(s, "numa_balancing", "numa_balancing", line_of(s->arena, "/proc/sys/kernel/numa_balancing", NULL, 0));
+}
+
+static void add_gpus(snapshot *s)
+{
+    gt_gpu_list gpus = gt_gpus_find(s->arena);
+    for (size_t i = 0; i < gpus.count; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "GPU%zu", i);
+        add(s, "gpu_information", key, gpus.items[i].name);
+    }
+    const char *rocm = getenv("ROCM_PATH");
+    add(s, "rocm_information", "version",
+        line_of(s->arena, gt_path_join(s->arena, rocm && *rocm ? rocm : "/opt/rocm", ".info/version"), NULL,
+                0));
+    add(s, "rocm_information", "driver", line_of(s->arena, "/sys/module/amdgpu/version", NULL, 0));
+    add(s, "nvidia_information", "driver", line_of(s->arena, "/sys/module/nvidia/version", NULL, 0));
+}
+
+static void add_variables(snapshot *s)
+{
+    for (char **entry = environ; *entry; entry++)
+        for (size_t i = 0; i < GT_LENGTH(kept_variables); i++) {
+            if (strncmp(*entry, kept_variables[i], strlen(kept_variables[i])) != 0) continue;
+            const char *equals = strchr(*entry, '=');
+            if (equals)
+                add(s, "rocm_env_variables", gt_arena_bytes(s->arena, *entry, (size_t)(equals - *entry)),
+                    equals + 1);
+            break;
+        }
+}
+
+bool gt_snapshot_write(const gt_plan *plan, gt_error *error)
+{
+    gt_strings *strings = gt_strings_new();
+    char *name = gt_format("%s_env", plan->name);
+    snapshot s = {.table = gt_table_new(name, strings), .arena = plan->arena};
+    static const char *const columns[] = {"section", "key", "value"};
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) gt_table_add_column(s.table, columns[i], GT_TYPE_TEXT);
+    add_system(&s);
+    add_gpus(&s);
+    add_variables(&s);
+    gt_output *output = gt_output_new();
+    bool sound =
+        gt_output_csvs(output, plan->output_dir, &s.table, 1, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_table_free(s.table);
+    gt_strings_free(strings);
+    free(name);
+    return sound;
+}

@@ -1,0 +1,264 @@
+/* Makes the plan of a run from its context: tools stacked, their commands turned into stages that are done
+ * here where they are known, everything else left to the shell as it was written. */
+#include "run/plan/plan.h"
+#include "base/length.h"
+#include "run/targets/docker.h"
+#include "os/paths.h"
+#include "run/plan/stages.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- names and places ---- */
+
+/* "python3 train.py" is called train, "./app" app. */
+static const char *name_of_command(gt_arena *arena, const gt_plan_request *request)
+{
+    static const char *const starters[] = {"python", "python3", "bash", "sh", "torchrun"};
+    const char *word = request->command_count ? request->command[0] : "run";
+    for (size_t i = 0; i < GT_LENGTH(starters); i++)
+        if (gt_path_is_named(word, starters[i]) && request->command_count > 1 &&
+            request->command[1][0] != '-') {
+            word = request->command[1];
+            break;
+        }
+    const char *name = gt_path_name(word), *dot = strrchr(name, '.');
+    size_t len = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+    char *kept = gt_arena_bytes(arena, len ? name : "run", len ? len : 3);
+    for (char *c = kept; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
+    return kept;
+}
+
+static void choose_run_dir(gt_plan *plan)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char stamp[64];
+    strftime(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", localtime_r(&now, &local));
+    const char *folder = gt_path_join(plan->arena, plan->output_dir, "rocprof_output");
+    for (int n = 1; n == 1 || (access(plan->run_dir, F_OK) == 0 && n < 1000); n++) {
+        plan->timestamp = n == 1 ? gt_arena_format(plan->arena, "%s", stamp)
+                                 : gt_arena_format(plan->arena, "%s_%d", stamp, n);
+        plan->run_dir = gt_path_join(plan->arena, folder, plan->timestamp);
+    }
+}
+
+static bool is_variable_name(const char *name)
+{
+    if (!isalpha((unsigned char)*name) && *name != '_') return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_') return false;
+    return true;
+}
+
+/* Variables of one dict over those before it, all as text; null leaves one out. */
+static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose, gt_error *error)
+{
+    for (uint32_t i = 0; dict->type == GT_VALUE_DICT && i < dict->count; i += 2) {
+        const char *name = dict->items[i].text.bytes;
+        const gt_value *value = &dict->items[i + 1];
+        if (!is_variable_name(name))
+            return gt_fail(error, "%s: '%.200s' is no name of a variable", whose, name);
+        if (value->type == GT_VALUE_DICT || gt_value_is_list(value))
+            return gt_fail(error, "%s: the value of %.200s must be a string or number", whose, name);
+        if (value->type != GT_VALUE_NONE)
+            plan->env =
+                gt_settings_with(plan->arena, plan->env, name,
+                                 gt_settings_copy_text(plan->arena, gt_settings_print(plan->arena, value)));
+    }
+    return true;
+}
+
+/* ---- pieces ---- */
+
+static bool expects_many_processes(const gt_value *context)
+{
+    const gt_value *distributed = gt_value_of_key(context, "distributed");
+    return gt_settings_int(distributed, "nproc_per_node", 1) > 1 ||
+           gt_settings_int(distributed, "nnodes", 1) > 1;
+}
+
+static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_words_list *words,
+                         gt_error *error)
+{
+    gt_profiler *profiler = gt_arena_alloc(plan->arena, sizeof *profiler);
+    gt_profiler_place place = {.workdir = plan->workdir,
+                               .run_dir = plan->run_dir,
+                               .many_processes = expects_many_processes(plan->context),
+                               .tool = piece->tool ? piece->tool : "encapsulate_script",
+                               .own_cmd = piece->own_cmd,
+                               .in_container = plan->image};
+    bool sound = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
+                 : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
+                                          : gt_profiler_plan(plan->arena, words, &place, profiler,
+                                                             &plan->notes, &plan->warnings, error);
+    if (!sound) return false;
+    plan->pieces[plan->piece_count++] = (gt_plan_piece){.profiler = profiler};
+    if (plan->profiler == &plan->none) plan->profiler = profiler;
+    return true;
+}
+
+static bool add_piece(gt_plan *plan, const gt_stack_piece *piece, gt_error *error)
+{
+    gt_words_list words = {0};
+    bool plain = gt_shell_split(plan->arena, piece->cmd, &words);
+    if (plain && words.count == 0) return true;
+    if (plain && gt_stage_is_library_trace(&words)) {
+        gt_stage_plan_library(plan);
+        return true;
+    }
+    if (plain && (gt_profiler_is_called(&words) || gt_stage_is_rtl(&words) || gt_stage_is_rpd(&words)))
+        return add_profiler(plan, piece, &words, error);
+    plan->pieces[plan->piece_count++] = (gt_plan_piece){.text = piece->cmd};
+    return true;
+}
+
+void gt_plan_compose(gt_plan *plan)
+{
+    gt_buffer line = {0};
+    for (size_t i = 0; i < plan->piece_count; i++) {
+        const gt_profiler *profiler = plan->pieces[i].profiler;
+        if (!profiler) {
+            gt_buffer_add_cstr(&line, plan->pieces[i].text);
+        } else {
+            gt_shell_quote(&line, profiler->path ? profiler->path : gt_profiler_kind_name(profiler->kind));
+            gt_buffer_add_cstr(&line, profiler->options.count ? " " : "");
+            gt_shell_join(&line, profiler->options.items, profiler->options.count);
+            if (profiler->kind == GT_PROFILER_ROCPROFV3) gt_buffer_add_cstr(&line, " --");
+            gt_buffer_add_cstr(&line, profiler->before_app.count ? " " : "");
+            gt_shell_join(&line, profiler->before_app.items, profiler->before_app.count);
+        }
+        gt_buffer_add_cstr(&line, " ");
+    }
+    gt_buffer_add_cstr(&line, plan->command_line);
+    plan->shell_line = gt_arena_bytes(plan->arena, line.bytes, line.len);
+    gt_buffer_free(&line);
+}
+
+/* ---- actions ---- */
+
+static gt_action *actions_of(gt_plan *plan, const gt_value *scripts, size_t *count)
+{
+    gt_action *actions = gt_arena_alloc(plan->arena, (scripts->count + 1) * sizeof *actions);
+    for (uint32_t i = 0; i < scripts->count; i++) {
+        const char *path = gt_settings_text(&scripts->items[i], "path"),
+                   *args = gt_settings_text(&scripts->items[i], "args");
+        actions[i] = (gt_action){gt_stage_action(path), path, args};
+    }
+    *count = scripts->count;
+    return actions;
+}
+
+static void add_snapshot(gt_plan *plan)
+{
+    const char *mode = gt_settings_text(plan->context, "rocenv_mode");
+    plan->pre[plan->pre_count++] =
+        (gt_action){GT_ACTION_ENVIRONMENT, "scripts/common/pre_scripts/run_rocenv_tool.sh",
+                    gt_arena_format(plan->arena, "%s_env %s %s", plan->name, mode ? mode : "lite",
+                                    gt_settings_text(plan->context, "guest_os"))};
+    gt_words_list_add(
+        plan->arena, &plan->outputs,
+        gt_path_join(plan->arena, plan->output_dir, gt_arena_format(plan->arena, "%s_env.csv", plan->name)));
+}
+
+static bool wants_snapshot(const gt_plan_request *request)
+{
+    return request->snapshot && gt_settings_is_true(request->context, "gen_sys_env_details", true) &&
+           gt_settings_is_true(request->context, "generate_sys_env_details", true);
+}
+
+static void list_outputs(gt_plan *plan)
+{
+    gt_words_list_add(plan->arena, &plan->outputs, plan->log_path);
+    for (size_t i = 0; i < plan->piece_count; i++)
+        if (plan->pieces[i].profiler && plan->pieces[i].profiler->output_dir)
+            gt_words_list_add(plan->arena, &plan->outputs, plan->pieces[i].profiler->output_dir);
+    for (size_t i = 0; i < plan->sampler_count; i++)
+        gt_words_list_add(plan->arena, &plan->outputs, plan->samplers[i].file);
+    if (plan->library_modes.count) gt_words_list_add(plan->arena, &plan->outputs, plan->library_file);
+    gt_words_list_add(plan->arena, &plan->outputs, plan->record_path);
+}
+
+static void note_passes(gt_plan *plan)
+{
+    if (plan->profiler->passes > 1)
+        gt_words_list_add(plan->arena, &plan->notes,
+                          gt_arena_format(plan->arena,
+                                          "the command runs %zu times, once for each list of counters",
+                                          plan->profiler->passes));
+    if (plan->profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->profiler->path)
+        gt_words_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is on this machine");
+}
+
+static bool make_pieces(gt_plan *plan, const gt_stack *stack, gt_error *error)
+{
+    plan->pieces = gt_arena_alloc(plan->arena, (stack->piece_count + 1) * sizeof *plan->pieces);
+    for (size_t i = 0; i < stack->piece_count; i++)
+        if (!add_piece(plan, &stack->pieces[i], error)) return false;
+    return true;
+}
+
+static void name_places(gt_plan *plan, const gt_plan_request *request)
+{
+    gt_arena *arena = plan->arena;
+    plan->name = request->name ? request->name : name_of_command(arena, request);
+    plan->workdir = gt_path_current(arena);
+    plan->output_dir =
+        gt_path_absolute(arena, plan->workdir, request->output_dir ? request->output_dir : ".");
+    plan->log_path =
+        gt_path_join(arena, plan->output_dir, gt_arena_format(arena, "%s.run.live.log", plan->name));
+    plan->record_path = gt_path_join(arena, plan->output_dir, "gputally_run.json");
+    choose_run_dir(plan);
+    gt_buffer line = {0};
+    gt_shell_join(&line, request->command, request->command_count);
+    plan->command_line = gt_arena_bytes(arena, line.bytes, line.len);
+    gt_buffer_free(&line);
+}
+
+/* Scripts of the user would have to run inside, and the command only is there. */
+static bool check_container(const gt_plan *plan, gt_error *error)
+{
+    for (size_t i = 0; i < plan->pre_count + plan->post_count; i++) {
+        const gt_action *action = i < plan->pre_count ? &plan->pre[i] : &plan->post[i - plan->pre_count];
+        if (action->kind == GT_ACTION_SCRIPT)
+            return gt_fail(error, "%.200s: scripts inside of a container are not in gputally %s",
+                           action->path, GT_VERSION);
+    }
+    return true;
+}
+
+bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
+{
+    *plan = (gt_plan){.arena = arena,
+                      .context = request->context,
+                      .target = request->target,
+                      .image = request->image,
+                      .timeout_s = request->timeout_s,
+                      .none = {.kind = GT_PROFILER_NONE, .passes = 1},
+                      .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
+    plan->profiler = &plan->none;
+    gt_stack stack;
+    if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
+    if (stack.warning) gt_words_list_add(arena, &plan->warnings, stack.warning);
+    name_places(plan, request);
+    if (!add_variables(plan, gt_value_of_key(plan->context, "env_vars"), "env_vars", error) ||
+        !add_variables(plan, stack.env, "tools", error) ||
+        !add_variables(plan, gt_value_of_key(plan->context, "docker_env_vars"), "docker_env_vars", error))
+        return false;
+    if (!make_pieces(plan, &stack, error)) return false;
+    plan->pre = actions_of(plan, stack.pre, &plan->pre_count);
+    plan->post = actions_of(plan, stack.post, &plan->post_count);
+    if (wants_snapshot(request)) add_snapshot(plan);
+    if (!gt_stage_plan_samplers(plan, error)) return false;
+    if (plan->image && !check_container(plan, error)) return false;
+    list_outputs(plan);
+    note_passes(plan);
+    gt_plan_compose(plan);
+    return !plan->image || gt_docker_make(plan, plan->image, &plan->docker, error);
+}

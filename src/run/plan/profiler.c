@@ -1,0 +1,432 @@
+/* How do the options of a context become a call of the profiler that is here? rocprofv3 gets them with paths
+ * made absolute and without what it does not know; the legacy rocprof gets what it has a word for. */
+#include "run/plan/profiler.h"
+#include "base/length.h"
+#include "base/small_file.h"
+#include "os/paths.h"
+#include "run/plan/profiler_options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct planner {
+    gt_arena *arena;
+    const gt_profiler_place *place;
+    gt_profiler *profiler;
+    gt_rocprof_options options;
+    gt_words_list *notes, *warnings;
+    gt_error *error;
+} planner;
+
+enum { COUNTER_FILE_MAX_BYTES = 1 << 20 };
+
+const char *gt_profiler_kind_name(gt_profiler_kind kind)
+{
+    static const char *const names[] = {"none", "rocprofv3", "rocprof", "rtl", "rpd"};
+    return names[kind];
+}
+
+static void say(gt_arena *arena, gt_words_list *list, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(gt_arena *arena, gt_words_list *list, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    gt_words_list_add(arena, list, text);
+}
+
+/* ---- which program ---- */
+
+static bool is_wrapper(const gt_words_list *words)
+{
+    return words->count >= 2 &&
+           (gt_path_is_named(words->items[0], "bash") || gt_path_is_named(words->items[0], "sh")) &&
+           gt_path_is_named(words->items[1], "rocprof_wrapper.sh");
+}
+
+bool gt_profiler_is_called(const gt_words_list *words)
+{
+    return is_wrapper(words) || (words->count && gt_path_is_named(words->items[0], "rocprofv3"));
+}
+
+const char *gt_profiler_search(gt_arena *arena, const char *program)
+{
+    const char *rocm = getenv("ROCM_PATH");
+    const char *found = gt_path_search(arena, program, getenv("PATH"));
+    if (!found && rocm && *rocm) found = gt_path_search(arena, program, gt_path_join(arena, rocm, "bin"));
+    return found ? found : gt_path_search(arena, program, "/opt/rocm/bin");
+}
+
+/* ROCm's version as 1000000 a major one and 1000 a minor one, as text too; 0 where unknown. */
+static long rocm_version(gt_arena *arena, char *text, size_t size)
+{
+    const char *rocm = getenv("ROCM_PATH");
+    const char *places[] = {"/opt/rocm", rocm && *rocm ? rocm : "/opt/rocm"};
+    int major, minor, patch;
+    for (size_t i = 0; i < GT_LENGTH(places); i++) {
+        gt_buffer version = {0};
+        gt_error ignored;
+        bool found =
+            gt_small_file_read(gt_path_join(arena, places[i], ".info/version"), 4096, &version, &ignored) &&
+            sscanf(gt_buffer_text(&version).bytes, "%3d.%3d.%3d", &major, &minor, &patch) == 3;
+        gt_buffer_free(&version);
+        if (!found) continue;
+        snprintf(text, size, "%d.%d.%d", major, minor, patch);
+        return major * 1000000L + minor * 1000L + patch;
+    }
+    return 0;
+}
+
+/* rocprofv3 where it is there, whatever ROCm's version; else the legacy one, which a bare "rocprofv3" does
+ * not ask for. */
+static void choose_program(planner *p, bool wrapper)
+{
+    gt_profiler *profiler = p->profiler;
+    char version[64];
+    profiler->kind = GT_PROFILER_ROCPROFV3;
+    profiler->path = p->place->in_container ? "rocprofv3" : gt_profiler_search(p->arena, "rocprofv3");
+    const char *legacy = !profiler->path && wrapper ? gt_profiler_search(p->arena, "rocprof") : NULL;
+    if (!legacy) return;
+    profiler->kind = GT_PROFILER_ROCPROF;
+    profiler->path = legacy;
+    if (rocm_version(p->arena, version, sizeof version) >= 7000000)
+        say(p->arena, p->warnings, "ROCm %s detected but rocprofv3 not found, using legacy rocprof", version);
+}
+
+/* ---- rocprofv3 ---- */
+
+static const char *first_value(const gt_rocprof_option *option)
+{
+    return option && option->value_count ? option->values[0] : NULL;
+}
+
+static void settle_output_dir(planner *p)
+{
+    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-directory");
+    const char *given = first_value(option);
+    p->profiler->output_dir = !given || gt_path_is_named(given, "rocprof_output")
+                                  ? p->place->run_dir
+                                  : gt_path_absolute(p->arena, p->place->workdir, given);
+    if (given) option->values[0] = p->profiler->output_dir;
+}
+
+static void settle_output_file(planner *p)
+{
+    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-file");
+    const char *given = first_value(option);
+    if (!given || !p->place->many_processes || strchr(given, '%') || strchr(given, '$')) return;
+    char name[512];
+    snprintf(name, sizeof name, "%.400s_%%pid%%", given);
+    option->values[0] = gt_arena_bytes(p->arena, name, strlen(name));
+    say(p->arena, p->notes, "-o %s: several processes are expected, so each gets a file of its own (%s)",
+        given, name);
+}
+
+static void note_counters(planner *p, gt_text text)
+{
+    gt_buffer nowhere = {0}, only_old = {0};
+    gt_counters_unknown(text, &nowhere, &only_old);
+    if (nowhere.len)
+        say(p->arena, p->notes, "no GPU has these counters, their passes give no values: %s",
+            gt_buffer_text(&nowhere).bytes);
+    if (only_old.len)
+        say(p->arena, p->notes, "gfx90a and before only, not on gfx942 and gfx950: %s",
+            gt_buffer_text(&only_old).bytes);
+    gt_buffer_free(&nowhere);
+    gt_buffer_free(&only_old);
+}
+
+static void count_text_passes(planner *p, gt_text text)
+{
+    size_t in_comments;
+    p->profiler->passes = gt_counter_passes(text, &in_comments);
+    if (in_comments)
+        say(p->arena, p->notes,
+            "%zu of the passes come from lines that are comments: rocprofv3 1.0 runs them without counters",
+            in_comments);
+    if (p->profiler->passes == 0) p->profiler->passes = 1;
+    note_counters(p, text);
+}
+
+/* Jobs of a YAML file: items of the list under "jobs:", told by the indentation of the first. */
+static size_t count_yaml_jobs(const char *text)
+{
+    const char *line = strstr(text, "jobs:");
+    size_t jobs = 0, indent = 0;
+    while (line && (line = strchr(line, '\n'))) {
+        size_t blanks = strspn(++line, " ");
+        if (line[blanks] != '-') continue;
+        if (!jobs) indent = blanks;
+        jobs += blanks == indent;
+    }
+    return jobs;
+}
+
+static void count_passes(planner *p, const char *path, gt_text text)
+{
+    const char *dot = strrchr(path, '.');
+    size_t jobs = 0;
+    if (dot && strcmp(dot, ".json") == 0) {
+        gt_error ignored;
+        const gt_value *value = gt_settings_parse(p->arena, text, &ignored);
+        jobs = value ? gt_value_of_key(value, "jobs")->count : 0;
+    } else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0)) {
+        jobs = count_yaml_jobs(text.bytes);
+    } else {
+        count_text_passes(p, text);
+        return;
+    }
+    p->profiler->passes = jobs ? jobs : 1;
+}
+
+/* -i: a list that comes with gputally where the path names one and no such file is there. */
+static bool settle_input(planner *p)
+{
+    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "input");
+    const char *given = first_value(option);
+    if (!given) return true;
+    const char *path = gt_path_absolute(p->arena, p->place->workdir, given);
+    const gt_counter_file *file = access(path, F_OK) != 0 ? gt_counter_file_find(path) : NULL;
+    gt_buffer text = {0};
+    gt_error reason;
+    bool sound = true;
+    if (file) {
+        gt_counter_file_add(file, &text);
+        p->profiler->counter_file = file;
+        path =
+            gt_path_join(p->arena, gt_path_join(p->arena, p->profiler->output_dir, "counters"), file->name);
+        p->profiler->counter_path = path;
+    } else {
+        sound =
+            gt_small_file_read(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
+            gt_fail(p->error, "tool %.200s: cannot read its counters: %.700s", p->place->tool, reason.text);
+    }
+    if (sound) count_passes(p, path, gt_buffer_text(&text));
+    option->values[0] = path;
+    gt_buffer_free(&text);
+    return sound;
+}
+
+static void settle_formats(planner *p)
+{
+    const gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-format");
+    for (size_t i = 0; option && i < option->value_count; i++)
+        gt_words_list_add(p->arena, &p->profiler->formats, option->values[i]);
+    if (!p->profiler->formats.count) gt_words_list_add(p->arena, &p->profiler->formats, "rocpd");
+}
+
+/* Options that configs have and no rocprofv3 knows. */
+static void drop_foreign(planner *p)
+{
+    gt_rocprof_option *name = gt_rocprof_option_find(&p->options, "perfetto-trace-filename");
+    gt_rocprof_option *counters = gt_rocprof_option_find(&p->options, "counter-collection");
+    if (name) {
+        name->dropped = true;
+        p->profiler->trace_name = first_value(name);
+        say(p->arena, p->notes,
+            "rocprofv3 has no --perfetto-trace-filename: the trace is called %s afterwards",
+            p->profiler->trace_name ? p->profiler->trace_name : "so");
+    }
+    if (counters) {
+        counters->dropped = true;
+        say(p->arena, p->notes, "rocprofv3 has no --counter-collection: -i and --pmc imply it");
+    }
+}
+
+/* The preset asks for stochastic samples by time, which no GPU offers. */
+static void mend_pc_sampling(planner *p)
+{
+    gt_rocprof_option *method = gt_rocprof_option_find(&p->options, "pc-sampling-method");
+    const gt_rocprof_option *unit = gt_rocprof_option_find(&p->options, "pc-sampling-unit");
+    if (p->place->own_cmd || !first_value(method) || !first_value(unit)) return;
+    if (strcmp(method->values[0], "stochastic") != 0 || strcmp(unit->values[0], "time") != 0) return;
+    method->values[0] = "host_trap";
+    say(p->arena, p->notes,
+        "samples by time are taken with the method host_trap: stochastic ones go by cycles only");
+}
+
+static void emit(planner *p, const char *word)
+{
+    gt_words_list_add(p->arena, &p->profiler->options, word);
+}
+
+static void emit_all(planner *p)
+{
+    for (size_t i = 0; i < p->options.count; i++) {
+        const gt_rocprof_option *option = &p->options.items[i];
+        if (option->dropped) continue;
+        bool joined = option->takes == GT_TAKES_TRUTH && option->value_count;
+        if (joined) { /* --hip-trace=false stays one word */
+            char word[256];
+            snprintf(word, sizeof word, "%.200s=%.50s", option->written, option->values[0]);
+            emit(p, word);
+        } else {
+            emit(p, option->written);
+            for (size_t v = 0; v < option->value_count; v++) emit(p, option->values[v]);
+        }
+    }
+}
+
+static bool plan_rocprofv3(planner *p)
+{
+    bool has_dir = first_value(gt_rocprof_option_find(&p->options, "output-directory")) != NULL;
+    settle_output_dir(p);
+    settle_output_file(p);
+    drop_foreign(p);
+    mend_pc_sampling(p);
+    settle_formats(p);
+    if (!settle_input(p)) return false;
+    emit_all(p);
+    if (has_dir) return true;
+    emit(p, "-d");
+    emit(p, p->profiler->output_dir);
+    return true;
+}
+
+/* ---- the legacy rocprof ---- */
+
+static void emit_if_on(planner *p, const char *name, const char *legacy)
+{
+    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, name);
+    if (gt_rocprof_option_is_on(&p->options, name)) {
+        for (size_t i = 0; i < p->profiler->options.count; i++)
+            if (strcmp(p->profiler->options.items[i], legacy) == 0)
+                legacy = NULL, i = p->profiler->options.count - 1;
+        if (legacy) emit(p, legacy);
+    }
+    if (option) option->dropped = true; /* it is dealt with */
+}
+
+static void emit_value(planner *p, const char *name, const char *legacy, const char *ending)
+{
+    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, name);
+    if (!first_value(option)) return;
+    char value[4096];
+    snprintf(value, sizeof value, "%s%s", option->values[0], ending);
+    emit(p, legacy);
+    emit(p, value);
+    option->dropped = true;
+}
+
+static void warn_of_dropped(planner *p)
+{
+    gt_buffer list = {0};
+    for (size_t i = 0; i < p->options.count; i++) {
+        if (p->options.items[i].dropped) continue;
+        gt_buffer_add_cstr(&list, list.len ? ", " : "");
+        gt_buffer_add_cstr(&list, p->options.items[i].written);
+    }
+    if (list.len)
+        say(p->arena, p->warnings, "the legacy rocprof has no such options, they are left out: %.800s",
+            gt_buffer_text(&list).bytes);
+    gt_buffer_free(&list);
+}
+
+static bool plan_legacy(planner *p)
+{
+    settle_output_dir(p);
+    drop_foreign(p);
+    if (!settle_input(p)) return false;
+    static const char *const api[] = {"hip-trace", "hsa-trace", "sys-trace", "runtime-trace"};
+    bool has_api = false;
+    for (size_t i = 0; i < GT_LENGTH(api); i++)
+        has_api = has_api || gt_rocprof_option_is_on(&p->options, api[i]);
+    emit_if_on(p, "hip-trace", "--hip-trace");
+    emit_if_on(p, "hsa-trace", "--hsa-trace");
+    emit_if_on(p, "sys-trace", "--sys-trace");
+    bool runtime = gt_rocprof_option_is_on(&p->options, "runtime-trace");
+    if (!has_api) {
+        emit_if_on(p, "kernel-trace", "--hip-trace");
+        emit_if_on(p, "memory-copy-trace", "--hip-trace");
+    }
+    gt_rocprof_option *implied[] = {gt_rocprof_option_find(&p->options, "kernel-trace"),
+                                    gt_rocprof_option_find(&p->options, "memory-copy-trace")};
+    for (size_t i = 0; i < GT_LENGTH(implied); i++)
+        if (implied[i]) implied[i]->dropped = true; /* an API trace holds them */
+    emit_if_on(p, "runtime-trace", "--hip-trace");
+    if (runtime) emit(p, "--roctx-trace");
+    emit_if_on(p, "marker-trace", "--roctx-trace");
+    emit_if_on(p, "stats", "--stats");
+    emit_value(p, "input", "-i", "");
+    emit_value(p, "output-directory", "-d", "");
+    emit_value(p, "output-file", "-o", ".csv");
+    if (gt_rocprof_option_is_on(&p->options, "truncate-kernels")) {
+        emit(p, "--basenames");
+        emit(p, "on");
+        gt_rocprof_option_find(&p->options, "truncate-kernels")->dropped = true;
+    }
+    warn_of_dropped(p);
+    gt_words_list_add(p->arena, &p->profiler->formats, "csv");
+    return true;
+}
+
+bool gt_profiler_plan(gt_arena *arena, const gt_words_list *words, const gt_profiler_place *place,
+                      gt_profiler *profiler, gt_words_list *notes, gt_words_list *warnings, gt_error *error)
+{
+    *profiler = (gt_profiler){.passes = 1, .own_cmd = place->own_cmd};
+    planner p = {.arena = arena,
+                 .place = place,
+                 .profiler = profiler,
+                 .notes = notes,
+                 .warnings = warnings,
+                 .error = error};
+    bool wrapper = is_wrapper(words);
+    size_t first = wrapper ? 2 : 1, end = first;
+    while (end < words->count && strcmp(words->items[end], "--") != 0) end++;
+    if (end == words->count)
+        say(arena, notes, "tool %.200s: the separator -- is missing at the end of its cmd and was added",
+            place->tool);
+    for (size_t i = end + 1; i < words->count; i++)
+        gt_words_list_add(arena, &profiler->before_app, words->items[i]);
+    p.options = gt_rocprof_options_parse(arena, words->items + first, end - first);
+    choose_program(&p, wrapper);
+    return profiler->kind == GT_PROFILER_ROCPROF ? plan_legacy(&p) : plan_rocprofv3(&p);
+}
+
+/* ---- what only the program itself can tell ---- */
+
+static bool help_names(const char *help, const char *option)
+{
+    size_t len = strlen(option);
+    for (const char *at = help; (at = strstr(at, option)); at += len)
+        if ((at == help || !strchr("-abcdefghijklmnopqrstuvwxyz", at[-1])) &&
+            !strchr("-abcdefghijklmnopqrstuvwxyz", at[len] ? at[len] : ' '))
+            return true;
+    return false;
+}
+
+void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_words_list *notes)
+{
+    if (profiler->own_cmd || profiler->kind != GT_PROFILER_ROCPROFV3 || !strstr(help, "--")) return;
+    gt_rocprof_options options =
+        gt_rocprof_options_parse(arena, profiler->options.items, profiler->options.count);
+    planner p = {.arena = arena, .profiler = profiler, .options = options};
+    for (size_t i = 0; i < options.count; i++) {
+        gt_rocprof_option *option = &options.items[i];
+        if (strncmp(option->written, "--", 2) != 0 || help_names(help, option->written)) continue;
+        option->dropped = true;
+        say(arena, notes, "this rocprofv3 has no %s: it is left out", option->written);
+    }
+    profiler->options = (gt_words_list){0};
+    emit_all(&p);
+}
+
+bool gt_profiler_is_noise(gt_profiler_kind kind, gt_text line)
+{
+    static const char *const v3[] = {"sql text value for value is empty. Using NULL instead"};
+    static const char *const legacy[] = {"WARNING: We are phasing out", "roctracer/rocprofiler",
+                                         "rocprofv2 in favor"};
+    const char *const *texts = kind == GT_PROFILER_ROCPROFV3 ? v3 : legacy;
+    size_t count = kind == GT_PROFILER_ROCPROFV3 ? GT_LENGTH(v3)
+                   : kind == GT_PROFILER_ROCPROF ? GT_LENGTH(legacy)
+                                                 : 0;
+    for (size_t i = 0; i < count; i++)
+        if (memmem(line.bytes, line.len, texts[i], strlen(texts[i]))) return true;
+    return false;
+}

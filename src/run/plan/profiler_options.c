@@ -1,0 +1,175 @@
+/* The options of rocprofv3 1.0 and later as rows, and the reader of a command line by them. */
+#include "run/plan/profiler_options.h"
+#include "base/length.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name;
+    const char *short_name; /* with its dash; NULL: none */
+    gt_rocprof_takes takes;
+} table[] = {
+    {"input", "-i", GT_TAKES_ONE},
+    {"output-file", "-o", GT_TAKES_ONE},
+    {"output-directory", "-d", GT_TAKES_ONE},
+    {"output-format", "-f", GT_TAKES_MANY},
+    {"output-config", NULL, GT_TAKES_TRUTH},
+    {"log-level", NULL, GT_TAKES_ONE},
+    {"extra-counters", "-E", GT_TAKES_ONE},
+    {"runtime-trace", "-r", GT_TAKES_TRUTH},
+    {"sys-trace", "-s", GT_TAKES_TRUTH},
+    {"hip-trace", NULL, GT_TAKES_TRUTH},
+    {"marker-trace", NULL, GT_TAKES_TRUTH},
+    {"kernel-trace", NULL, GT_TAKES_TRUTH},
+    {"memory-copy-trace", NULL, GT_TAKES_TRUTH},
+    {"memory-allocation-trace", NULL, GT_TAKES_TRUTH},
+    {"scratch-memory-trace", NULL, GT_TAKES_TRUTH},
+    {"hsa-trace", NULL, GT_TAKES_TRUTH},
+    {"rccl-trace", NULL, GT_TAKES_TRUTH},
+    {"kokkos-trace", NULL, GT_TAKES_TRUTH},
+    {"rocdecode-trace", NULL, GT_TAKES_TRUTH},
+    {"rocjpeg-trace", NULL, GT_TAKES_TRUTH},
+    {"kfd-trace", NULL, GT_TAKES_TRUTH},
+    {"hip-runtime-trace", NULL, GT_TAKES_TRUTH},
+    {"hip-compiler-trace", NULL, GT_TAKES_TRUTH},
+    {"hsa-core-trace", NULL, GT_TAKES_TRUTH},
+    {"hsa-amd-trace", NULL, GT_TAKES_TRUTH},
+    {"hsa-image-trace", NULL, GT_TAKES_TRUTH},
+    {"hsa-finalizer-trace", NULL, GT_TAKES_TRUTH},
+    {"kfd-page-migration-trace", NULL, GT_TAKES_TRUTH},
+    {"kfd-page-mapping-trace", NULL, GT_TAKES_TRUTH},
+    {"kfd-queue-trace", NULL, GT_TAKES_TRUTH},
+    {"kfd-dropped-events-trace", NULL, GT_TAKES_TRUTH},
+    {"pmc", NULL, GT_TAKES_MANY},
+    {"pc-sampling-beta-enabled", NULL, GT_TAKES_TRUTH},
+    {"pc-sampling-unit", NULL, GT_TAKES_ONE},
+    {"pc-sampling-method", NULL, GT_TAKES_ONE},
+    {"pc-sampling-interval", NULL, GT_TAKES_ONE},
+    {"stats", NULL, GT_TAKES_TRUTH},
+    {"summary", "-S", GT_TAKES_TRUTH},
+    {"summary-per-domain", "-D", GT_TAKES_TRUTH},
+    {"summary-groups", NULL, GT_TAKES_MANY},
+    {"summary-output-file", NULL, GT_TAKES_ONE},
+    {"summary-units", "-u", GT_TAKES_ONE},
+    {"mangled-kernels", "-M", GT_TAKES_TRUTH},
+    {"truncate-kernels", "-T", GT_TAKES_TRUTH},
+    {"kernel-rename", NULL, GT_TAKES_TRUTH},
+    {"kernel-include-regex", NULL, GT_TAKES_ONE},
+    {"kernel-exclude-regex", NULL, GT_TAKES_ONE},
+    {"kernel-iteration-range", NULL, GT_TAKES_MANY},
+    {"collection-period", "-P", GT_TAKES_MANY},
+    {"collection-period-unit", NULL, GT_TAKES_ONE},
+    {"selected-regions", NULL, GT_TAKES_TRUTH},
+    {"selected-regions-ref-count", NULL, GT_TAKES_TRUTH},
+    {"profile-mpi-ranks", NULL, GT_TAKES_ONE},
+    {"mpi-world-rank-variable", NULL, GT_TAKES_ONE},
+    {"mpi-world-size-variable", NULL, GT_TAKES_ONE},
+    {"perfetto-backend", NULL, GT_TAKES_ONE},
+    {"perfetto-buffer-size", NULL, GT_TAKES_ONE},
+    {"perfetto-buffer-fill-policy", NULL, GT_TAKES_ONE},
+    {"perfetto-shmem-size-hint", NULL, GT_TAKES_ONE},
+    {"list-avail", "-L", GT_TAKES_TRUTH},
+    {"group-by-queue", NULL, GT_TAKES_TRUTH},
+    {"preload", NULL, GT_TAKES_MANY},
+    {"rocm-root", NULL, GT_TAKES_ONE},
+    {"sdk-soversion", NULL, GT_TAKES_ONE},
+    {"sdk-version", NULL, GT_TAKES_ONE},
+    {"agent-index", "-A", GT_TAKES_ONE},
+    {"disable-signal-handlers", NULL, GT_TAKES_TRUTH},
+    {"minimum-output-data", NULL, GT_TAKES_ONE},
+    {"process-sync", NULL, GT_TAKES_TRUTH},
+    {"att", NULL, GT_TAKES_TRUTH},
+    {"advanced-thread-trace", NULL, GT_TAKES_TRUTH},
+    {"att-library-path", NULL, GT_TAKES_MANY},
+    {"att-target-cu", NULL, GT_TAKES_ONE},
+    {"att-simd-select", NULL, GT_TAKES_ONE},
+    {"att-buffer-size", NULL, GT_TAKES_ONE},
+    {"att-shader-engine-mask", NULL, GT_TAKES_ONE},
+    {"att-gpu-index", NULL, GT_TAKES_ONE},
+    {"att-perfcounters", NULL, GT_TAKES_ONE},
+    {"att-perfcounter-ctrl", NULL, GT_TAKES_ONE},
+    {"att-activity", NULL, GT_TAKES_ONE},
+    {"att-serialize-all", NULL, GT_TAKES_TRUTH},
+    {"att-consecutive-kernels", NULL, GT_TAKES_ONE},
+    {"att-perfcounter-target-only", NULL, GT_TAKES_TRUTH},
+    /* of no rocprofv3, but written in configs */
+    {"perfetto-trace-filename", NULL, GT_TAKES_ONE},
+    {"counter-collection", NULL, GT_TAKES_TRUTH},
+};
+
+static bool is_truth(const char *word, bool *value)
+{
+    static const char *const words[] = {"y", "yes", "t", "true",  "on",  "1",
+                                        "n", "no",  "f", "false", "off", "0"};
+    for (size_t i = 0; i < GT_LENGTH(words); i++) {
+        if (strcasecmp(word, words[i]) != 0) continue;
+        *value = i < GT_LENGTH(words) / 2;
+        return true;
+    }
+    return false;
+}
+
+static void look_up(gt_rocprof_option *option)
+{
+    const char *name = option->written;
+    option->takes = GT_TAKES_UNKNOWN;
+    option->name = name + strspn(name, "-");
+    for (size_t i = 0; i < GT_LENGTH(table); i++) {
+        bool is_short = table[i].short_name && strcmp(table[i].short_name, name) == 0;
+        if (!is_short && (strncmp(name, "--", 2) != 0 || strcmp(table[i].name, name + 2) != 0)) continue;
+        option->name = table[i].name;
+        option->takes = table[i].takes;
+        return;
+    }
+}
+
+/* How many of the words that follow are the option's values. */
+static size_t values_of(const gt_rocprof_option *option, const char *const *words, size_t count)
+{
+    bool value;
+    size_t n = 0;
+    switch (option->takes) {
+    case GT_TAKES_TRUTH:
+        return count && is_truth(words[0], &value);
+    case GT_TAKES_ONE:
+        return count ? 1 : 0;
+    default:
+        while (n < count && words[n][0] != '-') n++;
+        return n;
+    }
+}
+
+gt_rocprof_options gt_rocprof_options_parse(gt_arena *arena, const char *const *words, size_t count)
+{
+    gt_rocprof_options options = {.items = gt_arena_alloc(arena, (count + 1) * sizeof *options.items)};
+    for (size_t i = 0; i < count;) {
+        const char *word = words[i++], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+        gt_rocprof_option *option = &options.items[options.count++];
+        *option = (gt_rocprof_option){.written = word};
+        if (equals) option->written = gt_arena_bytes(arena, word, (size_t)(equals - word));
+        look_up(option);
+        size_t n = equals ? 1 : word[0] == '-' ? values_of(option, words + i, count - i) : 0;
+        option->values = gt_arena_alloc(arena, (n + 2) * sizeof *option->values); /* room for one more */
+        for (size_t v = 0; v < n; v++) option->values[v] = equals ? equals + 1 : words[i + v];
+        option->value_count = n;
+        i += equals ? 0 : n;
+    }
+    return options;
+}
+
+gt_rocprof_option *gt_rocprof_option_find(const gt_rocprof_options *options, const char *name)
+{
+    for (size_t i = options->count; i--;)
+        if (!options->items[i].dropped && strcmp(options->items[i].name, name) == 0)
+            return &options->items[i];
+    return NULL;
+}
+
+bool gt_rocprof_option_is_on(const gt_rocprof_options *options, const char *name)
+{
+    const gt_rocprof_option *option = gt_rocprof_option_find(options, name);
+    bool value = true;
+    if (option && option->value_count) is_truth(option->values[0], &value);
+    return option && value;
+}

@@ -1,0 +1,189 @@
+/* ROCm's and NVIDIA's management libraries, loaded when they are there: nothing is linked. */
+#include "run/sensors/sensors.h"
+#include "base/length.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Looks up every function of a table; false where one that must be there is not. */
+typedef struct wanted_function {
+    const char *name;
+    void **place;
+    bool optional;
+} wanted_function;
+
+static bool load(void *library, const wanted_function *functions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        *functions[i].place = dlsym(library, functions[i].name);
+        if (!*functions[i].place && !functions[i].optional) return false;
+    }
+    return true;
+}
+
+/* ---- librocm_smi64 ---- */
+
+typedef struct rocm {
+    void *library;
+    int (*init)(uint64_t);
+    int (*shut_down)(void);
+    int (*count)(uint32_t *);
+    int (*power)(uint32_t, uint64_t *, int *);
+    int (*power_average)(uint32_t, uint32_t, uint64_t *);
+    int (*used)(uint32_t, int, uint64_t *);
+    int (*total)(uint32_t, int, uint64_t *);
+    int (*energy)(uint32_t, uint64_t *, float *, uint64_t *);
+} rocm;
+
+static double rocm_power(gt_sensors *sensors, size_t device)
+{
+    const rocm *r = sensors->state;
+    uint64_t microwatts = 0;
+    int type;
+    if (r->power && r->power((uint32_t)device, &microwatts, &type) == 0) return (double)microwatts / 1e6;
+    if (r->power_average && r->power_average((uint32_t)device, 0, &microwatts) == 0)
+        return (double)microwatts / 1e6;
+    return NAN;
+}
+
+static double rocm_memory(gt_sensors *sensors, size_t device)
+{
+    const rocm *r = sensors->state;
+    uint64_t used, total; /* of kind 0: VRAM */
+    if (r->used((uint32_t)device, 0, &used) != 0 || r->total((uint32_t)device, 0, &total) != 0 || !total)
+        return NAN;
+    return 100 * (double)used / (double)total;
+}
+
+static bool rocm_is_secondary(gt_sensors *sensors, size_t device)
+{
+    const rocm *r = sensors->state;
+    uint64_t energy = 0, timestamp;
+    float resolution;
+    return r->energy && r->energy((uint32_t)device, &energy, &resolution, &timestamp) == 0 && energy == 0;
+}
+
+static void rocm_close(gt_sensors *sensors)
+{
+    rocm *r = sensors->state;
+    if (r->shut_down) r->shut_down();
+    dlclose(r->library);
+}
+
+static void *open_first(const char *const *names, size_t count)
+{
+    void *library = NULL;
+    for (size_t i = 0; !library && i < count; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+bool gt_sensors_open_rocm(gt_arena *arena, gt_sensors *sensors)
+{
+    static const char *const names[] = {"librocm_smi64.so", "librocm_smi64.so.7", "librocm_smi64.so.1",
+                                        "/opt/rocm/lib/librocm_smi64.so"};
+    rocm *r = gt_arena_alloc(arena, sizeof *r);
+    *r = (rocm){.library = open_first(names, GT_LENGTH(names))};
+    if (!r->library) return false;
+    const wanted_function functions[] = {
+        {"rsmi_init", (void **)&r->init, false},
+        {"rsmi_shut_down", (void **)&r->shut_down, true},
+        {"rsmi_num_monitor_devices", (void **)&r->count, false},
+        {"rsmi_dev_power_get", (void **)&r->power, true},
+        {"rsmi_dev_power_ave_get", (void **)&r->power_average, true},
+        {"rsmi_dev_memory_usage_get", (void **)&r->used, false},
+        {"rsmi_dev_memory_total_get", (void **)&r->total, false},
+        {"rsmi_dev_energy_count_get", (void **)&r->energy, true},
+    };
+    uint32_t count = 0;
+    *sensors = (gt_sensors){"librocm_smi64", 0, r, rocm_power, rocm_memory, rocm_is_secondary, rocm_close};
+    if (load(r->library, functions, GT_LENGTH(functions)) && r->init(0) == 0 && r->count(&count) == 0 &&
+        count) {
+        sensors->count = count;
+        return true;
+    }
+    dlclose(r->library);
+    return false;
+}
+
+/* ---- libnvidia-ml ---- */
+
+typedef struct nvml_memory {
+    unsigned long long total, free, used;
+} nvml_memory;
+
+typedef struct nvml {
+    void *library;
+    int (*init)(void);
+    int (*shut_down)(void);
+    int (*count)(unsigned *);
+    int (*handle)(unsigned, void **);
+    int (*power)(void *, unsigned *);
+    int (*memory)(void *, nvml_memory *);
+    void **devices;
+} nvml;
+
+static double nvml_power(gt_sensors *sensors, size_t device)
+{
+    const nvml *n = sensors->state;
+    unsigned milliwatts;
+    if (n->power(n->devices[device], &milliwatts) != 0) return NAN;
+    return round((double)milliwatts / 10) / 100; /* to two decimals */
+}
+
+static double nvml_memory_percent(gt_sensors *sensors, size_t device)
+{
+    const nvml *n = sensors->state;
+    nvml_memory memory;
+    if (n->memory(n->devices[device], &memory) != 0 || !memory.total) return NAN;
+    return 100 * (double)memory.used / (double)memory.total;
+}
+
+static bool nvml_is_secondary(gt_sensors *sensors, size_t device)
+{
+    (void)sensors, (void)device;
+    return false;
+}
+
+static void nvml_close(gt_sensors *sensors)
+{
+    nvml *n = sensors->state;
+    n->shut_down();
+    dlclose(n->library);
+}
+
+static bool nvml_find_devices(gt_arena *arena, nvml *n, size_t *count)
+{
+    unsigned found = 0;
+    if (n->count(&found) != 0 || !found) return false;
+    n->devices = gt_arena_alloc(arena, found * sizeof *n->devices);
+    for (unsigned i = 0; i < found; i++)
+        if (n->handle(i, &n->devices[i]) != 0) return false;
+    *count = found;
+    return true;
+}
+
+bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors)
+{
+    static const char *const names[] = {"libnvidia-ml.so.1"};
+    nvml *n = gt_arena_alloc(arena, sizeof *n);
+    *n = (nvml){.library = open_first(names, GT_LENGTH(names))};
+    if (!n->library) return false;
+    const wanted_function functions[] = {
+        {"nvmlInit_v2", (void **)&n->init, false},
+        {"nvmlShutdown", (void **)&n->shut_down, false},
+        {"nvmlDeviceGetCount_v2", (void **)&n->count, false},
+        {"nvmlDeviceGetHandleByIndex_v2", (void **)&n->handle, false},
+        {"nvmlDeviceGetPowerUsage", (void **)&n->power, false},
+        {"nvmlDeviceGetMemoryInfo", (void **)&n->memory, false},
+    };
+    *sensors =
+        (gt_sensors){"libnvidia-ml", 0, n, nvml_power, nvml_memory_percent, nvml_is_secondary, nvml_close};
+    if (load(n->library, functions, GT_LENGTH(functions)) && n->init() == 0) {
+        if (nvml_find_devices(arena, n, &sensors->count)) return true;
+        n->shut_down();
+    }
+    dlclose(n->library);
+    return false;
+}

@@ -1,0 +1,195 @@
+/* One thread a mode, woken at absolute times so that the period does not drift. Rows go to FILE.part as they
+ * come: a crash leaves them there. */
+#include "run/sensors/sampler.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "os/clock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES_MAX = 1024 };
+
+struct gt_sampler {
+    const gt_sampler_plan *plan;
+    gt_sensors *sensors;
+    bool is_power;
+    size_t *devices;
+    size_t count;
+    char *part; /* FILE.part */
+    FILE *file;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+};
+
+/* ---- which devices ---- */
+
+static bool add_device(gt_sampler *s, size_t device, bool named)
+{
+    bool secondary = s->is_power && s->sensors->is_secondary(s->sensors, device);
+    if (secondary && named) {
+        gt_warn("Device %zu is a secondary die; no %s is sampled", device, s->plan->mode);
+        return false;
+    }
+    if (!secondary) s->devices[s->count++] = device;
+    return true;
+}
+
+static bool choose_devices(gt_sampler *s)
+{
+    s->devices = gt_alloc_zero(DEVICES_MAX, sizeof *s->devices);
+    bool all = strcmp(s->plan->devices, "all") == 0;
+    for (size_t i = 0; all && i < s->sensors->count && s->count < DEVICES_MAX; i++) add_device(s, i, false);
+    for (const char *at = s->plan->devices; !all && *at;) {
+        char *end;
+        unsigned long device = strtoul(at, &end, 10);
+        if (end == at) {
+            at++;
+            continue;
+        }
+        at = end;
+        if (device >= s->sensors->count || s->count == DEVICES_MAX) {
+            gt_warn("there is no GPU %lu; no %s is sampled", device, s->plan->mode);
+            return false;
+        }
+        if (!add_device(s, device, true)) return false;
+    }
+    if (!s->count) gt_warn("no GPU whose %s can be sampled", s->plan->mode);
+    return s->count;
+}
+
+/* ---- rows ---- */
+
+static void write_header(gt_sampler *s)
+{
+    fputs("time", s->file);
+    for (size_t i = 0; i < s->count; i++)
+        fprintf(s->file, ",%s GPU%zu", s->is_power ? "Power(Watt)" : "vram(%)", s->devices[i]);
+    fputs("\r\n", s->file);
+}
+
+static double to_two_decimals(double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.2f", value);
+    return strtod(text, NULL);
+}
+
+static void write_value(gt_sampler *s, size_t device)
+{
+    char text[GT_NUMBER_MAX];
+    double value = s->is_power ? s->sensors->power_w(s->sensors, device)
+                               : s->sensors->memory_percent(s->sensors, device);
+    if (!s->is_power) value = isfinite(value) ? to_two_decimals(value) : 0;
+    fputc(',', s->file);
+    if (isfinite(value))
+        fwrite(text, 1, gt_print_double(text, value), s->file);
+    else
+        fputs("N/A", s->file);
+}
+
+static void take_sample(gt_sampler *s)
+{
+    char text[GT_CLOCK_TEXT];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gt_clock_print(text, now);
+    fputs(text, s->file);
+    for (size_t i = 0; i < s->count; i++) write_value(s, s->devices[i]);
+    fputs("\r\n", s->file);
+    fflush(s->file);
+}
+
+static void *sample(void *context)
+{
+    gt_sampler *s = context;
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        take_sample(s);
+        long period_ns = (long)((s->plan->period_s - floor(s->plan->period_s)) * 1e9);
+        next.tv_sec += (time_t)floor(s->plan->period_s) + (next.tv_nsec + period_ns) / 1000000000;
+        next.tv_nsec = (next.tv_nsec + period_ns) % 1000000000;
+        while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &next) == 0) {
+        }
+    }
+    take_sample(s);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- starting and ending ---- */
+
+static void free_sampler(gt_sampler *s)
+{
+    if (s->file) fclose(s->file);
+    free(s->part);
+    free(s->devices);
+    free(s);
+}
+
+static bool start_thread(gt_sampler *s)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    int failure = pthread_create(&s->thread, NULL, sample, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure == 0;
+}
+
+gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors)
+{
+    gt_sampler *s = gt_alloc_zero(1, sizeof *s);
+    s->plan = plan;
+    s->sensors = sensors;
+    s->is_power = strcmp(plan->mode, "power") == 0;
+    s->part = gt_format("%s.part", plan->file);
+    if (!choose_devices(s)) {
+        free_sampler(s);
+        return NULL;
+    }
+    s->file = fopen(s->part, "wbe");
+    if (s->file) write_header(s);
+    if (!s->file || !start_thread(s)) {
+        gt_warn("cannot sample into %s: %s", s->part, strerror(errno));
+        free_sampler(s);
+        return NULL;
+    }
+    return s;
+}
+
+bool gt_sampler_stop(gt_sampler *s)
+{
+    if (!s) return false;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    bool whole = !ferror(s->file) && fclose(s->file) == 0;
+    s->file = NULL;
+    if (!whole || rename(s->part, s->plan->file) != 0) {
+        gt_warn("cannot write %s: %s", s->plan->file, strerror(errno));
+        whole = false;
+    }
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    free_sampler(s);
+    return whole;
+}

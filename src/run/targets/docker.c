@@ -1,0 +1,273 @@
+/* Docker's options by vendor, GPUs as devices, variables one by one: no shell sees any of them. */
+#include "run/targets/docker.h"
+#include "base/length.h"
+#include "os/child.h"
+#include "run/plan/context.h"
+#include "os/paths.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const common_options[] = {"--network",
+                                             "host",
+                                             "-u",
+                                             "root",
+                                             "--cap-add=SYS_PTRACE",
+                                             "--cap-add",
+                                             "SYS_ADMIN",
+                                             "--device",
+                                             "/dev/fuse",
+                                             "--security-opt",
+                                             "seccomp=unconfined",
+                                             "--security-opt",
+                                             "apparmor=unconfined",
+                                             "--ipc=host"};
+static const char *const amd_options[] = {"--group-add", "video"};
+static const char *const nvidia_options[] = {"--cap-add", "SYS_NICE"};
+
+/* Variables of this process that distributed programs need. */
+static const char *const forwarded[] = {
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "WORLD_SIZE",
+    "RANK",
+    "NODE_RANK",
+    "NNODES",
+    "NPROC_PER_NODE",
+    "MAD_MULTI_NODE_RUNNER",
+    "MAD_COLLECT_METRICS",
+    "NCCL_SOCKET_IFNAME",
+    "GLOO_SOCKET_IFNAME",
+    "NCCL_DEBUG",
+    "NCCL_IB_DISABLE",
+    "NCCL_NET_GDR_LEVEL",
+    "PRIMUS_CONFIG_PATH",
+    "PRIMUS_CLI_EXTRA",
+    "TORCH_ELASTIC_RDZV_TIMEOUT",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "CUDA_VISIBLE_DEVICES",
+    "MIOPEN_USER_DB_PATH",
+};
+
+typedef struct builder {
+    const gt_plan *plan;
+    gt_words_list *words;
+    gt_error *error;
+} builder;
+
+static void add(builder *b, const char *word)
+{
+    gt_words_list_add(b->plan->arena, b->words, word);
+}
+
+static void add_joined(builder *b, const char *format, const char *first, const char *second)
+{
+    char *word = gt_format(format, first, second);
+    add(b, word);
+    free(word);
+}
+
+static void add_variable(builder *b, const char *name, const char *value)
+{
+    add(b, "--env");
+    add_joined(b, "%s=%s", name, value);
+}
+
+static void add_number(builder *b, const char *name, size_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    add_variable(b, name, text);
+}
+
+/* ---- GPUs ---- */
+
+static bool wrong_list(const char *list, gt_error *error)
+{
+    return gt_fail(
+        error, "docker_gpus: must be 'all' or numbers and ranges with commas (0,2-4), not '%.200s'", list);
+}
+
+/* Marks what the list names. */
+static bool mark(const char *list, size_t there, bool *named, gt_error *error)
+{
+    for (const char *at = list; *at; at += *at == ',') {
+        char *end;
+        at += strspn(at, " ");
+        if (!isdigit((unsigned char)*at)) return wrong_list(list, error);
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (*end == '-' && isdigit((unsigned char)end[1])) last = strtoul(end + 1, &end, 10);
+        end += strspn(end, " ");
+        if ((*end && *end != ',') || last < first) return wrong_list(list, error);
+        if (last >= there)
+            return gt_fail(error, "docker_gpus: there is no GPU %lu; this machine has %zu", last, there);
+        for (unsigned long i = first; i <= last; i++) named[i] = true;
+        at = end;
+    }
+    return true;
+}
+
+bool gt_docker_choose_gpus(const char *docker_gpus, int64_t wanted, size_t there, size_t *chosen,
+                           size_t *count, gt_error *error)
+{
+    bool all = !docker_gpus || strcmp(docker_gpus, "all") == 0;
+    bool *named = gt_alloc_zero(there + 1, sizeof *named);
+    bool sound = all || mark(docker_gpus, there, named, error);
+    size_t available = 0;
+    *count = 0;
+    for (size_t i = 0; i < there; i++) {
+        if (!all && !named[i]) continue;
+        available++;
+        if (wanted < 0 || (int64_t)*count < wanted) chosen[(*count)++] = i;
+    }
+    free(named);
+    if (sound && wanted > (int64_t)available)
+        return gt_fail(error,
+                       "Too many gpus requested(%" PRId64 "). System has %zu gpus. Context has %zu gpus.",
+                       wanted, there, available);
+    return sound;
+}
+
+static void add_amd_gpus(builder *b, const gt_gpu_list *gpus, const size_t *chosen, size_t count)
+{
+    add(b, "--device=/dev/kfd");
+    for (size_t i = 0; i < count; i++) {
+        char node[64];
+        snprintf(node, sizeof node, "--device=/dev/dri/renderD%d", gpus->items[chosen[i]].render_node);
+        add(b, node);
+    }
+}
+
+static void add_nvidia_gpus(builder *b, const size_t *chosen, size_t count)
+{
+    gt_buffer list = {0};
+    for (size_t i = 0; i < count; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "%s%zu", i ? "," : "", chosen[i]);
+        gt_buffer_add_cstr(&list, number);
+    }
+    add(b, "--gpus");
+    add_joined(b, "\"device=%s\"%s", gt_buffer_text(&list).bytes,
+               ""); /* docker reads it as one field of a CSV row */
+    gt_buffer_free(&list);
+}
+
+static size_t count_nvidia(void)
+{
+    size_t count = 0;
+    char path[64];
+    while (count < 256 && (snprintf(path, sizeof path, "/dev/nvidia%zu", count), access(path, F_OK) == 0))
+        count++;
+    return count;
+}
+
+static bool add_gpus(builder *b, bool is_amd)
+{
+    gt_gpu_list all = gt_gpus_find(b->plan->arena), gpus = {.items = all.items};
+    for (size_t i = 0; i < all.count; i++)
+        if (all.items[i].is_amd) gpus.items[gpus.count++] = all.items[i];
+    size_t there = is_amd ? gpus.count : count_nvidia(), count;
+    size_t *chosen = gt_arena_alloc(b->plan->arena, (there + 1) * sizeof *chosen);
+    int64_t wanted = gt_context_gpus_or(b->plan->context, -1);
+    if (!gt_docker_choose_gpus(gt_settings_text(b->plan->context, "docker_gpus"), wanted, there, chosen,
+                               &count, b->error))
+        return false;
+    if (count && is_amd) add_amd_gpus(b, &gpus, chosen, count);
+    if (count && !is_amd) add_nvidia_gpus(b, chosen, count);
+    add_number(b, "MAD_SYSTEM_NGPUS", there);
+    add_number(b, "MAD_RUNTIME_NGPUS", count);
+    return true;
+}
+
+/* ---- everything else ---- */
+
+static void add_mounts(builder *b)
+{
+    const gt_value *mounts = gt_value_of_key(b->plan->context, "docker_mounts");
+    add(b, "-v");
+    add_joined(b, "%s:%s", b->plan->workdir, b->plan->workdir);
+    if (strcmp(b->plan->workdir, b->plan->output_dir) != 0) {
+        add(b, "-v");
+        add_joined(b, "%s:%s", b->plan->output_dir, b->plan->output_dir);
+    }
+    for (uint32_t i = 0; mounts->type == GT_VALUE_DICT && i < mounts->count; i += 2) {
+        add(b, "-v");
+        add_joined(b, "%s:%s", gt_settings_print(b->plan->arena, &mounts->items[i + 1]),
+                   mounts->items[i].text.bytes);
+    }
+}
+
+static void add_cpus(builder *b)
+{
+    const char *cpus = gt_settings_text(b->plan->context, "docker_cpus");
+    if (!cpus) return;
+    char *clean = gt_strdup(cpus), *to = clean;
+    for (const char *from = cpus; *from; from++)
+        if (!isspace((unsigned char)*from)) *to++ = *from;
+    *to = 0;
+    add_joined(b, "--cpuset-cpus=%s%s", clean, "");
+    free(clean);
+}
+
+static void add_variables(builder *b, const char *vendor)
+{
+    const gt_value *env = b->plan->env;
+    const char *build = getenv("BUILD_NUMBER");
+    add_variable(b, "MAD_MODEL_NAME", b->plan->name);
+    add_variable(b, "JENKINS_BUILD_NUMBER", build && *build ? build : "0");
+    add_variable(b, "MAD_GPU_VENDOR", vendor);
+    add_variable(b, "MAD_GUEST_OS", gt_settings_text(b->plan->context, "guest_os"));
+    for (size_t i = 0; i < GT_LENGTH(forwarded); i++)
+        if (getenv(forwarded[i]) && !gt_settings_has(env, forwarded[i]))
+            add_variable(b, forwarded[i], getenv(forwarded[i]));
+    for (uint32_t i = 0; i < env->count; i += 2)
+        add_variable(b, env->items[i].text.bytes, env->items[i + 1].text.bytes);
+}
+
+/* One that no other run has. */
+static const char *container_name(const gt_plan *plan)
+{
+    char name[160];
+    snprintf(name, sizeof name, "gputally_%.80s_%ld", plan->name, (long)getpid());
+    return gt_arena_bytes(plan->arena, name, strlen(name));
+}
+
+bool gt_docker_make(const gt_plan *plan, const char *image, gt_words_list *words, gt_error *error)
+{
+    builder b = {.plan = plan, .words = words, .error = error};
+    const char *vendor = gt_settings_text(plan->context, "gpu_vendor");
+    bool is_amd = strcmp(vendor, "AMD") == 0;
+    if (image[0] == '-') return gt_fail(error, "'%.200s' is no name of an image", image);
+    add(&b, "docker");
+    add(&b, "run");
+    add(&b, "--rm");
+    add(&b, "--name");
+    add(&b, container_name(plan));
+    for (size_t i = 0; i < GT_LENGTH(common_options); i++) add(&b, common_options[i]);
+    for (size_t i = 0; i < 2; i++) add(&b, is_amd ? amd_options[i] : nvidia_options[i]);
+    if (!add_gpus(&b, is_amd)) return false;
+    add_cpus(&b);
+    add_variables(&b, vendor);
+    add_mounts(&b);
+    add(&b, "--workdir");
+    add(&b, plan->workdir);
+    add(&b, image);
+    add(&b, "bash");
+    add(&b, "-c");
+    add(&b, plan->shell_line);
+    return true;
+}
+
+void gt_docker_remove(const gt_plan *plan)
+{
+    const char *argv[] = {"docker", "rm", "-f", container_name(plan), NULL};
+    gt_child_setup setup = {.argv = argv, .silent = true, .timeout_s = 60};
+    gt_child_result result;
+    gt_error ignored;
+    gt_child_run(&setup, &result, &ignored);
+}

@@ -1,0 +1,132 @@
+/* Three buffers go round between the unpacking thread and the reader. The first block is unpacked by the
+ * reader itself, who has nothing else to do then: so a small file needs no thread. */
+#include "stream/readahead.h"
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SLOTS = 3 };
+
+typedef struct slot {
+    uint8_t *memory; /* headroom, block, pad; there once it is needed */
+    size_t len;
+} slot;
+
+struct gt_ahead {
+    const gt_unpacker_kind *kind;
+    gt_unpacker *unpacker;
+    gt_stored *stored;
+    size_t block, headroom, pad;
+    bool alone; /* no thread: the reader unpacks */
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t changed;
+    slot slots[SLOTS];
+    uint64_t filled, given, released; /* slots so far; slot n of the text is n % SLOTS */
+    bool ended, failed, stopping;
+    gt_error error;
+};
+
+gt_ahead *gt_ahead_new(const gt_unpacker_kind *kind, gt_stored *stored, size_t block, size_t headroom,
+                       size_t pad)
+{
+    gt_ahead *a = gt_alloc_zero(1, sizeof *a);
+    a->kind = kind;
+    a->unpacker = kind->begin(stored);
+    a->stored = stored;
+    a->block = block;
+    a->headroom = headroom;
+    a->pad = pad;
+    a->alone = true;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    return a;
+}
+
+/* Unpacks into the slot that is next, which nobody else touches, and says so. */
+static void fill_slot(gt_ahead *a)
+{
+    slot *s = &a->slots[a->filled % SLOTS];
+    size_t len = 0;
+    gt_error error;
+    if (!s->memory) s->memory = gt_alloc(a->headroom + a->block + a->pad);
+    bool filled = a->kind->fill(a->unpacker, s->memory + a->headroom, a->block, &len, &error);
+
+    pthread_mutex_lock(&a->lock);
+    if (!filled) {
+        a->failed = true;
+        a->error = error;
+        len = 0;
+    }
+    s->len = len;
+    a->filled += len > 0;
+    a->ended = len < a->block;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void *unpack_ahead(void *context)
+{
+    gt_ahead *a = context;
+    for (;;) {
+        pthread_mutex_lock(&a->lock);
+        while (!a->stopping && a->filled - a->released == SLOTS) pthread_cond_wait(&a->changed, &a->lock);
+        bool done = a->stopping || a->ended;
+        pthread_mutex_unlock(&a->lock);
+        if (done) return NULL;
+        fill_slot(a);
+    }
+}
+
+bool gt_ahead_next(gt_ahead *a, uint8_t **block, size_t *len, gt_error *error)
+{
+    if (a->alone && !a->ended) {
+        fill_slot(a);
+        if (!a->ended) a->alone = pthread_create(&a->thread, NULL, unpack_ahead, a) != 0;
+    }
+    pthread_mutex_lock(&a->lock);
+    while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
+    slot *next = a->filled > a->given ? &a->slots[a->given++ % SLOTS] : NULL;
+    bool failed = !next && a->failed;
+    if (failed && error) *error = a->error;
+    pthread_mutex_unlock(&a->lock);
+
+    *block = next ? next->memory + a->headroom : NULL;
+    *len = next ? next->len : 0;
+    return !failed;
+}
+
+void gt_ahead_release(gt_ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->released++;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+const char *gt_ahead_damage(gt_ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    const char *damage = a->ended ? a->kind->damage(a->unpacker) : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return damage;
+}
+
+void gt_ahead_free(gt_ahead *a)
+{
+    if (!a->alone) {
+        pthread_mutex_lock(&a->lock);
+        a->stopping = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        gt_stored_stop(a->stored);
+        pthread_join(a->thread, NULL);
+    }
+    pthread_mutex_destroy(&a->lock);
+    pthread_cond_destroy(&a->changed);
+    for (int i = 0; i < SLOTS; i++) free(a->slots[i].memory);
+    a->kind->end(a->unpacker);
+    free(a);
+}

@@ -1,0 +1,228 @@
+/* The file layer: tells what the bytes are, and hands out blocks of text with the kept tail in front.
+ *
+ * Plain bytes are read behind the kept tail into one buffer. Unpacked blocks come with headroom, into which
+ * the tail is copied, and are handed out where they are. A tail that is larger than that is a huge record:
+ * blocks are then gathered behind it in the one buffer, as many bytes as it has, so that the work stays in
+ * proportion to its size. */
+#include "stream/stream.h"
+#include "stream/readahead.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAIL_ROOM = 64 * 1024 }; /* more of the one buffer than is needed now, for the next tail */
+
+struct gt_stream {
+    const uint8_t *peeked; /* the block that gt_stream_peek showed and nobody has taken yet */
+    size_t peeked_len;
+    gt_stored stored;
+    char *path; /* owned; NULL where gt_stored has a name of its own */
+    gt_compression compression;
+    size_t block, headroom;
+    gt_ahead *ahead;  /* compressed input only */
+    bool holds_block; /* the text given last is a block of `ahead` */
+    bool ended;
+    uint8_t *buffer;
+    size_t capacity;
+};
+
+static const gt_unpacker_kind *const kinds[] = {[GT_GZIP] = &gt_unpack_gzip, [GT_ZSTD] = &gt_unpack_zstd};
+
+static gt_compression compression_of(const gt_stored *stored)
+{
+    for (gt_compression c = GT_GZIP; c <= GT_ZSTD; c++)
+        if (kinds[c]->recognises(stored->head, stored->head_len)) return c;
+    return GT_PLAIN;
+}
+
+static void begin(gt_stream *stream, size_t block)
+{
+    stream->block = block ? block : GT_STREAM_BLOCK;
+    stream->compression = compression_of(&stream->stored);
+    if (stream->compression == GT_PLAIN) return;
+    stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
+    stream->ahead = gt_ahead_new(kinds[stream->compression], &stream->stored, stream->block, stream->headroom,
+                                 GT_STREAM_PAD);
+}
+
+gt_stream *gt_stream_open(const char *path, gt_error *error)
+{
+    gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
+    stream->path = gt_strdup(path);
+    if (!gt_stored_open(&stream->stored, stream->path, error)) {
+        free(stream->path);
+        free(stream);
+        return NULL;
+    }
+    begin(stream, 0);
+    return stream;
+}
+
+gt_stream *gt_stream_memory(const void *bytes, size_t len, size_t block, gt_error *error)
+{
+    (void)error;
+    gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
+    gt_stored_memory(&stream->stored, bytes, len);
+    begin(stream, block);
+    return stream;
+}
+
+gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin_offset, gt_error *error)
+{
+    if (!gt_stream_seekable(plain)) {
+        gt_fail(error, "%s cannot be read in several places", gt_stream_path(plain));
+        return NULL;
+    }
+    gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
+    gt_stored_share(&stream->stored, &plain->stored, begin_offset);
+    stream->block = plain->block;
+    return stream;
+}
+
+void gt_stream_move(gt_stream *stream, uint64_t offset)
+{
+    stream->stored.offset = offset;
+    stream->ended = false;
+}
+
+void gt_stream_close(gt_stream *stream)
+{
+    if (!stream) return;
+    if (stream->ahead) gt_ahead_free(stream->ahead);
+    gt_stored_close(&stream->stored);
+    free(stream->buffer);
+    free(stream->path);
+    free(stream);
+}
+
+static void write_pad(uint8_t *end)
+{
+    memset(end, 0, GT_STREAM_PAD);
+    end[0] = end[1] = '"';
+}
+
+static void release_block(gt_stream *stream)
+{
+    if (stream->holds_block) gt_ahead_release(stream->ahead);
+    stream->holds_block = false;
+}
+
+/* Puts the kept bytes at the front of the one buffer, with room for `room` more behind them. They may lie in
+ * it. */
+static void keep_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_len, size_t room)
+{
+    size_t need = keep_len + room + GT_STREAM_PAD;
+    bool inside = keep_len && !stream->holds_block;
+    size_t at = inside ? (size_t)(keep - stream->buffer) : 0;
+    if (need > stream->capacity) {
+        stream->capacity = need + TAIL_ROOM;
+        stream->buffer = gt_realloc(stream->buffer, stream->capacity);
+    }
+    if (keep_len) memmove(stream->buffer, inside ? stream->buffer + at : keep, keep_len);
+    if (stream->capacity / 8 > need) { /* the huge record is done */
+        stream->capacity = need + TAIL_ROOM;
+        stream->buffer = gt_realloc(stream->buffer, stream->capacity);
+    }
+}
+
+/* Copies blocks behind the kept bytes in the one buffer until there are `want` of them. */
+static bool gather_blocks(gt_stream *stream, uint8_t *out, size_t want, size_t *got, gt_error *error)
+{
+    for (*got = 0; *got < want;) {
+        uint8_t *block;
+        size_t len;
+        if (!gt_ahead_next(stream->ahead, &block, &len, error)) return false;
+        if (!len) break;
+        memcpy(out + *got, block, len);
+        gt_ahead_release(stream->ahead);
+        *got += len;
+    }
+    return true;
+}
+
+static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text,
+                           size_t *len, gt_error *error)
+{
+    size_t want = stream->ended ? 0 : keep_len > stream->block ? keep_len : stream->block, got = 0;
+    keep_in_buffer(stream, keep, keep_len, stream->ahead ? want + stream->block : want);
+    release_block(stream);
+    uint8_t *out = stream->buffer + keep_len;
+    bool read = !want || (stream->ahead ? gather_blocks(stream, out, want, &got, error)
+                                        : gt_stored_read(&stream->stored, out, want, &got, error));
+    if (!read) return false;
+    if (got < want) stream->ended = true;
+    write_pad(out + got);
+    *text = stream->buffer;
+    *len = keep_len + got;
+    return true;
+}
+
+bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text,
+                    size_t *len, gt_error *error)
+{
+    if (stream->peeked) {
+        *text = stream->peeked;
+        *len = stream->peeked_len;
+        stream->peeked = NULL;
+        return true;
+    }
+    if (!stream->ahead || stream->ended || keep_len > stream->headroom)
+        return next_in_buffer(stream, keep, keep_len, text, len, error);
+
+    uint8_t *block;
+    size_t block_len;
+    if (!gt_ahead_next(stream->ahead, &block, &block_len, error)) return false;
+    if (!block_len) {
+        stream->ended = true;
+        return next_in_buffer(stream, keep, keep_len, text, len, error);
+    }
+    if (keep_len) memcpy(block - keep_len, keep, keep_len);
+    release_block(stream);
+    stream->holds_block = true;
+    free(stream->buffer); /* of a huge record, if there was one */
+    stream->buffer = NULL;
+    stream->capacity = 0;
+    write_pad(block + block_len);
+    *text = block - keep_len;
+    *len = keep_len + block_len;
+    return true;
+}
+
+bool gt_stream_peek(gt_stream *stream, const uint8_t **text, size_t *len, gt_error *error)
+{
+    if (!gt_stream_next(stream, NULL, 0, text, len, error)) return false;
+    stream->peeked = *text;
+    stream->peeked_len = *len;
+    return true;
+}
+
+const char *gt_stream_path(const gt_stream *stream)
+{
+    return stream->stored.path;
+}
+
+gt_compression gt_stream_compression(const gt_stream *stream)
+{
+    return stream->compression;
+}
+
+bool gt_stream_seekable(const gt_stream *stream)
+{
+    return stream->compression == GT_PLAIN && stream->stored.regular;
+}
+
+uint64_t gt_stream_size(const gt_stream *stream)
+{
+    return stream->stored.size;
+}
+
+uint64_t gt_stream_consumed(const gt_stream *stream)
+{
+    return atomic_load_explicit(&stream->stored.consumed, memory_order_relaxed);
+}
+
+const char *gt_stream_damage(const gt_stream *stream)
+{
+    return stream->ahead && stream->ended ? gt_ahead_damage(stream->ahead) : NULL;
+}

@@ -1,0 +1,132 @@
+/* Workbooks opened for one sheet, numbers rounded. */
+#include "sweep/gemm/report_sheets.h"
+#include "base/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MOST_WHOLE = 9007199254740992.0; /* 2^53 */
+
+static double with_16_digits(double number)
+{
+    char text[GT_NUMBER_MAX];
+    if (!isfinite(number) || number == trunc(number)) return number;
+    snprintf(text, sizeof text, "%.16g", number);
+    return strtod(text, NULL);
+}
+
+/* Opens the workbook and finds the sheet. */
+static gt_sheet_found open_sheet(const char *path, const char *name, gt_workbook **book, size_t *index,
+                                 gt_error *error)
+{
+    *book = gt_workbook_open(path, error);
+    if (!*book) return GT_SHEET_BROKEN;
+    for (*index = 0; *index < gt_workbook_sheet_count(*book); ++*index)
+        if (strcmp(gt_workbook_sheet_name(*book, *index), name) == 0) return GT_SHEET_READ;
+    gt_fail(error, "%s: no sheet %s", path, name);
+    return GT_SHEET_ABSENT;
+}
+
+static void round_columns(gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        for (size_t row = 0; table->columns[c].type == GT_TYPE_FLOAT && row < table->row_count; row++)
+            table->columns[c].floats[row] = with_16_digits(table->columns[c].floats[row]);
+}
+
+gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_strings *strings,
+                                    gt_table **table, gt_error *error)
+{
+    gt_workbook *book;
+    size_t index;
+    *table = NULL;
+    gt_sheet_found found = open_sheet(path, sheet, &book, &index, error);
+    if (found == GT_SHEET_READ && !(*table = gt_workbook_table(book, index, strings, error))) {
+        gt_error_prefix(error, path);
+        found = GT_SHEET_BROKEN;
+    }
+    if (*table) round_columns(*table);
+    gt_workbook_close(book);
+    return found;
+}
+
+gt_sheet_found gt_read_report_grid(const char *path, const char *sheet, gt_report_grid *grid, gt_error *error)
+{
+    size_t index;
+    *grid = (gt_report_grid){0};
+    gt_sheet_found found = open_sheet(path, sheet, &grid->book, &index, error);
+    if (found == GT_SHEET_READ && !gt_workbook_grid(grid->book, index, &grid->grid, error)) {
+        gt_error_prefix(error, path);
+        found = GT_SHEET_BROKEN;
+    }
+    for (size_t i = 0; i < (size_t)grid->grid.rows * grid->grid.columns; i++)
+        if (grid->grid.cells[i].kind == GT_CELL_NUMBER)
+            grid->grid.cells[i].number = with_16_digits(grid->grid.cells[i].number);
+    return found;
+}
+
+void gt_report_grid_close(gt_report_grid *grid)
+{
+    gt_sheet_grid_free(&grid->grid);
+    gt_workbook_close(grid->book);
+    *grid = (gt_report_grid){0};
+}
+
+uint32_t gt_report_grid_find(const gt_report_grid *grid, const char *name)
+{
+    for (uint32_t c = grid->grid.rows ? grid->grid.columns : 0; c-- > 0;) {
+        const gt_cell *cell = gt_sheet_grid_at(&grid->grid, 0, c);
+        if (cell->kind == GT_CELL_TEXT && cell->len == strlen(name) &&
+            memcmp(cell->bytes, name, cell->len) == 0)
+            return c;
+    }
+    return UINT32_MAX;
+}
+
+uint32_t gt_cell_as_text(const gt_cell *cell, gt_strings *strings)
+{
+    char text[GT_NUMBER_MAX];
+    switch (cell->kind) {
+    case GT_CELL_TEXT:
+        return gt_strings_add(strings, cell->bytes, cell->len);
+    case GT_CELL_BOOL:
+        return gt_strings_add_cstr(strings, cell->truth ? "True" : "False");
+    case GT_CELL_NUMBER:
+        if (!cell->is_real && fabs(cell->number) <= MOST_WHOLE)
+            return gt_strings_add(strings, text, gt_print_int(text, (int64_t)cell->number));
+        return gt_strings_add(strings, text, gt_print_double(text, cell->number));
+    case GT_CELL_MISSING:
+        break;
+    }
+    return GT_TEXT_NONE;
+}
+
+static double number_of_text(const char *bytes, size_t len)
+{
+    char text[64], *end;
+    while (len && isspace((unsigned char)*bytes)) bytes++, len--;
+    while (len && isspace((unsigned char)bytes[len - 1])) len--;
+    if (!len || len >= sizeof text || memchr(bytes, 'x', len) || memchr(bytes, 'X', len)) return NAN;
+    memcpy(text, bytes, len);
+    text[len] = 0;
+    double number = strtod(text, &end);
+    return *end ? NAN : number;
+}
+
+double gt_cell_as_number(const gt_cell *cell)
+{
+    switch (cell->kind) {
+    case GT_CELL_NUMBER:
+        return cell->number;
+    case GT_CELL_BOOL:
+        return cell->truth;
+    case GT_CELL_TEXT:
+        return number_of_text(cell->bytes, cell->len);
+    case GT_CELL_MISSING:
+        break;
+    }
+    return NAN;
+}

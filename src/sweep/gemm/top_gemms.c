@@ -1,0 +1,269 @@
+/* Reports are read on all cores, each for its own first rows; these are put together in the order of the
+ * reports and sorted once more. */
+#include "sweep/gemm/top_gemms.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/threads.h"
+#include "sweep/run/layout.h"
+#include "sweep/gemm/report_sheets.h"
+#include "table/sort.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DETAILS_COLUMN "kernel_details__summarize_kernel_stats"
+#define MIN_COLUMN     "Kernel Time (µs)_min"
+#define MAX_COLUMN     "Kernel Time (µs)_max"
+
+enum { THREADS, CHANNEL, RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, OWN_COLUMNS };
+static const char *const own_columns[OWN_COLUMNS] = {
+    "threads", "channel", "rank", "kernel_name", "kernel_time_min_us", "kernel_time_max_us", "time_diff_us"};
+
+/* One report. */
+typedef struct task {
+    int64_t threads, channels, rank;
+    gt_table *table; /* its first rows; NULL where there are none */
+    double *difference;
+} task;
+
+typedef struct job {
+    const char *analysis;
+    int64_t top;
+    gt_strings *strings;
+    task *tasks;
+    size_t count, files;
+    pthread_mutex_t lock;
+} job;
+
+/* ---- one sheet ---- */
+
+/* What 'name':\s*'([^']+)' finds first. */
+static bool first_name(gt_text text, gt_text *name)
+{
+    static const char key[] = "'name':";
+    const char *end = text.bytes + text.len, *at = text.bytes;
+    while ((at = memmem(at, (size_t)(end - at), key, strlen(key)))) {
+        at += strlen(key);
+        const char *start = at;
+        while (start < end && (*start == ' ' || (*start >= '\t' && *start <= '\r'))) start++;
+        if (start == end || *start != '\'') continue;
+        start++;
+        const char *close = memchr(start, '\'', (size_t)(end - start));
+        if (!close || close == start) continue;
+        *name = (gt_text){start, (size_t)(close - start)};
+        return true;
+    }
+    return false;
+}
+
+typedef struct sheet {
+    const gt_sheet_grid *grid;
+    uint32_t details, shortest, longest; /* columns */
+    uint32_t *rows;                      /* of the sheet, those that count */
+    double *difference;                  /* of each of them */
+    size_t count;
+} sheet;
+
+static bool find_columns(const gt_report_grid *grid, sheet *s, gt_error *error)
+{
+    const char *const names[] = {DETAILS_COLUMN, MIN_COLUMN, MAX_COLUMN};
+    uint32_t *const places[] = {&s->details, &s->shortest, &s->longest};
+    s->grid = &grid->grid;
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if ((*places[i] = gt_report_grid_find(grid, names[i])) == UINT32_MAX)
+            return gt_fail(error, "Required column not found: '%s'", names[i]);
+    return true;
+}
+
+static void find_rows(sheet *s)
+{
+    s->rows = gt_alloc(s->grid->rows * sizeof *s->rows);
+    s->difference = gt_alloc(s->grid->rows * sizeof *s->difference);
+    for (uint32_t row = 1; row < s->grid->rows; row++) {
+        const gt_cell *details = gt_sheet_grid_at(s->grid, row, s->details);
+        double shortest = gt_cell_as_number(gt_sheet_grid_at(s->grid, row, s->shortest));
+        double longest = gt_cell_as_number(gt_sheet_grid_at(s->grid, row, s->longest));
+        gt_text name;
+        if (details->kind != GT_CELL_TEXT || !first_name((gt_text){details->bytes, details->len}, &name))
+            continue;
+        if (isnan(shortest) || isnan(longest)) continue;
+        s->difference[s->count] = longest - shortest;
+        s->rows[s->count++] = row;
+    }
+}
+
+/* The columns that the sheet does not have, of the sheet's row `index` among those that count. */
+static void fill_own(gt_table *table, size_t row, const sheet *s, uint32_t index, const task *t)
+{
+    const int64_t numbers[] = {t->threads, t->channels, t->rank};
+    gt_strings *strings = table->strings;
+    char text[GT_NUMBER_MAX];
+    gt_text name = {"", 0};
+    const gt_cell *details = gt_sheet_grid_at(s->grid, s->rows[index], s->details);
+    const gt_cell *shortest = gt_sheet_grid_at(s->grid, s->rows[index], s->shortest);
+    const gt_cell *longest = gt_sheet_grid_at(s->grid, s->rows[index], s->longest);
+    first_name((gt_text){details->bytes, details->len}, &name);
+    for (size_t n = 0; n < GT_LENGTH(numbers); n++)
+        gt_table_set_text(table, THREADS + n, row,
+                          gt_strings_add(strings, text, gt_print_int(text, numbers[n])));
+    gt_table_set_text(table, KERNEL_NAME, row, gt_strings_add(strings, name.bytes, name.len));
+    gt_table_set_text(table, TIME_MIN, row, gt_cell_as_text(shortest, strings));
+    gt_table_set_text(table, TIME_MAX, row, gt_cell_as_text(longest, strings));
+    gt_table_set_text(table, TIME_DIFF, row,
+                      gt_strings_add(strings, text, gt_print_double(text, s->difference[index])));
+}
+
+/* The first rows of the sheet as a table with columns named as in the result. */
+static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order, size_t count,
+                           gt_strings *strings)
+{
+    gt_table *table = gt_table_new("GEMM", strings);
+    gt_table_add_rows(table, count);
+    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_filled(table, own_columns[c], GT_TYPE_TEXT);
+    size_t *column_of = gt_alloc(s->grid->columns * sizeof *column_of);
+    for (uint32_t c = 0; c < s->grid->columns; c++) {
+        gt_text header = gt_strings_get(strings, gt_cell_as_text(gt_sheet_grid_at(s->grid, 0, c), strings));
+        char *name = gt_format("col_%s", header.bytes);
+        column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, name);
+        if (header.len && column_of[c] == SIZE_MAX)
+            column_of[c] = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+        free(name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        fill_own(table, i, s, order[i], t);
+        for (uint32_t c = 0; c < s->grid->columns; c++)
+            if (column_of[c] != SIZE_MAX)
+                gt_table_set_text(table, column_of[c], i,
+                                  gt_cell_as_text(gt_sheet_grid_at(s->grid, s->rows[order[i]], c), strings));
+    }
+    free(column_of);
+    return table;
+}
+
+/* As Python's rows[:top]. */
+static size_t kept_rows(size_t count, int64_t top)
+{
+    if (top >= 0) return (uint64_t)top < count ? (size_t)top : count;
+    uint64_t dropped = 0 - (uint64_t)top;
+    return dropped < count ? count - (size_t)dropped : 0;
+}
+
+static void take_sheet(job *j, task *t, sheet *s, gt_strings *strings)
+{
+    find_rows(s);
+    uint32_t *order = gt_order_new(s->count);
+    gt_order_by_floats(order, s->count, s->difference, true);
+    size_t kept = kept_rows(s->count, j->top);
+    if (kept) {
+        t->table = take_rows(s, t, order, kept, strings);
+        t->difference = gt_alloc(kept * sizeof *t->difference);
+        for (size_t i = 0; i < kept; i++) t->difference[i] = s->difference[order[i]];
+    }
+    free(order);
+    free(s->rows);
+    free(s->difference);
+}
+
+static void read_report(void *context, size_t index)
+{
+    job *j = context;
+    task *t = &j->tasks[index];
+    gt_error error = {""};
+    gt_report_grid grid;
+    sheet s = {0};
+    gt_strings *strings = gt_strings_new();
+    char *path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
+                           j->analysis, t->threads, t->channels, t->rank);
+    gt_sheet_found found = GT_SHEET_BROKEN;
+    if (!gt_sweep_has_file(path)) {
+        gt_warn("File not found: %s", path);
+    } else {
+        found = gt_read_report_grid(path, "GEMM", &grid, &error);
+        if (found == GT_SHEET_ABSENT)
+            gt_warn("GEMM sheet not found in %s", path);
+        else if (found == GT_SHEET_BROKEN)
+            gt_warn("%s", error.text);
+        else if (!find_columns(&grid, &s, &error))
+            gt_warn("%s: %s", path, error.text);
+        else
+            take_sheet(j, t, &s, strings);
+        gt_report_grid_close(&grid);
+    }
+    pthread_mutex_lock(&j->lock);
+    if (t->table) gt_table_use_strings(t->table, j->strings);
+    j->files += found == GT_SHEET_READ;
+    pthread_mutex_unlock(&j->lock);
+    gt_strings_free(strings);
+    free(path);
+}
+
+/* ---- all of them ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const gt_column *)a)->name, ((const gt_column *)b)->name);
+}
+
+static gt_table *join_tables(const job *j)
+{
+    gt_table *all = gt_table_new("top_gemms", j->strings);
+    gt_error error;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
+            abort(); /* all are text */
+    if (all->column_count > OWN_COLUMNS)
+        qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
+    return all;
+}
+
+static void sort_rows(gt_top_gemms *found, const job *j)
+{
+    size_t count = found->table->row_count, at = 0;
+    double *unsorted = gt_alloc(count * sizeof *unsorted);
+    for (size_t i = 0; i < j->count; i++)
+        for (size_t r = 0; j->tasks[i].table && r < j->tasks[i].table->row_count; r++)
+            unsorted[at++] = j->tasks[i].difference[r];
+    uint32_t *order = gt_order_new(count);
+    gt_order_by_floats(order, count, unsorted, true);
+    gt_table_take(found->table, order, count);
+    found->difference = gt_alloc(count * sizeof *found->difference);
+    for (size_t i = 0; i < count; i++) found->difference[i] = unsorted[order[i]];
+    free(order);
+    free(unsorted);
+}
+
+gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options *options, gt_strings *strings)
+{
+    job j = {.analysis = analysis, .top = options->top, .strings = strings};
+    j.tasks =
+        gt_alloc_zero(options->thread_count * options->channel_count * options->rank_count, sizeof *j.tasks);
+    for (size_t t = 0; t < options->thread_count; t++)
+        for (size_t c = 0; c < options->channel_count; c++)
+            for (size_t r = 0; r < options->rank_count; r++)
+                j.tasks[j.count++] = (task){.threads = options->threads[t],
+                                            .channels = options->channels[c],
+                                            .rank = options->ranks[r]};
+    pthread_mutex_init(&j.lock, NULL);
+    gt_threads_each(j.count, options->workers, read_report, &j);
+    pthread_mutex_destroy(&j.lock);
+    gt_top_gemms found = {.table = join_tables(&j), .files = j.files};
+    sort_rows(&found, &j);
+    for (size_t i = 0; i < j.count; i++) {
+        gt_table_free(j.tasks[i].table);
+        free(j.tasks[i].difference);
+    }
+    free(j.tasks);
+    return found;
+}
+
+void gt_top_gemms_free(gt_top_gemms *found)
+{
+    gt_table_free(found->table);
+    free(found->difference);
+    *found = (gt_top_gemms){0};
+}

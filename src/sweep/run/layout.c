@@ -1,0 +1,349 @@
+/* Folders are read one at a time, in byte order of names, so that the same sweep always gives the same
+ * traces. */
+#include "sweep/run/layout.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "input/rocprof/files.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DIGITS_MAX = 9, DEPTH_MAX = 8, FOLDER_FORMS = 3 };
+
+/* ---- names and folders ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+gt_names_found gt_list_folder(const char *folder)
+{
+    gt_names_found names = {0};
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
+    if (dir) closedir(dir);
+    if (names.count) qsort(names.items, names.count, sizeof *names.items, by_text);
+    return names;
+}
+
+void gt_names_found_free(gt_names_found *names)
+{
+    for (size_t i = 0; i < names->count; i++) free(names->items[i]);
+    free(names->items);
+    *names = (gt_names_found){0};
+}
+
+bool gt_sweep_has_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool gt_sweep_has_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+bool gt_take_number(const char **text, int64_t *number)
+{
+    const char *at = *text;
+    *number = 0;
+    for (; isdigit((unsigned char)*at) && at - *text < DIGITS_MAX; at++) *number = *number * 10 + (*at - '0');
+    bool any = at > *text && !isdigit((unsigned char)*at);
+    if (any) *text = at;
+    return any;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* ---- settings ---- */
+
+static int by_channels(const void *a, const void *b)
+{
+    const gt_sweep_config *x = a, *y = b;
+    if (x->channels_number != y->channels_number) return x->channels_number < y->channels_number ? -1 : 1;
+    return strcmp(x->channels, y->channels);
+}
+
+static void add_channels(gt_sweep *sweep, const char *root, const char *threads)
+{
+    static const char begin[] = "nccl_", end[] = "channels";
+    char *folder = gt_format("%s/%s", root, threads);
+    gt_names_found names = gt_list_folder(folder);
+    size_t first = sweep->count;
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i], *digits = name + strlen(begin), *at = digits;
+        int64_t number;
+        if (strncmp(name, begin, strlen(begin)) != 0 || !gt_take_number(&at, &number) || strcmp(at, end) != 0)
+            continue;
+        char *path = gt_format("%s/%s", folder, name);
+        gt_sweep_config config = {gt_strdup(threads), gt_format("%.*s", (int)(at - digits), digits), number,
+                                  path};
+        if (gt_sweep_has_folder(path)) {
+            GT_PUSH(sweep->configs, sweep->count, sweep->capacity, config);
+        } else {
+            free(config.threads);
+            free(config.channels);
+            free(path);
+        }
+    }
+    if (sweep->count > first)
+        qsort(sweep->configs + first, sweep->count - first, sizeof *sweep->configs, by_channels);
+    gt_names_found_free(&names);
+    free(folder);
+}
+
+bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
+{
+    *sweep = (gt_sweep){0};
+    gt_names_found names = gt_list_folder(root);
+    bool any = false;
+    for (size_t i = 0; i < names.count; i++) {
+        char *path = gt_format("%s/%s", root, names.items[i]);
+        if (ends_with(names.items[i], "thread") && gt_sweep_has_folder(path)) {
+            any = true;
+            add_channels(sweep, root, names.items[i]);
+        }
+        free(path);
+    }
+    gt_names_found_free(&names);
+    if (!any) return gt_fail(error, "no *thread directories in %s", root);
+    return sweep->count ||
+           gt_fail(error, "no nccl_*channels directories below the *thread directories in %s", root);
+}
+
+void gt_sweep_free(gt_sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++) {
+        free(sweep->configs[i].threads);
+        free(sweep->configs[i].channels);
+        free(sweep->configs[i].folder);
+    }
+    free(sweep->configs);
+    *sweep = (gt_sweep){0};
+}
+
+/* ---- traces of torch.profiler ---- */
+
+typedef enum trace_class { CUSTOMER_TRACE, ANY_TRACE, ANY_JSON, NO_TRACE } trace_class;
+
+static trace_class class_of(const char *name)
+{
+    if (!ends_with(name, ".json") && !ends_with(name, ".json.gz") && !ends_with(name, ".json.zst"))
+        return NO_TRACE;
+    if (strncmp(name, "customer_trace", strlen("customer_trace")) == 0) return CUSTOMER_TRACE;
+    return strstr(name, "trace") ? ANY_TRACE : ANY_JSON;
+}
+
+/* The best trace met so far: the lowest class, of these the first. */
+typedef struct best_trace {
+    trace_class class;
+    char *path;
+} best_trace;
+
+static void consider(best_trace *best, const char *folder, const char *name)
+{
+    trace_class class = class_of(name);
+    if (class >= best->class) return;
+    char *path = gt_format("%s/%s", folder, name);
+    if (gt_sweep_has_file(path)) {
+        free(best->path);
+        *best = (best_trace){class, path};
+    } else {
+        free(path);
+    }
+}
+
+static bool is_own_folder(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Folders that are links are not gone into: they may lead back. */
+static void look(best_trace *best, const char *folder, unsigned depth)
+{
+    gt_names_found names = gt_list_folder(folder);
+    for (size_t i = 0; i < names.count; i++) consider(best, folder, names.items[i]);
+    for (size_t i = 0; i < names.count && depth; i++) {
+        char *path = gt_format("%s/%s", folder, names.items[i]);
+        if (is_own_folder(path)) look(best, path, depth - 1);
+        free(path);
+    }
+    gt_names_found_free(&names);
+}
+
+static char *trace_in(const char *folder)
+{
+    best_trace best = {.class = NO_TRACE};
+    look(&best, folder, 0);
+    char *moved = gt_format("%s/trace", folder); /* where the Python tool moves traces to */
+    if (!best.path) look(&best, moved, 0);
+    free(moved);
+    if (!best.path) look(&best, folder, DEPTH_MAX);
+    return best.path;
+}
+
+/* Which rank a folder's name stands for, and in which of the three forms: rank1, rank_1, rank_01. */
+static bool rank_of_folder(const char *name, int64_t *rank, unsigned *form)
+{
+    if (strncmp(name, "rank", 4) != 0) return false;
+    const char *at = name + 4;
+    bool apart = *at == '_';
+    at += apart;
+    bool padded = at[0] == '0' && at[1];
+    *form = padded ? 2 : apart;
+    return gt_take_number(&at, rank) && !*at;
+}
+
+/* "trace_rank1.json", "rank-1_x.json": "rank", a mark or none, and the number. */
+static bool rank_of_file(const char *name, int64_t *rank)
+{
+    for (const char *at = name; (at = strstr(at, "rank"));) {
+        at += 4;
+        const char *digits = at + (*at && !isalnum((unsigned char)*at));
+        if (gt_take_number(&digits, rank)) return true;
+    }
+    return false;
+}
+
+static gt_sweep_trace *find_rank(gt_sweep_traces *traces, int64_t rank)
+{
+    for (size_t i = traces->count; i-- > 0;)
+        if (traces->items[i].rank == rank) return &traces->items[i];
+    return NULL;
+}
+
+static void add_trace(gt_sweep_traces *traces, int64_t rank, char *path)
+{
+    gt_sweep_trace trace = {rank, path};
+    GT_PUSH(traces->items, traces->count, traces->capacity, trace);
+}
+
+/* In the order of the forms, so that the first of them counts. */
+static void add_from_folders(gt_sweep_traces *traces, const char *profiler, const gt_names_found *names)
+{
+    for (unsigned wanted = 0; wanted < FOLDER_FORMS; wanted++)
+        for (size_t i = 0; i < names->count; i++) {
+            int64_t rank;
+            unsigned form;
+            if (!rank_of_folder(names->items[i], &rank, &form) || form != wanted || find_rank(traces, rank))
+                continue;
+            char *folder = gt_format("%s/%s", profiler, names->items[i]);
+            char *path = gt_sweep_has_folder(folder) ? trace_in(folder) : NULL;
+            if (path) add_trace(traces, rank, path);
+            free(folder);
+        }
+}
+
+static void add_from_files(gt_sweep_traces *traces, const char *profiler, const gt_names_found *names)
+{
+    for (trace_class class = CUSTOMER_TRACE; class < NO_TRACE; class ++)
+        for (size_t i = 0; i < names->count; i++) {
+            int64_t rank;
+            if (class_of(names->items[i]) != class || !rank_of_file(names->items[i], &rank) ||
+                find_rank(traces, rank))
+                continue;
+            char *path = gt_format("%s/%s", profiler, names->items[i]);
+            if (gt_sweep_has_file(path))
+                add_trace(traces, rank, path);
+            else
+                free(path);
+        }
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const gt_sweep_trace *x = a, *y = b;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder)
+{
+    gt_sweep_traces traces = {0};
+    gt_names_found names = gt_list_folder(profiler_folder);
+    add_from_folders(&traces, profiler_folder, &names);
+    add_from_files(&traces, profiler_folder, &names);
+    if (traces.count) qsort(traces.items, traces.count, sizeof *traces.items, by_rank);
+    gt_names_found_free(&names);
+    return traces;
+}
+
+gt_sweep_traces gt_sweep_torch_traces(const char *config_folder)
+{
+    char *profiler = gt_format("%s/torch_profiler", config_folder);
+    gt_sweep_traces traces = gt_sweep_traces_in(profiler);
+    free(profiler);
+    return traces;
+}
+
+char *gt_sweep_torch_trace(const char *config_folder, int64_t rank)
+{
+    gt_sweep_traces traces = gt_sweep_torch_traces(config_folder);
+    gt_sweep_trace *found = find_rank(&traces, rank);
+    char *path = found ? gt_strdup(found->path) : NULL;
+    gt_sweep_traces_free(&traces);
+    return path;
+}
+
+/* ---- traces of rocprofv3 ---- */
+
+/* Of a process with several CSV files, the one of its kernels. */
+static const char *kernels_of(const gt_rocprof_group *group)
+{
+    static const char *const wanted[] = {"_kernel_trace.csv", "_counter_collection.csv"};
+    for (size_t w = 0; w < GT_LENGTH(wanted); w++)
+        for (size_t i = 0; i < group->count; i++)
+            if (strstr(group->files[i].path, wanted[w])) return group->files[i].path;
+    return group->files[0].path;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(kernels_of(a), kernels_of(b));
+}
+
+static int by_pid_then_path(const void *a, const void *b)
+{
+    int64_t x = ((const gt_rocprof_group *)a)->pid, y = ((const gt_rocprof_group *)b)->pid;
+    return x < y ? -1 : x > y ? 1 : by_path(a, b);
+}
+
+gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
+{
+    gt_sweep_traces traces = {0};
+    gt_error ignored;
+    gt_rocprof_files files = {0};
+    char *first_pass = gt_format("%s/rocprof_traces/pass_1", config_folder);
+    char *folder = gt_format("%s/rocprof_traces", config_folder);
+    if (gt_rocprof_files_find(&files, gt_sweep_has_folder(first_pass) ? first_pass : folder, &ignored)) {
+        size_t count = 0; /* those of the first pass */
+        while (count < files.count && files.groups[count].pass == files.groups[0].pass) count++;
+        qsort(files.groups, count, sizeof *files.groups, by_pid ? by_pid_then_path : by_path);
+        for (size_t i = 0; i < count; i++)
+            if (files.groups[i].count)
+                add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])));
+    }
+    gt_rocprof_files_free(&files);
+    free(first_pass);
+    free(folder);
+    return traces;
+}
+
+void gt_sweep_traces_free(gt_sweep_traces *traces)
+{
+    for (size_t i = 0; i < traces->count; i++) free(traces->items[i].path);
+    free(traces->items);
+    *traces = (gt_sweep_traces){0};
+}

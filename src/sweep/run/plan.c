@@ -1,0 +1,248 @@
+/* Fills in the command and the environment of a point; see run_plan.h. */
+#include "sweep/run/plan.h"
+#include "base/length.h"
+#include "base/text.h"
+#include "os/paths.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const REFERENCE_COMMAND[] = {"torchrun",   "--nproc_per_node",
+                                                "{nproc}",    "train.py",
+                                                "--config",   "{config}",
+                                                "--override", "profiling.tensorboard=false",
+                                                "--override", "training.output_dir={output_dir}"};
+
+/* Set for every command, beside the variables of the axes. */
+static const char *const FIXED_VARIABLES[] = {"HSA_ENABLE_SDMA=0", "PYTORCH_ROCM_PROFILER_ENABLE_TRACING=1"};
+
+static const char SWEEP_VARIABLE[] = "GPUTALLY_SWEEP_DIR", OUTPUT_VARIABLE[] = "GPUTALLY_OUTPUT_DIR";
+
+/* ---- placeholders ---- */
+
+/* What a name stands for at a point; NULL where it stands for nothing. */
+static const char *meaning_of(const gt_run_plan *plan, size_t point, const gt_run_point *made,
+                              const char *name, size_t len, char number[32])
+{
+    snprintf(number, 32, "%" PRId64, plan->nproc);
+    const struct {
+        const char *name, *value;
+    } names[] = {{"output_dir", made->folder},
+                 {"profiler_dir", made->profiler_folder},
+                 {"config", plan->config},
+                 {"nproc", number}};
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if (strlen(names[i].name) == len && memcmp(names[i].name, name, len) == 0) return names[i].value;
+    return gt_sweep_grid_named(&plan->grid, point, name, len);
+}
+
+/* Adds the text with its placeholders filled in; false at the first that stands for nothing. */
+static bool fill_in(const gt_run_plan *plan, size_t point, const gt_run_point *made, const char *text,
+                    gt_buffer *out, gt_error *error)
+{
+    for (const char *at = text; *at;) {
+        if (*at != '{' || at[1] == '{') {
+            gt_buffer_add(out, at, 1);
+            at += *at == '{' ? 2 : 1;
+            continue;
+        }
+        size_t len = strcspn(at + 1, "}");
+        char number[32];
+        const char *value = at[len + 1] ? meaning_of(plan, point, made, at + 1, len, number) : NULL;
+        if (!value)
+            return gt_fail(error, "'%.*s' in '%.200s' stands for nothing; a literal brace is {{",
+                           len < 60 ? (int)len + 1 + (at[len + 1] != 0) : 60, at, text);
+        gt_buffer_add_cstr(out, value);
+        at += len + 2;
+    }
+    return true;
+}
+
+static const char *filled_in(const gt_run_plan *plan, size_t point, gt_run_point *made, const char *text)
+{
+    gt_buffer out = {0};
+    gt_error ignored; /* the plan was checked */
+    fill_in(plan, point, made, text, &out, &ignored);
+    const char *kept = gt_arena_bytes(&made->arena, gt_buffer_text(&out).bytes, out.len);
+    gt_buffer_free(&out);
+    return kept;
+}
+
+static size_t name_length(const char *variable)
+{
+    return strcspn(variable, "=");
+}
+
+static bool is_variable(const char *text, bool with_value)
+{
+    size_t len = name_length(text);
+    return len && !isdigit((unsigned char)*text) && (text[len] == '=') == with_value;
+}
+
+static const char *const *command_of(const gt_run_plan *plan, size_t *count)
+{
+    *count = plan->command_count ? plan->command_count : GT_LENGTH(REFERENCE_COMMAND);
+    return plan->command_count ? plan->command : REFERENCE_COMMAND;
+}
+
+bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error)
+{
+    gt_run_point made = {.folder = "", .profiler_folder = ""};
+    gt_buffer out = {0};
+    size_t count;
+    const char *const *words = command_of(plan, &count);
+    bool sound = true;
+    for (size_t i = 0; i < count && sound; i++) sound = fill_in(plan, 0, &made, words[i], &out, error);
+    for (size_t i = 0; i < plan->environment_count && sound; i++) {
+        const char *variable = plan->environment[i];
+        sound = is_variable(variable, true) ? fill_in(plan, 0, &made, variable, &out, error)
+                                            : gt_fail(error, "'%.200s' is not NAME=value", variable);
+    }
+    for (size_t i = 0; i < plan->unset_count && sound; i++)
+        if (!is_variable(plan->unset[i], false))
+            sound = gt_fail(error, "'%.200s' is no name of a variable", plan->unset[i]);
+    gt_buffer_free(&out);
+    return sound;
+}
+
+/* Puts a NULL behind the last word. */
+static void end_list(gt_run_point *made, gt_words_list *list)
+{
+    gt_words_list_add(&made->arena, list, "");
+    list->items[--list->count] = NULL;
+}
+
+/* ---- environment ---- */
+
+static bool same_variable(const char *a, const char *b)
+{
+    size_t len = name_length(a);
+    return len == name_length(b) && memcmp(a, b, len) == 0;
+}
+
+static bool has_variable(const gt_words_list *list, const char *variable)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (same_variable(list->items[i], variable)) return true;
+    return false;
+}
+
+static bool is_unset(const gt_run_plan *plan, const char *variable)
+{
+    for (size_t i = 0; i < plan->unset_count; i++)
+        if (same_variable(plan->unset[i], variable)) return true;
+    return false;
+}
+
+/* Sets a variable, in place of an earlier one of that name. */
+static void set_variable(const gt_run_plan *plan, gt_run_point *made, const char *variable)
+{
+    if (is_unset(plan, variable)) return;
+    for (size_t i = 0; i < made->variables.count; i++)
+        if (same_variable(made->variables.items[i], variable)) {
+            made->variables.items[i] = gt_arena_bytes(&made->arena, variable, strlen(variable));
+            return;
+        }
+    gt_words_list_add(&made->arena, &made->variables, variable);
+}
+
+static void set_pair(const gt_run_plan *plan, gt_run_point *made, const char *name, const char *value)
+{
+    char *variable = gt_format("%s=%s", name, value);
+    set_variable(plan, made, variable);
+    free(variable);
+}
+
+static void make_environment(const gt_run_plan *plan, size_t point, gt_run_point *made)
+{
+    const char *here = gt_path_current(&made->arena);
+    for (size_t i = 0; i < plan->grid.axis_count; i++)
+        if (plan->grid.axes[i].variable)
+            set_pair(plan, made, plan->grid.axes[i].variable, gt_sweep_grid_value(&plan->grid, point, i));
+    for (size_t i = 0; i < GT_LENGTH(FIXED_VARIABLES); i++) set_variable(plan, made, FIXED_VARIABLES[i]);
+    set_pair(plan, made, SWEEP_VARIABLE, gt_path_absolute(&made->arena, here, plan->root));
+    set_pair(plan, made, OUTPUT_VARIABLE, gt_path_absolute(&made->arena, here, made->folder));
+    for (size_t i = 0; i < plan->environment_count; i++)
+        set_variable(plan, made, filled_in(plan, point, made, plan->environment[i]));
+
+    for (char **inherited = environ; *inherited; inherited++)
+        if (!has_variable(&made->variables, *inherited) && !is_unset(plan, *inherited))
+            gt_words_list_add(&made->arena, &made->environment, *inherited);
+    for (size_t i = 0; i < made->variables.count; i++)
+        gt_words_list_add(&made->arena, &made->environment, made->variables.items[i]);
+    end_list(made, &made->environment);
+}
+
+/* ---- words ---- */
+
+static void add_words(gt_run_point *made, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) gt_words_list_add(&made->arena, &made->argv, words[i]);
+}
+
+/* Without a job file rocprofv3 of today writes a database only: the formats that reports are made of are
+ * asked for. */
+static void add_profiler(const gt_run_plan *plan, gt_run_point *made)
+{
+    if (plan->rocprof_input) {
+        add_words(made,
+                  (const char *[]){"rocprofv3", "-i", plan->rocprof_input, "-d", made->rocprof_folder, "--"},
+                  6);
+        return;
+    }
+    add_words(made, (const char *[]){"rocprofv3", "--kernel-trace"}, 2);
+    if (plan->stats) add_words(made, (const char *[]){"--stats"}, 1);
+    add_words(made, (const char *[]){"-d", made->rocprof_folder, "--output-format", "json", "csv", "--"}, 6);
+}
+
+static const char *below(gt_run_point *made, const char *name)
+{
+    return gt_path_join(&made->arena, made->folder, name);
+}
+
+gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point)
+{
+    gt_run_point made = {0};
+    char *folder = gt_sweep_grid_folder(&plan->grid, point, plan->root);
+    made.folder = gt_arena_bytes(&made.arena, folder, strlen(folder));
+    free(folder);
+    made.profiler_folder = below(&made, "torch_profiler");
+    if (plan->rocprof) {
+        made.rocprof_folder = below(&made, "rocprof_traces");
+        add_profiler(plan, &made);
+    }
+    size_t count;
+    const char *const *words = command_of(plan, &count);
+    for (size_t i = 0; i < count; i++)
+        gt_words_list_add(&made.arena, &made.argv, filled_in(plan, point, &made, words[i]));
+    end_list(&made, &made.argv);
+    make_environment(plan, point, &made);
+    return made;
+}
+
+void gt_run_point_free(gt_run_point *point)
+{
+    gt_arena_free(&point->arena);
+    *point = (gt_run_point){0};
+}
+
+char *gt_run_point_title(const gt_run_plan *plan, size_t point)
+{
+    const gt_sweep_grid *grid = &plan->grid;
+    gt_buffer title = {0};
+    size_t further = grid->axis_count - 2;
+    for (size_t k = 0; k < grid->axis_count; k++) {
+        size_t axis = k < 2 ? further + k : k - 2; /* threads and channels first */
+        if (k) gt_buffer_add_cstr(&title, ", ");
+        gt_buffer_add_cstr(&title, k == 0 ? "THREADS" : k == 1 ? "CHANNELS" : grid->axes[axis].name);
+        gt_buffer_add_cstr(&title, "=");
+        gt_buffer_add_cstr(&title, gt_sweep_grid_value(grid, point, axis));
+    }
+    char *text = gt_strdup(gt_buffer_text(&title).bytes);
+    gt_buffer_free(&title);
+    return text;
+}

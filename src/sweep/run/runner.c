@@ -1,0 +1,365 @@
+/* The loop over the points of a sweep; see runner.h. Texts of the log that people look for are those of the
+ * reference's script. */
+#include "sweep/run/runner.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "output/file.h"
+#include "output/terminal.h"
+#include "os/child.h"
+#include "os/paths.h"
+#include "sweep/run/layout.h"
+#include "sweep/run/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct runner {
+    const gt_run_plan *plan;
+    const gt_runner_options *options;
+    gt_runner_result *result;
+    gt_run_outcome *outcomes; /* one a point */
+    size_t points;
+    char *log_path, *summary_path, *record_path;
+    FILE *log;
+    bool colour;
+    time_t started, recorded; /* when sweep.json was written last */
+} runner;
+
+/* ---- signals: what is running is told by child.c, the rest of the sweep by this flag ---- */
+
+static volatile sig_atomic_t caught;
+
+static void note_signal(int number)
+{
+    caught = number;
+}
+
+static const int WATCHED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static void watch_signals(struct sigaction old[GT_LENGTH(WATCHED)])
+{
+    struct sigaction action = {.sa_handler = note_signal};
+    sigemptyset(&action.sa_mask);
+    caught = 0;
+    for (size_t i = 0; i < GT_LENGTH(WATCHED); i++) sigaction(WATCHED[i], &action, &old[i]);
+}
+
+static void restore_signals(const struct sigaction old[GT_LENGTH(WATCHED)])
+{
+    for (size_t i = 0; i < GT_LENGTH(WATCHED); i++) sigaction(WATCHED[i], &old[i], NULL);
+}
+
+/* Sleeps in short pieces, so that a signal between two of them is not slept over. */
+static void wait_seconds(int64_t seconds)
+{
+    enum { PIECES = 10 };
+    for (int64_t i = 0; i < seconds * PIECES && !caught; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000000 / PIECES}, NULL);
+}
+
+/* ---- the log ---- */
+
+typedef enum tone { PLAIN, GREEN, YELLOW, RED } tone;
+static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
+
+/* A line on the screen and in the log; in colour on a terminal. */
+static void put_line(runner *r, tone t, const char *text)
+{
+    if (!r->options->quiet && r->colour && t)
+        printf("%s%s\033[0m\n", TONES[t], text);
+    else if (!r->options->quiet)
+        printf("%s\n", text);
+    fflush(stdout);
+    fprintf(r->log, "%s\n", text);
+    fflush(r->log);
+}
+
+static void log_line(runner *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void log_line(runner *r, const char *format, ...)
+{
+    char *text, stamp[GT_TIME_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    int len = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (len < 0) return;
+    gt_print_time(stamp, "%Y-%m-%d %H:%M:%S", time(NULL));
+    char *line = gt_format("[%s] %s", stamp, text);
+    put_line(r, PLAIN, line);
+    free(line);
+    free(text);
+}
+
+static void log_values(runner *r, const char *what, const gt_sweep_axis *axis)
+{
+    gt_buffer list = {0};
+    for (size_t i = 0; i < axis->value_count; i++) {
+        if (i) gt_buffer_add_cstr(&list, " ");
+        gt_buffer_add_cstr(&list, axis->values[i]);
+    }
+    log_line(r, "Testing %s: %s", what, gt_buffer_text(&list).bytes);
+    gt_buffer_free(&list);
+}
+
+static void log_beginning(runner *r)
+{
+    const gt_sweep_grid *grid = &r->plan->grid;
+    put_line(r, GREEN, "=== NCCL Channel & Thread Sweep ===");
+    if (!r->plan->command_count) {
+        log_line(r, "Config file: %s", r->plan->config);
+        log_line(r, "Processes per node: %" PRId64, r->plan->nproc);
+    }
+    for (size_t i = 0; i + 2 < grid->axis_count; i++) log_values(r, grid->axes[i].name, &grid->axes[i]);
+    log_values(r, "threads per block", &grid->axes[grid->axis_count - 2]);
+    log_values(r, "channels", &grid->axes[grid->axis_count - 1]);
+    log_line(r, "Skip existing: %s", r->options->skip_existing ? "true" : "false");
+    log_line(r, "Results directory: %s", r->plan->root);
+}
+
+/* "RCCL_THREADS_PER_BLOCK=256, NCCL_MAX_NCHANNELS=28" */
+static char *describe_variables(const gt_run_plan *plan, size_t point)
+{
+    const gt_sweep_grid *grid = &plan->grid;
+    gt_buffer text = {0};
+    for (size_t k = 0; k < grid->axis_count; k++) {
+        size_t axis = (k + grid->axis_count - 2) % grid->axis_count; /* threads and channels first */
+        const char *name = grid->axes[axis].variable ? grid->axes[axis].variable : grid->axes[axis].name;
+        if (k) gt_buffer_add_cstr(&text, ", ");
+        gt_buffer_add_cstr(&text, name);
+        gt_buffer_add_cstr(&text, "=");
+        gt_buffer_add_cstr(&text, gt_sweep_grid_value(grid, point, axis));
+    }
+    char *described = gt_strdup(gt_buffer_text(&text).bytes);
+    gt_buffer_free(&text);
+    return described;
+}
+
+/* ---- records ---- */
+
+static bool write_whole(const char *path, gt_buffer *text, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written =
+        gt_output_text(output, path, gt_buffer_text(text), error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_buffer_free(text);
+    return written;
+}
+
+/* sweep.json is written anew after each point, so that it is right whenever the sweep ends; but once a second
+ * is enough. */
+static bool write_record(runner *r, bool last, gt_error *error)
+{
+    gt_buffer text = {0};
+    if (!last && time(NULL) == r->recorded) return true;
+    r->recorded = time(NULL);
+    gt_run_json(r->plan, r->outcomes, r->started, &text);
+    return write_whole(r->record_path, &text, error);
+}
+
+static bool write_summary(runner *r, gt_error *error)
+{
+    gt_buffer text = {0};
+    gt_run_summary(r->plan, r->outcomes, time(NULL), &text);
+    if (!r->options->quiet) printf("\n%s\n", gt_buffer_text(&text).bytes);
+    if (!write_whole(r->summary_path, &text, error)) return false;
+    log_line(r, "Summary saved to: %s", r->summary_path);
+    return true;
+}
+
+/* ---- one point ---- */
+
+static gt_run_status status_of(const gt_child_result *child)
+{
+    if (child->interrupted || caught) return GT_RUN_INTERRUPTED;
+    if (child->timed_out) return GT_RUN_TIMEOUT;
+    return child->exit_code == 0 ? GT_RUN_SUCCESS : GT_RUN_FAILED;
+}
+
+static void log_end(runner *r, size_t index, const gt_run_outcome *outcome)
+{
+    char *title = gt_run_point_title(r->plan, index);
+    if (outcome->status == GT_RUN_SUCCESS)
+        log_line(r, "[OK] Completed run with %s (duration: %" PRId64 "s)", title, outcome->duration_s);
+    else if (outcome->status == GT_RUN_TIMEOUT)
+        log_line(r, "[ERROR] Timed out run with %s (exit code: %d, duration: %" PRId64 "s)", title,
+                 outcome->exit_code, outcome->duration_s);
+    else
+        log_line(r, "[ERROR] Failed run with %s (exit code: %d, duration: %" PRId64 "s)", title,
+                 outcome->exit_code, outcome->duration_s);
+    free(title);
+}
+
+/* Runs the command of a point whose folder is there. */
+static void run_command(runner *r, size_t index, const gt_run_point *point)
+{
+    gt_run_outcome *outcome = &r->outcomes[index];
+    char *log_path = gt_format("%s/run_output.log", point->folder);
+    gt_child_setup setup = {
+        .argv = point->argv.items,
+        .environment = point->environment.items,
+        .log_path = log_path,
+        .silent = r->options->quiet,
+        .merge = true,
+        .timeout_s = (double)r->options->timeout_s,
+    };
+    gt_child_result child = {0};
+    gt_error error;
+    outcome->started = time(NULL);
+    bool started = gt_child_run(&setup, &child, &error);
+    outcome->ended = time(NULL);
+    outcome->exit_code = child.exit_code;
+    outcome->duration_s = (int64_t)child.seconds;
+    outcome->status = started ? status_of(&child) : GT_RUN_FAILED;
+    if (!started) log_line(r, "[ERROR] %s", error.text);
+    free(log_path);
+}
+
+static bool make_folders(const gt_run_point *point, gt_error *error)
+{
+    return gt_path_make_folder(point->folder, error) &&
+           (!point->rocprof_folder || gt_path_make_folder(point->rocprof_folder, error));
+}
+
+static bool run_point(runner *r, size_t index, const gt_run_point *point, gt_error *error)
+{
+    static const char rule[] = "========================================";
+    char *variables = describe_variables(r->plan, index);
+    put_line(r, YELLOW, rule);
+    log_line(r, "Running with %s", variables);
+    log_line(r, "Output directory: %s", point->folder);
+    put_line(r, YELLOW, rule);
+    free(variables);
+    if (!make_folders(point, error)) return false;
+    run_command(r, index, point);
+    const gt_run_outcome *outcome = &r->outcomes[index];
+    if (outcome->status != GT_RUN_INTERRUPTED) log_end(r, index, outcome);
+    r->result->failed += outcome->status == GT_RUN_FAILED || outcome->status == GT_RUN_TIMEOUT;
+    return write_record(r, false, error);
+}
+
+static void skip_point(runner *r, size_t index)
+{
+    char *title = gt_run_point_title(r->plan, index);
+    log_line(r, "Skipping %s (directory exists)", title);
+    r->outcomes[index].status = GT_RUN_SKIPPED;
+    free(title);
+}
+
+/* ---- all of them ---- */
+
+static bool run_points(runner *r, gt_error *error)
+{
+    bool sound = true, waits = false;
+    for (size_t i = 0; i < r->points && sound && !caught; i++) {
+        gt_run_point point = gt_run_point_make(r->plan, i);
+        if (r->options->skip_existing && gt_sweep_has_folder(point.folder)) {
+            skip_point(r, i);
+        } else {
+            if (waits && r->options->delay_s) {
+                log_line(r, "Waiting %" PRId64 " seconds before next run...", r->options->delay_s);
+                wait_seconds(r->options->delay_s);
+            }
+            if (!caught) sound = run_point(r, i, &point, error);
+            waits = true;
+            if (r->outcomes[i].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
+        }
+        gt_run_point_free(&point);
+    }
+    return sound && write_record(r, true, error);
+}
+
+static bool finish(runner *r, gt_error *error)
+{
+    if (caught) {
+        put_line(r, RED, "=== Caught interrupt signal ===");
+        log_line(r,
+                 "The command was ended with all of its process group. Points that were not run are PENDING "
+                 "in %s.",
+                 r->record_path);
+        return r->result->interrupted = true;
+    }
+    if (!r->options->no_summary && !write_summary(r, error)) return false;
+    log_line(r, "All runs completed!");
+    return true;
+}
+
+static bool open_log(runner *r, gt_error *error)
+{
+    if (!gt_path_make_folder(r->plan->root, error)) return false;
+    r->log = fopen(r->log_path, "we");
+    return r->log || gt_fail_writing(error, r->log_path, errno);
+}
+
+static bool close_log(runner *r, bool sound, gt_error *error)
+{
+    if (!r->log) return sound;
+    bool failed = ferror(r->log);
+    failed = fclose(r->log) != 0 || failed;
+    if (sound && failed) return gt_fail(error, "cannot write %s", r->log_path);
+    return sound;
+}
+
+bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt_runner_result *result,
+                   gt_error *error)
+{
+    char stamp[GT_TIME_TEXT];
+    runner r = {.plan = plan, .options = options, .result = result, .started = time(NULL)};
+    *result = (gt_runner_result){0};
+    gt_print_time(stamp, "%Y%m%d_%H%M%S", r.started);
+    r.points = gt_sweep_grid_points(&plan->grid);
+    r.outcomes = gt_alloc_zero(r.points, sizeof *r.outcomes);
+    r.colour = gt_terminal_for(stdout).colour;
+    r.log_path = gt_format("%s/nccl_thread_sweep_%s.log", plan->root, stamp);
+    r.summary_path = gt_format("%s/nccl_thread_sweep_summary_%s.txt", plan->root, stamp);
+    r.record_path = gt_format("%s/sweep.json", plan->root);
+
+    struct sigaction old[GT_LENGTH(WATCHED)];
+    watch_signals(old);
+    bool sound = open_log(&r, error);
+    if (sound) log_beginning(&r);
+    sound = sound && run_points(&r, error) && finish(&r, error);
+    sound = close_log(&r, sound, error);
+    restore_signals(old);
+    free(r.outcomes);
+    free(r.log_path);
+    free(r.summary_path);
+    free(r.record_path);
+    return sound;
+}
+
+/* "env -u NAME A=1 command word": what a shell would do at this point. */
+static void add_shell_line(gt_buffer *line, const gt_run_plan *plan, const gt_run_point *point)
+{
+    gt_buffer_add_cstr(line, "env ");
+    for (size_t i = 0; i < plan->unset_count; i++) {
+        gt_buffer_add_cstr(line, "-u ");
+        gt_shell_quote(line, plan->unset[i]);
+        gt_buffer_add_cstr(line, " ");
+    }
+    gt_shell_join(line, point->variables.items, point->variables.count);
+    gt_buffer_add_cstr(line, " ");
+    gt_shell_join(line, point->argv.items, point->argv.count);
+}
+
+void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
+{
+    size_t points = gt_sweep_grid_points(&plan->grid);
+    for (size_t i = 0; i < points; i++) {
+        gt_run_point point = gt_run_point_make(plan, i);
+        char *title = gt_run_point_title(plan, i);
+        gt_buffer line = {0};
+        bool skipped = options->skip_existing && gt_sweep_has_folder(point.folder);
+        add_shell_line(&line, plan, &point);
+        printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, the folder is there" : "");
+        if (!skipped) printf("%s\n", gt_buffer_text(&line).bytes);
+        gt_buffer_free(&line);
+        free(title);
+        gt_run_point_free(&point);
+    }
+}

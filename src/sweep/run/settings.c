@@ -1,0 +1,198 @@
+/* Folders and files by their names, as the Python tool takes them apart. */
+#include "sweep/run/settings.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "sweep/run/layout.h"
+#include "sweep/gemm/report_sheets.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "256" of "256thread": the name without the word, which must leave a number. */
+static bool number_without(const char *name, const char *word, int64_t *number)
+{
+    const char *at = strstr(name, word);
+    char *rest = gt_format("%.*s%s", (int)(at ? at - name : 0), name, at ? at + strlen(word) : name);
+    const char *digits = rest;
+    bool whole = gt_take_number(&digits, number) && !*digits;
+    free(rest);
+    return whole;
+}
+
+static bool has_ending(const char *name, const char *begin, const char *end)
+{
+    size_t len = strlen(name);
+    return strncmp(name, begin, strlen(begin)) == 0 && len >= strlen(begin) + strlen(end) &&
+           strcmp(name + len - strlen(end), end) == 0;
+}
+
+/* perf_28ch_rank3.xlsx */
+static bool parse_rank_report(const char *name, gt_setting_report *report)
+{
+    if (!has_ending(name, "perf_", ".xlsx")) return false;
+    const char *channel = name + strlen("perf_"), *mark = strchr(channel, '_');
+    if (!mark || strncmp(mark, "_rank", 5) != 0) return false;
+    const char *rank = mark + 5;
+    report->channel_config = gt_format("%.*s", (int)(mark - channel), channel);
+    return number_without(report->channel_config, "ch", &report->channels) &&
+           gt_take_number(&rank, &report->rank) && (strcmp(rank, ".xlsx") == 0 || *rank == '_');
+}
+
+/* collective_28ch.xlsx */
+static bool parse_collective_report(const char *name, gt_setting_report *report)
+{
+    if (!has_ending(name, "collective_", ".xlsx")) return false;
+    const char *channel = name + strlen("collective_");
+    report->channel_config = gt_format("%.*s", (int)(strlen(channel) - strlen(".xlsx")), channel);
+    return number_without(report->channel_config, "ch", &report->channels);
+}
+
+static void free_report(gt_setting_report *report)
+{
+    free(report->path);
+    free(report->file);
+    free(report->thread_config);
+    free(report->channel_config);
+    gt_table_free(report->table);
+}
+
+/* The reports of one folder of threads. */
+static bool add_reports(gt_setting_reports *reports, const char *analysis, const char *thread_config,
+                        gt_report_kind kind, gt_error *error)
+{
+    char *folder = gt_format("%s/%s/%s", analysis, thread_config,
+                             kind == GT_REPORTS_OF_RANKS ? "individual_reports" : "collective_reports");
+    gt_names_found names = gt_list_folder(folder);
+    int64_t threads;
+    bool numbered = number_without(thread_config, "thread", &threads);
+    bool sound = true;
+    for (size_t i = 0; i < names.count && sound; i++) {
+        gt_setting_report report = {0};
+        bool ours = kind == GT_REPORTS_OF_RANKS ? parse_rank_report(names.items[i], &report)
+                                                : parse_collective_report(names.items[i], &report);
+        if (ours && numbered) {
+            report.path = gt_format("%s/%s", folder, names.items[i]);
+            report.file = gt_strdup(names.items[i]);
+            report.thread_config = gt_strdup(thread_config);
+            report.threads = threads;
+            GT_PUSH(reports->items, reports->count, reports->capacity, report);
+            continue;
+        }
+        if (ours)
+            sound = gt_fail(error, "%s/%s: its name says no number of threads", analysis, thread_config);
+        else if (report.channel_config)
+            gt_warn("%s/%s: its name says no number of channels, or no rank; left out", folder,
+                    names.items[i]);
+        free_report(&report);
+    }
+    gt_names_found_free(&names);
+    free(folder);
+    return sound;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const gt_setting_report *x = a, *y = b;
+    int order = strcmp(x->thread_config, y->thread_config);
+    if (order) return order;
+    if (x->channels != y->channels) return x->channels < y->channels ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return strcmp(x->file, y->file);
+}
+
+bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_report_kind kind,
+                             gt_error *error)
+{
+    *reports = (gt_setting_reports){0};
+    if (!gt_sweep_has_folder(root)) return gt_fail(error, "Sweep directory does not exist: %s", root);
+    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
+    gt_names_found names = gt_list_folder(analysis);
+    bool sound = true, any = false;
+    for (size_t i = 0; i < names.count && sound; i++) {
+        char *path = gt_format("%s/%s", analysis, names.items[i]);
+        bool is_threads = strstr(names.items[i], "thread") && gt_sweep_has_folder(path);
+        any = any || is_threads;
+        if (is_threads) sound = add_reports(reports, analysis, names.items[i], kind, error);
+        free(path);
+    }
+    if (sound && !gt_sweep_has_folder(analysis))
+        sound = gt_fail(error, "no folder " GT_SWEEP_ANALYSIS " in %s", root);
+    if (sound && !any) sound = gt_fail(error, "no *thread directories in %s", analysis);
+    if (sound && !reports->count)
+        sound = gt_fail(error, "no %s reports in %s",
+                        kind == GT_REPORTS_OF_RANKS ? "individual" : "collective", analysis);
+    if (sound && kind == GT_REPORTS_OF_RANKS)
+        qsort(reports->items, reports->count, sizeof *reports->items, by_place);
+    gt_names_found_free(&names);
+    free(analysis);
+    return sound;
+}
+
+typedef struct job {
+    gt_setting_reports *reports;
+    const char *sheet;
+    gt_strings *strings;
+    pthread_mutex_t lock;
+} job;
+
+static void read_report(void *context, size_t index)
+{
+    job *j = context;
+    gt_setting_report *report = &j->reports->items[index];
+    gt_error error = {""};
+    gt_strings *strings = gt_strings_new();
+    gt_table *table;
+    if (gt_read_report_table(report->path, j->sheet, strings, &table, &error) != GT_SHEET_READ)
+        gt_warn("%s: left out", error.text);
+    pthread_mutex_lock(&j->lock);
+    if (table) gt_table_use_strings(table, j->strings);
+    report->table = table;
+    pthread_mutex_unlock(&j->lock);
+    gt_strings_free(strings);
+}
+
+void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_strings *strings,
+                             unsigned threads)
+{
+    job j = {.reports = reports, .sheet = sheet, .strings = strings};
+    pthread_mutex_init(&j.lock, NULL);
+    gt_threads_each(reports->count, threads, read_report, &j);
+    pthread_mutex_destroy(&j.lock);
+}
+
+void gt_setting_reports_free(gt_setting_reports *reports)
+{
+    for (size_t i = 0; i < reports->count; i++) free_report(&reports->items[i]);
+    free(reports->items);
+    *reports = (gt_setting_reports){0};
+}
+
+const char *const gt_setting_columns[GT_SETTING_COLUMNS] = {"full_config", "threads_num", "thread_config",
+                                                            "channels_num", "channel_config"};
+
+void gt_add_text_column(gt_table *table, const char *name, const char *text)
+{
+    uint32_t id = gt_strings_add_cstr(table->strings, text);
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_text(table, column, row, id);
+}
+
+static void add_int_column(gt_table *table, const char *name, int64_t number)
+{
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
+}
+
+void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
+                            const char *channel_config, int64_t channels)
+{
+    char *full = gt_format("%s_%s", thread_config, channel_config);
+    gt_add_text_column(table, gt_setting_columns[0], full);
+    add_int_column(table, gt_setting_columns[1], threads);
+    gt_add_text_column(table, gt_setting_columns[2], thread_config);
+    add_int_column(table, gt_setting_columns[3], channels);
+    gt_add_text_column(table, gt_setting_columns[4], channel_config);
+    free(full);
+}

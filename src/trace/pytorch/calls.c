@@ -1,0 +1,140 @@
+/* The tree downwards: a counting sort of the launches by the number of their call, and a walk over the
+ * numbers with the open events on a stack. */
+#include "trace/pytorch/calls.h"
+
+#include "base/memory.h"
+#include "trace/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void place_rows(gt_calls *c)
+{
+    const gt_pytorch *trace = c->trace;
+    c->row_of = gt_alloc(trace->numbered * sizeof *c->row_of);
+    c->caller = gt_alloc(trace->numbered * sizeof *c->caller);
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (trace->preorder[row] != GT_NO_EVENT) c->row_of[trace->preorder[row]] = row;
+    /* The callers themselves lead from an event to those around it, so they serve as the stack. */
+    uint32_t open = GT_NO_EVENT;
+    for (uint32_t n = 0; n < trace->numbered; n++) {
+        while (open != GT_NO_EVENT && trace->subtree_end[c->row_of[open]] <= n) open = c->caller[open];
+        c->caller[n] = open;
+        open = n;
+    }
+}
+
+static void place_launches(gt_calls *c)
+{
+    const gt_pytorch *trace = c->trace;
+    size_t numbers = trace->numbered;
+    c->begin = gt_alloc_zero(numbers + 2, sizeof *c->begin);
+    c->links = gt_alloc(trace->link_count * sizeof *c->links);
+    for (size_t i = 0; i < trace->link_count; i++) {
+        uint32_t number = trace->preorder[trace->link_runtime[i]];
+        if (number != GT_NO_EVENT) c->begin[number + 2]++;
+    }
+    for (size_t n = 2; n < numbers + 2; n++) c->begin[n] += c->begin[n - 1];
+    for (uint32_t i = 0; i < trace->link_count; i++) {
+        uint32_t number = trace->preorder[trace->link_runtime[i]];
+        if (number != GT_NO_EVENT) c->links[c->begin[number + 1]++] = i;
+    }
+}
+
+gt_calls *gt_calls_new(const gt_pytorch *trace)
+{
+    gt_calls *c = gt_alloc_zero(1, sizeof *c);
+    c->trace = trace;
+    place_rows(c);
+    place_launches(c);
+    return c;
+}
+
+void gt_calls_free(gt_calls *c)
+{
+    if (!c) return;
+    free(c->row_of);
+    free(c->caller);
+    free(c->begin);
+    free(c->links);
+    free(c);
+}
+
+uint32_t gt_calls_first(const gt_calls *c, uint32_t row)
+{
+    uint32_t number = c->trace->preorder[row];
+    if (number == GT_NO_EVENT || number + 1 == c->trace->subtree_end[row]) return GT_NO_EVENT;
+    return c->row_of[number + 1];
+}
+
+uint32_t gt_calls_next(const gt_calls *c, uint32_t row, uint32_t child)
+{
+    uint32_t number = c->trace->subtree_end[child];
+    return number < c->trace->subtree_end[row] ? c->row_of[number] : GT_NO_EVENT;
+}
+
+/* ---- launches ---- */
+
+/* The first launch by a call that is not in the tree; launches stand in file order of the calls. */
+static size_t first_launch(const gt_pytorch *trace, uint32_t row)
+{
+    size_t low = 0, high = trace->link_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->link_runtime[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool gt_calls_use_gpu(const gt_calls *c, uint32_t row)
+{
+    const gt_pytorch *trace = c->trace;
+    uint32_t number = trace->preorder[row];
+    if (number != GT_NO_EVENT) return c->begin[number] < c->begin[trace->subtree_end[row]];
+    size_t first = first_launch(trace, row);
+    return first < trace->link_count && trace->link_runtime[first] == row;
+}
+
+static void add_below(const gt_calls *c, uint32_t row, gt_row_list *list)
+{
+    uint32_t begin = c->begin[c->trace->preorder[row]], end = c->begin[c->trace->subtree_end[row]];
+    if (begin == end) return;
+    bool sorted = true;
+    list->items = gt_grow(list->items, &list->capacity, list->count + (end - begin), sizeof *list->items);
+    uint32_t *added = list->items + list->count;
+    for (uint32_t i = begin; i < end; i++) {
+        added[i - begin] = c->links[i];
+        sorted &= i == begin || c->links[i - 1] < c->links[i];
+    }
+    if (!sorted) qsort(added, end - begin, sizeof *added, gt_by_row);
+    for (uint32_t i = 0; i < end - begin; i++) added[i] = c->trace->link_gpu[added[i]];
+    list->count += end - begin;
+}
+
+void gt_calls_add_gpu_events(const gt_calls *c, uint32_t row, gt_row_list *list)
+{
+    const gt_pytorch *trace = c->trace;
+    if (trace->preorder[row] != GT_NO_EVENT) {
+        add_below(c, row, list);
+        return;
+    }
+    for (size_t i = first_launch(trace, row); i < trace->link_count && trace->link_runtime[i] == row; i++)
+        GT_PUSH(list->items, list->count, list->capacity, trace->link_gpu[i]);
+}
+
+gt_row_list gt_calls_cpu_roots(const gt_calls *c)
+{
+    const gt_pytorch *trace = c->trace;
+    gt_row_list roots = {0};
+    for (uint32_t row = 0; row < trace->recorded; row++)
+        if (trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
+            trace->cpu_op_above[row] == GT_NO_EVENT)
+            GT_PUSH(roots.items, roots.count, roots.capacity, row);
+    gt_order_rows(roots.items, roots.count, trace->start_us);
+    for (size_t i = 0; i < trace->late_root_count; i++)
+        GT_PUSH(roots.items, roots.count, roots.capacity, trace->late_roots[i]);
+    return roots;
+}

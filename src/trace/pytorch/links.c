@@ -1,0 +1,235 @@
+/* Launches: from a runtime call to the GPU work that it sent off, and what runs again for a backward pass.
+ *
+ * A launch and its work share an id (correlation or external id); an arrow (ac2g flow) with that id leads
+ * from the call to the work's process and thread, which are device and stream. Graph launches have no arrows:
+ * all work with their id is theirs. */
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/id_table.h"
+#include "trace/pytorch/pytorch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARED_LINKS_MAX = 1 << 24 };
+
+static bool is_runtime(uint8_t kind)
+{
+    return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+}
+
+/* The ids that link launches to work: correlation ids where the first launch has one, else external ids. */
+static int64_t *link_ids(const gt_pytorch *trace)
+{
+    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    for (size_t row = 0; row < trace->count; row++) {
+        if (!is_runtime(trace->kind[row]) ||
+            !gt_text_contains_in_any_case(gt_pytorch_name(trace, (uint32_t)row), "launch"))
+            continue;
+        if (correlations[row] != GT_EVENT_NONE) return correlations;
+        break;
+    }
+    free(correlations);
+    return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+}
+
+/* For the ids of the rows of kinds from first to last. */
+static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first,
+                             uint8_t last)
+{
+    size_t count = 0, runs = 0;
+    uint64_t page = UINT64_MAX;
+    for (size_t row = 0; row < rows; row++) {
+        if (kinds[row] < first || kinds[row] > last || ids[row] == GT_EVENT_NONE) continue;
+        runs += gt_id_begins_page(ids[row], &page);
+        count++;
+    }
+    return gt_id_table_new(count, runs);
+}
+
+enum { MAX_CHAIN = 64 }; /* work that shares an id is gone through one by one up to here */
+
+typedef struct lookup {
+    gt_id_table arrow_starts; /* flow id to an arrow, the last one's */
+    gt_id_table arrow_ends;
+    uint64_t *arrow_tracks; /* by arrow: process and thread */
+    gt_id_table work;       /* id to the first GPU row ... */
+    uint32_t *others;       /* ... and from each to the next with that id */
+    gt_map by_track;        /* (process and thread, id) to the last GPU row; only where many share an id */
+    bool long_chains;
+} lookup;
+
+static uint64_t track_key(uint32_t process, uint32_t thread)
+{
+    return (uint64_t)process << 32 | thread;
+}
+
+static uint64_t track_of(const gt_pytorch *trace, uint32_t row)
+{
+    return track_key(trace->process[row], trace->thread[row]);
+}
+
+static void index_arrows(const gt_pytorch *trace, lookup *l)
+{
+    size_t count = gt_store_count(trace->arrows);
+    int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW),
+            *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
+    uint32_t *processes = gt_store_texts(trace->arrows, GT_EVENT_PROCESS);
+    uint32_t *threads = gt_store_texts(trace->arrows, GT_EVENT_THREAD);
+    uint8_t *kinds = gt_alloc(count);
+    l->arrow_tracks = gt_alloc(count * sizeof *l->arrow_tracks);
+    for (size_t i = 0; i < count; i++) kinds[i] = (uint8_t)wide[i];
+    l->arrow_starts = new_table(flows, kinds, count, GT_KIND_FLOW_START, GT_KIND_FLOW_START);
+    l->arrow_ends = new_table(flows, kinds, count, GT_KIND_FLOW_END, GT_KIND_FLOW_END);
+    for (uint32_t i = 0; i < count; i++) {
+        l->arrow_tracks[i] = track_key(processes[i], threads[i]);
+        if (flows[i] != GT_EVENT_NONE)
+            *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
+    }
+    free(flows);
+    free(wide);
+    free(processes);
+    free(threads);
+    free(kinds);
+}
+
+/* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
+static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+{
+    l->work = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
+    l->others = gt_alloc(trace->count * sizeof *l->others);
+    for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
+        if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
+        uint32_t *first = gt_id_put(&l->work, ids[row]);
+        l->others[row] = *first;
+        *first = row;
+    }
+}
+
+static void index_tracks(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+{
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (gt_kind_is_gpu(trace->kind[row]) && ids[row] != GT_EVENT_NONE)
+            *gt_map_put(&l->by_track, track_of(trace, row), (uint64_t)ids[row]) = row;
+    l->long_chains = true;
+}
+
+static void free_lookup(lookup *l)
+{
+    gt_id_table_free(&l->arrow_starts);
+    gt_id_table_free(&l->arrow_ends);
+    gt_id_table_free(&l->work);
+    gt_map_free(&l->by_track);
+    free(l->arrow_tracks);
+    free(l->others);
+}
+
+static void link(gt_pytorch *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
+{
+    size_t other = *capacity, count = trace->link_count;
+    GT_PUSH(trace->link_runtime, trace->link_count, *capacity, runtime);
+    GT_PUSH(trace->link_gpu, count, other, gpu);
+    trace->parent[gpu] = runtime;
+}
+
+static bool is_graph_launch(gt_text name)
+{
+    return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
+}
+
+/* The last work with this id on a track, GT_NO_EVENT where there is none. */
+static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id, uint64_t track)
+{
+    uint32_t found = GT_NO_EVENT, steps = 0;
+    if (!l->long_chains) {
+        for (uint32_t gpu = gt_id_get(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
+            if (track_of(trace, gpu) == track) found = gpu;
+            if (++steps > MAX_CHAIN) {
+                index_tracks(trace, ids, l);
+                break;
+            }
+        }
+    }
+    return l->long_chains ? gt_map_get(&l->by_track, track, (uint64_t)id) : found;
+}
+
+/* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
+static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id)
+{
+    uint32_t end = gt_id_get(&l->arrow_ends, id);
+    if (end == GT_NO_EVENT || gt_id_get(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
+    return find_work(trace, ids, l, id, l->arrow_tracks[end]);
+}
+
+/* Links all work to a graph launch. Launches that share an id share their work, and the links are as many as
+ * launches times work: beyond a limit, which only a broken trace comes to, the work stays with the launches
+ * that it has. */
+static bool link_graph(gt_pytorch *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
+{
+    uint32_t gpu = gt_id_get(&l->work, id);
+    if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
+        return false;
+    for (; gpu != GT_NO_EVENT; gpu = l->others[gpu]) link(trace, capacity, row, gpu);
+    return true;
+}
+
+void gt_pytorch_link_launches(gt_pytorch *trace)
+{
+    int64_t *ids = link_ids(trace);
+    lookup l = {0};
+    size_t capacity = 0, left_out = 0;
+    index_arrows(trace, &l);
+    index_work(trace, ids, &l);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
+        if (is_graph_launch(gt_pytorch_name(trace, row))) {
+            left_out += !link_graph(trace, &l, &capacity, row, ids[row]);
+        } else {
+            uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
+            if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
+        }
+    }
+    if (left_out) gt_warn("%zu graph launches have the ids of others and are not linked", left_out);
+    free_lookup(&l);
+    free(ids);
+    gt_store_free(trace->arrows);
+    trace->arrows = NULL;
+}
+
+/* ---- recompute ---- */
+
+static bool is_recompute_root(gt_text name)
+{
+    return gt_text_contains(name, "torch/utils/checkpoint.py") && gt_text_contains(name, "recompute_fn");
+}
+
+void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked)
+{
+    size_t numbers = trace->numbered;
+    int32_t *depth =
+        gt_alloc_zero(numbers + 1, sizeof *depth); /* how many roots an event is below, by number */
+    *regions = *marked = 0;
+    for (size_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_PYTHON || trace->preorder[row] == GT_NO_EVENT ||
+            !is_recompute_root(gt_pytorch_name(trace, (uint32_t)row)))
+            continue;
+        depth[trace->preorder[row]]++;
+        depth[trace->subtree_end[row]]--;
+        ++*regions;
+    }
+    for (size_t i = 1; i < numbers; i++) depth[i] += depth[i - 1];
+    trace->recompute = gt_alloc_zero(trace->count, 1);
+    for (size_t row = 0; row < trace->count; row++) {
+        if (trace->preorder[row] == GT_NO_EVENT || !depth[trace->preorder[row]]) continue;
+        trace->recompute[row] = 1;
+        *marked += (size_t)depth[trace->preorder[row]];
+    }
+    for (size_t i = 0; i < trace->link_count; i++) {
+        uint32_t runtime = trace->link_runtime[i];
+        if (!trace->recompute[runtime]) continue;
+        trace->recompute[trace->link_gpu[i]] = 1;
+        *marked += (size_t)depth[trace->preorder[runtime]];
+    }
+    free(depth);
+}

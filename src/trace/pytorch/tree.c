@@ -1,0 +1,143 @@
+/* The host call tree: on each thread, an event belongs to the one that is open when it starts.
+ *
+ * One pass over each thread's events in order of their start, with a stack of the open ones. Numbering events
+ * as they are pushed makes every subtree a run of numbers, so nothing later has to walk the tree. */
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/order.h"
+#include "trace/pytorch/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double BLEED_US =
+    1.0; /* an event may outlast the one it started in by its overlap if that is less */
+
+/* Rows of host events, thread by thread, each thread's in file order. */
+typedef struct threads {
+    uint32_t *rows;
+    size_t *ends; /* of each thread's rows */
+    size_t count;
+} threads;
+
+static threads rows_by_thread(const gt_pytorch *trace)
+{
+    gt_map ids = {0};
+    threads t = {0};
+    size_t hosts = 0, capacity = 0;
+    uint32_t *thread_of = gt_alloc(trace->count * sizeof *thread_of);
+    uint32_t last = GT_NO_EVENT; /* the host event before: mostly of the same thread */
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (!gt_kind_is_host(trace->kind[row])) continue;
+        if (last != GT_NO_EVENT && trace->process[row] == trace->process[last] &&
+            trace->thread[row] == trace->thread[last]) {
+            thread_of[row] = thread_of[last];
+        } else {
+            uint32_t *id = gt_map_put(&ids, trace->process[row], trace->thread[row]);
+            if (*id == GT_MAP_NONE) {
+                *id = (uint32_t)t.count;
+                GT_PUSH(t.ends, t.count, capacity, 0);
+            }
+            thread_of[row] = *id;
+        }
+        t.ends[thread_of[row]]++;
+        hosts++;
+        last = row;
+    }
+    /* Counting sort: first the places where threads begin, which become their ends as rows are put in. */
+    for (size_t i = 0, sum = 0; i < t.count; i++) {
+        size_t rows = t.ends[i];
+        t.ends[i] = sum;
+        sum += rows;
+    }
+    t.rows = gt_alloc(hosts * sizeof *t.rows);
+    for (size_t row = 0; row < trace->count; row++)
+        if (gt_kind_is_host(trace->kind[row])) t.rows[t.ends[thread_of[row]]++] = (uint32_t)row;
+    free(thread_of);
+    gt_map_free(&ids);
+    return t;
+}
+
+typedef struct open_events {
+    uint32_t *rows;
+    size_t count, capacity;
+    uint32_t next_number;
+} open_events;
+
+static void close_top(gt_pytorch *trace, open_events *open)
+{
+    trace->subtree_end[open->rows[--open->count]] = open->next_number;
+}
+
+static bool is_execute(const gt_pytorch *trace, uint32_t row)
+{
+    gt_text name = gt_pytorch_name(trace, row);
+    return gt_text_is(name, "execute");
+}
+
+void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
+{
+    uint32_t parent = trace->parent[row];
+    if (parent == GT_NO_EVENT) {
+        trace->cpu_op_above[row] = trace->launch_op[row] = GT_NO_EVENT;
+        return;
+    }
+    uint8_t kind = trace->kind[parent];
+    trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
+    if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && is_execute(trace, parent)))
+        trace->launch_op[row] = trace->launch_op[parent];
+    else
+        trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
+}
+
+static void open_event(gt_pytorch *trace, open_events *open, uint32_t row)
+{
+    trace->preorder[row] = open->next_number++;
+    if (open->count) {
+        trace->parent[row] = open->rows[open->count - 1];
+        gt_tree_inherit(trace, row);
+    }
+    GT_PUSH(open->rows, open->count, open->capacity, row);
+}
+
+static void build_thread(gt_pytorch *trace, const uint32_t *rows, size_t count, open_events *open)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i];
+        double start = trace->start_us[row], end = trace->end_us[row];
+        while (open->count && start >= trace->end_us[open->rows[open->count - 1]]) close_top(trace, open);
+        if (open->count && end > trace->end_us[open->rows[open->count - 1]]) {
+            double overlap = trace->end_us[open->rows[open->count - 1]] - start;
+            if (!(overlap < BLEED_US && open->count >= 2)) continue; /* it belongs nowhere */
+            close_top(trace, open);
+        }
+        open_event(trace, open, row);
+    }
+    while (open->count) close_top(trace, open);
+}
+
+void gt_pytorch_build_tree(gt_pytorch *trace)
+{
+    trace->parent = gt_no_events(trace->count);
+    trace->preorder = gt_no_events(trace->count);
+    trace->subtree_end = gt_no_events(trace->count);
+    trace->cpu_op_above = gt_no_events(trace->count);
+    trace->launch_op = gt_no_events(trace->count);
+    threads t = rows_by_thread(trace);
+    open_events open = {0};
+    for (size_t i = 0, begin = 0; i < t.count; begin = t.ends[i++]) {
+        gt_order_rows(t.rows + begin, t.ends[i] - begin, trace->start_us);
+        build_thread(trace, t.rows + begin, t.ends[i] - begin, &open);
+    }
+    trace->numbered = open.next_number;
+    free(open.rows);
+    free(t.rows);
+    free(t.ends);
+}
+
+uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row)
+{
+    if (!gt_kind_is_gpu(trace->kind[row])) return trace->cpu_op_above[row];
+    uint32_t runtime = trace->parent[row];
+    return runtime == GT_NO_EVENT ? GT_NO_EVENT : trace->cpu_op_above[runtime];
+}

@@ -1,0 +1,397 @@
+/* A rocprofv3 run: its columns, its processes, and how long each dispatch took. */
+#include "trace/rocprof/rocprof.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
+    [GT_DISPATCH_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
+    [GT_DISPATCH_START] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_END] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_STREAM] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_ID] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_GRID_X] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_GRID_Y] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_GRID_Z] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_X] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_Y] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_BLOCK_Z] = {GT_STORE_INT, 1},
+    [GT_DISPATCH_AGENT] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_THREAD] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_PROCESS] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_QUEUE] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_CORRELATION] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_LDS_BYTES] = {GT_STORE_INT, 0},
+    [GT_DISPATCH_SCRATCH_BYTES] = {GT_STORE_INT, 0},
+};
+
+const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
+    [GT_COPY_START] = {GT_STORE_INT, 0},        [GT_COPY_END] = {GT_STORE_INT, 0},
+    [GT_COPY_PROCESS] = {GT_STORE_INT, 0},      [GT_COPY_DIRECTION] = {GT_STORE_INT, GT_COPY_UNKNOWN},
+    [GT_COPY_BYTES] = {GT_STORE_INT, -1},       [GT_COPY_SOURCE] = {GT_STORE_INT, -1},
+    [GT_COPY_DESTINATION] = {GT_STORE_INT, -1}, [GT_COPY_STREAM] = {GT_STORE_INT, 0},
+    [GT_COPY_THREAD] = {GT_STORE_INT, 0},       [GT_COPY_CORRELATION] = {GT_STORE_INT, 0},
+};
+
+const gt_store_column gt_call_columns[GT_CALL_COLUMNS] = {
+    [GT_CALL_DOMAIN] = {GT_STORE_INT, GT_CALL_OTHER},
+    [GT_CALL_KIND] = {GT_STORE_TEXT, 0},
+    [GT_CALL_NAME] = {GT_STORE_TEXT, 0},
+    [GT_CALL_START] = {GT_STORE_INT, 0},
+    [GT_CALL_END] = {GT_STORE_INT, 0},
+    [GT_CALL_PROCESS] = {GT_STORE_INT, 0},
+    [GT_CALL_THREAD] = {GT_STORE_INT, 0},
+    [GT_CALL_CORRELATION] = {GT_STORE_INT, 0},
+    [GT_CALL_STREAM] = {GT_STORE_INT, -1},
+};
+
+const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
+    [GT_COUNTER_PROCESS] = {GT_STORE_INT, 0},
+    [GT_COUNTER_DISPATCH] = {GT_STORE_INT, 0},
+    [GT_COUNTER_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
+    [GT_COUNTER_NAME] = {GT_STORE_TEXT, 0},
+    [GT_COUNTER_VALUE] = {GT_STORE_TIME, 0},
+};
+
+const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
+    [GT_STATS_OF] = {GT_STORE_INT, GT_STATS_OTHER},
+    [GT_STATS_NAME] = {GT_STORE_TEXT, 0},
+    [GT_STATS_COUNT] = {GT_STORE_INT, 0},
+    [GT_STATS_TOTAL] = {GT_STORE_INT, 0},
+    [GT_STATS_MIN] = {GT_STORE_INT, 0},
+    [GT_STATS_MAX] = {GT_STORE_INT, 0},
+    [GT_STATS_STD] = {GT_STORE_TIME, 0},
+};
+
+const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS] = {
+    "Node_Id",
+    "Logical_Node_Id",
+    "Agent_Type",
+    "Cpu_Cores_Count",
+    "Simd_Count",
+    "Cpu_Core_Id_Base",
+    "Simd_Id_Base",
+    "Max_Waves_Per_Simd",
+    "Lds_Size_In_Kb",
+    "Gds_Size_In_Kb",
+    "Num_Gws",
+    "Wave_Front_Size",
+    "Num_Xcc",
+    "Cu_Count",
+    "Array_Count",
+    "Num_Shader_Banks",
+    "Simd_Arrays_Per_Engine",
+    "Cu_Per_Simd_Array",
+    "Simd_Per_Cu",
+    "Max_Slots_Scratch_Cu",
+    "Gfx_Target_Version",
+    "Vendor_Id",
+    "Device_Id",
+    "Location_Id",
+    "Domain",
+    "Drm_Render_Minor",
+    "Num_Sdma_Engines",
+    "Num_Sdma_Xgmi_Engines",
+    "Num_Sdma_Queues_Per_Engine",
+    "Num_Cp_Queues",
+    "Max_Engine_Clk_Ccompute",
+    "Max_Engine_Clk_Fcompute",
+    "Sdma_Fw_Version",
+    "Fw_Version",
+    "Capability",
+    "Cu_Per_Engine",
+    "Max_Waves_Per_Cu",
+    "Family_Id",
+    "Workgroup_Max_Size",
+    "Grid_Max_Size",
+    "Local_Mem_Size",
+    "Hive_Id",
+    "Gpu_Id",
+    "Workgroup_Max_Dim_X",
+    "Workgroup_Max_Dim_Y",
+    "Workgroup_Max_Dim_Z",
+    "Grid_Max_Dim_X",
+    "Grid_Max_Dim_Y",
+    "Grid_Max_Dim_Z",
+    "Name",
+    "Vendor_Name",
+    "Product_Name",
+    "Model_Name",
+};
+
+#define I                                                                                                    \
+    {                                                                                                        \
+        GT_STORE_INT, GT_AGENT_ABSENT                                                                        \
+    }
+#define T                                                                                                    \
+    {                                                                                                        \
+        GT_STORE_TEXT, 0                                                                                     \
+    }
+const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS] = {
+    [GT_AGENT_ID] = {GT_STORE_INT, 0},
+    [GT_AGENT_PROCESS] = {GT_STORE_INT, 0},
+    [GT_AGENT_INFO] = I,
+    I,
+    T,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    T,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    I,
+    T,
+    T,
+    T,
+    T,
+};
+#undef I
+#undef T
+
+size_t gt_dispatch_width(unsigned wanted)
+{
+    if (wanted & GT_WANT_DISPATCH_DETAILS) return GT_DISPATCH_COLUMNS;
+    return wanted & GT_WANT_DISPATCH_PROCESSES ? GT_DISPATCH_PROCESS + 1 : GT_DISPATCH_BASIC_COLUMNS;
+}
+
+size_t gt_copy_width(unsigned wanted)
+{
+    return wanted & GT_WANT_COPY_DETAILS ? GT_COPY_COLUMNS : GT_COPY_BASIC_COLUMNS;
+}
+
+gt_rocprof *gt_rocprof_new_wanted(unsigned wanted)
+{
+    gt_rocprof *run = gt_alloc_zero(1, sizeof *run);
+    gt_strings *strings = run->strings = gt_strings_new();
+    run->wanted = wanted;
+    run->dispatches = gt_store_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
+    run->copies = gt_store_new(gt_copy_columns, gt_copy_width(wanted), strings);
+    if (wanted & GT_WANT_CALLS) run->calls = gt_store_new(gt_call_columns, GT_CALL_COLUMNS, strings);
+    if (wanted & GT_WANT_COUNTERS)
+        run->counters = gt_store_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
+    if (wanted & GT_WANT_AGENTS) run->agents = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    run->hostname = gt_strings_add_cstr(strings, "unknown");
+    run->processes = 1;
+    return run;
+}
+
+gt_rocprof *gt_rocprof_new(void)
+{
+    return gt_rocprof_new_wanted(0);
+}
+
+int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process)
+{
+    GT_PUSH(run->process, run->process_count, run->process_capacity, process);
+    return (int64_t)run->process_count - 1;
+}
+
+/* ---- directions and domains ---- */
+
+static const char *const directions[GT_COPY_DIRECTIONS] = {
+    [GT_COPY_UNKNOWN] = "MEMORY_COPY_NONE",
+    [GT_COPY_HOST_TO_HOST] = "MEMORY_COPY_HOST_TO_HOST",
+    [GT_COPY_HOST_TO_DEVICE] = "MEMORY_COPY_HOST_TO_DEVICE",
+    [GT_COPY_DEVICE_TO_HOST] = "MEMORY_COPY_DEVICE_TO_HOST",
+    [GT_COPY_DEVICE_TO_DEVICE] = "MEMORY_COPY_DEVICE_TO_DEVICE",
+};
+
+const char *gt_copy_direction_name(gt_copy_direction direction)
+{
+    return directions[direction];
+}
+
+gt_copy_direction gt_copy_direction_of(gt_text name)
+{
+    for (int d = GT_COPY_HOST_TO_HOST; d < GT_COPY_DIRECTIONS; d++) {
+        const char *short_form = directions[d] + strlen("MEMORY_COPY_");
+        if (gt_text_contains(name, short_form)) return (gt_copy_direction)d;
+    }
+    return GT_COPY_UNKNOWN;
+}
+
+static const char *const domains[GT_CALL_DOMAINS] = {
+    [GT_CALL_HIP] = "hip_api",
+    [GT_CALL_HSA] = "hsa_api",
+    [GT_CALL_MARKER] = "marker_api",
+    [GT_CALL_RCCL] = "rccl_api",
+    [GT_CALL_ROCDECODE] = "rocdecode_api",
+    [GT_CALL_ROCJPEG] = "rocjpeg_api",
+    [GT_CALL_OTHER] = "other_api",
+};
+
+const char *gt_call_domain_name(gt_call_domain domain)
+{
+    return domains[domain];
+}
+
+gt_call_domain gt_call_domain_of(gt_text kind)
+{
+    for (int d = 0; d < GT_CALL_OTHER; d++) {
+        size_t len = (size_t)(strchr(domains[d], '_') - domains[d]) + 1; /* "hip_" */
+        if (kind.len > len && strncasecmp(kind.bytes, domains[d], len) == 0) return (gt_call_domain)d;
+    }
+    return GT_CALL_OTHER;
+}
+
+/* ---- writing ---- */
+
+gt_rocprof_writers gt_rocprof_write(gt_rocprof *run)
+{
+    gt_strings *strings = run->strings;
+    unsigned wanted = run->wanted;
+    gt_rocprof_writers w = {.run = run};
+    w.dispatches = gt_store_writer_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
+    w.copies = gt_store_writer_new(gt_copy_columns, gt_copy_width(wanted), strings);
+    if (run->calls) w.calls = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, strings);
+    if (run->counters) w.counters = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
+    if (run->agents) w.agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    return w;
+}
+
+static uint64_t mask(size_t width)
+{
+    return (UINT64_C(1) << width) - 1;
+}
+
+void gt_rocprof_write_dispatch(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+{
+    gt_store_writer_add(w->dispatches, present & mask(gt_dispatch_width(w->run->wanted)), cells);
+}
+
+void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+{
+    gt_store_writer_add(w->copies, present & mask(gt_copy_width(w->run->wanted)), cells);
+}
+
+void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+{
+    gt_strings *strings = w->run->strings;
+    if (!w->stats) w->stats = gt_store_writer_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
+    if (!w->run->stats) w->run->stats = gt_store_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
+    gt_store_writer_add(w->stats, present, cells);
+}
+
+static void flush(gt_store_writer *writer, gt_store *store)
+{
+    if (writer) gt_store_append(store, gt_store_writer_take(writer));
+}
+
+void gt_rocprof_write_flush(gt_rocprof_writers *w)
+{
+    flush(w->dispatches, w->run->dispatches);
+    flush(w->copies, w->run->copies);
+    flush(w->calls, w->run->calls);
+    flush(w->counters, w->run->counters);
+    flush(w->agents, w->run->agents);
+    flush(w->stats, w->run->stats);
+}
+
+void gt_rocprof_write_end(gt_rocprof_writers *w)
+{
+    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,
+                                   &w->counters,   &w->agents, &w->stats};
+    gt_rocprof_write_flush(w);
+    for (size_t i = 0; i < GT_LENGTH(writers); i++) {
+        gt_store_writer_free(*writers[i]);
+        *writers[i] = NULL;
+    }
+}
+
+/* ---- durations ---- */
+
+/* Turns ends into durations in place; returns the first dispatch where that fails, or `count`. */
+static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t duration;
+        if (__builtin_sub_overflow(ends[i], starts[i], &duration)) return i;
+        uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
+        if (size > INT64_MAX - total) return i;
+        total += size;
+        ends[i] = duration;
+    }
+    return count;
+}
+
+int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t end_column, const char *what,
+                              gt_error *error)
+{
+    size_t count = gt_store_count(store);
+    int64_t *starts = gt_store_ints(store, start_column);
+    int64_t *durations = gt_store_ints(store, end_column);
+    size_t bad = subtract_starts(starts, durations, count);
+    if (bad < count) {
+        gt_fail(error, "%s %zu: its time from %lld to %lld ns brings the time of all beyond 292 years", what,
+                bad + 1, (long long)starts[bad], (long long)durations[bad]);
+        free(durations);
+        durations = NULL;
+    }
+    free(starts);
+    return durations;
+}
+
+int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error)
+{
+    return gt_rocprof_durations(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END, "kernel dispatch",
+                                error);
+}
+
+void gt_rocprof_free(gt_rocprof *run)
+{
+    if (!run) return;
+    gt_store_free(run->dispatches);
+    gt_store_free(run->copies);
+    gt_store_free(run->calls);
+    gt_store_free(run->counters);
+    gt_store_free(run->agents);
+    gt_store_free(run->stats);
+    gt_kernel_names_free(run->kernel_names);
+    free(run->process);
+    gt_strings_free(run->strings);
+    free(run);
+}

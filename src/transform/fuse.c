@@ -1,0 +1,353 @@
+/* Two passes: the first finds how large ids are, usually in the first trace alone; the second copies events.
+ * There the caller only finds where events end; batches of them are read, changed and compressed on the
+ * output's threads. */
+#include "transform/fuse.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "output/text_file.h"
+#include "json/scan.h"
+#include "transform/fuse_plan.h"
+#include "transform/fuse_walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_BYTES = 256 * 1024 };
+
+static bool is_one_of(gt_text text, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gt_text_is(text, names[i])) return true;
+    return false;
+}
+
+/* ---- copying: batches of events, made on the output's threads ---- */
+
+typedef struct process {
+    size_t rank;
+    gt_wide_int id, moved_id;
+    bool has_gpu_work;
+} process;
+
+typedef struct process_list {
+    process *items;
+    size_t count, capacity;
+    gt_map places; /* of the processes of one rank, by id */
+} process_list;
+
+/* Events of one rank: their text, and what came of it. */
+typedef struct batch {
+    struct copier *copier;
+    gt_fuse_change change;
+    bool is_first;    /* no event was written before */
+    gt_buffer text;   /* the events, with commas between them */
+    uint64_t *places; /* of the events in the file */
+    size_t count, capacity;
+    unsigned depth; /* of the events in the file's JSON */
+
+    uint64_t read, written;
+    process_list processes;
+    bool failed;
+    gt_error error;
+} batch;
+
+typedef struct copier {
+    const gt_fuse_options *options;
+    char *const *paths;
+    gt_text_file *file;
+    gt_fuse_change change; /* of the rank being read */
+    batch *filling;        /* NULL where none is */
+    batch **idle;
+    size_t idle_count, idle_capacity;
+    process_list processes;
+
+    size_t taken_rank;      /* of the batch taken last */
+    uint64_t taken_events;  /* of that rank */
+    bool taken_rank_failed; /* what follows of that rank is left out */
+    gt_error error;
+    bool has_stopped;
+    gt_fuse_result *result;
+} copier;
+
+static process *find_process(process_list *list, const gt_fuse_change *change, gt_wide_int id)
+{
+    uint32_t *place = gt_map_put(&list->places, (uint64_t)(id >> 64), (uint64_t)id);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)list->count;
+        process added = {.rank = change->rank, .id = id, .moved_id = id};
+        for (size_t i = 0; i < change->moved_count; i++)
+            if (change->moved[i].member == GT_FUSE_PROCESS) added.moved_id += change->moved[i].shift;
+        GT_PUSH(list->items, list->count, list->capacity, added);
+    }
+    return &list->items[*place];
+}
+
+static void free_processes(process_list *list)
+{
+    gt_map_free(&list->places);
+    free(list->items);
+    *list = (process_list){0};
+}
+
+static bool is_left_out(const gt_fuse_options *options, const gt_fuse_event *event, bool is_metadata)
+{
+    static const char *const replaced[] = {"process_name", "process_sort_index", "process_labels"};
+    if (is_metadata && is_one_of(gt_fuse_event_value(event, GT_FUSE_NAME), replaced, 3)) return true;
+    return event->at[GT_FUSE_CATEGORY].end && is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY),
+                                                        options->left_out, options->left_out_count);
+}
+
+static void note_process(batch *b, const gt_fuse_event *event)
+{
+    static const char *const gpu_work[] = {"kernel", "gpu_memcpy", "gpu_memset"};
+    gt_wide_int id;
+    if (!gt_fuse_event_int(event, GT_FUSE_PROCESS, &id)) return;
+    process *p = find_process(&b->processes, &b->change, id);
+    p->has_gpu_work |= is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY), gpu_work, 3);
+}
+
+static void copy_event(batch *b, const gt_fuse_event *event, gt_buffer *text)
+{
+    bool is_metadata = gt_text_is(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
+    if (is_left_out(b->copier->options, event, is_metadata)) return;
+    if (!is_metadata) note_process(b, event);
+    if (!b->is_first || b->written) gt_buffer_add_cstr(text, ",\n");
+    gt_fuse_event_write(event, &b->change, text);
+    b->written++;
+}
+
+static void make_batch(void *piece, gt_buffer *text)
+{
+    batch *b = piece;
+    gt_json json;
+    gt_json_begin_text(&json, (gt_text){b->text.bytes, b->text.len});
+    json.depth = b->depth;
+    for (; b->read < b->count && gt_json_next_element(&json); b->read++) {
+        gt_fuse_event event;
+        bool is_event;
+        json.block_offset =
+            b->places[b->read] - (uint64_t)(json.at - json.block); /* for the place in a sentence */
+        if (!gt_fuse_event_read(&json, &event, &is_event)) break;
+        if (is_event) copy_event(b, &event, text);
+        gt_json_clear_mark(&json);
+    }
+    b->failed = json.failed;
+    b->error = json.error;
+}
+
+static void note_failure(copier *c, size_t rank, const gt_error *error)
+{
+    if (c->has_stopped) return;
+    c->taken_rank_failed = true;
+    c->error = *error;
+    gt_fuse_name_rank(&c->error, rank);
+    if (c->options->keep_damaged)
+        gt_warn("%s: what comes before that is kept, %" PRIu64 " events", c->error.text, c->taken_events);
+    else
+        c->has_stopped = true;
+}
+
+static void begin_taking_rank(copier *c, size_t rank)
+{
+    if (rank == c->taken_rank) return;
+    c->taken_rank = rank;
+    c->taken_events = 0;
+    c->taken_rank_failed = false;
+    gt_map_free(&c->processes.places);
+}
+
+static bool take_batch(void *piece)
+{
+    batch *b = piece;
+    copier *c = b->copier;
+    begin_taking_rank(c, b->change.rank);
+    bool counts = !c->taken_rank_failed && !c->has_stopped;
+    if (counts) {
+        c->taken_events += b->read;
+        c->result->events_read += b->read;
+        c->result->events_written += b->written;
+        for (size_t i = 0; i < b->processes.count; i++) {
+            process *p = find_process(&c->processes, &b->change, b->processes.items[i].id);
+            p->has_gpu_work |= b->processes.items[i].has_gpu_work;
+        }
+        if (b->failed) {
+            gt_error_prefix(&b->error, c->paths[b->change.rank]);
+            note_failure(c, b->change.rank, &b->error);
+        }
+    }
+    GT_PUSH(c->idle, c->idle_count, c->idle_capacity, b);
+    return counts;
+}
+
+static batch *new_batch(copier *c, unsigned depth)
+{
+    batch *b = c->idle_count ? c->idle[--c->idle_count] : gt_alloc_zero(1, sizeof *b);
+    b->copier = c;
+    b->change = c->change;
+    b->depth = depth;
+    b->text.len = 0;
+    b->count = 0;
+    b->read = b->written = 0;
+    free_processes(&b->processes);
+    return b;
+}
+
+static void free_batch(batch *b)
+{
+    if (!b) return;
+    gt_buffer_free(&b->text);
+    free(b->places);
+    free_processes(&b->processes);
+    free(b);
+}
+
+static void hand_out(copier *c)
+{
+    static const gt_text_work work = {make_batch, take_batch};
+    batch *b = c->filling;
+    if (!b) return;
+    char *pad = gt_buffer_room(&b->text, GT_STREAM_PAD);
+    memset(pad, 0, GT_STREAM_PAD);
+    pad[0] = pad[1] = '"';
+    b->is_first = !c->result->events_written;
+    c->filling = NULL;
+    gt_text_file_add(c->file, &work, b);
+    if (b->is_first)
+        gt_text_file_finish_pieces(c->file); /* then it is known whether an event has been written */
+}
+
+/* Puts the event at the cursor into the batch. Where its end is in hand, the batch's maker checks its
+ * grammar. */
+static bool gather_record(gt_fuse_walk *w)
+{
+    copier *c = w->context;
+    gt_json *json = &w->json;
+    if (c->has_stopped || (c->taken_rank_failed && c->taken_rank == c->change.rank)) {
+        w->has_stopped = true;
+        return false;
+    }
+    uint64_t place = gt_json_offset(json);
+    gt_json_set_mark(json);
+    const uint8_t *end = *json->at == '{' ? gt_scan_container(json->at + 1, json->end) : NULL;
+    if (end)
+        json->at = end;
+    else if (!gt_json_skip(json))
+        return false;
+    batch *b = c->filling = c->filling ? c->filling : new_batch(c, json->depth);
+    if (b->count) gt_buffer_add(&b->text, ",", 1);
+    gt_buffer_add(&b->text, json->mark, (size_t)(json->at - json->mark));
+    GT_PUSH(b->places, b->count, b->capacity, place);
+    gt_json_clear_mark(json);
+    if (b->text.len >= BATCH_BYTES) hand_out(c);
+    return true;
+}
+
+/* Failures in a rank's events are known when its batches are taken, so maybe not before the next rank is
+ * read. */
+static void copy_rank(copier *c, size_t rank)
+{
+    gt_fuse_walk w;
+    gt_error error;
+    bool whole = gt_fuse_walk_trace(&w, c->paths[rank], gather_record, c, &error);
+    hand_out(c);
+    c->result->ranks += whole || w.events;
+    if (whole) return;
+    gt_text_file_finish_pieces(c->file);
+    begin_taking_rank(c, rank);
+    if (!c->taken_rank_failed)
+        note_failure(c, rank, &error); /* an earlier place has been told of otherwise */
+}
+
+/* ---- names and places of processes ---- */
+
+static int by_rank_and_id(const void *a, const void *b)
+{
+    const process *one = a, *other = b;
+    if (one->rank != other->rank) return one->rank < other->rank ? -1 : 1;
+    return one->id < other->id ? -1 : one->id > other->id;
+}
+
+static void add_metadata(gt_buffer *text, const process *p, const char *name, const char *args)
+{
+    gt_buffer_add_cstr(text, ",\n{\"name\":\"");
+    gt_buffer_add_cstr(text, name);
+    gt_buffer_add_cstr(text, "\",\"ph\":\"M\",\"pid\":");
+    gt_buffer_add_wide_int(text, p->moved_id);
+    gt_buffer_add_cstr(text, ",\"tid\":0,\"args\":");
+    gt_buffer_add_cstr(text, args);
+    gt_buffer_add_cstr(text, "}");
+}
+
+/* There is an event for each process, so a comma stands before each of these. */
+static void write_processes(copier *c)
+{
+    process_list *list = &c->processes;
+    gt_buffer text = {0};
+    if (list->count) qsort(list->items, list->count, sizeof *list->items, by_rank_and_id);
+    for (size_t i = 0; i < list->count; i++) {
+        const process *p = &list->items[i];
+        char args[80];
+        snprintf(args, sizeof args, "{\"name\":\"RANK %zu - %s\"}", p->rank, p->has_gpu_work ? "GPU" : "CPU");
+        add_metadata(&text, p, "process_name", args);
+        snprintf(args, sizeof args, "{\"sort_index\":%zu}", 2 * p->rank + p->has_gpu_work);
+        add_metadata(&text, p, "process_sort_index", args);
+        if (text.len < BATCH_BYTES && i + 1 < list->count) continue;
+        gt_text_file_write(c->file, (gt_text){text.bytes, text.len});
+        text.len = 0;
+    }
+    gt_buffer_free(&text);
+    c->result->processes = list->count;
+    c->result->events_written += 2 * list->count;
+}
+
+/* ---- all of it ---- */
+
+static void free_copier(copier *c)
+{
+    free_batch(c->filling);
+    for (size_t i = 0; i < c->idle_count; i++) free_batch(c->idle[i]);
+    free(c->idle);
+    free_processes(&c->processes);
+}
+
+static bool copy_all(copier *c, const gt_fuse_plan *p, size_t rank_count, gt_error *error)
+{
+    static const gt_text begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
+    gt_text_file_write(c->file, begin);
+    for (size_t rank = 0; rank < rank_count && !c->has_stopped; rank++) {
+        if (!c->paths[rank]) continue;
+        c->change = gt_fuse_plan_of_rank(p, rank);
+        copy_rank(c, rank);
+    }
+    gt_text_file_finish_pieces(c->file);
+    if (c->has_stopped) {
+        *error = c->error;
+        return false;
+    }
+    write_processes(c);
+    gt_text_file_write(c->file, end);
+    return true;
+}
+
+bool gt_fuse(gt_output *output, const char *path, char *const *paths, size_t rank_count,
+             const gt_fuse_options *options, gt_fuse_result *result, gt_error *error)
+{
+    gt_fuse_plan p;
+    *result = (gt_fuse_result){0};
+    copier c = {.options = options, .paths = paths, .result = result, .taken_rank = SIZE_MAX};
+    bool made = gt_fuse_plan_make(&p, paths, rank_count, options, error) &&
+                (c.file = gt_text_file_open(output, path, options->threads, error)) != NULL;
+    if (made) {
+        gt_error closing;
+        made = copy_all(&c, &p, rank_count, error);
+        bool closed = gt_text_file_close(c.file, &closing);
+        if (made && !closed) *error = closing;
+        made = made && closed;
+    }
+    free_copier(&c);
+    gt_fuse_plan_free(&p);
+    return made;
+}

@@ -1,0 +1,459 @@
+/* The event is read once, noting where its values stand; the changes become a short list of places and new
+ * texts, and what lies between them is copied. */
+#include "transform/fuse_event.h"
+#include "base/length.h"
+#include "json/text.h"
+#include "json/scan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_PLACES = 9 };  /* behind the point, of a time that is moved exactly */
+enum { MOST_DIGITS = 28 }; /* of an integer that can be moved: any rank's share still fits beside it */
+
+static const struct {
+    const char *key;
+    gt_fuse_member member;
+} event_keys[] =
+    {
+        {"ph", GT_FUSE_PHASE}, {"cat", GT_FUSE_CATEGORY}, {"name", GT_FUSE_NAME},  {"ts", GT_FUSE_TIME},
+        {"id", GT_FUSE_ID},    {"pid", GT_FUSE_PROCESS},  {"tid", GT_FUSE_THREAD}, {"args", GT_FUSE_ARGS},
+},
+  args_keys[] = {
+      {"correlation", GT_FUSE_CORRELATION},
+      {"External id", GT_FUSE_EXTERNAL_ID},
+      {"rank", GT_FUSE_RANK},
+      {"id_raw", GT_FUSE_ID_RAW},
+      {"pid_raw", GT_FUSE_PROCESS_RAW},
+      {"correlation_raw", GT_FUSE_CORRELATION_RAW},
+      {"External id_raw", GT_FUSE_EXTERNAL_ID_RAW},
+};
+
+static const struct {
+    gt_fuse_member member, raw;
+    const char *raw_key;
+} raws[] = {
+    {GT_FUSE_ID, GT_FUSE_ID_RAW, "id_raw"},
+    {GT_FUSE_PROCESS, GT_FUSE_PROCESS_RAW, "pid_raw"},
+    {GT_FUSE_CORRELATION, GT_FUSE_CORRELATION_RAW, "correlation_raw"},
+    {GT_FUSE_EXTERNAL_ID, GT_FUSE_EXTERNAL_ID_RAW, "External id_raw"},
+};
+
+/* ---- reading ---- */
+
+static gt_fuse_member find_event_key(gt_text key)
+{
+    if (key.len > 4) return GT_FUSE_MEMBERS;
+    for (size_t i = 0; i < GT_LENGTH(event_keys); i++)
+        if (gt_text_is(key, event_keys[i].key)) return event_keys[i].member;
+    return GT_FUSE_MEMBERS;
+}
+
+static gt_fuse_member find_args_key(gt_text key)
+{
+    for (size_t i = 0; i < GT_LENGTH(args_keys); i++)
+        if (gt_text_is(key, args_keys[i].key)) return args_keys[i].member;
+    return GT_FUSE_MEMBERS;
+}
+
+static size_t offset(const gt_json *json)
+{
+    return (size_t)(json->at - json->mark);
+}
+
+/* Passes over the value at the cursor and notes its place. */
+static bool note_value(gt_json *json, gt_fuse_event *event, gt_fuse_member member)
+{
+    if (member == GT_FUSE_MEMBERS) return gt_json_skip(json);
+    if (gt_json_peek(json) == GT_JSON_NONE) return false;
+    event->at[member].begin = offset(json);
+    if (!gt_json_skip(json)) return false;
+    event->at[member].end = offset(json);
+    return true;
+}
+
+static bool read_args(gt_json *json, gt_fuse_event *event)
+{
+    gt_text key;
+    for (size_t i = GT_FUSE_ARGS; i < GT_FUSE_MEMBERS; i++)
+        event->at[i].end = 0; /* of duplicates the last counts */
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return note_value(json, event, GT_FUSE_ARGS);
+    event->at[GT_FUSE_ARGS].begin = offset(json);
+    event->args_are_empty = true;
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        event->args_are_empty = false;
+        if (!note_value(json, event, find_args_key(key))) return false;
+    }
+    event->at[GT_FUSE_ARGS].end = offset(json);
+    return !json->failed;
+}
+
+bool gt_fuse_event_read(gt_json *json, gt_fuse_event *event, bool *is_event)
+{
+    gt_text key;
+    gt_json_set_mark(json);
+    *event = (gt_fuse_event){.is_empty = true};
+    *is_event = gt_json_peek(json) == GT_JSON_OBJECT;
+    if (!*is_event) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        gt_fuse_member member = find_event_key(key);
+        event->is_empty = false;
+        if (!(member == GT_FUSE_ARGS ? read_args(json, event) : note_value(json, event, member)))
+            return false;
+    }
+    event->text = (const char *)json->mark;
+    event->len = offset(json);
+    return !json->failed;
+}
+
+gt_text gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member)
+{
+    if (!event->at[member].end) return (gt_text){"", 0};
+    return (gt_text){event->text + event->at[member].begin, event->at[member].end - event->at[member].begin};
+}
+
+gt_text gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member)
+{
+    gt_text value = gt_fuse_event_written(event, member);
+    if (value.len && value.bytes[0] == '"') return (gt_text){value.bytes + 1, value.len - 2};
+    return value;
+}
+
+static bool read_int(gt_text word, gt_wide_int *value)
+{
+    bool negative = word.len && word.bytes[0] == '-';
+    if (word.len <= negative || word.len > MOST_DIGITS) return false;
+    gt_wide_int sum = 0;
+    for (size_t i = negative; i < word.len; i++) {
+        if (word.bytes[i] < '0' || word.bytes[i] > '9') return false;
+        sum = gt_wide_times(sum, 10) + (word.bytes[i] - '0');
+    }
+    *value = negative ? -sum : sum;
+    return true;
+}
+
+bool gt_fuse_event_int(const gt_fuse_event *event, gt_fuse_member member, gt_wide_int *value)
+{
+    return read_int(gt_fuse_event_written(event, member), value);
+}
+
+/* ---- writing ---- */
+
+void gt_buffer_add_wide_int(gt_buffer *buffer, gt_wide_int value)
+{
+    char digits[48], *at = digits + sizeof digits;
+    unsigned __int128 left = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    do *--at = (char)('0' + (int)(left % 10));
+    while (left /= 10);
+    if (value < 0) *--at = '-';
+    gt_buffer_add(buffer, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void add_code_unit(gt_buffer *out, unsigned unit)
+{
+    char escape[8];
+    gt_buffer_add(out, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", unit & 0xFFFF));
+}
+
+/* A string's raw bytes, of which some are not ASCII or are control characters. */
+static void add_escaped(gt_buffer *out, gt_text raw)
+{
+    const char *at = raw.bytes, *end = at + raw.len;
+    while (at < end) {
+        uint32_t code = gt_utf8_next(&at, end);
+        if (code >= 0x20 && code < 0x7F) {
+            char byte = (char)code;
+            gt_buffer_add(out, &byte, 1);
+        } else if (code >= 0x10000) {
+            add_code_unit(out, 0xD800 + ((code - 0x10000) >> 10));
+            add_code_unit(out, 0xDC00 + (code & 0x3FF));
+        } else {
+            add_code_unit(out, code);
+        }
+    }
+}
+
+static bool is_printable_ascii(gt_text raw)
+{
+    unsigned odd = 0;
+    for (size_t i = 0; i < raw.len; i++) odd |= (uint8_t)((uint8_t)raw.bytes[i] - 0x20) >= 0x5F;
+    return !odd;
+}
+
+/* Copies JSON text that begins and ends outside strings. */
+static void add_json(gt_buffer *out, const char *text, size_t len)
+{
+    const uint8_t *at = (const uint8_t *)text, *end = at + len;
+    char *to = gt_buffer_room(out, len); /* what is copied as it stands fits */
+    while (at < end) {
+        if (*at != '"') {
+            *to = (char)*at;
+            to += *at++ > ' ';
+            continue;
+        }
+        const uint8_t *close = gt_scan_string(at + 1, end);
+        gt_text raw = {(const char *)at + 1, (size_t)(close - at) - 1};
+        if (is_printable_ascii(raw)) {
+            memcpy(to, at, raw.len + 2);
+            to += raw.len + 2;
+        } else {
+            out->len = (size_t)(to - out->bytes);
+            gt_buffer_add(out, "\"", 1);
+            add_escaped(out, raw);
+            gt_buffer_add(out, "\"", 1);
+            to = gt_buffer_room(out, (size_t)(end - close));
+        }
+        at = close + 1;
+    }
+    out->len = (size_t)(to - out->bytes);
+}
+
+/* A place of the text and what stands there instead; an insertion where it has no length. */
+typedef struct edit {
+    size_t begin, end;
+    size_t text_begin, text_end; /* in the texts */
+} edit;
+
+typedef struct edits {
+    edit items[12]; /* three moved, their three raws, rank, time, what is added to args */
+    size_t count;
+    gt_buffer texts;
+} edits;
+
+static void begin_edit(edits *e, size_t begin, size_t end)
+{
+    size_t place = e->count++;
+    while (place && e->items[place - 1].begin > begin) { /* they are few */
+        e->items[place] = e->items[place - 1];
+        place--;
+    }
+    e->items[place] = (edit){begin, end, e->texts.len, SIZE_MAX};
+}
+
+static void end_edit(edits *e)
+{
+    for (size_t i = 0; i < e->count; i++)
+        if (e->items[i].text_end == SIZE_MAX) e->items[i].text_end = e->texts.len;
+}
+
+static void begin_member_edit(edits *e, const gt_fuse_event *event, gt_fuse_member member)
+{
+    begin_edit(e, event->at[member].begin, event->at[member].end);
+}
+
+static void move_ids(edits *e, const gt_fuse_event *event, const gt_fuse_change *change)
+{
+    for (size_t i = 0; i < change->moved_count; i++) {
+        gt_wide_int value;
+        gt_fuse_member member = change->moved[i].member;
+        if (!change->moved[i].shift || !gt_fuse_event_int(event, member, &value)) continue;
+        begin_member_edit(e, event, member);
+        gt_buffer_add_wide_int(&e->texts, value + change->moved[i].shift);
+        end_edit(e);
+    }
+}
+
+/* A decimal number plus nanoseconds, exactly; one with an exponent or many digits as doubles are added. */
+static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
+{
+    const char *point = memchr(time.bytes, '.', time.len);
+    size_t fraction = point ? (size_t)(time.bytes + time.len - point) - 1 : 0,
+           places = fraction > 3 ? fraction : 3;
+    char digits[MOST_DIGITS + 1];
+    gt_wide_int value;
+    size_t whole = point ? (size_t)(point - time.bytes) : time.len;
+    bool exact = places <= MOST_PLACES && whole + places <= MOST_DIGITS;
+    if (exact) {
+        memcpy(digits, time.bytes, whole);
+        if (fraction) memcpy(digits + whole, point + 1, fraction);
+        memset(digits + whole + fraction, '0', places - fraction);
+    }
+    if (!exact || !read_int((gt_text){digits, whole + places}, &value)) {
+        gt_json_number number = {0};
+        gt_json_text_number(time, &number);
+        double moved_us = number.real + (double)shift_ns / 1e3;
+        if (isfinite(moved_us))
+            gt_buffer_add_double(out, moved_us);
+        else
+            gt_buffer_add(out, time.bytes, time.len);
+        return;
+    }
+    gt_wide_int scale = 1, shift = shift_ns;
+    for (size_t i = 0; i < places; i++) scale = gt_wide_times(scale, 10);
+    for (size_t i = 3; i < places; i++) shift = gt_wide_times(shift, 10);
+    value += shift;
+    if (value < 0) gt_buffer_add(out, "-", 1);
+    if (value < 0) value = -value;
+    gt_buffer_add_wide_int(out, value / scale);
+    gt_buffer_add(out, ".", 1);
+    for (gt_wide_int left = value % scale; scale > 1; left %= scale) {
+        scale /= 10;
+        char digit = (char)('0' + (int)(left / scale));
+        gt_buffer_add(out, &digit, 1);
+    }
+}
+
+static void shift_time(edits *e, const gt_fuse_event *event, int64_t shift_ns)
+{
+    gt_text time = gt_fuse_event_written(event, GT_FUSE_TIME);
+    if (!shift_ns || !time.len || !(time.bytes[0] == '-' || (time.bytes[0] >= '0' && time.bytes[0] <= '9')))
+        return;
+    begin_member_edit(e, event, GT_FUSE_TIME);
+    add_shifted_time(&e->texts, time, shift_ns);
+    end_edit(e);
+}
+
+static size_t raw_of(gt_fuse_member member)
+{
+    size_t i = 0;
+    while (raws[i].member != member) i++;
+    return i;
+}
+
+/* Puts the args that are there already to their new values; tells which are still to be added. */
+static unsigned change_args(edits *e, const gt_fuse_event *event, const gt_fuse_change *change,
+                            bool *add_rank)
+{
+    unsigned missing = 0;
+    for (size_t i = 0; i < change->moved_count; i++) {
+        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
+        gt_fuse_member raw = raws[raw_of(change->moved[i].member)].raw;
+        if (!old.len) continue;
+        if (!event->at[raw].end) {
+            missing |= 1U << i;
+            continue;
+        }
+        begin_member_edit(e, event, raw);
+        add_json(&e->texts, old.bytes, old.len);
+        end_edit(e);
+    }
+    *add_rank = !event->at[GT_FUSE_RANK].end;
+    if (*add_rank) return missing;
+    begin_member_edit(e, event, GT_FUSE_RANK);
+    gt_buffer_add_wide_int(&e->texts, (gt_wide_int)change->rank);
+    end_edit(e);
+    return missing;
+}
+
+/* "rank":1,"pid_raw":10 */
+static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_change *change, bool rank,
+                        unsigned missing, const char *comma)
+{
+    if (rank) {
+        gt_buffer_add_cstr(&e->texts, comma);
+        gt_buffer_add_cstr(&e->texts, "\"rank\":");
+        gt_buffer_add_wide_int(&e->texts, (gt_wide_int)change->rank);
+        comma = ",";
+    }
+    for (size_t i = 0; i < change->moved_count; i++) {
+        if (!(missing >> i & 1)) continue;
+        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
+        gt_buffer_add_cstr(&e->texts, comma);
+        gt_buffer_add_cstr(&e->texts, "\"");
+        gt_buffer_add_cstr(&e->texts, raws[raw_of(change->moved[i].member)].raw_key);
+        gt_buffer_add_cstr(&e->texts, "\":");
+        add_json(&e->texts, old.bytes, old.len);
+        comma = ",";
+    }
+}
+
+static void complete_args(edits *e, const gt_fuse_event *event, const gt_fuse_change *change)
+{
+    bool rank;
+    gt_text args = gt_fuse_event_written(event, GT_FUSE_ARGS);
+    unsigned missing = change_args(e, event, change, &rank);
+    if (args.len && args.bytes[0] == '{') {
+        if (!rank && !missing) return;
+        size_t place = event->at[GT_FUSE_ARGS].end - 1;
+        begin_edit(e, place, place);
+        add_members(e, event, change, rank, missing, event->args_are_empty ? "" : ",");
+    } else if (!args.len || args.bytes[0] == 'n') { /* none, or null */
+        size_t place = event->len - 1;
+        if (args.len)
+            begin_member_edit(e, event, GT_FUSE_ARGS);
+        else
+            begin_edit(e, place, place);
+        if (!args.len) gt_buffer_add_cstr(&e->texts, event->is_empty ? "\"args\":" : ",\"args\":");
+        gt_buffer_add_cstr(&e->texts, "{");
+        add_members(e, event, change, rank, missing, "");
+        gt_buffer_add_cstr(&e->texts, "}");
+    } else {
+        return; /* args that are no object have no room for more */
+    }
+    end_edit(e);
+}
+
+/* Writes the event with what has been noted, which is used up. */
+static void write_edited(const gt_fuse_event *event, edits *e, gt_buffer *out)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        add_json(out, event->text + from, e->items[i].begin - from);
+        gt_buffer_add(out, e->texts.bytes + e->items[i].text_begin,
+                      e->items[i].text_end - e->items[i].text_begin);
+        from = e->items[i].end;
+    }
+    add_json(out, event->text + from, event->len - from);
+    gt_buffer_free(&e->texts);
+}
+
+void gt_fuse_event_write(const gt_fuse_event *event, const gt_fuse_change *change, gt_buffer *out)
+{
+    edits e = {0};
+    move_ids(&e, event, change);
+    shift_time(&e, event, change->shift_ns);
+    complete_args(&e, event, change);
+    write_edited(event, &e, out);
+}
+
+/* ---- new names ---- */
+
+/* Puts an integer in the place of a member, or behind all members where there is none of that key. */
+static void set_int(edits *e, const gt_fuse_event *event, gt_fuse_member member, const char *key,
+                    int64_t value)
+{
+    size_t place = event->len - 1;
+    bool there = event->at[member].end;
+    if (there)
+        begin_member_edit(e, event, member);
+    else
+        begin_edit(e, place, place);
+    if (!there) gt_buffer_add_cstr(&e->texts, event->is_empty ? "\"" : ",\"");
+    if (!there) gt_buffer_add_cstr(&e->texts, key);
+    if (!there) gt_buffer_add_cstr(&e->texts, "\":");
+    gt_buffer_add_wide_int(&e->texts, value);
+    end_edit(e);
+}
+
+static void put_before_name(edits *e, const gt_fuse_event *event, const char *prefix)
+{
+    gt_text name = gt_fuse_event_written(event, GT_FUSE_NAME), raw = gt_fuse_event_value(event, GT_FUSE_NAME);
+    if (!name.len || name.bytes[0] != '"') return;
+    begin_member_edit(e, event, GT_FUSE_NAME);
+    gt_buffer_add_cstr(&e->texts, "\"");
+    gt_buffer_add_cstr(&e->texts, prefix);
+    if (is_printable_ascii(raw))
+        gt_buffer_add(&e->texts, raw.bytes, raw.len);
+    else
+        add_escaped(&e->texts, raw);
+    gt_buffer_add_cstr(&e->texts, "\"");
+    end_edit(e);
+}
+
+void gt_fuse_event_relabel(const gt_fuse_event *event, const gt_fuse_label *label, gt_buffer *out)
+{
+    edits e = {0};
+    gt_fuse_change change = {.rank = label->rank, .moved = {{GT_FUSE_ID, label->id_shift}}, .moved_count = 1};
+    put_before_name(&e, event, label->name_prefix);
+    move_ids(&e, event, &change);
+    if (label->has_process) {
+        set_int(&e, event, GT_FUSE_PROCESS, "pid", label->process);
+        set_int(&e, event, GT_FUSE_THREAD, "tid", label->thread);
+    }
+    change.moved_count = 0; /* the old id is not kept */
+    complete_args(&e, event, &change);
+    write_edited(event, &e, out);
+}

@@ -1,0 +1,143 @@
+/* Ids are moved by powers of ten that leave all ids of the first trace behind; which field links launches to
+ * kernels is told by its first launch. */
+#include "transform/fuse_plan.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "transform/fuse_walk.h"
+
+#include <stdlib.h>
+
+/* Fields whose ids are moved. Which of the last two is moved is told by the first launch. */
+static const gt_fuse_member fields[] = {GT_FUSE_ID, GT_FUSE_PROCESS, GT_FUSE_CORRELATION,
+                                        GT_FUSE_EXTERNAL_ID};
+enum { FIELDS = GT_LENGTH(fields) };
+
+typedef struct id_range {
+    gt_wide_int largest[FIELDS]; /* 0 where all are negative */
+    uint64_t first_seen[FIELDS]; /* number of the first event that has it as an integer, from 1 on; 0: none */
+    uint64_t events;
+    bool launch_seen, launch_has_correlation;
+} id_range;
+
+static bool is_launch(const gt_fuse_event *event)
+{
+    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    if (!gt_text_is(category, "cuda_runtime") && !gt_text_is(category, "cuda_driver")) return false;
+    return gt_text_contains_in_any_case(gt_fuse_event_value(event, GT_FUSE_NAME), "launch");
+}
+
+static void note_ids(id_range *range, const gt_fuse_event *event)
+{
+    range->events++;
+    for (size_t i = 0; i < FIELDS; i++) {
+        gt_wide_int value;
+        if (!gt_fuse_event_int(event, fields[i], &value)) continue;
+        if (!range->first_seen[i]) range->first_seen[i] = range->events;
+        if (value > range->largest[i]) range->largest[i] = value;
+    }
+    if (range->launch_seen || !is_launch(event)) return;
+    range->launch_seen = true;
+    range->launch_has_correlation = event->at[GT_FUSE_CORRELATION].end;
+}
+
+static bool note_ids_of_record(gt_fuse_walk *w)
+{
+    gt_fuse_event event;
+    bool is_event;
+    if (!gt_fuse_event_read(&w->json, &event, &is_event)) return false;
+    if (is_event) note_ids(w->context, &event);
+    gt_json_clear_mark(&w->json);
+    return true;
+}
+
+/* 42 gives 1000: one place more than its digits, so that moved ids are easy to read. */
+static gt_wide_int multiplier_of(gt_wide_int largest)
+{
+    gt_wide_int multiplier = 10;
+    for (; largest; largest /= 10) multiplier = gt_wide_times(multiplier, 10);
+    return multiplier;
+}
+
+/* Which fields are moved, in the order that the trace first had them. */
+static void plan_ids(gt_fuse_plan *p, const id_range *range)
+{
+    gt_fuse_change *change = &p->of_rank_one;
+    gt_fuse_member other_link = range->launch_has_correlation ? GT_FUSE_EXTERNAL_ID : GT_FUSE_CORRELATION;
+    bool planned[FIELDS] = {false};
+    for (;;) {
+        size_t next = FIELDS;
+        for (size_t i = 0; i < FIELDS; i++) {
+            if (planned[i] || !range->first_seen[i] || fields[i] == other_link) continue;
+            if (next == FIELDS || range->first_seen[i] < range->first_seen[next]) next = i;
+        }
+        if (next == FIELDS) return;
+        planned[next] = true;
+        change->moved[change->moved_count].member = fields[next];
+        change->moved[change->moved_count++].shift = multiplier_of(range->largest[next]);
+    }
+}
+
+/* What a trace says of the clock that its times count from. */
+typedef struct base_time {
+    bool known;
+    int64_t ns;
+} base_time;
+
+static void plan_times(gt_fuse_plan *p, char *const *paths, const base_time *bases, size_t first,
+                       size_t rank_count)
+{
+    p->shift_ns = gt_alloc_zero(rank_count, sizeof *p->shift_ns);
+    for (size_t rank = first; rank < rank_count; rank++) {
+        int64_t shift_ns;
+        if (!paths[rank]) continue;
+        if (bases[rank].known && bases[first].known &&
+            !__builtin_sub_overflow(bases[rank].ns, bases[first].ns, &shift_ns))
+            p->shift_ns[rank] = shift_ns;
+        else
+            gt_warn("rank %zu: %s or the first trace does not tell its baseTimeNanoseconds: its times stay "
+                    "as they are",
+                    rank, paths[rank]);
+    }
+}
+
+bool gt_fuse_plan_make(gt_fuse_plan *p, char *const *paths, size_t rank_count, const gt_fuse_options *options,
+                       gt_error *error)
+{
+    id_range range = {0};
+    size_t first = 0;
+    bool planned = true;
+    base_time *bases = gt_alloc_zero(rank_count, sizeof *bases);
+    *p = (gt_fuse_plan){0};
+    while (!paths[first]) first++;
+    for (size_t rank = first; rank < rank_count && planned; rank++) {
+        gt_fuse_walk w;
+        id_range unused = {0};
+        if (!paths[rank]) continue;
+        bool counts = rank == first || options->ids_of_all_ranks;
+        planned = gt_fuse_walk_trace(&w, paths[rank], note_ids_of_record, counts ? &range : &unused, error) ||
+                  options->keep_damaged;
+        if (!planned) gt_fuse_name_rank(error, rank);
+        bases[rank] = (base_time){w.has_base_time, w.base_time_ns};
+        if (!options->ids_of_all_ranks && !options->align_times) break;
+    }
+    plan_ids(p, &range);
+    if (options->align_times && planned) plan_times(p, paths, bases, first, rank_count);
+    free(bases);
+    return planned;
+}
+
+gt_fuse_change gt_fuse_plan_of_rank(const gt_fuse_plan *p, size_t rank)
+{
+    gt_fuse_change change = p->of_rank_one;
+    change.rank = rank;
+    for (size_t i = 0; i < change.moved_count; i++)
+        change.moved[i].shift = gt_wide_times(change.moved[i].shift, rank);
+    change.shift_ns = p->shift_ns ? p->shift_ns[rank] : 0;
+    return change;
+}
+
+void gt_fuse_plan_free(gt_fuse_plan *p)
+{
+    free(p->shift_ns);
+}
