@@ -77,7 +77,7 @@ gputally_type gputally_table_column_type(const gputally_table *table, size_t col
 {
     static const gputally_type types[] = {[GT_TYPE_INT] = GPUTALLY_INT,
                                           [GT_TYPE_FLOAT] = GPUTALLY_FLOAT,
-                                          [GT_TYPE_TEXT] = GPUTALLY_TEXT,
+                                          [GT_TYPE_STRING] = GPUTALLY_TEXT,
                                           [GT_TYPE_BOOL] = GPUTALLY_BOOL,
                                           [GT_TYPE_LIST] = GPUTALLY_LIST};
     return types[inside(table)->columns[column].type];
@@ -103,15 +103,15 @@ int64_t gputally_table_int(const gputally_table *table, size_t column, size_t ro
 double gputally_table_float(const gputally_table *table, size_t column, size_t row)
 {
     const gt_column *c = &inside(table)->columns[column];
-    if (gt_column_is_null(c, row) || c->type == GT_TYPE_TEXT || c->type == GT_TYPE_LIST) return NAN;
+    if (gt_column_is_null(c, row) || c->type == GT_TYPE_STRING || c->type == GT_TYPE_LIST) return NAN;
     return c->type == GT_TYPE_FLOAT ? c->floats[row] : (double)gputally_table_int(table, column, row);
 }
 
 const char *gputally_table_text(const gputally_table *table, size_t column, size_t row, size_t *len)
 {
     const gt_column *c = &inside(table)->columns[column];
-    gt_text text =
-        c->type == GT_TYPE_TEXT ? gt_strings_get(inside(table)->strings, c->texts[row]) : (gt_text){"", 0};
+    gt_str text =
+        c->type == GT_TYPE_STRING ? gt_interner_get(inside(table)->strings, c->texts[row]) : (gt_str){"", 0};
     if (len) *len = text.len;
     return text.bytes;
 }
@@ -120,12 +120,12 @@ size_t gputally_table_print(const gputally_table *table, size_t column, size_t r
 {
     const gt_column *c = &inside(table)->columns[column];
     gt_buffer cell = {0};
-    gt_text printed = {"", 0};
-    if (c->type == GT_TYPE_TEXT) {
+    gt_str printed = {"", 0};
+    if (c->type == GT_TYPE_STRING) {
         printed.bytes = gputally_table_text(table, column, row, &printed.len);
     } else if (!gt_column_is_null(c, row)) {
         gt_literal_add(&cell, c, row, inside(table)->strings);
-        printed = gt_buffer_text(&cell);
+        printed = gt_buffer_str(&cell);
     }
     if (size) {
         size_t kept = printed.len < size ? printed.len : size - 1;

@@ -86,7 +86,7 @@ void gt_warn(const char *format, ...)
     va_end(args);
 }
 
-void gt_say(const char *format, ...)
+void gt_info(const char *format, ...)
 {
     va_list args;
     va_start(args, format);

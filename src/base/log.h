@@ -9,8 +9,8 @@
  * thread. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Plain information, not shown under --quiet. */
-void gt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gt_log_quiet(bool quiet); /* --quiet: no gt_say; warnings stay */
+void gt_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gt_log_quiet(bool quiet); /* --quiet: no gt_info; warnings stay */
 
 /* For work on many files at once: from `true` on, a message that was given before is only counted, and
  * `false` tells how often. */

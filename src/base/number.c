@@ -238,7 +238,7 @@ size_t gt_print_double(char *out, double value)
     return (size_t)(p - out) + lay_out(p, without_trailing_zeros(number));
 }
 
-double gt_read_double(gt_text text)
+double gt_read_double(gt_str text)
 {
     char short_copy[64];
     char *copy = text.len < sizeof short_copy ? short_copy : gt_alloc(text.len + 1);

@@ -2,7 +2,7 @@
 #ifndef GT_BASE_NUMBER_H
 #define GT_BASE_NUMBER_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,6 @@ size_t gt_print_double(char *out, double value);
 size_t gt_print_int(char *out, int64_t value);
 
 /* What strtod makes of a text that has no NUL behind it. */
-double gt_read_double(gt_text text);
+double gt_read_double(gt_str text);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-bool gt_small_file_read(const char *path, size_t most, gt_buffer *text, gt_error *error)
+bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error)
 {
     FILE *file = fopen(path, "rbe");
     if (!file) return gt_fail(error, "%s: %s", path, strerror(errno));
     size_t before = text->len, got;
     errno = 0;
-    while (text->len - before <= most && (got = fread(gt_buffer_room(text, 4096), 1, 4096, file)) > 0)
+    while (text->len - before <= most && (got = fread(gt_buffer_reserve(text, 4096), 1, 4096, file)) > 0)
         text->len += got;
     bool sound = !ferror(file);
     if (!sound)

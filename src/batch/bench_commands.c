@@ -22,7 +22,7 @@ bool gt_bench_command(gt_bench bench, const gt_bench_op *op, gt_buffer *out)
 /* ---- lines ---- */
 
 /* The next line of a text, without its end; `rest` moves behind it. False at the end. */
-static bool next_line(gt_text *rest, gt_text *line)
+static bool next_line(gt_str *rest, gt_str *line)
 {
     if (!rest->len) return false;
     const char *end = memchr(rest->bytes, '\n', rest->len);
@@ -34,7 +34,7 @@ static bool next_line(gt_text *rest, gt_text *line)
     return true;
 }
 
-static const char *find_in(gt_text text, const char *part)
+static const char *find_in(gt_str text, const char *part)
 {
     return text.len ? memmem(text.bytes, text.len, part, strlen(part)) : NULL;
 }
@@ -60,7 +60,7 @@ static const struct {
 static void apply_edit(gt_buffer *line, size_t which)
 {
     gt_buffer edited = {0};
-    gt_text rest = gt_buffer_text(line);
+    gt_str rest = gt_buffer_str(line);
     const char *found;
     bool done = false;
     while (!done && (found = find_in(rest, edits[which].from))) {
@@ -79,9 +79,9 @@ static void apply_edit(gt_buffer *line, size_t which)
 }
 
 /* Lines that are no command line, which a program may print as well, are left out. */
-static void edit_hipblaslt(gt_text log, gt_buffer *out)
+static void edit_hipblaslt(gt_str log, gt_buffer *out)
 {
-    gt_text line;
+    gt_str line;
     while (next_line(&log, &line)) {
         const char *command = find_in(line, "hipblaslt-bench ");
         if (!command) continue;
@@ -97,10 +97,10 @@ static void edit_hipblaslt(gt_text log, gt_buffer *out)
 
 /* ---- MIOpen's log ---- */
 
-static void edit_miopen(gt_text log, gt_buffer *out)
+static void edit_miopen(gt_str log, gt_buffer *out)
 {
     static const char folder[] = "./bin/";
-    gt_text line;
+    gt_str line;
     while (next_line(&log, &line)) {
         if (!find_in(line, "[LogCmdConvolution]")) continue;
         for (const char *found; (found = find_in(line, folder));) {
@@ -112,7 +112,7 @@ static void edit_miopen(gt_text log, gt_buffer *out)
     }
 }
 
-void gt_bench_edit_log(gt_bench bench, gt_text log, gt_buffer *out)
+void gt_bench_edit_log(gt_bench bench, gt_str log, gt_buffer *out)
 {
     if (bench == GT_BENCH_HIPBLASLT)
         edit_hipblaslt(log, out);
@@ -124,21 +124,21 @@ void gt_bench_edit_log(gt_bench bench, gt_text log, gt_buffer *out)
 
 /* The next field of a line with commas, without spaces around it; `rest` moves behind it. False at the end,
  * which is where `rest` has no bytes. */
-static bool next_field(gt_text *rest, gt_text *field)
+static bool next_field(gt_str *rest, gt_str *field)
 {
     if (!rest->bytes) return false;
     const char *comma = rest->len ? memchr(rest->bytes, ',', rest->len) : NULL;
-    *field = (gt_text){rest->bytes, comma ? (size_t)(comma - rest->bytes) : rest->len};
-    *rest = (gt_text){comma ? comma + 1 : NULL, comma ? rest->len - field->len - 1 : 0};
+    *field = (gt_str){rest->bytes, comma ? (size_t)(comma - rest->bytes) : rest->len};
+    *rest = (gt_str){comma ? comma + 1 : NULL, comma ? rest->len - field->len - 1 : 0};
     while (field->len && isspace((unsigned char)field->bytes[0])) field->bytes++, field->len--;
     while (field->len && isspace((unsigned char)field->bytes[field->len - 1])) field->len--;
     return true;
 }
 
 /* The number in a field, the last one for SIZE_MAX; NaN where it is none. */
-static double number_in(gt_text line, size_t place)
+static double number_in(gt_str line, size_t place)
 {
-    gt_text field = {"", 0};
+    gt_str field = {"", 0};
     char digits[64], *end;
     size_t at = 0;
     while (at <= place && next_field(&line, &field)) at++;
@@ -150,38 +150,38 @@ static double number_in(gt_text line, size_t place)
 }
 
 /* The place of a column in a line of headings; SIZE_MAX: it has none of that name. */
-static size_t find_column(gt_text line, const char *name)
+static size_t find_column(gt_str line, const char *name)
 {
-    gt_text field;
+    gt_str field;
     for (size_t place = 0; next_field(&line, &field); place++)
         if (field.len == strlen(name) && memcmp(field.bytes, name, field.len) == 0) return place;
     return SIZE_MAX;
 }
 
 /* The last line but `before`; a text that ends in a line end has an empty line behind it. */
-static gt_text line_from_end(gt_text text, size_t before)
+static gt_str line_from_end(gt_str text, size_t before)
 {
-    gt_text line = {"", 0};
+    gt_str line = {"", 0};
     for (size_t i = 0;; i++) {
         const char *end = text.len ? memrchr(text.bytes, '\n', text.len) : NULL;
         size_t start = end ? (size_t)(end - text.bytes) + 1 : 0;
-        line = (gt_text){text.bytes + start, text.len - start};
+        line = (gt_str){text.bytes + start, text.len - start};
         if (i == before) return line;
-        if (!end) return (gt_text){"", 0};
+        if (!end) return (gt_str){"", 0};
         text.len = start - 1;
     }
 }
 
 /* Headings, then the values in the line behind them; without headings, the last field of the line before the
  * three that name the solution. */
-static double hipblaslt_time(gt_text output)
+static double hipblaslt_time(gt_str output)
 {
-    gt_text rest = output, line;
+    gt_str rest = output, line;
     double time_us = (double)NAN;
     bool has_headings = false;
     while (next_line(&rest, &line)) {
         if (!find_in(line, "hipblaslt-Gflops")) continue;
-        gt_text values = rest, next;
+        gt_str values = rest, next;
         size_t column = find_column(line, "us");
         has_headings = true;
         time_us = column != SIZE_MAX && next_line(&values, &next) ? number_in(next, column) : (double)NAN;
@@ -190,10 +190,10 @@ static double hipblaslt_time(gt_text output)
 }
 
 /* "stats: name, ..., timeMs" and "stats: fwd-conv3x3u1, ..., 0.083398". */
-static double miopen_time(gt_text output)
+static double miopen_time(gt_str output)
 {
     static const char mark[] = "stats:";
-    gt_text line;
+    gt_str line;
     size_t column = SIZE_MAX;
     double time_ms = (double)NAN;
     while (next_line(&output, &line)) {
@@ -206,7 +206,7 @@ static double miopen_time(gt_text output)
     return time_ms * 1000;
 }
 
-double gt_bench_time_us(gt_bench bench, gt_text output)
+double gt_bench_time_us(gt_bench bench, gt_str output)
 {
     return bench == GT_BENCH_HIPBLASLT ? hipblaslt_time(output) : miopen_time(output);
 }

@@ -57,7 +57,7 @@ static bool read_numbers(const gt_value *list, int64_t *numbers, size_t count)
 static size_t type_of(const gt_value *type)
 {
     for (size_t i = 0; i < GT_LENGTH(types); i++)
-        if (gt_value_is_text(type, types[i].type)) return i;
+        if (gt_value_equals_cstr(type, types[i].type)) return i;
     return NO_TYPE;
 }
 

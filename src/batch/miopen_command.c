@@ -48,13 +48,13 @@ static bool read_numbers(const gt_value *list, size_t from, size_t count, int64_
 static const gt_value *argument(gt_arena *arena, const gt_value *concrete, int place)
 {
     const gt_value *value = gt_value_at(concrete, place);
-    return value->type == GT_VALUE_TEXT ? gt_value_parse(arena, value->text) : value;
+    return value->type == GT_VALUE_STRING ? gt_value_parse(arena, value->text) : value;
 }
 
 static bool is_true(const gt_value *concrete, int place)
 {
     const gt_value *value = gt_value_at(concrete, place);
-    return gt_value_is_text(value, "True") || gt_value_is_text(value, "true") ||
+    return gt_value_equals_cstr(value, "True") || gt_value_equals_cstr(value, "true") ||
            (value->type == GT_VALUE_BOOL && value->boolean);
 }
 
@@ -93,7 +93,7 @@ static bool read_convolution(const gt_bench_op *op, gt_arena *arena, convolution
     const gt_value *type = gt_value_at(gt_value_parse(arena, op->types), INPUT);
     size_t given;
     for (size_t i = 0; i < GT_LENGTH(bases); i++)
-        if (gt_value_is_text(type, bases[i].type)) c->base = bases[i].base;
+        if (gt_value_equals_cstr(type, bases[i].type)) c->base = bases[i].base;
     for (size_t i = 0; i < MOST_DIMENSIONS; i++)
         c->input[i] = c->filter[i] = c->stride[i] = c->dilation[i] =
             1; /* of a height that the op does not have */

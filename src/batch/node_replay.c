@@ -114,13 +114,13 @@ static void print_selected(const gt_node_replay *replay, size_t count)
     shown[columns++] = (gt_terminal_column){"kernel_names", NULL, 0, NULL};
 
     gt_table *table = gt_table_copy(replay->sheet);
-    size_t names = gt_table_add_filled(table, "kernel_names", GT_TYPE_TEXT);
+    size_t names = gt_table_add_filled(table, "kernel_names", GT_TYPE_STRING);
     gt_buffer text = {0};
     for (size_t row = 0; row < count; row++) {
         text.len = 0;
         uint32_t details = gt_table_column(table, DETAILS)->texts[row];
-        add_kernel_names(&text, gt_strings_get(table->strings, details).bytes);
-        gt_table_set_text(table, names, row, gt_strings_add(table->strings, text.bytes, text.len));
+        add_kernel_names(&text, gt_interner_get(table->strings, details).bytes);
+        gt_table_set_string(table, names, row, gt_interner_add(table->strings, text.bytes, text.len));
     }
     gt_terminal terminal = gt_terminal_for(replay->out);
     terminal.width = PRINTED_WIDTH;
@@ -140,7 +140,7 @@ static void say_failure(const gt_node_replay *replay, const char *command, int e
 
 static void say_torch_failure(const gt_node_replay *replay, const gt_bench_op *op, const gt_replay_run *run)
 {
-    gt_text errors = run->errors.len ? (gt_text){run->errors.bytes, run->errors.len - 1} : (gt_text){"", 0};
+    gt_str errors = run->errors.len ? (gt_str){run->errors.bytes, run->errors.len - 1} : (gt_str){"", 0};
     const char *last = errors.len ? memrchr(errors.bytes, '\n', errors.len) : NULL;
     size_t skipped = last ? (size_t)(last - errors.bytes) + 1 : 0;
     say_failure(replay, "python3 -c <replay>", run->exit_code);
@@ -167,9 +167,9 @@ static void log_command(const gt_node_replay *replay, const gt_bench_op *op, con
     gt_replay_run run = gt_torch_log(op, replay->bench, log_path);
     if (run.exit_code != 0) say_torch_failure(replay, op, &run);
     if (replay->bench == GT_BENCH_HIPBLASLT) read_log(log_path, &log);
-    gt_bench_edit_log(
-        replay->bench,
-        replay->bench == GT_BENCH_HIPBLASLT ? gt_buffer_text(&log) : gt_buffer_text(&run.errors), commands);
+    gt_bench_edit_log(replay->bench,
+                      replay->bench == GT_BENCH_HIPBLASLT ? gt_buffer_str(&log) : gt_buffer_str(&run.errors),
+                      commands);
     unlink(log_path);
     free(log_path);
     gt_buffer_free(&log);
@@ -187,7 +187,7 @@ static void find_command(const gt_node_replay *replay, const gt_bench_op *op, co
         gt_warn("the arguments of an op %s tell no command of %s", op->name, gt_bench_program(replay->bench));
 }
 
-static bool write_command(const char *path, gt_text commands, gt_error *error)
+static bool write_command(const char *path, gt_str commands, gt_error *error)
 {
     gt_output *output = gt_output_new();
     gt_file file;
@@ -203,7 +203,7 @@ static bool write_command(const char *path, gt_text commands, gt_error *error)
 /* ---- measuring ---- */
 
 /* Runs a command line as its words. NaN where it gives no time. */
-static double run_bench(const gt_node_replay *replay, const char *line, const gt_words_list *words)
+static double run_bench(const gt_node_replay *replay, const char *line, const gt_arg_list *words)
 {
     const char *program = gt_bench_program(replay->bench);
     if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
@@ -215,17 +215,17 @@ static double run_bench(const gt_node_replay *replay, const char *line, const gt
     if (run.exit_code != 0)
         say_failure(replay, line, run.exit_code);
     else
-        time_us = gt_bench_time_us(replay->bench, gt_buffer_text(&run.output));
+        time_us = gt_bench_time_us(replay->bench, gt_buffer_str(&run.output));
     if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s printed no time that is known", program);
     gt_replay_run_free(&run);
     return time_us;
 }
 
 /* The last of the command lines is what is measured. */
-static double bench_time(const gt_node_replay *replay, gt_text commands)
+static double bench_time(const gt_node_replay *replay, gt_str commands)
 {
     gt_arena arena = {0};
-    gt_words_list words = {0};
+    gt_arg_list words = {0};
     while (commands.len && commands.bytes[commands.len - 1] == '\n') commands.len--;
     const char *line_end = commands.len ? memrchr(commands.bytes, '\n', commands.len) : NULL;
     const char *start = line_end ? line_end + 1 : commands.bytes;
@@ -240,7 +240,7 @@ static double replay_time(const gt_node_replay *replay, const gt_bench_op *op)
 {
     gt_replay_run run = gt_torch_time(op);
     char *end;
-    const char *text = gt_buffer_text(&run.output).bytes;
+    const char *text = gt_buffer_str(&run.output).bytes;
     double time_us = strtod(text, &end);
     if (run.exit_code != 0) say_torch_failure(replay, op, &run);
     if (run.exit_code != 0 || end == text || !isfinite(time_us)) time_us = (double)NAN;
@@ -292,10 +292,10 @@ static gt_bench_op op_of(const gt_node_replay *replay, size_t row)
 {
     const gt_table *sheet = replay->sheet, *arguments = replay->arguments;
     gt_bench_op op = {.name =
-                          gt_strings_get(sheet->strings, gt_table_column(sheet, "name")->texts[row]).bytes};
-    gt_text *const texts[] = {&op.dims, &op.types, &op.strides, &op.concrete};
+                          gt_interner_get(sheet->strings, gt_table_column(sheet, "name")->texts[row]).bytes};
+    gt_str *const texts[] = {&op.dims, &op.types, &op.strides, &op.concrete};
     for (size_t i = 0; i < GT_LENGTH(texts); i++)
-        *texts[i] = gt_strings_get(arguments->strings, arguments->columns[i].texts[row]);
+        *texts[i] = gt_interner_get(arguments->strings, arguments->columns[i].texts[row]);
     return op;
 }
 
@@ -307,7 +307,7 @@ static bool replay_row(const gt_node_replay *replay, size_t row, gt_table *resul
     char *path = gt_format("%s/%s-%zu.log", replay->folder, files[replay->bench], row);
     gt_buffer commands = {0};
     find_command(replay, &op, path, &commands);
-    gt_text text = gt_buffer_text(&commands);
+    gt_str text = gt_buffer_str(&commands);
     bool written = !commands.len || write_command(path, text, error);
     bool has_bench = replay->bench == GT_BENCH_HIPBLASLT ? replay->tools.hipblaslt : replay->tools.miopen;
     if (written) {

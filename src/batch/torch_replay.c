@@ -98,7 +98,7 @@ static const char script[] =
 
 /* ---- running ---- */
 
-static bool keep_line(void *context, gt_child_stream stream, gt_text line)
+static bool keep_line(void *context, gt_child_stream stream, gt_str line)
 {
     gt_replay_run *run = context;
     gt_buffer *kept = stream == GT_CHILD_STDOUT ? &run->output : &run->errors;

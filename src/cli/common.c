@@ -8,12 +8,12 @@
 #include <inttypes.h>
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, beside the trace: "
      "908_results.json gives 908_perf_report.xlsx"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
      "write one CSV file a sheet into this folder instead of a workbook"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
 
 static const gt_option common_options[] = {

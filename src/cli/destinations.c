@@ -85,9 +85,9 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                             size_t traces, gt_error *error)
 {
     *destinations = (gt_destinations){0};
-    const char *xlsx = gt_arguments_text(&call->arguments, "output_xlsx_path");
-    const char *csvs = gt_arguments_text(&call->arguments, "output_csvs_dir");
-    const char *db = gt_arguments_text(&call->arguments, "output_db");
+    const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(&call->arguments, "output_db");
     if (traces > 1 && (xlsx || db))
         return gt_fail(error,
                        "argument --%s: names one file, but there are %zu traces; --output_csvs_dir makes a "
@@ -107,9 +107,9 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
 
 gt_destinations gt_destinations_named(const gt_arguments *arguments)
 {
-    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
-    const char *csvs = gt_arguments_text(arguments, "output_csvs_dir");
-    const char *db = gt_arguments_text(arguments, "output_db");
+    const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_string(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(arguments, "output_db");
     return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
                              .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
                              .db_path = db ? gt_strdup(db) : NULL};
@@ -130,7 +130,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
     return NULL;
 }
 
-bool gt_spares_the_trace(const char *output_path, const char *trace_path, gt_error *error)
+bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error)
 {
     struct stat output, trace;
     if (!output_path || stat(output_path, &output) != 0 || stat(trace_path, &trace) != 0) return true;
@@ -166,7 +166,7 @@ static void print_written(const gt_destinations *to, const gt_table_list *tables
     if (to->xlsx_path) gt_journal_print("DataFrames successfully written to %s", to->xlsx_path);
 }
 
-static bool write_text(gt_output *output, const char *path, gt_text text, gt_error *error)
+static bool write_text(gt_output *output, const char *path, gt_str text, gt_error *error)
 {
     gt_file file;
     gt_journal_info("Writing Markdown to: %s", path);
@@ -178,9 +178,9 @@ static bool write_text(gt_output *output, const char *path, gt_text text, gt_err
 gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error)
 {
-    if (!gt_spares_the_trace(to->xlsx_path, trace_path, error) ||
-        !gt_spares_the_trace(to->db_path, trace_path, error) ||
-        !gt_spares_the_trace(to->text_path, trace_path, error))
+    if (!gt_check_not_input(to->xlsx_path, trace_path, error) ||
+        !gt_check_not_input(to->db_path, trace_path, error) ||
+        !gt_check_not_input(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();
     bool written =

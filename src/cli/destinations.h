@@ -9,7 +9,7 @@
 typedef struct gt_destinations {
     char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL where that document is not wanted */
     const char *text_path;                /* a document of its own, beside the tables; not owned */
-    gt_text text;
+    gt_str text;
 } gt_destinations;
 
 /* The workbook's name beside a trace: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
@@ -33,7 +33,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
 
 /* A report that would replace a trace it is made from is a slip of the hand: false, and a sentence. The
  * output's path may be NULL. */
-bool gt_spares_the_trace(const char *output_path, const char *trace_path, gt_error *error);
+bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error);
 
 /* Writes every document, or none. The output then has the names of the files; the caller frees it. NULL on
  * failure. */

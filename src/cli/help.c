@@ -47,7 +47,7 @@ static void print_row(FILE *out, const char *name, const char *text, size_t inde
 /* "--output PATH, -o" */
 static void option_label(char *out, size_t size, const gt_syntax *syntax, const gt_option *option)
 {
-    char letter = gt_syntax_letter(syntax, option->name), behind[] = {',', ' ', '-', letter, 0};
+    char letter = gt_syntax_short_option(syntax, option->name), behind[] = {',', ' ', '-', letter, 0};
     bool maybe = option->kind == GT_OPTION_MAYBE;
     const char *before = maybe ? "[=" : option->metavar ? " " : "";
     snprintf(out, size, "--%s%s%s%s%s", option->name, before, option->metavar ? option->metavar : "",

@@ -38,7 +38,7 @@ static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *op
     fputs(".TP\n.B", out);
     fputs(option->metavar ? "I \\-\\-" : " \\-\\-", out);
     print_text(out, option->name);
-    char letter = gt_syntax_letter(syntax, option->name);
+    char letter = gt_syntax_short_option(syntax, option->name);
     if (option->kind == GT_OPTION_MAYBE)
         fprintf(out, " \"[=%s]\"", option->metavar);
     else if (option->metavar)

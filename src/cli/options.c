@@ -121,11 +121,11 @@ static bool take_values(parser *p, size_t index, const char *first)
     const gt_option *option = p->options[index];
     if (!first && (p->next == p->word_count || looks_like_option(p->words[p->next])))
         return gt_fail(p->error, "argument --%s: expected %s argument", option->name,
-                       option->kind == GT_OPTION_TEXTS ? "at least one" : "one");
+                       option->kind == GT_OPTION_STRINGS ? "at least one" : "one");
     if (!set_value(p, index, first ? first : p->words[p->next++])) return false;
-    if (option->kind != GT_OPTION_TEXTS && option->kind != GT_OPTION_EACH) return true;
+    if (option->kind != GT_OPTION_STRINGS && option->kind != GT_OPTION_EACH) return true;
     GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
-    while (option->kind == GT_OPTION_TEXTS && !first && p->next < p->word_count &&
+    while (option->kind == GT_OPTION_STRINGS && !first && p->next < p->word_count &&
            !looks_like_option(p->words[p->next])) {
         value->text = p->words[p->next++];
         GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
@@ -158,7 +158,7 @@ static bool take_option(parser *p, const char *word)
 static const char *option_of_letter(const gt_syntax *syntax, char wanted)
 {
     if (wanted == 'o' && syntax->output_option) return syntax->output_option;
-    for (const gt_letter *letter = syntax->letters; letter && letter->letter; letter++)
+    for (const gt_short_option *letter = syntax->letters; letter && letter->letter; letter++)
         if (letter->letter == wanted) return letter->option;
     return NULL;
 }
@@ -274,16 +274,16 @@ int64_t gt_arguments_int(const gt_arguments *arguments, const char *name)
     return gt_arguments_value(arguments, name)->number;
 }
 
-const char *gt_arguments_text(const gt_arguments *arguments, const char *name)
+const char *gt_arguments_string(const gt_arguments *arguments, const char *name)
 {
     const char *text = gt_arguments_value(arguments, name)->text;
     return text && text[0] ? text : NULL;
 }
 
-char gt_syntax_letter(const gt_syntax *syntax, const char *name)
+char gt_syntax_short_option(const gt_syntax *syntax, const char *name)
 {
     if (syntax->output_option && strcmp(syntax->output_option, name) == 0) return 'o';
-    for (const gt_letter *letter = syntax->letters; letter && letter->letter; letter++)
+    for (const gt_short_option *letter = syntax->letters; letter && letter->letter; letter++)
         if (strcmp(letter->option, name) == 0) return letter->letter;
     return 0;
 }

@@ -15,10 +15,10 @@
 typedef enum gt_option_kind {
     GT_OPTION_FLAG,
     GT_OPTION_INT,
-    GT_OPTION_TEXT,
-    GT_OPTION_TEXTS, /* one or more values, up to the next option; given again, more of them */
-    GT_OPTION_EACH,  /* one value each time it is given: a list, too */
-    GT_OPTION_MAYBE, /* a value only where it is written behind '=': --docker, --docker=IMAGE */
+    GT_OPTION_STRING,
+    GT_OPTION_STRINGS, /* one or more values, up to the next option; given again, more of them */
+    GT_OPTION_EACH,    /* one value each time it is given: a list, too */
+    GT_OPTION_MAYBE,   /* a value only where it is written behind '=': --docker, --docker=IMAGE */
 } gt_option_kind;
 
 typedef struct gt_option {
@@ -39,10 +39,10 @@ enum { GT_OPTION_GROUPS_MAX = 8, GT_OPTIONS_MAX = 64 };
 
 /* One letter that stands for an option: -t for --tags. Its value may follow at once or behind "=", and flags
  * may stand together: -tVALUE, -t=VALUE, -rd. */
-typedef struct gt_letter {
+typedef struct gt_short_option {
     char letter;
     const char *option;
-} gt_letter;
+} gt_short_option;
 
 /* What a command takes: groups of options, and files without an option name. */
 typedef struct gt_syntax {
@@ -50,9 +50,9 @@ typedef struct gt_syntax {
     const char *files; /* as help texts say it: "FILE", "FILE...", "[FILE...]"; "" where it takes none */
     const char *file_option; /* the option that a file stands for; NULL where files stand for themselves */
     size_t files_max;
-    bool folders;              /* a file may be a folder of them: gt_trace_call.stream is NULL then */
-    const char *output_option; /* the option that -o stands for; NULL where there is none */
-    const gt_letter *letters;  /* ends with {0}; NULL: none but -o */
+    bool folders;                   /* a file may be a folder of them: gt_trace_call.stream is NULL then */
+    const char *output_option;      /* the option that -o stands for; NULL where there is none */
+    const gt_short_option *letters; /* ends with {0}; NULL: none but -o */
     bool is_command; /* the files are a command: from its first word on nothing is an option of ours */
     const char *report_ending; /* of the workbook's name beside the trace; NULL: "_perf_report.xlsx" */
 } gt_syntax;
@@ -83,9 +83,9 @@ void gt_arguments_free(gt_arguments *arguments);
 const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const char *name);
 bool gt_arguments_flag(const gt_arguments *arguments, const char *name);
 int64_t gt_arguments_int(const gt_arguments *arguments, const char *name);
-const char *gt_arguments_text(const gt_arguments *arguments, const char *name); /* NULL where empty, too */
+const char *gt_arguments_string(const gt_arguments *arguments, const char *name); /* NULL where empty, too */
 
 /* The letter of an option, 0 where it has none. */
-char gt_syntax_letter(const gt_syntax *syntax, const char *name);
+char gt_syntax_short_option(const gt_syntax *syntax, const char *name);
 
 #endif

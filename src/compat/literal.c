@@ -3,7 +3,7 @@
 
 #include "compat/python_text.h"
 
-static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, const gt_strings *strings)
+static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings)
 {
     size_t first = gt_list_begin_of(column, row);
     size_t end = gt_list_end_of(column, row);
@@ -16,7 +16,7 @@ static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, con
     gt_buffer_add(buffer, column->items_as_tuple ? ")" : "]", 1);
 }
 
-void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, const gt_strings *strings)
+void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings)
 {
     if (column->type == GT_TYPE_FLOAT) {
         gt_buffer_add_double(buffer, column->floats[row]);
@@ -30,8 +30,8 @@ void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, cons
     case GT_TYPE_INT:
         gt_buffer_add_int(buffer, column->ints[row]);
         break;
-    case GT_TYPE_TEXT:
-        gt_python_add_text(buffer, gt_strings_get(strings, column->texts[row]));
+    case GT_TYPE_STRING:
+        gt_python_add_repr(buffer, gt_interner_get(strings, column->texts[row]));
         break;
     case GT_TYPE_BOOL:
         gt_buffer_add_cstr(buffer, column->bools[row] ? "True" : "False");

@@ -40,7 +40,7 @@ static double scaled(double number, int64_t exponent)
     return number / power_of_ten((int)(-POWER_MAX - exponent)) / power_of_ten(POWER_MAX);
 }
 
-double gt_pandas_number(gt_text text)
+double gt_pandas_number(gt_str text)
 {
     const char *at = text.bytes, *end = at + text.len;
     bool negative = at < end && *at == '-';

@@ -5,9 +5,9 @@
 #ifndef GT_COMPAT_PANDAS_NUMBER_H
 #define GT_COMPAT_PANDAS_NUMBER_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 /* Of digits with a sign, a point and an exponent; no spaces. Infinite where the exponent is too large. */
-double gt_pandas_number(gt_text text);
+double gt_pandas_number(gt_str text);
 
 #endif

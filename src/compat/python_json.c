@@ -85,7 +85,7 @@ static bool take_text(reader *r)
     if (sound && r->at == r->end) sound = fail(r, "a text that does not end");
     if (sound) {
         r->at++;
-        gt_json_string_add(r->json, gt_buffer_text(&text), &scratch);
+        gt_json_string_add(r->json, gt_buffer_str(&text), &scratch);
     }
     gt_buffer_free(&text);
     gt_buffer_free(&scratch);
@@ -147,7 +147,7 @@ static bool take_token(reader *r)
     return take_word(r);
 }
 
-bool gt_python_to_json(gt_text literal, gt_buffer *json, gt_error *error)
+bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error)
 {
     reader r = {.begin = literal.bytes,
                 .at = literal.bytes,

@@ -4,10 +4,10 @@
 #define GT_COMPAT_PYTHON_JSON_H
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 /* Adds the literal as JSON. Tokens are translated one by one, brackets and all: whether they make sense
  * together the reader of the JSON sees. False where something is no token of a literal. */
-bool gt_python_to_json(gt_text literal, gt_buffer *json, gt_error *error);
+bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error);
 
 #endif

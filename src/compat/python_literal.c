@@ -81,11 +81,11 @@ static bool add_number(walk *w)
 
 static bool add_string(walk *w)
 {
-    gt_text text;
+    gt_str text;
     w->place++;
     if (!gt_json_string_read(&w->place, w->end, &w->text, &text)) return false;
     if (w->open.len || w->quoted)
-        gt_python_add_text(w->out, text);
+        gt_python_add_repr(w->out, text);
     else
         gt_buffer_add(w->out, text.bytes, text.len);
     return true;
@@ -156,7 +156,7 @@ static bool add_value(walk *w)
     return w->place == w->end;
 }
 
-static void add_json(gt_buffer *buffer, gt_text json, gt_python_form form, bool quoted)
+static void add_json(gt_buffer *buffer, gt_str json, gt_python_form form, bool quoted)
 {
     size_t before = buffer->len;
     walk w = {.out = buffer,
@@ -172,12 +172,12 @@ static void add_json(gt_buffer *buffer, gt_text json, gt_python_form form, bool 
     gt_buffer_free(&w.text);
 }
 
-void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form)
+void gt_python_add_json(gt_buffer *buffer, gt_str json, gt_python_form form)
 {
     add_json(buffer, json, form, false);
 }
 
-void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form form)
+void gt_python_add_json_repr(gt_buffer *buffer, gt_str json, gt_python_form form)
 {
     add_json(buffer, json, form, true);
 }
@@ -185,19 +185,19 @@ void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form for
 /* ---- converted once a text ---- */
 
 struct gt_python_literals {
-    gt_strings *strings;
+    gt_interner *strings;
     gt_python_form form;
     gt_buffer buffer;
-    uint32_t *known; /* by JSON text; GT_TEXT_NONE where not converted yet */
+    uint32_t *known; /* by JSON text; GT_STR_NONE where not converted yet */
     size_t count;    /* of the texts that there were at the beginning: later ones are not kept */
 };
 
-gt_python_literals *gt_python_literals_new(gt_strings *strings, gt_python_form form)
+gt_python_literals *gt_python_literals_new(gt_interner *strings, gt_python_form form)
 {
     gt_python_literals *l = gt_alloc_zero(1, sizeof *l);
     l->strings = strings;
     l->form = form;
-    l->count = gt_strings_count(strings);
+    l->count = gt_interner_count(strings);
     l->known = gt_alloc_zero(l->count, sizeof *l->known);
     return l;
 }
@@ -205,16 +205,16 @@ gt_python_literals *gt_python_literals_new(gt_strings *strings, gt_python_form f
 static uint32_t convert(gt_python_literals *l, uint32_t json)
 {
     l->buffer.len = 0;
-    gt_python_add_json(&l->buffer, gt_strings_get(l->strings, json), l->form);
-    gt_text text = gt_buffer_text(&l->buffer);
-    return gt_strings_add(l->strings, text.bytes, text.len);
+    gt_python_add_json(&l->buffer, gt_interner_get(l->strings, json), l->form);
+    gt_str text = gt_buffer_str(&l->buffer);
+    return gt_interner_add(l->strings, text.bytes, text.len);
 }
 
 uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
 {
-    if (json == GT_TEXT_NONE) return GT_TEXT_NONE;
+    if (json == GT_STR_NONE) return GT_STR_NONE;
     if (json >= l->count) return convert(l, json);
-    if (l->known[json] == GT_TEXT_NONE) l->known[json] = convert(l, json);
+    if (l->known[json] == GT_STR_NONE) l->known[json] = convert(l, json);
     return l->known[json];
 }
 

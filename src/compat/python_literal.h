@@ -6,19 +6,19 @@
 #ifndef GT_COMPAT_PYTHON_LITERAL_H
 #define GT_COMPAT_PYTHON_LITERAL_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 typedef enum gt_python_form { GT_PYTHON_LISTS, GT_PYTHON_TUPLES } gt_python_form;
 
 /* Adds the value as str() gives it, or as repr() does, which puts quotes around a text that is the whole
  * value. What is not one JSON value is added as it is. */
-void gt_python_add_json(gt_buffer *buffer, gt_text json, gt_python_form form);
-void gt_python_add_json_repr(gt_buffer *buffer, gt_text json, gt_python_form form);
+void gt_python_add_json(gt_buffer *buffer, gt_str json, gt_python_form form);
+void gt_python_add_json_repr(gt_buffer *buffer, gt_str json, gt_python_form form);
 
 /* str() by text ids, and each text converted only once. */
 typedef struct gt_python_literals gt_python_literals;
-gt_python_literals *gt_python_literals_new(gt_strings *strings, gt_python_form form);
-uint32_t gt_python_literals_of(gt_python_literals *literals, uint32_t json); /* GT_TEXT_NONE for itself */
+gt_python_literals *gt_python_literals_new(gt_interner *strings, gt_python_form form);
+uint32_t gt_python_literals_of(gt_python_literals *literals, uint32_t json); /* GT_STR_NONE for itself */
 void gt_python_literals_free(gt_python_literals *literals);
 
 #endif

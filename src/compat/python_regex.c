@@ -1,7 +1,7 @@
 /* Translates the expression to a POSIX extended one: named and plain groups, \d and its like, and sets, in
  * which Python has escapes and POSIX has none. */
 #include "compat/python_regex.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -155,8 +155,8 @@ static bool compile(gt_python_regex *regex, translation *t)
     if (!translate(t)) return false;
     regex->first_group = t->first_group;
     regex->named_group = t->found_group;
-    int code = regcomp(&regex->compiled, gt_buffer_text(&t->out).bytes,
-                       REG_EXTENDED | (t->any_case ? REG_ICASE : 0));
+    int code =
+        regcomp(&regex->compiled, gt_buffer_str(&t->out).bytes, REG_EXTENDED | (t->any_case ? REG_ICASE : 0));
     char why[128];
     if (!code) return true;
     regerror(code, NULL, why, sizeof why);

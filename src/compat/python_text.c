@@ -55,7 +55,7 @@ static bool means_itself(char c, char quote)
     return c >= 0x20 && c < 0x7F && c != quote && c != '\\';
 }
 
-void gt_python_add_text(gt_buffer *buffer, gt_text text)
+void gt_python_add_repr(gt_buffer *buffer, gt_str text)
 {
     bool only_single = memchr(text.bytes, '\'', text.len) && !memchr(text.bytes, '"', text.len);
     char quote = only_single ? '"' : '\'';

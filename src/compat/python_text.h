@@ -2,10 +2,10 @@
 #ifndef GT_COMPAT_PYTHON_TEXT_H
 #define GT_COMPAT_PYTHON_TEXT_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 /* Adds the text in quotes: single ones, or double ones where it has single and no double ones. */
-void gt_python_add_text(gt_buffer *buffer, gt_text text);
+void gt_python_add_repr(gt_buffer *buffer, gt_str text);
 
 /* Whether Python's repr shows the code point as it is: no control character, none that is invisible or
  * unassigned. */

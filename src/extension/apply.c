@@ -40,8 +40,8 @@ static uint32_t row_of(const applying *a, const gt_value *uid)
 
 static uint32_t intern(applying *a, const gt_value *text)
 {
-    if (text->type != GT_VALUE_TEXT) return GT_TEXT_NONE;
-    return gt_strings_add(a->trace->strings, text->text.bytes, text->text.len);
+    if (text->type != GT_VALUE_STRING) return GT_STR_NONE;
+    return gt_interner_add(a->trace->strings, text->text.bytes, text->text.len);
 }
 
 static double number_of(const gt_value *value)
@@ -55,11 +55,11 @@ static double number_of(const gt_value *value)
 
 static gt_new_row new_row(applying *a, const gt_value *event)
 {
-    const gt_value *inputs = gt_value_of_key(event, "inputs"), *sequence = at(inputs, 4);
-    const gt_value *start = gt_value_of_key(event, "ts"), *dur = gt_value_of_key(event, "dur");
-    gt_new_row row = {.name = intern(a, gt_value_of_key(event, "name")),
-                      .process = intern(a, gt_value_of_key(event, "pid")),
-                      .thread = intern(a, gt_value_of_key(event, "tid")),
+    const gt_value *inputs = gt_value_get(event, "inputs"), *sequence = at(inputs, 4);
+    const gt_value *start = gt_value_get(event, "ts"), *dur = gt_value_get(event, "dur");
+    gt_new_row row = {.name = intern(a, gt_value_get(event, "name")),
+                      .process = intern(a, gt_value_get(event, "pid")),
+                      .thread = intern(a, gt_value_get(event, "tid")),
                       .start_us = number_of(start),
                       .dur_us = number_of(dur),
                       .dims = intern(a, at(inputs, 0)),
@@ -70,7 +70,7 @@ static gt_new_row new_row(applying *a, const gt_value *event)
     row.end_us = row.start_us + row.dur_us;
     if (start->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_START;
     if (dur->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_DURATION;
-    if (row.name == GT_TEXT_NONE) refuse(a, "added");
+    if (row.name == GT_STR_NONE) refuse(a, "added");
     return row;
 }
 
@@ -122,9 +122,9 @@ static void check_hosts(applying *a, const uint32_t *rows, size_t count, const c
 
 static bool change_tree(applying *a, const gt_value *document)
 {
-    const gt_value *added = gt_value_of_key(document, "added");
-    const gt_value *pairs = gt_value_of_key(document, "parents");
-    const gt_value *lists = gt_value_of_key(document, "children");
+    const gt_value *added = gt_value_get(document, "added");
+    const gt_value *pairs = gt_value_get(document, "parents");
+    const gt_value *lists = gt_value_get(document, "children");
     a->added = added->count;
     gt_new_row *rows = new_rows(a, added);
     uint32_t *parent_of = gt_alloc(pairs->count * sizeof *parent_of);
@@ -153,7 +153,7 @@ static void rename_events(applying *a, const gt_value *names)
 {
     for (uint32_t i = 0; i < names->count; i++) {
         uint32_t row = row_of(a, at(&names->items[i], 0)), name = intern(a, at(&names->items[i], 1));
-        if (row == GT_NO_EVENT || name == GT_TEXT_NONE)
+        if (row == GT_NO_EVENT || name == GT_STR_NONE)
             refuse(a, "names");
         else
             a->trace->name[row] = name;
@@ -164,19 +164,20 @@ static void rename_events(applying *a, const gt_value *names)
 
 static void add_ops(applying *a, const gt_value *models, const gt_value *categories)
 {
-    static const gt_text none = {"", 0};
+    static const gt_str none = {"", 0};
     for (uint32_t i = 0; i < models->count; i++) {
         const gt_value *op = at(&models->items[i], 0), *sheet = at(&models->items[i], 1),
                        *category = at(&models->items[i], 2), *backward = at(&models->items[i], 3);
-        if (op->type != GT_VALUE_TEXT || sheet->type != GT_VALUE_TEXT || category->type != GT_VALUE_TEXT)
+        if (op->type != GT_VALUE_STRING || sheet->type != GT_VALUE_STRING ||
+            category->type != GT_VALUE_STRING)
             refuse(a, "models");
         else
             gt_extension_add_model(a->answer->extension, op->text, sheet->text, category->text,
-                                   backward->type == GT_VALUE_TEXT ? backward->text : none);
+                                   backward->type == GT_VALUE_STRING ? backward->text : none);
     }
     for (uint32_t i = 0; i < categories->count; i++) {
         const gt_value *op = at(&categories->items[i], 0), *category = at(&categories->items[i], 1);
-        if (op->type != GT_VALUE_TEXT || category->type != GT_VALUE_TEXT)
+        if (op->type != GT_VALUE_STRING || category->type != GT_VALUE_STRING)
             refuse(a, "categories");
         else
             gt_extension_add_category(a->answer->extension, op->text, category->text);
@@ -186,7 +187,7 @@ static void add_ops(applying *a, const gt_value *models, const gt_value *categor
 /* {"tuple": [...]} becomes a tuple, all the way down. */
 static gt_value with_tuples(gt_arena *arena, const gt_value *value)
 {
-    const gt_value *tuple = value->type == GT_VALUE_DICT ? gt_value_of_key(value, "tuple") : value;
+    const gt_value *tuple = value->type == GT_VALUE_DICT ? gt_value_get(value, "tuple") : value;
     gt_value copy = *value;
     if (value->type == GT_VALUE_DICT && tuple->type == GT_VALUE_LIST) {
         copy = *tuple;
@@ -206,7 +207,7 @@ static void add_result(applying *a, gt_arena *arena, const gt_value *entry)
     gt_model_result result = {
         .outcome = GT_MODEL_VALUE, .flops = number_of(at(entry, 2)), .bytes = number_of(at(entry, 3))};
     if (row == GT_NO_EVENT) return; /* the report does not have the event */
-    if (at(entry, 1)->type != GT_VALUE_BOOL || spec->type != GT_VALUE_TEXT || isnan(result.flops) ||
+    if (at(entry, 1)->type != GT_VALUE_BOOL || spec->type != GT_VALUE_STRING || isnan(result.flops) ||
         !gt_value_is_list(parameters) || parameters->count > GT_MODEL_MAX_PARAMETERS) {
         refuse(a, "results");
         return;
@@ -215,7 +216,7 @@ static void add_result(applying *a, gt_arena *arena, const gt_value *entry)
     gt_parameter named[GT_MODEL_MAX_PARAMETERS];
     for (uint32_t i = 0; i < parameters->count; i++) {
         const gt_value *name = at(&parameters->items[i], 0);
-        if (name->type != GT_VALUE_TEXT) {
+        if (name->type != GT_VALUE_STRING) {
             refuse(a, "results");
             return;
         }
@@ -239,8 +240,8 @@ static gt_type type_of_column(const gt_value *cells)
         numbers = numbers && (type == GT_VALUE_INT || type == GT_VALUE_FLOAT || type == GT_VALUE_NONE);
         bools = bools && type == GT_VALUE_BOOL;
     }
-    if (!cells->count) return GT_TYPE_TEXT;
-    return bools ? GT_TYPE_BOOL : ints ? GT_TYPE_INT : numbers ? GT_TYPE_FLOAT : GT_TYPE_TEXT;
+    if (!cells->count) return GT_TYPE_STRING;
+    return bools ? GT_TYPE_BOOL : ints ? GT_TYPE_INT : numbers ? GT_TYPE_FLOAT : GT_TYPE_STRING;
 }
 
 static void set_cell(gt_table *sheet, size_t column, size_t row, const gt_value *cell, gt_buffer *text)
@@ -259,18 +260,18 @@ static void set_cell(gt_table *sheet, size_t column, size_t row, const gt_value 
     default:
         text->len = 0;
         gt_value_print(text, cell);
-        gt_table_set_text(sheet, column, row, gt_strings_add(sheet->strings, text->bytes, text->len));
+        gt_table_set_string(sheet, column, row, gt_interner_add(sheet->strings, text->bytes, text->len));
     }
 }
 
 static void add_sheet(applying *a, const gt_value *entry)
 {
     const gt_value *name = at(entry, 0), *titles = at(entry, 1), *columns = at(entry, 2);
-    bool fits = name->type == GT_VALUE_TEXT && name->text.len && gt_value_is_list(titles) &&
+    bool fits = name->type == GT_VALUE_STRING && name->text.len && gt_value_is_list(titles) &&
                 gt_value_is_list(columns) && titles->count == columns->count;
     uint32_t rows = fits && columns->count ? columns->items[0].count : 0;
     for (uint32_t c = 0; fits && c < columns->count; c++)
-        fits = titles->items[c].type == GT_VALUE_TEXT && gt_value_is_list(&columns->items[c]) &&
+        fits = titles->items[c].type == GT_VALUE_STRING && gt_value_is_list(&columns->items[c]) &&
                columns->items[c].count == rows;
     if (!fits) {
         refuse(a, "tables");
@@ -278,11 +279,11 @@ static void add_sheet(applying *a, const gt_value *entry)
     }
     gt_buffer text = {0};
     gt_buffer_add(&text, name->text.bytes, name->text.len);
-    gt_table *sheet = gt_table_new(gt_buffer_text(&text).bytes, a->trace->strings);
+    gt_table *sheet = gt_table_new(gt_buffer_str(&text).bytes, a->trace->strings);
     for (uint32_t c = 0; c < columns->count; c++) {
         text.len = 0;
         gt_buffer_add(&text, titles->items[c].text.bytes, titles->items[c].text.len);
-        gt_table_add_column(sheet, gt_buffer_text(&text).bytes, type_of_column(&columns->items[c]));
+        gt_table_add_column(sheet, gt_buffer_str(&text).bytes, type_of_column(&columns->items[c]));
     }
     for (uint32_t row = 0; row < rows; row++) {
         gt_table_add_row(sheet);
@@ -297,11 +298,11 @@ static void add_sheet(applying *a, const gt_value *entry)
 
 static bool do_all(applying *a, gt_arena *arena, const gt_value *document)
 {
-    const gt_value *results = gt_value_of_key(document, "results");
-    const gt_value *tables = gt_value_of_key(document, "tables");
+    const gt_value *results = gt_value_get(document, "results");
+    const gt_value *tables = gt_value_get(document, "tables");
     if (!change_tree(a, document)) return false;
-    rename_events(a, gt_value_of_key(document, "names"));
-    add_ops(a, gt_value_of_key(document, "models"), gt_value_of_key(document, "categories"));
+    rename_events(a, gt_value_get(document, "names"));
+    add_ops(a, gt_value_get(document, "models"), gt_value_get(document, "categories"));
     for (uint32_t i = 0; i < results->count; i++) add_result(a, arena, &results->items[i]);
     for (uint32_t i = 0; i < tables->count; i++) add_sheet(a, &tables->items[i]);
     return !a->bad;
@@ -313,18 +314,18 @@ static bool has_parts(const gt_value *document)
     static const char *const parts[] = {"added",  "parents", "children",   "names",
                                         "models", "results", "categories", "tables"};
     for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (gt_value_of_key(document, parts[i])->type != GT_VALUE_LIST) return false;
+        if (gt_value_get(document, parts[i])->type != GT_VALUE_LIST) return false;
     return true;
 }
 
-bool gt_extension_apply(gt_pytorch *trace, gt_text text, gt_extension_answer *answer, gt_error *error)
+bool gt_extension_apply(gt_pytorch *trace, gt_str text, gt_extension_answer *answer, gt_error *error)
 {
     gt_arena arena = {0};
-    const gt_value *document = gt_value_parse(&arena, text), *reason = gt_value_of_key(document, "error");
+    const gt_value *document = gt_value_parse(&arena, text), *reason = gt_value_get(document, "error");
     applying a = {
         .trace = trace, .answer = answer, .error = error, .events = trace->events, .rows = trace->count};
     bool done = false;
-    if (reason->type == GT_VALUE_TEXT && reason->text.len) {
+    if (reason->type == GT_VALUE_STRING && reason->text.len) {
         gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
     } else if (!has_parts(document)) {
         gt_fail(error, "the extension's answer is not whole");

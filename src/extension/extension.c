@@ -69,7 +69,7 @@ static bool read_answer(FILE *file, gt_buffer *text, gt_error *error)
     rewind(file);
     size_t got;
     do {
-        char *room = gt_buffer_room(text, 1 << 16);
+        char *room = gt_buffer_reserve(text, 1 << 16);
         got = fread(room, 1, 1 << 16, file);
         text->len += got;
     } while (got);
@@ -93,7 +93,7 @@ bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_e
     }
     done = done && start(python, fileno(question), fileno(reply), &child, error) &&
            wait_for(child, python, error) && read_answer(reply, &text, error) &&
-           gt_extension_apply(trace, gt_buffer_text(&text), answer, error);
+           gt_extension_apply(trace, gt_buffer_str(&text), answer, error);
     if (done) trace->extension = answer->extension;
     if (question) fclose(question);
     if (reply) fclose(reply);

@@ -20,7 +20,7 @@ typedef struct writing {
     gt_buffer text, scratch;
 } writing;
 
-static void put_text(writing *w, gt_text text)
+static void put_text(writing *w, gt_str text)
 {
     w->text.len = 0;
     gt_json_string_add(&w->text, text, &w->scratch);
@@ -30,7 +30,7 @@ static void put_text(writing *w, gt_text text)
 static void put_cstr(writing *w, const char *text)
 {
     if (text)
-        put_text(w, (gt_text){text, strlen(text)});
+        put_text(w, (gt_str){text, strlen(text)});
     else
         fputs("null", w->file);
 }
@@ -38,7 +38,7 @@ static void put_cstr(writing *w, const char *text)
 /* A JSON text as it is. */
 static void put_json(writing *w, uint32_t id)
 {
-    gt_text json = gt_strings_get(w->trace->strings, id);
+    gt_str json = gt_interner_get(w->trace->strings, id);
     if (json.len)
         fwrite(json.bytes, 1, json.len, w->file);
     else
@@ -98,7 +98,7 @@ static void put_added(writing *w)
                   {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS}};
     const gt_pytorch *trace = w->trace;
     fputs(",\"added\":[", w->file);
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     for (size_t row = trace->recorded; row < trace->count; row++) {
         gt_store_get(trace->store, row, cells);
         fprintf(w->file, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"UID\":%" PRIu32 ",\"name\":",
@@ -188,7 +188,7 @@ static const char *bool_text(const gt_value *value)
 static void put_gemm_kernels(writing *w)
 {
     const gt_pytorch *trace = w->trace;
-    uint8_t *seen = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    uint8_t *seen = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     const char *comma = "";
     fputs(",\"gemm_kernels\":[", w->file);
     for (uint32_t row = 0; row < trace->count; row++) {

@@ -47,11 +47,11 @@ const char *gt_format_name(gt_trace_format format)
 
 static gt_trace_format format_of_object(gt_json *json)
 {
-    gt_text key;
+    gt_str key;
     if (!gt_json_enter_object(json)) return GT_FORMAT_UNKNOWN;
     while (gt_json_next_key(json, &key)) {
         for (size_t i = 0; i < GT_LENGTH(keys); i++)
-            if (gt_text_is(key, keys[i].key)) return keys[i].format;
+            if (gt_str_equals(key, keys[i].key)) return keys[i].format;
         if (!gt_json_skip(json)) break;
     }
     return GT_FORMAT_OTHER_JSON;
@@ -60,23 +60,23 @@ static gt_trace_format format_of_object(gt_json *json)
 /* An array of events is a Chrome trace too: each has a phase. */
 static gt_trace_format format_of_array(gt_json *json)
 {
-    gt_text key;
+    gt_str key;
     if (!gt_json_enter_array(json) || !gt_json_next_element(json) || gt_json_peek(json) != GT_JSON_OBJECT ||
         !gt_json_enter_object(json))
         return GT_FORMAT_OTHER_JSON;
     while (gt_json_next_key(json, &key)) {
-        if (gt_text_is(key, "ph")) return GT_FORMAT_KINETO_JSON;
+        if (gt_str_equals(key, "ph")) return GT_FORMAT_KINETO_JSON;
         if (!gt_json_skip(json)) break;
     }
     return GT_FORMAT_OTHER_JSON;
 }
 
-static gt_trace_format format_of_json(gt_text text)
+static gt_trace_format format_of_json(gt_str text)
 {
     gt_json json;
     if (text.len >= 3 && memcmp(text.bytes, "\xEF\xBB\xBF", 3) == 0)
-        text = (gt_text){text.bytes + 3, text.len - 3};
-    gt_json_begin_text(&json, text);
+        text = (gt_str){text.bytes + 3, text.len - 3};
+    gt_json_begin_str(&json, text);
     switch (gt_json_peek(&json)) {
     case GT_JSON_OBJECT:
         return format_of_object(&json);
@@ -97,7 +97,7 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
             *format = magics[i].format;
             return true;
         }
-    gt_text first = {(const char *)text, len};
+    gt_str first = {(const char *)text, len};
     *format = gt_is_xplane(first)     ? GT_FORMAT_XPLANE
               : gt_is_perfetto(first) ? GT_FORMAT_PERFETTO
                                       : format_of_json(first);

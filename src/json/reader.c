@@ -30,7 +30,7 @@ void gt_json_move(gt_json *json, uint64_t offset)
     json->last_block = false;
 }
 
-void gt_json_begin_text(gt_json *json, gt_text text)
+void gt_json_begin_str(gt_json *json, gt_str text)
 {
     const uint8_t *bytes = (const uint8_t *)text.bytes;
     *json =
@@ -174,7 +174,7 @@ static bool next_item(gt_json *json, uint8_t close, const char *comma_or_close, 
 }
 
 /* The string at the cursor, which stands on its opening quote; the cursor moves behind the closing one. */
-static bool read_string(gt_json *json, gt_text *raw)
+static bool read_string(gt_json *json, gt_str *raw)
 {
     const uint8_t *close = gt_scan_quote(json->at + 1, json->end);
     json->escaped = close == json->end || *close == '\\';
@@ -183,8 +183,8 @@ static bool read_string(gt_json *json, gt_text *raw)
         if (close < json->end) break;
         if (!gt_json_more(json)) return ended(json);
     }
-    *raw = (gt_text){(const char *)json->at + 1, (size_t)(close - json->at) - 1};
-    const char *bad = json->escaped ? gt_json_text_bad_escape(*raw) : NULL;
+    *raw = (gt_str){(const char *)json->at + 1, (size_t)(close - json->at) - 1};
+    const char *bad = json->escaped ? gt_json_string_bad_escape(*raw) : NULL;
     if (bad) {
         json->at = (const uint8_t *)bad;
         return gt_json_fail(json, "a string holds an escape that JSON does not have");
@@ -193,7 +193,7 @@ static bool read_string(gt_json *json, gt_text *raw)
     return true;
 }
 
-bool gt_json_next_key(gt_json *json, gt_text *key)
+bool gt_json_next_key(gt_json *json, gt_str *key)
 {
     uint8_t c;
     if (!next_item(json, '}', "',' or '}'", &c)) return false;
@@ -222,7 +222,7 @@ bool gt_json_next_element(gt_json *json)
     return true;
 }
 
-bool gt_json_string(gt_json *json, gt_text *raw)
+bool gt_json_string(gt_json *json, gt_str *raw)
 {
     uint8_t c;
     if (json->failed || !next_byte(json, &c)) return false;
@@ -241,12 +241,12 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end)
 }
 
 /* A word that is whole in hand: the byte behind it is there too, or the input ends with it. */
-static bool read_word(gt_json *json, gt_text *word)
+static bool read_word(gt_json *json, gt_str *word)
 {
     for (;;) {
         const uint8_t *end = word_end(json->at, json->end);
         if (end < json->end || (json->last_block && end > json->at)) {
-            *word = (gt_text){(const char *)json->at, (size_t)(end - json->at)};
+            *word = (gt_str){(const char *)json->at, (size_t)(end - json->at)};
             return true;
         }
         if (!gt_json_more(json) && (json->failed || json->at == json->end)) return ended(json);
@@ -256,9 +256,9 @@ static bool read_word(gt_json *json, gt_text *word)
 bool gt_json_read_number(gt_json *json, gt_json_number *number)
 {
     uint8_t c;
-    gt_text word;
+    gt_str word;
     if (json->failed || !next_byte(json, &c) || !read_word(json, &word)) return false;
-    if (!gt_json_text_number(word, number)) {
+    if (!gt_json_parse_number(word, number)) {
         if (json->last_block && json->at + word.len == json->end && json->depth) return ended(json);
         return gt_json_fail(json, "'%.*s' is not a number", word.len > 40 ? 40 : (int)word.len, word.bytes);
     }
@@ -271,7 +271,7 @@ bool gt_json_literal(gt_json *json)
 {
     static const char *const literals[] = {"true", "false", "null"};
     uint8_t c;
-    gt_text word;
+    gt_str word;
     if (json->failed || !next_byte(json, &c) || !read_word(json, &word)) return false;
     for (size_t i = 0; i < 3; i++) {
         size_t len = strlen(literals[i]);
@@ -289,7 +289,7 @@ bool gt_json_literal(gt_json *json)
 
 static bool skip_scalar(gt_json *json, gt_json_type type)
 {
-    gt_text raw;
+    gt_str raw;
     gt_json_number number;
     switch (type) {
     case GT_JSON_STRING:
@@ -305,7 +305,7 @@ bool gt_json_skip(gt_json *json)
 {
     unsigned outside = json->depth;
     uint8_t in_object[GT_JSON_MAX_DEPTH + 2]; /* by depth: is the container there an object */
-    gt_text key;
+    gt_str key;
     do {
         /* At a value: enter it or pass over it. */
         gt_json_type type = gt_json_peek(json);

@@ -16,7 +16,7 @@
 #define GT_JSON_READER_H
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/interner.h"
 #include "stream/stream.h"
 
 enum { GT_JSON_MAX_DEPTH = 1024 };
@@ -57,7 +57,7 @@ void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset);
 /* Goes on at another place of a seekable stream, keeping the nesting as it is. */
 void gt_json_move(gt_json *json, uint64_t offset);
 /* Begins at text in memory, behind which GT_STREAM_PAD bytes can be read. */
-void gt_json_begin_text(gt_json *json, gt_text text);
+void gt_json_begin_str(gt_json *json, gt_str text);
 
 /* The place of the cursor in the (inflated) input. */
 static inline uint64_t gt_json_offset(const gt_json *json)
@@ -72,12 +72,12 @@ gt_json_type gt_json_peek(gt_json *json);
  * by reading or skipping its value. The key's bytes hold until the next call and are as written, escapes and
  * all. */
 bool gt_json_enter_object(gt_json *json);
-bool gt_json_next_key(gt_json *json, gt_text *key);
+bool gt_json_next_key(gt_json *json, gt_str *key);
 bool gt_json_enter_array(gt_json *json);
 bool gt_json_next_element(gt_json *json);
 
 /* Scalars. The string's bytes are as written (see json_text.h) and hold until the next call. */
-bool gt_json_string(gt_json *json, gt_text *raw);
+bool gt_json_string(gt_json *json, gt_str *raw);
 bool gt_json_read_number(gt_json *json, gt_json_number *number);
 bool gt_json_literal(gt_json *json); /* true, false or null, as gt_json_peek said */
 

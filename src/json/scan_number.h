@@ -99,7 +99,7 @@ static inline const uint8_t *gt_scan_slow_time(const uint8_t *p, double *out)
 {
     const uint8_t *end = gt_scan_number_end(p);
     gt_json_number number;
-    if (!gt_json_text_number((gt_text){(const char *)p, (size_t)(end - p)}, &number)) return NULL;
+    if (!gt_json_parse_number((gt_str){(const char *)p, (size_t)(end - p)}, &number)) return NULL;
     *out = number.real;
     return end;
 }

@@ -49,7 +49,7 @@ uint32_t gt_json_escape(const char **place, const char *end)
     return (uint32_t)code;
 }
 
-bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch, gt_text *text)
+bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch, gt_str *text)
 {
     const char *begin = *place, *p = begin;
     scratch->len = 0;
@@ -66,18 +66,18 @@ bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch
     }
     if (p == end) return false;
     *place = p + 1;
-    *text = (gt_text){begin, (size_t)(p - begin)};
+    *text = (gt_str){begin, (size_t)(p - begin)};
     if (scratch->len == 0) return true;
     gt_buffer_add(scratch, begin, (size_t)(p - begin));
-    *text = gt_buffer_text(scratch);
+    *text = gt_buffer_str(scratch);
     return true;
 }
 
-void gt_json_string_add(gt_buffer *out, gt_text text, gt_buffer *scratch)
+void gt_json_string_add(gt_buffer *out, gt_str text, gt_buffer *scratch)
 {
     static const char digits[] = "0123456789abcdef";
     text = gt_utf8_repair(text, scratch);
-    char *to = gt_buffer_room(out, 6 * text.len + 2), *begin = to;
+    char *to = gt_buffer_reserve(out, 6 * text.len + 2), *begin = to;
     *to++ = '"';
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.bytes[i];

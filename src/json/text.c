@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *gt_json_text_bad_escape(gt_text raw)
+const char *gt_json_string_bad_escape(gt_str raw)
 {
     const char *p = raw.bytes, *end = p + raw.len;
     while ((p = memchr(p, '\\', (size_t)(end - p))))
@@ -38,7 +38,7 @@ static size_t utf8_len(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
-bool gt_json_text_is_plain(gt_text raw)
+bool gt_json_string_is_plain(gt_str raw)
 {
     const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
     while (p < end) {
@@ -50,7 +50,7 @@ bool gt_json_text_is_plain(gt_text raw)
     return true;
 }
 
-size_t gt_json_text_decode(gt_text raw, char *out)
+size_t gt_json_string_decode(gt_str raw, char *out)
 {
     const char *p = raw.bytes, *end = p + raw.len;
     char *start = out;
@@ -79,7 +79,7 @@ static const char *digits_end(const char *p, const char *end)
 }
 
 /* Whether the word has the form of a JSON number; `*whole` ends its integer part. */
-static bool number_form(gt_text word, const char **whole)
+static bool number_form(gt_str word, const char **whole)
 {
     const char *p = word.bytes, *end = p + word.len;
     if (p < end && *p == '-') p++;
@@ -101,14 +101,14 @@ static bool number_form(gt_text word, const char **whole)
     return p == end;
 }
 
-static bool named_number(gt_text word, gt_json_number *number)
+static bool named_number(gt_str word, gt_json_number *number)
 {
     static const struct {
         const char *name;
         double value;
     } names[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
     for (size_t i = 0; i < GT_LENGTH(names); i++)
-        if (gt_text_is(word, names[i].name)) {
+        if (gt_str_equals(word, names[i].name)) {
             *number = (gt_json_number){.real = names[i].value};
             return true;
         }
@@ -116,7 +116,7 @@ static bool named_number(gt_text word, gt_json_number *number)
 }
 
 /* A number of at most 18 digits, without exponent: its digits as one integer, exact in one division. */
-static bool short_number(gt_text word, const char *whole, gt_json_number *number)
+static bool short_number(gt_str word, const char *whole, gt_json_number *number)
 {
     static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
@@ -138,7 +138,7 @@ static bool short_number(gt_text word, const char *whole, gt_json_number *number
     return true;
 }
 
-bool gt_json_text_number(gt_text word, gt_json_number *number)
+bool gt_json_parse_number(gt_str word, gt_json_number *number)
 {
     const char *whole;
     if (!number_form(word, &whole)) return named_number(word, number);

@@ -30,9 +30,9 @@ gt_value gt_value_float(double number)
     return (gt_value){.type = GT_VALUE_FLOAT, .number = number};
 }
 
-gt_value gt_value_text(const char *text)
+gt_value gt_value_cstr(const char *text)
 {
-    return (gt_value){.type = GT_VALUE_TEXT, .text = {text, strlen(text)}};
+    return (gt_value){.type = GT_VALUE_STRING, .text = {text, strlen(text)}};
 }
 
 static const gt_value *keep_items(gt_arena *arena, const gt_value *items, size_t count)
@@ -74,16 +74,16 @@ bool gt_value_is_empty(const gt_value *value)
         return value->number == 0;
     case GT_VALUE_BIG:
         return false;
-    case GT_VALUE_TEXT:
+    case GT_VALUE_STRING:
         return value->text.len == 0;
     default:
         return value->count == 0;
     }
 }
 
-bool gt_value_is_text(const gt_value *value, const char *text)
+bool gt_value_equals_cstr(const gt_value *value, const char *text)
 {
-    return value->type == GT_VALUE_TEXT && gt_text_is(value->text, text);
+    return value->type == GT_VALUE_STRING && gt_str_equals(value->text, text);
 }
 
 const gt_value *gt_value_at(const gt_value *list, int64_t i)
@@ -93,11 +93,11 @@ const gt_value *gt_value_at(const gt_value *list, int64_t i)
     return i >= 0 && i < list->count ? &list->items[i] : &gt_value_missing;
 }
 
-const gt_value *gt_value_of_key(const gt_value *dict, const char *key)
+const gt_value *gt_value_get(const gt_value *dict, const char *key)
 {
     if (dict->type != GT_VALUE_DICT) return &gt_value_missing;
     for (uint32_t i = dict->count; i >= 2; i -= 2)
-        if (gt_value_is_text(&dict->items[i - 2], key)) return &dict->items[i - 1];
+        if (gt_value_equals_cstr(&dict->items[i - 2], key)) return &dict->items[i - 1];
     return &gt_value_missing;
 }
 
@@ -128,12 +128,12 @@ static bool take(parser *p, char c)
 
 static gt_value keep_text(parser *p, const char *bytes, size_t len)
 {
-    return (gt_value){.type = GT_VALUE_TEXT, .text = {gt_arena_bytes(p->arena, bytes, len), len}};
+    return (gt_value){.type = GT_VALUE_STRING, .text = {gt_arena_bytes(p->arena, bytes, len), len}};
 }
 
 static bool parse_text(parser *p, gt_value *out)
 {
-    gt_text text;
+    gt_str text;
     p->place++;
     if (!gt_json_string_read(&p->place, p->end, &p->scratch, &text)) return false;
     *out = keep_text(p, text.bytes, text.len);
@@ -141,7 +141,7 @@ static bool parse_text(parser *p, gt_value *out)
 }
 
 /* Digits that may have a minus before them; beyond 64 bits they stay digits. */
-static bool parse_integer(parser *p, gt_text word, gt_value *out)
+static bool parse_integer(parser *p, gt_str word, gt_value *out)
 {
     bool negative = word.bytes[0] == '-', fits = true;
     int64_t value = 0; /* counted downwards: the least integer has no positive twin */
@@ -160,7 +160,7 @@ static bool parse_integer(parser *p, gt_text word, gt_value *out)
 
 static bool parse_number(parser *p, gt_value *out)
 {
-    gt_text word = {p->place, 0};
+    gt_str word = {p->place, 0};
     bool is_float = false;
     for (; p->place < p->end && *p->place && strchr("+-.0123456789eE", *p->place); p->place++)
         is_float |= strchr(".eE", *p->place) != NULL;
@@ -238,7 +238,7 @@ static bool parse_value(parser *p, int depth, gt_value *out)
     }
 }
 
-const gt_value *gt_value_parse(gt_arena *arena, gt_text json)
+const gt_value *gt_value_parse(gt_arena *arena, gt_str json)
 {
     parser p = {.place = json.bytes, .end = json.bytes + json.len, .arena = arena};
     gt_value value;
@@ -284,8 +284,8 @@ void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
     case GT_VALUE_BIG:
         gt_buffer_add(buffer, value->text.bytes, value->text.len);
         break;
-    case GT_VALUE_TEXT:
-        gt_python_add_text(buffer, value->text);
+    case GT_VALUE_STRING:
+        gt_python_add_repr(buffer, value->text);
         break;
     default:
         print_items(buffer, value);
@@ -295,7 +295,7 @@ void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
 
 void gt_value_print(gt_buffer *buffer, const gt_value *value)
 {
-    if (value->type == GT_VALUE_TEXT)
+    if (value->type == GT_VALUE_STRING)
         gt_buffer_add(buffer, value->text.bytes, value->text.len);
     else
         gt_value_print_inside(buffer, value);
@@ -304,13 +304,13 @@ void gt_value_print(gt_buffer *buffer, const gt_value *value)
 /* ---- the texts of a trace ---- */
 
 struct gt_values {
-    const gt_strings *strings;
+    const gt_interner *strings;
     gt_arena arena;
     const gt_value **known; /* by text; NULL where not asked for yet */
     size_t count;
 };
 
-gt_values *gt_values_new(const gt_strings *strings)
+gt_values *gt_values_new(const gt_interner *strings)
 {
     gt_values *values = gt_alloc_zero(1, sizeof *values);
     values->strings = strings;
@@ -327,14 +327,14 @@ void gt_values_free(gt_values *values)
 
 const gt_value *gt_values_get(gt_values *values, uint32_t text)
 {
-    if (text == GT_TEXT_NONE) return &gt_value_missing;
+    if (text == GT_STR_NONE) return &gt_value_missing;
     if (text >= values->count) {
-        size_t count = gt_strings_count(values->strings);
+        size_t count = gt_interner_count(values->strings);
         values->known = gt_realloc(values->known, count * sizeof *values->known);
         memset(values->known + values->count, 0, (count - values->count) * sizeof *values->known);
         values->count = count;
     }
     if (!values->known[text])
-        values->known[text] = gt_value_parse(&values->arena, gt_strings_get(values->strings, text));
+        values->known[text] = gt_value_parse(&values->arena, gt_interner_get(values->strings, text));
     return values->known[text];
 }

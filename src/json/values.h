@@ -7,8 +7,8 @@
 #define GT_JSON_VALUES_H
 
 #include "base/memory.h"
-#include "base/strings.h"
-#include "base/text.h"
+#include "base/interner.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 
@@ -32,7 +32,7 @@ typedef enum gt_value_type {
     GT_VALUE_INT,
     GT_VALUE_BIG, /* an integer beyond 64 bits: its digits as text */
     GT_VALUE_FLOAT,
-    GT_VALUE_TEXT,
+    GT_VALUE_STRING,
     GT_VALUE_LIST,
     GT_VALUE_TUPLE,
     GT_VALUE_DICT, /* items are key, value, key, value, ... */
@@ -45,7 +45,7 @@ typedef struct gt_value {
         bool boolean;
         int64_t integer;
         double number;
-        gt_text text;
+        gt_str text;
         const struct gt_value *items;
     };
 } gt_value;
@@ -55,21 +55,21 @@ extern const gt_value gt_value_missing, gt_value_none;
 gt_value gt_value_bool(bool boolean);
 gt_value gt_value_int(int64_t integer);
 gt_value gt_value_float(double number);
-gt_value gt_value_text(const char *text); /* which must outlive the value */
+gt_value gt_value_cstr(const char *text); /* which must outlive the value */
 gt_value gt_value_tuple(gt_arena *arena, const gt_value *items, size_t count); /* of copies of the items */
 gt_value
 gt_value_as_tuple(const gt_value *list); /* tuple(list): the outermost list only; others as they are */
 
 bool gt_value_is_list(const gt_value *value);  /* or a tuple */
 bool gt_value_is_empty(const gt_value *value); /* what Python calls false: missing, None, 0, "", [] */
-bool gt_value_is_text(const gt_value *value, const char *text);
+bool gt_value_equals_cstr(const gt_value *value, const char *text);
 /* Item i of a list, from the end where i is negative; MISSING where there is none. */
 const gt_value *gt_value_at(const gt_value *list, int64_t i);
 /* The value of a key of a dict, the last one where it occurs twice; MISSING where there is none. */
-const gt_value *gt_value_of_key(const gt_value *dict, const char *key);
+const gt_value *gt_value_get(const gt_value *dict, const char *key);
 
 /* The value of a JSON text, in the arena; MISSING where the text is no JSON or nests deeper than 64 lists. */
-const gt_value *gt_value_parse(gt_arena *arena, gt_text json);
+const gt_value *gt_value_parse(gt_arena *arena, gt_str json);
 
 /* Adds the value as Python's str() gives it: texts as they are, but in quotes inside of lists. */
 void gt_value_print(gt_buffer *buffer, const gt_value *value);
@@ -78,8 +78,8 @@ void gt_value_print_inside(gt_buffer *buffer, const gt_value *value);
 
 /* The values of a trace's texts, each parsed when it is first asked for. */
 typedef struct gt_values gt_values;
-gt_values *gt_values_new(const gt_strings *strings);
+gt_values *gt_values_new(const gt_interner *strings);
 void gt_values_free(gt_values *values);
-const gt_value *gt_values_get(gt_values *values, uint32_t text); /* MISSING for GT_TEXT_NONE */
+const gt_value *gt_values_get(gt_values *values, uint32_t text); /* MISSING for GT_STR_NONE */
 
 #endif

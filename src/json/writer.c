@@ -39,16 +39,16 @@ void gt_json_close(gt_json_writer *w, char bracket)
 void gt_json_key(gt_json_writer *w, const char *key)
 {
     before_value(w);
-    gt_json_string_add(&w->text, (gt_text){key, strlen(key)}, &w->scratch);
+    gt_json_string_add(&w->text, (gt_str){key, strlen(key)}, &w->scratch);
     gt_buffer_add_cstr(&w->text, ": ");
     w->after_key = true;
 }
 
-void gt_json_add_text(gt_json_writer *w, const char *text)
+void gt_json_add_cstr(gt_json_writer *w, const char *text)
 {
     before_value(w);
     if (text)
-        gt_json_string_add(&w->text, (gt_text){text, strlen(text)}, &w->scratch);
+        gt_json_string_add(&w->text, (gt_str){text, strlen(text)}, &w->scratch);
     else
         gt_buffer_add_cstr(&w->text, "null");
 }
@@ -56,14 +56,14 @@ void gt_json_add_text(gt_json_writer *w, const char *text)
 void gt_json_add_int(gt_json_writer *w, int64_t number)
 {
     before_value(w);
-    w->text.len += gt_print_int(gt_buffer_room(&w->text, GT_NUMBER_MAX), number);
+    w->text.len += gt_print_int(gt_buffer_reserve(&w->text, GT_NUMBER_MAX), number);
 }
 
 void gt_json_add_real(gt_json_writer *w, double number)
 {
     before_value(w);
     if (isfinite(number))
-        w->text.len += gt_print_double(gt_buffer_room(&w->text, GT_NUMBER_MAX), number);
+        w->text.len += gt_print_double(gt_buffer_reserve(&w->text, GT_NUMBER_MAX), number);
     else
         gt_buffer_add_cstr(&w->text, "null");
 }
@@ -99,8 +99,8 @@ void gt_json_add_value(gt_json_writer *w, const gt_value *value)
     case GT_VALUE_FLOAT:
         gt_json_add_real(w, value->number);
         break;
-    case GT_VALUE_TEXT:
-        gt_json_add_text(w, value->text.bytes);
+    case GT_VALUE_STRING:
+        gt_json_add_cstr(w, value->text.bytes);
         break;
     case GT_VALUE_BIG:
         before_value(w);
@@ -112,14 +112,14 @@ void gt_json_add_value(gt_json_writer *w, const gt_value *value)
         add_items(w, value);
         break;
     default:
-        gt_json_add_text(w, NULL);
+        gt_json_add_cstr(w, NULL);
     }
 }
 
-void gt_json_put_text(gt_json_writer *w, const char *key, const char *text)
+void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text)
 {
     gt_json_key(w, key);
-    gt_json_add_text(w, text);
+    gt_json_add_cstr(w, text);
 }
 
 void gt_json_put_int(gt_json_writer *w, const char *key, int64_t number)
@@ -134,11 +134,11 @@ void gt_json_put_value(gt_json_writer *w, const char *key, const gt_value *value
     gt_json_add_value(w, value);
 }
 
-void gt_json_put_texts(gt_json_writer *w, const char *key, const char *const *texts, size_t count)
+void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *texts, size_t count)
 {
     gt_json_key(w, key);
     gt_json_open(w, '[');
-    for (size_t i = 0; i < count; i++) gt_json_add_text(w, texts[i]);
+    for (size_t i = 0; i < count; i++) gt_json_add_cstr(w, texts[i]);
     gt_json_close(w, ']');
 }
 

@@ -3,13 +3,13 @@
  *     gt_json_writer w = {0};
  *     gt_json_open(&w, '{');
  *     gt_json_key(&w, "name");
- *     gt_json_add_text(&w, "run");
+ *     gt_json_add_cstr(&w, "run");
  *     gt_json_close(&w, '}');
  */
 #ifndef GT_JSON_WRITER_H
 #define GT_JSON_WRITER_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "json/values.h"
 
 typedef struct gt_json_writer {
@@ -22,17 +22,17 @@ typedef struct gt_json_writer {
 void gt_json_open(gt_json_writer *w, char bracket); /* '{' or '[' */
 void gt_json_close(gt_json_writer *w, char bracket);
 void gt_json_key(gt_json_writer *w, const char *key);
-void gt_json_add_text(gt_json_writer *w, const char *text); /* NULL: null */
+void gt_json_add_cstr(gt_json_writer *w, const char *text); /* NULL: null */
 void gt_json_add_int(gt_json_writer *w, int64_t number);
 void gt_json_add_real(gt_json_writer *w, double number); /* null where JSON has no such number */
 void gt_json_add_bool(gt_json_writer *w, bool boolean);
 void gt_json_add_value(gt_json_writer *w, const gt_value *value); /* MISSING: null */
 
 /* A key with its value at once. */
-void gt_json_put_text(gt_json_writer *w, const char *key, const char *text);
+void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text);
 void gt_json_put_int(gt_json_writer *w, const char *key, int64_t number);
 void gt_json_put_value(gt_json_writer *w, const char *key, const gt_value *value);
-void gt_json_put_texts(gt_json_writer *w, const char *key, const char *const *texts, size_t count);
+void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *texts, size_t count);
 
 void gt_json_writer_free(gt_json_writer *w);
 

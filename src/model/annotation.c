@@ -3,7 +3,7 @@
 #include "model/annotation.h"
 
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "json/values.h"
 
 #include <ctype.h>
@@ -60,7 +60,7 @@ typedef struct field {
     bool found;
 } field;
 
-static void set_field(field *fields, size_t count, gt_text key, gt_text value, bool *sound)
+static void set_field(field *fields, size_t count, gt_str key, gt_str value, bool *sound)
 {
     for (size_t i = 0; i < count; i++) {
         if (strlen(fields[i].key) != key.len || memcmp(fields[i].key, key.bytes, key.len) != 0) continue;
@@ -106,8 +106,8 @@ static bool read_pairs(reader body, field *fields, size_t count,
         while (key > from && is_word(key[-1])) key--;
         const char *end = end_of(equals + 1, body.end);
         if (key == equals || end == equals + 1) continue;
-        set_field(fields, count, (gt_text){key, (size_t)(equals - key)},
-                  (gt_text){equals + 1, (size_t)(end - equals - 1)}, &sound);
+        set_field(fields, count, (gt_str){key, (size_t)(equals - key)},
+                  (gt_str){equals + 1, (size_t)(end - equals - 1)}, &sound);
         from = end;
         equals = end - 1;
     }
@@ -158,7 +158,7 @@ static bool read_atom(reader *r, gt_chunk *chunk)
            fields[1].found;
 }
 
-bool gt_annotation_lengths(gt_text name, gt_step_lengths *lengths)
+bool gt_annotation_lengths(gt_str name, gt_step_lengths *lengths)
 {
     reader r = {name.bytes, name.bytes + name.len};
     *lengths = (gt_step_lengths){0};

@@ -7,7 +7,7 @@
 #ifndef GT_MODEL_ANNOTATION_H
 #define GT_MODEL_ANNOTATION_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 
@@ -21,6 +21,6 @@ typedef struct gt_step_lengths {
 } gt_step_lengths;
 
 /* False where the text is not such a name, or one without these sums. */
-bool gt_annotation_lengths(gt_text name, gt_step_lengths *lengths);
+bool gt_annotation_lengths(gt_str name, gt_step_lengths *lengths);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/length.h"
 #include "base/small_file.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "json/values.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
         gt_buffer_add_cstr(&known, i ? ", " : "");
         gt_buffer_add_cstr(&known, archs[i].name);
     }
-    gt_fail(error, "no GPU is known as '%s'; known are %s", name, gt_buffer_text(&known).bytes);
+    gt_fail(error, "no GPU is known as '%s'; known are %s", name, gt_buffer_str(&known).bytes);
     gt_buffer_free(&known);
     return NULL;
 }
@@ -150,20 +150,20 @@ static double rate_of(const gt_value *value)
 
 static double rate_or_zero(const gt_value *object, const char *key)
 {
-    double rate = rate_of(gt_value_of_key(object, key));
+    double rate = rate_of(gt_value_get(object, key));
     return isnan(rate) ? 0 : rate;
 }
 
-bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
+bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
     const gt_value *object = gt_value_parse(arena, json);
     if (object->type == GT_VALUE_MISSING) return gt_fail(error, "is no JSON");
     if (object->type != GT_VALUE_DICT) return gt_fail(error, "is no JSON object that describes a GPU");
-    const gt_value *name = gt_value_of_key(object, "name");
-    const gt_value *peaks = gt_value_of_key(object, "max_achievable_tflops");
-    *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_TEXT ? name->text.bytes : "",
-                          .mem_bw_gbps = rate_of(gt_value_of_key(object, "mem_bw_gbps")),
-                          .memory_gb = rate_of(gt_value_of_key(object, "memory_gb"))};
+    const gt_value *name = gt_value_get(object, "name");
+    const gt_value *peaks = gt_value_get(object, "max_achievable_tflops");
+    *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_STRING ? name->text.bytes : "",
+                          .mem_bw_gbps = rate_of(gt_value_get(object, "mem_bw_gbps")),
+                          .memory_gb = rate_of(gt_value_get(object, "memory_gb"))};
     arch->freq_mhz = rate_or_zero(object, "freq_mhz");
     arch->num_cus = rate_or_zero(object, "num_cus");
     arch->l1_bw_gbps = rate_or_zero(object, "l1_bw_gbps");
@@ -179,9 +179,9 @@ bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_erro
 bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
     gt_buffer text = {0};
-    bool sound = gt_small_file_read(path, MAX_FILE_BYTES, &text, error);
+    bool sound = gt_read_small_file(path, MAX_FILE_BYTES, &text, error);
     if (sound) {
-        sound = gt_gpu_arch_parse(gt_buffer_text(&text), arena, arch, error);
+        sound = gt_gpu_arch_parse(gt_buffer_str(&text), arena, arch, error);
         if (!sound) gt_error_prefix(error, path);
     }
     gt_buffer_free(&text);

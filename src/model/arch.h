@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef struct gt_peak {
     const char *spec; /* as in gt_model_result: "matrix_bf16" */
@@ -29,7 +29,7 @@ const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error);
  * object from specs to numbers. What is absent or no number is not known. Texts lie in the arena. */
 bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
 /* The same from a text. */
-bool gt_gpu_arch_parse(gt_text json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
+bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
 
 /* The GPU of a name or of a file, of which at most one is given; *chosen is NULL where none is. One from a
  * file is read into *own, its texts into the arena. */

@@ -119,7 +119,7 @@ static void token_group_quantize(gt_reader *r, const void *variant)
 {
     (void)variant;
     static const gt_value scalar = {.type = GT_VALUE_TUPLE},
-                          no_type = {.type = GT_VALUE_TEXT, .text = {"", 0}};
+                          no_type = {.type = GT_VALUE_STRING, .text = {"", 0}};
     bool has_input = gt_dims_or_missing(r, 0)->type != GT_VALUE_MISSING;
     const gt_value *x = has_input ? gt_read_dims(r, 0) : &scalar;
     const gt_value *type = gt_type_or_default(r, 0, &no_type);
@@ -137,7 +137,7 @@ static void token_group_quantize(gt_reader *r, const void *variant)
     gt_add_tuple(r, "shape_in1", x);
     gt_add_tuple(r, "shape_in2", &scalar);
     gt_add_tuple(r, "shape_out", x);
-    gt_value fp8 = gt_value_text("c10::float8_e4m3fn");
+    gt_value fp8 = gt_value_cstr("c10::float8_e4m3fn");
     operand in1 = {x, type, gt_value_none}, out = {x, &fp8, gt_value_none};
     add_types_and_strides(r, &in1, &no_output, &out);
     gt_set_precision(r, gt_type_precision(type));
@@ -152,8 +152,8 @@ static void token_group_quantize(gt_reader *r, const void *variant)
 static void append_shared_experts(gt_reader *r, const void *variant)
 {
     (void)variant;
-    static const gt_value int_type = {.type = GT_VALUE_TEXT, .text = {"int", 3}},
-                          float_type = {.type = GT_VALUE_TEXT, .text = {"float", 5}};
+    static const gt_value int_type = {.type = GT_VALUE_STRING, .text = {"int", 3}},
+                          float_type = {.type = GT_VALUE_STRING, .text = {"float", 5}};
     gt_require(r, gt_value_is_list(r->types));
     operand ids = {gt_read_dims(r, 0), gt_type_or_default(r, 0, &int_type), gt_value_none};
     operand weights = {gt_has_dims(r, 1) ? gt_read_dims(r, 1) : ids.shape,

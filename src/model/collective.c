@@ -21,8 +21,8 @@ static void allreduce_rmsnorm(gt_reader *r, const void *variant)
     gt_add_value(r, "dtype_in", *type);
     gt_add_value(r, "stride_input", gt_strict_stride(r, op->input));
     gt_add_int(r, "num_channels", c);
-    gt_int flops_a_row = GT_SUM(r, GT_PRODUCT(r, 2, c), 2);
-    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 3, n), GT_PRODUCT(r, gt_floor_div(r, n, c), flops_a_row)));
+    gt_int flops_per_row = GT_SUM(r, GT_PRODUCT(r, 2, c), 2);
+    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 3, n), GT_PRODUCT(r, gt_floor_div(r, n, c), flops_per_row)));
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 4, n, e), GT_PRODUCT(r, c, e)));
 }
 

@@ -113,7 +113,8 @@ static void read_tensors(gt_reader *r, convolution *c, int first)
     c->dtypes[0] = *gt_read_type(r, first);
     c->dtypes[1] = *gt_read_type(r, first + 1);
     const gt_value *a = &c->dtypes[0], *b = &c->dtypes[1];
-    gt_require(r, a->type == b->type && (a->type != GT_VALUE_TEXT || gt_text_compare(a->text, b->text) == 0));
+    gt_require(r,
+               a->type == b->type && (a->type != GT_VALUE_STRING || gt_str_compare(a->text, b->text) == 0));
 }
 
 /* A number for each dimension. */
@@ -127,7 +128,7 @@ static gt_value repeated(gt_reader *r, const convolution *c, gt_value number)
 static gt_value read_numbers(gt_reader *r, const convolution *c, int i, int otherwise)
 {
     const gt_value *text = gt_read_concrete(r, i);
-    if (gt_value_is_text(text, "")) return repeated(r, c, gt_value_int(otherwise));
+    if (gt_value_equals_cstr(text, "")) return repeated(r, c, gt_value_int(otherwise));
     gt_value numbers = gt_read_tuple(r, text);
     return numbers.count == 1 ? repeated(r, c, numbers.items[0]) : numbers;
 }
@@ -173,7 +174,7 @@ static void read_aten_backward(gt_reader *r, convolution *c)
 static gt_value read_number(gt_reader *r, const convolution *c, int i, int otherwise)
 {
     const gt_value *text = gt_concrete_or_missing(r, i);
-    bool absent = text->type == GT_VALUE_MISSING || gt_value_is_text(text, "");
+    bool absent = text->type == GT_VALUE_MISSING || gt_value_equals_cstr(text, "");
     return repeated(r, c, absent ? gt_value_int(otherwise) : int_value(r, text));
 }
 
@@ -196,7 +197,7 @@ static void read_fused(gt_reader *r, convolution *c)
 static void add_parameters(gt_reader *r, const convolution *c)
 {
     static const char *const names[] = {"", "conv1d", "conv2d", "conv3d"};
-    gt_add_text(r, "convNd", names[c->spatial]);
+    gt_add_string(r, "convNd", names[c->spatial]);
     gt_add_tuple(r, "input_shape", c->input);
     gt_add_tuple(r, "filter_shape", c->weight);
     gt_add_values(r, "dtype_input_weight", c->dtypes, 2);

@@ -55,9 +55,9 @@ static const struct {
 
 static const dtype *find(const gt_value *type)
 {
-    if (type->type != GT_VALUE_TEXT) return NULL;
+    if (type->type != GT_VALUE_STRING) return NULL;
     for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
-        if (gt_text_is_in_any_case(type->text, dtypes[i].name)) return &dtypes[i];
+        if (gt_str_equals_nocase(type->text, dtypes[i].name)) return &dtypes[i];
     return NULL;
 }
 
@@ -83,6 +83,6 @@ const char *gt_type_precision(const gt_value *type)
 double gt_moe_type_bytes(const gt_value *type, double otherwise)
 {
     for (size_t i = 0; i < GT_LENGTH(moe_dtypes); i++)
-        if (gt_value_is_text(type, moe_dtypes[i].name)) return moe_dtypes[i].bytes;
+        if (gt_value_equals_cstr(type, moe_dtypes[i].name)) return moe_dtypes[i].bytes;
     return otherwise;
 }

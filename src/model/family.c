@@ -130,7 +130,7 @@ const gt_value *gt_read_concrete(gt_reader *r, int i)
 
 const gt_value *gt_extra(gt_reader *r, const char *key)
 {
-    return gt_value_of_key(r->extra, key);
+    return gt_value_get(r->extra, key);
 }
 
 /* ---- arithmetic ---- */
@@ -214,9 +214,9 @@ void gt_add_bool(gt_reader *r, const char *name, bool boolean)
     gt_add_value(r, name, gt_value_bool(boolean));
 }
 
-void gt_add_text(gt_reader *r, const char *name, const char *text)
+void gt_add_string(gt_reader *r, const char *name, const char *text)
 {
-    gt_add_value(r, name, gt_value_text(text));
+    gt_add_value(r, name, gt_value_cstr(text));
 }
 
 void gt_add_tuple(gt_reader *r, const char *name, const gt_value *list)

@@ -16,7 +16,7 @@ typedef __int128 gt_int;
 struct gt_reader {
     const gt_value *dims, *types, *strides, *concrete, *extra; /* MISSING where the event has none */
     const gt_model_event *event;
-    gt_text name;
+    gt_str name;
     bool backward;   /* the model is asked about the op's backward pass */
     gt_arena *arena; /* for values that go into parameters */
     gt_models *models;
@@ -67,10 +67,10 @@ const gt_value *gt_read_concrete(gt_reader *r, int i); /* FAIL where absent */
 
 /* The name of a kernel that the op started, in order of start; i is below r->event->kernel_count. The model's
  * row must say GT_USES_KERNELS. */
-gt_text gt_read_kernel(gt_reader *r, size_t i);
+gt_str gt_read_kernel(gt_reader *r, size_t i);
 
 /* The annotation of the event; "" where it has none. */
-gt_text gt_read_annotation(gt_reader *r);
+gt_str gt_read_annotation(gt_reader *r);
 
 /* An extra argument of the event; MISSING where absent. */
 const gt_value *gt_extra(gt_reader *r, const char *key);
@@ -81,7 +81,7 @@ double gt_optional_float(const gt_value *v);               /* "", "None", None a
 double gt_read_float(gt_reader *r, const gt_value *v);     /* FAIL where it is no number */
 gt_int gt_read_int(gt_reader *r, const gt_value *v);       /* int(text); FAIL where it is none */
 bool gt_parse_int(const gt_value *v, gt_int *out);         /* false where it is none */
-bool gt_is_true_text(const gt_value *v);                   /* "true" in any case */
+bool gt_str_is_true(const gt_value *v);                    /* "true" in any case */
 bool gt_parse_bool(const gt_value *v);                     /* false, 0, "", None: false; other texts: true */
 gt_value gt_read_literal(gt_reader *r, const gt_value *v); /* True, False, None or a number; else FAIL */
 gt_value gt_read_tuple(gt_reader *r,
@@ -125,7 +125,7 @@ void gt_add_value(gt_reader *r, const char *name, gt_value value); /* a MISSING 
 void gt_add_int(gt_reader *r, const char *name, gt_int integer);   /* FAIL beyond 64 bits */
 void gt_add_float(gt_reader *r, const char *name, double number);
 void gt_add_bool(gt_reader *r, const char *name, bool boolean);
-void gt_add_text(gt_reader *r, const char *name, const char *text);
+void gt_add_string(gt_reader *r, const char *name, const char *text);
 void gt_add_tuple(gt_reader *r, const char *name, const gt_value *list); /* tuple(list) */
 void gt_add_none(gt_reader *r, const char *name);
 /* A tuple of `count` values: gt_add_values(r, "dtype_in_out", (gt_value[]){*in, *out}, 2). */

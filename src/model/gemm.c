@@ -32,9 +32,9 @@ typedef struct variant {
     void (*extras)(gt_reader *r, const gemm *g);  /* more parameters, before B where it is last */
 } variant;
 
-static const gt_value bfloat16 = {.type = GT_VALUE_TEXT, .text = {"c10::bfloat16", 13}};
-static const gt_value float32 = {.type = GT_VALUE_TEXT, .text = {"float32", 7}};
-static const gt_value no_type = {.type = GT_VALUE_TEXT, .text = {"", 0}};
+static const gt_value bfloat16 = {.type = GT_VALUE_STRING, .text = {"c10::bfloat16", 13}};
+static const gt_value float32 = {.type = GT_VALUE_STRING, .text = {"float32", 7}};
+static const gt_value no_type = {.type = GT_VALUE_STRING, .text = {"", 0}};
 
 /* ---- formulas ---- */
 
@@ -149,8 +149,8 @@ static void read_te_pseudo_mm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 0);
     const gt_value *a = &g->dtypes[0], *w = &g->dtypes[1];
-    gt_require(r, a->type == GT_VALUE_TEXT && w->type == GT_VALUE_TEXT &&
-                      gt_text_compare(a->text, w->text) == 0);
+    gt_require(r, a->type == GT_VALUE_STRING && w->type == GT_VALUE_STRING &&
+                      gt_str_compare(a->text, w->text) == 0);
     g->out_bytes = 2;
 }
 
@@ -198,13 +198,13 @@ static void read_dynamic_quant(gt_reader *r, gemm *g)
  * is 10, the bias 14 and its type's place 18. */
 static void read_te_gemm(gt_reader *r, gemm *g)
 {
-    bool transposed_a = gt_value_is_text(gt_read_concrete(r, 4), "1");
-    bool transposed_w = gt_value_is_text(gt_read_concrete(r, 9), "1");
+    bool transposed_a = gt_value_equals_cstr(gt_read_concrete(r, 4), "1");
+    bool transposed_w = gt_value_equals_cstr(gt_read_concrete(r, 9), "1");
     gt_read_dims(r, 10);
     g->M = gt_read_dim(r, 0, transposed_a ? 0 : 1);
     g->K = gt_read_dim(r, 0, transposed_a ? 1 : 0);
     g->N = gt_read_dim(r, 5, transposed_w ? 1 : 0);
-    g->bias = !gt_value_is_text(gt_read_concrete(r, 14), "");
+    g->bias = !gt_value_equals_cstr(gt_read_concrete(r, 14), "");
     gt_hard_strides(r, 0, 5, g->strides);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 5));
     add_dtype(g, gt_read_type(r, 10));
@@ -304,8 +304,8 @@ static gt_value block_size(gt_reader *r, gt_int size, const gt_value *scales, in
 static void add_block_scales(gt_reader *r, const gemm *g)
 {
     if (r->dims->count > 3) {
-        gt_add_text(r, "quant_scheme", "a8w8_blockscale");
-        gt_add_text(r, "quant_granularity", "per_block");
+        gt_add_string(r, "quant_scheme", "a8w8_blockscale");
+        gt_add_string(r, "quant_granularity", "per_block");
         gt_add_value(r, "block_k", block_size(r, g->K, gt_dims_or_missing(r, 2), -1));
         gt_add_value(r, "block_n", block_size(r, g->N, gt_dims_or_missing(r, 3), 0));
         gt_add_value(r, "scale_dtype", *gt_type_or_default(r, 2, &float32));

@@ -10,7 +10,7 @@ static bool three_letters(const char *at, char first)
 }
 
 /* Cijk_Ailk_Bljk with any letters for the axes. */
-static bool is_tensile(gt_text name)
+static bool is_tensile(gt_str name)
 {
     for (size_t i = 0; i + 14 <= name.len; i++) {
         const char *at = name.bytes + i;
@@ -21,14 +21,14 @@ static bool is_tensile(gt_text name)
     return false;
 }
 
-static gt_value either(gt_text name, const char *no, const char *yes)
+static gt_value either(gt_str name, const char *no, const char *yes)
 {
-    return gt_text_contains(name, no)    ? gt_value_bool(false)
-           : gt_text_contains(name, yes) ? gt_value_bool(true)
-                                         : gt_value_none;
+    return gt_str_contains(name, no)    ? gt_value_bool(false)
+           : gt_str_contains(name, yes) ? gt_value_bool(true)
+                                        : gt_value_none;
 }
 
-bool gt_gemm_transpose(gt_text name, gt_value transpose[2])
+bool gt_gemm_transpose(gt_str name, gt_value transpose[2])
 {
     if (is_tensile(name)) {
         transpose[0] = either(name, "_Ailk_", "_Alik_");

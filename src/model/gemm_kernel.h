@@ -6,6 +6,6 @@
 
 /* Whether A and whether B is transposed, each as a bool or None; false where the name does not tell at all.
  */
-bool gt_gemm_transpose(gt_text kernel, gt_value transpose[2]);
+bool gt_gemm_transpose(gt_str kernel, gt_value transpose[2]);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct attention {
         window; /* keys that a generated token sees at most, 0 or less: all; MISSING: no such parameter */
 } attention;
 
-static const gt_value bfloat16 = {.type = GT_VALUE_TEXT, .text = {"c10::bfloat16", 13}};
+static const gt_value bfloat16 = {.type = GT_VALUE_STRING, .text = {"c10::bfloat16", 13}};
 
 /* ---- formulas ---- */
 
@@ -186,7 +186,7 @@ static const v4_model v4_models[] = {
 
 static const v4_model *v4_of_name(const gt_value *name)
 {
-    if (name->type == GT_VALUE_TEXT && name->text.len)
+    if (name->type == GT_VALUE_STRING && name->text.len)
         for (size_t i = 0; i < 2; i++)
             if (strcasestr(name->text.bytes, v4_models[i].name)) return &v4_models[i];
     return &v4_models[1];

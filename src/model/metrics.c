@@ -4,17 +4,17 @@
 
 #include <math.h>
 
-gt_least_time gt_least_time_of(const gt_model_result *result, const gt_gpu_arch *arch)
+gt_min_time gt_min_time_of(const gt_model_result *result, const gt_gpu_arch *arch)
 {
     double gflops = result->flops / 1e9;
-    return (gt_least_time){gflops * 1e9 / (gt_gpu_arch_peak(arch, result->compute_spec) * 1e12) * 1e6,
-                           result->bytes / (arch->mem_bw_gbps * 1e9) * 1e6};
+    return (gt_min_time){gflops * 1e9 / (gt_gpu_arch_peak(arch, result->compute_spec) * 1e12) * 1e6,
+                         result->bytes / (arch->mem_bw_gbps * 1e9) * 1e6};
 }
 
 static void add_roofline(gt_metrics *m, const gt_model_result *result, double kernel_us,
                          const gt_gpu_arch *arch)
 {
-    gt_least_time least = gt_least_time_of(result, arch);
+    gt_min_time least = gt_min_time_of(result, arch);
     if (isnan(least.compute_us) || isnan(least.memory_us) || !(m->gflops > 0)) return;
     bool by_compute = least.compute_us >= least.memory_us;
     m->bound = by_compute ? GT_BOUND_COMPUTE : GT_BOUND_MEMORY;

@@ -22,11 +22,11 @@ typedef struct gt_metrics {
 } gt_metrics;
 
 /* The least time that an op can take on a GPU: the longer of the two. NaN: not known. */
-typedef struct gt_least_time {
+typedef struct gt_min_time {
     double compute_us, memory_us;
-} gt_least_time;
+} gt_min_time;
 
-gt_least_time gt_least_time_of(const gt_model_result *result, const gt_gpu_arch *arch);
+gt_min_time gt_min_time_of(const gt_model_result *result, const gt_gpu_arch *arch);
 
 /* Of a result with the outcome VALUE, whose kernels ran for kernel_us. Without an architecture (NULL) there
  * is no roofline. */

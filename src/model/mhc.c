@@ -11,7 +11,7 @@ typedef struct streams {
     const gt_value *type;
 } streams;
 
-static const gt_value bf16 = {.type = GT_VALUE_TEXT, .text = {"c10::BFloat16", 13}};
+static const gt_value bf16 = {.type = GT_VALUE_STRING, .text = {"c10::BFloat16", 13}};
 
 static gt_int stream_bytes(gt_reader *r, const streams *s, gt_int count)
 {

@@ -19,7 +19,7 @@ typedef struct remembered {
 } remembered;
 
 struct gt_models {
-    const gt_strings *strings;
+    const gt_interner *strings;
     gt_values *values;
     gt_arena arena;
     const gt_model **by_name; /* by text; NULL where not asked for yet, &no_model where there is none */
@@ -35,7 +35,7 @@ struct gt_models {
 
 static const gt_model no_model;
 
-gt_models *gt_models_new(const gt_strings *strings)
+gt_models *gt_models_new(const gt_interner *strings)
 {
     gt_models *models = gt_alloc_zero(1, sizeof *models);
     models->strings = strings;
@@ -68,7 +68,7 @@ uint32_t gt_models_reserve(gt_models *models, uint32_t count)
 static const gt_model **model_of_name(gt_models *models, uint32_t name)
 {
     if (name >= models->name_count) {
-        size_t count = gt_strings_count(models->strings);
+        size_t count = gt_interner_count(models->strings);
         models->by_name = gt_realloc(models->by_name, count * sizeof *models->by_name);
         memset(models->by_name + models->name_count, 0,
                (count - models->name_count) * sizeof *models->by_name);
@@ -76,7 +76,7 @@ static const gt_model **model_of_name(gt_models *models, uint32_t name)
     }
     const gt_model **model = &models->by_name[name];
     if (!*model) {
-        gt_text text = gt_strings_get(models->strings, name);
+        gt_str text = gt_interner_get(models->strings, name);
         const gt_model *known = gt_op_find(text);
         *model = known && known->evaluate              ? known
                  : !known && gt_triton_is_kernel(text) ? &gt_triton_model
@@ -100,14 +100,14 @@ const gt_model *gt_model_find(gt_models *models, const gt_model_event *event)
 
 /* ---- evaluating ---- */
 
-gt_text gt_read_kernel(gt_reader *r, size_t i)
+gt_str gt_read_kernel(gt_reader *r, size_t i)
 {
-    return gt_strings_get(r->models->strings, r->event->kernels[i]);
+    return gt_interner_get(r->models->strings, r->event->kernels[i]);
 }
 
-gt_text gt_read_annotation(gt_reader *r)
+gt_str gt_read_annotation(gt_reader *r)
 {
-    return gt_strings_get(r->models->strings, r->event->annotation);
+    return gt_interner_get(r->models->strings, r->event->annotation);
 }
 
 static void set_arguments(gt_reader *r, uint32_t dims, uint32_t types, uint32_t strides, uint32_t concrete)
@@ -121,7 +121,7 @@ static void set_arguments(gt_reader *r, uint32_t dims, uint32_t types, uint32_t 
 
 static uint32_t *place_of_sequence(gt_reader *r, const char *name)
 {
-    return gt_map_put(&r->models->sequences, (uintptr_t)gt_op_find((gt_text){name, strlen(name)}),
+    return gt_map_put(&r->models->sequences, (uintptr_t)gt_op_find((gt_str){name, strlen(name)}),
                       (uint64_t)r->event->sequence);
 }
 
@@ -172,7 +172,7 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
                                  bool backward)
 {
     gt_reader r = {.event = event,
-                   .name = gt_strings_get(models->strings, event->name),
+                   .name = gt_interner_get(models->strings, event->name),
                    .extra = gt_values_get(models->values, event->extra),
                    .backward = backward,
                    .arena = &models->arena,
@@ -211,7 +211,7 @@ static uint32_t node_of(gt_models *models, const gt_model *model, const gt_model
     uint32_t node = follow(models, 0, event->name, event->dims);
     node = follow(models, node, event->types, event->strides);
     node = follow(models, node, event->concrete, backward);
-    if (event->extra != GT_TEXT_NONE || event->annotation != GT_TEXT_NONE)
+    if (event->extra != GT_STR_NONE || event->annotation != GT_STR_NONE)
         node = follow(models, node, event->extra, event->annotation);
     if (model->uses & GT_USES_KERNELS)
         for (size_t i = 0; i < event->kernel_count; i++)
@@ -246,7 +246,7 @@ void gt_model_print_parameters(gt_buffer *buffer, const gt_model_result *result)
     for (size_t i = 0; i < result->parameter_count; i++) {
         const char *name = result->parameters[i].name;
         gt_buffer_add_cstr(buffer, i ? ", " : "{");
-        gt_python_add_text(buffer, (gt_text){name, strlen(name)});
+        gt_python_add_repr(buffer, (gt_str){name, strlen(name)});
         gt_buffer_add_cstr(buffer, ": ");
         gt_value_print_inside(buffer, &result->parameters[i].value);
     }

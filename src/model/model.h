@@ -11,7 +11,7 @@
 #include "model/registry.h"
 #include "json/values.h"
 
-/* An op as the trace has it. Texts are ids in the strings given to gt_models_new, GT_TEXT_NONE where absent.
+/* An op as the trace has it. Texts are ids in the strings given to gt_models_new, GT_STR_NONE where absent.
  */
 typedef struct gt_model_event {
     uint32_t name;
@@ -49,7 +49,7 @@ typedef struct gt_model_result {
 } gt_model_result;
 
 typedef struct gt_models gt_models;
-gt_models *gt_models_new(const gt_strings *strings); /* borrows the strings, which may still grow */
+gt_models *gt_models_new(const gt_interner *strings); /* borrows the strings, which may still grow */
 void gt_models_free(gt_models *models);
 
 /* The model of an op, NULL where there is none. Of Triton kernels, only those whose arguments can be read

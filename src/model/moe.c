@@ -161,7 +161,7 @@ static void read_fmoe(gt_reader *r, moe *m)
     read_types(r, m, 1, 2);
     read_output_type(r, m, 0);
     m->input_bytes = gt_moe_type_bytes(m->input, 1);
-    if (gt_value_is_text(m->input, "bf16")) gt_set_precision(r, "fp8");
+    if (gt_value_equals_cstr(m->input, "bf16")) gt_set_precision(r, "fp8");
 }
 
 /* What the pass that makes these ops found out. */
@@ -175,13 +175,12 @@ static void read_found_topk(gt_reader *r, moe *m)
 /* The type of the weights, which the arguments do not tell, from the name of the first kernel. */
 static const gt_value *weight_type_of_kernel(gt_reader *r)
 {
-    static const gt_value fp4 = {.type = GT_VALUE_TEXT, .text = {"FP4", 3}},
-                          fp8 = {.type = GT_VALUE_TEXT, .text = {"FP8", 3}};
+    static const gt_value fp4 = {.type = GT_VALUE_STRING, .text = {"FP4", 3}},
+                          fp8 = {.type = GT_VALUE_STRING, .text = {"FP8", 3}};
     if (!gt_require(r, r->event->kernel_count > 0)) return &gt_value_none;
-    gt_text kernel = gt_read_kernel(r, 0);
-    if (gt_text_contains_in_any_case(kernel, "fp4")) return &fp4;
-    if (gt_text_contains_in_any_case(kernel, "fp8") || gt_text_contains_in_any_case(kernel, "e4m3"))
-        return &fp8;
+    gt_str kernel = gt_read_kernel(r, 0);
+    if (gt_str_contains_nocase(kernel, "fp4")) return &fp4;
+    if (gt_str_contains_nocase(kernel, "fp8") || gt_str_contains_nocase(kernel, "e4m3")) return &fp8;
     return &gt_value_none;
 }
 
@@ -255,7 +254,7 @@ static void read_ck_down(gt_reader *r, moe *m)
 /* Weights of 4 bits; only the type of the tokens is a parameter. */
 static void read_int4_types(gt_reader *r, moe *m)
 {
-    static const gt_value bf16 = {.type = GT_VALUE_TEXT, .text = {"BFloat16", 8}};
+    static const gt_value bf16 = {.type = GT_VALUE_STRING, .text = {"BFloat16", 8}};
     m->input = r->types->type == GT_VALUE_MISSING ? &bf16 : gt_read_type(r, 0);
     m->output_bytes = m->input_bytes = gt_moe_type_bytes(m->input, 2);
     m->weight_bytes = 0.5;

@@ -48,7 +48,7 @@ static void route(gt_reader *r, const void *variant)
 static void topk_softplus(gt_reader *r, const void *variant)
 {
     (void)variant;
-    static const gt_value bf16 = {.type = GT_VALUE_TEXT, .text = {"c10::BFloat16", 13}};
+    static const gt_value bf16 = {.type = GT_VALUE_STRING, .text = {"c10::BFloat16", 13}};
     const gt_value *type = gt_type_or_default(r, 2, &bf16);
     gt_int M = gt_read_dim(r, 2, 0), E = gt_read_dim(r, 2, 1), k = gt_read_dim(r, 0, 1);
     gt_add_int(r, "M", M);

@@ -77,7 +77,7 @@ static gt_int output_size(gt_reader *r, const gt_value *shape, reduction reduced
 
 static bool name_has(const gt_reader *r, const char *part)
 {
-    return gt_text_contains(r->name, part);
+    return gt_str_contains(r->name, part);
 }
 
 static const char *reduce_type(const gt_reader *r)
@@ -113,7 +113,7 @@ static void reduce(gt_reader *r, const void *variant)
     gt_add_int(r, "num_input_elems", size_in);
     gt_add_int(r, "num_output_elems", size_out);
     gt_add_values(r, "dtype_in_out", (gt_value[]){*in, *out}, 2);
-    gt_add_text(r, "reduce_type", reduce_type(r));
+    gt_add_string(r, "reduce_type", reduce_type(r));
     gt_set_precision(r, gt_type_precision(in));
     gt_set_flops(r, size_in);
     int bytes_in = gt_type_bytes(in), bytes_out = out->type == GT_VALUE_NONE ? bytes_in : gt_type_bytes(out);

@@ -83,12 +83,12 @@ static void fill(void)
         }
 }
 
-const gt_model *gt_op_find(gt_text name)
+const gt_model *gt_op_find(gt_str name)
 {
     pthread_once(&filled, fill);
     for (size_t at = gt_hash_bytes(name.bytes, name.len) % SLOTS; slots[at]; at = (at + 1) % SLOTS) {
         const gt_model *row = rows[slots[at] - 1];
-        if (gt_text_is(name, row->name)) return row;
+        if (gt_str_equals(name, row->name)) return row;
     }
     return NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef GT_MODEL_REGISTRY_H
 #define GT_MODEL_REGISTRY_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 
@@ -81,7 +81,7 @@ extern const gt_model_rows gt_unary_models, gt_binary_models, gt_reduce_models, 
     gt_mhc_models, gt_other_models;
 
 /* Names are compared exactly; NULL where there is none. Any thread may ask. */
-const gt_model *gt_op_find(gt_text name);
+const gt_model *gt_op_find(gt_str name);
 /* All rows, those without a model too. */
 const gt_model *const *gt_op_names(size_t *count);
 

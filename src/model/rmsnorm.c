@@ -62,12 +62,12 @@ static void norm_add(gt_reader *r, const void *variant)
 /* ---- fused with quantisation ---- */
 
 /* To fp8, with a float scale for each group of a row. */
-static void say_fp8_quantized(gt_reader *r, const rmsnorm *op, const norm_cost *c, gt_int groups_a_row)
+static void say_fp8_quantized(gt_reader *r, const rmsnorm *op, const norm_cost *c, gt_int groups_per_row)
 {
     gt_int residual_bytes = op->has_add ? GT_PRODUCT(r, 2, c->elements, c->type_bytes) : 0;
     gt_set_flops_real(r, c->flops + (double)GT_PRODUCT(r, op->has_add ? 3 : 2, c->elements));
     gt_set_bytes(
-        r, GT_SUM(r, c->input_bytes, residual_bytes, c->elements, GT_PRODUCT(r, 4, c->rows, groups_a_row)));
+        r, GT_SUM(r, c->input_bytes, residual_bytes, c->elements, GT_PRODUCT(r, 4, c->rows, groups_per_row)));
 }
 
 static void norm_row_quantize(gt_reader *r, const void *variant)

@@ -39,7 +39,7 @@ static void rope_of_two(gt_reader *r, const void *variant)
 
 static bool is_blank(const gt_value *v)
 {
-    if (v->type != GT_VALUE_TEXT) return v->type == GT_VALUE_MISSING;
+    if (v->type != GT_VALUE_STRING) return v->type == GT_VALUE_MISSING;
     for (size_t i = 0; i < v->text.len; i++)
         if (!isspace((unsigned char)v->text.bytes[i])) return false;
     return true;
@@ -71,7 +71,7 @@ typedef struct latent {
 static latent read_latent(gt_reader *r, bool has_key_heads)
 {
     const gt_value *query = gt_read_dims(r, 0), *in = gt_read_type(r, 0);
-    gt_require(r, query->count == 3 && in->type == GT_VALUE_TEXT);
+    gt_require(r, query->count == 3 && in->type == GT_VALUE_STRING);
     return (latent){.T = gt_shape_dim(r, query, 0),
                     .Q = gt_shape_dim(r, query, 1),
                     .L = gt_shape_dim(r, query, 2),

@@ -46,7 +46,7 @@ typedef struct sdpa {
 
 /* ---- formulas ---- */
 
-static gt_int heads_a_key(gt_reader *r, const sdpa *s)
+static gt_int heads_per_key(gt_reader *r, const sdpa *s)
 {
     return GT_SUM(r, gt_floor_div(r, s->H_Q, s->H_KV), -1); /* whose gradients are added up, less one */
 }
@@ -59,7 +59,7 @@ static gt_int forward_flops(gt_reader *r, const sdpa *s)
 static gt_int backward_flops(gt_reader *r, const sdpa *s, bool flash)
 {
     gt_int d = GT_SUM(r, GT_PRODUCT(r, flash ? 3 : 2, s->d_qk), GT_PRODUCT(r, 2, s->d_v));
-    gt_int added = GT_PRODUCT(r, s->B, s->N_KV, GT_SUM(r, s->d_qk, s->d_v), heads_a_key(r, s));
+    gt_int added = GT_PRODUCT(r, s->B, s->N_KV, GT_SUM(r, s->d_qk, s->d_v), heads_per_key(r, s));
     return GT_SUM(r, GT_PRODUCT(r, 2, s->B, s->H_Q, s->N_Q, s->N_KV, d), added);
 }
 
@@ -99,7 +99,7 @@ static double real_forward(const sdpa *s, double n_q, double n_kv)
 static double real_backward(gt_reader *r, const sdpa *s, double n_q, double n_kv)
 {
     double B = (double)s->B, d_qk = (double)s->d_qk, d_v = (double)s->d_v, heads = B * (double)s->H_Q;
-    double more = (double)heads_a_key(r, s);
+    double more = (double)heads_per_key(r, s);
     double q_part = heads * (2 * n_q * n_kv * d_qk), v_part = heads * (2 * n_kv * n_q * d_v);
     double total = q_part;
     total += v_part + B * n_kv * d_v * more;
@@ -185,8 +185,8 @@ static gt_value read_causal(gt_reader *r, const variant *v)
     const gt_value *text = gt_concrete_or_missing(r, v->causal);
     if (v->spelling == DEFAULTED && gt_value_is_empty(text)) return gt_value_bool(true);
     if (v->spelling != LENIENT) return gt_read_literal(r, text);
-    gt_require(r, text->type == GT_VALUE_TEXT);
-    return gt_value_bool(gt_is_true_text(text));
+    gt_require(r, text->type == GT_VALUE_STRING);
+    return gt_value_bool(gt_str_is_true(text));
 }
 
 static void read_sequences(gt_reader *r, const variant *v, sdpa *s)

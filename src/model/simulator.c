@@ -20,7 +20,7 @@ struct gt_simulator {
     const gt_gpu_arch *arch;
     const char *python;
     char *folder, *script; /* of the simulator; script NULL: it is not there */
-    gt_strings *commands;  /* command lines that were run, and ... */
+    gt_interner *commands; /* command lines that were run, and ... */
     double *times_us;      /* ... what they printed, by their ids; NaN: nothing; 0: not run yet */
     size_t times_count;
 };
@@ -35,7 +35,7 @@ gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python)
     s->python = python ? python : "python";
     s->folder = slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
     s->script = access(path, F_OK) == 0 ? gt_strdup(slash ? slash + 1 : path) : NULL;
-    s->commands = gt_strings_new();
+    s->commands = gt_interner_new();
     return s;
 }
 
@@ -44,7 +44,7 @@ void gt_simulator_free(gt_simulator *s)
     if (!s) return;
     free(s->folder);
     free(s->script);
-    gt_strings_free(s->commands);
+    gt_interner_free(s->commands);
     free(s->times_us);
     free(s);
 }
@@ -105,7 +105,7 @@ static double run(const gt_simulator *s, char *const *arguments)
     gt_buffer output = {0};
     read_all(file, &output);
     waitpid(child, NULL, 0);
-    double time_us = printed_time(gt_buffer_text(&output).bytes);
+    double time_us = printed_time(gt_buffer_str(&output).bytes);
     gt_buffer_free(&output);
     return time_us;
 }
@@ -162,7 +162,7 @@ static double *answer_of(gt_simulator *s, const command_line *line)
     gt_buffer text = {0};
     for (size_t i = 0; i < line->count; i++)
         gt_buffer_add(&text, line->arguments[i], strlen(line->arguments[i]) + 1);
-    uint32_t id = gt_strings_add(s->commands, text.bytes, text.len);
+    uint32_t id = gt_interner_add(s->commands, text.bytes, text.len);
     gt_buffer_free(&text);
     if (id >= s->times_count) {
         size_t count = (size_t)id + 64;

@@ -1,7 +1,7 @@
 /* Arguments that the trace has as text: "0.5", "True", "[2, 2]". Each reader takes what Python's own would
  * take. */
 #include "model/family.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 enum { MAX_NUMBER_LEN = 400, MAX_ITEMS = 4096 };
 
-static const gt_text no_text = {"", 0};
+static const gt_str no_text = {"", 0};
 
-static gt_text text_of(const gt_value *v)
+static gt_str text_of(const gt_value *v)
 {
-    return v->type == GT_VALUE_TEXT ? v->text : no_text;
+    return v->type == GT_VALUE_STRING ? v->text : no_text;
 }
 
-static gt_text trim(gt_text text)
+static gt_str trim(gt_str text)
 {
     while (text.len && gt_is_blank(text.bytes[0])) text.bytes++, text.len--;
     while (text.len && gt_is_blank(text.bytes[text.len - 1])) text.len--;
@@ -25,7 +25,7 @@ static gt_text trim(gt_text text)
 
 /* ---- numbers ---- */
 
-static bool parse_int_text(gt_text text, gt_int *out)
+static bool parse_int_text(gt_str text, gt_int *out)
 {
     text = trim(text);
     bool negative = text.len && text.bytes[0] == '-';
@@ -50,7 +50,7 @@ bool gt_parse_int(const gt_value *v, gt_int *out)
     case GT_VALUE_BOOL:
         *out = v->boolean;
         return true;
-    case GT_VALUE_TEXT:
+    case GT_VALUE_STRING:
         return parse_int_text(v->text, out);
     default:
         return false;
@@ -65,7 +65,7 @@ gt_int gt_read_int(gt_reader *r, const gt_value *v)
 }
 
 /* Decimal digits, inf and nan, but not the hexadecimal ones that strtod knows. */
-static bool parse_float_text(gt_text text, double *out)
+static bool parse_float_text(gt_str text, double *out)
 {
     char word[MAX_NUMBER_LEN + 1], *rest;
     text = trim(text);
@@ -89,7 +89,7 @@ static bool parse_float(const gt_value *v, double *out)
     case GT_VALUE_FLOAT:
         *out = v->number;
         return true;
-    case GT_VALUE_TEXT:
+    case GT_VALUE_STRING:
         return parse_float_text(v->text, out);
     default:
         return false;
@@ -111,25 +111,25 @@ double gt_read_float(gt_reader *r, const gt_value *v)
 
 /* ---- truth ---- */
 
-bool gt_is_true_text(const gt_value *v)
+bool gt_str_is_true(const gt_value *v)
 {
-    return gt_text_is_in_any_case(text_of(v), "true");
+    return gt_str_equals_nocase(text_of(v), "true");
 }
 
 bool gt_parse_bool(const gt_value *v)
 {
-    if (v->type != GT_VALUE_TEXT) return !gt_value_is_empty(v);
-    gt_text text = trim(v->text);
-    return text.len && !gt_text_is_in_any_case(text, "false") && !gt_text_is(text, "0");
+    if (v->type != GT_VALUE_STRING) return !gt_value_is_empty(v);
+    gt_str text = trim(v->text);
+    return text.len && !gt_str_equals_nocase(text, "false") && !gt_str_equals(text, "0");
 }
 
-static bool parse_literal(gt_text text, gt_value *out)
+static bool parse_literal(gt_str text, gt_value *out)
 {
     gt_int integer;
     double number;
-    if (gt_text_is(text, "True") || gt_text_is(text, "False"))
+    if (gt_str_equals(text, "True") || gt_str_equals(text, "False"))
         *out = gt_value_bool(text.bytes[0] == 'T');
-    else if (gt_text_is(text, "None"))
+    else if (gt_str_equals(text, "None"))
         *out = gt_value_none;
     else if (parse_int_text(text, &integer) && integer >= INT64_MIN && integer <= INT64_MAX)
         *out = gt_value_int((int64_t)integer);
@@ -143,15 +143,15 @@ static bool parse_literal(gt_text text, gt_value *out)
 gt_value gt_read_literal(gt_reader *r, const gt_value *v)
 {
     gt_value value = gt_value_none;
-    gt_require(r, v->type == GT_VALUE_TEXT && parse_literal(trim(v->text), &value));
+    gt_require(r, v->type == GT_VALUE_STRING && parse_literal(trim(v->text), &value));
     return value;
 }
 
 /* ---- lists ---- */
 
-typedef bool item_parser(gt_text text, gt_value *out);
+typedef bool item_parser(gt_str text, gt_value *out);
 
-static bool parse_int_item(gt_text text, gt_value *out)
+static bool parse_int_item(gt_str text, gt_value *out)
 {
     gt_int integer;
     if (!parse_int_text(text, &integer) || integer < INT64_MIN || integer > INT64_MAX) return false;
@@ -160,14 +160,14 @@ static bool parse_int_item(gt_text text, gt_value *out)
 }
 
 /* The parts of a text between commas. */
-static bool parse_items(gt_reader *r, gt_text text, item_parser *parse, gt_value *out)
+static bool parse_items(gt_reader *r, gt_str text, item_parser *parse, gt_value *out)
 {
     gt_value items[MAX_ITEMS];
     size_t count = 0;
     const char *place = text.bytes, *end = place + text.len;
     for (bool more = true; more; count++) {
         const char *comma = memchr(place, ',', (size_t)(end - place));
-        gt_text part = {place, (size_t)((comma ? comma : end) - place)};
+        gt_str part = {place, (size_t)((comma ? comma : end) - place)};
         if (count == MAX_ITEMS || !parse(trim(part), &items[count])) return false;
         more = comma != NULL;
         if (more) place = comma + 1;
@@ -178,25 +178,25 @@ static bool parse_items(gt_reader *r, gt_text text, item_parser *parse, gt_value
 
 gt_value gt_read_tuple(gt_reader *r, const gt_value *v)
 {
-    gt_text text = text_of(v);
+    gt_str text = text_of(v);
     gt_value tuple = {.type = GT_VALUE_TUPLE};
     if (!gt_require(r, text.len >= 2)) return tuple;
-    gt_text inside = {text.bytes + 1, text.len - 2};
+    gt_str inside = {text.bytes + 1, text.len - 2};
     gt_require(r, parse_items(r, inside, parse_int_item, &tuple));
     return tuple;
 }
 
-static bool parse_int_or_bool(gt_text text, gt_value *out)
+static bool parse_int_or_bool(gt_str text, gt_value *out)
 {
     return parse_literal(text, out) && (out->type == GT_VALUE_INT || out->type == GT_VALUE_BOOL);
 }
 
 gt_value gt_read_list(gt_reader *r, const gt_value *v)
 {
-    gt_text text = trim(text_of(v));
+    gt_str text = trim(text_of(v));
     gt_value list = {.type = GT_VALUE_LIST};
     if (!gt_require(r, text.len >= 2 && text.bytes[0] == '[' && text.bytes[text.len - 1] == ']')) return list;
-    gt_text inside = trim((gt_text){text.bytes + 1, text.len - 2});
+    gt_str inside = trim((gt_str){text.bytes + 1, text.len - 2});
     if (!inside.len) return list;
     gt_require(r, parse_items(r, inside, parse_int_or_bool, &list));
     list.type = GT_VALUE_LIST;

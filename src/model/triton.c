@@ -41,14 +41,14 @@ static const char *const prefixes[] = {"triton_poi_", "triton_red_", "triton_per
 enum { PREFIX_LEN = 11, POINTWISE = 0 };
 
 /* Which prefix the name has, -1 where none. */
-static int prefix_of(gt_text name)
+static int prefix_of(gt_str name)
 {
     for (int i = 0; i < (int)GT_LENGTH(prefixes); i++)
         if (name.len >= PREFIX_LEN && memcmp(name.bytes, prefixes[i], PREFIX_LEN) == 0) return i;
     return -1;
 }
 
-bool gt_triton_is_kernel(gt_text name)
+bool gt_triton_is_kernel(gt_str name)
 {
     return prefix_of(name) >= 0;
 }
@@ -83,37 +83,37 @@ bool gt_triton_is_usable(const gt_value *dims, const gt_value *types, const gt_v
 
 static int compare_name(const void *key, const void *item)
 {
-    gt_text name = *(const gt_text *)key;
+    gt_str name = *(const gt_str *)key;
     const char *other = *(const char *const *)item;
-    return gt_text_compare(name, (gt_text){other, strlen(other)});
+    return gt_str_compare(name, (gt_str){other, strlen(other)});
 }
 
-static bool is_op(gt_text name)
+static bool is_op(gt_str name)
 {
     return bsearch(&name, op_names, GT_LENGTH(op_names), sizeof *op_names, compare_name) != NULL;
 }
 
 /* What stands between "triton_poi_fused_" and the number at the end; empty where the name is not of that
  * form. */
-static gt_text fused_part(gt_text name)
+static gt_str fused_part(gt_str name)
 {
     static const char fused[] = "fused_";
     size_t begin = PREFIX_LEN + strlen(fused), end = name.len;
     if (name.len <= begin || memcmp(name.bytes + PREFIX_LEN, fused, strlen(fused)) != 0)
-        return (gt_text){"", 0};
+        return (gt_str){"", 0};
     while (end > begin && name.bytes[end - 1] >= '0' && name.bytes[end - 1] <= '9') end--;
-    if (end == name.len || end <= begin + 1 || name.bytes[end - 1] != '_') return (gt_text){"", 0};
-    return (gt_text){name.bytes + begin, end - 1 - begin};
+    if (end == name.len || end <= begin + 1 || name.bytes[end - 1] != '_') return (gt_str){"", 0};
+    return (gt_str){name.bytes + begin, end - 1 - begin};
 }
 
 /* A text cut at its underscores: token i is what stands before the underscore at ends[i]. */
 typedef struct tokens {
-    gt_text text;
+    gt_str text;
     size_t ends[MAX_TOKENS];
     size_t count;
 } tokens;
 
-static bool cut(tokens *t, gt_text text)
+static bool cut(tokens *t, gt_str text)
 {
     *t = (tokens){.text = text};
     for (size_t i = 0; i <= text.len; i++) {
@@ -124,10 +124,10 @@ static bool cut(tokens *t, gt_text text)
     return text.len > 0;
 }
 
-static gt_text joined(const tokens *t, size_t first, size_t end)
+static gt_str joined(const tokens *t, size_t first, size_t end)
 {
     size_t begin = first ? t->ends[first - 1] + 1 : 0;
-    return (gt_text){t->text.bytes + begin, t->ends[end - 1] - begin};
+    return (gt_str){t->text.bytes + begin, t->ends[end - 1] - begin};
 }
 
 /* Cuts the tokens into names of ops: first[i] is where the longest op that ends before token i begins, of
@@ -146,10 +146,10 @@ static bool segment(const tokens *t, size_t first[MAX_TOKENS + 1])
     return reachable[t->count];
 }
 
-static int cost_of(gt_text op)
+static int cost_of(gt_str op)
 {
     for (size_t i = 0; i < GT_LENGTH(costs); i++)
-        if (gt_text_is(op, costs[i].name)) return costs[i].flops;
+        if (gt_str_equals(op, costs[i].name)) return costs[i].flops;
     return 0;
 }
 
@@ -163,12 +163,12 @@ static int read_ops(gt_reader *r)
     if (cut(&t, fused_part(r->name)) && segment(&t, first))
         for (size_t end = t.count; end; end = first[end]) begins[count++] = first[end];
     while (count--) {
-        gt_text op = joined(&t, begins[count], count ? begins[count - 1] : t.count);
+        gt_str op = joined(&t, begins[count], count ? begins[count - 1] : t.count);
         gt_buffer_add_cstr(&names, names.len ? ", aten." : "aten.");
         gt_buffer_add(&names, op.bytes, op.len);
         flops += cost_of(op);
     }
-    gt_add_text(r, "fused_ops", gt_arena_bytes(r->arena, names.bytes, names.len));
+    gt_add_string(r, "fused_ops", gt_arena_bytes(r->arena, names.bytes, names.len));
     gt_buffer_free(&names);
     return flops;
 }
@@ -182,9 +182,9 @@ static void read_tensors(gt_reader *r, gt_int pointwise_elements)
     for (uint32_t i = 0; i < r->dims->count && i < r->types->count; i++) {
         const gt_value *shape = &r->dims->items[i], *type = &r->types->items[i];
         int size = 0;
-        if (gt_value_is_text(type, "Scalar") || gt_value_is_empty(shape)) continue;
+        if (gt_value_equals_cstr(type, "Scalar") || gt_value_is_empty(shape)) continue;
         for (size_t d = 0; d < GT_LENGTH(dtypes); d++) {
-            if (!gt_value_is_text(type, dtypes[d].name)) continue;
+            if (!gt_value_equals_cstr(type, dtypes[d].name)) continue;
             size = dtypes[d].bytes;
             if (!r->precision) gt_set_precision(r, dtypes[d].precision);
         }

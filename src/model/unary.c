@@ -43,7 +43,7 @@ static void quantize_fp8(gt_reader *r, const void *variant)
 {
     (void)variant;
     const gt_value *shape = gt_read_dims(r, 0), *in = gt_read_type(r, 0);
-    gt_value out = gt_value_text("c10::Float8_e4m3fnuz");
+    gt_value out = gt_value_cstr("c10::Float8_e4m3fnuz");
     add_parameters(r, shape, in, &out, gt_soft_stride(r, 0), gt_value_none);
     set_work(r, gt_shape_size(r, shape), in, &out);
 }
@@ -139,7 +139,7 @@ static void quantize_mxfp4_dual(gt_reader *r, const void *variant)
 {
     (void)variant;
     const gt_value *shape = gt_read_dims(r, 0), *in = gt_read_type(r, 0);
-    gt_value out = gt_value_text("c10::Float4_e2m1fn_x2");
+    gt_value out = gt_value_cstr("c10::Float4_e2m1fn_x2");
     gt_require(r, shape->count == 2);
     gt_int M = gt_shape_dim(r, shape, 0), N = gt_shape_dim(r, shape, 1), elements = GT_PRODUCT(r, M, N);
     int bytes_in = gt_type_bytes(in);
@@ -176,8 +176,8 @@ static void quantize_mxfp4(gt_reader *r, const void *variant)
 static void sample_exponential(gt_reader *r, const void *variant)
 {
     (void)variant;
-    static const gt_value bf16 = {.type = GT_VALUE_TEXT, .text = {"c10::bfloat16", 13}},
-                          fp32 = {.type = GT_VALUE_TEXT, .text = {"float", 5}};
+    static const gt_value bf16 = {.type = GT_VALUE_STRING, .text = {"c10::bfloat16", 13}},
+                          fp32 = {.type = GT_VALUE_STRING, .text = {"float", 5}};
     const gt_value *logits = gt_read_dims(r, 1);
     gt_int T = logits->count >= 1 ? gt_shape_dim(r, logits, 0) : 1;
     gt_int V = logits->count >= 2 ? gt_shape_dim(r, logits, 1) : 1;

@@ -3,7 +3,7 @@
 #include "os/child.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "os/clock.h"
 
 #include <errno.h>
@@ -185,7 +185,7 @@ static void pass_line(watch *w, source *s, const char *bytes, size_t len)
     size_t text_len = len, shown = s->shown;
     while (text_len && (bytes[text_len - 1] == '\n' || bytes[text_len - 1] == '\r')) text_len--;
     s->shown = 0;
-    if (w->setup->line(w->setup->line_context, s->stream, (gt_text){bytes, text_len}) || shown)
+    if (w->setup->line(w->setup->line_context, s->stream, (gt_str){bytes, text_len}) || shown)
         pass(w, s, bytes + shown, len - shown);
 }
 

@@ -7,7 +7,7 @@
 #define GT_OS_CHILD_H
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@ typedef enum gt_child_stream { GT_CHILD_STDOUT, GT_CHILD_STDERR } gt_child_strea
 
 /* Sees each line, without its end, before it is shown and logged; false keeps it from both. The beginning of
  * a line that waits for its end, such as a prompt, is shown before it is seen. */
-typedef bool gt_child_line(void *context, gt_child_stream stream, gt_text line);
+typedef bool gt_child_line(void *context, gt_child_stream stream, gt_str line);
 
 typedef struct gt_child_setup {
     const char *const *argv;        /* ends with NULL */

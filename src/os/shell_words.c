@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-void gt_words_list_add(gt_arena *arena, gt_words_list *list, const char *word)
+void gt_arg_list_add(gt_arena *arena, gt_arg_list *list, const char *word)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 16;
@@ -57,7 +57,7 @@ static const char *take_word(const char *at, gt_buffer *word)
     return at;
 }
 
-bool gt_shell_split(gt_arena *arena, const char *line, gt_words_list *words)
+bool gt_shell_split(gt_arena *arena, const char *line, gt_arg_list *words)
 {
     gt_buffer word = {0};
     const char *at = skip_blanks(line);
@@ -65,7 +65,7 @@ bool gt_shell_split(gt_arena *arena, const char *line, gt_words_list *words)
         word.len = 0;
         at = take_word(at, &word);
         if (!at) break;
-        gt_words_list_add(arena, words, gt_buffer_text(&word).bytes);
+        gt_arg_list_add(arena, words, gt_buffer_str(&word).bytes);
         at = skip_blanks(at);
     }
     gt_buffer_free(&word);

@@ -43,7 +43,7 @@ static bool is_plain(const char *bytes, size_t len)
     return len == 0;
 }
 
-static bool asks_for_quotes(gt_text text)
+static bool asks_for_quotes(gt_str text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.bytes[i] == ',' || text.bytes[i] == '"' || text.bytes[i] == '\n' || text.bytes[i] == '\r')
@@ -51,7 +51,7 @@ static bool asks_for_quotes(gt_text text)
     return false;
 }
 
-static void write_quoted(gt_file *file, gt_text text)
+static void write_quoted(gt_file *file, gt_str text)
 {
     gt_file_put(file, '"');
     const char *place = text.bytes, *end = text.bytes + text.len;
@@ -65,7 +65,7 @@ static void write_quoted(gt_file *file, gt_text text)
     gt_file_put(file, '"');
 }
 
-static void write_text(gt_file *file, gt_text text)
+static void write_text(gt_file *file, gt_str text)
 {
     if (is_plain(text.bytes, text.len)) {
         gt_file_write(file, text.bytes, text.len);
@@ -87,7 +87,7 @@ static void write_list(gt_file *file, const gt_table *table, const gt_column *co
 {
     gt_buffer literal = {0};
     gt_literal_add(&literal, column, row, table->strings);
-    write_text(file, gt_buffer_text(&literal));
+    write_text(file, gt_buffer_str(&literal));
     gt_buffer_free(&literal);
 }
 
@@ -102,8 +102,8 @@ static void write_cell(gt_file *file, const gt_table *table, const gt_column *co
         if (isnan(column->floats[row])) return;
         file->used += gt_print_double(gt_file_room(file, GT_NUMBER_MAX), column->floats[row]);
         return;
-    case GT_TYPE_TEXT:
-        write_text(file, gt_strings_get(table->strings, column->texts[row]));
+    case GT_TYPE_STRING:
+        write_text(file, gt_interner_get(table->strings, column->texts[row]));
         return;
     case GT_TYPE_BOOL:
         if (gt_column_is_null(column, row)) return;
@@ -118,7 +118,7 @@ static void write_cell(gt_file *file, const gt_table *table, const gt_column *co
 static bool is_empty(const gt_table *table, const gt_column *column, size_t row)
 {
     return gt_column_is_null(column, row) ||
-           (column->type == GT_TYPE_TEXT && gt_strings_get(table->strings, column->texts[row]).len == 0);
+           (column->type == GT_TYPE_STRING && gt_interner_get(table->strings, column->texts[row]).len == 0);
 }
 
 void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
@@ -127,7 +127,7 @@ void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_e
     for (size_t c = 0; c < table->column_count; c++) {
         if (c > 0) gt_file_put(file, ',');
         const char *name = table->columns[c].name;
-        write_text(file, (gt_text){name, strlen(name)});
+        write_text(file, (gt_str){name, strlen(name)});
     }
     /* An only field that is empty is written "", so that its line is not taken for an empty one. */
     bool alone = table->column_count == 1;

@@ -41,7 +41,7 @@ static size_t cells_of(uint32_t code_point)
     return is_in(code_point, wide, GT_LENGTH(wide)) ? 2 : 1;
 }
 
-void gt_display_add(gt_buffer *buffer, gt_text text, bool utf8)
+void gt_display_add(gt_buffer *buffer, gt_str text, bool utf8)
 {
     const char *place = text.bytes, *end = text.bytes + text.len;
     while (place < end) {
@@ -56,7 +56,7 @@ void gt_display_add(gt_buffer *buffer, gt_text text, bool utf8)
     }
 }
 
-size_t gt_display_width(gt_text text)
+size_t gt_display_width(gt_str text)
 {
     size_t width = 0;
     const char *place = text.bytes, *end = text.bytes + text.len;
@@ -65,7 +65,7 @@ size_t gt_display_width(gt_text text)
 }
 
 /* Where the first `width` cells end; combining marks go with their character. */
-static const char *after_cells(gt_text text, size_t width)
+static const char *after_cells(gt_str text, size_t width)
 {
     const char *place = text.bytes, *end = text.bytes + text.len;
     size_t used = 0;
@@ -79,7 +79,7 @@ static const char *after_cells(gt_text text, size_t width)
 }
 
 /* Where the last cells begin, `width` or one less before a wide character; never at a combining mark. */
-static const char *before_last_cells(gt_text text, size_t width)
+static const char *before_last_cells(gt_str text, size_t width)
 {
     size_t left = gt_display_width(text);
     const char *place = text.bytes, *end = text.bytes + text.len;
@@ -93,7 +93,7 @@ static const char *before_last_cells(gt_text text, size_t width)
     return place;
 }
 
-void gt_display_add_cut(gt_buffer *buffer, gt_text text, size_t width, bool utf8)
+void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8)
 {
     if (gt_display_width(text) <= width) {
         gt_buffer_add(buffer, text.bytes, text.len);

@@ -2,16 +2,16 @@
 #ifndef GT_OUTPUT_DISPLAY_H
 #define GT_OUTPUT_DISPLAY_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 /* Adds the text with control and invisible characters as escapes, and without UTF-8 every other character as
  * '?'. */
-void gt_display_add(gt_buffer *buffer, gt_text text, bool utf8);
+void gt_display_add(gt_buffer *buffer, gt_str text, bool utf8);
 
 /* Cells that text made by gt_display_add takes: two for wide characters, none for combining ones. */
-size_t gt_display_width(gt_text text);
+size_t gt_display_width(gt_str text);
 
 /* Adds the text in at most `width` cells, its middle replaced by "…" (or "...") where it is longer. */
-void gt_display_add_cut(gt_buffer *buffer, gt_text text, size_t width, bool utf8);
+void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8);
 
 #endif

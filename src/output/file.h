@@ -32,7 +32,7 @@ void gt_file_write(gt_file *file, const void *bytes, size_t len);
 bool gt_file_close(gt_file *file, gt_error *error);
 
 /* A whole file at once: opened, written, closed. */
-bool gt_output_text(gt_output *output, const char *path, gt_text text, gt_error *error);
+bool gt_output_whole_file(gt_output *output, const char *path, gt_str text, gt_error *error);
 
 /* Room for `need` bytes, at most GT_FILE_BUFFER; the caller adds what it used of it to file->used. */
 static inline char *gt_file_room(gt_file *file, size_t need)

@@ -11,7 +11,7 @@
 void gt_html_add_text(gt_buffer *page, const char *text)
 {
     gt_buffer scratch = {0};
-    gt_text sound = gt_utf8_repair((gt_text){text, strlen(text)}, &scratch);
+    gt_str sound = gt_utf8_repair((gt_str){text, strlen(text)}, &scratch);
     for (size_t i = 0; i < sound.len; i++) {
         const char *escape = sound.bytes[i] == '\'' ? "&#39;" : gt_entity(sound.bytes[i]);
         if (escape)
@@ -37,7 +37,7 @@ void gt_html_add_base64(gt_buffer *page, const void *bytes, size_t len)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *in = bytes;
-    char *out = gt_buffer_room(page, len / 3 * 4 + 4);
+    char *out = gt_buffer_reserve(page, len / 3 * 4 + 4);
     size_t used = 0;
     for (size_t i = 0; i < len; i += 3) {
         size_t left = len - i;

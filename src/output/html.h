@@ -2,7 +2,7 @@
 #ifndef GT_OUTPUT_HTML_H
 #define GT_OUTPUT_HTML_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 /* The text with &, <, >, " and ' escaped, fit for an element or an attribute. Bytes that are not UTF-8 become
  * U+FFFD. */

@@ -18,36 +18,36 @@ typedef struct layout {
     bool is_number;
 } layout;
 
-static size_t code_points(gt_text text)
+static size_t code_points(gt_str text)
 {
     size_t count = 0;
     for (const char *at = text.bytes, *end = at + text.len; at < end; count++) gt_utf8_next(&at, end);
     return count;
 }
 
-static gt_text strip(gt_text text)
+static gt_str strip(gt_str text)
 {
-    while (text.len && isspace((unsigned char)text.bytes[0])) text = (gt_text){text.bytes + 1, text.len - 1};
+    while (text.len && isspace((unsigned char)text.bytes[0])) text = (gt_str){text.bytes + 1, text.len - 1};
     while (text.len && isspace((unsigned char)text.bytes[text.len - 1])) text.len--;
     return text;
 }
 
-static gt_text print_cell(gt_buffer *scratch, const gt_table *table, const gt_column *column, size_t row)
+static gt_str print_cell(gt_buffer *scratch, const gt_table *table, const gt_column *column, size_t row)
 {
     char number[64];
     scratch->len = 0;
-    if (column->type == GT_TYPE_TEXT) return strip(gt_strings_get(table->strings, column->texts[row]));
+    if (column->type == GT_TYPE_STRING) return strip(gt_interner_get(table->strings, column->texts[row]));
     if (column->type == GT_TYPE_FLOAT) {
         snprintf(number, sizeof number, "%g", column->floats[row]);
         gt_buffer_add_cstr(scratch, isnan(column->floats[row]) ? "nan" : number);
     } else if (!gt_column_is_null(column, row)) {
         gt_literal_add(scratch, column, row, table->strings);
     }
-    return gt_buffer_text(scratch);
+    return gt_buffer_str(scratch);
 }
 
 /* Characters behind the point, or behind the 'e' where there is no point; -1 for whole numbers. */
-static int decimals_of(gt_text number)
+static int decimals_of(gt_str number)
 {
     const char *point = memchr(number.bytes, '.', number.len);
     if (!point) point = memchr(number.bytes, 'e', number.len);
@@ -56,7 +56,7 @@ static int decimals_of(gt_text number)
 
 static layout lay_out(const gt_table *table, const gt_column *column, size_t rows, gt_buffer *scratch)
 {
-    gt_text header = {column->name, strlen(column->name)};
+    gt_str header = {column->name, strlen(column->name)};
     layout l = {.decimals = -1, .is_number = column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT};
     l.width = code_points(header) + HEADER_PADDING;
     for (size_t row = 0; l.is_number && row < rows; row++) {
@@ -64,14 +64,14 @@ static layout lay_out(const gt_table *table, const gt_column *column, size_t row
         if (decimals > l.decimals) l.decimals = decimals;
     }
     for (size_t row = 0; row < rows; row++) {
-        gt_text cell = print_cell(scratch, table, column, row);
+        gt_str cell = print_cell(scratch, table, column, row);
         size_t width = code_points(cell) + (l.is_number ? (size_t)(l.decimals - decimals_of(cell)) : 0);
         if (width > l.width) l.width = width;
     }
     return l;
 }
 
-static void add_cell(gt_buffer *out, const layout *l, gt_text cell, size_t behind)
+static void add_cell(gt_buffer *out, const layout *l, gt_str cell, size_t behind)
 {
     size_t width = code_points(cell) + behind, space = l->width > width ? l->width - width : 0;
     gt_buffer_add_cstr(out, " ");
@@ -84,7 +84,7 @@ static void add_cell(gt_buffer *out, const layout *l, gt_text cell, size_t behin
 static void add_rule(gt_buffer *out, const layout *l)
 {
     if (!l->is_number) gt_buffer_add_cstr(out, ":");
-    memset(gt_buffer_room(out, l->width + 1), '-', l->width + 1);
+    memset(gt_buffer_reserve(out, l->width + 1), '-', l->width + 1);
     out->len += l->width + 1;
     gt_buffer_add_cstr(out, l->is_number ? ":|" : "|");
 }
@@ -98,14 +98,14 @@ void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max)
     for (size_t c = 0; c < table->column_count; c++) {
         const char *name = table->columns[c].name;
         layouts[c] = lay_out(table, &table->columns[c], rows, &scratch);
-        add_cell(out, &layouts[c], (gt_text){name, strlen(name)}, 0);
+        add_cell(out, &layouts[c], (gt_str){name, strlen(name)}, 0);
     }
     gt_buffer_add_cstr(out, "\n|");
     for (size_t c = 0; c < table->column_count; c++) add_rule(out, &layouts[c]);
     for (size_t row = 0; row < rows; row++) {
         gt_buffer_add_cstr(out, "\n|");
         for (size_t c = 0; c < table->column_count; c++) {
-            gt_text cell = print_cell(&scratch, table, &table->columns[c], row);
+            gt_str cell = print_cell(&scratch, table, &table->columns[c], row);
             size_t behind = layouts[c].is_number ? (size_t)(layouts[c].decimals - decimals_of(cell)) : 0;
             add_cell(out, &layouts[c], cell, behind);
         }

@@ -2,7 +2,7 @@
 #ifndef GT_OUTPUT_MARKDOWN_H
 #define GT_OUTPUT_MARKDOWN_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "table/table.h"
 
 /* Adds the header, the rule and the first `rows_max` rows, as lines without a newline behind the last.

@@ -2,7 +2,7 @@
 #include "output/names.h"
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <stdio.h>

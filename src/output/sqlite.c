@@ -14,7 +14,7 @@
 enum { NAME_CHARS = 1000 };
 
 static const char *const column_types[] = {
-    [GT_TYPE_INT] = "INTEGER",  [GT_TYPE_FLOAT] = "REAL", [GT_TYPE_TEXT] = "TEXT",
+    [GT_TYPE_INT] = "INTEGER",  [GT_TYPE_FLOAT] = "REAL", [GT_TYPE_STRING] = "TEXT",
     [GT_TYPE_BOOL] = "INTEGER", [GT_TYPE_LIST] = "TEXT",
 };
 
@@ -48,7 +48,7 @@ static bool create_table(writer *to, const gt_table *table, const char *name, gt
     }
     gt_buffer_add_cstr(&to->sql, ")");
     gt_names_free(&column_names);
-    return gt_database_run(&to->database, gt_buffer_text(&to->sql).bytes, error);
+    return gt_database_run(&to->database, gt_buffer_str(&to->sql).bytes, error);
 }
 
 static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const char *name, gt_error *error)
@@ -59,10 +59,10 @@ static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const cha
     for (size_t c = 0; c < table->column_count; c++)
         gt_buffer_add_cstr(&to->sql, c == 0 ? " VALUES (?" : ", ?");
     gt_buffer_add_cstr(&to->sql, ")");
-    return gt_database_prepare(&to->database, gt_buffer_text(&to->sql).bytes, error);
+    return gt_database_prepare(&to->database, gt_buffer_str(&to->sql).bytes, error);
 }
 
-static int bind_text(sqlite3_stmt *insert, int parameter, gt_text text)
+static int bind_text(sqlite3_stmt *insert, int parameter, gt_str text)
 {
     return sqlite3_bind_text64(insert, parameter, text.bytes, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -79,14 +79,14 @@ static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, si
         return sqlite3_bind_double(insert, parameter, column->floats[row]);
     case GT_TYPE_BOOL:
         return sqlite3_bind_int(insert, parameter, column->bools[row] != 0);
-    case GT_TYPE_TEXT: {
-        gt_text text = gt_strings_get(table->strings, column->texts[row]);
+    case GT_TYPE_STRING: {
+        gt_str text = gt_interner_get(table->strings, column->texts[row]);
         return bind_text(insert, parameter, gt_utf8_repair(text, &to->scratch));
     }
     case GT_TYPE_LIST:
         to->scratch.len = 0;
         gt_literal_add(&to->scratch, column, row, table->strings);
-        return bind_text(insert, parameter, gt_buffer_text(&to->scratch));
+        return bind_text(insert, parameter, gt_buffer_str(&to->scratch));
     }
     return SQLITE_MISUSE;
 }

@@ -79,7 +79,7 @@ static void add_number(gt_buffer *buffer, double value, int decimals)
     gt_buffer_add_cstr(buffer, place);
 }
 
-static void add_padded(gt_buffer *line, gt_text text, size_t width, bool right)
+static void add_padded(gt_buffer *line, gt_str text, size_t width, bool right)
 {
     size_t used = gt_display_width(text);
     size_t missing = used < width ? width - used : 0;
@@ -102,9 +102,9 @@ static void print_line(const gt_terminal *terminal, gt_buffer *line)
     line->len = 0;
 }
 
-static gt_text text_of(const char *text)
+static gt_str text_of(const char *text)
 {
-    return (gt_text){text, strlen(text)};
+    return (gt_str){text, strlen(text)};
 }
 
 void gt_terminal_heading(const gt_terminal *terminal, const char *text)
@@ -112,7 +112,7 @@ void gt_terminal_heading(const gt_terminal *terminal, const char *text)
     gt_buffer safe = {0}, line = {0};
     gt_display_add(&safe, text_of(text), terminal->utf8);
     add_colour(&line, terminal, bold);
-    gt_display_add_cut(&line, gt_buffer_text(&safe), width_of(terminal), terminal->utf8);
+    gt_display_add_cut(&line, gt_buffer_str(&safe), width_of(terminal), terminal->utf8);
     add_colour(&line, terminal, plain);
     print_line(terminal, &line);
     gt_buffer_free(&safe);
@@ -162,7 +162,7 @@ static bar_texts make_bar_texts(const gt_terminal *terminal, const gt_bar *bar, 
 
 static void grow_to(size_t *width, gt_buffer *text)
 {
-    size_t needed = gt_display_width(gt_buffer_text(text));
+    size_t needed = gt_display_width(gt_buffer_str(text));
     if (needed > *width) *width = needed;
 }
 
@@ -192,11 +192,11 @@ void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t co
     gt_buffer line = {0}, cut = {0};
     for (size_t i = 0; i < count; i++) {
         cut.len = 0;
-        gt_display_add_cut(&cut, gt_buffer_text(&texts[i].label), label, terminal->utf8);
-        add_padded(&line, gt_buffer_text(&cut), label + GAP, false);
+        gt_display_add_cut(&cut, gt_buffer_str(&texts[i].label), label, terminal->utf8);
+        add_padded(&line, gt_buffer_str(&cut), label + GAP, false);
         add_bar(&line, terminal, bars[i].percent, bar);
-        add_padded(&line, gt_buffer_text(&texts[i].value), value + GAP, true);
-        add_padded(&line, gt_buffer_text(&texts[i].percent), percent + GAP, true);
+        add_padded(&line, gt_buffer_str(&texts[i].value), value + GAP, true);
+        add_padded(&line, gt_buffer_str(&texts[i].percent), percent + GAP, true);
         print_line(terminal, &line);
         gt_buffer_free(&texts[i].label);
         gt_buffer_free(&texts[i].value);
@@ -243,12 +243,12 @@ static void add_cell(gt_buffer *out, const gt_terminal *terminal, const gt_table
     case GT_TYPE_BOOL:
         gt_buffer_add_cstr(out, column->bools[row] ? "yes" : "no");
         break;
-    case GT_TYPE_TEXT:
-        gt_display_add(out, gt_strings_get(table->strings, column->texts[row]), terminal->utf8);
+    case GT_TYPE_STRING:
+        gt_display_add(out, gt_interner_get(table->strings, column->texts[row]), terminal->utf8);
         break;
     case GT_TYPE_LIST:
         gt_literal_add(&literal, column, row, table->strings);
-        gt_display_add(out, gt_buffer_text(&literal), terminal->utf8);
+        gt_display_add(out, gt_buffer_str(&literal), terminal->utf8);
         gt_buffer_free(&literal);
         break;
     }
@@ -301,8 +301,8 @@ static void print_row(const gt_terminal *terminal, const shown *columns, size_t 
     for (size_t i = 0; i < count; i++) {
         bool is_last = i + 1 == count;
         cut.len = 0;
-        gt_display_add_cut(&cut, gt_buffer_text(&columns[i].texts[text]), columns[i].width, terminal->utf8);
-        add_padded(line, gt_buffer_text(&cut), is_last && !columns[i].is_number ? 0 : columns[i].width,
+        gt_display_add_cut(&cut, gt_buffer_str(&columns[i].texts[text]), columns[i].width, terminal->utf8);
+        add_padded(line, gt_buffer_str(&cut), is_last && !columns[i].is_number ? 0 : columns[i].width,
                    columns[i].is_number);
         if (!is_last) gt_buffer_add_spaces(line, GAP);
     }

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct slot {
-    const gt_text_work *work;
+    const gt_text_file_job *work;
     void *piece;
     bool made;
     gt_buffer text, packed;
@@ -55,7 +55,7 @@ static void begin_deflater(z_stream *deflater)
 }
 
 /* Adds the text to `packed`, deflated up to a byte's end; the last block of all is deflate's `finish`. */
-static void deflate_text(z_stream *deflater, gt_text text, int finish, gt_buffer *packed)
+static void deflate_text(z_stream *deflater, gt_str text, int finish, gt_buffer *packed)
 {
     do {
         size_t part = text.len < MOST_AT_ONCE ? text.len : MOST_AT_ONCE;
@@ -63,7 +63,7 @@ static void deflate_text(z_stream *deflater, gt_text text, int finish, gt_buffer
         deflater->next_in = (Bytef *)(uintptr_t)text.bytes;
         deflater->avail_in = (uInt)part;
         size_t room = deflateBound(deflater, part) + 64;
-        deflater->next_out = (Bytef *)gt_buffer_room(packed, room);
+        deflater->next_out = (Bytef *)gt_buffer_reserve(packed, room);
         deflater->avail_out = (uInt)room;
         deflate(deflater, finish);
         packed->len += room - deflater->avail_out;
@@ -79,7 +79,7 @@ static void make_text(const gt_text_file *file, slot *s, z_stream *deflater)
     s->text.len = s->packed.len = 0;
     s->work->make(s->piece, &s->text);
     if (!file->gzip || !s->text.len) return;
-    gt_text text = {s->text.bytes, s->text.len};
+    gt_str text = {s->text.bytes, s->text.len};
     deflate_text(deflater, text, Z_SYNC_FLUSH, &s->packed);
     s->crc = libdeflate_crc32(0, text.bytes, text.len);
 }
@@ -139,7 +139,7 @@ static void write_pieces(gt_text_file *file, uint64_t left)
     pthread_mutex_unlock(&file->lock);
 }
 
-void gt_text_file_add(gt_text_file *file, const gt_text_work *of, void *piece)
+void gt_text_file_add(gt_text_file *file, const gt_text_file_job *of, void *piece)
 {
     write_pieces(file, file->slot_count - 1);
     pthread_mutex_lock(&file->lock);
@@ -195,9 +195,9 @@ static bool take_own_text(void *piece)
     return true;
 }
 
-void gt_text_file_write(gt_text_file *file, gt_text text)
+void gt_text_file_write(gt_text_file *file, gt_str text)
 {
-    static const gt_text_work own_text = {add_own_text, take_own_text};
+    static const gt_text_file_job own_text = {add_own_text, take_own_text};
     gt_buffer *own = gt_alloc_zero(1, sizeof *own);
     gt_buffer_add(own, text.bytes, text.len);
     gt_text_file_add(file, &own_text, own);
@@ -206,7 +206,7 @@ void gt_text_file_write(gt_text_file *file, gt_text text)
 static void end_gzip(gt_text_file *file)
 {
     gt_buffer end = {0};
-    deflate_text(&file->deflater, (gt_text){"", 0}, Z_FINISH, &end);
+    deflate_text(&file->deflater, (gt_str){"", 0}, Z_FINISH, &end);
     gt_file_write(&file->file, end.bytes, end.len);
     gt_buffer_free(&end);
     uint32_t trailer[] = {file->crc, (uint32_t)file->len};

@@ -65,7 +65,7 @@ static void add_breakdown(gt_table_list *tables, const gt_table *launchers, cons
         gt_warn("%zu kernel launchers were assigned to the \"Other\" group: %s Check the "
                 "grouped_breakdown_mapping to "
                 "ensure all relevant kernel launchers are appropriately grouped.",
-                count, gt_buffer_text(&others).bytes);
+                count, gt_buffer_str(&others).bytes);
     gt_buffer_free(&others);
 }
 

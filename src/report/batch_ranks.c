@@ -30,7 +30,7 @@ typedef struct job {
     char *const *paths;
     const gt_read_options *options;
     bool all_kernels;
-    unsigned threads_a_rank;
+    unsigned threads_per_rank;
     rank_rows *rows; /* by place */
     size_t next, appended;
     gt_error error; /* of the first rank by place that could not be read */
@@ -85,7 +85,7 @@ static void make_rows(const job *j, size_t place, gt_pytorch *trace, rank_rows *
 }
 
 /* Moves all texts, so that the trace may go. */
-static void use_strings(rank_rows *rows, gt_table *timeline, gt_strings *strings)
+static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *strings)
 {
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_use_strings(rows->parts[i], strings);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) gt_batch_ops_use_strings(&rows->ops[i], strings);
@@ -139,7 +139,7 @@ static void read_rank(job *j, size_t place)
 {
     gt_error error;
     gt_read_options options = *j->options;
-    options.threads = j->threads_a_rank;
+    options.threads = j->threads_per_rank;
     options.is_part = true;
     rank_rows rows = {0};
     gt_pytorch *trace = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &error);
@@ -184,7 +184,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
                          bool all_kernels, const gt_read_options *options, gt_error *error)
 {
     *ranks =
-        (gt_batch_ranks){.strings = gt_strings_new(), .count = count, .numbers = numbers, .gpu_only = true};
+        (gt_batch_ranks){.strings = gt_interner_new(), .count = count, .numbers = numbers, .gpu_only = true};
     ranks->timelines = gt_alloc_zero(count, sizeof *ranks->timelines);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++)
         ranks->ops_found[i] = gt_alloc_zero(count, sizeof *ranks->ops_found[i]);
@@ -195,7 +195,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
              .paths = paths,
              .options = options,
              .all_kernels = all_kernels,
-             .threads_a_rank = threads / at_once,
+             .threads_per_rank = threads / at_once,
              .rows = gt_alloc_zero(count, sizeof *j.rows),
              .failed = count};
     pthread_mutex_init(&j.lock, NULL);
@@ -224,6 +224,6 @@ void gt_batch_ranks_free(gt_batch_ranks *ranks)
     for (size_t i = 0; i < ranks->count; i++) gt_table_free(ranks->timelines[i]);
     free(ranks->timelines);
     gt_table_list_free(&ranks->kernels);
-    gt_strings_free(ranks->strings);
+    gt_interner_free(ranks->strings);
     *ranks = (gt_batch_ranks){0};
 }

@@ -18,7 +18,7 @@ typedef enum gt_batch_part {
 } gt_batch_part;
 
 typedef struct gt_batch_ranks {
-    gt_strings *strings; /* owned: of all tables here */
+    gt_interner *strings; /* owned: of all tables here */
     size_t count;
     const int64_t *numbers;          /* by place: what the files' names say; borrowed */
     gt_table *parts[GT_BATCH_PARTS]; /* owned; in parts[GT_BATCH_COLLECTIVES] a rank is its place */

@@ -156,7 +156,7 @@ typedef struct work {
     const gt_compare_report *reports;
     size_t report_count;
     const gt_compare_options *options;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_table_list *tables;
     gt_table *met;      /* NULL without gates */
     size_t *sheets_met; /* of each gate: the sheets it was held against */
@@ -211,7 +211,7 @@ static bool add_source(work *w, sources *s, const gt_compare_report *report, con
     bool is_baseline = report == w->reports;
     const char *name = name_in_report(report, how->sheet, is_baseline);
     if (!name) {
-        if (!is_baseline) gt_say("%s has no sheet '%s'", report->path, how->sheet);
+        if (!is_baseline) gt_info("%s has no sheet '%s'", report->path, how->sheet);
         return true;
     }
     gt_table *table = gt_perf_sheets_read(report->sheets, name, w->strings, error);
@@ -219,9 +219,9 @@ static bool add_source(work *w, sources *s, const gt_compare_report *report, con
     const char *lacking = lacking_column(table, how);
     if (lacking) {
         if (table->column_count || !how->param_keys)
-            gt_say("sheet '%s' of %s has no column '%s' and is left out", name, report->path, lacking);
+            gt_info("sheet '%s' of %s has no column '%s' and is left out", name, report->path, lacking);
         else
-            gt_say("sheet '%s' of %s is empty and is left out", name, report->path);
+            gt_info("sheet '%s' of %s is empty and is left out", name, report->path);
         gt_table_free(table);
         return true;
     }
@@ -347,7 +347,7 @@ static bool compare_sheet(work *w, const rule *how, bool *found, gt_error *error
     *found = *found || s.count > 0;
     if (sound && s.count > 1) {
         if (how->param_keys && any_is_empty(&s))
-            gt_say("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet);
+            gt_info("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet);
         else
             sound = compare_sources(w, &s, how, error);
     }
@@ -371,7 +371,7 @@ static bool compare_group(work *w, const char *group, gt_error *error)
     if (found) return true;
     if (is_asked_for(w->options, group))
         return gt_fail(error, "%s has no sheet of the group %s", w->reports[0].path, group);
-    gt_say("%s has no sheet of the group %s", w->reports[0].path, group);
+    gt_info("%s has no sheet of the group %s", w->reports[0].path, group);
     return true;
 }
 
@@ -392,7 +392,7 @@ static bool gates_spoke(const work *w, gt_error *error)
 }
 
 bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
-                       gt_strings *strings, gt_table_list *tables, gt_error *error)
+                       gt_interner *strings, gt_table_list *tables, gt_error *error)
 {
     work w = {
         .reports = reports, .report_count = count, .options = options, .strings = strings, .tables = tables};

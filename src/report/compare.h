@@ -27,10 +27,10 @@ typedef struct gt_compare_options {
 } gt_compare_options;
 
 /* Adds the result sheets, whose text ids are those of `strings`, in their order; with gates also "fail_if",
- * the rows that met a condition. reports[0] is the baseline. What a report lacks is said with gt_say and left
- * out; where nothing is left to compare, or a gate finds nothing that it speaks of, that is an error. */
+ * the rows that met a condition. reports[0] is the baseline. What a report lacks is said with gt_info and
+ * left out; where nothing is left to compare, or a gate finds nothing that it speaks of, that is an error. */
 bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
-                       gt_strings *strings, gt_table_list *tables, gt_error *error);
+                       gt_interner *strings, gt_table_list *tables, gt_error *error);
 
 /* A short view for people: how the rows that took longest changed. */
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,

@@ -27,7 +27,7 @@ static void keep_tables(gt_diff *d, gt_diff_stats *stats)
 {
     d->parts = gt_diff_parts(d->tree, stats);
     if (!stats->table->row_count) {
-        gt_say("No GPU events found in either trace");
+        gt_info("No GPU events found in either trace");
         return;
     }
     gt_diff_summary summary = gt_diff_summarise(stats);

@@ -2,7 +2,7 @@
 #include "report/diff_text.h"
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void write_cstr(gt_file *file, const char *text)
     gt_file_write(file, text, strlen(text));
 }
 
-static void write_text(gt_file *file, gt_text text, gt_buffer *scratch)
+static void write_text(gt_file *file, gt_str text, gt_buffer *scratch)
 {
     text = gt_utf8_repair(text, scratch);
     gt_file_write(file, text.bytes, text.len);
@@ -46,18 +46,18 @@ typedef struct tree_writer {
 static void write_name(tree_writer *w, const gt_diff_node *node, size_t side)
 {
     const gt_diff_side *s = w->tree->sides[side];
-    write_text(w->file, gt_strings_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side])),
+    write_text(w->file, gt_interner_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side])),
                &w->scratch);
 }
 
 static bool same_names(const gt_diff_tree *tree, const gt_diff_node *node)
 {
-    gt_text names[2];
+    gt_str names[2];
     for (size_t side = 0; side < 2; side++) {
         const gt_diff_side *s = tree->sides[side];
-        names[side] = gt_strings_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side]));
+        names[side] = gt_interner_get(s->trace->strings, gt_diff_shown_name(s, node->rows[side]));
     }
-    return gt_text_compare(names[0], names[1]) == 0;
+    return gt_str_compare(names[0], names[1]) == 0;
 }
 
 static void write_label(tree_writer *w, const gt_diff_node *node)
@@ -125,7 +125,7 @@ static bool uses_gpu(const gt_diff_tree *tree, const gt_diff_node *node)
 size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_non_gpu)
 {
     tree_writer w = {.file = file, .tree = tree};
-    gt_buffer_text(&w.prefix); /* so that it has bytes */
+    gt_buffer_str(&w.prefix); /* so that it has bytes */
     for (size_t i = 0; i < tree->root_count; i++) {
         if (prune_non_gpu && !uses_gpu(tree, &tree->nodes[tree->roots[i]])) continue;
         GT_PUSH(w.stack, w.count, w.capacity, ((pending){tree->roots[i], 0, i + 1 == tree->root_count}));
@@ -155,7 +155,7 @@ static void write_escape(gt_file *file, unsigned char byte)
     gt_file_put(file, digits[byte & 15]);
 }
 
-static void write_json(gt_file *file, gt_text text, gt_buffer *scratch)
+static void write_json(gt_file *file, gt_str text, gt_buffer *scratch)
 {
     text = gt_utf8_repair(text, scratch);
     gt_file_put(file, '"');
@@ -183,7 +183,7 @@ static void new_line(map_writer *w, size_t depth)
 
 static void write_cell(map_writer *w, const char *column, size_t row)
 {
-    write_json(w->file, gt_strings_get(w->map->strings, gt_table_column(w->map, column)->texts[row]),
+    write_json(w->file, gt_interner_get(w->map->strings, gt_table_column(w->map, column)->texts[row]),
                &w->scratch);
     write_cstr(w->file, ": ");
 }
@@ -196,7 +196,7 @@ static void write_list(map_writer *w, const char *column, size_t row, size_t dep
     for (size_t i = begin; i < end; i++) {
         if (i > begin) gt_file_put(w->file, ',');
         new_line(w, depth + 1);
-        write_json(w->file, gt_strings_get(w->map->strings, lists->items->texts[i]), &w->scratch);
+        write_json(w->file, gt_interner_get(w->map->strings, lists->items->texts[i]), &w->scratch);
     }
     if (end > begin) new_line(w, depth);
     gt_file_put(w->file, ']');

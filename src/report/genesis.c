@@ -143,13 +143,13 @@ static void add_timeline(gt_buffer *out, const gt_table *timeline, const gt_stea
     gt_buffer_add_cstr(out, "> Full rocprof session idle (JIT/build) is excluded from this report.\n\n");
     for (size_t row = 0; row < timeline->row_count; row++)
         add_format(out, "- **%s**: %.2f ms (%.1f%%)\n",
-                   gt_strings_get(timeline->strings, types->texts[row]).bytes, ms->floats[row],
+                   gt_interner_get(timeline->strings, types->texts[row]).bytes, ms->floats[row],
                    percents->floats[row]);
     gt_buffer_add_cstr(out, "\n");
 }
 
 /* The name, or its beginning where it is long; counted in characters. */
-static void add_name(gt_buffer *out, gt_text name)
+static void add_name(gt_buffer *out, gt_str name)
 {
     const char *at = name.bytes, *end = at + name.len, *cut = end;
     size_t count = 0;
@@ -172,10 +172,10 @@ static void add_kernels(gt_buffer *out, const gt_table *summary)
                             "|--------|-------|------------|---|----------|\n");
     for (size_t row = 0; row < summary->row_count && row < ROWS_SHOWN; row++) {
         gt_buffer_add_cstr(out, "| `");
-        add_name(out, gt_strings_get(summary->strings, names->texts[row]));
+        add_name(out, gt_interner_get(summary->strings, names->texts[row]));
         add_format(out, "` | %lld | %.1f | %.2f | %s |\n", (long long)counts->ints[row], ms->floats[row],
                    percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
-                   gt_strings_get(summary->strings, categories->texts[row]).bytes);
+                   gt_interner_get(summary->strings, categories->texts[row]).bytes);
     }
     gt_buffer_add_cstr(out, "\n");
 }

@@ -5,7 +5,7 @@
 #define GT_REPORT_GENESIS_H
 
 #include "analysis/rocprof/steady_state.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "report/tables.h"
 #include "trace/chrome.h"
 #include "trace/rocprof/rocprof.h"

@@ -19,7 +19,7 @@ void gt_jax_collective_print_summary(FILE *out, const gt_table_list *tables)
             "Alg-Avg", "Bus-Avg", rule);
     for (size_t row = 0; row < types->row_count; row++)
         fprintf(out, "%-15s %-4" PRId64 " %-8.1f %-8.1f\n",
-                gt_strings_get(types->strings, gt_table_column(types, "type")->texts[row]).bytes,
+                gt_interner_get(types->strings, gt_table_column(types, "type")->texts[row]).bytes,
                 gt_table_column(types, "num_operations")->ints[row],
                 gt_table_column(types, "avg_bandwidth_gbps")->floats[row],
                 gt_table_column(types, "avg_bus_bandwidth_gbps")->floats[row]);

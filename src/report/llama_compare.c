@@ -67,7 +67,7 @@ static void print_checks(gt_buffer *out, const gt_llama_pair *pair)
               whole_or_none(sides[i]->d_model).text, whole_or_none(sides[i]->head_dim).text,
               whole_or_none(sides[i]->post_gsu).text);
     static const char *const ranges[] = {"Token", "Layer"};
-    const gt_range values[] = {pair->tokens, pair->layers};
+    const gt_llama_range values[] = {pair->tokens, pair->layers};
     for (size_t i = 0; i < 2; i++)
         print(out, "- %s range analyzed: ROCm %" PRId64 ":%" PRId64 ", CUDA %" PRId64 ":%" PRId64 "\n%s",
               ranges[i], values[i].first, values[i].last, values[i].first, values[i].last, i ? "\n" : "");
@@ -104,7 +104,7 @@ static void print_totals(gt_buffer *out, const gt_llama_pair *pair, const gt_lla
                          size_t count, bool has_p90)
 {
     for (size_t i = 0; i < count; i++) {
-        gt_text name = gt_strings_get(pair->strings, totals[i].name);
+        gt_str name = gt_interner_get(pair->strings, totals[i].name);
         gt_buffer_add_cstr(out, "- `");
         gt_buffer_add(out, name.bytes, name.len);
         print(out, "` — count=%zu, total=%s ms, avg=%s µs", totals[i].count,

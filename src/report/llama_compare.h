@@ -6,8 +6,8 @@
 
 typedef struct gt_llama_pair {
     const gt_llama_summary *rocm, *cuda;
-    gt_range tokens, layers;
-    const gt_strings *strings; /* of both */
+    gt_llama_range tokens, layers;
+    const gt_interner *strings; /* of both */
 } gt_llama_pair;
 
 void gt_llama_compare(gt_buffer *out, const gt_llama_pair *pair);

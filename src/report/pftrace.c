@@ -41,12 +41,12 @@ void gt_pftrace_copy_tables(const gt_chrome *trace, bool only_numbers, gt_table_
 
 /* ---- activity: its Markdown ---- */
 
-static void add_agents(gt_buffer *out, const gt_pftrace_work *work, const gt_strings *strings)
+static void add_agents(gt_buffer *out, const gt_pftrace_work *work, const gt_interner *strings)
 {
     gt_buffer_add_cstr(out, "- Agents (GPUs): ");
     for (size_t i = 0; i < work->agents.count; i++) {
-        gt_text name = gt_strings_get(strings, work->agents.names[i]);
-        if (name.len >= 2 && name.bytes[0] == '"') name = (gt_text){name.bytes + 1, name.len - 2};
+        gt_str name = gt_interner_get(strings, work->agents.names[i]);
+        if (name.len >= 2 && name.bytes[0] == '"') name = (gt_str){name.bytes + 1, name.len - 2};
         if (i) gt_buffer_add_cstr(out, ", ");
         gt_buffer_add(out, name.bytes, name.len);
     }
@@ -65,7 +65,7 @@ static void add_xla(gt_buffer *out, const gt_table *top)
     gt_buffer_add_cstr(out, "| Kernel | Total Time (ms) | Count | Fraction of XLA |\n|---|---:|---:|---:|\n");
     for (size_t row = 0; row < top->row_count; row++) {
         char *line = gt_format("| `%s` | %.2f | %lld | %.2f%% |\n",
-                               gt_strings_get(top->strings, names->texts[row]).bytes, ms->floats[row],
+                               gt_interner_get(top->strings, names->texts[row]).bytes, ms->floats[row],
                                (long long)counts->ints[row], shares->floats[row] * 100.0);
         gt_buffer_add_cstr(out, line);
         free(line);
@@ -90,7 +90,7 @@ static void add_section(gt_buffer *out, const char *heading, const gt_table *tab
 }
 
 static void add_markdown(gt_buffer *out, const gt_pftrace_activity_options *options,
-                         const gt_pftrace_work *work, const gt_table_list *tables, const gt_strings *strings)
+                         const gt_pftrace_work *work, const gt_table_list *tables, const gt_interner *strings)
 {
     const gt_table *categories = gt_table_list_find(tables, "category_summary");
     gt_buffer_add_cstr(out, "# ROCm Perfetto Trace Report\n\n");

@@ -6,7 +6,7 @@
 #define GT_REPORT_PFTRACE_H
 
 #include "analysis/pftrace/api.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "report/tables.h"
 #include "trace/chrome.h"
 

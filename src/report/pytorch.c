@@ -153,7 +153,7 @@ static void mark_recompute(gt_pytorch *trace)
 {
     size_t regions, marked;
     gt_pytorch_mark_recompute(trace, &regions, &marked);
-    gt_say("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
+    gt_info("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
 static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
@@ -170,14 +170,14 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     if (!timeline) return false;
     gt_table_list_add(tables, timeline);
     if (trace->gpu_only)
-        gt_say("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
-               "and kernel summary.");
+        gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
+                "and kernel summary.");
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
     gt_phases *phases = NULL;
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
-    if (phases && trace->gpu_only) gt_say_no_phase_ops();
+    if (phases && trace->gpu_only) gt_info_no_phase_ops();
     bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, phases, options, tables, error)) &&
                 add_kernel_sheets(trace, &launchers, phases, total_ms, options, tables, error);
     gt_phases_free(phases);
@@ -219,7 +219,7 @@ static bool run_extension(gt_pytorch *trace, const gt_extension_source *source, 
                           gt_error *error)
 {
     if (!gt_extension_run(trace, source, answer, error)) return false;
-    gt_say("extension %s: %zu ops added, %zu sheets", source->file, answer->added, answer->sheet_count);
+    gt_info("extension %s: %zu ops added, %zu sheets", source->file, answer->added, answer->sheet_count);
     return true;
 }
 

@@ -21,25 +21,25 @@ static const char making_op_sheets[] = "Generating inference phase kernel launch
 
 static void say_no_ops(const char *phase)
 {
-    gt_say("⚠ No %s phase operations found in launchers", phase);
+    gt_info("⚠ No %s phase operations found in launchers", phase);
 }
 
-void gt_say_no_phase_ops(void)
+void gt_info_no_phase_ops(void)
 {
-    gt_say("%s", making_op_sheets);
+    gt_info("%s", making_op_sheets);
     for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(phases_shown[i].name);
 }
 
 void gt_add_phase_op_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
                             gt_table_list *tables)
 {
-    gt_say("%s", making_op_sheets);
+    gt_info("%s", making_op_sheets);
     for (size_t i = 0; i < PHASES_SHOWN; i++) {
         gt_table *sheet =
             gt_phase_ops_summary(trace, launchers, phases, phases_shown[i].phase, phases_shown[i].op_sheet);
         if (sheet->row_count) {
-            gt_say("✓ Generated %s launcher summary with %zu operations", phases_shown[i].name,
-                   sheet->row_count);
+            gt_info("✓ Generated %s launcher summary with %zu operations", phases_shown[i].name,
+                    sheet->row_count);
             gt_table_list_add(tables, sheet);
         } else {
             say_no_ops(phases_shown[i].name);
@@ -51,16 +51,16 @@ void gt_add_phase_op_sheets(const gt_pytorch *trace, const gt_launchers *launche
 void gt_add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                 gt_phases *phases, gt_table_list *tables)
 {
-    gt_say("Generating inference phase kernel summaries...");
+    gt_info("Generating inference phase kernel summaries...");
     uint8_t *kernel_phases = gt_phases_of_kernels(phases);
     for (size_t i = 0; i < PHASES_SHOWN; i++) {
         gt_table *sheet = gt_phase_kernel_summary(kernels, launchers, kernel_phases, phases_shown[i].phase,
                                                   phases_shown[i].kernel_sheet);
         if (sheet->row_count) {
-            gt_say("✓ Generated %s kernel summary with %zu groups", phases_shown[i].name, sheet->row_count);
+            gt_info("✓ Generated %s kernel summary with %zu groups", phases_shown[i].name, sheet->row_count);
             gt_table_list_add(tables, sheet);
         } else {
-            gt_say("⚠ No %s phase kernels found", phases_shown[i].name);
+            gt_info("⚠ No %s phase kernels found", phases_shown[i].name);
             gt_table_free(sheet);
         }
     }

@@ -20,7 +20,7 @@ typedef struct job {
     gt_rank_traces *traces;
     char *const *paths;
     const gt_hta_options *extra; /* NULL: not wanted */
-    unsigned threads_a_rank;
+    unsigned threads_per_rank;
     gt_table **tables;           /* by rank */
     gt_table_list *extra_tables; /* by rank, until those of all ranks before it are there */
     bool *is_done;               /* by rank */
@@ -41,9 +41,10 @@ static gt_rank_events *read_file(const char *path, unsigned threads, gt_error *e
 
 /* The sheets that need more than collectives. The trace is gone before this returns, so their texts have
  * strings of their own. */
-static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_strings *strings, gt_error *error)
+static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_interner *strings,
+                       gt_error *error)
 {
-    const gt_read_options options = {.threads = j->threads_a_rank, .strict = true, .is_part = true};
+    const gt_read_options options = {.threads = j->threads_per_rank, .strict = true, .is_part = true};
     gt_pytorch *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
     if (!trace) return false;
     gt_extra_tables(trace, (int64_t)rank, j->extra, tables);
@@ -77,8 +78,8 @@ static void append_extra(job *j, size_t rank)
 static void read_rank(job *j, size_t rank)
 {
     gt_error error = {"no trace"};
-    gt_rank_events *events = j->paths[rank] ? read_file(j->paths[rank], j->threads_a_rank, &error) : NULL;
-    gt_strings *own = gt_strings_new();
+    gt_rank_events *events = j->paths[rank] ? read_file(j->paths[rank], j->threads_per_rank, &error) : NULL;
+    gt_interner *own = gt_interner_new();
     gt_table_list extra = {0};
     if (events && j->extra && !make_extra(j, rank, &extra, own, &error)) {
         gt_rank_events_free(events);
@@ -94,7 +95,7 @@ static void read_rank(job *j, size_t rank)
     append_extra(j, rank);
     pthread_mutex_unlock(&j->lock);
     gt_rank_events_free(events);
-    gt_strings_free(own);
+    gt_interner_free(own);
 }
 
 static void work(void *context, unsigned index)
@@ -110,7 +111,7 @@ static void work(void *context, unsigned index)
     }
 }
 
-static gt_table *join(gt_table **tables, size_t count, gt_strings *strings)
+static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
 {
     gt_table *all = NULL;
     size_t rows = 0, freed = 0;
@@ -162,14 +163,14 @@ static uint64_t bytes_of(char *const *paths, size_t count)
 void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
                          const gt_hta_options *extra, unsigned threads)
 {
-    *traces = (gt_rank_traces){.strings = gt_strings_new(), .rank_count = rank_count};
+    *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
     if (!threads) threads = 1;
     size_t at_once = rank_count < threads ? rank_count : threads;
     job j = {.traces = traces,
              .paths = paths,
              .extra = extra,
-             .threads_a_rank = at_once ? threads / (unsigned)at_once : 1};
+             .threads_per_rank = at_once ? threads / (unsigned)at_once : 1};
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
     j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
     j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
@@ -196,6 +197,6 @@ void gt_rank_traces_free(gt_rank_traces *traces)
     free(traces->problems);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
-    gt_strings_free(traces->strings);
+    gt_interner_free(traces->strings);
     *traces = (gt_rank_traces){0};
 }

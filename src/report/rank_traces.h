@@ -5,7 +5,7 @@
 #include "report/extra.h"
 
 typedef struct gt_rank_traces {
-    gt_strings *strings; /* owned */
+    gt_interner *strings; /* owned */
     gt_table
         *rows; /* owned; as gt_collectives_of_rank makes them, of all ranks that could be read, by rank */
     size_t rank_count;

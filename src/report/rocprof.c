@@ -99,7 +99,7 @@ static bool add_short_kernels(const gt_table *kernels, const gt_rocprof_options 
         gt_table_list_add(tables, histogram);
     }
     if (histogram && kernels->row_count && !short_kernels->row_count)
-        gt_say("No kernels found with duration < %" PRId64 " µs", options->short_threshold_us);
+        gt_info("No kernels found with duration < %" PRId64 " µs", options->short_threshold_us);
     gt_table_free(short_kernels);
     return histogram != NULL;
 }

@@ -12,7 +12,7 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const c
     gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
     for (size_t row = 0; row < table->row_count; row++)
         bars[row] = (gt_bar){
-            .label = gt_strings_get(table->strings, labels->texts[row]).bytes,
+            .label = gt_interner_get(table->strings, labels->texts[row]).bytes,
             .value = times->floats[row],
             .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
         };

@@ -12,7 +12,7 @@ void gt_table_list_add(gt_table_list *list, gt_table *table)
     GT_PUSH(list->items, list->count, list->capacity, table);
 }
 
-void gt_table_list_add_behind(gt_table_list *list, const char *name, gt_table *table)
+void gt_table_list_insert_after(gt_table_list *list, const char *name, gt_table *table)
 {
     gt_table_list_add(list, table);
     size_t place = list->count - 1;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gt_feed_begin(gt_feed *feed, gt_stored *stored)
+void gt_feed_begin(gt_feed *feed, gt_raw_input *stored)
 {
     *feed = (gt_feed){.stored = stored, .buffer = gt_alloc(GT_FEED_BYTES)};
     feed->next = feed->end = feed->buffer;
@@ -32,7 +32,7 @@ bool gt_feed_more(gt_feed *feed, gt_error *error)
     memmove(feed->buffer, feed->next, left);
     feed->next = feed->buffer;
     feed->end = feed->buffer + left;
-    if (!gt_stored_read(feed->stored, feed->buffer + left, room, &got, error)) return false;
+    if (!gt_raw_input_read(feed->stored, feed->buffer + left, room, &got, error)) return false;
     feed->end += got;
     feed->end_offset += got;
     feed->last = got < room;

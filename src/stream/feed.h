@@ -2,19 +2,19 @@
 #ifndef GT_STREAM_FEED_H
 #define GT_STREAM_FEED_H
 
-#include "stream/stored.h"
+#include "stream/raw_input.h"
 
 enum { GT_FEED_BYTES = 64 * 1024 };
 
 typedef struct gt_feed {
-    gt_stored *stored; /* not owned */
+    gt_raw_input *stored; /* not owned */
     uint8_t *buffer;
     const uint8_t *next, *end; /* what was read and not used yet */
     bool last;                 /* nothing follows `end` */
     uint64_t end_offset;       /* where `end` is in the stored file */
 } gt_feed;
 
-void gt_feed_begin(gt_feed *feed, gt_stored *stored);
+void gt_feed_begin(gt_feed *feed, gt_raw_input *stored);
 void gt_feed_end(gt_feed *feed);
 
 /* Reads more behind what is left. False where reading failed. */

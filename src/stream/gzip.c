@@ -31,7 +31,7 @@ static bool gzip_recognises(const uint8_t *head, size_t len)
     return len >= 2 && head[0] == MAGIC_0 && head[1] == MAGIC_1;
 }
 
-static gt_unpacker *gzip_begin(gt_stored *stored)
+static gt_unpacker *gzip_begin(gt_raw_input *stored)
 {
     gzip_unpacker *z = gt_alloc(sizeof *z);
     z->stage = MEMBER_HEADER;

@@ -13,10 +13,10 @@ typedef struct slot {
     size_t len;
 } slot;
 
-struct gt_ahead {
+struct gt_readahead {
     const gt_unpacker_kind *kind;
     gt_unpacker *unpacker;
-    gt_stored *stored;
+    gt_raw_input *stored;
     size_t block, headroom, pad;
     bool alone; /* no thread: the reader unpacks */
     pthread_t thread;
@@ -29,10 +29,10 @@ struct gt_ahead {
     gt_error error;
 };
 
-gt_ahead *gt_ahead_new(const gt_unpacker_kind *kind, gt_stored *stored, size_t block, size_t headroom,
-                       size_t pad)
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
+                               size_t headroom, size_t pad)
 {
-    gt_ahead *a = gt_alloc_zero(1, sizeof *a);
+    gt_readahead *a = gt_alloc_zero(1, sizeof *a);
     a->kind = kind;
     a->unpacker = kind->begin(stored);
     a->stored = stored;
@@ -46,7 +46,7 @@ gt_ahead *gt_ahead_new(const gt_unpacker_kind *kind, gt_stored *stored, size_t b
 }
 
 /* Unpacks into the slot that is next, which nobody else touches, and says so. */
-static void fill_slot(gt_ahead *a)
+static void fill_slot(gt_readahead *a)
 {
     slot *s = &a->slots[a->filled % SLOTS];
     size_t len = 0;
@@ -69,7 +69,7 @@ static void fill_slot(gt_ahead *a)
 
 static void *unpack_ahead(void *context)
 {
-    gt_ahead *a = context;
+    gt_readahead *a = context;
     for (;;) {
         pthread_mutex_lock(&a->lock);
         while (!a->stopping && a->filled - a->released == SLOTS) pthread_cond_wait(&a->changed, &a->lock);
@@ -80,7 +80,7 @@ static void *unpack_ahead(void *context)
     }
 }
 
-bool gt_ahead_next(gt_ahead *a, uint8_t **block, size_t *len, gt_error *error)
+bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
 {
     if (a->alone && !a->ended) {
         fill_slot(a);
@@ -98,7 +98,7 @@ bool gt_ahead_next(gt_ahead *a, uint8_t **block, size_t *len, gt_error *error)
     return !failed;
 }
 
-void gt_ahead_release(gt_ahead *a)
+void gt_readahead_release(gt_readahead *a)
 {
     pthread_mutex_lock(&a->lock);
     a->released++;
@@ -106,7 +106,7 @@ void gt_ahead_release(gt_ahead *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-const char *gt_ahead_damage(gt_ahead *a)
+const char *gt_readahead_damage(gt_readahead *a)
 {
     pthread_mutex_lock(&a->lock);
     const char *damage = a->ended ? a->kind->damage(a->unpacker) : NULL;
@@ -114,14 +114,14 @@ const char *gt_ahead_damage(gt_ahead *a)
     return damage;
 }
 
-void gt_ahead_free(gt_ahead *a)
+void gt_readahead_free(gt_readahead *a)
 {
     if (!a->alone) {
         pthread_mutex_lock(&a->lock);
         a->stopping = true;
         pthread_cond_signal(&a->changed);
         pthread_mutex_unlock(&a->lock);
-        gt_stored_stop(a->stored);
+        gt_raw_input_stop(a->stored);
         pthread_join(a->thread, NULL);
     }
     pthread_mutex_destroy(&a->lock);

@@ -4,22 +4,22 @@
 
 #include "stream/unpack.h"
 
-typedef struct gt_ahead gt_ahead;
+typedef struct gt_readahead gt_readahead;
 
 /* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes in front and `pad` behind
  * that belong to the reader (headroom: at least GT_UNPACK_HISTORY). Unpacking begins with the first
- * gt_ahead_next. `stored` must outlive this. */
-gt_ahead *gt_ahead_new(const gt_unpacker_kind *kind, gt_stored *stored, size_t block, size_t headroom,
-                       size_t pad);
+ * gt_readahead_next. `stored` must outlive this. */
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
+                               size_t headroom, size_t pad);
 /* Stops the thread, wherever it is. */
-void gt_ahead_free(gt_ahead *ahead);
+void gt_readahead_free(gt_readahead *ahead);
 
 /* Waits for the next block. At the end *len is 0. The reader may hold two blocks: the one before, until
- * gt_ahead_release, and this one. */
-bool gt_ahead_next(gt_ahead *ahead, uint8_t **block, size_t *len, gt_error *error);
+ * gt_readahead_release, and this one. */
+bool gt_readahead_next(gt_readahead *ahead, uint8_t **block, size_t *len, gt_error *error);
 /* Gives back the oldest block that the reader holds. */
-void gt_ahead_release(gt_ahead *ahead);
+void gt_readahead_release(gt_readahead *ahead);
 
-const char *gt_ahead_damage(gt_ahead *ahead); /* after the end */
+const char *gt_readahead_damage(gt_readahead *ahead); /* after the end */
 
 #endif

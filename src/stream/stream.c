@@ -16,12 +16,12 @@ enum { TAIL_ROOM = 64 * 1024 }; /* more of the one buffer than is needed now, fo
 struct gt_stream {
     const uint8_t *peeked; /* the block that gt_stream_peek showed and nobody has taken yet */
     size_t peeked_len;
-    gt_stored stored;
-    char *path; /* owned; NULL where gt_stored has a name of its own */
+    gt_raw_input stored;
+    char *path; /* owned; NULL where gt_raw_input has a name of its own */
     gt_compression compression;
     size_t block, headroom;
-    gt_ahead *ahead;  /* compressed input only */
-    bool holds_block; /* the text given last is a block of `ahead` */
+    gt_readahead *ahead; /* compressed input only */
+    bool holds_block;    /* the text given last is a block of `ahead` */
     bool ended;
     uint8_t *buffer;
     size_t capacity;
@@ -29,7 +29,7 @@ struct gt_stream {
 
 static const gt_unpacker_kind *const kinds[] = {[GT_GZIP] = &gt_unpack_gzip, [GT_ZSTD] = &gt_unpack_zstd};
 
-static gt_compression compression_of(const gt_stored *stored)
+static gt_compression compression_of(const gt_raw_input *stored)
 {
     for (gt_compression c = GT_GZIP; c <= GT_ZSTD; c++)
         if (kinds[c]->recognises(stored->head, stored->head_len)) return c;
@@ -42,15 +42,15 @@ static void begin(gt_stream *stream, size_t block)
     stream->compression = compression_of(&stream->stored);
     if (stream->compression == GT_PLAIN) return;
     stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
-    stream->ahead = gt_ahead_new(kinds[stream->compression], &stream->stored, stream->block, stream->headroom,
-                                 GT_STREAM_PAD);
+    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, stream->block,
+                                     stream->headroom, GT_STREAM_PAD);
 }
 
 gt_stream *gt_stream_open(const char *path, gt_error *error)
 {
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
     stream->path = gt_strdup(path);
-    if (!gt_stored_open(&stream->stored, stream->path, error)) {
+    if (!gt_raw_input_open(&stream->stored, stream->path, error)) {
         free(stream->path);
         free(stream);
         return NULL;
@@ -63,7 +63,7 @@ gt_stream *gt_stream_memory(const void *bytes, size_t len, size_t block, gt_erro
 {
     (void)error;
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
-    gt_stored_memory(&stream->stored, bytes, len);
+    gt_raw_input_memory(&stream->stored, bytes, len);
     begin(stream, block);
     return stream;
 }
@@ -75,7 +75,7 @@ gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin_offset, gt_err
         return NULL;
     }
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
-    gt_stored_share(&stream->stored, &plain->stored, begin_offset);
+    gt_raw_input_share(&stream->stored, &plain->stored, begin_offset);
     stream->block = plain->block;
     return stream;
 }
@@ -89,8 +89,8 @@ void gt_stream_move(gt_stream *stream, uint64_t offset)
 void gt_stream_close(gt_stream *stream)
 {
     if (!stream) return;
-    if (stream->ahead) gt_ahead_free(stream->ahead);
-    gt_stored_close(&stream->stored);
+    if (stream->ahead) gt_readahead_free(stream->ahead);
+    gt_raw_input_close(&stream->stored);
     free(stream->buffer);
     free(stream->path);
     free(stream);
@@ -104,7 +104,7 @@ static void write_pad(uint8_t *end)
 
 static void release_block(gt_stream *stream)
 {
-    if (stream->holds_block) gt_ahead_release(stream->ahead);
+    if (stream->holds_block) gt_readahead_release(stream->ahead);
     stream->holds_block = false;
 }
 
@@ -132,10 +132,10 @@ static bool gather_blocks(gt_stream *stream, uint8_t *out, size_t want, size_t *
     for (*got = 0; *got < want;) {
         uint8_t *block;
         size_t len;
-        if (!gt_ahead_next(stream->ahead, &block, &len, error)) return false;
+        if (!gt_readahead_next(stream->ahead, &block, &len, error)) return false;
         if (!len) break;
         memcpy(out + *got, block, len);
-        gt_ahead_release(stream->ahead);
+        gt_readahead_release(stream->ahead);
         *got += len;
     }
     return true;
@@ -149,7 +149,7 @@ static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_l
     release_block(stream);
     uint8_t *out = stream->buffer + keep_len;
     bool read = !want || (stream->ahead ? gather_blocks(stream, out, want, &got, error)
-                                        : gt_stored_read(&stream->stored, out, want, &got, error));
+                                        : gt_raw_input_read(&stream->stored, out, want, &got, error));
     if (!read) return false;
     if (got < want) stream->ended = true;
     write_pad(out + got);
@@ -172,7 +172,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
 
     uint8_t *block;
     size_t block_len;
-    if (!gt_ahead_next(stream->ahead, &block, &block_len, error)) return false;
+    if (!gt_readahead_next(stream->ahead, &block, &block_len, error)) return false;
     if (!block_len) {
         stream->ended = true;
         return next_in_buffer(stream, keep, keep_len, text, len, error);
@@ -224,5 +224,5 @@ uint64_t gt_stream_consumed(const gt_stream *stream)
 
 const char *gt_stream_damage(const gt_stream *stream)
 {
-    return stream->ahead && stream->ended ? gt_ahead_damage(stream->ahead) : NULL;
+    return stream->ahead && stream->ended ? gt_readahead_damage(stream->ahead) : NULL;
 }

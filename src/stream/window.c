@@ -19,7 +19,7 @@ static bool hold_all(gt_window *w, gt_stream *stream, bool strict, gt_error *err
     const char *damage = gt_stream_damage(stream);
     if (damage && strict) return gt_fail(error, "%s: %s", gt_stream_path(stream), damage);
     if (damage) gt_warn("%s: %s", gt_stream_path(stream), damage);
-    memset(gt_buffer_room(&w->held, GT_WINDOW_PAD), 0, GT_WINDOW_PAD);
+    memset(gt_buffer_reserve(&w->held, GT_WINDOW_PAD), 0, GT_WINDOW_PAD);
     w->bytes = (const uint8_t *)w->held.bytes;
     w->size = w->len = w->held.len;
     return true;
@@ -58,16 +58,16 @@ static bool move_to(gt_window *w, uint64_t offset, size_t want, gt_error *error)
     return true;
 }
 
-bool gt_window_show(gt_window *w, uint64_t offset, size_t want, gt_text *shown, gt_error *error)
+bool gt_window_show(gt_window *w, uint64_t offset, size_t want, gt_str *shown, gt_error *error)
 {
-    *shown = (gt_text){"", 0};
+    *shown = (gt_str){"", 0};
     if (offset >= w->size) return true;
     if (want > w->size - offset) want = (size_t)(w->size - offset);
     const bool is_there =
         offset >= w->begin && offset - w->begin <= w->len && w->len - (offset - w->begin) >= want;
     if (!is_there && (!w->range || !move_to(w, offset, want, error))) return !w->range;
     size_t at = (size_t)(offset - w->begin);
-    *shown = (gt_text){(const char *)w->bytes + at, w->len - at};
+    *shown = (gt_str){(const char *)w->bytes + at, w->len - at};
     return true;
 }
 

@@ -6,8 +6,8 @@
 #ifndef GT_STREAM_WINDOW_H
 #define GT_STREAM_WINDOW_H
 
-#include "base/strings.h"
-#include "base/text.h"
+#include "base/interner.h"
+#include "base/buffer.h"
 #include "stream/stream.h"
 
 enum { GT_WINDOW_PAD = 16 }; /* bytes behind what is shown that may be read, whatever they are */
@@ -28,7 +28,7 @@ void gt_window_close(gt_window *window);
 
 /* All that is at hand from `offset` on: at least `want` bytes, fewer only where the file ends before. They
  * are gone with the next call. False where reading fails. */
-bool gt_window_show(gt_window *window, uint64_t offset, size_t want, gt_text *shown, gt_error *error);
+bool gt_window_show(gt_window *window, uint64_t offset, size_t want, gt_str *shown, gt_error *error);
 
 /* [begin, end) will not be asked for again. */
 void gt_window_forget(gt_window *window, uint64_t begin, uint64_t end);

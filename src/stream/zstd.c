@@ -24,7 +24,7 @@ static bool zstd_recognises(const uint8_t *head, size_t len)
                                                               memcmp(head + 1, skippable_magic + 1, 3) == 0));
 }
 
-static gt_unpacker *zstd_begin(gt_stored *stored)
+static gt_unpacker *zstd_begin(gt_raw_input *stored)
 {
     zstd_unpacker *z = gt_alloc_zero(1, sizeof *z);
     gt_feed_begin(&z->feed, stored);

@@ -79,7 +79,7 @@ static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error
         }
     gt_add_setting_columns(rows, report->thread_config, report->threads, report->channel_config,
                            report->channels);
-    gt_add_text_column(rows, "source_file", report->file);
+    gt_add_string_column(rows, "source_file", report->file);
     return rows;
 }
 
@@ -89,22 +89,22 @@ static uint32_t printed(const gt_table *table, const gt_column *column, size_t r
 {
     char text[GT_NUMBER_MAX];
     size_t len = 0;
-    if (gt_column_is_null(column, row)) return GT_TEXT_NONE;
+    if (gt_column_is_null(column, row)) return GT_STR_NONE;
     if (column->type == GT_TYPE_BOOL)
-        return gt_strings_add_cstr(table->strings, column->bools[row] ? "True" : "False");
+        return gt_interner_add_cstr(table->strings, column->bools[row] ? "True" : "False");
     if (column->type == GT_TYPE_INT)
         len = gt_print_int(text, column->ints[row]);
     else
         len = gt_print_double(text, column->floats[row]);
-    return gt_strings_add(table->strings, text, len);
+    return gt_interner_add(table->strings, text, len);
 }
 
 static void make_text(gt_table *table, size_t index)
 {
     char *name = gt_strdup(table->columns[index].name);
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
-        gt_table_set_text(table, added, row, printed(table, &table->columns[index], row));
+        gt_table_set_string(table, added, row, printed(table, &table->columns[index], row));
     gt_table_drop_column(table, index);
     gt_table_move_column(table, added - 1, index);
     free(name);
@@ -122,8 +122,8 @@ static void settle_types(gt_table *all, gt_table *more)
         size_t other = gt_table_find(more, all->columns[c].name);
         gt_type a = all->columns[c].type, b = more->columns[other].type;
         if (a == b || (is_number(a) && is_number(b))) continue;
-        if (a != GT_TYPE_TEXT) make_text(all, c);
-        if (b != GT_TYPE_TEXT) make_text(more, other);
+        if (a != GT_TYPE_STRING) make_text(all, c);
+        if (b != GT_TYPE_STRING) make_text(more, other);
     }
 }
 
@@ -150,8 +150,8 @@ static bool add_operations(gt_table *all, gt_error *error)
     if (!is_number(sizes->type))
         return gt_fail(error, "a value of the column '" SIZE_COLUMN "' is no number");
     gt_groups groups = gt_groups_find(all, keys, 1, (gt_group_options){.sorted = true, .keep_nulls = true});
-    size_t id = gt_table_add_filled(all, "operation_id", GT_TYPE_TEXT);
-    size_t name = gt_table_add_filled(all, "operation_name", GT_TYPE_TEXT);
+    size_t id = gt_table_add_filled(all, "operation_id", GT_TYPE_STRING);
+    size_t name = gt_table_add_filled(all, "operation_name", GT_TYPE_STRING);
     for (size_t row = 0; row < all->row_count; row++) {
         char *number = gt_format("OP_%02" PRIu32, groups.of_row[row] + 1);
         char *called = operation_name(size_of(gt_table_column(all, SIZE_COLUMN), row));
@@ -174,7 +174,7 @@ static void lay_out(gt_table *all)
     gt_table_sort(all, order, GT_LENGTH(order));
 }
 
-gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_strings *strings, gt_error *error)
+gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *strings, gt_error *error)
 {
     gt_table *all = NULL;
     bool sound = true;

@@ -6,6 +6,6 @@
 #include "sweep/run/settings.h"
 
 /* NCCL_Data, of reports that hold the sheet. NULL where none does, or one lacks a column. */
-gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_strings *strings, gt_error *error);
+gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *strings, gt_error *error);
 
 #endif

@@ -17,7 +17,7 @@ enum { OWN_COLUMNS = GT_SETTING_COLUMNS + 2 }; /* before those of counters */
 typedef struct job {
     const gt_sweep *sweep;
     gt_read_options read;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_table **tables; /* by setting; NULL where it has no counters */
     pthread_mutex_t lock;
 } job;
@@ -77,7 +77,7 @@ static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *err
     return true;
 }
 
-bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_strings *strings,
+bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
                              gt_table_list *tables, gt_error *error)
 {
     job j = {.sweep = sweep, .read = *read, .strings = strings};

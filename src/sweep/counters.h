@@ -11,7 +11,7 @@
  * channel_config, Kernel_Name, Count (dispatches) and the mean of each counter; and for each counter
  * Pivot_<counter>, kernels by settings. Settings that cannot be read are warned of and left out. Fails where
  * none has counters. */
-bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_strings *strings,
+bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
                              gt_table_list *tables, gt_error *error);
 
 #endif

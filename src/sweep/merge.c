@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "output/text_file.h"
 #include "transform/fuse_event.h"
 #include "transform/fuse_walk.h"
@@ -33,7 +33,7 @@ typedef struct merger {
 
     /* of the rank being read */
     size_t rank;
-    gt_strings *names;    /* process and thread ids as they are written */
+    gt_interner *names;   /* process and thread ids as they are written */
     process_kind *kinds;  /* by the process' text id */
     size_t kind_capacity; /* kinds from here on are OTHER */
     gt_map threads;       /* (process, thread) to the new thread */
@@ -41,19 +41,19 @@ typedef struct merger {
     uint64_t added[3];
 } merger;
 
-static bool is_one_of(gt_text text, const char *const *names, size_t count)
+static bool is_one_of(gt_str text, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (gt_text_is(text, names[i])) return true;
+        if (gt_str_equals(text, names[i])) return true;
     return false;
 }
 
 /* The text id of a member; that of `by_default` where the event lacks it. */
 static uint32_t id_of(merger *m, const gt_fuse_event *event, gt_fuse_member member, const char *by_default)
 {
-    gt_text text = gt_fuse_event_written(event, member);
-    return text.len ? gt_strings_add(m->names, text.bytes, text.len)
-                    : gt_strings_add_cstr(m->names, by_default);
+    gt_str text = gt_fuse_event_written(event, member);
+    return text.len ? gt_interner_add(m->names, text.bytes, text.len)
+                    : gt_interner_add_cstr(m->names, by_default);
 }
 
 static bool has_process(const gt_fuse_event *event)
@@ -75,7 +75,7 @@ static process_kind *kind_of(merger *m, uint32_t process)
 
 static void note_kind(merger *m, const gt_fuse_event *event)
 {
-    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
     process_kind kind = is_one_of(category, GPU_MARKS, GT_LENGTH(GPU_MARKS))   ? GPU
                         : is_one_of(category, CPU_MARKS, GT_LENGTH(CPU_MARKS)) ? CPU
                                                                                : OTHER;
@@ -88,7 +88,7 @@ static void note_kind(merger *m, const gt_fuse_event *event)
 
 static void hand_out(merger *m)
 {
-    if (m->batch.len) gt_text_file_write(m->file, gt_buffer_text(&m->batch));
+    if (m->batch.len) gt_text_file_write(m->file, gt_buffer_str(&m->batch));
     m->batch.len = 0;
 }
 
@@ -101,7 +101,7 @@ static uint32_t new_thread(merger *m, uint32_t process, uint32_t thread, process
 
 static void copy_event(merger *m, const gt_fuse_event *event)
 {
-    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
     if (!is_one_of(category, KEPT, GT_LENGTH(KEPT))) return;
     char prefix[32];
     snprintf(prefix, sizeof prefix, "[R%zu] ", m->rank);
@@ -114,7 +114,7 @@ static void copy_event(merger *m, const gt_fuse_event *event)
         label.thread = new_thread(m, process, id_of(m, event, GT_FUSE_THREAD, "0"), kind);
         m->added[kind]++;
     }
-    if (!m->options->keep_ids && gt_text_is(category, "ac2g"))
+    if (!m->options->keep_ids && gt_str_equals(category, "ac2g"))
         label.id_shift = (gt_wide_int)m->rank << ID_SHIFT_BITS;
     if (m->written++) gt_buffer_add_cstr(&m->batch, ",\n");
     gt_fuse_event_relabel(event, &label, &m->batch);
@@ -149,11 +149,11 @@ static bool go_through(merger *m, const char *path, void (*see)(merger *, const 
 
 static void begin_rank(merger *m, size_t rank)
 {
-    gt_strings_free(m->names);
+    gt_interner_free(m->names);
     gt_map_free(&m->threads);
     for (size_t i = 0; i < m->kind_capacity; i++) m->kinds[i] = OTHER;
     m->rank = rank;
-    m->names = gt_strings_new();
+    m->names = gt_interner_new();
     for (size_t i = 0; i < 3; i++) m->thread_count[i] = 0, m->added[i] = 0;
 }
 
@@ -203,7 +203,7 @@ static void name_processes(merger *m, size_t rank)
 
 static bool merge_all(merger *m, char *const *paths, size_t rank_count, gt_error *error)
 {
-    static const gt_text begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
+    static const gt_str begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
     gt_text_file_write(m->file, begin);
     for (size_t rank = 0; rank < rank_count; rank++)
         if (paths[rank] && !merge_rank(m, rank, paths[rank], error)) return false;
@@ -224,7 +224,7 @@ bool gt_merge_ranks(gt_output *output, const char *path, char *const *paths, siz
     if (merged && !closed) *error = closing;
     *events = m.written;
     gt_buffer_free(&m.batch);
-    gt_strings_free(m.names);
+    gt_interner_free(m.names);
     gt_map_free(&m.threads);
     free(m.kinds);
     return merged && closed;

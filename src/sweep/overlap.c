@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "base/threads.h"
 #include "sweep/gemm/gemm_rows.h"
 #include "sweep/run/layout.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 typedef struct collective {
-    uint32_t name; /* text id; GT_TEXT_NONE where it has none */
+    uint32_t name; /* text id; GT_STR_NONE where it has none */
     double begin_ms, end_ms;
 } collective;
 
@@ -69,7 +69,7 @@ static rank_list *list_of(setting *s, int64_t rank)
     return &s->ranks[*place];
 }
 
-static void take_sheet(setting *s, const gt_report_grid *sheet, gt_strings *strings)
+static void take_sheet(setting *s, const gt_report_grid *sheet, gt_interner *strings)
 {
     const gt_sheet_grid *grid = &sheet->grid;
     uint32_t columns[COLUMNS];
@@ -79,14 +79,14 @@ static void take_sheet(setting *s, const gt_report_grid *sheet, gt_strings *stri
         if (columns[i] >= grid->columns) return;
     }
     for (uint32_t row = 1; row < grid->rows; row++) {
-        double rank = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
-        double start_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
-        double dur_us = gt_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
+        double rank = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
+        double start_us = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
+        double dur_us = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
         if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || start_us == 0 ||
             dur_us == 0)
             continue;
         double begin_ms = start_us / 1000;
-        collective c = {.name = gt_cell_as_text(gt_sheet_grid_at(grid, row, columns[NAME]), strings),
+        collective c = {.name = gt_sheet_cell_as_string(gt_sheet_grid_at(grid, row, columns[NAME]), strings),
                         .begin_ms = begin_ms,
                         .end_ms = begin_ms + dur_us / 1000};
         rank_list *list = list_of(s, (int64_t)rank);
@@ -166,9 +166,9 @@ static void count_name(work *w, uint32_t name)
 enum { COUNT_COLUMN, NAMES_COLUMN, PERCENT_COLUMN, LARGEST_COLUMN, TOTAL_COLUMN };
 static const gt_gemm_column new_columns[] = {
     [COUNT_COLUMN] = {"overlapping_collective_count", GT_TYPE_INT},
-    [NAMES_COLUMN] = {"overlapping_collective_names", GT_TYPE_TEXT},
+    [NAMES_COLUMN] = {"overlapping_collective_names", GT_TYPE_STRING},
     [PERCENT_COLUMN] = {"max_overlap_percentage", GT_TYPE_FLOAT},
-    [LARGEST_COLUMN] = {"max_overlap_collective", GT_TYPE_TEXT},
+    [LARGEST_COLUMN] = {"max_overlap_collective", GT_TYPE_STRING},
     [TOTAL_COLUMN] = {"total_overlap_duration_ms", GT_TYPE_FLOAT},
 };
 
@@ -184,7 +184,7 @@ static void fill_row(work *w, size_t row, size_t first, const rank_list *list, d
         if (!(c->begin_ms < end_ms && c->end_ms > begin_ms)) continue;
         interval both = {fmax(begin_ms, c->begin_ms), fmin(end_ms, c->end_ms)};
         double percentage = (both.end - both.begin) / (dur_us / 1000) * 100;
-        gt_text name = gt_strings_get(w->table->strings, c->name);
+        gt_str name = gt_interner_get(w->table->strings, c->name);
         if (!largest_one || percentage > largest) {
             largest = percentage;
             largest_one = c;
@@ -196,10 +196,10 @@ static void fill_row(work *w, size_t row, size_t first, const rank_list *list, d
     }
     if (count) {
         gt_table_set_int(w->table, first + COUNT_COLUMN, row, (int64_t)count);
-        gt_table_set_text(w->table, first + NAMES_COLUMN, row,
-                          gt_strings_add(w->table->strings, names.bytes, names.len));
+        gt_table_set_string(w->table, first + NAMES_COLUMN, row,
+                            gt_interner_add(w->table->strings, names.bytes, names.len));
         gt_table_set_float(w->table, first + PERCENT_COLUMN, row, largest);
-        gt_table_set_text(w->table, first + LARGEST_COLUMN, row, largest_one->name);
+        gt_table_set_string(w->table, first + LARGEST_COLUMN, row, largest_one->name);
         gt_table_set_float(w->table, first + TOTAL_COLUMN, row, length_of_union(intervals, count));
     }
     free(intervals);

@@ -50,7 +50,8 @@ static bool has_keys(const gt_table *table)
     for (size_t k = 0; k < KEYS; k++) {
         size_t column = gt_table_find(table, KEY_COLUMNS[k]);
         if (column == SIZE_MAX) return false;
-        if (k == ELEMENTS ? !is_number(&table->columns[column]) : table->columns[column].type != GT_TYPE_TEXT)
+        if (k == ELEMENTS ? !is_number(&table->columns[column])
+                          : table->columns[column].type != GT_TYPE_STRING)
             return false;
     }
     return true;
@@ -63,7 +64,7 @@ static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row)
     uint32_t dtype = gt_table_column(table, KEY_COLUMNS[DTYPE])->texts[row];
     double elements = number_at(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
     uint64_t bits;
-    if (name == GT_TEXT_NONE || dtype == GT_TEXT_NONE || isnan(elements)) return NULL;
+    if (name == GT_STR_NONE || dtype == GT_STR_NONE || isnan(elements)) return NULL;
     memcpy(&bits, &elements, sizeof bits);
     return gt_map_put(places, (uint64_t)name << 32 | dtype, bits);
 }
@@ -176,7 +177,7 @@ static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, 
 
 typedef struct pair {
     const gt_collective_side *baseline, *test;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_table_list *combined, *compared;
 } pair;
 
@@ -216,7 +217,7 @@ static bool is_summary(const char *sheet)
 }
 
 bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_side *test,
-                        gt_strings *strings, gt_table_list *tables, gt_error *error)
+                        gt_interner *strings, gt_table_list *tables, gt_error *error)
 {
     gt_table_list compared = {0};
     pair p = {baseline, test, strings, tables, &compared};

@@ -13,6 +13,6 @@ typedef struct gt_collective_side {
  * nccl_long_cmp: one row for each name, type and size of collective that both have. Positive percent_change:
  * faster than the baseline. */
 bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_side *test,
-                        gt_strings *strings, gt_table_list *tables, gt_error *error);
+                        gt_interner *strings, gt_table_list *tables, gt_error *error);
 
 #endif

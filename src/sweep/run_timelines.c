@@ -91,7 +91,7 @@ static void add_missing_columns(gt_table *table, const gt_table *other)
 
 static void add_source(gt_table *table, const char *label)
 {
-    size_t column = gt_table_add_filled(table, "source", GT_TYPE_TEXT);
+    size_t column = gt_table_add_filled(table, "source", GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_cstr(table, column, row, label);
 }
 
@@ -119,7 +119,7 @@ typedef struct comparison {
 } comparison;
 
 static comparison new_comparison(const char *name, bool by_rank, const gt_run_side *baseline,
-                                 const gt_run_side *test, gt_strings *strings)
+                                 const gt_run_side *test, gt_interner *strings)
 {
     const struct {
         const char *before, *name; /* a run's label, NULL for none */
@@ -127,12 +127,12 @@ static comparison new_comparison(const char *name, bool by_rank, const gt_run_si
         bool only_by_rank;
     } columns[] = {
         {NULL, "rank", GT_TYPE_INT, true},
-        {NULL, "type", GT_TYPE_TEXT, false},
+        {NULL, "type", GT_TYPE_STRING, false},
         {baseline->label, "_time_ms", GT_TYPE_FLOAT, false},
         {test->label, "_time_ms", GT_TYPE_FLOAT, false},
         {NULL, "diff_time_ms", GT_TYPE_FLOAT, false},
         {NULL, "percent_change", GT_TYPE_FLOAT, false},
-        {NULL, "status", GT_TYPE_TEXT, true},
+        {NULL, "status", GT_TYPE_STRING, true},
         {NULL, "ratio", GT_TYPE_FLOAT, false},
         {baseline->label, "_percent", GT_TYPE_FLOAT, false},
         {test->label, "_percent", GT_TYPE_FLOAT, false},
@@ -168,7 +168,7 @@ static void add_row(comparison *c, const gt_table *baseline, size_t b, const gt_
     c->row = gt_table_add_row(c->table);
     c->next = 0;
     if (c->by_rank) gt_table_set_int(c->table, c->next++, c->row, gt_table_column(baseline, "rank")->ints[b]);
-    gt_table_set_text(c->table, c->next++, c->row, gt_table_column(baseline, "type")->texts[b]);
+    gt_table_set_string(c->table, c->next++, c->row, gt_table_column(baseline, "type")->texts[b]);
     put_float(c, before);
     put_float(c, after);
     put_float(c, after - before);
@@ -194,7 +194,7 @@ static void compare_rows(comparison *c, const gt_table *baseline, const gt_table
     for (size_t row = 0; row < baseline->row_count; row++) {
         uint32_t place =
             gt_map_get(&places, base_types->texts[row], base_ranks ? (uint64_t)base_ranks[row] : 0);
-        if (place != GT_MAP_NONE && base_types->texts[row] != GT_TEXT_NONE)
+        if (place != GT_MAP_NONE && base_types->texts[row] != GT_STR_NONE)
             add_row(c, baseline, row, test, place);
     }
     gt_map_free(&places);
@@ -211,16 +211,16 @@ gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline,
 {
     enum { TYPE, BASELINE, TEST, PERCENT_CHANGE = 4 }; /* columns of the summary */
     gt_table *table = gt_table_new("Summary_Dashboard", summary->strings);
-    gt_table_add_column(table, "Metric", GT_TYPE_TEXT);
+    gt_table_add_column(table, "Metric", GT_TYPE_STRING);
     gt_table_add_column(table, baseline->label, GT_TYPE_FLOAT);
     gt_table_add_column(table, test->label, GT_TYPE_FLOAT);
     gt_table_add_column(table, "Improvement (%)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "Status", GT_TYPE_TEXT);
+    gt_table_add_column(table, "Status", GT_TYPE_STRING);
     for (size_t i = 0; i < summary->row_count; i++) {
         size_t row = gt_table_add_row(table);
         double change = summary->columns[PERCENT_CHANGE].floats[i];
         char *metric =
-            gt_format("GPU_%s", gt_strings_get(summary->strings, summary->columns[TYPE].texts[i]).bytes);
+            gt_format("GPU_%s", gt_interner_get(summary->strings, summary->columns[TYPE].texts[i]).bytes);
         gt_table_set_cstr(table, 0, row, metric);
         gt_table_set_float(table, 1, row, two_decimals(summary->columns[BASELINE].floats[i]));
         gt_table_set_float(table, 2, row, two_decimals(summary->columns[TEST].floats[i]));
@@ -232,7 +232,7 @@ gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline,
 }
 
 bool gt_run_timelines(const gt_run_side *baseline, const gt_run_side *test, bool geometric,
-                      gt_strings *strings, gt_table_list *tables, gt_error *error)
+                      gt_interner *strings, gt_table_list *tables, gt_error *error)
 {
     gt_table *before[TIMELINE_SHEETS] = {0}, *after[TIMELINE_SHEETS] = {0};
     bool made = make_sheets(baseline, geometric, before, error) && make_sheets(test, geometric, after, error);

@@ -14,7 +14,7 @@ typedef struct gt_run_side {
  * other with a column `source`, then Comparison_By_Rank and Summary_Comparison. Positive percent_change: less
  * time than the baseline. */
 bool gt_run_timelines(const gt_run_side *baseline, const gt_run_side *test, bool geometric,
-                      gt_strings *strings, gt_table_list *tables, gt_error *error);
+                      gt_interner *strings, gt_table_list *tables, gt_error *error);
 
 /* Of Summary_Comparison: one row a type, rounded to two decimals. */
 gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline, const gt_run_side *test);

@@ -35,7 +35,7 @@ gt_table *gt_timeline_rows(const gt_setting_report *report)
     if (!report->table) return NULL;
     gt_table *rows = gt_table_copy(report->table);
     gt_table_select(rows, source_columns, SOURCE_COLUMNS);
-    bool sound = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_TEXT;
+    bool sound = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_STRING;
     for (size_t c = TIME; sound && c < SOURCE_COLUMNS; c++) {
         sound = rows->columns[c].type == GT_TYPE_INT || rows->columns[c].type == GT_TYPE_FLOAT;
         if (sound && rows->columns[c].type == GT_TYPE_INT) gt_table_make_float(rows, c);
@@ -162,7 +162,7 @@ static gt_table *summary_of(const gt_table *all)
     const gt_column *type = gt_table_column(all, "type"), *time = gt_table_column(all, "time ms");
     for (size_t i = 0; i < GT_LENGTH(summary_columns); i++) {
         size_t column = gt_table_add_filled(summary, summary_columns[i].column, GT_TYPE_FLOAT);
-        uint32_t wanted = gt_strings_add_cstr(all->strings, summary_columns[i].type);
+        uint32_t wanted = gt_interner_add_cstr(all->strings, summary_columns[i].type);
         for (size_t row = 0; row < all->row_count; row++)
             if (type->texts[row] == wanted)
                 gt_table_set_float(summary, column, groups.of_row[row], time->floats[row]);

@@ -26,7 +26,7 @@ typedef struct job {
     const gt_timestamps_options *options;
     trace *traces;
     size_t count;
-    unsigned threads_a_trace;
+    unsigned threads_per_trace;
 } job;
 
 /* ---- reading ---- */
@@ -36,7 +36,7 @@ static void read_trace(void *context, size_t index)
     job *j = context;
     trace *t = &j->traces[index];
     const gt_read_options read = {
-        .threads = j->threads_a_trace, .strict = j->options->strict, .is_part = true};
+        .threads = j->threads_per_trace, .strict = j->options->strict, .is_part = true};
     gt_error error = {""};
     if (t->path) t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
     if (t->path && !t->kernels) gt_warn("Error reading %s", error.text);
@@ -55,7 +55,7 @@ static void read_traces(job *j)
     unsigned threads = j->options->threads ? j->options->threads : 1;
     char title[64];
     snprintf(title, sizeof title, "%zu traces", files);
-    j->threads_a_trace = j->count && j->count < threads ? threads / (unsigned)j->count : 1;
+    j->threads_per_trace = j->count && j->count < threads ? threads / (unsigned)j->count : 1;
     gt_progress_begin(title, bytes);
     gt_threads_each(j->count, threads, read_trace, j);
     gt_progress_end();
@@ -83,8 +83,8 @@ static const gt_gemm_column new_columns[] = {
     [MIN_AT] = {"min_duration_timestamp_ms", GT_TYPE_FLOAT},
     [MAX_AT] = {"max_duration_timestamp_ms", GT_TYPE_FLOAT},
     [BETWEEN] = {"time_between_min_max_ms", GT_TYPE_FLOAT},
-    [MIN_US] = {"min_duration_found_us", GT_TYPE_TEXT},
-    [MAX_US] = {"max_duration_found_us", GT_TYPE_TEXT},
+    [MIN_US] = {"min_duration_found_us", GT_TYPE_STRING},
+    [MAX_US] = {"max_duration_found_us", GT_TYPE_STRING},
 };
 
 static void set_duration(gt_table *table, size_t column, size_t row, const gt_kernel_instance *instance)
@@ -93,7 +93,7 @@ static void set_duration(gt_table *table, size_t column, size_t row, const gt_ke
     size_t len = instance->is_whole && fabs(instance->dur_us) < 1e15
                      ? gt_print_int(text, (int64_t)instance->dur_us)
                      : gt_print_double(text, instance->dur_us);
-    gt_table_set_text(table, column, row, gt_strings_add(table->strings, text, len));
+    gt_table_set_string(table, column, row, gt_interner_add(table->strings, text, len));
 }
 
 /* The rows on their way. */
@@ -118,7 +118,7 @@ static void compare_with_report(filler *f, size_t row, const char *which, const 
 static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
 {
     gt_kernel_instance shortest, longest;
-    gt_text name = gt_gemm_text(f->table, "kernel_name", row);
+    gt_str name = gt_gemm_string(f->table, "kernel_name", row);
     if (!name.len || !gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest)) {
         if (f->not_found++ < WARNED_MAX)
             gt_warn("row %zu: no instance of kernel %.200s in its trace", row + 1, name.bytes);

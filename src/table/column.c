@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const size_t cell_bytes[] = {
-    [GT_TYPE_INT] = sizeof(int64_t),  [GT_TYPE_FLOAT] = sizeof(double), [GT_TYPE_TEXT] = sizeof(uint32_t),
+    [GT_TYPE_INT] = sizeof(int64_t),  [GT_TYPE_FLOAT] = sizeof(double), [GT_TYPE_STRING] = sizeof(uint32_t),
     [GT_TYPE_BOOL] = sizeof(uint8_t), [GT_TYPE_LIST] = sizeof(size_t),
 };
 
@@ -50,8 +50,8 @@ bool gt_column_is_null(const gt_column *column, size_t row)
     switch (column->type) {
     case GT_TYPE_FLOAT:
         return isnan(column->floats[row]);
-    case GT_TYPE_TEXT:
-        return column->texts[row] == GT_TEXT_NONE;
+    case GT_TYPE_STRING:
+        return column->texts[row] == GT_STR_NONE;
     default:
         return column->nulls && column->nulls[row];
     }
@@ -66,7 +66,7 @@ double gt_column_number(const gt_column *column, size_t row)
 
 bool gt_column_has_nulls(const gt_column *column, size_t row_count)
 {
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
         return column->nulls && row_count && memchr(column->nulls, 1, row_count);
     for (size_t row = 0; row < row_count; row++)
         if (gt_column_is_null(column, row)) return true;
@@ -96,13 +96,13 @@ static void fill_blank(gt_column *column, size_t from, size_t to)
 void gt_column_set_null(gt_column *column, size_t row)
 {
     if (column->type != GT_TYPE_LIST) fill_blank(column, row, row + 1);
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT) null_marks(column)[row] = 1;
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING) null_marks(column)[row] = 1;
 }
 
 void gt_column_fill_null(gt_column *column, size_t from, size_t to)
 {
     fill_blank(column, from, to);
-    if (from < to && column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+    if (from < to && column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
         memset(null_marks(column) + from, 1, to - from);
 }
 
@@ -147,17 +147,17 @@ static size_t settle_list_ends(gt_column *list, size_t rows)
     return end;
 }
 
-void gt_column_move_texts(gt_column *column, size_t rows, const gt_strings *from, gt_strings *to,
-                          uint32_t *map)
+void gt_column_move_strings(gt_column *column, size_t rows, const gt_interner *from, gt_interner *to,
+                            uint32_t *map)
 {
     if (column->type == GT_TYPE_LIST)
-        gt_column_move_texts(column->items, settle_list_ends(column, rows), from, to, map);
-    if (column->type != GT_TYPE_TEXT) return;
+        gt_column_move_strings(column->items, settle_list_ends(column, rows), from, to, map);
+    if (column->type != GT_TYPE_STRING) return;
     for (size_t row = 0; row < rows; row++) {
         uint32_t id = column->texts[row];
-        if (id != GT_TEXT_NONE && map[id] == 0) {
-            gt_text text = gt_strings_get(from, id);
-            map[id] = gt_strings_add(to, text.bytes, text.len);
+        if (id != GT_STR_NONE && map[id] == 0) {
+            gt_str text = gt_interner_get(from, id);
+            map[id] = gt_interner_add(to, text.bytes, text.len);
         }
         column->texts[row] = map[id];
     }
@@ -221,8 +221,8 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
     case GT_TYPE_FLOAT:
         TAKE(floats, NAN);
         break;
-    case GT_TYPE_TEXT:
-        TAKE(texts, GT_TEXT_NONE);
+    case GT_TYPE_STRING:
+        TAKE(texts, GT_STR_NONE);
         break;
     case GT_TYPE_BOOL:
         TAKE(bools, 0);
@@ -231,7 +231,7 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
         take_lists(&taken, column, rows, count);
         break;
     }
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT)
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
         take_nulls(&taken, column, rows, count);
     return taken;
 }
@@ -319,9 +319,9 @@ void gt_list_push_float(gt_column *list, double value)
     list->items->floats[item] = value;
 }
 
-void gt_list_push_text(gt_column *list, uint32_t id)
+void gt_list_push_string(gt_column *list, uint32_t id)
 {
-    size_t item = push_item(list, GT_TYPE_TEXT); /* first: it may move the array */
+    size_t item = push_item(list, GT_TYPE_STRING); /* first: it may move the array */
     list->items->texts[item] = id;
 }
 

@@ -23,7 +23,7 @@ void gt_column_make_float(gt_column *column, size_t rows);
 /* Drops the cells behind the first `kept`. */
 void gt_column_truncate(gt_column *column, size_t rows, size_t kept);
 /* Interns the texts in `to` and replaces their ids. map: one entry an id of `from`, 0 where not moved yet. */
-void gt_column_move_texts(gt_column *column, size_t rows, const gt_strings *from, gt_strings *to,
-                          uint32_t *map);
+void gt_column_move_strings(gt_column *column, size_t rows, const gt_interner *from, gt_interner *to,
+                            uint32_t *map);
 
 #endif

@@ -85,7 +85,7 @@ static void make_size(job *j, source *s, const char *name)
 static void make_count(job *j, source *s, const char *name)
 {
     int64_t *counts = add_result(j, name, GT_TYPE_INT)->ints;
-    if (s->column->type != GT_TYPE_TEXT && s->column->type != GT_TYPE_LIST) {
+    if (s->column->type != GT_TYPE_STRING && s->column->type != GT_TYPE_LIST) {
         summarize(j, s);
         for (size_t g = 0; g < j->groups.count; g++)
             counts[g] = s->ints ? s->ints[g].count : s->floats[g].count;
@@ -142,13 +142,13 @@ static void make_std(job *j, source *s, const char *name)
 
 static void make_extreme_text(job *j, source *s, const char *name, bool greatest)
 {
-    uint32_t *best = add_result(j, name, GT_TYPE_TEXT)->texts;
+    uint32_t *best = add_result(j, name, GT_TYPE_STRING)->texts;
     for (size_t row = 0; row < j->groups.row_count; row++) {
         uint32_t group = j->groups.of_row[row], id = s->column->texts[row];
-        if (group == GT_NO_GROUP || id == GT_TEXT_NONE || id == best[group]) continue;
-        if (best[group] != GT_TEXT_NONE) {
-            int order = gt_text_compare(gt_strings_get(j->table->strings, id),
-                                        gt_strings_get(j->table->strings, best[group]));
+        if (group == GT_NO_GROUP || id == GT_STR_NONE || id == best[group]) continue;
+        if (best[group] != GT_STR_NONE) {
+            int order = gt_str_compare(gt_interner_get(j->table->strings, id),
+                                       gt_interner_get(j->table->strings, best[group]));
             if (greatest ? order < 0 : order > 0) continue;
         }
         best[group] = id;
@@ -157,7 +157,7 @@ static void make_extreme_text(job *j, source *s, const char *name, bool greatest
 
 static void make_extreme(job *j, source *s, const char *name, bool greatest)
 {
-    if (s->column->type == GT_TYPE_TEXT) {
+    if (s->column->type == GT_TYPE_STRING) {
         make_extreme_text(j, s, name, greatest);
         return;
     }

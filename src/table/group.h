@@ -56,7 +56,7 @@ gt_groups gt_groups_find(const gt_table *table, const char *const *keys, size_t 
                          gt_group_options options);
 /* Groups of rows that share both their group and their value in a column; rows without either are left out.
  */
-gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, const gt_strings *strings);
+gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, const gt_interner *strings);
 void gt_groups_free(gt_groups *groups);
 
 /* ---- the same over plain arrays: values[row] belongs to group_of_row[row] ----

@@ -151,7 +151,7 @@ static void prepare_ints(key *k, size_t row_count)
         number_values(k, row_count);
 }
 
-static void prepare_key(key *k, const gt_strings *strings, size_t row_count)
+static void prepare_key(key *k, const gt_interner *strings, size_t row_count)
 {
     switch (k->column->type) {
     case GT_TYPE_INT:
@@ -160,8 +160,8 @@ static void prepare_key(key *k, const gt_strings *strings, size_t row_count)
     case GT_TYPE_FLOAT:
         number_values(k, row_count);
         break;
-    case GT_TYPE_TEXT:
-        k->code_bound = gt_strings_count(strings);
+    case GT_TYPE_STRING:
+        k->code_bound = gt_interner_count(strings);
         break;
     case GT_TYPE_BOOL:
         k->code_bound = 3;
@@ -209,7 +209,7 @@ static void code_rows(const key *k, size_t first_row, size_t count, uint64_t *co
     case GT_TYPE_FLOAT:
         code_floats(k, first_row, count, codes);
         break;
-    case GT_TYPE_TEXT:
+    case GT_TYPE_STRING:
         for (size_t i = 0; i < count; i++) codes[i] = column->texts[first_row + i];
         break;
     default:
@@ -307,7 +307,7 @@ static gt_groups number_rows(key *keys, size_t key_count, size_t row_count, bool
 }
 
 /* Renumbers the groups so that they ascend by key. */
-static void sort_groups(gt_groups *groups, const key *keys, size_t key_count, const gt_strings *strings)
+static void sort_groups(gt_groups *groups, const key *keys, size_t key_count, const gt_interner *strings)
 {
     uint32_t *number = gt_alloc(groups->count * sizeof *number);
     for (size_t k = key_count; k-- > 0;)
@@ -333,7 +333,7 @@ gt_groups gt_groups_find(const gt_table *table, const char *const *names, size_t
     return groups;
 }
 
-gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, const gt_strings *strings)
+gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, const gt_interner *strings)
 {
     key keys[] = {{.groups = groups->of_row, .code_bound = (uint64_t)groups->count + 1}, {.column = column}};
     prepare_key(&keys[1], strings, groups->row_count);

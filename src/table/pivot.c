@@ -11,12 +11,12 @@
 #include <string.h>
 
 /* A cell as text, for a column's name. The caller frees it. */
-static char *cell_text(const gt_column *column, size_t row, const gt_strings *strings)
+static char *cell_text(const gt_column *column, size_t row, const gt_interner *strings)
 {
     char number[GT_NUMBER_MAX];
     switch (column->type) {
-    case GT_TYPE_TEXT:
-        return gt_strdup(gt_strings_get(strings, column->texts[row]).bytes);
+    case GT_TYPE_STRING:
+        return gt_strdup(gt_interner_get(strings, column->texts[row]).bytes);
     case GT_TYPE_BOOL:
         return gt_strdup(column->bools[row] ? "True" : "False");
     case GT_TYPE_INT:

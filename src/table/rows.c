@@ -66,12 +66,12 @@ void gt_table_head(gt_table *table, int64_t count)
     table->row_count = kept;
 }
 
-void gt_table_use_strings(gt_table *table, gt_strings *strings)
+void gt_table_use_strings(gt_table *table, gt_interner *strings)
 {
     if (strings == table->strings) return;
-    uint32_t *map = gt_alloc_zero(gt_strings_count(table->strings), sizeof *map);
+    uint32_t *map = gt_alloc_zero(gt_interner_count(table->strings), sizeof *map);
     for (size_t c = 0; c < table->column_count; c++)
-        gt_column_move_texts(&table->columns[c], table->row_count, table->strings, strings, map);
+        gt_column_move_strings(&table->columns[c], table->row_count, table->strings, strings, map);
     free(map);
     table->strings = strings;
 }

@@ -41,8 +41,8 @@ static bool is_missing(const gt_column *column, uint32_t row)
     switch (column->type) {
     case GT_TYPE_FLOAT:
         return isnan(column->floats[row]);
-    case GT_TYPE_TEXT:
-        return column->texts[row] == GT_TEXT_NONE;
+    case GT_TYPE_STRING:
+        return column->texts[row] == GT_STR_NONE;
     default:
         return column->nulls[row];
     }
@@ -51,7 +51,7 @@ static bool is_missing(const gt_column *column, uint32_t row)
 /* Moves the rows without a value behind the others, both in their order, and returns how many have one. */
 static size_t put_nulls_last(uint32_t *rows, size_t count, const gt_column *column)
 {
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_TEXT && !column->nulls) return count;
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING && !column->nulls) return count;
     uint32_t *missing = NULL;
     size_t valued = 0, missing_count = 0, capacity = 0;
     for (size_t i = 0; i < count; i++) {
@@ -68,9 +68,9 @@ static size_t put_nulls_last(uint32_t *rows, size_t count, const gt_column *colu
 
 /* rank[id]: the place of each text that the rows have among them. The caller frees it. */
 static uint32_t *rank_texts(const uint32_t *rows, size_t count, const uint32_t *ids,
-                            const gt_strings *strings)
+                            const gt_interner *strings)
 {
-    uint32_t *rank = gt_alloc_zero(gt_strings_count(strings), sizeof *rank), *seen = NULL;
+    uint32_t *rank = gt_alloc_zero(gt_interner_count(strings), sizeof *rank), *seen = NULL;
     size_t seen_count = 0, capacity = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t id = ids[rows[i]];
@@ -78,14 +78,14 @@ static uint32_t *rank_texts(const uint32_t *rows, size_t count, const uint32_t *
         rank[id] = 1;
         GT_PUSH(seen, seen_count, capacity, id);
     }
-    gt_sort_texts(seen, seen_count, strings);
+    gt_sort_strings(seen, seen_count, strings);
     for (size_t i = 0; i < seen_count; i++) rank[seen[i]] = (uint32_t)i;
     free(seen);
     return rank;
 }
 
 static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const gt_column *column,
-                      const gt_strings *strings)
+                      const gt_interner *strings)
 {
     switch (column->type) {
     case GT_TYPE_INT:
@@ -97,7 +97,7 @@ static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const 
     case GT_TYPE_BOOL:
         for (size_t i = 0; i < count; i++) keys[i] = column->bools[rows[i]];
         break;
-    case GT_TYPE_TEXT: {
+    case GT_TYPE_STRING: {
         uint32_t *rank = rank_texts(rows, count, column->texts, strings);
         for (size_t i = 0; i < count; i++) keys[i] = rank[column->texts[rows[i]]];
         free(rank);
@@ -108,7 +108,7 @@ static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const 
     }
 }
 
-void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, const gt_strings *strings,
+void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, const gt_interner *strings,
                         bool descending)
 {
     size_t valued = put_nulls_last(rows, count, column);
@@ -134,10 +134,10 @@ void gt_order_by_floats(uint32_t *rows, size_t count, const double *values, bool
     gt_order_by_column(rows, count, &column, NULL, descending);
 }
 
-void gt_order_by_texts(uint32_t *rows, size_t count, const uint32_t *ids, const gt_strings *strings,
-                       bool descending)
+void gt_order_by_strings(uint32_t *rows, size_t count, const uint32_t *ids, const gt_interner *strings,
+                         bool descending)
 {
-    gt_column column = {.type = GT_TYPE_TEXT, .texts = (uint32_t *)ids};
+    gt_column column = {.type = GT_TYPE_STRING, .texts = (uint32_t *)ids};
     gt_order_by_column(rows, count, &column, strings, descending);
 }
 
@@ -169,7 +169,7 @@ typedef struct text_run {
 } text_run;
 
 /* The bytes from `depth` on as a big-endian number, so that numbers compare as the bytes do. */
-static uint64_t chunk_at(gt_text text, size_t depth)
+static uint64_t chunk_at(gt_str text, size_t depth)
 {
     unsigned char bytes[CHUNK_BYTES] = {0};
     size_t left = text.len - depth;
@@ -184,21 +184,21 @@ static uint64_t chunk_at(gt_text text, size_t depth)
 
 /* Of texts with the same chunk, puts those that end in it first, the shortest first ("a" before "a\0"). They
  * are different texts, so there are at most nine. Returns where the longer ones begin. */
-static size_t put_ended_first(uint32_t *ids, text_run run, const gt_strings *strings)
+static size_t put_ended_first(uint32_t *ids, text_run run, const gt_interner *strings)
 {
     size_t longer = run.begin;
     for (size_t i = run.begin; i < run.end; i++) {
         uint32_t id = ids[i];
-        size_t len = gt_strings_get(strings, id).len, at = longer;
+        size_t len = gt_interner_get(strings, id).len, at = longer;
         if (len > run.depth + CHUNK_BYTES) continue;
         ids[i] = ids[longer++];
-        for (; at > run.begin && gt_strings_get(strings, ids[at - 1]).len > len; at--) ids[at] = ids[at - 1];
+        for (; at > run.begin && gt_interner_get(strings, ids[at - 1]).len > len; at--) ids[at] = ids[at - 1];
         ids[at] = id;
     }
     return longer;
 }
 
-void gt_sort_texts(uint32_t *ids, size_t count, const gt_strings *strings)
+void gt_sort_strings(uint32_t *ids, size_t count, const gt_interner *strings)
 {
     if (count < 2) return;
     uint64_t *keys = gt_alloc(count * sizeof *keys);
@@ -208,7 +208,7 @@ void gt_sort_texts(uint32_t *ids, size_t count, const gt_strings *strings)
     while (run_count) {
         text_run run = runs[--run_count];
         for (size_t i = run.begin; i < run.end; i++)
-            keys[i] = chunk_at(gt_strings_get(strings, ids[i]), run.depth);
+            keys[i] = chunk_at(gt_interner_get(strings, ids[i]), run.depth);
         gt_radix_sort(keys + run.begin, ids + run.begin, run.end - run.begin, true);
         for (size_t begin = run.begin, end; begin < run.end; begin = end) {
             for (end = begin + 1; end < run.end && keys[end] == keys[begin];) end++;

@@ -23,12 +23,12 @@ uint32_t *gt_order_new(size_t count); /* 0, 1, 2, ...; the caller frees it */
 void gt_order_by_ints(uint32_t *rows, size_t count, const int64_t *values, const uint8_t *nulls,
                       bool descending);
 void gt_order_by_floats(uint32_t *rows, size_t count, const double *values, bool descending);
-void gt_order_by_texts(uint32_t *rows, size_t count, const uint32_t *ids, const gt_strings *strings,
-                       bool descending);
-void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, const gt_strings *strings,
+void gt_order_by_strings(uint32_t *rows, size_t count, const uint32_t *ids, const gt_interner *strings,
+                         bool descending);
+void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, const gt_interner *strings,
                         bool descending);
 
 /* Brings different text ids into byte order. */
-void gt_sort_texts(uint32_t *ids, size_t count, const gt_strings *strings);
+void gt_sort_strings(uint32_t *ids, size_t count, const gt_interner *strings);
 
 #endif

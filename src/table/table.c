@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-gt_table *gt_table_new(const char *name, gt_strings *strings)
+gt_table *gt_table_new(const char *name, gt_interner *strings)
 {
     gt_table *table = gt_alloc_zero(1, sizeof *table);
     table->name = gt_strdup(name ? name : "");
@@ -192,15 +192,15 @@ void gt_table_set_float(gt_table *table, size_t column, size_t row, double value
     table->columns[column].floats[row] = value;
 }
 
-void gt_table_set_text(gt_table *table, size_t column, size_t row, uint32_t id)
+void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id)
 {
-    assert(table->columns[column].type == GT_TYPE_TEXT);
+    assert(table->columns[column].type == GT_TYPE_STRING);
     table->columns[column].texts[row] = id;
 }
 
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text)
 {
-    gt_table_set_text(table, column, row, gt_strings_add_cstr(table->strings, text));
+    gt_table_set_string(table, column, row, gt_interner_add_cstr(table->strings, text));
 }
 
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value)

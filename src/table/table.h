@@ -8,16 +8,16 @@
 #define GT_TABLE_TABLE_H
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef enum gt_type {
-    GT_TYPE_INT,   /* int64 */
-    GT_TYPE_FLOAT, /* double; NaN counts as null */
-    GT_TYPE_TEXT,  /* interned text; GT_TEXT_NONE counts as null */
+    GT_TYPE_INT,    /* int64 */
+    GT_TYPE_FLOAT,  /* double; NaN counts as null */
+    GT_TYPE_STRING, /* interned text; GT_STR_NONE counts as null */
     GT_TYPE_BOOL,
     GT_TYPE_LIST, /* each cell is a run of rows of `items` */
 } gt_type;
@@ -50,13 +50,13 @@ typedef struct gt_column_head {
 
 typedef struct gt_table {
     char *name; /* the sheet's name */
-    gt_strings *strings;
+    gt_interner *strings;
     gt_column *columns;
     size_t column_count, column_capacity;
     size_t row_count; /* every column has this many rows once a row is whole */
 } gt_table;
 
-gt_table *gt_table_new(const char *name, gt_strings *strings);
+gt_table *gt_table_new(const char *name, gt_interner *strings);
 void gt_table_free(gt_table *table);
 void gt_table_rename(gt_table *table, const char *name);
 
@@ -80,7 +80,7 @@ void gt_table_reserve(gt_table *table, size_t rows);
 
 void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value);
 void gt_table_set_float(gt_table *table, size_t column, size_t row, double value);
-void gt_table_set_text(gt_table *table, size_t column, size_t row, uint32_t id);
+void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id);
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text);
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value);
 void gt_table_set_null(gt_table *table, size_t column, size_t row);
@@ -103,7 +103,7 @@ gt_column *gt_list_of(gt_column *list, gt_type element);
 void gt_list_begin(gt_column *list, size_t row); /* the cell is now an empty list */
 void gt_list_push_int(gt_column *list, int64_t value);
 void gt_list_push_float(gt_column *list, double value);
-void gt_list_push_text(gt_column *list, uint32_t id);
+void gt_list_push_string(gt_column *list, uint32_t id);
 void gt_list_push_bool(gt_column *list, bool value);
 void gt_list_push_null(gt_column *list);
 gt_column *
@@ -141,6 +141,6 @@ bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error);
  * has comes behind the others. Not for LISTs. */
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error);
 /* Moves all text to another intern table, which the table borrows from now on. */
-void gt_table_use_strings(gt_table *table, gt_strings *strings);
+void gt_table_use_strings(gt_table *table, gt_interner *strings);
 
 #endif

@@ -10,7 +10,7 @@ void gt_chrome_free(gt_chrome *trace)
 {
     if (!trace) return;
     gt_store_free(trace->store);
-    gt_strings_free(trace->strings);
+    gt_interner_free(trace->strings);
     free(trace->order);
     free(trace);
 }
@@ -30,9 +30,9 @@ int64_t *gt_chrome_ints(const gt_chrome *trace, size_t column)
     IN_ORDER(values);
 }
 
-uint32_t *gt_chrome_texts(const gt_chrome *trace, size_t column)
+uint32_t *gt_chrome_strings(const gt_chrome *trace, size_t column)
 {
-    uint32_t *values = gt_store_texts(trace->store, column);
+    uint32_t *values = gt_store_string_ids(trace->store, column);
     IN_ORDER(values);
 }
 
@@ -42,9 +42,9 @@ double *gt_chrome_times(const gt_chrome *trace, size_t column)
     IN_ORDER(values);
 }
 
-int64_t gt_chrome_agent_number(gt_text json, bool only_numbers)
+int64_t gt_chrome_agent_number(gt_str json, bool only_numbers)
 {
-    if (json.len >= 2 && json.bytes[0] == '"') json = (gt_text){json.bytes + 1, json.len - 2};
+    if (json.len >= 2 && json.bytes[0] == '"') json = (gt_str){json.bytes + 1, json.len - 2};
     size_t at = json.len;
     while (at && isdigit((unsigned char)json.bytes[at - 1])) at--;
     if (at == json.len || json.len - at > 9 || (only_numbers && at)) return -1;

@@ -40,7 +40,7 @@ enum {
 #define GT_CHROME_NONE INT64_MIN
 
 typedef struct gt_chrome {
-    gt_strings *strings; /* owned */
+    gt_interner *strings; /* owned */
     gt_store *store;
     uint32_t *order; /* the events in the order that reports go through them; NULL: as they are stored */
     size_t count;
@@ -50,11 +50,11 @@ void gt_chrome_free(gt_chrome *trace);
 
 /* A whole column, one entry an event, in the trace's order; the caller frees it. */
 int64_t *gt_chrome_ints(const gt_chrome *trace, size_t column);
-uint32_t *gt_chrome_texts(const gt_chrome *trace, size_t column);
+uint32_t *gt_chrome_strings(const gt_chrome *trace, size_t column);
 double *gt_chrome_times(const gt_chrome *trace, size_t column);
 
 /* "Agent-2" and 2, as JSON texts, are 2; -1 where the text does not end in digits. With `only_numbers`
  * "Agent-2" is -1, and "2" still 2. */
-int64_t gt_chrome_agent_number(gt_text json, bool only_numbers);
+int64_t gt_chrome_agent_number(gt_str json, bool only_numbers);
 
 #endif

@@ -36,9 +36,9 @@ gt_collective_type gt_collective_type_of(const char *collective)
     return GT_COLLECTIVE_OTHER;
 }
 
-const char *gt_collective_of_kernel(gt_text kernel)
+const char *gt_collective_of_kernel(gt_str kernel)
 {
     for (size_t i = 0; i < GT_LENGTH(kernels); i++)
-        if (gt_text_contains_in_any_case(kernel, kernels[i].part)) return kernels[i].collective;
+        if (gt_str_contains_nocase(kernel, kernels[i].part)) return kernels[i].collective;
     return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef GT_TRACE_COLLECTIVE_NAMES_H
 #define GT_TRACE_COLLECTIVE_NAMES_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef enum gt_collective_type {
     GT_COLLECTIVE_OTHER, /* broadcast, send, barrier, ...: ranks need not wait for each other */
@@ -16,6 +16,6 @@ typedef enum gt_collective_type {
 gt_collective_type gt_collective_type_of(const char *collective);
 
 /* The collective that a kernel's name tells; NULL where it tells none. */
-const char *gt_collective_of_kernel(gt_text kernel);
+const char *gt_collective_of_kernel(gt_str kernel);
 
 #endif

@@ -118,11 +118,11 @@ static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
     return low < names->count && names->items[low].kernel_id == kernel_id ? low : SIZE_MAX;
 }
 
-/* The name of an id, or GT_TEXT_NONE. */
+/* The name of an id, or GT_STR_NONE. */
 static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id)
 {
     size_t place = find_place(names, kernel_id);
-    return place == SIZE_MAX ? GT_TEXT_NONE : names->items[place].text;
+    return place == SIZE_MAX ? GT_STR_NONE : names->items[place].text;
 }
 
 static uint8_t *names_in_use(const gt_rocprof *run)
@@ -138,24 +138,24 @@ static uint8_t *names_in_use(const gt_rocprof *run)
     return used;
 }
 
-static uint32_t move_text(gt_strings *to, const gt_strings *from, uint32_t id)
+static uint32_t move_text(gt_interner *to, const gt_interner *from, uint32_t id)
 {
-    gt_text text = gt_strings_get(from, id);
-    return id == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(to, text.bytes, text.len);
+    gt_str text = gt_interner_get(from, id);
+    return id == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(to, text.bytes, text.len);
 }
 
 _Static_assert(GT_AGENT_COLUMNS < 64, "a bit for each column");
 
 /* The agents, a handful, with their texts among other strings. */
-static void move_agents(gt_rocprof *run, gt_strings *to)
+static void move_agents(gt_rocprof *run, gt_interner *to)
 {
-    gt_cell cells[GT_AGENT_COLUMNS];
+    gt_store_cell cells[GT_AGENT_COLUMNS];
     gt_store *moved = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, to);
     gt_store_writer *writer = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, to);
     gt_store_scan *scan = gt_store_scan_new(run->agents);
     while (gt_store_scan_next(scan, cells)) {
         for (size_t c = 0; c < GT_AGENT_COLUMNS; c++)
-            if (gt_agent_columns[c].type == GT_STORE_TEXT)
+            if (gt_agent_columns[c].type == GT_STORE_STRING)
                 cells[c].text = move_text(to, run->strings, (uint32_t)cells[c].text);
         gt_store_writer_add(writer, (UINT64_C(1) << GT_AGENT_COLUMNS) - 1, cells);
     }
@@ -179,7 +179,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     if (!names || has_texts_among_names(run)) return;
     sort_names(names);
     uint8_t *used = names_in_use(run);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     size_t kept = 0;
     for (size_t i = 0; i < names->count; i++) {
         if (!used[i]) continue;
@@ -198,7 +198,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
         run->process[i].command = move_text(strings, run->strings, run->process[i].command);
     }
     if (run->agents) move_agents(run, strings);
-    gt_strings_free(run->strings);
+    gt_interner_free(run->strings);
     run->strings = strings;
     gt_store_use_strings(run->dispatches, strings);
     gt_store_use_strings(run->copies, strings);
@@ -206,22 +206,22 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     if (run->counters) gt_store_use_strings(run->counters, strings);
 }
 
-static uint32_t unknown_name(gt_strings *strings, int64_t kernel_id)
+static uint32_t unknown_name(gt_interner *strings, int64_t kernel_id)
 {
     static const char prefix[] = "unknown_kernel_";
-    if (kernel_id == GT_NO_KERNEL_ID) return gt_strings_add_cstr(strings, "unknown_kernel_None");
+    if (kernel_id == GT_NO_KERNEL_ID) return gt_interner_add_cstr(strings, "unknown_kernel_None");
     char text[sizeof prefix + GT_NUMBER_MAX];
     memcpy(text, prefix, sizeof prefix - 1);
     size_t len = sizeof prefix - 1;
     len += gt_print_int(text + len, kernel_id);
-    return gt_strings_add(strings, text, len);
+    return gt_interner_add(strings, text, len);
 }
 
 uint32_t gt_rocprof_kernel_name(gt_rocprof *run, int64_t kernel_id)
 {
     if (run->kernel_names) sort_names(run->kernel_names);
-    uint32_t text = kernel_id == GT_NO_KERNEL_ID ? GT_TEXT_NONE : find_name(run->kernel_names, kernel_id);
-    return text == GT_TEXT_NONE ? unknown_name(run->strings, kernel_id) : text;
+    uint32_t text = kernel_id == GT_NO_KERNEL_ID ? GT_STR_NONE : find_name(run->kernel_names, kernel_id);
+    return text == GT_STR_NONE ? unknown_name(run->strings, kernel_id) : text;
 }
 
 gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id)
@@ -250,14 +250,14 @@ static bool is_closing(char c)
     return c == ')' || c == '>' || c == ']';
 }
 
-static size_t skip_spaces_back(gt_text name, size_t end)
+static size_t skip_spaces_back(gt_str name, size_t end)
 {
     while (end && name.bytes[end - 1] == ' ') end--;
     return end;
 }
 
 /* From behind a closing bracket to its opening one; 0 where it has none. */
-static size_t skip_bracket_back(gt_text name, size_t end)
+static size_t skip_bracket_back(gt_str name, size_t end)
 {
     char closing = name.bytes[end - 1];
     char opening = closing == ')' ? '(' : closing == '>' ? '<' : '[';
@@ -270,27 +270,27 @@ static size_t skip_bracket_back(gt_text name, size_t end)
     return end;
 }
 
-gt_text gt_kernel_short_name(gt_text name)
+gt_str gt_kernel_short_name(gt_str name)
 {
     size_t end = skip_spaces_back(name, name.len);
     while (end && is_closing(name.bytes[end - 1])) end = skip_spaces_back(name, skip_bracket_back(name, end));
     size_t begin = end;
     while (begin && name.bytes[begin - 1] != ' ' && name.bytes[begin - 1] != ':') begin--;
-    return (gt_text){name.bytes + begin, end - begin};
+    return (gt_str){name.bytes + begin, end - begin};
 }
 
-uint32_t gt_kernel_name_of_displayed(gt_strings *strings, gt_text name)
+uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name)
 {
     size_t end = skip_spaces_back(name, name.len);
     bool has_arguments = end && is_closing(name.bytes[end - 1]);
     bool has_suffix = end >= 3 && memcmp(name.bytes + end - 3, ".kd", 3) == 0;
-    gt_text short_name = gt_kernel_short_name(name);
+    gt_str short_name = gt_kernel_short_name(name);
     if (has_arguments || has_suffix || !short_name.len)
-        return gt_strings_add(strings, short_name.bytes, short_name.len);
+        return gt_interner_add(strings, short_name.bytes, short_name.len);
     char *with_suffix = gt_alloc(short_name.len + 3);
     memcpy(with_suffix, short_name.bytes, short_name.len);
     memcpy(with_suffix + short_name.len, ".kd", 3);
-    uint32_t id = gt_strings_add(strings, with_suffix, short_name.len + 3);
+    uint32_t id = gt_interner_add(strings, with_suffix, short_name.len + 3);
     free(with_suffix);
     return id;
 }

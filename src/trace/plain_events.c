@@ -6,18 +6,18 @@
 
 #include <stdlib.h>
 
-gt_plain_events *gt_plain_events_new(gt_store *store, gt_strings *strings)
+gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings)
 {
     gt_plain_events *e = gt_alloc_zero(1, sizeof *e);
     e->strings = strings;
     e->count = gt_store_count(store);
-    e->phase = gt_store_texts(store, GT_PLAIN_PHASE);
-    e->category = gt_store_texts(store, GT_PLAIN_CATEGORY);
-    e->name = gt_store_texts(store, GT_PLAIN_NAME);
-    e->process = gt_store_texts(store, GT_PLAIN_PROCESS);
-    e->thread = gt_store_texts(store, GT_PLAIN_THREAD);
-    e->flow = gt_store_texts(store, GT_PLAIN_FLOW);
-    e->correlation = gt_store_texts(store, GT_PLAIN_CORRELATION);
+    e->phase = gt_store_string_ids(store, GT_PLAIN_PHASE);
+    e->category = gt_store_string_ids(store, GT_PLAIN_CATEGORY);
+    e->name = gt_store_string_ids(store, GT_PLAIN_NAME);
+    e->process = gt_store_string_ids(store, GT_PLAIN_PROCESS);
+    e->thread = gt_store_string_ids(store, GT_PLAIN_THREAD);
+    e->flow = gt_store_string_ids(store, GT_PLAIN_FLOW);
+    e->correlation = gt_store_string_ids(store, GT_PLAIN_CORRELATION);
     e->start_us = gt_store_times(store, GT_PLAIN_START);
     e->dur_us = gt_store_times(store, GT_PLAIN_DURATION);
     int64_t *integral = gt_store_ints(store, GT_PLAIN_INTEGRAL);
@@ -36,6 +36,6 @@ void gt_plain_events_free(gt_plain_events *e)
     free(e->start_us);
     free(e->dur_us);
     free(e->integral);
-    gt_strings_free(e->strings);
+    gt_interner_free(e->strings);
     free(e);
 }

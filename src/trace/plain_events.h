@@ -20,7 +20,7 @@ enum {
 
 /* All events, in the file's order. */
 typedef struct gt_plain_events {
-    gt_strings *strings; /* owned */
+    gt_interner *strings; /* owned */
     size_t count;
     uint32_t *phase, *category, *name, *process, *thread, *flow, *correlation;
     double *start_us, *dur_us;
@@ -28,7 +28,7 @@ typedef struct gt_plain_events {
 } gt_plain_events;
 
 /* Takes over the store and the strings. */
-gt_plain_events *gt_plain_events_new(gt_store *store, gt_strings *strings);
+gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings);
 void gt_plain_events_free(gt_plain_events *events);
 
 #endif

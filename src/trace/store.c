@@ -12,11 +12,11 @@
 
 typedef struct segment {
     uint32_t rows;
-    uint64_t first_row;        /* in the store */
-    uint64_t first_place;      /* of the piece in the store; what `places` adds to */
-    gt_packed places;          /* each event's place in its piece, less its row */
-    const gt_strings *strings; /* whose ids its texts are */
-    const uint32_t *text_ids;  /* from those ids to the store's; NULL where they are the same */
+    uint64_t first_row;         /* in the store */
+    uint64_t first_place;       /* of the piece in the store; what `places` adds to */
+    gt_packed places;           /* each event's place in its piece, less its row */
+    const gt_interner *strings; /* whose ids its texts are */
+    const uint32_t *text_ids;   /* from those ids to the store's; NULL where they are the same */
     uint8_t *data;
     uint32_t bytes; /* of data */
     gt_packed columns[];
@@ -29,14 +29,14 @@ struct gt_store_piece {
 };
 
 typedef struct adopted {
-    const gt_strings *strings;
+    const gt_interner *strings;
     uint32_t *ids;
 } adopted;
 
 struct gt_store {
     gt_store_column *columns;
     size_t column_count;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_store_piece all;
     adopted *adopted;
     size_t adopted_count, adopted_capacity;
@@ -45,7 +45,7 @@ struct gt_store {
 struct gt_store_writer {
     const gt_store_column *columns;
     size_t column_count;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_store_piece *piece;
     size_t rows;      /* in the open segment */
     uint64_t present; /* columns that have a value in it */
@@ -63,7 +63,7 @@ static int64_t absent_cell(const gt_store_column *column)
     case GT_STORE_TIME:
         return gt_time_bits((double)NAN);
     default:
-        return GT_TEXT_NONE;
+        return GT_STR_NONE;
     }
 }
 
@@ -73,7 +73,8 @@ static void fill_absent(gt_store_writer *w, size_t column, size_t rows)
     for (size_t i = 0; i < rows; i++) cells[i] = value;
 }
 
-gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count, gt_strings *strings)
+gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count,
+                                     gt_interner *strings)
 {
     gt_store_writer *w = gt_alloc_zero(1, sizeof *w + column_count * sizeof *w->cells);
     w->columns = columns;
@@ -131,7 +132,7 @@ static void close_segment(gt_store_writer *w)
     w->present = 0;
 }
 
-void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_cell *cells)
+void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_cell *cells)
 {
     size_t row = w->rows++;
     w->places[row] = (int64_t)(w->piece->records++ - row);
@@ -179,7 +180,7 @@ size_t gt_store_piece_records(const gt_store_piece *piece)
 
 /* ---- the store ---- */
 
-gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_strings *strings)
+gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_interner *strings)
 {
     gt_store *store = gt_alloc_zero(1, sizeof *store);
     store->columns = gt_alloc(column_count * sizeof *columns);
@@ -212,14 +213,14 @@ void gt_store_append(gt_store *store, gt_store_piece *piece)
     free(piece);
 }
 
-void gt_store_adopt_strings(gt_store *store, const gt_strings *strings)
+void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
 {
-    uint32_t count = gt_strings_count(strings);
+    uint32_t count = gt_interner_count(strings);
     adopted from = {strings, gt_alloc(count * sizeof *from.ids)};
-    from.ids[GT_TEXT_NONE] = GT_TEXT_NONE;
+    from.ids[GT_STR_NONE] = GT_STR_NONE;
     for (uint32_t id = 1; id < count; id++) {
-        gt_text text = gt_strings_get(strings, id);
-        from.ids[id] = gt_strings_add(store->strings, text.bytes, text.len);
+        gt_str text = gt_interner_get(strings, id);
+        from.ids[id] = gt_interner_add(store->strings, text.bytes, text.len);
     }
     GT_PUSH(store->adopted, store->adopted_count, store->adopted_capacity, from);
     for (size_t i = 0; i < store->all.count; i++) {
@@ -240,12 +241,12 @@ size_t gt_store_records(const gt_store *store)
     return store->all.records;
 }
 
-gt_strings *gt_store_strings(const gt_store *store)
+gt_interner *gt_store_strings(const gt_store *store)
 {
     return store->strings;
 }
 
-void gt_store_use_strings(gt_store *store, gt_strings *strings)
+void gt_store_use_strings(gt_store *store, gt_interner *strings)
 {
     store->strings = strings;
 }
@@ -260,7 +261,7 @@ size_t gt_store_bytes(const gt_store *store)
     return bytes;
 }
 
-uint32_t *gt_store_places(const gt_store *store)
+uint32_t *gt_store_row_order(const gt_store *store)
 {
     uint32_t *places = gt_alloc(store->all.rows * sizeof *places), *next = places;
     int64_t cells[GT_SEGMENT_ROWS];
@@ -284,7 +285,7 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
     return values;
 }
 
-uint32_t *gt_store_texts(const gt_store *store, size_t column)
+uint32_t *gt_store_string_ids(const gt_store *store, size_t column)
 {
     uint32_t *ids = gt_alloc(store->all.rows * sizeof *ids), *next = ids;
     int64_t cells[GT_SEGMENT_ROWS];
@@ -335,7 +336,7 @@ gt_store_scan *gt_store_scan_new(const gt_store *store)
 static void finish_cells(const gt_store *store, const segment *s, size_t column, int64_t *cells, size_t rows)
 {
     const gt_packed *p = &s->columns[column];
-    if (store->columns[column].type == GT_STORE_TEXT && s->text_ids)
+    if (store->columns[column].type == GT_STORE_STRING && s->text_ids)
         for (size_t row = 0; row < rows; row++) cells[row] = s->text_ids[cells[row]];
     if (p->thousandths)
         for (size_t row = 0; row < rows; row++) cells[row] = gt_time_bits(gt_packed_time(p, cells[row]));
@@ -354,7 +355,7 @@ static void load_segment(gt_store_scan *scan)
     scan->row = 0;
 }
 
-bool gt_store_scan_next(gt_store_scan *scan, gt_cell *cells)
+bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
 {
     while (scan->row == scan->rows) {
         if (scan->next_segment == scan->store->all.count) return false;
@@ -387,7 +388,7 @@ static const segment *segment_of(const gt_store *store, size_t row)
     return store->all.segments[low];
 }
 
-void gt_store_get(const gt_store *store, size_t row, gt_cell *cells)
+void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
 {
     const segment *s = segment_of(store, row);
     size_t in_segment = row - s->first_row;
@@ -407,7 +408,7 @@ void gt_store_writer_sort(gt_store_writer *w, const double *keys)
     uint32_t *rows = gt_alloc(count * sizeof *rows);
     for (size_t i = 0; i < count; i++) rows[i] = (uint32_t)i;
     gt_order_rows(rows, count, keys);
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     for (size_t i = 0; i < count; i++) {
         gt_store_get(held, rows[i], cells);
         gt_store_writer_add(w, UINT64_MAX >> (64 - w->column_count), cells);

@@ -33,7 +33,7 @@ typedef struct open_slice {
 typedef struct conversion {
     gt_json json;
     gt_timeline *timeline;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_buffer raw[MEMBERS]; /* of the event in hand, as JSON; empty where it has none */
     gt_buffer about;        /* the document's other members: a JSON object up to its brace */
     gt_buffer text, padded;
@@ -63,34 +63,34 @@ static bool read_raw(conversion *c, gt_buffer *out)
     return read;
 }
 
-static gt_text raw(conversion *c, member m)
+static gt_str raw(conversion *c, member m)
 {
-    return (gt_text){c->raw[m].bytes, c->raw[m].len};
+    return (gt_str){c->raw[m].bytes, c->raw[m].len};
 }
 
-static uint32_t text_id(conversion *c, gt_text value)
+static uint32_t text_id(conversion *c, gt_str value)
 {
-    if (!value.len) return GT_TEXT_NONE;
-    gt_text text = gt_raw_meaning(value, &c->text);
-    return gt_strings_add(c->strings, text.bytes, text.len);
+    if (!value.len) return GT_STR_NONE;
+    gt_str text = gt_raw_decode(value, &c->text);
+    return gt_interner_add(c->strings, text.bytes, text.len);
 }
 
 /* ---- processes and tracks ---- */
 
 /* A number that is one stays; anything else gets one, and its text is the name. */
-static int64_t number_of(conversion *c, gt_text value, int64_t least, int64_t most, gt_text *name)
+static int64_t number_of(conversion *c, gt_str value, int64_t least, int64_t most, gt_str *name)
 {
     int64_t number;
     bool is_number =
         !gt_raw_is_string(value) && gt_raw_int(value, &number) && number >= least && number <= most;
-    *name = is_number ? (gt_text){"", 0} : gt_raw_meaning(value, &c->text);
+    *name = is_number ? (gt_str){"", 0} : gt_raw_decode(value, &c->text);
     return is_number ? number : FIRST_MADE_UP_NUMBER + (int64_t)c->made_up++;
 }
 
 static uint32_t process_of(conversion *c)
 {
-    gt_text value = raw(c, PROCESS), name;
-    uint32_t *found = gt_map_put(&c->processes, gt_strings_add(c->strings, value.bytes, value.len), 0);
+    gt_str value = raw(c, PROCESS), name;
+    uint32_t *found = gt_map_put(&c->processes, gt_interner_add(c->strings, value.bytes, value.len), 0);
     if (*found == GT_MAP_NONE) {
         int64_t pid = number_of(c, value, -1, FIRST_MADE_UP_NUMBER - 1, &name); /* PyTorch uses -1 too */
         *found = gt_timeline_process(c->timeline, pid, name);
@@ -100,9 +100,9 @@ static uint32_t process_of(conversion *c)
 
 static uint32_t track_of(conversion *c)
 {
-    gt_text value = raw(c, THREAD), name;
+    gt_str value = raw(c, THREAD), name;
     uint32_t process = process_of(c);
-    uint32_t *found = gt_map_put(&c->tracks, process, gt_strings_add(c->strings, value.bytes, value.len));
+    uint32_t *found = gt_map_put(&c->tracks, process, gt_interner_add(c->strings, value.bytes, value.len));
     if (*found == GT_MAP_NONE) {
         int64_t tid = number_of(c, value, GT_NO_TID + 1, INT64_MAX, &name);
         *found = gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_THREAD, tid, name});
@@ -113,35 +113,34 @@ static uint32_t track_of(conversion *c)
 /* ---- arguments ---- */
 
 /* JSON in memory that the reader may read behind. */
-static gt_text padded(conversion *c, gt_text value)
+static gt_str padded(conversion *c, gt_str value)
 {
     c->padded.len = 0;
     gt_buffer_add(&c->padded, value.bytes, value.len);
-    memset(gt_buffer_room(&c->padded, GT_STREAM_PAD), 0, GT_STREAM_PAD);
-    return (gt_text){c->padded.bytes, value.len};
+    memset(gt_buffer_reserve(&c->padded, GT_STREAM_PAD), 0, GT_STREAM_PAD);
+    return (gt_str){c->padded.bytes, value.len};
 }
 
-static void note_value(conversion *c, uint32_t key, gt_text value)
+static void note_value(conversion *c, uint32_t key, gt_str value)
 {
     gt_raw_note(c->timeline, key, value, &c->text);
 }
 
 /* Calls `use` for each member of a JSON object; the value has at least one byte. */
-static void each_member(conversion *c, gt_text object,
-                        void (*use)(conversion *c, uint32_t key, gt_text value))
+static void each_member(conversion *c, gt_str object, void (*use)(conversion *c, uint32_t key, gt_str value))
 {
     gt_json json;
-    gt_text key;
+    gt_str key;
     if (!object.len || object.bytes[0] != '{') return;
-    gt_json_begin_text(&json, padded(c, object));
+    gt_json_begin_str(&json, padded(c, object));
     if (!gt_json_enter_object(&json)) return;
     while (gt_json_next_key(&json, &key)) {
         key = gt_raw_decoded(key, &c->text);
-        uint32_t id = gt_strings_add(c->strings, key.bytes, key.len);
+        uint32_t id = gt_interner_add(c->strings, key.bytes, key.len);
         gt_json_peek(&json);
         const uint8_t *begin = json.at;
         if (!gt_json_skip(&json)) return;
-        if (json.at > begin) use(c, id, (gt_text){(const char *)begin, (size_t)(json.at - begin)});
+        if (json.at > begin) use(c, id, (gt_str){(const char *)begin, (size_t)(json.at - begin)});
     }
 }
 
@@ -209,9 +208,9 @@ static uint64_t arrow_kind(conversion *c)
 {
     static const char *const launches[] = {"ac2g", "async_cpu_to_gpu", "async"};
     uint32_t category = text_id(c, raw(c, CATEGORY));
-    gt_text text = gt_strings_get(c->strings, category);
+    gt_str text = gt_interner_get(c->strings, category);
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (gt_text_is(text, launches[i])) return 0;
+        if (gt_str_equals(text, launches[i])) return 0;
     return (uint64_t)category << 44;
 }
 
@@ -224,16 +223,16 @@ static void add_arrow(conversion *c, bool arrives)
 }
 
 /* One counter an argument that is a number. */
-static void add_value(conversion *c, uint32_t key, gt_text value)
+static void add_value(conversion *c, uint32_t key, gt_str value)
 {
     gt_json_number number;
     int64_t time;
-    if (!gt_json_text_number(value, &number) || !gt_raw_ns(raw(c, TIME), &time)) return;
-    gt_text name = gt_strings_get(c->strings, key);
+    if (!gt_json_parse_number(value, &number) || !gt_raw_ns(raw(c, TIME), &time)) return;
+    gt_str name = gt_interner_get(c->strings, key);
     uint32_t event_name = text_id(c, raw(c, NAME));
-    gt_text event = gt_strings_get(c->strings, event_name);
+    gt_str event = gt_interner_get(c->strings, event_name);
     char *both = gt_format("%.*s %.*s", (int)event.len, event.bytes, (int)name.len, name.bytes);
-    uint32_t process = process_of(c), called = gt_strings_add_cstr(c->strings, both);
+    uint32_t process = process_of(c), called = gt_interner_add_cstr(c->strings, both);
     uint32_t *track = gt_map_put(&c->counters, process, called);
     if (*track == GT_MAP_NONE)
         *track = gt_timeline_track(c->timeline, process,
@@ -245,15 +244,15 @@ static void add_value(conversion *c, uint32_t key, gt_text value)
     free(both);
 }
 
-static void add_name(conversion *c, uint32_t key, gt_text value)
+static void add_name(conversion *c, uint32_t key, gt_str value)
 {
-    gt_text of = gt_strings_get(c->strings, key), what = gt_raw_meaning(raw(c, NAME), &c->text);
-    bool names_process = gt_text_is(what, "process_name") && gt_text_is(of, "name");
-    bool names_thread = gt_text_is(what, "thread_name") && gt_text_is(of, "name");
-    bool labels_process = gt_text_is(what, "process_labels") && gt_text_is(of, "labels");
+    gt_str of = gt_interner_get(c->strings, key), what = gt_raw_decode(raw(c, NAME), &c->text);
+    bool names_process = gt_str_equals(what, "process_name") && gt_str_equals(of, "name");
+    bool names_thread = gt_str_equals(what, "thread_name") && gt_str_equals(of, "name");
+    bool labels_process = gt_str_equals(what, "process_labels") && gt_str_equals(of, "labels");
     uint32_t process = names_process || labels_process ? process_of(c) : 0;
     uint32_t track = names_thread ? track_of(c) : 0;
-    gt_text name = gt_raw_meaning(value, &c->text);
+    gt_str name = gt_raw_decode(value, &c->text);
     if (names_process) gt_timeline_name_process(c->timeline, process, name);
     if (names_thread) gt_timeline_name_track(c->timeline, track, name);
     if (labels_process) gt_timeline_label_process(c->timeline, process, name);
@@ -261,7 +260,7 @@ static void add_name(conversion *c, uint32_t key, gt_text value)
 
 static void use_event(conversion *c)
 {
-    gt_text phase = raw(c, PHASE);
+    gt_str phase = raw(c, PHASE);
     switch (phase.len == 3 ? phase.bytes[1] : 0) {
     case 'X':
         add_complete(c);
@@ -299,13 +298,13 @@ static void use_event(conversion *c)
 
 static bool read_event(conversion *c)
 {
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(&c->json) != GT_JSON_OBJECT) return gt_json_skip(&c->json);
     for (int m = 0; m < MEMBERS; m++) c->raw[m].len = 0;
     if (!gt_json_enter_object(&c->json)) return false;
     while (gt_json_next_key(&c->json, &key)) {
         int m = 0;
-        while (m < MEMBERS && !gt_text_is(key, member_names[m])) m++;
+        while (m < MEMBERS && !gt_str_equals(key, member_names[m])) m++;
         if (!(m < MEMBERS ? read_raw(c, &c->raw[m]) : gt_json_skip(&c->json))) return false;
     }
     if (c->json.failed) return false;
@@ -325,7 +324,7 @@ static bool read_events(conversion *c)
 
 static bool read_document(conversion *c, bool *found)
 {
-    gt_text key;
+    gt_str key;
     gt_buffer value = {0};
     bool read = true;
     if (gt_json_peek(&c->json) == GT_JSON_ARRAY) {
@@ -334,12 +333,12 @@ static bool read_document(conversion *c, bool *found)
     }
     if (!gt_json_enter_object(&c->json)) return false;
     while (read && gt_json_next_key(&c->json, &key)) {
-        if (gt_text_is(key, "traceEvents")) {
+        if (gt_str_equals(key, "traceEvents")) {
             *found = true;
             read = read_events(c);
             continue;
         }
-        if (gt_text_is(key, "stackFrames")) { /* may be most of a file */
+        if (gt_str_equals(key, "stackFrames")) { /* may be most of a file */
             read = gt_json_skip(&c->json);
             continue;
         }
@@ -359,13 +358,13 @@ static void add_properties(conversion *c)
     if (!c->about.len || c->first_ns == INT64_MAX) return;
     gt_buffer_add_cstr(&c->about, "}");
     uint32_t process =
-        gt_timeline_process(c->timeline, FIRST_MADE_UP_NUMBER + c->made_up++, (gt_text){"trace", 5});
+        gt_timeline_process(c->timeline, FIRST_MADE_UP_NUMBER + c->made_up++, (gt_str){"trace", 5});
     uint32_t track =
         gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_QUEUE, GT_NO_TID, {"properties", 10}});
     gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, track, c->first_ns, c->first_ns,
-                      gt_strings_add_cstr(c->strings, "__metadata"),
-                      gt_strings_add_cstr(c->strings, "trace properties"));
-    each_member(c, gt_buffer_text(&c->about), note_value);
+                      gt_interner_add_cstr(c->strings, "__metadata"),
+                      gt_interner_add_cstr(c->strings, "trace properties"));
+    each_member(c, gt_buffer_str(&c->about), note_value);
     gt_timeline_end(c->timeline);
 }
 

@@ -53,9 +53,9 @@ static gt_rocpd_value number_if(bool known, int64_t integer)
     return known ? number(integer) : none;
 }
 
-static gt_rocpd_value text(gt_text of)
+static gt_rocpd_value text(gt_str of)
 {
-    return (gt_rocpd_value){.kind = GT_ROCPD_TEXT, .text = of};
+    return (gt_rocpd_value){.kind = GT_ROCPD_STRING, .text = of};
 }
 
 /* One row: a value for each column that the table names. */
@@ -71,9 +71,9 @@ static bool is_new(set *s, gt_rocpd_table t, int64_t id)
     return true;
 }
 
-static gt_text text_of(const conversion *c, uint32_t id)
+static gt_str text_of(const conversion *c, uint32_t id)
 {
-    return gt_strings_get(c->run->strings, id);
+    return gt_interner_get(c->run->strings, id);
 }
 
 static int64_t string_id(conversion *c, set *s, uint32_t id)
@@ -88,7 +88,7 @@ static int64_t string_id(conversion *c, set *s, uint32_t id)
 
 static int64_t word_id(conversion *c, set *s, const char *word)
 {
-    return string_id(c, s, gt_strings_add_cstr(c->run->strings, word));
+    return string_id(c, s, gt_interner_add_cstr(c->run->strings, word));
 }
 
 static int64_t add_event(conversion *c, set *s, int64_t category, int64_t correlation)
@@ -117,21 +117,21 @@ static gt_rocpd_value place_id(conversion *c, set *s, gt_rocpd_table t, const ch
     if (is_new(s, t, id)) {
         char name[48];
         snprintf(name, sizeof name, "%s %" PRId64, what, id);
-        insert(c, s, t, number(id), number(NODE_ID), number(s->pid), text((gt_text){name, strlen(name)}));
+        insert(c, s, t, number(id), number(NODE_ID), number(s->pid), text((gt_str){name, strlen(name)}));
     }
     return number(id);
 }
 
 /* The name as it is displayed: without the ending of names that are not C++. */
-static gt_text displayed(gt_text name)
+static gt_str displayed(gt_str name)
 {
     bool ends = name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0;
-    return (gt_text){name.bytes, name.len - (ends ? 3 : 0)};
+    return (gt_str){name.bytes, name.len - (ends ? 3 : 0)};
 }
 
 static void add_kernel(conversion *c, set *s, int64_t id)
 {
-    gt_text name = text_of(c, gt_rocprof_kernel_name(c->run, id));
+    gt_str name = text_of(c, gt_rocprof_kernel_name(c->run, id));
     gt_kernel_use use = gt_rocprof_kernel_use(c->run, id);
     c->json.len = 0;
     gt_buffer_add_cstr(&c->json, "{\"kernel_id\":");
@@ -142,7 +142,7 @@ static void add_kernel(conversion *c, set *s, int64_t id)
     insert(c, s, GT_ROCPD_KERNELS, number(id), number(NODE_ID), number(s->pid), number(0), text(name),
            text(displayed(name)), number_if(use.lds_bytes >= 0, use.lds_bytes),
            number_if(use.sgprs >= 0, use.sgprs), number_if(use.vgprs >= 0, use.vgprs),
-           number_if(use.accum_vgprs >= 0, use.accum_vgprs), text(gt_buffer_text(&c->json)));
+           number_if(use.accum_vgprs >= 0, use.accum_vgprs), text(gt_buffer_str(&c->json)));
 }
 
 static gt_rocpd_value kernel_id(conversion *c, set *s, int64_t id)
@@ -155,10 +155,10 @@ static gt_rocpd_value kernel_id(conversion *c, set *s, int64_t id)
 /* ---- agents ---- */
 
 /* Adds "key": of nested keys ("grid_max_dim/x") those of one object must follow each other. */
-static void add_agent_key(gt_buffer *json, const char *path, gt_text *object)
+static void add_agent_key(gt_buffer *json, const char *path, gt_str *object)
 {
     const char *slash = strchr(path, '/');
-    gt_text outer = {path, slash ? (size_t)(slash - path) : 0};
+    gt_str outer = {path, slash ? (size_t)(slash - path) : 0};
     bool same = outer.len && outer.len == object->len && memcmp(outer.bytes, object->bytes, outer.len) == 0;
     if (object->len && !same) gt_buffer_add_cstr(json, "}");
     if (json->bytes[json->len - 1] != '{') gt_buffer_add_cstr(json, ",");
@@ -174,18 +174,18 @@ static void add_agent_key(gt_buffer *json, const char *path, gt_text *object)
 }
 
 /* What is known of an agent, as rocprofv3 writes it. */
-static gt_text agent_json(conversion *c, const gt_cell *cells)
+static gt_str agent_json(conversion *c, const gt_store_cell *cells)
 {
-    gt_text object = {"", 0};
+    gt_str object = {"", 0};
     c->json.len = 0;
     gt_buffer_add_cstr(&c->json, "{");
     for (size_t i = GT_AGENT_ID; i < GT_AGENT_COLUMNS; i++) {
         const gt_field *field = &gt_agent_fields[i];
-        bool is_text = gt_agent_columns[i].type == GT_STORE_TEXT;
-        bool known = is_text ? cells[i].text != GT_TEXT_NONE : cells[i].integer != GT_AGENT_ABSENT;
+        bool is_text = gt_agent_columns[i].type == GT_STORE_STRING;
+        bool known = is_text ? cells[i].text != GT_STR_NONE : cells[i].integer != GT_AGENT_ABSENT;
         if (!field->path || !known) continue;
         add_agent_key(&c->json, field->path, &object);
-        gt_text value_text = is_text ? text_of(c, (uint32_t)cells[i].text) : (gt_text){"", 0};
+        gt_str value_text = is_text ? text_of(c, (uint32_t)cells[i].text) : (gt_str){"", 0};
         if (!is_text)
             gt_buffer_add_int(&c->json, cells[i].integer);
         else if (field->kind == GT_FIELD_JSON)
@@ -194,29 +194,29 @@ static gt_text agent_json(conversion *c, const gt_cell *cells)
             gt_json_string_add(&c->json, value_text, &c->rows.scratch);
     }
     gt_buffer_add_cstr(&c->json, object.len ? "}}" : "}");
-    return gt_buffer_text(&c->json);
+    return gt_buffer_str(&c->json);
 }
 
-static gt_rocpd_value agent_text(const conversion *c, const gt_cell *cells, size_t column)
+static gt_rocpd_value agent_text(const conversion *c, const gt_store_cell *cells, size_t column)
 {
     uint32_t id = (uint32_t)cells[column].text;
     return id ? text(text_of(c, id)) : none;
 }
 
-static gt_rocpd_value agent_number(const gt_cell *cells, size_t column)
+static gt_rocpd_value agent_number(const gt_store_cell *cells, size_t column)
 {
     return number_if(cells[column].integer != GT_AGENT_ABSENT, cells[column].integer);
 }
 
 static void add_agents(conversion *c)
 {
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->agents);
     while (gt_store_scan_next(scan, cells)) {
         set *s = set_of(c, cells[GT_AGENT_PROCESS].integer);
         int64_t id = cells[GT_AGENT_ID].integer;
-        gt_text type = text_of(c, (uint32_t)cells[GT_AGENT_TYPE].text);
-        bool is_cpu = gt_text_is(type, "CPU");
+        gt_str type = text_of(c, (uint32_t)cells[GT_AGENT_TYPE].text);
+        bool is_cpu = gt_str_equals(type, "CPU");
         if (!is_new(s, GT_ROCPD_AGENTS, id)) continue;
         insert(c, s, GT_ROCPD_AGENTS, number(id), number(NODE_ID), number(s->pid),
                agent_text(c, cells, GT_AGENT_TYPE), agent_number(cells, GT_AGENT_NODE_ID),
@@ -232,7 +232,7 @@ static void add_agents(conversion *c)
 
 static void add_dispatches(conversion *c)
 {
-    gt_cell d[GT_DISPATCH_COLUMNS];
+    gt_store_cell d[GT_DISPATCH_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->dispatches);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_DISPATCH_PROCESS].integer);
@@ -257,7 +257,7 @@ static void add_dispatches(conversion *c)
 
 static void add_copies(conversion *c)
 {
-    gt_cell d[GT_COPY_COLUMNS];
+    gt_store_cell d[GT_COPY_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->copies);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_COPY_PROCESS].integer);
@@ -278,7 +278,7 @@ static void add_copies(conversion *c)
 
 static void add_calls(conversion *c)
 {
-    gt_cell d[GT_CALL_COLUMNS];
+    gt_store_cell d[GT_CALL_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->calls);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_CALL_PROCESS].integer);
@@ -304,7 +304,7 @@ static int64_t counter_id(conversion *c, set *s, uint32_t name)
         *id = (uint32_t)s->counter_ids.count;
         gt_rocpd_value called = text(text_of(c, name));
         insert(c, s, GT_ROCPD_COUNTERS, number(*id), number(NODE_ID), number(s->pid), none,
-               text((gt_text){"GPU", 3}), called, called, text((gt_text){"ABS", 3}));
+               text((gt_str){"GPU", 3}), called, called, text((gt_str){"ABS", 3}));
     }
     return *id;
 }
@@ -312,7 +312,7 @@ static int64_t counter_id(conversion *c, set *s, uint32_t name)
 static size_t add_counters(conversion *c)
 {
     size_t left_out = 0;
-    gt_cell d[GT_COUNTER_COLUMNS];
+    gt_store_cell d[GT_COUNTER_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->counters);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_COUNTER_PROCESS].integer);
@@ -335,7 +335,7 @@ static size_t add_counters(conversion *c)
 static void make_guid(char guid[GT_ROCPD_GUID + 1], const conversion *c, const gt_rocprof_process *process,
                       size_t index)
 {
-    gt_text host = text_of(c, process->hostname);
+    gt_str host = text_of(c, process->hostname);
     const int64_t facts[] = {process->pid, process->init_ns, process->fini_ns, (int64_t)index};
     uint64_t high = gt_hash_bytes(facts, sizeof facts), low = gt_hash_bytes(host.bytes, host.len) ^ high << 1;
     snprintf(guid, GT_ROCPD_GUID + 1, "%08x-%04x-8%03x-%04x-%012" PRIx64, (unsigned)(high >> 32),
@@ -349,8 +349,8 @@ static bool begin_set(conversion *c, size_t index, const gt_rocprof_process *pro
     s->pid = process->pid;
     make_guid(s->tables.guid, c, process, index);
     if (!gt_rocpd_create_set(&c->rows.database, s->tables.guid, c->rows.error)) return false;
-    gt_text host = text_of(c, process->hostname), command = text_of(c, process->command);
-    insert(c, s, GT_ROCPD_NODES, number(NODE_ID), number(0), text((gt_text){"", 0}), text(host));
+    gt_str host = text_of(c, process->hostname), command = text_of(c, process->command);
+    insert(c, s, GT_ROCPD_NODES, number(NODE_ID), number(0), text((gt_str){"", 0}), text(host));
     insert(c, s, GT_ROCPD_PROCESSES, number(s->pid), number(NODE_ID), number(0), number(s->pid),
            number(process->init_ns), number(process->fini_ns), number(process->init_ns),
            number(process->fini_ns), command.len ? text(command) : none);

@@ -20,9 +20,9 @@
 typedef struct conversion {
     gt_rocprof *run;
     gt_timeline *timeline;
-    gt_strings *strings; /* the timeline's */
+    gt_interner *strings; /* the timeline's */
     uint32_t keys[KEYS];
-    uint32_t *moved; /* from text ids of the run to those of the timeline; GT_TEXT_NONE: not moved yet */
+    uint32_t *moved; /* from text ids of the run to those of the timeline; GT_STR_NONE: not moved yet */
     size_t moved_count;
     uint32_t *processes; /* the timeline's, by process of the run */
     size_t process_count;
@@ -36,7 +36,7 @@ typedef struct conversion {
 
 static uint32_t word(conversion *c, const char *text)
 {
-    return gt_strings_add_cstr(c->strings, text);
+    return gt_interner_add_cstr(c->strings, text);
 }
 
 static uint32_t move_text(conversion *c, uint32_t text)
@@ -47,8 +47,8 @@ static uint32_t move_text(conversion *c, uint32_t text)
         memset(c->moved + count, 0, (c->moved_count - count) * sizeof *c->moved);
     }
     if (!c->moved[text] && text) {
-        gt_text moving = gt_strings_get(c->run->strings, text);
-        c->moved[text] = gt_strings_add(c->strings, moving.bytes, moving.len);
+        gt_str moving = gt_interner_get(c->run->strings, text);
+        c->moved[text] = gt_interner_add(c->strings, moving.bytes, moving.len);
     }
     return c->moved[text];
 }
@@ -57,15 +57,15 @@ static uint32_t move_text(conversion *c, uint32_t text)
 
 static uint32_t add_process(conversion *c, gt_map *pids, const gt_rocprof_process *process)
 {
-    gt_text host = gt_strings_get(c->run->strings, process->hostname);
-    gt_text command = gt_strings_get(c->run->strings, process->command);
+    gt_str host = gt_interner_get(c->run->strings, process->hostname);
+    gt_str command = gt_interner_get(c->run->strings, process->command);
     char *name = gt_format("%.*s%s%.*s", (int)command.len, command.bytes,
                            command.len && host.len ? " on " : "", (int)host.len, host.bytes);
     /* Viewers take processes of one number for one process; those of several machines may share it. */
     uint64_t pid = (uint64_t)process->pid;
     while (gt_map_get(pids, pid, 0) != GT_MAP_NONE) pid += UINT64_C(1) << 22;
     *gt_map_put(pids, pid, 0) = 0;
-    uint32_t added = gt_timeline_process(c->timeline, (int64_t)pid, (gt_text){name, strlen(name)});
+    uint32_t added = gt_timeline_process(c->timeline, (int64_t)pid, (gt_str){name, strlen(name)});
     free(name);
     return added;
 }
@@ -115,7 +115,7 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
     if (*found == GT_MAP_NONE) {
         char name[80];
         const gt_convert_agent *on = &c->agents.rows[agent];
-        gt_text label = gt_strings_get(c->strings, on->label);
+        gt_str label = gt_interner_get(c->strings, on->label);
         snprintf(name, sizeof name, "STREAM [\" %" PRId64 " \"] %.*s", stream, (int)label.len, label.bytes);
         gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
         *found = gt_timeline_track(c->timeline, c->processes[on->process], ask);
@@ -132,7 +132,7 @@ static void note(conversion *c, key k, int64_t value)
 
 static void note_word(conversion *c, key k, uint32_t text)
 {
-    if (text) gt_timeline_note_word(c->timeline, c->keys[k], text);
+    if (text) gt_timeline_note_literal(c->timeline, c->keys[k], text);
 }
 
 static void note_agent(conversion *c, uint32_t agent, key label, key id)
@@ -195,7 +195,7 @@ static void add_calls(conversion *c)
     if (!c->run->calls) return;
     uint32_t categories[GT_CALL_DOMAINS];
     for (int d = 0; d < GT_CALL_DOMAINS; d++) categories[d] = word(c, gt_call_domain_name((gt_call_domain)d));
-    gt_cell cells[GT_CALL_COLUMNS];
+    gt_store_cell cells[GT_CALL_COLUMNS];
     place_notes places = places_of(c->run->calls, GT_CALL_START, GT_CALL_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->calls);
     while (gt_store_scan_next(scan, cells)) {
@@ -220,7 +220,7 @@ static void add_calls(conversion *c)
 
 /* ---- copies ---- */
 
-static void note_copy_details(conversion *c, int64_t process, const gt_cell *cells)
+static void note_copy_details(conversion *c, int64_t process, const gt_store_cell *cells)
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
     if (source >= 0) note_agent(c, agent_of(c, process, source), KEY_SOURCE, KEY_SOURCE_ID);
@@ -233,7 +233,7 @@ static void note_copy_details(conversion *c, int64_t process, const gt_cell *cel
 }
 
 /* The GPU among the two ends of a copy: the destination where both are GPUs, or nothing is known of them. */
-static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_cell *cells)
+static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_store_cell *cells)
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
     bool to_host = cells[GT_COPY_DIRECTION].integer == GT_COPY_DEVICE_TO_HOST;
@@ -248,7 +248,7 @@ static void add_copies(conversion *c)
     uint32_t category = word(c, "memory_copy"), kind = word(c, "MEMORY_COPY"), names[GT_COPY_DIRECTIONS];
     for (int d = 0; d < GT_COPY_DIRECTIONS; d++)
         names[d] = word(c, gt_copy_direction_name((gt_copy_direction)d));
-    gt_cell cells[GT_COPY_COLUMNS];
+    gt_store_cell cells[GT_COPY_COLUMNS];
     for (size_t i = 0; i < GT_COPY_COLUMNS; i++) cells[i].integer = gt_copy_columns[i].absent;
     place_notes places = places_of(c->run->copies, GT_COPY_START, GT_COPY_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->copies);
@@ -277,7 +277,7 @@ static void gather_counters(conversion *c)
     size_t count = gt_store_count(c->run->counters);
     int64_t *processes = gt_store_ints(c->run->counters, GT_COUNTER_PROCESS);
     int64_t *dispatches = gt_store_ints(c->run->counters, GT_COUNTER_DISPATCH);
-    c->counter_names = gt_store_texts(c->run->counters, GT_COUNTER_NAME);
+    c->counter_names = gt_store_string_ids(c->run->counters, GT_COUNTER_NAME);
     c->counter_values = gt_store_times(c->run->counters, GT_COUNTER_VALUE);
     c->next_counter = gt_alloc(count * sizeof *c->next_counter);
     for (size_t i = count; i-- > 0;) { /* from the last, so that each list is in the file's order */
@@ -299,19 +299,19 @@ static void note_counters(conversion *c, int64_t process, int64_t dispatch)
 
 /* ---- dispatches ---- */
 
-static int64_t product(const gt_cell *sizes)
+static int64_t product(const gt_store_cell *sizes)
 {
     return (int64_t)((uint64_t)sizes[0].integer * (uint64_t)sizes[1].integer * (uint64_t)sizes[2].integer);
 }
 
 /* Where the size is not that of one row, its axes too. */
-static void note_axes(conversion *c, key first, const gt_cell *sizes)
+static void note_axes(conversion *c, key first, const gt_store_cell *sizes)
 {
     if (sizes[1].integer == 1 && sizes[2].integer == 1) return;
     for (int axis = 0; axis < 3; axis++) note(c, (key)((int)first + axis), sizes[axis].integer);
 }
 
-static void note_dispatch_details(conversion *c, const gt_cell *cells)
+static void note_dispatch_details(conversion *c, const gt_store_cell *cells)
 {
     int64_t queue = cells[GT_DISPATCH_QUEUE].integer;
     gt_kernel_use use = gt_rocprof_kernel_use(c->run, cells[GT_DISPATCH_KERNEL_ID].integer);
@@ -324,7 +324,7 @@ static void note_dispatch_details(conversion *c, const gt_cell *cells)
     if (use.sgprs >= 0) note(c, KEY_SGPRS, use.sgprs);
 }
 
-static void note_dispatch(conversion *c, const gt_cell *cells, uint32_t agent, gt_text name)
+static void note_dispatch(conversion *c, const gt_store_cell *cells, uint32_t agent, gt_str name)
 {
     int64_t kernel_id = cells[GT_DISPATCH_KERNEL_ID].integer;
     note_times(c, cells[GT_DISPATCH_START].integer, cells[GT_DISPATCH_END].integer);
@@ -341,13 +341,13 @@ static void note_dispatch(conversion *c, const gt_cell *cells, uint32_t agent, g
     note_axes(c, KEY_BLOCK_X, cells + GT_DISPATCH_BLOCK_X);
     note_axes(c, KEY_GRID_X, cells + GT_DISPATCH_GRID_X);
     if (gt_kernel_short_name(name).len != name.len)
-        gt_timeline_note_text(c->timeline, c->keys[KEY_KERNEL_NAME], name);
+        gt_timeline_note_string(c->timeline, c->keys[KEY_KERNEL_NAME], name);
 }
 
 static void add_dispatches(conversion *c)
 {
     uint32_t category = word(c, "kernel_dispatch");
-    gt_cell cells[GT_DISPATCH_COLUMNS];
+    gt_store_cell cells[GT_DISPATCH_COLUMNS];
     for (size_t i = 0; i < GT_DISPATCH_COLUMNS; i++) cells[i].integer = gt_dispatch_columns[i].absent;
     place_notes places = places_of(c->run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
     gt_store_scan *scan = gt_store_scan_new(c->run->dispatches);
@@ -359,7 +359,7 @@ static void add_dispatches(conversion *c)
         gt_timeline_begin(c->timeline, GT_TIMELINE_SLICE, track, cells[GT_DISPATCH_START].integer,
                           cells[GT_DISPATCH_END].integer, category, name);
         join(c, process, cells[GT_DISPATCH_CORRELATION].integer, true);
-        note_dispatch(c, cells, agent, gt_strings_get(c->strings, name));
+        note_dispatch(c, cells, agent, gt_interner_get(c->strings, name));
         note_place(c, &places);
         note_counters(c, process, cells[GT_DISPATCH_ID].integer);
         gt_timeline_end(c->timeline);
@@ -407,7 +407,7 @@ static void add_agents(conversion *c)
     if (!c->run->agents) return;
     int64_t time_ns = first_time(c);
     uint32_t category = word(c, "agent"), *tracks = gt_alloc_zero(c->process_count, sizeof *tracks);
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->agents);
     while (gt_store_scan_next(scan, cells)) {
         int64_t process = process_of(c, cells[GT_AGENT_PROCESS].integer);

@@ -4,35 +4,35 @@
 
 #include <math.h>
 
-bool gt_raw_is_string(gt_text value)
+bool gt_raw_is_string(gt_str value)
 {
     return value.len >= 2 && value.bytes[0] == '"';
 }
 
-gt_text gt_raw_decoded(gt_text inside, gt_buffer *room)
+gt_str gt_raw_decoded(gt_str inside, gt_buffer *room)
 {
-    if (gt_json_text_is_plain(inside)) return inside;
+    if (gt_json_string_is_plain(inside)) return inside;
     room->len = 0;
-    size_t len = gt_json_text_decode(inside, gt_buffer_room(room, 3 * inside.len + 1));
-    return (gt_text){room->bytes, len};
+    size_t len = gt_json_string_decode(inside, gt_buffer_reserve(room, 3 * inside.len + 1));
+    return (gt_str){room->bytes, len};
 }
 
-gt_text gt_raw_meaning(gt_text value, gt_buffer *room)
+gt_str gt_raw_decode(gt_str value, gt_buffer *room)
 {
     if (!gt_raw_is_string(value)) return value;
-    return gt_raw_decoded((gt_text){value.bytes + 1, value.len - 2}, room);
+    return gt_raw_decoded((gt_str){value.bytes + 1, value.len - 2}, room);
 }
 
-bool gt_raw_int(gt_text value, int64_t *number)
+bool gt_raw_int(gt_str value, int64_t *number)
 {
     gt_json_number read;
-    if (gt_raw_is_string(value)) value = (gt_text){value.bytes + 1, value.len - 2};
-    if (!value.len || !gt_json_text_number(value, &read) || !read.is_int) return false;
+    if (gt_raw_is_string(value)) value = (gt_str){value.bytes + 1, value.len - 2};
+    if (!value.len || !gt_json_parse_number(value, &read) || !read.is_int) return false;
     *number = read.integer;
     return true;
 }
 
-bool gt_raw_ns(gt_text value, int64_t *ns)
+bool gt_raw_ns(gt_str value, int64_t *ns)
 {
     if (!value.len) return false;
     gt_json_number number;
@@ -54,7 +54,7 @@ bool gt_raw_ns(gt_text value, int64_t *ns)
         *ns = minus ? -whole : whole;
         return true;
     }
-    if (!gt_json_text_number(value, &number) || !(fabs(number.real) < 9e15)) return false;
+    if (!gt_json_parse_number(value, &number) || !(fabs(number.real) < 9e15)) return false;
     *ns = llrint(number.real * 1000.0);
     return true;
 }
@@ -62,10 +62,10 @@ bool gt_raw_ns(gt_text value, int64_t *ns)
 /* ---- notes ---- */
 
 /* Takes out white space between tokens. */
-static gt_text tight(gt_buffer *out, gt_text value)
+static gt_str tight(gt_buffer *out, gt_str value)
 {
     out->len = 0;
-    char *to = gt_buffer_room(out, value.len), *begin = to;
+    char *to = gt_buffer_reserve(out, value.len), *begin = to;
     bool in_string = false;
     for (size_t i = 0; i < value.len; i++) {
         char byte = value.bytes[i];
@@ -74,11 +74,11 @@ static gt_text tight(gt_buffer *out, gt_text value)
         if (byte == '"') in_string = !in_string;
         if (in_string && byte == '\\' && i + 1 < value.len) *to++ = value.bytes[++i];
     }
-    return (gt_text){begin, (size_t)(to - begin)};
+    return (gt_str){begin, (size_t)(to - begin)};
 }
 
 /* Integers of 64 bits without sign occur: addresses, hashes. */
-static bool is_unsigned(gt_text word, uint64_t *number)
+static bool is_unsigned(gt_str word, uint64_t *number)
 {
     *number = 0;
     for (size_t i = 0; i < word.len; i++) {
@@ -90,11 +90,11 @@ static bool is_unsigned(gt_text word, uint64_t *number)
     return word.len > 0;
 }
 
-static void note_number(gt_timeline *timeline, uint32_t key, gt_text word)
+static void note_number(gt_timeline *timeline, uint32_t key, gt_str word)
 {
     gt_json_number number;
     uint64_t large;
-    if (!gt_json_text_number(word, &number))
+    if (!gt_json_parse_number(word, &number))
         gt_timeline_note_json(timeline, key, word);
     else if (number.is_int)
         gt_timeline_note_int(timeline, key, number.integer);
@@ -104,11 +104,11 @@ static void note_number(gt_timeline *timeline, uint32_t key, gt_text word)
         gt_timeline_note_double(timeline, key, number.real);
 }
 
-void gt_raw_note(gt_timeline *timeline, uint32_t key, gt_text value, gt_buffer *room)
+void gt_raw_note(gt_timeline *timeline, uint32_t key, gt_str value, gt_buffer *room)
 {
     switch (value.bytes[0]) {
     case '"':
-        gt_timeline_note_text(timeline, key, gt_raw_meaning(value, room));
+        gt_timeline_note_string(timeline, key, gt_raw_decode(value, room));
         break;
     case '{':
     case '[':

@@ -17,10 +17,10 @@
 
 enum { BATCH_BYTES = 256 * 1024 };
 
-static bool is_one_of(gt_text text, const char *const *names, size_t count)
+static bool is_one_of(gt_str text, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (gt_text_is(text, names[i])) return true;
+        if (gt_str_equals(text, names[i])) return true;
     return false;
 }
 
@@ -111,7 +111,7 @@ static void note_process(batch *b, const gt_fuse_event *event)
 
 static void copy_event(batch *b, const gt_fuse_event *event, gt_buffer *text)
 {
-    bool is_metadata = gt_text_is(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
+    bool is_metadata = gt_str_equals(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
     if (is_left_out(b->copier->options, event, is_metadata)) return;
     if (!is_metadata) note_process(b, event);
     if (!b->is_first || b->written) gt_buffer_add_cstr(text, ",\n");
@@ -123,7 +123,7 @@ static void make_batch(void *piece, gt_buffer *text)
 {
     batch *b = piece;
     gt_json json;
-    gt_json_begin_text(&json, (gt_text){b->text.bytes, b->text.len});
+    gt_json_begin_str(&json, (gt_str){b->text.bytes, b->text.len});
     json.depth = b->depth;
     for (; b->read < b->count && gt_json_next_element(&json); b->read++) {
         gt_fuse_event event;
@@ -206,10 +206,10 @@ static void free_batch(batch *b)
 
 static void hand_out(copier *c)
 {
-    static const gt_text_work work = {make_batch, take_batch};
+    static const gt_text_file_job work = {make_batch, take_batch};
     batch *b = c->filling;
     if (!b) return;
-    char *pad = gt_buffer_room(&b->text, GT_STREAM_PAD);
+    char *pad = gt_buffer_reserve(&b->text, GT_STREAM_PAD);
     memset(pad, 0, GT_STREAM_PAD);
     pad[0] = pad[1] = '"';
     b->is_first = !c->result->events_written;
@@ -295,7 +295,7 @@ static void write_processes(copier *c)
         snprintf(args, sizeof args, "{\"sort_index\":%zu}", 2 * p->rank + p->has_gpu_work);
         add_metadata(&text, p, "process_sort_index", args);
         if (text.len < BATCH_BYTES && i + 1 < list->count) continue;
-        gt_text_file_write(c->file, (gt_text){text.bytes, text.len});
+        gt_text_file_write(c->file, (gt_str){text.bytes, text.len});
         text.len = 0;
     }
     gt_buffer_free(&text);
@@ -315,7 +315,7 @@ static void free_copier(copier *c)
 
 static bool copy_all(copier *c, const gt_fuse_plan *p, size_t rank_count, gt_error *error)
 {
-    static const gt_text begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
+    static const gt_str begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
     gt_text_file_write(c->file, begin);
     for (size_t rank = 0; rank < rank_count && !c->has_stopped; rank++) {
         if (!c->paths[rank]) continue;

@@ -42,18 +42,18 @@ static const struct {
 
 /* ---- reading ---- */
 
-static gt_fuse_member find_event_key(gt_text key)
+static gt_fuse_member find_event_key(gt_str key)
 {
     if (key.len > 4) return GT_FUSE_MEMBERS;
     for (size_t i = 0; i < GT_LENGTH(event_keys); i++)
-        if (gt_text_is(key, event_keys[i].key)) return event_keys[i].member;
+        if (gt_str_equals(key, event_keys[i].key)) return event_keys[i].member;
     return GT_FUSE_MEMBERS;
 }
 
-static gt_fuse_member find_args_key(gt_text key)
+static gt_fuse_member find_args_key(gt_str key)
 {
     for (size_t i = 0; i < GT_LENGTH(args_keys); i++)
-        if (gt_text_is(key, args_keys[i].key)) return args_keys[i].member;
+        if (gt_str_equals(key, args_keys[i].key)) return args_keys[i].member;
     return GT_FUSE_MEMBERS;
 }
 
@@ -75,7 +75,7 @@ static bool note_value(gt_json *json, gt_fuse_event *event, gt_fuse_member membe
 
 static bool read_args(gt_json *json, gt_fuse_event *event)
 {
-    gt_text key;
+    gt_str key;
     for (size_t i = GT_FUSE_ARGS; i < GT_FUSE_MEMBERS; i++)
         event->at[i].end = 0; /* of duplicates the last counts */
     if (gt_json_peek(json) != GT_JSON_OBJECT) return note_value(json, event, GT_FUSE_ARGS);
@@ -92,7 +92,7 @@ static bool read_args(gt_json *json, gt_fuse_event *event)
 
 bool gt_fuse_event_read(gt_json *json, gt_fuse_event *event, bool *is_event)
 {
-    gt_text key;
+    gt_str key;
     gt_json_set_mark(json);
     *event = (gt_fuse_event){.is_empty = true};
     *is_event = gt_json_peek(json) == GT_JSON_OBJECT;
@@ -109,20 +109,20 @@ bool gt_fuse_event_read(gt_json *json, gt_fuse_event *event, bool *is_event)
     return !json->failed;
 }
 
-gt_text gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member)
+gt_str gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member)
 {
-    if (!event->at[member].end) return (gt_text){"", 0};
-    return (gt_text){event->text + event->at[member].begin, event->at[member].end - event->at[member].begin};
+    if (!event->at[member].end) return (gt_str){"", 0};
+    return (gt_str){event->text + event->at[member].begin, event->at[member].end - event->at[member].begin};
 }
 
-gt_text gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member)
+gt_str gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member)
 {
-    gt_text value = gt_fuse_event_written(event, member);
-    if (value.len && value.bytes[0] == '"') return (gt_text){value.bytes + 1, value.len - 2};
+    gt_str value = gt_fuse_event_written(event, member);
+    if (value.len && value.bytes[0] == '"') return (gt_str){value.bytes + 1, value.len - 2};
     return value;
 }
 
-static bool read_int(gt_text word, gt_wide_int *value)
+static bool read_int(gt_str word, gt_wide_int *value)
 {
     bool negative = word.len && word.bytes[0] == '-';
     if (word.len <= negative || word.len > MOST_DIGITS) return false;
@@ -159,7 +159,7 @@ static void add_code_unit(gt_buffer *out, unsigned unit)
 }
 
 /* A string's raw bytes, of which some are not ASCII or are control characters. */
-static void add_escaped(gt_buffer *out, gt_text raw)
+static void add_escaped(gt_buffer *out, gt_str raw)
 {
     const char *at = raw.bytes, *end = at + raw.len;
     while (at < end) {
@@ -176,7 +176,7 @@ static void add_escaped(gt_buffer *out, gt_text raw)
     }
 }
 
-static bool is_printable_ascii(gt_text raw)
+static bool is_printable_ascii(gt_str raw)
 {
     unsigned odd = 0;
     for (size_t i = 0; i < raw.len; i++) odd |= (uint8_t)((uint8_t)raw.bytes[i] - 0x20) >= 0x5F;
@@ -187,7 +187,7 @@ static bool is_printable_ascii(gt_text raw)
 static void add_json(gt_buffer *out, const char *text, size_t len)
 {
     const uint8_t *at = (const uint8_t *)text, *end = at + len;
-    char *to = gt_buffer_room(out, len); /* what is copied as it stands fits */
+    char *to = gt_buffer_reserve(out, len); /* what is copied as it stands fits */
     while (at < end) {
         if (*at != '"') {
             *to = (char)*at;
@@ -195,7 +195,7 @@ static void add_json(gt_buffer *out, const char *text, size_t len)
             continue;
         }
         const uint8_t *close = gt_scan_string(at + 1, end);
-        gt_text raw = {(const char *)at + 1, (size_t)(close - at) - 1};
+        gt_str raw = {(const char *)at + 1, (size_t)(close - at) - 1};
         if (is_printable_ascii(raw)) {
             memcpy(to, at, raw.len + 2);
             to += raw.len + 2;
@@ -204,7 +204,7 @@ static void add_json(gt_buffer *out, const char *text, size_t len)
             gt_buffer_add(out, "\"", 1);
             add_escaped(out, raw);
             gt_buffer_add(out, "\"", 1);
-            to = gt_buffer_room(out, (size_t)(end - close));
+            to = gt_buffer_reserve(out, (size_t)(end - close));
         }
         at = close + 1;
     }
@@ -257,7 +257,7 @@ static void move_ids(edits *e, const gt_fuse_event *event, const gt_fuse_change 
 }
 
 /* A decimal number plus nanoseconds, exactly; one with an exponent or many digits as doubles are added. */
-static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
+static void add_shifted_time(gt_buffer *out, gt_str time, int64_t shift_ns)
 {
     const char *point = memchr(time.bytes, '.', time.len);
     size_t fraction = point ? (size_t)(time.bytes + time.len - point) - 1 : 0,
@@ -271,9 +271,9 @@ static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
         if (fraction) memcpy(digits + whole, point + 1, fraction);
         memset(digits + whole + fraction, '0', places - fraction);
     }
-    if (!exact || !read_int((gt_text){digits, whole + places}, &value)) {
+    if (!exact || !read_int((gt_str){digits, whole + places}, &value)) {
         gt_json_number number = {0};
-        gt_json_text_number(time, &number);
+        gt_json_parse_number(time, &number);
         double moved_us = number.real + (double)shift_ns / 1e3;
         if (isfinite(moved_us))
             gt_buffer_add_double(out, moved_us);
@@ -298,7 +298,7 @@ static void add_shifted_time(gt_buffer *out, gt_text time, int64_t shift_ns)
 
 static void shift_time(edits *e, const gt_fuse_event *event, int64_t shift_ns)
 {
-    gt_text time = gt_fuse_event_written(event, GT_FUSE_TIME);
+    gt_str time = gt_fuse_event_written(event, GT_FUSE_TIME);
     if (!shift_ns || !time.len || !(time.bytes[0] == '-' || (time.bytes[0] >= '0' && time.bytes[0] <= '9')))
         return;
     begin_member_edit(e, event, GT_FUSE_TIME);
@@ -319,7 +319,7 @@ static unsigned change_args(edits *e, const gt_fuse_event *event, const gt_fuse_
 {
     unsigned missing = 0;
     for (size_t i = 0; i < change->moved_count; i++) {
-        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
+        gt_str old = gt_fuse_event_written(event, change->moved[i].member);
         gt_fuse_member raw = raws[raw_of(change->moved[i].member)].raw;
         if (!old.len) continue;
         if (!event->at[raw].end) {
@@ -350,7 +350,7 @@ static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_chan
     }
     for (size_t i = 0; i < change->moved_count; i++) {
         if (!(missing >> i & 1)) continue;
-        gt_text old = gt_fuse_event_written(event, change->moved[i].member);
+        gt_str old = gt_fuse_event_written(event, change->moved[i].member);
         gt_buffer_add_cstr(&e->texts, comma);
         gt_buffer_add_cstr(&e->texts, "\"");
         gt_buffer_add_cstr(&e->texts, raws[raw_of(change->moved[i].member)].raw_key);
@@ -363,7 +363,7 @@ static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_chan
 static void complete_args(edits *e, const gt_fuse_event *event, const gt_fuse_change *change)
 {
     bool rank;
-    gt_text args = gt_fuse_event_written(event, GT_FUSE_ARGS);
+    gt_str args = gt_fuse_event_written(event, GT_FUSE_ARGS);
     unsigned missing = change_args(e, event, change, &rank);
     if (args.len && args.bytes[0] == '{') {
         if (!rank && !missing) return;
@@ -430,7 +430,7 @@ static void set_int(edits *e, const gt_fuse_event *event, gt_fuse_member member,
 
 static void put_before_name(edits *e, const gt_fuse_event *event, const char *prefix)
 {
-    gt_text name = gt_fuse_event_written(event, GT_FUSE_NAME), raw = gt_fuse_event_value(event, GT_FUSE_NAME);
+    gt_str name = gt_fuse_event_written(event, GT_FUSE_NAME), raw = gt_fuse_event_value(event, GT_FUSE_NAME);
     if (!name.len || name.bytes[0] != '"') return;
     begin_member_edit(e, event, GT_FUSE_NAME);
     gt_buffer_add_cstr(&e->texts, "\"");

@@ -7,7 +7,7 @@
 #ifndef GT_TRANSFORM_FUSE_EVENT_H
 #define GT_TRANSFORM_FUSE_EVENT_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "json/reader.h"
 
 /* Integers of any length that traces use: as JSON allows more than 64 bits. */
@@ -54,7 +54,7 @@ typedef struct gt_fuse_event {
 bool gt_fuse_event_read(gt_json *json, gt_fuse_event *event, bool *is_event);
 
 /* A member as written, strings without their quotes; empty where there is none. */
-gt_text gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member);
+gt_str gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member);
 /* The integer that a member is; false where it is absent or something else. */
 bool gt_fuse_event_int(const gt_fuse_event *event, gt_fuse_member member, gt_wide_int *value);
 
@@ -85,7 +85,7 @@ typedef struct gt_fuse_label {
 void gt_fuse_event_relabel(const gt_fuse_event *event, const gt_fuse_label *label, gt_buffer *out);
 
 /* A member as it is written, quotes included; empty where there is none. */
-gt_text gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member);
+gt_str gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member);
 
 void gt_buffer_add_wide_int(gt_buffer *buffer, gt_wide_int value);
 

@@ -22,9 +22,9 @@ typedef struct id_range {
 
 static bool is_launch(const gt_fuse_event *event)
 {
-    gt_text category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
-    if (!gt_text_is(category, "cuda_runtime") && !gt_text_is(category, "cuda_driver")) return false;
-    return gt_text_contains_in_any_case(gt_fuse_event_value(event, GT_FUSE_NAME), "launch");
+    gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    if (!gt_str_equals(category, "cuda_runtime") && !gt_str_equals(category, "cuda_driver")) return false;
+    return gt_str_contains_nocase(gt_fuse_event_value(event, GT_FUSE_NAME), "launch");
 }
 
 static void note_ids(id_range *range, const gt_fuse_event *event)

@@ -38,13 +38,13 @@ static bool read_base_time(gt_fuse_walk *w)
 static bool walk_document(gt_fuse_walk *w)
 {
     gt_json *json = &w->json;
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(json) == GT_JSON_ARRAY) return walk_events(w) && gt_json_finish(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_text_is(key, "traceEvents")           ? walk_events(w)
-                    : gt_text_is(key, "baseTimeNanoseconds") ? read_base_time(w)
-                                                             : gt_json_skip(json);
+        bool read = gt_str_equals(key, "traceEvents")           ? walk_events(w)
+                    : gt_str_equals(key, "baseTimeNanoseconds") ? read_base_time(w)
+                                                                : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed && gt_json_finish(json);

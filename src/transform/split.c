@@ -44,7 +44,7 @@ static char *base_name(const char *path)
 }
 
 /* A step's name as part of a file's: brackets and colons gone, no folder, not too long. */
-static char *file_name_of_step(gt_text name)
+static char *file_name_of_step(gt_str name)
 {
     enum { MOST_BYTES = 150 };
     gt_buffer out = {0};
@@ -54,7 +54,7 @@ static char *file_name_of_step(gt_text name)
         if (c == '/' || c == '(' || c == ' ' || (unsigned char)c < ' ') c = '_';
         gt_buffer_add(&out, &c, 1);
     }
-    char *text = gt_strdup(gt_buffer_text(&out).bytes);
+    char *text = gt_strdup(gt_buffer_str(&out).bytes);
     gt_buffer_free(&out);
     return text;
 }
@@ -93,7 +93,7 @@ static void name_by_mix(const splitting *s, gt_split_part *part, const char *dir
 static void add_single_steps(splitting *s, gt_step_range range)
 {
     for (size_t i = range.begin; i < range.end; i++) {
-        gt_text name = gt_strings_get(s->events->strings, s->spans[i].name);
+        gt_str name = gt_interner_get(s->events->strings, s->spans[i].name);
         char *step = file_name_of_step(name);
         gt_split_part *part =
             add_part(s, i, gt_format("%s/%s_annotation_iteration_%zu_%s.json.gz", s->dir, s->base, i, step));
@@ -115,16 +115,16 @@ static void add_range(splitting *s, gt_step_range range)
 
 /* How many of the steps have prefill where requests come and go as was meant, and how many steps show that.
  */
-static gt_window_wish wish_of(const gt_split_options *o)
+static gt_window_request wish_of(const gt_split_options *o)
 {
-    gt_window_wish wish = {o->window_steps, NAN};
+    gt_window_request wish = {o->window_steps, NAN};
     if (!o->requests || isnan(o->output_tokens) || isnan(o->token_ratio)) return wish;
     double ratio = o->token_ratio < 0 ? 0 : o->token_ratio > 1 ? 1 : o->token_ratio;
     wish.share_of_prefill = (double)o->requests * 2 / (o->output_tokens * (1 + ratio));
     double least = ceil(1 / wish.share_of_prefill);
     if ((double)wish.steps < least && least < 1e9) {
-        gt_say("at a share of %.4f of steps with prefill, %.0f steps are needed to show it, not %zu",
-               wish.share_of_prefill, least, wish.steps);
+        gt_info("at a share of %.4f of steps with prefill, %.0f steps are needed to show it, not %zu",
+                wish.share_of_prefill, least, wish.steps);
         wish.steps = (size_t)least;
     }
     return wish;
@@ -139,7 +139,7 @@ static void add_windows(splitting *s, gt_step_range working, const gt_step_range
     } windows[] = {{GT_WINDOW_MIXED, "mixed_steady_state"},
                    {GT_WINDOW_DECODE, "decode_only_steady_state"},
                    {GT_WINDOW_WITH_PREFILL, "prefilldecode_steady_state"}};
-    gt_window_wish usual = {s->options->window_steps, NAN};
+    gt_window_request usual = {s->options->window_steps, NAN};
     int64_t most = 0;
     for (size_t i = working.begin; i < working.end; i++)
         most = gt_step_requests(&s->steps[i]) > most ? gt_step_requests(&s->steps[i]) : most;
@@ -151,7 +151,7 @@ static void add_windows(splitting *s, gt_step_range working, const gt_step_range
             gt_steady_window(s->steps + working.begin, regions, region_count, windows[i].kind,
                              windows[i].kind == GT_WINDOW_MIXED ? wish_of(s->options) : usual);
         if (window.begin >= window.end) {
-            gt_say("no window for %s: there is no such step", windows[i].label);
+            gt_info("no window for %s: there is no such step", windows[i].label);
             continue;
         }
         gt_split_part *part = add_part(s, 0, NULL);
@@ -229,10 +229,10 @@ static void find_events(splitting *s, uint8_t *chosen)
     gt_step_finder_free(finder);
 }
 
-static void put(gt_text_file *file, gt_buffer *out, gt_text text)
+static void put(gt_text_file *file, gt_buffer *out, gt_str text)
 {
     if (out->len + text.len > GT_FILE_BUFFER && out->len) {
-        gt_text_file_write(file, gt_buffer_text(out));
+        gt_text_file_write(file, gt_buffer_str(out));
         out->len = 0;
     }
     gt_buffer_add(out, text.bytes, text.len);
@@ -240,7 +240,7 @@ static void put(gt_text_file *file, gt_buffer *out, gt_text text)
 
 static void put_cstr(gt_text_file *file, gt_buffer *out, const char *text)
 {
-    put(file, out, (gt_text){text, strlen(text)});
+    put(file, out, (gt_str){text, strlen(text)});
 }
 
 /* rank_of: by event, its place among the chosen ones. */
@@ -251,16 +251,16 @@ static bool write_part(gt_output *output, const gt_split_part *part, gt_trace_co
     if (!file) return false;
     gt_buffer out = {0};
     put_cstr(file, &out, "{");
-    put(file, &out, gt_buffer_text(&copy->before));
+    put(file, &out, gt_buffer_str(&copy->before));
     put_cstr(file, &out, copy->before.len ? ",\n\"traceEvents\":[" : "\"traceEvents\":[");
     for (size_t i = 0; i < part->found.count; i++) {
         put_cstr(file, &out, i ? ",\n" : "\n");
-        put(file, &out, gt_spool_read(copy->spool, copy->places[rank_of[part->found.events[i]]]));
+        put(file, &out, gt_temp_store_read(copy->spool, copy->places[rank_of[part->found.events[i]]]));
     }
     put_cstr(file, &out, copy->behind.len ? "\n],\n" : "\n]");
-    put(file, &out, gt_buffer_text(&copy->behind));
+    put(file, &out, gt_buffer_str(&copy->behind));
     put_cstr(file, &out, "}\n");
-    gt_text_file_write(file, gt_buffer_text(&out));
+    gt_text_file_write(file, gt_buffer_str(&out));
     gt_buffer_free(&out);
     return gt_text_file_close(file, error);
 }
@@ -309,7 +309,7 @@ static bool find_steps(splitting *s, const char *path, gt_error *error)
             path);
     s->steps = gt_alloc(s->step_count * sizeof *s->steps);
     for (size_t i = 0; i < s->step_count; i++)
-        s->steps[i] = gt_serving_step_of(gt_strings_get(s->events->strings, s->spans[i].name));
+        s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));
     return true;
 }
 

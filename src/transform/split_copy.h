@@ -3,11 +3,11 @@
 #define GT_TRANSFORM_SPLIT_COPY_H
 
 #include "base/error.h"
-#include "base/text.h"
-#include "output/spool.h"
+#include "base/buffer.h"
+#include "output/temp_store.h"
 
 typedef struct gt_trace_copy {
-    gt_spool *spool;
+    gt_temp_store *spool;
     uint64_t *places; /* of the chosen events, in the file's order */
     size_t count, capacity;
     gt_buffer before, behind; /* members of the document before and behind its events: "key": value, ... */

@@ -50,7 +50,7 @@ static void add_part(gt_buffer *out, const gt_split_part *part, const gt_serving
 {
     const gt_step_events *found = &part->found;
     print(out, "  {\n    \"idx\": %zu,\n    \"output_path\": ", part->idx);
-    gt_json_string_add(out, (gt_text){part->path, strlen(part->path)}, scratch);
+    gt_json_string_add(out, (gt_str){part->path, strlen(part->path)}, scratch);
     print(out,
           ",\n    \"event_count\": %zu,\n    \"num_gpu_events\": %zu,\n    \"gpu_duration\": ", found->count,
           found->gpu_events);

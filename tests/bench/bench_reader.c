@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
         events = trace->count;
     } else {
-        gt_strings *strings = gt_strings_new();
+        gt_interner *strings = gt_interner_new();
         gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
         gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
         if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store, arrows,

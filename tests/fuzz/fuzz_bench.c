@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gt_text next_line(gt_text *rest)
+static gt_str next_line(gt_str *rest)
 {
     const char *end = rest->len ? memchr(rest->bytes, '\n', rest->len) : NULL;
-    gt_text line = {rest->bytes, end ? (size_t)(end - rest->bytes) : rest->len};
+    gt_str line = {rest->bytes, end ? (size_t)(end - rest->bytes) : rest->len};
     size_t used = line.len + (end != NULL);
     rest->bytes += used;
     rest->len -= used;
@@ -23,13 +23,13 @@ static void check(gt_bench bench, const gt_bench_op *op)
     bool told = gt_bench_command(bench, op, &out);
     if (told != (out.len > 0)) abort();
     const char *program = gt_bench_program(bench);
-    if (told && (strncmp(gt_buffer_text(&out).bytes, program, strlen(program)) != 0 ||
+    if (told && (strncmp(gt_buffer_str(&out).bytes, program, strlen(program)) != 0 ||
                  memchr(out.bytes, '\n', out.len)))
         abort();
     gt_buffer_free(&out);
 }
 
-static void check_log(gt_bench bench, gt_text text)
+static void check_log(gt_bench bench, gt_str text)
 {
     gt_buffer out = {0};
     gt_bench_edit_log(bench, text, &out);
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"aten::mm", "aten::bmm", "aten::addmm", "aten::_scaled_mm",
                                         "aten::convolution"};
-    gt_text rest = {(const char *)data, size};
+    gt_str rest = {(const char *)data, size};
     if (!size) return 0;
     gt_bench_op op = {.name = names[data[0] % 5]};
     next_line(&rest);
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     op.concrete = next_line(&rest);
     for (gt_bench bench = GT_BENCH_HIPBLASLT; bench <= GT_BENCH_MIOPEN; bench++) {
         check(bench, &op);
-        check_log(bench, (gt_text){(const char *)data, size});
+        check_log(bench, (gt_str){(const char *)data, size});
     }
     return 0;
 }

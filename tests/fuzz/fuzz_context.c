@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         gt_json_open(&w, '{');
         gt_plan_write(&plan, &w);
         gt_json_close(&w, '}');
-        if (!gt_settings_parse(&arena, gt_buffer_text(&w.text), &error) && !strstr(error.text, "more than"))
+        if (!gt_settings_parse(&arena, gt_buffer_str(&w.text), &error) && !strstr(error.text, "more than"))
             abort();
         gt_json_writer_free(&w);
     }

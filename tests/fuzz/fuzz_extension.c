@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_pytorch_build_tree(trace);
     gt_pytorch_link_launches(trace);
     gt_extension_answer answer = {0};
-    if (gt_extension_apply(trace, (gt_text){(const char *)data, size}, &answer, &error)) {
+    if (gt_extension_apply(trace, (gt_str){(const char *)data, size}, &answer, &error)) {
         trace->extension = answer.extension;
         make_sheets(trace);
     } else if (!error.text[0]) {

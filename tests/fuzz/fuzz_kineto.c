@@ -27,7 +27,7 @@ static void read_parts(const uint8_t *data, size_t size, size_t block, const gt_
     gt_kernel_instance shortest, longest;
     gt_stream *stream = gt_stream_memory(data, size, block, &error);
     gt_kernel_list *kernels = stream ? gt_kineto_read_kernels_stream(stream, options, &error) : NULL;
-    if (kernels && gt_kernel_list_find(kernels, (gt_text){"", 0}, false, &shortest, &longest) &&
+    if (kernels && gt_kernel_list_find(kernels, (gt_str){"", 0}, false, &shortest, &longest) &&
         !(shortest.dur_us <= longest.dur_us))
         abort();
     gt_kernel_list_free(kernels);

@@ -1,7 +1,7 @@
 /* Fuzzes the models. Lines of the input: the op's name (or its number in the registry), dims, types, strides,
  * concrete inputs, extra arguments, annotation, a kernel's name. Whatever they are, the answer is sound or
  * none. */
-#include "base/strings.h"
+#include "base/interner.h"
 #include "model/family.h"
 #include "model/metrics.h"
 
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t next_line(gt_strings *strings, const uint8_t **data, size_t *size)
+static uint32_t next_line(gt_interner *strings, const uint8_t **data, size_t *size)
 {
     const uint8_t *end = memchr(*data, '\n', *size);
     size_t len = end ? (size_t)(end - *data) : *size;
-    uint32_t id = len ? gt_strings_add(strings, *data, len) : (uint32_t)GT_TEXT_NONE;
+    uint32_t id = len ? gt_interner_add(strings, *data, len) : (uint32_t)GT_STR_NONE;
     size_t used = end ? len + 1 : len;
     *data += used;
     *size -= used;
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) return 0;
     size_t count;
     const gt_model *const *rows = gt_op_names(&count);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_models *models = gt_models_new(strings);
     gt_model_event event = {.sequence = 1};
     bool backward = data[0] & 1;
@@ -56,6 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (found) model = found;
     if (model->evaluate) check(gt_model_evaluate(models, model, &event, backward));
     gt_models_free(models);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return 0;
 }

@@ -24,7 +24,7 @@ static void walk(const uint8_t *data, size_t size)
 {
     gt_stream *stream = open_input(data, size);
     if (!stream) return;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_perfetto *trace = gt_perfetto_new(stream, strings);
     gt_perfetto_event event;
     gt_buffer json = {0};
@@ -49,7 +49,7 @@ static void walk(const uint8_t *data, size_t size)
     if (!gt_perfetto_accept(trace, events, "events", &options, &error) && !error.text[0]) abort();
     gt_buffer_free(&json);
     gt_perfetto_free(trace);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     gt_stream_close(stream);
 }
 
@@ -104,7 +104,7 @@ static void read_pytorch(const uint8_t *data, size_t size)
     if (!stream) return;
     gt_error error = {{0}};
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_kineto_options keep = {.python_functions = data[0] & 4, .every_event = data[0] & 8};
@@ -121,7 +121,7 @@ static void read_pytorch(const uint8_t *data, size_t size)
         if (!error.text[0]) abort();
         gt_store_free(store);
         gt_store_free(arrows);
-        gt_strings_free(strings);
+        gt_interner_free(strings);
     }
     gt_stream_close(stream);
 }

@@ -11,15 +11,15 @@
 enum { PHASE, NAME, TIME, COUNT, DEEP, SHAPE, LABEL, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [PHASE] = {"ph", GT_FIELD_TEXT, true},          [NAME] = {"name", GT_FIELD_TEXT, false},
+    [PHASE] = {"ph", GT_FIELD_STRING, true},        [NAME] = {"name", GT_FIELD_STRING, false},
     [TIME] = {"ts", GT_FIELD_TIME, false},          [COUNT] = {"n", GT_FIELD_INT, false},
     [DEEP] = {"args/x/y", GT_FIELD_INT, false},     [SHAPE] = {"args/dims", GT_FIELD_JSON, false},
     [LABEL] = {"args/label", GT_FIELD_VIEW, false},
 };
 static const gt_store_column columns[FIELDS] = {
-    [PHASE] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0}, [TIME] = {GT_STORE_TIME, 0},
-    [COUNT] = {GT_STORE_INT, 0},  [DEEP] = {GT_STORE_INT, 0},  [SHAPE] = {GT_STORE_TEXT, 0},
-    [LABEL] = {GT_STORE_TEXT, 0},
+    [PHASE] = {GT_STORE_STRING, 0}, [NAME] = {GT_STORE_STRING, 0}, [TIME] = {GT_STORE_TIME, 0},
+    [COUNT] = {GT_STORE_INT, 0},    [DEEP] = {GT_STORE_INT, 0},    [SHAPE] = {GT_STORE_STRING, 0},
+    [LABEL] = {GT_STORE_STRING, 0},
 };
 
 typedef struct outcome {
@@ -28,7 +28,7 @@ typedef struct outcome {
     int64_t *counts, *deeps;
     uint32_t *names, *shapes;
     double *times;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_store *store;
 } outcome;
 
@@ -37,7 +37,7 @@ static outcome read_array(const uint8_t *data, size_t size, size_t block)
     static const gt_record_format format = {"event", fields, columns, FIELDS, NULL, NULL, NULL};
     gt_error error;
     gt_read_options options = {.threads = 1};
-    outcome o = {.strings = gt_strings_new()};
+    outcome o = {.strings = gt_interner_new()};
     o.store = gt_store_new(columns, FIELDS, o.strings);
     gt_stream *stream = gt_stream_memory(data, size, block, &error);
     if (stream) {
@@ -49,15 +49,15 @@ static outcome read_array(const uint8_t *data, size_t size, size_t block)
     o.count = gt_store_count(o.store);
     o.counts = gt_store_ints(o.store, COUNT);
     o.deeps = gt_store_ints(o.store, DEEP);
-    o.names = gt_store_texts(o.store, NAME);
-    o.shapes = gt_store_texts(o.store, SHAPE);
+    o.names = gt_store_string_ids(o.store, NAME);
+    o.shapes = gt_store_string_ids(o.store, SHAPE);
     o.times = gt_store_times(o.store, TIME);
     return o;
 }
 
 static void same_text(const outcome *a, uint32_t x, const outcome *b, uint32_t y)
 {
-    if (gt_text_compare(gt_strings_get(a->strings, x), gt_strings_get(b->strings, y)) != 0) abort();
+    if (gt_str_compare(gt_interner_get(a->strings, x), gt_interner_get(b->strings, y)) != 0) abort();
 }
 
 static void free_outcome(outcome *o)
@@ -68,7 +68,7 @@ static void free_outcome(outcome *o)
     free(o->shapes);
     free(o->times);
     gt_store_free(o->store);
-    gt_strings_free(o->strings);
+    gt_interner_free(o->strings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

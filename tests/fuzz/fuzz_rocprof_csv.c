@@ -28,9 +28,9 @@ static void look_at(gt_rocprof *run)
     const size_t names[] = {GT_CALL_NAME, GT_COUNTER_NAME, GT_AGENT_NAME};
     for (size_t s = 0; s < 3; s++) {
         if (!stores[s]) continue;
-        uint32_t *texts = gt_store_texts(stores[s], names[s]);
+        uint32_t *texts = gt_store_string_ids(stores[s], names[s]);
         for (size_t i = 0; i < gt_store_count(stores[s]); i++)
-            if (texts[i] >= gt_strings_count(run->strings)) abort();
+            if (texts[i] >= gt_interner_count(run->strings)) abort();
         free(texts);
     }
 }

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_xla program = {.strings = strings};
     for (const uint8_t *end; size && (end = memchr(data, '\n', size));
          size -= (size_t)(end + 1 - data), data = end + 1) {
@@ -14,15 +14,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *exact = malloc(len ? len : 1); /* so that reading beyond the line is seen */
         if (!exact) abort();
         memcpy(exact, data, len);
-        gt_xla_dump_add_line(&program, (gt_text){exact, len});
+        gt_xla_dump_add_line(&program, (gt_str){exact, len});
         free(exact);
     }
     for (size_t i = 0; i < program.count; i++) {
         const gt_xla_collective *c = &program.items[i];
         if (c->data_bytes < 0 || !gt_xla_find(&program, c->name)) abort();
-        if (c->group_count && c->replicas == GT_TEXT_NONE) abort();
+        if (c->group_count && c->replicas == GT_STR_NONE) abort();
     }
     gt_xla_free(&program);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return 0;
 }

@@ -17,7 +17,7 @@ static volatile unsigned sink;
 static void read_sheets(const void *bytes, size_t len)
 {
     gt_error error;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_workbook *workbook = gt_workbook_memory(bytes, len, &error);
     for (size_t i = 0; workbook && i < gt_workbook_sheet_count(workbook) && i < 4; i++) {
         gt_table *table = gt_workbook_table(workbook, i, strings, &error);
@@ -27,13 +27,13 @@ static void read_sheets(const void *bytes, size_t len)
         bool has_grid = gt_workbook_grid(workbook, i, &grid, &error);
         if (has_grid != (table != NULL)) abort();
         for (size_t cell = 0; cell < (size_t)grid.rows * grid.columns; cell++)
-            if (grid.cells[cell].kind == GT_CELL_TEXT && grid.cells[cell].len && !grid.cells[cell].bytes[0])
+            if (grid.cells[cell].kind == GT_CELL_STRING && grid.cells[cell].len && !grid.cells[cell].bytes[0])
                 sink++; /* reads the text */
         gt_sheet_grid_free(&grid);
         gt_table_free(table);
     }
     gt_workbook_close(workbook);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void add_part(zip_t *zip, const char *name, const void *bytes, size_t len)

@@ -31,7 +31,7 @@ static void make_others(const gt_jax *trace)
     gt_table_list_free(&tables);
     gt_jax_collectives *collectives = gt_jax_collectives_new(8);
     gt_xla program = {.strings = gt_jax_collectives_strings(collectives)};
-    gt_xla_dump_add_line(&program, (gt_text){line, sizeof line - 1});
+    gt_xla_dump_add_line(&program, (gt_str){line, sizeof line - 1});
     gt_jax_collectives_add(collectives, 0, "host", trace, &program);
     gt_jax_collective_tables(collectives, &tables);
     gt_table_list_free(&tables);

@@ -11,8 +11,8 @@ static void check_table(const gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++)
         for (size_t row = 0; row < table->row_count; row++)
-            if (table->columns[c].type == GT_TYPE_TEXT &&
-                table->columns[c].texts[row] >= gt_strings_count(table->strings))
+            if (table->columns[c].type == GT_TYPE_STRING &&
+                table->columns[c].texts[row] >= gt_interner_count(table->strings))
                 abort();
 }
 

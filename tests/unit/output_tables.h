@@ -4,19 +4,19 @@
 
 #include "output_help.h"
 
-#include "base/strings.h"
+#include "base/interner.h"
 
-static gt_strings *strings;
+static gt_interner *strings;
 
 static int begin(void **state)
 {
-    strings = gt_strings_new();
+    strings = gt_interner_new();
     return make_scratch(state);
 }
 
 static int end(void **state)
 {
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return remove_scratch(state);
 }
 

@@ -49,7 +49,7 @@ __attribute__((unused)) static void expect_columns(const gt_table *table, const 
 /* One cell of a text column. */
 __attribute__((unused)) static const char *text_cell(const gt_table *table, const char *column, size_t row)
 {
-    return gt_strings_get(table->strings, gt_table_column(table, column)->texts[row]).bytes;
+    return gt_interner_get(table->strings, gt_table_column(table, column)->texts[row]).bytes;
 }
 
 __attribute__((unused)) static gt_table *unified_sheet(perf_case *c, bool call_stacks)

@@ -2,7 +2,7 @@
 #ifndef PROTO_WRITER_H
 #define PROTO_WRITER_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <string.h>
 

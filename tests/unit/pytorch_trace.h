@@ -133,7 +133,7 @@ __attribute__((unused)) static gt_pytorch *read_trace(trace_text *t, bool python
 
 /* ---- what came out ---- */
 
-static inline void print_cell(FILE *out, const gt_column *column, size_t row, const gt_strings *strings)
+static inline void print_cell(FILE *out, const gt_column *column, size_t row, const gt_interner *strings)
 {
     char digits[GT_NUMBER_MAX];
     if (gt_column_is_null(column, row)) return;
@@ -144,7 +144,7 @@ static inline void print_cell(FILE *out, const gt_column *column, size_t row, co
     else if (column->type == GT_TYPE_BOOL)
         fputs(column->bools[row] ? "True" : "False", out);
     else
-        fputs(gt_strings_get(strings, column->texts[row]).bytes, out);
+        fputs(gt_interner_get(strings, column->texts[row]).bytes, out);
 }
 
 /* The columns and rows as CSV without quotes: 5 is an INT, 5.0 a FLOAT, nothing is null. */

@@ -20,7 +20,7 @@ typedef struct dispatch {
     int64_t kernel_id, start, end, stream, id, grid[3], block[3], agent, thread;
 } dispatch;
 
-static inline void set(gt_cell *cells, uint64_t *present, size_t column, int64_t value)
+static inline void set(gt_store_cell *cells, uint64_t *present, size_t column, int64_t value)
 {
     cells[column].integer = value;
     *present |= (uint64_t)1 << column;
@@ -32,7 +32,7 @@ static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, s
         gt_store_writer_new(gt_dispatch_columns, GT_DISPATCH_BASIC_COLUMNS, run->strings);
     for (size_t i = 0; i < count; i++) {
         const dispatch *d = &dispatches[i];
-        gt_cell cells[GT_DISPATCH_BASIC_COLUMNS];
+        gt_store_cell cells[GT_DISPATCH_BASIC_COLUMNS];
         uint64_t present = 0;
         if (d->kernel_id != GT_NO_KERNEL_ID) set(cells, &present, GT_DISPATCH_KERNEL_ID, d->kernel_id);
         set(cells, &present, GT_DISPATCH_START, d->start);
@@ -54,7 +54,7 @@ static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, s
 static inline void add_copy(gt_rocprof *run, int64_t start, int64_t end)
 {
     gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_BASIC_COLUMNS, run->strings);
-    gt_cell cells[GT_COPY_BASIC_COLUMNS];
+    gt_store_cell cells[GT_COPY_BASIC_COLUMNS];
     uint64_t present = 0;
     set(cells, &present, GT_COPY_START, start);
     set(cells, &present, GT_COPY_END, end);
@@ -65,7 +65,7 @@ static inline void add_copy(gt_rocprof *run, int64_t start, int64_t end)
 
 static inline void name_kernel(gt_rocprof *run, int64_t kernel_id, const char *name)
 {
-    gt_kernel_names_set(run, kernel_id, gt_strings_add_cstr(run->strings, name));
+    gt_kernel_names_set(run, kernel_id, gt_interner_add_cstr(run->strings, name));
 }
 
 static inline gt_rocprof_options all_sheets(void)

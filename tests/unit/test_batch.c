@@ -96,11 +96,11 @@ static void ranks_are_one_report(void **state)
     assert_int_equal(gt_table_column(gemm, "param: bias")->type, GT_TYPE_BOOL);
     assert_false(gt_table_column(gemm, "param: bias")->bools[0]);
     assert_true(gt_table_column(gemm, "param: bias")->bools[1]);
-    assert_int_equal(gt_table_column(gemm, "param: dtype_A_B")->type, GT_TYPE_TEXT);
+    assert_int_equal(gt_table_column(gemm, "param: dtype_A_B")->type, GT_TYPE_STRING);
     assert_true(gt_table_find(gemm, "dims as JSON") == SIZE_MAX);
     const gt_table *arguments = ranks.arguments[GT_BATCH_GEMM];
     assert_int_equal(arguments->row_count, 2);
-    assert_string_equal(gt_strings_get(arguments->strings, arguments->columns[GT_BATCH_DIMS].texts[1]).bytes,
+    assert_string_equal(gt_interner_get(arguments->strings, arguments->columns[GT_BATCH_DIMS].texts[1]).bytes,
                         "[[8],[4,6],[6,8]]");
 
     const gt_table *timelines = gt_table_list_find(&tables, "gpu_timelines");

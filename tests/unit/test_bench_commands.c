@@ -14,9 +14,9 @@
 
 #include <math.h>
 
-static gt_text text(const char *bytes)
+static gt_str text(const char *bytes)
 {
-    return (gt_text){bytes, strlen(bytes)};
+    return (gt_str){bytes, strlen(bytes)};
 }
 
 /* The command of an op, in a buffer of its own; "" where there is none. */
@@ -28,7 +28,7 @@ static const char *command(gt_bench bench, const char *name, const char *dims, c
     out.len = 0;
     bool told = gt_bench_command(bench, &op, &out);
     assert_int_equal(told, out.len > 0);
-    return gt_buffer_text(&out).bytes;
+    return gt_buffer_str(&out).bytes;
 }
 
 static void has(const char *line, const char *part)
@@ -176,7 +176,7 @@ static void edited(gt_bench bench, const char *log, const char *expected)
 {
     gt_buffer out = {0};
     gt_bench_edit_log(bench, text(log), &out);
-    assert_string_equal(gt_buffer_text(&out).bytes, expected);
+    assert_string_equal(gt_buffer_str(&out).bytes, expected);
     gt_buffer_free(&out);
 }
 

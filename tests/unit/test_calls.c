@@ -176,10 +176,10 @@ static void annotations_are_around_events_in_time(void **state)
     cpu(&t, "other", 1012, 2);
     gt_pytorch *trace = read_trace(&t, false);
     uint32_t *found = gt_annotations_find(trace, "attention");
-    assert_string_equal(gt_strings_get(trace->strings, found[row_named(trace, "attention")]).bytes, "step");
-    assert_string_equal(gt_strings_get(trace->strings, found[row_named(trace, "attention_at_the_end")]).bytes,
-                        "NA");
-    assert_int_equal(found[row_named(trace, "other")], GT_TEXT_NONE);
+    assert_string_equal(gt_interner_get(trace->strings, found[row_named(trace, "attention")]).bytes, "step");
+    assert_string_equal(
+        gt_interner_get(trace->strings, found[row_named(trace, "attention_at_the_end")]).bytes, "NA");
+    assert_int_equal(found[row_named(trace, "other")], GT_STR_NONE);
     assert_null(gt_annotations_find(trace, "nothing begins so"));
     free(found);
     gt_pytorch_free(trace);

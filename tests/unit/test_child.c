@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "os/child.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -137,7 +137,7 @@ static void does_not_wait_for_what_runs_on(void **state)
     assert_true(result.seconds < 10);
 }
 
-static bool collect(void *context, gt_child_stream stream, gt_text line)
+static bool collect(void *context, gt_child_stream stream, gt_str line)
 {
     gt_buffer *seen = context;
     gt_buffer_add_cstr(seen, stream == GT_CHILD_STDERR ? "E[" : "O[");
@@ -153,14 +153,14 @@ static void shows_lines_and_drops_them(void **state)
     run_shell(
         "printf 'a\\nhide me\\n50%%\\r100%%\\r\\n'; sleep 0.1; printf 'par'; sleep 0.1; printf 'tial\\nlast'",
         (gt_child_setup){.line = collect, .line_context = &seen});
-    assert_string_equal(gt_buffer_text(&seen).bytes, "O[a]O[hide me]O[50%]O[100%]O[partial]O[last]");
+    assert_string_equal(gt_buffer_str(&seen).bytes, "O[a]O[hide me]O[50%]O[100%]O[partial]O[last]");
     assert_log("a\n50%\r100%\r\npartial\nlast");
     seen.len = 0;
     run_shell("echo e >&2", (gt_child_setup){.line = collect, .line_context = &seen});
-    assert_string_equal(gt_buffer_text(&seen).bytes, "E[e]");
+    assert_string_equal(gt_buffer_str(&seen).bytes, "E[e]");
     seen.len = 0;
     run_shell("echo e >&2", (gt_child_setup){.line = collect, .line_context = &seen, .merge = true});
-    assert_string_equal(gt_buffer_text(&seen).bytes, "O[e]");
+    assert_string_equal(gt_buffer_str(&seen).bytes, "O[e]");
     gt_buffer_free(&seen);
 }
 
@@ -171,12 +171,12 @@ static void prompts_do_not_wait_for_their_line(void **state)
     run_shell("printf 'Name: '; sleep 0.6; cat "
               "\"$GT_LOG\"; echo bob; printf 'hide slow'; sleep 0.5; echo ly; echo hide fast",
               (gt_child_setup){.line = collect, .line_context = &seen});
-    assert_string_equal(gt_buffer_text(&seen).bytes, "O[Name: Name: bob]O[hide slowly]O[hide fast]");
+    assert_string_equal(gt_buffer_str(&seen).bytes, "O[Name: Name: bob]O[hide slowly]O[hide fast]");
     assert_log("Name: Name: bob\nhide slowly\n");
     gt_buffer_free(&seen);
 }
 
-static bool measure(void *context, gt_child_stream stream, gt_text line)
+static bool measure(void *context, gt_child_stream stream, gt_str line)
 {
     (void)stream;
     *(size_t *)context += line.len;

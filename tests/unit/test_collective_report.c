@@ -4,7 +4,7 @@
 
 #include "analysis/collective/lists.h"
 #include "analysis/collective/collectives.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/chrome/kineto_collectives.h"
 #include "report/collective.h"
 
@@ -15,14 +15,14 @@ typedef struct run {
     trace_text ranks[MOST_RANKS];
     size_t rank_count;
     gt_collective_options options;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_table_list tables;
     gt_error error;
 } run;
 
 static run new_run(size_t ranks)
 {
-    run r = {.rank_count = ranks, .options = {.world_size = (int64_t)ranks}, .strings = gt_strings_new()};
+    run r = {.rank_count = ranks, .options = {.world_size = (int64_t)ranks}, .strings = gt_interner_new()};
     for (size_t i = 0; i < ranks; i++) r.ranks[i] = new_trace();
     for (const char *const *name = (const char *const[]){"mean", "median", "min", "max", NULL}; *name; name++)
         assert_true(gt_aggregations_add(&r.options.aggregations, *name, &r.error));
@@ -90,7 +90,7 @@ static void make(run *r)
 static void end(run *r)
 {
     gt_table_list_free(&r->tables);
-    gt_strings_free(r->strings);
+    gt_interner_free(r->strings);
 }
 
 static const gt_table *sheet(const run *r, const char *name)
@@ -122,7 +122,7 @@ static void expect_names(const run *r, const char *sheet_name, const char *expec
         if (c) gt_buffer_add_cstr(&names, ",");
         gt_buffer_add_cstr(&names, table->columns[c].name);
     }
-    assert_string_equal(gt_buffer_text(&names).bytes, expected);
+    assert_string_equal(gt_buffer_str(&names).bytes, expected);
     gt_buffer_free(&names);
 }
 
@@ -577,7 +577,7 @@ static void lists_in_text(void **state)
     };
     gt_int_list list = {0};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        gt_int_list_read(&list, (gt_text){lists[i].text, strlen(lists[i].text)});
+        gt_int_list_read(&list, (gt_str){lists[i].text, strlen(lists[i].text)});
         assert_int_equal(list.count, lists[i].count);
         if (list.count) assert_int_equal(list.items[list.count - 1], lists[i].last);
         assert_int_equal(list.cut, lists[i].cut);

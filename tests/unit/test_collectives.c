@@ -40,7 +40,7 @@ static void collective(trace_text *t, double start, double dur, const char *name
 
 static void expect_long(trace_text *ranks, size_t rank_count, bool by_order_alone, const char *expected)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *rows = NULL;
     for (size_t rank = 0; rank < rank_count; rank++) {
         gt_error error;
@@ -58,7 +58,7 @@ static void expect_long(trace_text *ranks, size_t rank_count, bool by_order_alon
     assert_string_equal(rows->name, "nccl_long");
     expect_csv(rows, expected);
     gt_table_free(rows);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void expect_analysis(trace_text *t, const char *expected)

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static gt_strings *strings;
+static gt_interner *strings;
 static gt_table_list results;
 static char notes[4096];
 
@@ -20,7 +20,7 @@ static void keep_note(bool warning, const char *text)
 
 static int begin(void **state)
 {
-    strings = gt_strings_new();
+    strings = gt_interner_new();
     notes[0] = 0;
     gt_log_to(keep_note);
     return make_scratch(state);
@@ -30,7 +30,7 @@ static int end(void **state)
 {
     gt_log_to(NULL);
     gt_table_list_free(&results);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return remove_scratch(state);
 }
 
@@ -299,8 +299,8 @@ static void expect_same_column(const gt_column *a, const gt_column *b, size_t ro
     for (size_t row = 0; row < rows; row++) {
         assert_int_equal(gt_column_is_null(a, row), gt_column_is_null(b, row));
         if (gt_column_is_null(a, row)) continue;
-        if (a->type == GT_TYPE_TEXT) {
-            assert_int_equal(b->type, GT_TYPE_TEXT);
+        if (a->type == GT_TYPE_STRING) {
+            assert_int_equal(b->type, GT_TYPE_STRING);
             assert_int_equal(a->texts[row], b->texts[row]);
         } else {
             double of_a = number_in(a, row), of_b = number_in(b, row);

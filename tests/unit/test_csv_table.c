@@ -6,7 +6,7 @@
 static gt_table *read_csv(const char *text)
 {
     gt_error error = {""};
-    gt_table *table = gt_csv_table((gt_text){text, strlen(text)}, "t", strings, &error);
+    gt_table *table = gt_csv_table((gt_str){text, strlen(text)}, "t", strings, &error);
     if (!table) fail_msg("%s", error.text);
     return table;
 }
@@ -21,7 +21,7 @@ static void expect_csv(const char *text, const char *expected)
 static void expect_refusal(const char *text, const char *sentence)
 {
     gt_error error = {""};
-    assert_null(gt_csv_table((gt_text){text, strlen(text)}, "t", strings, &error));
+    assert_null(gt_csv_table((gt_str){text, strlen(text)}, "t", strings, &error));
     assert_string_equal(error.text, sentence);
 }
 
@@ -53,7 +53,7 @@ static void quotes_hold_commas_lines_and_quotes(void **state)
     static const char *const names[] = {"a,b", "line\nbreak", "say \"x\"", "mid\"dle"};
     assert_int_equal(table->row_count, 5);
     for (size_t row = 0; row < 4; row++) {
-        assert_string_equal(gt_strings_get(strings, table->columns[0].texts[row]).bytes, names[row]);
+        assert_string_equal(gt_interner_get(strings, table->columns[0].texts[row]).bytes, names[row]);
         assert_int_equal(table->columns[1].ints[row], row + 1);
     }
     assert_true(gt_column_is_null(&table->columns[0], 4));
@@ -125,16 +125,16 @@ static void a_table_much_larger_than_its_file_is_refused(void **state)
         text[len++] = '\n';
     }
     gt_error error = {""};
-    gt_table *table = gt_csv_table((gt_text){text, len}, "t", strings, &error);
+    gt_table *table = gt_csv_table((gt_str){text, len}, "t", strings, &error);
     free(text);
     assert_null(table);
     assert_non_null(strstr(error.text, "nearly empty"));
 }
 
-static void expect_read_as(const char *text, gt_reading reading, const char *expected)
+static void expect_read_as(const char *text, gt_cell_parsing reading, const char *expected)
 {
     gt_error error = {""};
-    gt_table *table = gt_csv_table_as((gt_text){text, strlen(text)}, "t", reading, strings, &error);
+    gt_table *table = gt_csv_table_as((gt_str){text, strlen(text)}, "t", reading, strings, &error);
     assert_non_null(table);
     expect_table(table, expected);
     gt_table_free(table);
@@ -146,7 +146,7 @@ static void fields_are_read_as_asked_for(void **state)
     static const char text[] = "n,t,b\n0.01595473156177156,007,True\n3,NA,\n";
     expect_read_as(text, GT_READ_EXACT, "n:float t:float b:text\n0.01595473156177156 7 True\n3 - -\n");
     expect_read_as(text, GT_READ_PANDAS, "n:float t:float b:text\n0.0159547315617715 7 True\n3 - -\n");
-    expect_read_as(text, GT_READ_TEXT, "n:text t:text b:text\n0.01595473156177156 007 True\n3 NA -\n");
+    expect_read_as(text, GT_READ_STRINGS, "n:text t:text b:text\n0.01595473156177156 007 True\n3 NA -\n");
 }
 
 int main(void)

@@ -71,16 +71,16 @@ static void ticks_stand_at_round_numbers(void **state)
 static void ranges_get_some_width(void **state)
 {
     (void)state;
-    gt_range range = {INFINITY, -INFINITY};
-    gt_range_add(&range, 3);
-    gt_range_add(&range, NAN);
-    gt_range_add(&range, 23);
+    gt_axis_range range = {INFINITY, -INFINITY};
+    gt_axis_range_add(&range, 3);
+    gt_axis_range_add(&range, NAN);
+    gt_axis_range_add(&range, 23);
     assert_true(range.low == 3 && range.high == 23);
-    range = gt_range_widened(range);
+    range = gt_axis_range_widened(range);
     assert_true(range.low == 2 && range.high == 24);
-    range = gt_range_widened((gt_range){0, 0});
+    range = gt_axis_range_widened((gt_axis_range){0, 0});
     assert_true(range.low == -1 && range.high == 1);
-    range = gt_range_widened((gt_range){-20, -20});
+    range = gt_axis_range_widened((gt_axis_range){-20, -20});
     assert_true(range.low == -21 && range.high == -19);
 }
 
@@ -112,8 +112,8 @@ static void numbers_have_their_places(void **state)
     (void)state;
     gt_figure *figure = new_figure(10, 5, 50);
     gt_x_tick ticks[] = {{0, "a"}, {1, "b"}};
-    gt_axes axes = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_range){-0.5, 1.5},
-                                (gt_range){10, 20}, &(gt_axes_text){"title", "x", "y", ticks, 2, false});
+    gt_axes axes = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){-0.5, 1.5},
+                                (gt_axis_range){10, 20}, &(gt_axes_text){"title", "x", "y", ticks, 2, false});
     assert_true(axes.upper_left.x > 20 && axes.lower_right.x < 720 && axes.lower_right.x > 500);
     assert_true(axes.upper_left.y > 16 && axes.lower_right.y < 330 && axes.lower_right.y > 200);
     gt_place low = gt_axes_place(&axes, -0.5, 10), middle = gt_axes_place(&axes, 0.5, 15);
@@ -130,11 +130,11 @@ static void many_labels_need_more_height(void **state)
     gt_x_tick ticks[500];
     for (size_t i = 0; i < GT_LENGTH(ticks); i++) ticks[i] = (gt_x_tick){(double)i, "Rank 123"};
     gt_axes_text text = {"title", "x", "y", ticks, 2, false};
-    gt_axes few = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_range){0, 2},
-                               (gt_range){0, 1}, &text);
+    gt_axes few = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){0, 2},
+                               (gt_axis_range){0, 1}, &text);
     text.x_tick_count = GT_LENGTH(ticks);
-    gt_axes many = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_range){0, 500},
-                                (gt_range){0, 1}, &text);
+    gt_axes many = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){0, 500},
+                                (gt_axis_range){0, 1}, &text);
     assert_true(many.lower_right.y < few.lower_right.y - 20);
     gt_figure_free(figure);
 }
@@ -148,8 +148,9 @@ static void a_figure_becomes_a_png(void **state)
     gt_error error;
     gt_figure *figure = new_figure(2, 1.5, 100);
     gt_place points[] = {{0, 1}, {1, NAN}, {2, 3}};
-    gt_axes axes = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){144, 108}, (gt_range){0, 2},
-                                (gt_range){0, 4}, &(gt_axes_text){"\xc3\xa9\xff", "x", "y", NULL, 0, false});
+    gt_axes axes =
+        gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){144, 108}, (gt_axis_range){0, 2},
+                     (gt_axis_range){0, 4}, &(gt_axes_text){"\xc3\xa9\xff", "x", "y", NULL, 0, false});
     gt_series series[30];
     for (size_t i = 0; i < GT_LENGTH(series); i++)
         series[i] =

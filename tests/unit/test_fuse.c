@@ -189,7 +189,7 @@ static void two_ranks_as_specified(void **state)
         gt_output_free(output);
         size_t len;
         char *text = read_text(fused, &len);
-        assert_string_equal(text, gt_buffer_text(&expected).bytes);
+        assert_string_equal(text, gt_buffer_str(&expected).bytes);
         free(text);
         assert_int_equal(result.events_read, 12);
         assert_int_equal(result.events_written, 16);
@@ -232,7 +232,7 @@ static bool take_piece(void *context)
 static void pieces_come_in_order(void **state)
 {
     (void)state;
-    static const gt_text_work work = {make_piece, take_piece};
+    static const gt_text_file_job work = {make_piece, take_piece};
     static piece pieces[100];
     static const char *const names[] = {"pieces.txt", "pieces.txt.gz"};
     gt_buffer expected = {0};
@@ -252,7 +252,7 @@ static void pieces_come_in_order(void **state)
             if (i == 50) gt_text_file_finish_pieces(file);
             if (i == 50) assert_int_equal(taken, 51);
         }
-        gt_text_file_write(file, (gt_text){"end", 3});
+        gt_text_file_write(file, (gt_str){"end", 3});
         assert_true(gt_text_file_close(file, &error));
         assert_true(gt_output_commit(output, &error));
         gt_output_free(output);

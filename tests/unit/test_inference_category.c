@@ -66,7 +66,7 @@ static void names_have_their_categories(void **state)
     (void)state;
     gt_inference_categories *categories = gt_inference_categories_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gt_text name = {cases[i].name, strlen(cases[i].name)};
+        gt_str name = {cases[i].name, strlen(cases[i].name)};
         assert_string_equal(gt_inference_category(categories, name), cases[i].category);
     }
     gt_inference_categories_free(categories);

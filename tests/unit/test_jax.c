@@ -162,7 +162,7 @@ static gt_jax *read_space(gt_buffer *space, bool strict)
 
 static const char *text_of(const gt_jax *trace, uint32_t id)
 {
-    return gt_strings_get(trace->strings, id).bytes;
+    return gt_interner_get(trace->strings, id).bytes;
 }
 
 /* ---- tests ---- */
@@ -283,7 +283,7 @@ static void test_records(void **state)
     assert_int_equal(r->operand_count, 2);
     assert_string_equal(text_of(trace, r->operands[0]), "bf16[8,16]{1,0}");
     assert_string_equal(text_of(trace, r->operands[1]), "%bytes");
-    assert_int_equal(r->custom_call_target, GT_TEXT_NONE);
+    assert_int_equal(r->custom_call_target, GT_STR_NONE);
     r = gt_jax_record(trace, 1);
     assert_string_equal(text_of(trace, r->metadata),
                         "metadata={op_name=\"jit(f) x\""); /* no comma behind ")" */
@@ -409,14 +409,14 @@ static void test_detection(void **state)
     (void)state;
     gt_buffer space = {0}, plane = {0};
     put_plane(&space, 3, "/host:CPU", &plane);
-    assert_true(gt_is_xplane(gt_buffer_text(&space)));
-    assert_true(gt_is_xplane((gt_text){space.bytes, 15})); /* the plane goes on behind what is there */
-    assert_false(gt_is_xplane((gt_text){"{\"traceEvents\":[]}", 18}));
-    assert_false(gt_is_xplane((gt_text){"\n\n{\"a\": 1}", 10}));
+    assert_true(gt_is_xplane(gt_buffer_str(&space)));
+    assert_true(gt_is_xplane((gt_str){space.bytes, 15})); /* the plane goes on behind what is there */
+    assert_false(gt_is_xplane((gt_str){"{\"traceEvents\":[]}", 18}));
+    assert_false(gt_is_xplane((gt_str){"\n\n{\"a\": 1}", 10}));
     assert_false(
-        gt_is_xplane((gt_text){"\x0a\x04\x40\x01\x50\x02", 6})); /* a packet of Perfetto: other fields */
-    assert_false(gt_is_xplane((gt_text){"\x0a\x06\x12\x04\x0a\x02\x08\x01", 8}));
-    assert_false(gt_is_xplane((gt_text){"", 0}));
+        gt_is_xplane((gt_str){"\x0a\x04\x40\x01\x50\x02", 6})); /* a packet of Perfetto: other fields */
+    assert_false(gt_is_xplane((gt_str){"\x0a\x06\x12\x04\x0a\x02\x08\x01", 8}));
+    assert_false(gt_is_xplane((gt_str){"", 0}));
     gt_buffer_free(&space);
 }
 

@@ -34,7 +34,7 @@ static int end(void **state)
 
 static uint32_t text(const char *bytes)
 {
-    return gt_strings_add_cstr(trace->strings, bytes);
+    return gt_interner_add_cstr(trace->strings, bytes);
 }
 
 enum { OPERANDS_MAX = 8 };
@@ -54,9 +54,9 @@ static gt_hlo_record record_of(const char *output, const char *target, const cha
         __VA_ARGS__, NULL                                                                                    \
     }
 
-static gt_text plain(const char *bytes)
+static gt_str plain(const char *bytes)
 {
-    return (gt_text){bytes, strlen(bytes)};
+    return (gt_str){bytes, strlen(bytes)};
 }
 
 static const char CONFIG_10[] =
@@ -70,7 +70,7 @@ static gt_hlo_record gemm_record(const char *output, const char *config, const c
                                  const char *const *operands)
 {
     gt_hlo_record record = record_of(output, "custom_call_target=\"__cublas$gemm\"", operands);
-    record.backend_config = config ? text(config) : GT_TEXT_NONE;
+    record.backend_config = config ? text(config) : GT_STR_NONE;
     record.gemm_type = text(type);
     return record;
 }
@@ -79,8 +79,8 @@ static void expect_parameters(const gt_model_result *result, const char *expecte
 {
     gt_buffer shown = {0};
     gt_model_print_parameters(&shown, result);
-    gt_buffer_text(&shown);
-    assert_string_equal(gt_buffer_text(&shown).bytes, expected);
+    gt_buffer_str(&shown);
+    assert_string_equal(gt_buffer_str(&shown).bytes, expected);
     gt_buffer_free(&shown);
 }
 
@@ -236,8 +236,8 @@ static void test_attention(void **state)
     assert_true(result.flops == 171799740416.0);
     assert_true(result.bytes == 80.0 * 1048576);
     gt_jax_arguments arguments = gt_jax_arguments_of(trace, &record, &arena);
-    assert_string_equal(gt_strings_get(trace->strings, arguments.concrete).bytes, "((0,),)");
-    assert_string_equal(gt_strings_get(trace->strings, arguments.types).bytes, "('bf16', 'bf16', 'bf16')");
+    assert_string_equal(gt_interner_get(trace->strings, arguments.concrete).bytes, "((0,),)");
+    assert_string_equal(gt_interner_get(trace->strings, arguments.types).bytes, "('bf16', 'bf16', 'bf16')");
     /* packed into one tensor */
     record = record_of("bf16[1]{0}", "custom_call_target=\"te_fused_attn_forward_ffi\"",
                        LIST("bf16[2,2048,3,16,128]{4,3,2,1,0}", "bf16[0]{0}", "bf16[0]{0}"));

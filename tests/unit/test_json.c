@@ -120,10 +120,10 @@ static void assert_string_means(const char *json_text, const char *meaning)
 {
     gt_stream *stream;
     gt_json json = begin(json_text, &stream, 0);
-    gt_text raw;
+    gt_str raw;
     char out[256];
     assert_true(gt_json_string(&json, &raw));
-    size_t len = gt_json_text_decode(raw, out);
+    size_t len = gt_json_string_decode(raw, out);
     assert_int_equal(len, strlen(meaning));
     assert_memory_equal(out, meaning, len);
     gt_stream_close(stream);
@@ -155,7 +155,7 @@ static void strings_mean_what_the_standard_says(void **unused)
 static gt_json_number number_of(const char *text)
 {
     gt_json_number number = {0};
-    assert_true(gt_json_text_number((gt_text){text, strlen(text)}, &number));
+    assert_true(gt_json_parse_number((gt_str){text, strlen(text)}, &number));
     return number;
 }
 
@@ -199,7 +199,7 @@ static void a_document_is_pulled_piece_by_piece(void **unused)
     for (size_t block = 1; block <= sizeof text; block++) {
         gt_stream *stream;
         gt_json json = begin(text, &stream, block);
-        gt_text key, raw;
+        gt_str key, raw;
         gt_json_number number;
         assert_int_equal(gt_json_peek(&json), GT_JSON_OBJECT);
         assert_true(gt_json_enter_object(&json));

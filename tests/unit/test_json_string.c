@@ -57,7 +57,7 @@ static void a_string_ends_at_its_quote(void **state)
     gt_buffer scratch = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *place = cases[i].inside;
-        gt_text text;
+        gt_str text;
         bool read = gt_json_string_read(&place, place + strlen(place), &scratch, &text);
         assert_int_equal(read, cases[i].meaning != NULL);
         assert_int_equal(place - cases[i].inside, cases[i].len);

@@ -54,7 +54,7 @@ static void names_have_their_categories(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gt_text name = {cases[i].name, strlen(cases[i].name)};
+        gt_str name = {cases[i].name, strlen(cases[i].name)};
         assert_string_equal(gt_kernel_category(name), cases[i].category);
     }
 }
@@ -62,8 +62,8 @@ static void names_have_their_categories(void **state)
 static void the_length_ends_a_name_not_a_nul(void **state)
 {
     (void)state;
-    assert_string_equal(gt_kernel_category((gt_text){"a\0gemm", 6}), "GEMM");
-    assert_string_equal(gt_kernel_category((gt_text){"gemm", 3}), "Other");
+    assert_string_equal(gt_kernel_category((gt_str){"a\0gemm", 6}), "GEMM");
+    assert_string_equal(gt_kernel_category((gt_str){"gemm", 3}), "Other");
 }
 
 int main(void)

@@ -20,24 +20,24 @@ static gt_kernel_stats stats;
 static int begin(void **state)
 {
     (void)state;
-    stats = (gt_kernel_stats){.strings = gt_strings_new()};
+    stats = (gt_kernel_stats){.strings = gt_interner_new()};
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    gt_strings *strings = stats.strings;
+    gt_interner *strings = stats.strings;
     gt_kernel_stats_free(&stats);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return 0;
 }
 
 /* A kernel on stream 7. */
 static gt_kernel_detail kernel(const char *name, double dur_us, bool integral)
 {
-    return (gt_kernel_detail){.name = gt_strings_add_cstr(stats.strings, name),
-                              .stream = gt_strings_add_cstr(stats.strings, "7"),
+    return (gt_kernel_detail){.name = gt_interner_add_cstr(stats.strings, name),
+                              .stream = gt_interner_add_cstr(stats.strings, "7"),
                               .dur_us = dur_us,
                               .overlap_pct = NAN,
                               .integral = integral};
@@ -52,11 +52,11 @@ static void add_one(const char *name, double dur_us, bool integral)
 static void expect(const char *summary, const char *trunc)
 {
     gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
-    assert_string_equal(gt_strings_get(stats.strings, cells.summary).bytes, summary);
+    assert_string_equal(gt_interner_get(stats.strings, cells.summary).bytes, summary);
     if (trunc)
-        assert_string_equal(gt_strings_get(stats.strings, cells.trunc).bytes, trunc);
+        assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, trunc);
     else
-        assert_int_equal(cells.trunc, GT_TEXT_NONE);
+        assert_int_equal(cells.trunc, GT_STR_NONE);
 }
 
 static void durations_are_measured(void **unused)
@@ -83,7 +83,7 @@ static void integers_stay_where_all_are(void **unused)
     gt_kernel_stats_add(&stats, second, 2);
     gt_kernel_stats_add(&stats, third, 2);
     gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
-    const char *summary = gt_strings_get(stats.strings, cells.summary).bytes;
+    const char *summary = gt_interner_get(stats.strings, cells.summary).bytes;
     assert_non_null(strstr(summary, "'count': 3, 'total_duration_us': 6, 'mean_duration_us': 2.0, "
                                     "'median_duration_us': 2.0, 'std_dev_duration_us': 0.816496580927726, "
                                     "'min_duration_us': 1, 'max_duration_us': 3}"));
@@ -92,7 +92,7 @@ static void integers_stay_where_all_are(void **unused)
     add_one("k", 1e300, true); /* too large for an integer of ours */
     cells = gt_kernel_stats_take(&stats);
     assert_non_null(
-        strstr(gt_strings_get(stats.strings, cells.summary).bytes, "'total_duration_us': 1e+300, "));
+        strstr(gt_interner_get(stats.strings, cells.summary).bytes, "'total_duration_us': 1e+300, "));
 }
 
 static void kernels_are_matched_by_place(void **unused)
@@ -127,8 +127,8 @@ static void equal_totals_are_in_order_of_name_then_of_place(void **unused)
     (void)unused;
     gt_kernel_detail list[] = {kernel("b", 1, false), kernel("a", 1, false), kernel("B", 1, false),
                                kernel("a", 1, true), kernel("c", 0.5, false)};
-    list[1].stream = gt_strings_add_cstr(stats.strings, "1");
-    list[3].stream = gt_strings_add_cstr(stats.strings, "2");
+    list[1].stream = gt_interner_add_cstr(stats.strings, "1");
+    list[3].stream = gt_interner_add_cstr(stats.strings, "2");
     gt_kernel_stats_add(&stats, list, 5);
     expect("[{'name': 'c', 'stream': 7, 'count': 1, " STATS(
                "0.5", "0.5", "0.5", "0.0", "0.5",
@@ -155,8 +155,8 @@ static void streams_are_any_value_and_overlap_is_shown_where_known(void **unused
 {
     (void)unused;
     gt_kernel_detail list[] = {kernel("a", 1, true), kernel("b", 2, true)};
-    list[0].stream = GT_TEXT_NONE;
-    list[1].stream = gt_strings_add_cstr(stats.strings, "\"main\"");
+    list[0].stream = GT_STR_NONE;
+    list[1].stream = gt_interner_add_cstr(stats.strings, "\"main\"");
     list[0].overlap_pct = 0.33;
     list[1].overlap_pct = 1;
     gt_kernel_stats_add(&stats, list, 2);
@@ -193,7 +193,7 @@ static void long_names_are_cut_by_characters(void **unused)
         add_one(cases[i].name, 1, true);
         gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
         char *expected = gt_format("[{'name': %s, 'stream': 7, 'mean_duration_us': 1.0}]", cases[i].shown);
-        assert_string_equal(gt_strings_get(stats.strings, cells.trunc).bytes, expected);
+        assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, expected);
         free(expected);
     }
 }
@@ -218,7 +218,7 @@ static void means_are_rounded_as_numpy_rounds(void **unused)
         add_one("k", cases[i].mean, false);
         gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
         char *expected = gt_format("[{'name': 'k', 'stream': 7, 'mean_duration_us': %s}]", cases[i].shown);
-        assert_string_equal(gt_strings_get(stats.strings, cells.trunc).bytes, expected);
+        assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, expected);
         free(expected);
     }
 }
@@ -232,7 +232,7 @@ static void sums_are_added_as_numpy_adds(void **unused)
     for (int i = 0; i < 15; i++) add_one("k", 1, false);
     gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
     /* r0 = 1e16 + 1 = 1e16, r1..r7 = 2 each; ((r0 + 2) + 4) + 8 */
-    assert_non_null(strstr(gt_strings_get(stats.strings, cells.summary).bytes,
+    assert_non_null(strstr(gt_interner_get(stats.strings, cells.summary).bytes,
                            "'total_duration_us': 1.0000000000000014e+16, "));
 }
 

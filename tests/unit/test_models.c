@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "model/metrics.h"
 #include "model/model.h"
 #include "trace/events.h"
@@ -18,20 +18,20 @@
 enum { MAX_KERNELS = 8, MAX_EXPECTED = 64 };
 
 typedef struct setting {
-    gt_strings *strings;
+    gt_interner *strings;
     gt_models *models;
 } setting;
 
 static setting begin(void)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     return (setting){strings, gt_models_new(strings)};
 }
 
 static void end(setting *s)
 {
     gt_models_free(s->models);
-    gt_strings_free(s->strings);
+    gt_interner_free(s->strings);
 }
 
 /* ---- the cases as data ---- */
@@ -75,13 +75,13 @@ static void take_line(setting *s, model_case *c, char *text, int line)
     value = value ? value + strspn(value, " ") : text + strlen(text);
     uint32_t *argument = argument_of(&c->event, key);
     if (argument)
-        *argument = gt_strings_add_cstr(s->strings, value);
+        *argument = gt_interner_add_cstr(s->strings, value);
     else if (strcmp(key, "sequence") == 0)
         c->event.sequence = strtoll(value, NULL, 10);
     else if (strcmp(key, "backward") == 0)
         c->backward = true;
     else if (strcmp(key, "kernel") == 0)
-        c->kernels[c->event.kernel_count++] = gt_strings_add_cstr(s->strings, value);
+        c->kernels[c->event.kernel_count++] = gt_interner_add_cstr(s->strings, value);
     else
         c->expected[c->expected_count++] = (expectation){gt_strdup(key), gt_strdup(value), line};
 }
@@ -140,7 +140,7 @@ static int check_case(setting *s, model_case *c)
         expectation *e = &c->expected[i];
         gt_buffer actual = {0};
         print_actual(&actual, result, e);
-        if (strcmp(gt_buffer_text(&actual).bytes, e->value) != 0) {
+        if (strcmp(gt_buffer_str(&actual).bytes, e->value) != 0) {
             print_error("model_cases.txt:%d: %s: expected %s, got %s\n", e->line, e->key, e->value,
                         actual.bytes);
             wrong++;
@@ -172,7 +172,7 @@ static void test_cases(void **state)
             take_line(&s, &c, text, line);
             continue;
         }
-        if (c.event.name != GT_TEXT_NONE) {
+        if (c.event.name != GT_STR_NONE) {
             if (!c.expected_count)
                 print_error("model_cases.txt:%d: the case expects nothing\n", line), wrong++;
             wrong += check_case(&s, &c);
@@ -227,7 +227,7 @@ static void check_sound(const gt_model_result *result)
 static uint32_t hostile_text(setting *s, size_t i)
 {
     const char *text = hostile[i % (sizeof hostile / sizeof *hostile)];
-    return *text ? gt_strings_add_cstr(s->strings, text) : (uint32_t)GT_TEXT_NONE;
+    return *text ? gt_interner_add_cstr(s->strings, text) : (uint32_t)GT_STR_NONE;
 }
 
 static void test_hostile_arguments(void **state)
@@ -239,8 +239,8 @@ static void test_hostile_arguments(void **state)
     setting s = begin();
     for (size_t m = 0; m < model_count; m++) {
         if (!models[m]->evaluate) continue;
-        gt_model_event event = {.name = gt_strings_add_cstr(s.strings, models[m]->name), .sequence = 1};
-        event.annotation = gt_strings_add_cstr(
+        gt_model_event event = {.name = gt_interner_add_cstr(s.strings, models[m]->name), .sequence = 1};
+        event.annotation = gt_interner_add_cstr(
             s.strings,
             "execute_1_context_1(sq99999999999999999999999sk1sqsq1sqsk1)_generation_1(sq1sk1sqsq1sqsk1)");
         for (size_t i = 0; i < count; i++)
@@ -264,8 +264,8 @@ static void test_nesting_has_an_end(void **state)
     memset(text, '[', DEEP);
     memset(text + DEEP, ']', DEEP);
     text[2 * DEEP] = 0;
-    gt_model_event event = {.name = gt_strings_add_cstr(s.strings, "primus_turbo::grouped_gemm"),
-                            .dims = gt_strings_add_cstr(s.strings, text)};
+    gt_model_event event = {.name = gt_interner_add_cstr(s.strings, "primus_turbo::grouped_gemm"),
+                            .dims = gt_interner_add_cstr(s.strings, text)};
     const gt_model *model = gt_model_find(s.models, &event);
     assert_int_equal(gt_model_evaluate(s.models, model, &event, false)->outcome, GT_MODEL_FAIL);
     free(text);
@@ -278,10 +278,10 @@ static void test_same_arguments_same_result(void **state)
 {
     (void)state;
     setting s = begin();
-    uint32_t kernel = gt_strings_add_cstr(s.strings, "Cijk_Ailk_Bljk_BBS");
-    gt_model_event event = {.name = gt_strings_add_cstr(s.strings, "aten::mm"),
-                            .dims = gt_strings_add_cstr(s.strings, "[[4,8],[8,2]]"),
-                            .types = gt_strings_add_cstr(s.strings, "[\"float\",\"float\"]"),
+    uint32_t kernel = gt_interner_add_cstr(s.strings, "Cijk_Ailk_Bljk_BBS");
+    gt_model_event event = {.name = gt_interner_add_cstr(s.strings, "aten::mm"),
+                            .dims = gt_interner_add_cstr(s.strings, "[[4,8],[8,2]]"),
+                            .types = gt_interner_add_cstr(s.strings, "[\"float\",\"float\"]"),
                             .sequence = 1};
     const gt_model *model = gt_model_find(s.models, &event);
     const gt_model_result *first = gt_model_evaluate(s.models, model, &event, false);
@@ -368,7 +368,7 @@ static void test_known_gpus(void **state)
 
 static bool parse_arch(const char *json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
-    return gt_gpu_arch_parse((gt_text){json, strlen(json)}, arena, arch, error);
+    return gt_gpu_arch_parse((gt_str){json, strlen(json)}, arena, arch, error);
 }
 
 static void test_arch_of_user(void **state)
@@ -405,7 +405,7 @@ static char *read_file(const char *path)
     gt_buffer text = {0};
     size_t got;
     assert_non_null(file);
-    while ((got = fread(gt_buffer_room(&text, 4096), 1, 4096, file)) > 0) text.len += got;
+    while ((got = fread(gt_buffer_reserve(&text, 4096), 1, 4096, file)) > 0) text.len += got;
     gt_buffer_add(&text, "", 1);
     fclose(file);
     return text.bytes;

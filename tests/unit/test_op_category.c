@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analysis/pytorch/op_category.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -158,9 +158,9 @@ static const struct {
                   "(Synthetic Op)"},
 };
 
-static gt_text text(const char *bytes)
+static gt_str text(const char *bytes)
 {
-    return (gt_text){bytes, strlen(bytes)};
+    return (gt_str){bytes, strlen(bytes)};
 }
 
 static void expect_name(const char *name, const char *category, const char *family)
@@ -189,7 +189,7 @@ static size_t expect_pattern(const char *pattern, const char *category, const ch
         gt_buffer_add(&one, pattern, (size_t)(open - pattern));
         gt_buffer_add(&one, choice, len);
         gt_buffer_add_cstr(&one, close + 1);
-        count += expect_pattern(gt_buffer_text(&one).bytes, category, family);
+        count += expect_pattern(gt_buffer_str(&one).bytes, category, family);
         gt_buffer_free(&one);
         choice += len + 1;
     }
@@ -205,7 +205,7 @@ static void every_known_name_has_its_category(void **unused)
             size_t len = strcspn(pattern, " ");
             gt_buffer one = {0};
             gt_buffer_add(&one, pattern, len);
-            size_t count = expect_pattern(gt_buffer_text(&one).bytes, groups[g].category, groups[g].family);
+            size_t count = expect_pattern(gt_buffer_str(&one).bytes, groups[g].category, groups[g].family);
             gt_buffer_free(&one);
             names += count;
             modelled += *groups[g].family ? count : 0;
@@ -227,8 +227,8 @@ static void names_are_compared_whole_and_exactly(void **unused)
     static const char *const others[] = {"",         "aten::m",   "aten::mmm", "mm",
                                          "Aten::mm", "aten::mm ", "aten::MM",  "mHC"};
     for (size_t i = 0; i < LENGTH(others); i++) assert_null(gt_op_find(text(others[i])));
-    assert_null(gt_op_find((gt_text){"aten::mm\0", 9}));
-    assert_non_null(gt_op_find((gt_text){"aten::mmm", 8}));
+    assert_null(gt_op_find((gt_str){"aten::mm\0", 9}));
+    assert_non_null(gt_op_find((gt_str){"aten::mmm", 8}));
 }
 
 static const struct {
@@ -268,28 +268,28 @@ static void other_names_go_by_their_beginnings_and_kernels(void **unused)
 static void ids_give_the_same_as_texts(void **unused)
 {
     (void)unused;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     for (size_t i = 0; i < LENGTH(rules) / 2; i++) { /* the other half is new to the categories */
-        gt_strings_add_cstr(strings, rules[i].op);
-        gt_strings_add_cstr(strings, rules[i].kernel);
+        gt_interner_add_cstr(strings, rules[i].op);
+        gt_interner_add_cstr(strings, rules[i].kernel);
     }
     gt_op_categories *categories = gt_op_categories_new(strings, NULL);
     for (int again = 0; again < 2; again++) {
         for (size_t i = 0; i < LENGTH(rules); i++) {
-            uint32_t op = gt_strings_add_cstr(strings, rules[i].op);
-            uint32_t kernel = gt_strings_add_cstr(strings, rules[i].kernel);
+            uint32_t op = gt_interner_add_cstr(strings, rules[i].op);
+            uint32_t kernel = gt_interner_add_cstr(strings, rules[i].kernel);
             uint32_t category = gt_op_categories_of(categories, op, kernel);
-            assert_string_equal(gt_strings_get(strings, category).bytes, rules[i].category);
+            assert_string_equal(gt_interner_get(strings, category).bytes, rules[i].category);
         }
-        uint32_t mm = gt_strings_add_cstr(strings, "aten::mm"),
-                 other = gt_strings_add_cstr(strings, "aten::x");
-        assert_string_equal(gt_strings_get(strings, gt_op_categories_of(categories, mm, GT_TEXT_NONE)).bytes,
+        uint32_t mm = gt_interner_add_cstr(strings, "aten::mm"),
+                 other = gt_interner_add_cstr(strings, "aten::x");
+        assert_string_equal(gt_interner_get(strings, gt_op_categories_of(categories, mm, GT_STR_NONE)).bytes,
                             "GEMM");
         assert_string_equal(
-            gt_strings_get(strings, gt_op_categories_of(categories, other, GT_TEXT_NONE)).bytes, "other");
+            gt_interner_get(strings, gt_op_categories_of(categories, other, GT_STR_NONE)).bytes, "other");
     }
     gt_op_categories_free(categories);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void families_are_in_the_order_of_their_sheets(void **unused)

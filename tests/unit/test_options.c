@@ -56,9 +56,9 @@ static void has_the_defaults_of_the_python_tool(void **state)
 {
     (void)state;
     ACCEPT(a, "--profile_json_path t.json");
-    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
-    assert_null(gt_arguments_text(&a, "output_xlsx_path"));
-    assert_null(gt_arguments_text(&a, "output_csvs_dir"));
+    assert_string_equal(gt_arguments_string(&a, "profile_json_path"), "t.json");
+    assert_null(gt_arguments_string(&a, "output_xlsx_path"));
+    assert_null(gt_arguments_string(&a, "output_csvs_dir"));
     assert_false(gt_arguments_flag(&a, "disable_kernel_summary"));
     assert_false(gt_arguments_flag(&a, "kernel_details"));
     assert_false(gt_arguments_flag(&a, "short_kernel_study"));
@@ -73,12 +73,12 @@ static void takes_every_way_of_writing(void **state)
     (void)state;
     ACCEPT(a, "--profile-json-path=t.json --short-kernel_threshold_us=20 --topk_kernels -5 --kernel-details "
               "--kernel_details --output_csvs_dir= --output-db=a=b.db");
-    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
+    assert_string_equal(gt_arguments_string(&a, "profile_json_path"), "t.json");
     assert_int_equal(gt_arguments_int(&a, "short_kernel_threshold_us"), 20);
     assert_int_equal(gt_arguments_int(&a, "topk_kernels"), -5);
     assert_true(gt_arguments_flag(&a, "kernel_details"));
-    assert_null(gt_arguments_text(&a, "output_csvs_dir")); /* empty, as with an unset shell variable */
-    assert_string_equal(gt_arguments_text(&a, "output_db"), "a=b.db");
+    assert_null(gt_arguments_string(&a, "output_csvs_dir")); /* empty, as with an unset shell variable */
+    assert_string_equal(gt_arguments_string(&a, "output_db"), "a=b.db");
     gt_arguments_free(&a);
     ACCEPT(b, "--prof t.json --topk +1_000 --topk 7 --short_kernel_h 3");
     assert_int_equal(gt_arguments_int(&b, "topk_kernels"), 7);
@@ -90,13 +90,13 @@ static void takes_the_trace_without_an_option(void **state)
 {
     (void)state;
     ACCEPT(a, "--kernel_details t.json --topk_kernels 3");
-    assert_string_equal(gt_arguments_text(&a, "profile_json_path"), "t.json");
+    assert_string_equal(gt_arguments_string(&a, "profile_json_path"), "t.json");
     gt_arguments_free(&a);
     ACCEPT(b, "--kernel_details -- --odd.json");
-    assert_string_equal(gt_arguments_text(&b, "profile_json_path"), "--odd.json");
+    assert_string_equal(gt_arguments_string(&b, "profile_json_path"), "--odd.json");
     gt_arguments_free(&b);
     ACCEPT(c, "-");
-    assert_string_equal(gt_arguments_text(&c, "profile_json_path"), "-");
+    assert_string_equal(gt_arguments_string(&c, "profile_json_path"), "-");
     gt_arguments_free(&c);
     refuses("a.json b.json", "unrecognized arguments: b.json");
     refuses("a.json --profile_json_path b.json",
@@ -259,8 +259,8 @@ static void takes_letters(void **state)
         int count = split(line, words);
         if (!gt_arguments_parse(&a, &gt_batch_syntax, count, words, &error))
             fail_msg("refused: %s", error.text);
-        assert_string_equal(gt_arguments_text(&a, "base_dir"), cases[i].base);
-        assert_string_equal(gt_arguments_text(&a, "extension"), cases[i].extension);
+        assert_string_equal(gt_arguments_string(&a, "base_dir"), cases[i].base);
+        assert_string_equal(gt_arguments_string(&a, "extension"), cases[i].extension);
         const gt_option_value *given = gt_arguments_value(&a, "filters");
         for (size_t f = 0; f < given->text_count; f++) strcat(strcat(filters, given->texts[f]), " ");
         assert_string_equal(filters, cases[i].filters);
@@ -268,8 +268,8 @@ static void takes_letters(void **state)
         assert_int_equal(gt_arguments_flag(&a, "all_kernels"), cases[i].all);
         gt_arguments_free(&a);
     }
-    assert_int_equal(gt_syntax_letter(&gt_batch_syntax, "output_xlsx_path"), 'o');
-    assert_int_equal(gt_syntax_letter(&gt_batch_syntax, "quiet"), 0);
+    assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "output_xlsx_path"), 'o');
+    assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "quiet"), 0);
 }
 
 int main(void)

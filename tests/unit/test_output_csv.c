@@ -32,7 +32,7 @@ static void numbers_nulls_and_truth(void **state)
     gt_table_add_column(table, "count", GT_TYPE_INT);
     gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
     gt_table_add_column(table, "busy", GT_TYPE_BOOL);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
     static const struct {
         int64_t count;
         double time_us;
@@ -66,7 +66,7 @@ static void numbers_nulls_and_truth(void **state)
 static gt_table *text_table(const char *const *texts, size_t count, bool second_column)
 {
     gt_table *table = gt_table_new("texts", strings);
-    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_column(table, "text", GT_TYPE_STRING);
     if (second_column) gt_table_add_column(table, "x", GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) {
         gt_table_add_row(table);
@@ -168,7 +168,7 @@ static void lists_are_python_literals(void **state)
     table->columns[1].items_as_tuple = true;
     gt_list_of(&table->columns[2], GT_TYPE_FLOAT);
     gt_list_of(&table->columns[3], GT_TYPE_BOOL);
-    gt_list_of(&table->columns[4], GT_TYPE_TEXT);
+    gt_list_of(&table->columns[4], GT_TYPE_STRING);
     gt_list_of(gt_list_of(&table->columns[5], GT_TYPE_LIST), GT_TYPE_INT);
     gt_table_add_row(table);
     gt_table_add_row(table);
@@ -184,8 +184,8 @@ static void lists_are_python_literals(void **state)
     gt_list_push_float(&table->columns[2], NAN);
     gt_list_push_bool(&table->columns[3], true);
     gt_list_push_null(&table->columns[3]);
-    gt_list_push_text(&table->columns[4], gt_strings_add_cstr(strings, "a"));
-    gt_list_push_text(&table->columns[4], gt_strings_add_cstr(strings, "it's"));
+    gt_list_push_string(&table->columns[4], gt_interner_add_cstr(strings, "a"));
+    gt_list_push_string(&table->columns[4], gt_interner_add_cstr(strings, "it's"));
     gt_list_push_null(&table->columns[4]);
     gt_column *inner = gt_list_push_list(&table->columns[5]);
     gt_list_push_int(inner, 1);
@@ -194,7 +194,7 @@ static void lists_are_python_literals(void **state)
     /* Row 1 stays null; row 2: empty ones, and a pair. */
     for (int c = 0; c < 6; c++) gt_list_begin(&table->columns[c], 2);
     gt_list_push_int(&table->columns[0], 3);
-    gt_list_push_text(&table->columns[4], gt_strings_add_cstr(strings, "b"));
+    gt_list_push_string(&table->columns[4], gt_interner_add_cstr(strings, "b"));
     expect_csv(table, "a,b,c,d,e,f\n"
                       "\"[1, -2, None]\",\"(1,)\",\"[1.0, 1e-05, inf, nan]\",\"[True, None]\","
                       "\"['a', \"\"it's\"\", None]\",\"[[1, 2], []]\"\n"
@@ -215,11 +215,11 @@ static void texts_in_lists_are_escaped_as_repr_does(void **state)
     };
     gt_table *table = gt_table_new("reprs", strings);
     gt_table_add_column(table, "l", GT_TYPE_LIST);
-    gt_list_of(&table->columns[0], GT_TYPE_TEXT);
+    gt_list_of(&table->columns[0], GT_TYPE_STRING);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         gt_table_add_row(table);
         gt_list_begin(&table->columns[0], i);
-        gt_list_push_text(&table->columns[0], gt_strings_add(strings, texts[i].text, texts[i].len));
+        gt_list_push_string(&table->columns[0], gt_interner_add(strings, texts[i].text, texts[i].len));
     }
     expect_csv(table, "l\n"
                       "\"['say \"\"hi\"\"']\"\n"

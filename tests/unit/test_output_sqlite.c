@@ -42,7 +42,7 @@ static void every_kind_of_cell(void **state)
     gt_table *table = gt_table_new("kernel \"summary\"", strings);
     gt_table_add_column(table, "count", GT_TYPE_INT);
     gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "say \"hi\"; DROP", GT_TYPE_TEXT);
+    gt_table_add_column(table, "say \"hi\"; DROP", GT_TYPE_STRING);
     gt_table_add_column(table, "busy", GT_TYPE_BOOL);
     gt_table_add_column(table, "COUNT", GT_TYPE_LIST);
     gt_table_add_row(table);
@@ -101,12 +101,12 @@ static void a_full_disk_leaves_nothing(void **state)
     if (pid == 0) {
         gt_error error = {""};
         gt_table *table = gt_table_new("large", strings);
-        gt_table_add_column(table, "text", GT_TYPE_TEXT);
+        gt_table_add_column(table, "text", GT_TYPE_STRING);
         char text[1000];
         memset(text, 'x', sizeof text);
         gt_table_add_rows(table, 5000);
-        uint32_t id = gt_strings_add(strings, text, sizeof text);
-        for (size_t row = 0; row < 5000; row++) gt_table_set_text(table, 0, row, id);
+        uint32_t id = gt_interner_add(strings, text, sizeof text);
+        for (size_t row = 0; row < 5000; row++) gt_table_set_string(table, 0, row, id);
         gt_output *output = gt_output_new();
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){300000, 300000});
         if (gt_output_sqlite(output, in_scratch("made/large.db"), &table, 1, &error)) _exit(1);

@@ -5,19 +5,19 @@
 
 #include <math.h>
 
-static gt_strings *strings;
+static gt_interner *strings;
 
 static int begin(void **state)
 {
     (void)state;
-    strings = gt_strings_new();
+    strings = gt_interner_new();
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return 0;
 }
 
@@ -98,7 +98,7 @@ static void large_values_have_separators_and_long_labels_are_cut(void **state)
 static gt_table *kernels(void)
 {
     gt_table *table = gt_table_new("kernels", strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
     gt_table_add_column(table, "Count", GT_TYPE_INT);
     gt_table_add_column(table, "Percentage (%)", GT_TYPE_FLOAT);
     gt_table_add_column(table, "dispatch_id", GT_TYPE_INT);
@@ -217,8 +217,8 @@ static void the_environment_decides(void **state)
 static void expect_cut(const char *text, size_t width, bool utf8, const char *expected)
 {
     gt_buffer out = {0};
-    gt_display_add_cut(&out, (gt_text){text, strlen(text)}, width, utf8);
-    assert_string_equal(gt_buffer_text(&out).bytes, expected);
+    gt_display_add_cut(&out, (gt_str){text, strlen(text)}, width, utf8);
+    assert_string_equal(gt_buffer_str(&out).bytes, expected);
     gt_buffer_free(&out);
 }
 
@@ -240,8 +240,8 @@ static void what_is_not_safe_is_escaped(void **state)
 {
     (void)state;
     gt_buffer out = {0};
-    gt_display_add(&out, (gt_text){"a\tb\x1b[0m\u202Ec\xff\0", 13}, true);
-    assert_string_equal(gt_buffer_text(&out).bytes, "a\\tb\\x1b[0m\\u202ec\uFFFD\\x00");
+    gt_display_add(&out, (gt_str){"a\tb\x1b[0m\u202Ec\xff\0", 13}, true);
+    assert_string_equal(gt_buffer_str(&out).bytes, "a\\tb\\x1b[0m\\u202ec\uFFFD\\x00");
     gt_buffer_free(&out);
 }
 

@@ -101,7 +101,7 @@ static void every_kind_of_cell(void **state)
     gt_table *table = gt_table_new("cells", strings);
     gt_table_add_column(table, "count", GT_TYPE_INT);
     gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "<name>", GT_TYPE_TEXT);
+    gt_table_add_column(table, "<name>", GT_TYPE_STRING);
     gt_table_add_column(table, "busy", GT_TYPE_BOOL);
     gt_table_add_column(table, "shape", GT_TYPE_LIST);
     for (int row = 0; row < 4; row++) gt_table_add_row(table);
@@ -148,9 +148,9 @@ static void every_kind_of_cell(void **state)
 static char *sheet_of_text(const char *bytes, size_t len)
 {
     gt_table *table = gt_table_new("text", strings);
-    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_column(table, "text", GT_TYPE_STRING);
     gt_table_add_row(table);
-    gt_table_set_text(table, 0, 0, gt_strings_add(strings, bytes, len));
+    gt_table_set_string(table, 0, 0, gt_interner_add(strings, bytes, len));
     return first_sheet(table);
 }
 
@@ -183,13 +183,13 @@ static void long_texts_are_cut_and_it_is_said(void **state)
     memset(text, 'x', FITS + 1);
     text[FITS + 1] = 0;
     gt_table *table = gt_table_new("long", strings);
-    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_column(table, "text", GT_TYPE_STRING);
     for (int row = 0; row < 3; row++) gt_table_add_row(table);
-    gt_table_set_text(table, 0, 0, gt_strings_add(strings, text, FITS));
-    gt_table_set_text(table, 0, 1, gt_strings_add(strings, text, FITS + 1));
+    gt_table_set_string(table, 0, 0, gt_interner_add(strings, text, FITS));
+    gt_table_set_string(table, 0, 1, gt_interner_add(strings, text, FITS + 1));
     char *wide = malloc(4 * FITS + 4); /* each character counts as two in Excel */
     for (int i = 0; i < FITS; i++) memcpy(wide + 4 * i, "\U0001F600", 4);
-    gt_table_set_text(table, 0, 2, gt_strings_add(strings, wide, 4 * FITS));
+    gt_table_set_string(table, 0, 2, gt_interner_add(strings, wide, 4 * FITS));
 
     char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
     expect_in(warnings, "sheet long of the workbook has 2 cells cut: Excel allows 32767 characters\n");
@@ -393,7 +393,7 @@ static void columns_are_as_wide_as_what_they_hold(void **state)
     assert_int_equal(gt_xlsx_header_lines("", 8), 1);
     assert_int_equal(gt_xlsx_header_lines("total_direct_kernel_time_ms", 27), 2);
     gt_table *table = gt_table_new("look", strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
     gt_table_add_rows(table, 2);
     gt_table_set_cstr(table, 0, 0, "µµµµµµµµµµ");
     assert_true(gt_xlsx_look_of(table, 0, 2).width == 11);
@@ -413,8 +413,8 @@ static void headings_above_columns(void **state)
     (void)state;
     static const char *const names[] = {"launch", "launch", "sync"};
     gt_table *table = gt_table_new("calls", strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
-    gt_table_add_column(table, "cat", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
+    gt_table_add_column(table, "cat", GT_TYPE_STRING);
     for (int c = 0; c < 3; c++) gt_table_add_column(table, "x", GT_TYPE_INT);
     gt_table_set_headings(table, 1, NULL, "rank");
     gt_table_set_headings(table, 2, "count", "0");

@@ -227,7 +227,7 @@ static void parts_are_rounded_as_python_rounds(void **unused)
         assert_true(overlap.kernels[0].overlap_pct == cases[i].part);
         assert_true(overlap.kernels[0].dur_us == cases[i].beside);
         assert_false(overlap.kernels[0].integral);
-        assert_string_equal(gt_strings_get(trace->strings, overlap.names).bytes, "['k1']");
+        assert_string_equal(gt_interner_get(trace->strings, overlap.names).bytes, "['k1']");
         gt_op_overlap_reader_free(reader);
         gt_overlaps_free(overlaps);
         gt_pytorch_free(trace);
@@ -248,7 +248,7 @@ static void partners_of_one_name_are_averaged(void **unused)
     gt_op_overlap_reader *reader = gt_op_overlap_reader_new(trace, overlaps);
     for (int again = 0; again < 2; again++) {
         gt_op_overlap overlap = gt_op_overlap_read(reader, (const uint32_t[]){0}, 1, 100);
-        assert_string_equal(gt_strings_get(trace->strings, overlap.names).bytes, "['k1', 'k2']");
+        assert_string_equal(gt_interner_get(trace->strings, overlap.names).bytes, "['k1', 'k2']");
         assert_int_equal(overlap.count, 2);
         assert_true(overlap.kernels[0].dur_us ==
                     33.34); /* (10 + 40 + 50.005) / 3 = 33.335: Python says 33.34 */
@@ -258,7 +258,7 @@ static void partners_of_one_name_are_averaged(void **unused)
         assert_true(overlap.overlap_pct == 0.7); /* 0 to 25, 50 to 90, 95 to 100 */
     }
     gt_op_overlap none = gt_op_overlap_read(reader, NULL, 0, 0);
-    assert_int_equal(none.names, GT_TEXT_NONE);
+    assert_int_equal(none.names, GT_STR_NONE);
     assert_int_equal(none.count, 0);
     assert_true(isnan(none.overlap_pct));
     gt_op_overlap_reader_free(reader);

@@ -15,7 +15,7 @@
 
 static void expect(const char *text, double wanted)
 {
-    double got = gt_pandas_number((gt_text){text, strlen(text)});
+    double got = gt_pandas_number((gt_str){text, strlen(text)});
     if (got != wanted) fail_msg("%s: %.17g, not %.17g", text, got, wanted);
 }
 

@@ -71,7 +71,7 @@ static void put_event(gt_buffer *trace, int64_t sequence, int64_t time, int64_t 
 
 typedef struct opened {
     gt_stream *stream;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_perfetto *trace;
 } opened;
 
@@ -79,7 +79,7 @@ static opened open_trace(const gt_buffer *bytes, size_t block)
 {
     gt_error error;
     opened o = {.stream = gt_stream_memory(bytes->bytes, bytes->len, block, &error),
-                .strings = gt_strings_new()};
+                .strings = gt_interner_new()};
     assert_non_null(o.stream);
     o.trace = gt_perfetto_new(o.stream, o.strings);
     return o;
@@ -88,13 +88,13 @@ static opened open_trace(const gt_buffer *bytes, size_t block)
 static void close_trace(opened *o)
 {
     gt_perfetto_free(o->trace);
-    gt_strings_free(o->strings);
+    gt_interner_free(o->strings);
     gt_stream_close(o->stream);
 }
 
 static const char *text(const opened *o, uint32_t id)
 {
-    return gt_strings_get(o->strings, id).bytes;
+    return gt_interner_get(o->strings, id).bytes;
 }
 
 static bool accepts(const opened *o, size_t kept, bool strict, gt_error *error)
@@ -281,7 +281,7 @@ static void check_note(void (*fill)(gt_buffer *note), const char *json)
     assert_true(gt_perfetto_next_note(o.trace, &notes, &note));
     assert_string_equal(text(&o, note.name), "n");
     gt_note_add_json(o.trace, &out, &note);
-    assert_string_equal(gt_buffer_text(&out).bytes, json);
+    assert_string_equal(gt_buffer_str(&out).bytes, json);
     assert_false(gt_perfetto_next_note(o.trace, &notes, &note));
     gt_buffer_free(&out);
     close_trace(&o);
@@ -352,9 +352,9 @@ static void numbers_are_pythons(void **state)
         {{.type = GT_NOTE_INT, .number = (uint64_t)-5}, true, -5},
         {{.type = GT_NOTE_BOOL, .number = 1}, true, 1},
         {{.type = GT_NOTE_UINT, .number = UINT64_MAX}, false, 0},
-        {{.type = GT_NOTE_TEXT, .text = {"42", 2}}, true, 42},
-        {{.type = GT_NOTE_TEXT, .text = {"0x1", 3}}, false, 0},
-        {{.type = GT_NOTE_TEXT, .text = {"1.5", 3}}, false, 0},
+        {{.type = GT_NOTE_STRING, .text = {"42", 2}}, true, 42},
+        {{.type = GT_NOTE_STRING, .text = {"0x1", 3}}, false, 0},
+        {{.type = GT_NOTE_STRING, .text = {"1.5", 3}}, false, 0},
         {{.type = GT_NOTE_POINTER, .number = 7}, false, 0},
         {{.type = GT_NOTE_DOUBLE, .number = 0xc00c000000000000}, true, -3}, /* -3.5 */
         {{.type = GT_NOTE_DOUBLE, .number = 0x7ff0000000000000}, false, 0},
@@ -448,13 +448,13 @@ static void is_told_by_its_bytes(void **state)
     (void)state;
     gt_buffer trace = {0};
     put_track(&trace, 10, 0, 3, 77, 0);
-    assert_true(gt_is_perfetto((gt_text){trace.bytes, trace.len}));
-    assert_true(gt_is_perfetto((gt_text){trace.bytes, trace.len / 2}));
+    assert_true(gt_is_perfetto((gt_str){trace.bytes, trace.len}));
+    assert_true(gt_is_perfetto((gt_str){trace.bytes, trace.len / 2}));
     put_int(&trace, 3, 4); /* something else behind it */
-    assert_false(gt_is_perfetto((gt_text){trace.bytes, trace.len}));
-    assert_false(gt_is_perfetto((gt_text){"", 0}));
-    assert_false(gt_is_perfetto((gt_text){"\n{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\"}]}", 45}));
-    assert_false(gt_is_perfetto((gt_text){"\n\"Kind\",\"Agent_Id\"\n", 19}));
+    assert_false(gt_is_perfetto((gt_str){trace.bytes, trace.len}));
+    assert_false(gt_is_perfetto((gt_str){"", 0}));
+    assert_false(gt_is_perfetto((gt_str){"\n{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\"}]}", 45}));
+    assert_false(gt_is_perfetto((gt_str){"\n\"Kind\",\"Agent_Id\"\n", 19}));
     gt_buffer_free(&trace);
 }
 

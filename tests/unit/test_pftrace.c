@@ -114,8 +114,7 @@ static void classes_by_the_first_part_that_fits(void **state)
         {"", GT_PFTRACE_XLA},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(gt_pftrace_class_of((gt_text){cases[i].name, strlen(cases[i].name)}),
-                         cases[i].class);
+        assert_int_equal(gt_pftrace_class_of((gt_str){cases[i].name, strlen(cases[i].name)}), cases[i].class);
 }
 
 static void agents_have_numbers(void **state)
@@ -127,7 +126,7 @@ static void agents_have_numbers(void **state)
     } cases[] = {{"\"Agent-2\"", 2, -1}, {"7", 7, 7},  {"\"12\"", 12, 12},
                  {"\"GPU\"", -1, -1},    {"", -1, -1}, {"\"\"", -1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gt_text json = {cases[i].json, strlen(cases[i].json)};
+        gt_str json = {cases[i].json, strlen(cases[i].json)};
         assert_int_equal(gt_chrome_agent_number(json, false), cases[i].number);
         assert_int_equal(gt_chrome_agent_number(json, true), cases[i].strict);
     }
@@ -139,9 +138,9 @@ static void agents_have_numbers(void **state)
 static void markdown_is_tabulates(void **state)
 {
     (void)state;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *table = gt_table_new("t", strings);
-    gt_table_add_column(table, "Name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "Name", GT_TYPE_STRING);
     gt_table_add_column(table, "n", GT_TYPE_INT);
     gt_table_add_column(table, "x", GT_TYPE_FLOAT);
     static const struct {
@@ -161,20 +160,20 @@ static void markdown_is_tabulates(void **state)
     }
     gt_buffer out = {0};
     gt_markdown_add(&out, table, SIZE_MAX);
-    assert_string_equal(gt_buffer_text(&out).bytes, "| Name      |     n |             x |\n"
-                                                    "|:----------|------:|--------------:|\n"
-                                                    "| a         |     1 |   2           |\n"
-                                                    "| μ|b       | 23456 |   0.125       |\n"
-                                                    "| long name |    -3 |   1.23457e+06 |\n"
-                                                    "| c         |     0 |   1e-07       |\n"
-                                                    "| d         |     0 | nan           |");
+    assert_string_equal(gt_buffer_str(&out).bytes, "| Name      |     n |             x |\n"
+                                                   "|:----------|------:|--------------:|\n"
+                                                   "| a         |     1 |   2           |\n"
+                                                   "| μ|b       | 23456 |   0.125       |\n"
+                                                   "| long name |    -3 |   1.23457e+06 |\n"
+                                                   "| c         |     0 |   1e-07       |\n"
+                                                   "| d         |     0 | nan           |");
     out.len = 0;
     gt_markdown_add(&out, table, 1);
-    assert_string_equal(gt_buffer_text(&out).bytes,
+    assert_string_equal(gt_buffer_str(&out).bytes,
                         "| Name   |   n |   x |\n|:-------|----:|----:|\n| a      |   1 |   2 |");
     gt_buffer_free(&out);
     gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 int main(void)

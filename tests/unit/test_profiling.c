@@ -26,7 +26,7 @@ static gt_stack stack_of(const char *json)
 {
     gt_error error;
     gt_stack stack;
-    const gt_value *context = gt_settings_parse(&arena, (gt_text){json, strlen(json)}, &error);
+    const gt_value *context = gt_settings_parse(&arena, (gt_str){json, strlen(json)}, &error);
     assert_non_null(context);
     assert_true(gt_stack_build(&arena, context, &gt_value_missing, &stack, &error));
     return stack;
@@ -53,7 +53,7 @@ static void tools_wrap_as_madengine_has_it(void **state)
 static void splits_words_as_a_shell(void **state)
 {
     (void)state;
-    gt_words_list words = {0};
+    gt_arg_list words = {0};
     assert_true(gt_shell_split(&arena, " a  'b c'\"d\\\"e\" \\' x=1 \"\" ", &words));
     const char *expected[] = {"a", "b cd\"e", "'", "x=1", ""};
     assert_int_equal(words.count, 5);
@@ -61,7 +61,7 @@ static void splits_words_as_a_shell(void **state)
     static const char *const meaningful[] = {"a && b", "a $B", "\"$B\"", "a; b", "`a`",
                                              "a > b",  "*.c",  "'open",  "~/x",  "a\\"};
     for (size_t i = 0; i < sizeof meaningful / sizeof *meaningful; i++) {
-        words = (gt_words_list){0};
+        words = (gt_arg_list){0};
         assert_false(gt_shell_split(&arena, meaningful[i], &words));
     }
 }
@@ -73,8 +73,8 @@ static void quotes_come_back(void **state)
                                         "$HOME", "\\",   "\"", "new\nline", "*"};
     gt_buffer line = {0};
     gt_shell_join(&line, words, sizeof words / sizeof *words);
-    gt_words_list again = {0};
-    assert_true(gt_shell_split(&arena, gt_buffer_text(&line).bytes, &again));
+    gt_arg_list again = {0};
+    assert_true(gt_shell_split(&arena, gt_buffer_str(&line).bytes, &again));
     assert_int_equal(again.count, sizeof words / sizeof *words);
     for (size_t i = 0; i < again.count; i++) assert_string_equal(again.items[i], words[i]);
     assert_memory_equal(line.bytes, "plain 'it'\\''s' '' 'a b' --x=y 'A=1' ", 36);
@@ -96,15 +96,15 @@ static void options_of_rocprofv3_have_values(void **state)
     (void)state;
     static const char *const words[] = {"--hip-trace", "false",  "-f", "csv", "JSON", "--hsa-trace=no",
                                         "--stats",     "--made", "up", "-d",  "x",    "--kernel-trace"};
-    gt_rocprof_options options = gt_rocprof_options_parse(&arena, words, 12);
+    gt_profiler_options options = gt_profiler_options_parse(&arena, words, 12);
     assert_int_equal(options.count, 7);
-    assert_false(gt_rocprof_option_is_on(&options, "hip-trace"));
-    assert_false(gt_rocprof_option_is_on(&options, "hsa-trace"));
-    assert_true(gt_rocprof_option_is_on(&options, "stats"));
-    assert_true(gt_rocprof_option_is_on(&options, "kernel-trace"));
-    assert_int_equal(gt_rocprof_option_find(&options, "output-format")->value_count, 2);
-    assert_string_equal(gt_rocprof_option_find(&options, "output-directory")->values[0], "x");
-    assert_int_equal(gt_rocprof_option_find(&options, "made")->takes, GT_TAKES_UNKNOWN);
+    assert_false(gt_profiler_option_is_on(&options, "hip-trace"));
+    assert_false(gt_profiler_option_is_on(&options, "hsa-trace"));
+    assert_true(gt_profiler_option_is_on(&options, "stats"));
+    assert_true(gt_profiler_option_is_on(&options, "kernel-trace"));
+    assert_int_equal(gt_profiler_option_find(&options, "output-format")->value_count, 2);
+    assert_string_equal(gt_profiler_option_find(&options, "output-directory")->values[0], "x");
+    assert_int_equal(gt_profiler_option_find(&options, "made")->takes, GT_TAKES_UNKNOWN);
 }
 
 static void passes_are_lines_with_pmc(void **state)
@@ -112,36 +112,36 @@ static void passes_are_lines_with_pmc(void **state)
     (void)state;
     static const char text[] = "# pmc: OLD\npmc: SQ_WAVES L2CacheMiss\n\nnothing\npmc: L2CacheHit # gone";
     size_t in_comments;
-    assert_int_equal(gt_counter_passes((gt_text){text, sizeof text - 1}, &in_comments), 3);
+    assert_int_equal(gt_counter_passes((gt_str){text, sizeof text - 1}, &in_comments), 3);
     assert_int_equal(in_comments, 1);
     gt_buffer nowhere = {0}, only_old = {0};
-    gt_counters_unknown((gt_text){text, sizeof text - 1}, &nowhere, &only_old);
-    assert_string_equal(gt_buffer_text(&nowhere).bytes, "L2CacheMiss");
-    assert_string_equal(gt_buffer_text(&only_old).bytes, "L2CacheHit");
+    gt_counters_unknown((gt_str){text, sizeof text - 1}, &nowhere, &only_old);
+    assert_string_equal(gt_buffer_str(&nowhere).bytes, "L2CacheMiss");
+    assert_string_equal(gt_buffer_str(&only_old).bytes, "L2CacheHit");
     gt_buffer_free(&nowhere);
     gt_buffer_free(&only_old);
 }
 
 static void check_histogram(const char *csv, const char *expected)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_error error;
     char path[] = "/tmp/gt_histogram_XXXXXX";
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, csv, strlen(csv)), strlen(csv));
     close(descriptor);
-    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_TEXT, strings, &error);
+    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_STRINGS, strings, &error);
     unlink(path);
     assert_non_null(table);
     gt_histogram histogram = {0};
     gt_buffer text = {0};
     gt_histogram_add(&histogram, table);
     gt_histogram_print(&histogram, &text);
-    assert_string_equal(gt_buffer_text(&text).bytes, expected);
+    assert_string_equal(gt_buffer_str(&text).bytes, expected);
     gt_buffer_free(&text);
     gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void instructions_by_class(void **state)

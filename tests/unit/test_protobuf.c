@@ -10,7 +10,7 @@
 
 #include "input/perfetto/protobuf.h"
 
-#define MESSAGE(bytes) gt_proto_begin((gt_text){bytes, sizeof(bytes) - 1})
+#define MESSAGE(bytes) gt_proto_begin((gt_str){bytes, sizeof(bytes) - 1})
 
 static void test_each_kind(void **state)
 {
@@ -73,7 +73,7 @@ static void test_damage(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *exact = malloc(cases[i].len); /* so that reading beyond it is seen */
         memcpy(exact, cases[i].bytes, cases[i].len);
-        gt_proto m = gt_proto_begin((gt_text){exact, cases[i].len});
+        gt_proto m = gt_proto_begin((gt_str){exact, cases[i].len});
         gt_proto_field field;
         assert_false(gt_proto_next(&m, &field));
         assert_true(m.damaged);

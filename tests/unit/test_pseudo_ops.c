@@ -16,7 +16,7 @@ static uint32_t row_named(const gt_pytorch *trace, const char *name)
 
 static const char *extra_of(const gt_pytorch *trace, const char *name)
 {
-    return gt_strings_get(trace->strings, trace->extra[row_named(trace, name)]).bytes;
+    return gt_interner_get(trace->strings, trace->extra[row_named(trace, name)]).bytes;
 }
 
 static void python(trace_text *t, const char *name, double start, double dur)
@@ -63,12 +63,12 @@ static void ops_are_put_into_the_tree(void **state)
     uint32_t launch1 = trace->parent[row_named(trace, "k1")], b = row_named(trace, "b");
     gt_tree_edit *edit = gt_tree_edit_begin(trace);
     gt_new_op op = {.arguments_of = b};
-    op.name = gt_strings_add_cstr(trace->strings, "around_children");
+    op.name = gt_interner_add_cstr(trace->strings, "around_children");
     gt_tree_wrap_children(edit, row_named(trace, "a"), op);
-    op.name = gt_strings_add_cstr(trace->strings, "around_event");
+    op.name = gt_interner_add_cstr(trace->strings, "around_event");
     gt_tree_wrap_event(edit, row_named(trace, "b1"), op);
-    op.name = gt_strings_add_cstr(trace->strings, "around_launch");
-    op.extra = gt_strings_add_cstr(trace->strings, "{}");
+    op.name = gt_interner_add_cstr(trace->strings, "around_launch");
+    op.extra = gt_interner_add_cstr(trace->strings, "{}");
     assert_true(gt_tree_wrap_launch(edit, launch1, op));
     assert_false(gt_tree_wrap_launch(edit, launch1, op));
     assert_int_equal(gt_tree_edit_finish(edit), 3);
@@ -94,8 +94,8 @@ static void ops_are_put_into_the_tree(void **state)
     assert_true(trace->start_us[event] == 1220);
     assert_true(trace->start_us[launch_op] != trace->start_us[launch_op]); /* it has no time */
     assert_string_equal(extra_of(trace, "around_launch"), "{}");
-    uint32_t *dims = gt_store_texts(trace->store, GT_EVENT_INPUT_DIMS);
-    assert_string_equal(gt_strings_get(trace->strings, dims[launch_op]).bytes, "[[4]]");
+    uint32_t *dims = gt_store_string_ids(trace->store, GT_EVENT_INPUT_DIMS);
+    assert_string_equal(gt_interner_get(trace->strings, dims[launch_op]).bytes, "[[4]]");
     free(dims);
 
     gt_calls *calls = gt_calls_new(trace);
@@ -123,13 +123,13 @@ static void changes_follow_each_other(void **state)
     uint32_t runtime = trace->parent[row_named(trace, "k1")];
     gt_tree_edit *edit = gt_tree_edit_begin(trace);
     gt_new_op op = {.arguments_of = 0};
-    op.name = gt_strings_add_cstr(trace->strings, "x");
+    op.name = gt_interner_add_cstr(trace->strings, "x");
     gt_tree_wrap_event(edit, row_named(trace, "only"), op);
-    op.name = gt_strings_add_cstr(trace->strings, "y");
+    op.name = gt_interner_add_cstr(trace->strings, "y");
     gt_tree_wrap_event(edit, row_named(trace, "only"), op);
-    op.name = gt_strings_add_cstr(trace->strings, "z");
+    op.name = gt_interner_add_cstr(trace->strings, "z");
     gt_tree_wrap_children(edit, row_named(trace, "only"), op);
-    op.name = gt_strings_add_cstr(trace->strings, "w");
+    op.name = gt_interner_add_cstr(trace->strings, "w");
     gt_tree_wrap_launch(edit, runtime, op);
     gt_tree_edit_finish(edit);
     expect_tree(trace, "root", "root(x(y(only(z(w(hipLaunchKernel))))))");
@@ -297,9 +297,9 @@ static void latent_attention(void **state)
     expect_tree(trace, "aiter/mla.py(161): mla_decode_fwd",
                 "aiter/mla.py(161): mla_decode_fwd(pseudo_mla_decode_fwd(aiter::mla_decode_stage1_asm_fwd("
                 "hipLaunchKernel) aiter::reduce(hipLaunchKernel)))");
-    uint32_t *dims = gt_store_texts(trace->store, GT_EVENT_INPUT_DIMS);
-    assert_string_equal(gt_strings_get(trace->strings, dims[row_named(trace, "pseudo_mla_decode_fwd")]).bytes,
-                        "[[1,2,3]]");
+    uint32_t *dims = gt_store_string_ids(trace->store, GT_EVENT_INPUT_DIMS);
+    assert_string_equal(
+        gt_interner_get(trace->strings, dims[row_named(trace, "pseudo_mla_decode_fwd")]).bytes, "[[1,2,3]]");
     free(dims);
     assert_int_equal(trace->late_root_count, 2);
     gt_pytorch_free(trace);

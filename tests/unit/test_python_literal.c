@@ -72,7 +72,7 @@ static const struct {
 };
 /* clang-format on */
 
-typedef void add_function(gt_buffer *, gt_text, gt_python_form);
+typedef void add_function(gt_buffer *, gt_str, gt_python_form);
 
 /* Of a copy with nothing behind it that could be read by mistake. */
 static void expect(const char *json, add_function *add, gt_python_form form, const char *expected)
@@ -80,8 +80,8 @@ static void expect(const char *json, add_function *add, gt_python_form form, con
     size_t len = strlen(json);
     char *copy = gt_strdup(json);
     gt_buffer out = {0};
-    add(&out, (gt_text){copy, len}, form);
-    assert_string_equal(gt_buffer_text(&out).bytes, expected);
+    add(&out, (gt_str){copy, len}, form);
+    assert_string_equal(gt_buffer_str(&out).bytes, expected);
     gt_buffer_free(&out);
     free(copy);
 }
@@ -130,10 +130,10 @@ static void what_stands_in_the_buffer_stays(void **unused)
     (void)unused;
     gt_buffer out = {0};
     gt_buffer_add_cstr(&out, "x = ");
-    gt_python_add_json(&out, (gt_text){"[1]", 3}, GT_PYTHON_TUPLES);
+    gt_python_add_json(&out, (gt_str){"[1]", 3}, GT_PYTHON_TUPLES);
     gt_buffer_add_cstr(&out, "; ");
-    gt_python_add_json(&out, (gt_text){"[1", 2}, GT_PYTHON_TUPLES);
-    assert_string_equal(gt_buffer_text(&out).bytes, "x = (1,); [1");
+    gt_python_add_json(&out, (gt_str){"[1", 2}, GT_PYTHON_TUPLES);
+    assert_string_equal(gt_buffer_str(&out).bytes, "x = (1,); [1");
     gt_buffer_free(&out);
 }
 
@@ -145,7 +145,7 @@ static void nesting_has_no_limit(void **unused)
     memset(json, '[', DEPTH);
     memset(json + DEPTH, ']', DEPTH);
     gt_buffer out = {0};
-    gt_python_add_json(&out, (gt_text){json, 2 * DEPTH}, GT_PYTHON_TUPLES);
+    gt_python_add_json(&out, (gt_str){json, 2 * DEPTH}, GT_PYTHON_TUPLES);
     /* (((...()...,),),): the innermost is empty, all others have one element */
     assert_int_equal(out.len, 2 * DEPTH + DEPTH - 1);
     assert_memory_equal(out.bytes + DEPTH - 3,
@@ -160,18 +160,18 @@ static void nesting_has_no_limit(void **unused)
 static void ids_are_converted_once(void **unused)
 {
     (void)unused;
-    gt_strings *strings = gt_strings_new();
-    uint32_t early = gt_strings_add_cstr(strings, "[[4,8]]");
+    gt_interner *strings = gt_interner_new();
+    uint32_t early = gt_interner_add_cstr(strings, "[[4,8]]");
     gt_python_literals *literals = gt_python_literals_new(strings, GT_PYTHON_TUPLES);
-    uint32_t late = gt_strings_add_cstr(strings, "[ [4, 8] ]");
+    uint32_t late = gt_interner_add_cstr(strings, "[ [4, 8] ]");
     uint32_t python = gt_python_literals_of(literals, early);
-    assert_string_equal(gt_strings_get(strings, python).bytes, "((4, 8),)");
+    assert_string_equal(gt_interner_get(strings, python).bytes, "((4, 8),)");
     assert_int_equal(gt_python_literals_of(literals, early), python);
     assert_int_equal(gt_python_literals_of(literals, late), python);
-    assert_int_equal(gt_python_literals_of(literals, GT_TEXT_NONE), GT_TEXT_NONE);
+    assert_int_equal(gt_python_literals_of(literals, GT_STR_NONE), GT_STR_NONE);
     gt_python_literals_free(literals);
     gt_python_literals_free(NULL);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 int main(void)

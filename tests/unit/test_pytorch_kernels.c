@@ -401,8 +401,8 @@ static void random_traces_summed_by_plain_loops(void **unused)
     const double *sum = gt_table_column(summary, "Kernel duration (µs)_sum")->floats;
     for (size_t row = 0; row < groups; row++) {
         assert_true(!row || sum[row] <= sum[row - 1]);
-        const char *op = gt_strings_get(summary->strings, summary->columns[1].texts[row]).bytes;
-        const char *name = gt_strings_get(summary->strings, summary->columns[2].texts[row]).bytes;
+        const char *op = gt_interner_get(summary->strings, summary->columns[1].texts[row]).bytes;
+        const char *name = gt_interner_get(summary->strings, summary->columns[2].texts[row]).bytes;
         size_t o = 0;
         while (strcmp(ops[o], op) != 0) o++;
         size_t stream = (size_t)summary->columns[3].ints[row], n = (size_t)(name[1] - '0');

@@ -370,9 +370,9 @@ static void names_of_communication(void **unused)
     static const char *const no[] = {
         "", "ccl", "cc", "occl", "nccm", "ncc", "cross_device_reduc", "cross device reduce", "c"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (!gt_is_communication((gt_text){yes[i], strlen(yes[i])})) fail_msg("%s", yes[i]);
+        if (!gt_is_communication((gt_str){yes[i], strlen(yes[i])})) fail_msg("%s", yes[i]);
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (gt_is_communication((gt_text){no[i], strlen(no[i])})) fail_msg("%s", no[i]);
+        if (gt_is_communication((gt_str){no[i], strlen(no[i])})) fail_msg("%s", no[i]);
 }
 
 int main(void)

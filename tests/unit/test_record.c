@@ -17,16 +17,16 @@
 enum { KIND, NAME, COUNT, TIME, DEEP, SHAPE, LABEL, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [KIND] = {"kind", GT_FIELD_TEXT, true},     [NAME] = {"name", GT_FIELD_TEXT, false},
+    [KIND] = {"kind", GT_FIELD_STRING, true},   [NAME] = {"name", GT_FIELD_STRING, false},
     [COUNT] = {"count", GT_FIELD_INT, false},   [TIME] = {"time", GT_FIELD_TIME, false},
     [DEEP] = {"a/b/deep", GT_FIELD_INT, false}, [SHAPE] = {"a/shape", GT_FIELD_JSON, false},
     [LABEL] = {"label", GT_FIELD_VIEW, false},
 };
 
 static const gt_store_column columns[FIELDS] = {
-    [KIND] = {GT_STORE_TEXT, 0},  [NAME] = {GT_STORE_TEXT, 0},  [COUNT] = {GT_STORE_INT, -1},
-    [TIME] = {GT_STORE_TIME, 0},  [DEEP] = {GT_STORE_INT, -77}, [SHAPE] = {GT_STORE_TEXT, 0},
-    [LABEL] = {GT_STORE_TEXT, 0},
+    [KIND] = {GT_STORE_STRING, 0},  [NAME] = {GT_STORE_STRING, 0}, [COUNT] = {GT_STORE_INT, -1},
+    [TIME] = {GT_STORE_TIME, 0},    [DEEP] = {GT_STORE_INT, -77},  [SHAPE] = {GT_STORE_STRING, 0},
+    [LABEL] = {GT_STORE_STRING, 0},
 };
 
 static uint64_t state = 0x1234567;
@@ -183,14 +183,14 @@ static expected put_record(text *t, unsigned style)
 
 /* ---- reading them back ---- */
 
-static void assert_text(gt_strings *strings, uint32_t id, const char *meaning)
+static void assert_text(gt_interner *strings, uint32_t id, const char *meaning)
 {
-    gt_text got = gt_strings_get(strings, id);
+    gt_str got = gt_interner_get(strings, id);
     assert_int_equal(got.len, strlen(meaning));
     assert_memory_equal(got.bytes, meaning, got.len);
 }
 
-static void assert_record(const gt_record *record, gt_strings *strings, const expected *e)
+static void assert_record(const gt_record *record, gt_interner *strings, const expected *e)
 {
     assert_int_equal(record->present, e->present);
     assert_int_equal(record->mistyped, e->mistyped);
@@ -201,7 +201,7 @@ static void assert_record(const gt_record *record, gt_strings *strings, const ex
     if (e->present >> DEEP & 1) assert_int_equal(record->cells[DEEP].integer, e->deep);
     if (e->present >> TIME & 1) assert_memory_equal(&record->cells[TIME].time, &e->time, sizeof e->time);
     if (e->present >> LABEL & 1) {
-        gt_text label = gt_record_view(record, LABEL);
+        gt_str label = gt_record_view(record, LABEL);
         assert_int_equal(label.len, strlen(e->label));
         assert_memory_equal(label.bytes, e->label, label.len);
     }
@@ -230,7 +230,7 @@ static void records_are_read_as_they_were_written(void **unused)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
             gt_error error;
             gt_stream *stream = gt_stream_memory(t.items, t.count, blocks[b], &error);
-            gt_strings *strings = gt_strings_new();
+            gt_interner *strings = gt_interner_new();
             gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
             gt_json json;
             gt_record record;
@@ -244,7 +244,7 @@ static void records_are_read_as_they_were_written(void **unused)
             assert_false(gt_json_next_element(&json));
             assert_true(gt_json_finish(&json));
             gt_record_reader_free(reader);
-            gt_strings_free(strings);
+            gt_interner_free(strings);
             gt_stream_close(stream);
         }
         free(t.items);
@@ -263,7 +263,7 @@ static void like_records_are_learned(void **unused)
     put(&t, "]");
     gt_error error;
     gt_stream *stream = gt_stream_memory(t.items, t.count, 0, &error);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
     gt_json json;
     gt_record record;
@@ -277,7 +277,7 @@ static void like_records_are_learned(void **unused)
     assert_true(gt_record_reader_misses(reader) <=
                 5); /* one for each kind, and the last one may touch the end */
     gt_record_reader_free(reader);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     gt_stream_close(stream);
     free(t.items);
 }
@@ -293,7 +293,7 @@ static void a_number_that_is_no_integer_teaches_nothing(void **unused)
     static const int64_t expected_counts[] = {-1, -4, -1, 17, -1, 5, -1, 6, -1, 7, -1, 8}; /* -1: mistyped */
     gt_error error;
     gt_stream *stream = gt_stream_memory(json_text, sizeof json_text - 1, 0, &error);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
     gt_json json;
     gt_record record;
@@ -308,15 +308,15 @@ static void a_number_that_is_no_integer_teaches_nothing(void **unused)
         if (!mistyped) assert_int_equal(record.cells[COUNT].integer, expected_counts[i]);
     }
     gt_record_reader_free(reader);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     gt_stream_close(stream);
 }
 
 static bool is_y(const gt_record *record, gt_record_reader *reader)
 {
     return record->present >> KIND & 1 &&
-           strcmp(gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[KIND].text).bytes, "y") ==
-               0;
+           strcmp(gt_interner_get(gt_record_strings(reader), (uint32_t)record->cells[KIND].text).bytes,
+                  "y") == 0;
 }
 
 /* Records that are not wanted are told apart in every shape, and what follows them is read as ever. */
@@ -332,7 +332,7 @@ static void unwanted_records_are_dropped(void **unused)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
             gt_error error;
             gt_stream *stream = gt_stream_memory(t.items, t.count, blocks[b], &error);
-            gt_strings *strings = gt_strings_new();
+            gt_interner *strings = gt_interner_new();
             gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
             gt_record_reader_drop(reader, is_y);
             gt_json json;
@@ -349,7 +349,7 @@ static void unwanted_records_are_dropped(void **unused)
             assert_false(gt_json_next_element(&json));
             assert_true(gt_json_finish(&json));
             gt_record_reader_free(reader);
-            gt_strings_free(strings);
+            gt_interner_free(strings);
             gt_stream_close(stream);
         }
         free(t.items);
@@ -364,7 +364,7 @@ typedef struct columns_read {
     uint32_t *kinds, *names, *shapes;
     int64_t *counts, *deeps;
     double *times;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_store *store;
 } columns_read;
 
@@ -372,14 +372,14 @@ static columns_read read_array(const text *t, size_t block, unsigned threads)
 {
     static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
     gt_error error;
-    columns_read r = {.strings = gt_strings_new()};
+    columns_read r = {.strings = gt_interner_new()};
     gt_stream *stream = gt_stream_memory(t->items, t->count, block, &error);
     gt_json json;
     gt_json_begin(&json, stream, 0);
     r.store = gt_store_new(columns, FIELDS, r.strings);
     gt_read_options options = {.threads = threads};
     assert_true(gt_json_enter_object(&json));
-    gt_text key;
+    gt_str key;
     assert_true(gt_json_next_key(&json, &key));
     assert_true(gt_records_read(&json, &format, r.store, &options));
     assert_true(gt_json_next_key(&json, &key)); /* what follows the array is read on as usual */
@@ -389,9 +389,9 @@ static columns_read read_array(const text *t, size_t block, unsigned threads)
     assert_true(gt_json_finish(&json));
     gt_stream_close(stream);
     r.count = gt_store_count(r.store);
-    r.kinds = gt_store_texts(r.store, KIND);
-    r.names = gt_store_texts(r.store, NAME);
-    r.shapes = gt_store_texts(r.store, SHAPE);
+    r.kinds = gt_store_string_ids(r.store, KIND);
+    r.names = gt_store_string_ids(r.store, NAME);
+    r.shapes = gt_store_string_ids(r.store, SHAPE);
     r.counts = gt_store_ints(r.store, COUNT);
     r.deeps = gt_store_ints(r.store, DEEP);
     r.times = gt_store_times(r.store, TIME);
@@ -407,7 +407,7 @@ static void free_columns(columns_read *r)
     free(r->deeps);
     free(r->times);
     gt_store_free(r->store);
-    gt_strings_free(r->strings);
+    gt_interner_free(r->strings);
 }
 
 static void assert_columns(const columns_read *r, const expected *all, size_t count)
@@ -418,7 +418,7 @@ static void assert_columns(const columns_read *r, const expected *all, size_t co
         if (e->present >> NAME & 1)
             assert_text(r->strings, r->names[i], e->name);
         else
-            assert_int_equal(r->names[i], GT_TEXT_NONE);
+            assert_int_equal(r->names[i], GT_STR_NONE);
         if (e->present >> KIND & 1) assert_text(r->strings, r->kinds[i], e->kind);
         if (e->present >> SHAPE & 1) assert_text(r->strings, r->shapes[i], e->shape);
         assert_int_equal(r->counts[i], e->present >> COUNT & 1 ? e->count : -1);
@@ -492,7 +492,7 @@ static void a_broken_record_is_named(void **unused)
     size_t whole = t.count;
     for (unsigned threads = 1; threads <= 3; threads++) {
         gt_error error;
-        gt_strings *strings = gt_strings_new();
+        gt_interner *strings = gt_interner_new();
         gt_read_options options = {.threads = threads};
         /* Record 70,001 lacks a colon. */
         char *bad = memmem(t.items, whole, "\"count\": 170000", 15);
@@ -521,7 +521,7 @@ static void a_broken_record_is_named(void **unused)
         assert_int_equal(gt_store_count(store), 99999);
         gt_store_free(store);
         gt_stream_close(stream);
-        gt_strings_free(strings);
+        gt_interner_free(strings);
     }
     free(t.items);
 }

@@ -7,13 +7,13 @@
 static void assert_cell(const gt_table *table, size_t column, size_t row, const char *expected)
 {
     const gt_column *cells = &table->columns[column];
-    if (cells->type != GT_TYPE_TEXT && !*expected) {
+    if (cells->type != GT_TYPE_STRING && !*expected) {
         assert_true(gt_column_is_null(cells, row));
         return;
     }
     assert_false(gt_column_is_null(cells, row));
-    if (cells->type == GT_TYPE_TEXT) {
-        assert_string_equal(gt_strings_get(table->strings, cells->texts[row]).bytes, expected);
+    if (cells->type == GT_TYPE_STRING) {
+        assert_string_equal(gt_interner_get(table->strings, cells->texts[row]).bytes, expected);
     } else if (strpbrk(expected, ".e")) {
         assert_int_equal(cells->type, GT_TYPE_FLOAT);
         assert_close(cells->floats[row], strtod(expected, NULL));
@@ -312,8 +312,8 @@ static void equal_totals_and_durations_keep_their_order(void **state)
         assert_int_equal(by_name->row_count, 50);
         for (size_t row = 1; row < 50; row++) {
             const uint32_t *names = gt_table_column(by_name, "name")->texts;
-            gt_text before = gt_strings_get(run->strings, names[row - 1]);
-            assert_true(strcmp(before.bytes, gt_strings_get(run->strings, names[row]).bytes) < 0);
+            gt_str before = gt_interner_get(run->strings, names[row - 1]);
+            assert_true(strcmp(before.bytes, gt_interner_get(run->strings, names[row]).bytes) < 0);
         }
     }
     free_all(&tables, run);
@@ -408,7 +408,7 @@ static void assert_names(gt_rocprof *run, const char *const *expected)
 {
     uint32_t *names = gt_rocprof_dispatch_names(run);
     for (size_t i = 0; i < gt_store_count(run->dispatches); i++)
-        assert_string_equal(gt_strings_get(run->strings, names[i]).bytes, expected[i]);
+        assert_string_equal(gt_interner_get(run->strings, names[i]).bytes, expected[i]);
     free(names);
 }
 
@@ -430,7 +430,7 @@ static void dispatches_take_the_last_name_of_their_kernel(void **state)
     name_kernel(run, 0, "");
     name_kernel(run, 12, "taken back");
     name_kernel(run, 7, "late");
-    gt_kernel_names_set(run, 12, GT_TEXT_NONE);
+    gt_kernel_names_set(run, 12, GT_STR_NONE);
     name_kernel(run, INT64_MIN + 1, "least");
     const char *const expected[] = {
         "late", "eight", "greatest", "unknown_kernel_-3", "", "unknown_kernel_None", "unknown_kernel_12",
@@ -439,8 +439,8 @@ static void dispatches_take_the_last_name_of_their_kernel(void **state)
     assert_names(run, expected);
     name_kernel(run, 7, "latest");
     uint32_t *names = gt_rocprof_dispatch_names(run);
-    assert_string_equal(gt_strings_get(run->strings, names[0]).bytes, "latest");
-    assert_string_equal(gt_strings_get(run->strings, names[1]).bytes, "eight");
+    assert_string_equal(gt_interner_get(run->strings, names[0]).bytes, "latest");
+    assert_string_equal(gt_interner_get(run->strings, names[1]).bytes, "eight");
     free(names);
     gt_rocprof_free(run);
 }

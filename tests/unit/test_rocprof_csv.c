@@ -61,7 +61,7 @@ static const char *name_at(gt_rocprof *run, size_t row)
     uint32_t *names = gt_rocprof_dispatch_names(run);
     uint32_t id = names[row];
     free(names);
-    return gt_strings_get(run->strings, id).bytes;
+    return gt_interner_get(run->strings, id).bytes;
 }
 
 static void rows_are_read_wherever_a_block_ends(void **state)
@@ -163,23 +163,23 @@ static void kinds_are_told_by_their_headers(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static char text[1024 + GT_SCAN_PAD];
         strcpy(text, cases[i].header);
-        assert_int_equal(gt_rocprof_csv_kind((gt_text){text, strlen(text)}), cases[i].kind);
+        assert_int_equal(gt_rocprof_csv_kind((gt_str){text, strlen(text)}), cases[i].kind);
     }
 }
 
 static void expect_short(const char *name, const char *expected)
 {
-    gt_text got = gt_kernel_short_name((gt_text){name, strlen(name)});
+    gt_str got = gt_kernel_short_name((gt_str){name, strlen(name)});
     if (got.len != strlen(expected) || memcmp(got.bytes, expected, got.len) != 0)
         fail_msg("%s gives %.*s", name, (int)got.len, got.bytes);
 }
 
 static void expect_displayed(const char *name, const char *expected)
 {
-    gt_strings *strings = gt_strings_new();
-    uint32_t id = gt_kernel_name_of_displayed(strings, (gt_text){name, strlen(name)});
-    assert_string_equal(gt_strings_get(strings, id).bytes, expected);
-    gt_strings_free(strings);
+    gt_interner *strings = gt_interner_new();
+    uint32_t id = gt_kernel_name_of_displayed(strings, (gt_str){name, strlen(name)});
+    assert_string_equal(gt_interner_get(strings, id).bytes, expected);
+    gt_interner_free(strings);
 }
 
 static void names_are_shortened_as_rocprofiler_does(void **state)

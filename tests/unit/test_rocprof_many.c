@@ -160,7 +160,7 @@ static void ten_thousand_dispatches_agree_with_plain_loops(void **state)
     const gt_table *summary = gt_table_list_find(&tables, "kernel_summary");
     assert_int_equal(summary->row_count, NAMES);
     for (size_t row = 0; row < NAMES; row++) {
-        const char *name = gt_strings_get(run->strings, gt_table_column(summary, "name")->texts[row]).bytes;
+        const char *name = gt_interner_get(run->strings, gt_table_column(summary, "name")->texts[row]).bytes;
         assert_summary_row(summary, row, atoi(strchr(name, '_') + 1), all_ns);
     }
     assert_descends_and_adds_up(summary, "Total Kernel Time (ms)");

@@ -31,7 +31,7 @@ static const gt_gpu_arch arch = {.name = "mi300x",
 
 typedef struct setting {
     char folder[64];
-    gt_strings *strings;
+    gt_interner *strings;
     gt_models *models;
     gt_simulator *simulator;
 } setting;
@@ -43,7 +43,7 @@ static void in_folder(const setting *s, const char *name, char path[128])
 
 static setting begin(void)
 {
-    setting s = {.folder = "/tmp/gputally-simulator-XXXXXX", .strings = gt_strings_new()};
+    setting s = {.folder = "/tmp/gputally-simulator-XXXXXX", .strings = gt_interner_new()};
     char path[128];
     assert_non_null(mkdtemp(s.folder));
     in_folder(&s, "simulate.sh", path);
@@ -70,17 +70,17 @@ static void end(setting *s)
     unsetenv("GEMM_SIMULATOR_PATH");
     gt_simulator_free(s->simulator);
     gt_models_free(s->models);
-    gt_strings_free(s->strings);
+    gt_interner_free(s->strings);
 }
 
 static bool simulate(setting *s, const char *op, const char *dims, const char *types, const char *concrete,
                      bool backward, double *simulated_us)
 {
-    gt_model_event event = {.name = gt_strings_add_cstr(s->strings, op),
-                            .dims = gt_strings_add_cstr(s->strings, dims),
-                            .types = gt_strings_add_cstr(s->strings, types),
-                            .strides = gt_strings_add_cstr(s->strings, "[[1],[1],[1],[1]]"),
-                            .concrete = gt_strings_add_cstr(s->strings, concrete),
+    gt_model_event event = {.name = gt_interner_add_cstr(s->strings, op),
+                            .dims = gt_interner_add_cstr(s->strings, dims),
+                            .types = gt_interner_add_cstr(s->strings, types),
+                            .strides = gt_interner_add_cstr(s->strings, "[[1],[1],[1],[1]]"),
+                            .concrete = gt_interner_add_cstr(s->strings, concrete),
                             .sequence = GT_EVENT_NONE};
     const gt_model *model = gt_model_find(s->models, &event);
     const gt_model_result *result = gt_model_evaluate(s->models, model, &event, backward);

@@ -62,13 +62,13 @@ static void busy_time_is_a_union(void **state)
     assert_int_equal(found.end_ns, 350);
     assert_int_equal(found.busy_ns, 110 + 50);
     assert_true(found.busy_percent == 100.0 * 160 / 250);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *timeline = gt_steady_state_timeline(&found, strings);
     static const double ms[] = {250 / 1e6, 160 / 1e6, 0, 160 / 1e6, 90 / 1e6};
     assert_int_equal(timeline->row_count, 5);
     for (size_t i = 0; i < 5; i++) assert_true(gt_table_column(timeline, "time ms")->floats[i] == ms[i]);
     gt_table_free(timeline);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void names_tell_kinds(void **state)
@@ -92,7 +92,7 @@ static void names_tell_kinds(void **state)
         {"", "Other"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gt_text name = {cases[i].name, strlen(cases[i].name)};
+        gt_str name = {cases[i].name, strlen(cases[i].name)};
         assert_string_equal(gt_genesis_category(name), cases[i].category);
     }
 }

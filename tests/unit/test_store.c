@@ -15,7 +15,7 @@
 enum { NUMBER, TEXT, TIME, COLUMNS, ROWS = 10000 };
 
 static const gt_store_column columns[COLUMNS] = {
-    [NUMBER] = {GT_STORE_INT, -5}, [TEXT] = {GT_STORE_TEXT, 0}, [TIME] = {GT_STORE_TIME, 0}};
+    [NUMBER] = {GT_STORE_INT, -5}, [TEXT] = {GT_STORE_STRING, 0}, [TIME] = {GT_STORE_TIME, 0}};
 
 static uint64_t state = 99;
 
@@ -57,11 +57,11 @@ static void cells_come_back_as_they_were(void **unused)
     static const unsigned widths[] = {0, 3, 8, 15, 16, 31, 33, 63, 64};
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
         for (unsigned style = 0; style < 6; style++) {
-            gt_strings *strings = gt_strings_new();
+            gt_interner *strings = gt_interner_new();
             gt_store *store = gt_store_new(columns, COLUMNS, strings);
             gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
             uint64_t *present = gt_alloc(ROWS * sizeof *present);
-            gt_cell(*cells)[COLUMNS] = gt_alloc(ROWS * sizeof *cells);
+            gt_store_cell(*cells)[COLUMNS] = gt_alloc(ROWS * sizeof *cells);
             uint32_t *places = gt_alloc(ROWS * sizeof *places), place = 0;
             for (size_t i = 0; i < ROWS; i++) {
                 for (; style && random64() % 3 == 0; place++) gt_store_writer_pass(writer);
@@ -76,14 +76,14 @@ static void cells_come_back_as_they_were(void **unused)
             gt_store_append(store, gt_store_writer_take(writer));
             assert_int_equal(gt_store_count(store), ROWS);
             int64_t *numbers = gt_store_ints(store, NUMBER);
-            uint32_t *texts = gt_store_texts(store, TEXT);
+            uint32_t *texts = gt_store_string_ids(store, TEXT);
             double *times = gt_store_times(store, TIME);
-            uint32_t *got_places = gt_store_places(store);
+            uint32_t *got_places = gt_store_row_order(store);
             assert_int_equal(gt_store_records(store), place);
             for (size_t i = 0; i < ROWS; i++) {
                 assert_int_equal(got_places[i], places[i]);
                 assert_int_equal(numbers[i], present[i] & 1 ? cells[i][NUMBER].integer : -5);
-                assert_int_equal(texts[i], present[i] & 2 ? cells[i][TEXT].text : GT_TEXT_NONE);
+                assert_int_equal(texts[i], present[i] & 2 ? cells[i][TEXT].text : GT_STR_NONE);
                 if (present[i] & 4)
                     assert_memory_equal(&times[i], &cells[i][TIME].time, sizeof(double));
                 else
@@ -91,7 +91,7 @@ static void cells_come_back_as_they_were(void **unused)
             }
             for (size_t i = 0; i < ROWS; i++) { /* one by one too, in any order */
                 size_t row = i * 7919 % ROWS;
-                gt_cell got[COLUMNS];
+                gt_store_cell got[COLUMNS];
                 gt_store_get(store, row, got);
                 assert_int_equal(got[NUMBER].integer, numbers[row]);
                 assert_int_equal(got[TEXT].text, texts[row]);
@@ -106,37 +106,37 @@ static void cells_come_back_as_they_were(void **unused)
             free(cells);
             gt_store_writer_free(writer);
             gt_store_free(store);
-            gt_strings_free(strings);
+            gt_interner_free(strings);
         }
 }
 
 static void a_writer_sorts_what_it_holds(void **unused)
 {
     (void)unused;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(columns, COLUMNS, strings);
     gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
     double *keys = gt_alloc(ROWS * sizeof *keys);
     for (int64_t round = 0; round < 2; round++) { /* what was taken before stays where it is */
         for (int64_t i = 0; i < ROWS; i++) {
             keys[i] = (double)((i * 7919 + 13) % ROWS / 2); /* each key twice */
-            gt_cell cells[COLUMNS] = {[NUMBER].integer = round * ROWS + i,
-                                      [TEXT].text = (uint64_t)i + 1,
-                                      [TIME].time = keys[i] / 3};
+            gt_store_cell cells[COLUMNS] = {[NUMBER].integer = round * ROWS + i,
+                                            [TEXT].text = (uint64_t)i + 1,
+                                            [TIME].time = keys[i] / 3};
             gt_store_writer_add(writer, i % 5 ? 7 : 5, cells);
         }
         gt_store_writer_sort(writer, keys);
         gt_store_append(store, gt_store_writer_take(writer));
     }
     int64_t *numbers = gt_store_ints(store, NUMBER);
-    uint32_t *texts = gt_store_texts(store, TEXT);
+    uint32_t *texts = gt_store_string_ids(store, TEXT);
     double *times = gt_store_times(store, TIME);
     for (int64_t i = 0; i < 2 * ROWS; i++) {
         int64_t was = numbers[i] - i / ROWS * ROWS;
         assert_true(was >= 0 && was < ROWS);
         assert_int_equal((was * 7919 + 13) % ROWS / 2, i % ROWS / 2);
         if (i % 2) assert_true(numbers[i] > numbers[i - 1]); /* of equal keys the first stays first */
-        assert_int_equal(texts[i], was % 5 ? was + 1 : GT_TEXT_NONE);
+        assert_int_equal(texts[i], was % 5 ? was + 1 : GT_STR_NONE);
         assert_true(times[i] == (double)(i % ROWS / 2) / 3);
     }
     free(numbers);
@@ -145,53 +145,53 @@ static void a_writer_sorts_what_it_holds(void **unused)
     free(keys);
     gt_store_writer_free(writer);
     gt_store_free(store);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void constant_and_absent_columns_take_no_room(void **unused)
 {
     (void)unused;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(columns, COLUMNS, strings);
     gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
-    gt_cell cells[COLUMNS] = {[NUMBER].integer = 123456789, [TIME].time = 1.5};
+    gt_store_cell cells[COLUMNS] = {[NUMBER].integer = 123456789, [TIME].time = 1.5};
     for (size_t i = 0; i < ROWS; i++) gt_store_writer_add(writer, 1u << NUMBER | 1u << TIME, cells);
     gt_store_append(store, gt_store_writer_take(writer));
     assert_true(gt_store_bytes(store) < ROWS / 4); /* only what describes the segments */
     gt_store_writer_free(writer);
     gt_store_free(store);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 static void texts_of_several_writers_get_the_ids_of_the_store(void **unused)
 {
     (void)unused;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(columns, COLUMNS, strings);
     for (int round = 0; round < 3; round++) {
-        gt_strings *own = gt_strings_new();
+        gt_interner *own = gt_interner_new();
         gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, own);
         for (int i = 0; i < 3000; i++) {
             char name[32];
             snprintf(name, sizeof name, "text %d", (i * (round + 3)) % 100); /* in another order each time */
-            gt_cell cells[COLUMNS] = {[TEXT].text = gt_strings_add_cstr(own, name)};
+            gt_store_cell cells[COLUMNS] = {[TEXT].text = gt_interner_add_cstr(own, name)};
             gt_store_writer_add(writer, 1u << TEXT, cells);
         }
         gt_store_append(store, gt_store_writer_take(writer));
         gt_store_adopt_strings(store, own);
         gt_store_writer_free(writer);
-        gt_strings_free(own);
+        gt_interner_free(own);
     }
-    uint32_t *texts = gt_store_texts(store, TEXT);
+    uint32_t *texts = gt_store_string_ids(store, TEXT);
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 3000; i++) {
             char name[32];
             snprintf(name, sizeof name, "text %d", (i * (round + 3)) % 100);
-            assert_string_equal(gt_strings_get(strings, texts[round * 3000 + i]).bytes, name);
+            assert_string_equal(gt_interner_get(strings, texts[round * 3000 + i]).bytes, name);
         }
     free(texts);
     gt_store_free(store);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 int main(void)

@@ -7,7 +7,7 @@ static void cells_are_null_until_set(void **state)
     gt_table *table = gt_table_new("sheet", strings);
     assert_int_equal(gt_table_add_column(table, "i", GT_TYPE_INT), 0);
     assert_int_equal(gt_table_add_column(table, "f", GT_TYPE_FLOAT), 1);
-    assert_int_equal(gt_table_add_column(table, "t", GT_TYPE_TEXT), 2);
+    assert_int_equal(gt_table_add_column(table, "t", GT_TYPE_STRING), 2);
     assert_int_equal(gt_table_add_column(table, "b", GT_TYPE_BOOL), 3);
     assert_int_equal(gt_table_add_column(table, "l", GT_TYPE_LIST), 4);
     assert_int_equal(gt_table_add_row(table), 0);
@@ -59,7 +59,7 @@ static void columns_join_a_table_with_rows(void **state)
     gt_table *table = read_table(strings, "a:int\n1\n2\n");
     assert_int_equal(gt_table_add_filled(table, "null", GT_TYPE_INT), 1);
     assert_int_equal(gt_table_add_zeroed(table, "zero", GT_TYPE_INT), 2);
-    assert_int_equal(gt_table_add_filled(table, "text", GT_TYPE_TEXT), 3);
+    assert_int_equal(gt_table_add_filled(table, "text", GT_TYPE_STRING), 3);
     gt_table_set_int(table, 1, 1, 5);
     expect_table(table, "a:int null:int zero:int text:text\n1 - 0 -\n2 5 0 -\n");
     gt_table_free(table);
@@ -97,7 +97,7 @@ static void lists_hold_any_type(void **state)
     gt_table_add_column(table, "floats", GT_TYPE_LIST);
     gt_table_add_column(table, "bools", GT_TYPE_LIST);
     gt_column *c = table->columns;
-    gt_list_of(&c[1], GT_TYPE_TEXT);
+    gt_list_of(&c[1], GT_TYPE_STRING);
     gt_list_of(&c[2], GT_TYPE_FLOAT);
     gt_list_of(&c[3], GT_TYPE_BOOL);
     for (size_t row = 0; row < 3; row++) gt_table_add_row(table);
@@ -108,7 +108,7 @@ static void lists_hold_any_type(void **state)
     gt_list_begin(&c[0], 2);
     gt_list_push_int(&c[0], 16);
     gt_list_begin(&c[1], 1);
-    gt_list_push_text(&c[1], gt_strings_add_cstr(strings, "x"));
+    gt_list_push_string(&c[1], gt_interner_add_cstr(strings, "x"));
     gt_list_push_null(&c[1]);
     gt_list_begin(&c[2], 0);
     gt_list_push_float(&c[2], 0.5);
@@ -263,12 +263,12 @@ static void tables_are_appended(void **state)
 {
     (void)state;
     gt_error error;
-    gt_strings *others = gt_strings_new();
+    gt_interner *others = gt_interner_new();
     gt_table *table = read_table(strings, "name:text n:int x:float\na 1 0.5\n- - -\n");
     gt_table *more = read_table(others, "x:int n:int name:text\n7 - zzz\n8 2 a\n");
     assert_true(gt_table_append(table, more, &error));
     gt_table_free(more);
-    gt_strings_free(others); /* the texts have moved */
+    gt_interner_free(others); /* the texts have moved */
     expect_table(table, "name:text n:int x:float\na 1 0.5\n- - -\nzzz - 7\na 2 8\n");
     assert_int_equal(table->columns[0].texts[0], table->columns[0].texts[3]);
     more = read_table(strings, "n:float name:text x:float\n0.25 b 1\n");
@@ -309,7 +309,7 @@ static void tables_with_other_columns_are_appended(void **state)
 {
     (void)state;
     gt_error error;
-    gt_strings *others = gt_strings_new();
+    gt_interner *others = gt_interner_new();
     gt_table *table = gt_table_new("test", strings);
     gt_table *first = read_table(strings, "a:int b:text\n1 x\n");
     gt_table *more = read_table(others, "c:float b:text d:bool\n0.5 y true\n");
@@ -317,7 +317,7 @@ static void tables_with_other_columns_are_appended(void **state)
     assert_true(gt_table_append_outer(table, more, &error));
     expect_table(more, "c:float b:text d:bool\n0.5 y true\n"); /* it stays as it was */
     gt_table_free(more);
-    gt_strings_free(others);
+    gt_interner_free(others);
     expect_table(table, "a:int b:text c:float d:bool\n1 x - -\n- y 0.5 true\n");
     more = read_table(strings, "b:int\n7\n");
     assert_false(gt_table_append_outer(table, more, &error));
@@ -330,20 +330,20 @@ static void tables_with_other_columns_are_appended(void **state)
 static void text_moves_to_another_intern_table(void **state)
 {
     (void)state;
-    gt_strings *others = gt_strings_new(), *target = gt_strings_new();
-    gt_strings_add_cstr(others, "unused");
-    gt_strings_add_cstr(target, "in the way");
+    gt_interner *others = gt_interner_new(), *target = gt_interner_new();
+    gt_interner_add_cstr(others, "unused");
+    gt_interner_add_cstr(target, "in the way");
     gt_table *table = read_table(others, "t:text\na\n-\nb\na\n");
     gt_table_add_filled(table, "l", GT_TYPE_LIST);
-    gt_list_of(&table->columns[1], GT_TYPE_TEXT);
+    gt_list_of(&table->columns[1], GT_TYPE_STRING);
     gt_list_begin(&table->columns[1], 1);
-    gt_list_push_text(&table->columns[1], gt_strings_add_cstr(others, "in a list"));
+    gt_list_push_string(&table->columns[1], gt_interner_add_cstr(others, "in a list"));
     gt_table_use_strings(table, target);
-    gt_strings_free(others);
+    gt_interner_free(others);
     expect_table(table, "t:text l:list\na -\n- [in a list]\nb -\na -\n");
-    assert_int_equal(gt_strings_find(target, "unused", 6), GT_TEXT_NONE);
+    assert_int_equal(gt_interner_find(target, "unused", 6), GT_STR_NONE);
     gt_table_free(table);
-    gt_strings_free(target);
+    gt_interner_free(target);
 }
 
 static void empty_tables_work(void **state)

@@ -174,7 +174,7 @@ static gt_table *random_table(size_t rows)
     gt_table_add_column(table, "near", GT_TYPE_INT);
     gt_table_add_column(table, "far", GT_TYPE_INT);
     gt_table_add_column(table, "float", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_column(table, "text", GT_TYPE_STRING);
     gt_table_add_column(table, "bool", GT_TYPE_BOOL);
     gt_table_add_column(table, "wide", GT_TYPE_INT);
     uint32_t variety = 1 + random_below((uint32_t)rows), nulls = random_below(2) ? 6 : 1u << 30;
@@ -205,7 +205,7 @@ static bool same_key(const gt_table *table, const char *name, size_t a, size_t b
         return column->ints[a] == column->ints[b];
     case GT_TYPE_FLOAT:
         return column->floats[a] == column->floats[b];
-    case GT_TYPE_TEXT:
+    case GT_TYPE_STRING:
         return column->texts[a] == column->texts[b];
     default:
         return column->bools[a] == column->bools[b];

@@ -41,7 +41,7 @@ static void read_cell(gt_table *table, size_t column, size_t row, const char *wo
     case GT_TYPE_FLOAT:
         gt_table_set_float(table, column, row, strtod(word, NULL));
         break;
-    case GT_TYPE_TEXT:
+    case GT_TYPE_STRING:
         gt_table_set_cstr(table, column, row, word);
         break;
     case GT_TYPE_BOOL:
@@ -71,7 +71,7 @@ static void read_line(gt_table *table, char *line)
     assert_int_equal(column, table->column_count);
 }
 
-__attribute__((unused)) static gt_table *read_table(gt_strings *strings, const char *text)
+__attribute__((unused)) static gt_table *read_table(gt_interner *strings, const char *text)
 {
     gt_table *table = gt_table_new("test", strings);
     char *copy = strdup(text), *rest;
@@ -90,7 +90,7 @@ static void print_float(FILE *out, double value)
     fputs(digits, out);
 }
 
-static void print_cell(FILE *out, const gt_column *column, size_t row, const gt_strings *strings)
+static void print_cell(FILE *out, const gt_column *column, size_t row, const gt_interner *strings)
 {
     if (gt_column_is_null(column, row)) {
         fputc('-', out);
@@ -103,8 +103,8 @@ static void print_cell(FILE *out, const gt_column *column, size_t row, const gt_
     case GT_TYPE_FLOAT:
         print_float(out, column->floats[row]);
         break;
-    case GT_TYPE_TEXT:
-        fputs(gt_strings_get(strings, column->texts[row]).bytes, out);
+    case GT_TYPE_STRING:
+        fputs(gt_interner_get(strings, column->texts[row]).bytes, out);
         break;
     case GT_TYPE_BOOL:
         fputs(column->bools[row] ? "true" : "false", out);

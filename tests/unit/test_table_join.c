@@ -71,13 +71,13 @@ static void texts_of_two_intern_tables_match(void **state)
 {
     (void)state;
     gt_error error;
-    gt_strings *others = gt_strings_new();
-    gt_strings_add_cstr(others, "shifts the ids");
+    gt_interner *others = gt_interner_new();
+    gt_interner_add_cstr(others, "shifts the ids");
     gt_table *left = read_table(strings, "k:text a:text\nx 1\ny 2\n");
     gt_table *right = read_table(others, "k:text b:text\ny new\nx other\n");
     gt_table *result = gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error);
     gt_table_free(right);
-    gt_strings_free(others);
+    gt_interner_free(others);
     expect_table(result, "k:text a:text b:text\nx 1 other\ny 2 new\n");
     gt_table_free(result);
     gt_table_free(left);
@@ -111,7 +111,7 @@ static void joins_without_end_are_refused(void **state)
 static gt_table *random_table(const char *value_name, size_t rows)
 {
     gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
     gt_table_add_column(table, "id", GT_TYPE_INT);
     gt_table_add_column(table, value_name, GT_TYPE_INT);
     for (size_t row = 0; row < rows; row++) {
@@ -136,7 +136,7 @@ static bool same_cell(const gt_table *a, size_t row_a, const gt_table *b, size_t
 static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_join_kind kind)
 {
     gt_table *result = gt_table_new("", strings);
-    gt_table_add_column(result, "name", GT_TYPE_TEXT);
+    gt_table_add_column(result, "name", GT_TYPE_STRING);
     gt_table_add_column(result, "id", GT_TYPE_INT);
     gt_table_add_column(result, "left", GT_TYPE_INT);
     gt_table_add_column(result, "right", GT_TYPE_INT);
@@ -157,7 +157,7 @@ static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_joi
             if (!pair) continue;
             size_t row = gt_table_add_row(result), from = has_left ? l : r;
             const gt_table *keys = has_left ? left : right;
-            gt_table_set_text(result, 0, row, keys->columns[0].texts[from]);
+            gt_table_set_string(result, 0, row, keys->columns[0].texts[from]);
             if (!gt_column_is_null(&keys->columns[1], from))
                 gt_table_set_int(result, 1, row, keys->columns[1].ints[from]);
             if (has_left) gt_table_set_int(result, 2, row, (int64_t)l);

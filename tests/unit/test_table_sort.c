@@ -82,8 +82,8 @@ static int compare_values(const gt_column *column, uint32_t a, uint32_t b)
     case GT_TYPE_BOOL:
         return column->bools[a] - column->bools[b];
     default:
-        return gt_text_compare(gt_strings_get(strings, column->texts[a]),
-                               gt_strings_get(strings, column->texts[b]));
+        return gt_str_compare(gt_interner_get(strings, column->texts[a]),
+                              gt_interner_get(strings, column->texts[b]));
     }
 }
 
@@ -122,7 +122,7 @@ static uint32_t random_text(uint32_t variety)
     size_t len = random_below(3) * 8 + random_below(12);
     memset(bytes, 'x', sizeof bytes);
     for (size_t i = len > 6 ? len - 6 : 0; i < len; i++) bytes[i] = alphabet[random_below(variety)];
-    return gt_strings_add(strings, bytes, len);
+    return gt_interner_add(strings, bytes, len);
 }
 
 static uint64_t random_bits(unsigned bits)
@@ -137,7 +137,7 @@ static gt_table *random_table(size_t rows)
     gt_table *table = gt_table_new("", strings);
     gt_table_add_column(table, "int", GT_TYPE_INT);
     gt_table_add_column(table, "float", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "text", GT_TYPE_TEXT);
+    gt_table_add_column(table, "text", GT_TYPE_STRING);
     gt_table_add_column(table, "bool", GT_TYPE_BOOL);
     unsigned bits = random_below(65), variety = 1 + random_below(6), nulls = random_below(3) ? 20 : 1u << 30;
     for (size_t row = 0; row < rows; row++) {
@@ -145,7 +145,7 @@ static gt_table *random_table(size_t rows)
         if (random_below(nulls)) gt_table_set_int(table, 0, row, (int64_t)random_bits(bits));
         if (random_below(nulls))
             gt_table_set_float(table, 1, row, (double)(int64_t)random_bits(bits) / 8 - 100);
-        if (random_below(nulls)) gt_table_set_text(table, 2, row, random_text(variety));
+        if (random_below(nulls)) gt_table_set_string(table, 2, row, random_text(variety));
         if (random_below(nulls)) gt_table_set_bool(table, 3, row, random_below(2));
     }
     return table;
@@ -202,9 +202,9 @@ static void parts_of_the_rows_are_ordered_too(void **state)
     uint32_t some[] = {4, 1, 0, 2};
     gt_order_by_ints(some, 4, ints, nulls, true);
     assert_memory_equal(some, ((uint32_t[]){4, 0, 2, 1}), sizeof some);
-    uint32_t b = gt_strings_add_cstr(strings, "b"), a = gt_strings_add_cstr(strings, "a");
-    uint32_t texts[] = {b, a, GT_TEXT_NONE, GT_TEXT_EMPTY, b}, all[] = {0, 1, 2, 3, 4};
-    gt_order_by_texts(all, 5, texts, strings, false);
+    uint32_t b = gt_interner_add_cstr(strings, "b"), a = gt_interner_add_cstr(strings, "a");
+    uint32_t texts[] = {b, a, GT_STR_NONE, GT_STR_EMPTY, b}, all[] = {0, 1, 2, 3, 4};
+    gt_order_by_strings(all, 5, texts, strings, false);
     assert_memory_equal(all, ((uint32_t[]){3, 1, 0, 4, 2}), sizeof all);
 }
 
@@ -219,11 +219,11 @@ static void long_texts_with_one_beginning_sort_quickly(void **state)
         uint32_t shuffled = i * 77 % TEXTS; /* 77 and 300 share no factor */
         bytes[LENGTH - 2] = (char)(1 + shuffled / 100);
         bytes[LENGTH - 1] = (char)(1 + shuffled % 100);
-        ids[i] = gt_strings_add(strings, bytes, LENGTH);
+        ids[i] = gt_interner_add(strings, bytes, LENGTH);
     }
-    gt_sort_texts(ids, TEXTS, strings);
+    gt_sort_strings(ids, TEXTS, strings);
     for (uint32_t i = 0; i < TEXTS; i++) {
-        const char *text = gt_strings_get(strings, ids[i]).bytes;
+        const char *text = gt_interner_get(strings, ids[i]).bytes;
         assert_int_equal((text[LENGTH - 2] - 1) * 100 + text[LENGTH - 1] - 1, i);
     }
     free(bytes);

@@ -4,19 +4,19 @@
 
 #include "test_table_help.h"
 
-static gt_strings *strings;
+static gt_interner *strings;
 
 static int make_strings(void **state)
 {
     (void)state;
-    strings = gt_strings_new();
+    strings = gt_interner_new();
     return 0;
 }
 
 static int free_strings(void **state)
 {
     (void)state;
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "output/trace/lanes.h"
-#include "output/spool.h"
+#include "output/temp_store.h"
 #include "output/trace/timeline.h"
 #include "trace/store.h"
 
@@ -86,21 +86,21 @@ static void records_come_back_in_any_order(void **state)
     assert_non_null(mkdtemp(folder));
     char *path = gt_format("%s/out", folder);
     gt_error error;
-    gt_spool *spool = gt_spool_open(path, &error);
+    gt_temp_store *spool = gt_temp_store_open(path, &error);
     assert_non_null(spool);
     static uint64_t places[COUNT];
     static char record[COUNT];
     for (size_t i = 0; i < COUNT; i++) { /* lengths from 0 on; 2000 records beyond the buffer in all */
         memset(record, (int)(i % 251), i);
-        places[i] = gt_spool_add(spool, record, i % 3000);
+        places[i] = gt_temp_store_add(spool, record, i % 3000);
     }
-    assert_true(gt_spool_seal(spool, &error));
+    assert_true(gt_temp_store_seal(spool, &error));
     for (size_t i = COUNT; i-- > 0;) {
-        gt_text back = gt_spool_read(spool, places[i]);
+        gt_str back = gt_temp_store_read(spool, places[i]);
         assert_int_equal(back.len, i % 3000);
         for (size_t at = 0; at < back.len; at += 97) assert_int_equal((uint8_t)back.bytes[at], i % 251);
     }
-    gt_spool_close(spool);
+    gt_temp_store_close(spool);
     assert_int_equal(rmdir(folder), 0); /* nothing was left there */
     free(path);
 }
@@ -109,7 +109,7 @@ static void a_folder_that_is_not_there(void **state)
 {
     (void)state;
     gt_error error;
-    assert_null(gt_spool_open("/nonexistent/folder/out.pftrace", &error));
+    assert_null(gt_temp_store_open("/nonexistent/folder/out.pftrace", &error));
     assert_non_null(strstr(error.text, "cannot write /nonexistent/folder/out.pftrace"));
 }
 
@@ -119,23 +119,23 @@ static void a_scan_gives_what_columns_give(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
-    static const gt_store_column columns[] = {{GT_STORE_INT, -7}, {GT_STORE_TEXT, 0}, {GT_STORE_TIME, 0}};
-    gt_strings *strings = gt_strings_new(), *own = gt_strings_new();
+    static const gt_store_column columns[] = {{GT_STORE_INT, -7}, {GT_STORE_STRING, 0}, {GT_STORE_TIME, 0}};
+    gt_interner *strings = gt_interner_new(), *own = gt_interner_new();
     gt_store *store = gt_store_new(columns, 3, strings);
     gt_store_writer *writer = gt_store_writer_new(columns, 3, own);
-    gt_strings_add_cstr(strings, "makes the ids differ");
+    gt_interner_add_cstr(strings, "makes the ids differ");
     for (int64_t i = 0; i < COUNT; i++) {
-        gt_cell cells[3] = {
-            {.integer = i * i}, {.text = gt_strings_add(own, &i, 1)}, {.time = (double)i / 8}};
+        gt_store_cell cells[3] = {
+            {.integer = i * i}, {.text = gt_interner_add(own, &i, 1)}, {.time = (double)i / 8}};
         gt_store_writer_add(writer, i % 5 == 0 ? 2 : i % 7 == 0 ? 5 : 7, cells);
     }
     gt_store_append(store, gt_store_writer_take(writer));
     gt_store_adopt_strings(store, own);
     gt_store_writer_free(writer);
     int64_t *ints = gt_store_ints(store, 0);
-    uint32_t *texts = gt_store_texts(store, 1);
+    uint32_t *texts = gt_store_string_ids(store, 1);
     double *times = gt_store_times(store, 2);
-    gt_cell cells[3];
+    gt_store_cell cells[3];
     gt_store_scan *scan = gt_store_scan_new(store);
     size_t seen = 0;
     for (; gt_store_scan_next(scan, cells); seen++) {
@@ -150,15 +150,15 @@ static void a_scan_gives_what_columns_give(void **state)
     free(texts);
     free(times);
     gt_store_free(store);
-    gt_strings_free(strings);
-    gt_strings_free(own);
+    gt_interner_free(strings);
+    gt_interner_free(own);
 }
 
 /* ---- timelines ---- */
 
-static gt_text text(const char *bytes)
+static gt_str text(const char *bytes)
 {
-    return (gt_text){bytes, strlen(bytes)};
+    return (gt_str){bytes, strlen(bytes)};
 }
 
 /* A slice, one inside it that was said before it, a mark and a value; returns the file's bytes. */
@@ -172,22 +172,22 @@ static char *small_timeline(gt_timeline_format format, size_t *len, gt_timeline_
     gt_output *output = gt_output_new();
     gt_timeline *t = gt_timeline_new(output, path, format, 1, &error);
     assert_non_null(t);
-    gt_strings *strings = gt_timeline_strings(t);
+    gt_interner *strings = gt_timeline_strings(t);
     uint32_t process = gt_timeline_process(t, 5, text("p\"1"));
     uint32_t thread = gt_timeline_track(t, process, (gt_track_ask){GT_FORM_THREAD, 6, text("main")});
     uint32_t counter =
         gt_timeline_track(t, process, (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, text("load")});
-    uint32_t cat = gt_strings_add_cstr(strings, "c"), key = gt_strings_add_cstr(strings, "k");
-    gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1500, 1600, cat, gt_strings_add_cstr(strings, "inner"));
+    uint32_t cat = gt_interner_add_cstr(strings, "c"), key = gt_interner_add_cstr(strings, "k");
+    gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1500, 1600, cat, gt_interner_add_cstr(strings, "inner"));
     gt_timeline_note_json(t, key, text("[1,[]]"));
     gt_timeline_end(t);
-    gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1000, 2001, cat, gt_strings_add_cstr(strings, "outer"));
+    gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1000, 2001, cat, gt_interner_add_cstr(strings, "outer"));
     gt_timeline_note_int(t, key, -3);
     gt_timeline_end(t);
-    gt_timeline_begin(t, GT_TIMELINE_MARK, thread, 1700, 0, cat, gt_strings_add_cstr(strings, "mark"));
+    gt_timeline_begin(t, GT_TIMELINE_MARK, thread, 1700, 0, cat, gt_interner_add_cstr(strings, "mark"));
     gt_timeline_note_bool(t, key, true);
     gt_timeline_end(t);
-    gt_timeline_begin(t, GT_TIMELINE_VALUE, counter, 1800, 0, cat, gt_strings_add_cstr(strings, "load"));
+    gt_timeline_begin(t, GT_TIMELINE_VALUE, counter, 1800, 0, cat, gt_interner_add_cstr(strings, "load"));
     gt_timeline_value(t, 0.5);
     gt_timeline_end(t);
     assert_true(gt_timeline_finish(t, totals, &error));

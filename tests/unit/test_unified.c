@@ -391,10 +391,10 @@ static void entry_points(void **state)
         {"aten::mm", {"aten::mm"}, SIZE_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gt_text frames[6], op = {cases[i].op, strlen(cases[i].op)};
+        gt_str frames[6], op = {cases[i].op, strlen(cases[i].op)};
         size_t count = 0;
         for (; count < 6 && cases[i].frames[count]; count++)
-            frames[count] = (gt_text){cases[i].frames[count], strlen(cases[i].frames[count])};
+            frames[count] = (gt_str){cases[i].frames[count], strlen(cases[i].frames[count])};
         if (gt_entry_point(op, frames, count) != cases[i].place) fail_msg("case %zu", i);
     }
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gt_text text_of(const char *text)
+static gt_str text_of(const char *text)
 {
-    return (gt_text){text, strlen(text)};
+    return (gt_str){text, strlen(text)};
 }
 
 static void assert_prints(const char *json, const char *expected)
@@ -22,7 +22,7 @@ static void assert_prints(const char *json, const char *expected)
     gt_arena arena = {0};
     gt_buffer buffer = {0};
     gt_value_print(&buffer, gt_value_parse(&arena, text_of(json)));
-    assert_string_equal(gt_buffer_text(&buffer).bytes, expected);
+    assert_string_equal(gt_buffer_str(&buffer).bytes, expected);
     gt_buffer_free(&buffer);
     gt_arena_free(&arena);
 }
@@ -59,15 +59,15 @@ static void test_tuples(void **state)
     (void)state;
     gt_arena arena = {0};
     gt_buffer buffer = {0};
-    gt_value one[] = {gt_value_text("x")}, none = gt_value_tuple(&arena, NULL, 0);
+    gt_value one[] = {gt_value_cstr("x")}, none = gt_value_tuple(&arena, NULL, 0);
     gt_value nest[] = {gt_value_tuple(&arena, one, 1), none, gt_value_float(2)};
     gt_value tuple = gt_value_tuple(&arena, nest, 3);
     gt_value_print(&buffer, &tuple);
-    assert_string_equal(gt_buffer_text(&buffer).bytes, "(('x',), (), 2.0)");
+    assert_string_equal(gt_buffer_str(&buffer).bytes, "(('x',), (), 2.0)");
     buffer.len = 0;
     gt_value outer = gt_value_as_tuple(gt_value_parse(&arena, text_of("[[1],2]")));
     gt_value_print(&buffer, &outer);
-    assert_string_equal(gt_buffer_text(&buffer).bytes, "([1], 2)");
+    assert_string_equal(gt_buffer_str(&buffer).bytes, "([1], 2)");
     gt_buffer_free(&buffer);
     gt_arena_free(&arena);
 }
@@ -114,14 +114,14 @@ static void test_asking(void **state)
     gt_arena arena = {0};
     const gt_value *list = gt_value_parse(&arena, text_of("[1,[],\"x\"]"));
     assert_int_equal(gt_value_at(list, 0)->integer, 1);
-    assert_true(gt_value_is_text(gt_value_at(list, -1), "x"));
+    assert_true(gt_value_equals_cstr(gt_value_at(list, -1), "x"));
     assert_int_equal(gt_value_at(list, 3)->type, GT_VALUE_MISSING);
     assert_int_equal(gt_value_at(list, -4)->type, GT_VALUE_MISSING);
     assert_int_equal(gt_value_at(gt_value_at(list, 0), 0)->type, GT_VALUE_MISSING);
     const gt_value *dict = gt_value_parse(&arena, text_of("{\"k\":1,\"l\":2,\"k\":3}"));
-    assert_int_equal(gt_value_of_key(dict, "k")->integer, 3);
-    assert_int_equal(gt_value_of_key(dict, "m")->type, GT_VALUE_MISSING);
-    assert_int_equal(gt_value_of_key(list, "k")->type, GT_VALUE_MISSING);
+    assert_int_equal(gt_value_get(dict, "k")->integer, 3);
+    assert_int_equal(gt_value_get(dict, "m")->type, GT_VALUE_MISSING);
+    assert_int_equal(gt_value_get(list, "k")->type, GT_VALUE_MISSING);
     gt_arena_free(&arena);
 }
 
@@ -129,18 +129,18 @@ static void test_asking(void **state)
 static void test_texts_of_a_trace(void **state)
 {
     (void)state;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_values *values = gt_values_new(strings);
-    uint32_t first = gt_strings_add_cstr(strings, "[1]");
+    uint32_t first = gt_interner_add_cstr(strings, "[1]");
     const gt_value *one = gt_values_get(values, first);
     assert_int_equal(one->count, 1);
-    for (int i = 0; i < 1000; i++) gt_strings_add_cstr(strings, (char[]){'[', (char)('0' + i % 10), ']', 0});
-    uint32_t later = gt_strings_add_cstr(strings, "[1,2,3]");
+    for (int i = 0; i < 1000; i++) gt_interner_add_cstr(strings, (char[]){'[', (char)('0' + i % 10), ']', 0});
+    uint32_t later = gt_interner_add_cstr(strings, "[1,2,3]");
     assert_int_equal(gt_values_get(values, later)->count, 3);
     assert_ptr_equal(gt_values_get(values, first), one);
-    assert_int_equal(gt_values_get(values, GT_TEXT_NONE)->type, GT_VALUE_MISSING);
+    assert_int_equal(gt_values_get(values, GT_STR_NONE)->type, GT_VALUE_MISSING);
     gt_values_free(values);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
 /* ---- names that tell something ---- */
@@ -213,7 +213,7 @@ static void test_gemm_kernels(void **state)
         gt_buffer buffer = {0};
         gt_value both = gt_value_tuple(&arena, transpose, 2);
         gt_value_print(&buffer, &both);
-        assert_string_equal(gt_buffer_text(&buffer).bytes, cases[i].transpose);
+        assert_string_equal(gt_buffer_str(&buffer).bytes, cases[i].transpose);
         gt_buffer_free(&buffer);
     }
     gt_arena_free(&arena);

@@ -16,17 +16,17 @@
     HEAD "<Relationships><Relationship Id=\"rId7\" Target=\"/xl/worksheets/sheet1.xml\"/></Relationships>"
 #define SHEET(rows) HEAD "<worksheet><sheetData>" rows "</sheetData></worksheet>"
 
-static gt_strings *strings;
+static gt_interner *strings;
 
 static int make_strings(void **state)
 {
-    strings = gt_strings_new();
+    strings = gt_interner_new();
     return make_scratch(state);
 }
 
 static int free_strings(void **state)
 {
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return remove_scratch(state);
 }
 
@@ -128,17 +128,17 @@ static void cells_are_there_as_they_stand(void **state)
     assert_true(book && gt_workbook_grid(book, 0, &grid, &error));
     assert_int_equal(grid.rows, 3);
     assert_int_equal(grid.columns, 3);
-    const gt_cell *cell = gt_sheet_grid_at(&grid, 0, 0);
+    const gt_sheet_cell *cell = gt_sheet_grid_at(&grid, 0, 0);
     assert_true(cell->kind == GT_CELL_NUMBER && cell->number == 100 && !cell->is_real);
     assert_int_equal(gt_sheet_grid_at(&grid, 0, 1)->kind, GT_CELL_MISSING);
     cell = gt_sheet_grid_at(&grid, 0, 2);
     assert_true(cell->kind == GT_CELL_NUMBER && cell->number == 100 && cell->is_real);
     assert_int_equal(gt_sheet_grid_at(&grid, 1, 0)->kind, GT_CELL_MISSING);
     cell = gt_sheet_grid_at(&grid, 2, 0);
-    assert_true(cell->kind == GT_CELL_TEXT && cell->len == 2 && memcmp(cell->bytes, "NA", 2) == 0);
+    assert_true(cell->kind == GT_CELL_STRING && cell->len == 2 && memcmp(cell->bytes, "NA", 2) == 0);
     assert_true(gt_sheet_grid_at(&grid, 2, 1)->truth);
     cell = gt_sheet_grid_at(&grid, 2, 2);
-    assert_true(cell->kind == GT_CELL_TEXT && cell->len == 1 && *cell->bytes == '7');
+    assert_true(cell->kind == GT_CELL_STRING && cell->len == 1 && *cell->bytes == '7');
     gt_sheet_grid_free(&grid);
     gt_workbook_close(book);
 }
@@ -154,7 +154,7 @@ static void escapes_of_excel_are_undone(void **state)
                             NULL),
                   &error);
     assert_non_null(table);
-    assert_string_equal(gt_strings_get(strings, table->columns[0].texts[0]).bytes,
+    assert_string_equal(gt_interner_get(strings, table->columns[0].texts[0]).bytes,
                         "a\nb_x0041_ _x00_ \xEF\xBF\xBD");
     gt_table_free(table);
 }

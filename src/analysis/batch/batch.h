@@ -8,7 +8,7 @@
 #ifndef GT_ANALYSIS_BATCH_BATCH_H
 #define GT_ANALYSIS_BATCH_BATCH_H
 
-#include "analysis/pytorch/alike.h"
+#include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/perf.h"
 #include "analysis/pytorch/kernels.h"
@@ -32,7 +32,7 @@ gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timeline
 
 /* timelines[i] is of the rank ranks[i]: as pytorch_timeline.h makes them, or NULL where the rank has none. */
 gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,
-                             gt_strings *strings);
+                             gt_interner *strings);
 
 /* ---- kernels that no op is known for, short kernels (batch_short_kernels.c) ---- */
 
@@ -70,7 +70,7 @@ typedef struct gt_batch_ops {
 const char *gt_batch_group_name(gt_batch_group group); /* and that of its sheet */
 
 void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS]);
-void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_strings *strings);
+void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_interner *strings);
 void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more); /* `more` is empty afterwards */
 void gt_batch_ops_free(gt_batch_ops *ops);
 /* NULL where there are no rows. To be called once: it settles the types of the rows' parameters. `arguments`,
@@ -83,7 +83,7 @@ enum { GT_BATCH_DIMS, GT_BATCH_TYPES, GT_BATCH_STRIDES, GT_BATCH_CONCRETE, GT_BA
 
 /* Whether an op of that name belongs to one of the groups of which grouped_breakdown has a line of its own.
  */
-bool gt_batch_is_gemm(gt_text name);
-bool gt_batch_is_elementwise(gt_text name);
+bool gt_batch_is_gemm(gt_str name);
+bool gt_batch_is_elementwise(gt_str name);
 
 #endif

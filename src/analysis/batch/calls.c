@@ -39,17 +39,17 @@ gt_table *gt_batch_calls_of_rank(const gt_pytorch *trace, int64_t rank)
 {
     enum { DURATION = RANK + 1 };
     gt_table *calls = gt_table_new("cuda_events_summary", trace->strings);
-    gt_table_add_column(calls, "name", GT_TYPE_TEXT);
-    gt_table_add_column(calls, "cat", GT_TYPE_TEXT);
+    gt_table_add_column(calls, "name", GT_TYPE_STRING);
+    gt_table_add_column(calls, "cat", GT_TYPE_STRING);
     gt_table_add_column(calls, "rank", GT_TYPE_INT);
     gt_table_add_column(calls, "dur", GT_TYPE_FLOAT);
-    uint32_t runtime = gt_strings_add_cstr(trace->strings, "cuda_runtime");
-    uint32_t driver = gt_strings_add_cstr(trace->strings, "cuda_driver");
+    uint32_t runtime = gt_interner_add_cstr(trace->strings, "cuda_runtime");
+    uint32_t driver = gt_interner_add_cstr(trace->strings, "cuda_driver");
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_RUNTIME && trace->kind[row] != GT_KIND_DRIVER) continue;
         size_t added = gt_table_add_row(calls);
-        gt_table_set_text(calls, NAME, added, trace->name[row]);
-        gt_table_set_text(calls, CATEGORY, added, trace->kind[row] == GT_KIND_RUNTIME ? runtime : driver);
+        gt_table_set_string(calls, NAME, added, trace->name[row]);
+        gt_table_set_string(calls, CATEGORY, added, trace->kind[row] == GT_KIND_RUNTIME ? runtime : driver);
         gt_table_set_int(calls, RANK, added, rank);
         gt_table_set_float(calls, DURATION, added, isnan(trace->dur_us[row]) ? 0 : trace->dur_us[row]);
     }

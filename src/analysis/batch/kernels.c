@@ -37,7 +37,7 @@ static void add_uids(gt_table *table, const char *name, const gt_pytorch *trace,
 
 static void add_names(gt_table *table, const char *name, const gt_pytorch *trace, const uint32_t *rows)
 {
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[column].texts[i] = trace->name[rows[i]];
 }
@@ -46,13 +46,13 @@ static void add_arguments(gt_table *table, const gt_pytorch_kernels *kernels)
 {
     gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
     for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
-        gt_table_add_event_texts(table, arguments[a].name, kernels->trace, arguments[a].event_column,
-                                 kernels->cpu_ops);
+        gt_table_add_event_strings(table, arguments[a].name, kernels->trace, arguments[a].event_column,
+                                   kernels->cpu_ops);
         uint32_t *texts = table->columns[table->column_count - 1].texts;
         for (size_t i = 0; i < table->row_count; i++) texts[i] = gt_python_literals_of(literals, texts[i]);
     }
     gt_python_literals_free(literals);
-    gt_table_add_event_texts(table, "kernel_file", kernels->trace, GT_EVENT_KERNEL_FILE, kernels->cpu_ops);
+    gt_table_add_event_strings(table, "kernel_file", kernels->trace, GT_EVENT_KERNEL_FILE, kernels->cpu_ops);
 }
 
 /* What an op sent to the GPU. */
@@ -122,7 +122,7 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
         gt_event_times_are_whole(trace, GT_INTEGRAL_START, kernels->rows, kernels->count));
     gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
                              kernels->whole);
-    gt_table_add_event_texts(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+    gt_table_add_event_strings(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, "Kernel stream");
     add_uids(table, "Parent cpu_op UID", trace, kernels->cpu_ops);
     add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);

@@ -33,7 +33,7 @@ gt_table *gt_batch_launchers_of_rank(const gt_pytorch *trace, const gt_launchers
 {
     gt_table *table = gt_table_new("kernel_launchers", trace->strings);
     gt_table_add_rows(table, launchers->count);
-    size_t name = gt_table_add_zeroed(table, "name", GT_TYPE_TEXT);
+    size_t name = gt_table_add_zeroed(table, "name", GT_TYPE_STRING);
     for (size_t i = 0; i < launchers->count; i++)
         table->columns[name].texts[i] = trace->name[launchers->items[i].row];
     gt_table_add_direct_times(table, trace, launchers);
@@ -133,7 +133,7 @@ static const struct {
 };
 static const char TRITON_PREFIX[] = "triton_";
 
-static group group_of(gt_text name)
+static group group_of(gt_str name)
 {
     if (gt_batch_is_gemm(name)) return GEMM;
     if (gt_batch_is_elementwise(name)) return ELEMENTWISE;
@@ -161,7 +161,7 @@ static double timeline_time(const gt_table *timelines, const char *type)
     const gt_column *types = gt_table_column(timelines, "type"),
                     *times = gt_table_column(timelines, "time_ms_avg");
     for (size_t row = 0; row < timelines->row_count; row++)
-        if (strcmp(gt_strings_get(timelines->strings, types->texts[row]).bytes, type) == 0)
+        if (strcmp(gt_interner_get(timelines->strings, types->texts[row]).bytes, type) == 0)
             return gt_column_is_null(times, row) ? 0 : times->floats[row] / 1000;
     return 0;
 }
@@ -181,7 +181,7 @@ static size_t list_others(const gt_table *launchers, const group *groups, gt_buf
     for (size_t row = 0; row < launchers->row_count; row++) {
         if (groups[row] != OTHER) continue;
         gt_buffer_add_cstr(names, count++ ? ", " : "[");
-        gt_python_add_text(names, gt_strings_get(launchers->strings, texts[row]));
+        gt_python_add_repr(names, gt_interner_get(launchers->strings, texts[row]));
     }
     if (count) gt_buffer_add_cstr(names, "]");
     return count;
@@ -191,12 +191,12 @@ gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timeline
                              size_t *other_count)
 {
     gt_table *sheet = gt_table_new("grouped_breakdown", launchers->strings);
-    gt_table_add_column(sheet, "Group", GT_TYPE_TEXT);
+    gt_table_add_column(sheet, "Group", GT_TYPE_STRING);
     gt_table_add_column(sheet, "Time (s)", GT_TYPE_FLOAT);
     const uint32_t *names = gt_table_column(launchers, "name")->texts;
     group *groups = gt_alloc(launchers->row_count * sizeof *groups);
     for (size_t row = 0; row < launchers->row_count; row++)
-        groups[row] = group_of(gt_strings_get(launchers->strings, names[row]));
+        groups[row] = group_of(gt_interner_get(launchers->strings, names[row]));
     double total_s = 0, ignored = 0;
     for (size_t i = 0; i < GT_LENGTH(group_titles); i++)
         add_line(sheet, group_titles[i], group_time(launchers, groups, (group)i), &total_s);

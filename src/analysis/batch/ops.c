@@ -139,7 +139,7 @@ const char *gt_batch_group_name(gt_batch_group group)
     return group_names[group];
 }
 
-static gt_batch_group group_of(gt_text name)
+static gt_batch_group group_of(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(members); i++)
         if (strlen(members[i].op) == name.len && memcmp(members[i].op, name.bytes, name.len) == 0)
@@ -147,12 +147,12 @@ static gt_batch_group group_of(gt_text name)
     return GT_BATCH_GROUPS;
 }
 
-bool gt_batch_is_gemm(gt_text name)
+bool gt_batch_is_gemm(gt_str name)
 {
     return group_of(name) == GT_BATCH_GEMM;
 }
 
-bool gt_batch_is_elementwise(gt_text name)
+bool gt_batch_is_elementwise(gt_str name)
 {
     gt_batch_group group = group_of(name);
     return group == GT_BATCH_UNARY || group == GT_BATCH_BINARY;
@@ -222,7 +222,7 @@ static void add_non_copy_columns(gt_table *table, const finder *f)
 static void add_json(gt_table *table, const finder *f)
 {
     for (size_t a = 0; a < GT_BATCH_ARGUMENTS; a++) {
-        size_t column = gt_table_add_zeroed(table, json_columns[a], GT_TYPE_TEXT);
+        size_t column = gt_table_add_zeroed(table, json_columns[a], GT_TYPE_STRING);
         for (size_t i = 0; i < f->rows.count; i++)
             table->columns[column].texts[i] = f->perf->arguments[json_arguments[a]][f->rows.items[i].row];
     }
@@ -244,7 +244,7 @@ static gt_table *make_rows(const finder *f)
 static gt_batch_ops find_ops(gt_perf *perf, const gt_row_list *rows)
 {
     gt_batch_ops ops = {.found = rows->count};
-    finder f = {.perf = perf, .copies = gt_alloc_zero(gt_strings_count(perf->trace->strings), 1)};
+    finder f = {.perf = perf, .copies = gt_alloc_zero(gt_interner_count(perf->trace->strings), 1)};
     for (size_t i = 0; i < rows->count; i++) add_op(&f, rows->items[i]);
     if (f.rows.count) {
         ops.rows = make_rows(&f);
@@ -262,11 +262,11 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
 {
     const gt_pytorch *trace = perf->trace;
     gt_row_list rows[GT_BATCH_GROUPS + 1] = {0};
-    uint32_t names = gt_strings_count(trace->strings);
+    uint32_t names = gt_interner_count(trace->strings);
     uint8_t *group_of_name = gt_alloc(names), unknown = UINT8_MAX;
     memset(group_of_name, unknown, names);
     for (uint32_t row = 0; row < trace->count; row++) {
-        if (perf->arguments[GT_PERF_DIMS][row] == GT_TEXT_NONE) continue;
+        if (perf->arguments[GT_PERF_DIMS][row] == GT_STR_NONE) continue;
         uint8_t *group = &group_of_name[trace->name[row]];
         if (*group == unknown) *group = (uint8_t)group_of(gt_pytorch_name(trace, row));
         if (*group == GT_BATCH_GROUPS) continue;
@@ -281,7 +281,7 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
 
 /* ---- those of all ranks ---- */
 
-void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_strings *strings)
+void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_interner *strings)
 {
     if (!ops->rows) return;
     gt_kernel_lists_use_strings(&ops->kernels, ops->rows->strings, strings);
@@ -357,12 +357,12 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
     size_t key_count;
     gt_batch_params_settle(ops->rows);
     const char **keys = list_names("name", ops->rows, &key_count);
-    gt_alike alike = gt_alike_find(ops->rows, keys, key_count);
-    gt_table *sheet = gt_alike_measure(&alike, measures, GT_LENGTH(measures));
+    gt_op_groups alike = gt_op_groups_find(ops->rows, keys, key_count);
+    gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    const gt_alike_watch watch = {.plain = true};
-    gt_alike_describe(&alike, sheet, &ops->kernels, DETAILS, "trunc_kernel_details", &watch);
-    gt_alike_free(&alike);
+    const gt_op_groups_observe watch = {.plain = true};
+    gt_op_groups_describe(&alike, sheet, &ops->kernels, DETAILS, "trunc_kernel_details", &watch);
+    gt_op_groups_free(&alike);
     free(keys);
     if (arguments) {
         *arguments = gt_table_copy(sheet);

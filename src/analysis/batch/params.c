@@ -29,21 +29,21 @@ static char type_letter(const gt_value *value)
     }
 }
 
-static uint32_t text_of(gt_strings *strings, const gt_value *value, gt_buffer *spare)
+static uint32_t text_of(gt_interner *strings, const gt_value *value, gt_buffer *spare)
 {
     char letter = type_letter(value);
-    if (!letter) return GT_TEXT_NONE;
+    if (!letter) return GT_STR_NONE;
     spare->len = 0;
     gt_buffer_add(spare, &letter, 1);
     gt_value_print(spare, value);
-    return gt_strings_add(strings, spare->bytes, spare->len);
+    return gt_interner_add(strings, spare->bytes, spare->len);
 }
 
 static size_t column_of(gt_table *table, const char *parameter)
 {
     char *name = gt_format(GT_PARAM_PREFIX "%s", parameter);
     size_t column = gt_table_find(table, name);
-    if (column == SIZE_MAX) column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    if (column == SIZE_MAX) column = gt_table_add_filled(table, name, GT_TYPE_STRING);
     free(name);
     return column;
 }
@@ -94,14 +94,14 @@ static gt_type type_of(const gt_table *table, const gt_column *column)
 {
     bool has[256] = {0};
     for (size_t row = 0; row < table->row_count; row++)
-        has[(unsigned char)gt_strings_get(table->strings, column->texts[row]).bytes[0]] = true;
-    if (has[IS_TEXT] || (has[IS_BOOL] && (has[IS_INT] || has[IS_FLOAT]))) return GT_TYPE_TEXT;
+        has[(unsigned char)gt_interner_get(table->strings, column->texts[row]).bytes[0]] = true;
+    if (has[IS_TEXT] || (has[IS_BOOL] && (has[IS_INT] || has[IS_FLOAT]))) return GT_TYPE_STRING;
     if (has[IS_BOOL]) return GT_TYPE_BOOL;
     if (has[IS_INT] && !has[IS_FLOAT] && !has[0]) return GT_TYPE_INT;
-    return has[IS_INT] || has[IS_FLOAT] ? GT_TYPE_FLOAT : GT_TYPE_TEXT;
+    return has[IS_INT] || has[IS_FLOAT] ? GT_TYPE_FLOAT : GT_TYPE_STRING;
 }
 
-static void settle_cell(gt_table *table, size_t column, size_t row, gt_text text)
+static void settle_cell(gt_table *table, size_t column, size_t row, gt_str text)
 {
     const char *value = text.bytes + 1;
     switch (table->columns[column].type) {
@@ -115,7 +115,7 @@ static void settle_cell(gt_table *table, size_t column, size_t row, gt_text text
         gt_table_set_bool(table, column, row, value[0] == 'T');
         return;
     default:
-        gt_table_set_text(table, column, row, gt_strings_add(table->strings, value, text.len - 1));
+        gt_table_set_string(table, column, row, gt_interner_add(table->strings, value, text.len - 1));
     }
 }
 
@@ -125,7 +125,7 @@ static void settle_column(gt_table *table, size_t column)
         gt_table_add_filled(table, table->columns[column].name, type_of(table, &table->columns[column]));
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t text = table->columns[column].texts[row];
-        if (text != GT_TEXT_NONE) settle_cell(table, settled, row, gt_strings_get(table->strings, text));
+        if (text != GT_STR_NONE) settle_cell(table, settled, row, gt_interner_get(table->strings, text));
     }
     gt_table_drop_column(table, column);
     gt_table_move_column(table, table->column_count - 1, column);

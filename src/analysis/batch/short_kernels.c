@@ -64,14 +64,14 @@ gt_table *gt_batch_unlinked_of_rank(const gt_pytorch *trace)
 {
     enum { NAME, CATEGORY, DURATION };
     gt_table *table = gt_table_new("unlinked_short_kernels_summary", trace->strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
-    gt_table_add_column(table, "cat", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
+    gt_table_add_column(table, "cat", GT_TYPE_STRING);
     gt_table_add_column(table, "dur", GT_TYPE_FLOAT);
     int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
     for (size_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_gpu(trace->kind[row]) || external_ids[row] != GT_EVENT_NONE) continue;
         size_t added = gt_table_add_row(table);
-        gt_table_set_text(table, NAME, added, trace->name[row]);
+        gt_table_set_string(table, NAME, added, trace->name[row]);
         gt_table_set_cstr(table, CATEGORY, added, gpu_categories[trace->kind[row]]);
         gt_table_set_float(table, DURATION, added, duration_us(trace, row));
     }
@@ -102,11 +102,11 @@ gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels)
     static const gt_aggregate size[] = {{NULL, GT_GROUP_SIZE, "count"}};
     const gt_pytorch *trace = kernels->trace;
     gt_table *ops = gt_table_new("short_cpu_op_counts", trace->strings);
-    gt_table_add_column(ops, "op", GT_TYPE_TEXT);
+    gt_table_add_column(ops, "op", GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) {
         if (kernels->cpu_ops[i] == GT_NO_EVENT || !(trace->dur_us[kernels->rows[i]] < SHORT_US)) continue;
         size_t added = gt_table_add_row(ops);
-        gt_table_set_text(ops, 0, added, trace->name[kernels->cpu_ops[i]]);
+        gt_table_set_string(ops, 0, added, trace->name[kernels->cpu_ops[i]]);
     }
     gt_table *counts =
         gt_table_group(ops, keys, GT_LENGTH(keys), size, GT_LENGTH(size), (gt_group_options){0});

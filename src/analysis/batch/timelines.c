@@ -58,10 +58,10 @@ static void add_statistics(gt_table *sheet, size_t ranks)
 }
 
 gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,
-                             gt_strings *strings)
+                             gt_interner *strings)
 {
     gt_table *sheet = gt_table_new("gpu_timelines", strings);
-    gt_table_add_column(sheet, "type", GT_TYPE_TEXT);
+    gt_table_add_column(sheet, "type", GT_TYPE_STRING);
     gt_table_add_rows(sheet, TYPES);
     for (size_t row = 0; row < TYPES; row++) gt_table_set_cstr(sheet, 0, row, types[row]);
     for (size_t i = 0; i < count; i++) add_rank(sheet, timelines[i], ranks[i]);

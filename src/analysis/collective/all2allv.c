@@ -125,7 +125,7 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
 
 static void copy_cell(gt_table *table, size_t column, size_t row, const gt_column *from, uint32_t event)
 {
-    if (from->type == GT_TYPE_TEXT)
+    if (from->type == GT_TYPE_STRING)
         table->columns[column].texts[row] = from->texts[event];
     else
         set_number(table, column, row, gt_column_number(from, event));

@@ -93,7 +93,7 @@ static const gt_aggregate of_summary[] = {
 static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
 {
     uint8_t *known =
-        gt_alloc_zero(gt_strings_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
+        gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
     uint32_t *rows = NULL;
     size_t capacity = 0;
     *count = 0;
@@ -140,9 +140,9 @@ static void add_ints(gt_table *table, const char *name, const gt_store *store, s
 static void add_texts(gt_table *table, const char *name, const gt_store *store, size_t event_column,
                       const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
     if (!table->row_count) return;
-    uint32_t *texts = gt_store_texts(store, event_column);
+    uint32_t *texts = gt_store_string_ids(store, event_column);
     for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
     free(texts);
 }
@@ -197,7 +197,7 @@ static void add_sizes(gt_table *table)
     const gt_column *columns = table->columns;
     for (size_t row = 0; row < table->row_count; row++) {
         int bytes =
-            gt_collective_dtype_bytes(gt_strings_get(table->strings, columns[dtype].texts[row]).bytes);
+            gt_collective_dtype_bytes(gt_interner_get(table->strings, columns[dtype].texts[row]).bytes);
         if (!bytes || gt_column_is_null(&columns[in], row)) continue;
         columns[in_size].floats[row] = (double)columns[in].ints[row] * bytes / 1048576.0;
         if (!gt_column_is_null(&columns[out], row))
@@ -247,8 +247,8 @@ static bool groups_are_unknown(const gt_table *table)
 {
     const uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
     for (size_t row = 0; row < table->row_count; row++)
-        if (groups[row] != GT_TEXT_NONE &&
-            strcmp(gt_strings_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
+        if (groups[row] != GT_STR_NONE &&
+            strcmp(gt_interner_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
             return false;
     return true;
 }
@@ -258,11 +258,11 @@ static bool ranks_have_one_stream(const gt_table *table)
 {
     const int64_t *ranks = gt_table_column(table, "rank")->ints;
     const uint32_t *streams = gt_table_column(table, "stream")->texts;
-    uint32_t stream = GT_TEXT_NONE; /* of the rank so far */
+    uint32_t stream = GT_STR_NONE; /* of the rank so far */
     for (size_t row = 0; row < table->row_count; row++) {
-        if (row && ranks[row] != ranks[row - 1]) stream = GT_TEXT_NONE;
-        if (streams[row] == GT_TEXT_NONE) continue;
-        if (stream != GT_TEXT_NONE && stream != streams[row]) return false;
+        if (row && ranks[row] != ranks[row - 1]) stream = GT_STR_NONE;
+        if (streams[row] == GT_STR_NONE) continue;
+        if (stream != GT_STR_NONE && stream != streams[row]) return false;
         stream = streams[row];
     }
     return true;
@@ -271,12 +271,12 @@ static bool ranks_have_one_stream(const gt_table *table)
 static void name_groups(gt_table *table, bool by_order_alone)
 {
     uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
-    uint32_t unknown = gt_strings_add_cstr(table->strings, "Unknown_Group");
-    uint32_t all = gt_strings_add_cstr(table->strings, "all");
+    uint32_t unknown = gt_interner_add_cstr(table->strings, "Unknown_Group");
+    uint32_t all = gt_interner_add_cstr(table->strings, "all");
     for (size_t row = 0; row < table->row_count; row++) {
         if (by_order_alone)
             groups[row] = all;
-        else if (groups[row] == GT_TEXT_NONE)
+        else if (groups[row] == GT_STR_NONE)
             groups[row] = unknown;
     }
 }
@@ -284,7 +284,7 @@ static void name_groups(gt_table *table, bool by_order_alone)
 static void number_in_groups(gt_table *table, bool by_order_alone)
 {
     static const char *const keys[] = {"Process Group Name", "rank"};
-    size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_TEXT);
+    size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_STRING);
     size_t index = gt_table_add_zeroed(table, "index_in_group", GT_TYPE_INT);
     const uint32_t *names = gt_table_column(table, "Process Group Name")->texts;
     gt_groups groups = gt_groups_find(table, keys, GT_LENGTH(keys), (gt_group_options){0});
@@ -295,7 +295,7 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
         uint32_t row = by_start[i];
         int64_t place = next[groups.of_row[row]]++;
         table->columns[index].ints[row] = place;
-        const char *name = by_order_alone ? "" : gt_strings_get(table->strings, names[row]).bytes;
+        const char *name = by_order_alone ? "" : gt_interner_get(table->strings, names[row]).bytes;
         char *text = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)place);
         gt_table_set_cstr(table, id, row, text);
         free(text);

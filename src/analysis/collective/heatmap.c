@@ -37,9 +37,9 @@ static void add_bytes(heatmap *map, int64_t from, int64_t to, double bytes)
     map->pairs[*place].count++;
 }
 
-static gt_text text_at(const gt_table *events, const char *name, size_t row)
+static gt_str text_at(const gt_table *events, const char *name, size_t row)
 {
-    return gt_strings_get(events->strings, gt_table_column(events, name)->texts[row]);
+    return gt_interner_get(events->strings, gt_table_column(events, name)->texts[row]);
 }
 
 /* False where the event does not tell what it sent to whom. */
@@ -58,7 +58,7 @@ static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_l
     return true;
 }
 
-static gt_table *to_table(const heatmap *map, gt_strings *strings)
+static gt_table *to_table(const heatmap *map, gt_interner *strings)
 {
     static const gt_sort_key by_pair[] = {{"src_rank", false}, {"dst_rank", false}};
     gt_table *table = gt_table_new("nccl_all2allv_heatmap", strings);

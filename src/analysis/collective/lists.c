@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_list(gt_text text)
+static bool is_list(gt_str text)
 {
     if (text.len < 2) return false;
     char open = text.bytes[0], close = text.bytes[text.len - 1];
@@ -14,10 +14,10 @@ static bool is_list(gt_text text)
            strspn(text.bytes + 1, "0123456789, ") == text.len - 2;
 }
 
-void gt_int_list_read(gt_int_list *list, gt_text text)
+void gt_int_list_read(gt_int_list *list, gt_str text)
 {
     list->count = 0;
-    list->cut = gt_text_contains(text, "...");
+    list->cut = gt_str_contains(text, "...");
     list->clean = is_list(text);
     for (size_t at = 0; at < text.len;) {
         if (!isdigit((unsigned char)text.bytes[at])) {

@@ -2,7 +2,7 @@
 #ifndef GT_ANALYSIS_COLLECTIVE_LISTS_H
 #define GT_ANALYSIS_COLLECTIVE_LISTS_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 
@@ -14,7 +14,7 @@ typedef struct gt_int_list {
 } gt_int_list;  /* {0} is an empty list */
 
 /* Replaces what the list holds by every run of digits in the text. */
-void gt_int_list_read(gt_int_list *list, gt_text text);
+void gt_int_list_read(gt_int_list *list, gt_str text);
 void gt_int_list_free(gt_int_list *list);
 
 #endif

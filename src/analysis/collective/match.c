@@ -46,14 +46,14 @@ gt_collective_type gt_collective_match_type(const gt_collective_matches *matches
 {
     uint32_t row = matches->rows[matches->begins[collective]];
     uint32_t name = gt_table_column(matches->events, "Collective name")->texts[row];
-    return gt_collective_type_of(gt_strings_get(matches->events->strings, name).bytes);
+    return gt_collective_type_of(gt_interner_get(matches->events->strings, name).bytes);
 }
 
 /* ---- do the ranks agree? ---- */
 
 static bool same(const gt_column *column, uint32_t a, uint32_t b)
 {
-    if (column->type == GT_TYPE_TEXT) return column->texts[a] == column->texts[b];
+    if (column->type == GT_TYPE_STRING) return column->texts[a] == column->texts[b];
     double x = gt_column_number(column, a), y = gt_column_number(column, b);
     return x == y || (isnan(x) && isnan(y));
 }
@@ -62,11 +62,11 @@ static bool same(const gt_column *column, uint32_t a, uint32_t b)
 static void print_value(gt_buffer *out, const gt_table *table, const gt_column *column, uint32_t row)
 {
     char digits[GT_NUMBER_MAX];
-    if (column->type == GT_TYPE_TEXT) {
-        if (column->texts[row] == GT_TEXT_NONE)
+    if (column->type == GT_TYPE_STRING) {
+        if (column->texts[row] == GT_STR_NONE)
             gt_buffer_add_cstr(out, "None");
         else
-            gt_python_add_text(out, gt_strings_get(table->strings, column->texts[row]));
+            gt_python_add_repr(out, gt_interner_get(table->strings, column->texts[row]));
     } else if (column->type == GT_TYPE_INT) {
         gt_buffer_add(out, digits, gt_print_int(digits, column->ints[row]));
     } else {
@@ -105,7 +105,7 @@ static bool fail_differing(const gt_collective_matches *matches, size_t collecti
         print_distinct(&values, matches, collective, column);
     }
     gt_fail(error, "Metadata mismatch in '%s' for collective %.200s%.600s", column->name,
-            gt_strings_get(matches->events->strings, id).bytes, gt_buffer_text(&values).bytes);
+            gt_interner_get(matches->events->strings, id).bytes, gt_buffer_str(&values).bytes);
     gt_buffer_free(&values);
     return false;
 }

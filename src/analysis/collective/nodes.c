@@ -31,12 +31,12 @@ static void add_spans(gt_table *table, int64_t gpus_per_node)
 {
     size_t texts = gt_table_find(table, "Process Group Ranks"), sizes = gt_table_find(table, "Group size");
     if (texts == SIZE_MAX) return;
-    size_t spans = gt_table_add_filled(table, "node_span", GT_TYPE_TEXT);
+    size_t spans = gt_table_add_filled(table, "node_span", GT_TYPE_STRING);
     gt_int_list ranks = {0};
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t text = table->columns[texts].texts[row];
         if (!row || text != table->columns[texts].texts[row - 1])
-            gt_int_list_read(&ranks, gt_strings_get(table->strings, text));
+            gt_int_list_read(&ranks, gt_interner_get(table->strings, text));
         double size = sizes == SIZE_MAX ? (double)NAN : gt_column_number(&table->columns[sizes], row);
         gt_table_set_cstr(table, spans, row, span_of(&ranks, size, gpus_per_node));
     }

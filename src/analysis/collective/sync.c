@@ -214,9 +214,9 @@ static bool has_any(const gt_table *table, const char *name)
 static void name_missing(gt_table *table, const char *name)
 {
     gt_column *column = gt_table_column(table, name);
-    uint32_t text = gt_strings_add_cstr(table->strings, unknown);
+    uint32_t text = gt_interner_add_cstr(table->strings, unknown);
     for (size_t row = 0; row < table->row_count; row++)
-        if (column->texts[row] == GT_TEXT_NONE) column->texts[row] = text;
+        if (column->texts[row] == GT_STR_NONE) column->texts[row] = text;
 }
 
 /* A number column with gaps becomes text, with "Unknown" in them. */
@@ -224,7 +224,7 @@ static void name_missing_numbers(gt_table *table, const char *name)
 {
     size_t from = gt_table_find(table, name);
     if (!gt_column_has_nulls(&table->columns[from], table->row_count)) return;
-    size_t to = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t to = gt_table_add_filled(table, name, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++) {
         char digits[GT_NUMBER_MAX + 1];
         double number = gt_column_number(&table->columns[from], row);

@@ -26,25 +26,25 @@ static bool is_number(gt_type type)
     return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
 }
 
-static uint32_t cell_as_text(gt_strings *strings, const gt_column *column, size_t row)
+static uint32_t cell_as_text(gt_interner *strings, const gt_column *column, size_t row)
 {
     char printed[GT_NUMBER_MAX];
-    if (gt_column_is_null(column, row)) return GT_TEXT_NONE;
-    if (column->type == GT_TYPE_TEXT) return column->texts[row];
+    if (gt_column_is_null(column, row)) return GT_STR_NONE;
+    if (column->type == GT_TYPE_STRING) return column->texts[row];
     if (column->type == GT_TYPE_BOOL)
-        return gt_strings_add_cstr(strings, column->bools[row] ? "True" : "False");
+        return gt_interner_add_cstr(strings, column->bools[row] ? "True" : "False");
     size_t len = column->type == GT_TYPE_INT ? gt_print_int(printed, column->ints[row])
                                              : gt_print_double(printed, column->floats[row]);
-    return gt_strings_add(strings, printed, len);
+    return gt_interner_add(strings, printed, len);
 }
 
 static void make_text(gt_table *table, size_t column)
 {
-    if (table->columns[column].type == GT_TYPE_TEXT) return;
+    if (table->columns[column].type == GT_TYPE_STRING) return;
     char *name = gt_strdup(table->columns[column].name);
-    size_t made = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t made = gt_table_add_filled(table, name, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
-        gt_table_set_text(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
+        gt_table_set_string(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
     gt_table_drop_column(table, column);
     gt_table_move_column(table, made - 1, column);
     free(name);

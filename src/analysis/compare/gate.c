@@ -2,7 +2,7 @@
 #include "analysis/compare/gate.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static char *quoted_name(const char **at)
     }
     bool closed = *(*at) == quote;
     *at += closed;
-    char *copy = closed ? gt_strdup(gt_buffer_text(&name).bytes) : NULL;
+    char *copy = closed ? gt_strdup(gt_buffer_str(&name).bytes) : NULL;
     gt_buffer_free(&name);
     return copy;
 }
@@ -120,12 +120,12 @@ enum {
     MET_PCT
 };
 
-gt_table *gt_gate_table(gt_strings *strings)
+gt_table *gt_gate_table(gt_interner *strings)
 {
     static const gt_column_head columns[] = {
-        {"condition", GT_TYPE_TEXT}, {"report", GT_TYPE_TEXT}, {"sheet", GT_TYPE_TEXT},
-        {"row", GT_TYPE_TEXT},       {"column", GT_TYPE_TEXT}, {"baseline", GT_TYPE_FLOAT},
-        {"variant", GT_TYPE_FLOAT},  {"diff", GT_TYPE_FLOAT},  {"pct", GT_TYPE_FLOAT}};
+        {"condition", GT_TYPE_STRING}, {"report", GT_TYPE_STRING}, {"sheet", GT_TYPE_STRING},
+        {"row", GT_TYPE_STRING},       {"column", GT_TYPE_STRING}, {"baseline", GT_TYPE_FLOAT},
+        {"variant", GT_TYPE_FLOAT},    {"diff", GT_TYPE_FLOAT},    {"pct", GT_TYPE_FLOAT}};
     gt_table *table = gt_table_new("fail_if", strings);
     gt_table_add_columns(table, columns, GT_LENGTH(columns));
     return table;
@@ -182,14 +182,14 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
     const gt_table *table = merged->table;
     const gt_column *keys = gt_table_column(table, rule->keys[0]),
                     *base = gt_merged_column(merged, 0, column);
-    if (keys->type != GT_TYPE_TEXT) return true; /* no row of a report goes by such a name */
+    if (keys->type != GT_TYPE_STRING) return true; /* no row of a report goes by such a name */
     for (size_t v = 1; v < merged->report_count; v++) {
         const gt_column *variant = gt_merged_column(merged, v, column);
         if (!is_numbers(base) || !is_numbers(variant))
             return gt_fail(error, "'%.200s': sheet %s has no column of numbers '%s' in every report",
                            gate->condition, table->name, column);
         for (size_t row = 0; row < table->row_count; row++) {
-            const char *name = gt_strings_get(table->strings, keys->texts[row]).bytes;
+            const char *name = gt_interner_get(table->strings, keys->texts[row]).bytes;
             if (!row_matches(gate, name)) continue;
             double from = gt_column_number(base, row), to = gt_column_number(variant, row), diff = to - from;
             gate->rows_met++;

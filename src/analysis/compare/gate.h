@@ -31,7 +31,7 @@ void gt_gate_free(gt_gate *gate);
 
 /* The sheet of what met a condition, still empty: condition, report, sheet, row, column, baseline, variant,
  * diff, pct. */
-gt_table *gt_gate_table(gt_strings *strings);
+gt_table *gt_gate_table(gt_interner *strings);
 
 /* Adds to `met` the rows of a merged sheet that meet the condition, of every variant. False where the
  * condition names a column that the sheet has not, or not as numbers. */

@@ -1,7 +1,7 @@
 /* The children of a pair, step by step. */
 #include "analysis/diff/children.h"
 
-#include "analysis/diff/twins.h"
+#include "analysis/diff/rematch.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "trace/order.h"
@@ -21,7 +21,7 @@ typedef struct name_marks {
 struct gt_diff_matcher {
     gt_diff_side *sides[2];
     gt_aligner aligner;
-    gt_diff_twins *twins;
+    gt_diff_rematch *twins;
 
     uint32_t rows[2];     /* the pair at hand */
     gt_row_list lists[2]; /* its children */
@@ -29,7 +29,7 @@ struct gt_diff_matcher {
 
     name_marks marks[2];
     uint32_t stamp;
-    gt_strings *sequences; /* lists of names, as bytes */
+    gt_interner *sequences; /* lists of names, as bytes */
     gt_row_list all, names, spare, left[2], inside[2], still[2];
     gt_row_list keys[2];
     double *starts;
@@ -163,7 +163,7 @@ static bool align(gt_diff_matcher *m, const gt_row_list lists[2], bool loose, gt
     }
     if (!gt_align(&m->aligner, m->keys[0].items, lists[0].count, m->keys[1].items, lists[1].count, ops))
         return false;
-    gt_diff_twins_pair(m->twins, lists[0].items, lists[0].count, lists[1].items, lists[1].count, ops);
+    gt_diff_rematch_pair(m->twins, lists[0].items, lists[0].count, lists[1].items, lists[1].count, ops);
     return true;
 }
 
@@ -214,7 +214,7 @@ static bool choose_wrappers(gt_diff_matcher *m, uint8_t *chosen[2])
         for (size_t k = 0; k < m->left[w].count; k++) {
             uint32_t row = m->lists[w].items[m->left[w].items[k]];
             uint32_t name = gt_diff_name(m->sides[w], row);
-            if (may_be_opened(m->sides[w], row) && name != GT_TEXT_NONE) mark(m, w, name, row);
+            if (may_be_opened(m->sides[w], row) && name != GT_STR_NONE) mark(m, w, name, row);
         }
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < m->left[w].count; k++) {
@@ -227,16 +227,16 @@ static bool choose_wrappers(gt_diff_matcher *m, uint8_t *chosen[2])
                 push_row(&m->names, name);
             }
             any |= chosen[w][k];
-            push_row(&sequences[w], m->names.count ? gt_strings_add(m->sequences, m->names.items,
-                                                                    m->names.count * sizeof *m->names.items)
-                                                   : GT_TEXT_EMPTY);
+            push_row(&sequences[w], m->names.count ? gt_interner_add(m->sequences, m->names.items,
+                                                                     m->names.count * sizeof *m->names.items)
+                                                   : GT_STR_EMPTY);
         }
     new_marks(m);
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < sequences[w].count; k++) mark(m, w, sequences[w].items[k], 0);
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < sequences[w].count; k++)
-            if (sequences[w].items[k] != GT_TEXT_EMPTY && is_marked(m, !w, sequences[w].items[k])) {
+            if (sequences[w].items[k] != GT_STR_EMPTY && is_marked(m, !w, sequences[w].items[k])) {
                 chosen[w][k] = 1;
                 any = true;
             }
@@ -406,8 +406,8 @@ gt_diff_matcher *gt_diff_matcher_new(gt_diff_side *first, gt_diff_side *second)
     gt_diff_matcher *m = gt_alloc_zero(1, sizeof *m);
     *m = (gt_diff_matcher){.sides = {first, second},
                            .aligner = {.cells_left = MOST_CELLS},
-                           .twins = gt_diff_twins_new(first, second),
-                           .sequences = gt_strings_new()};
+                           .twins = gt_diff_rematch_new(first, second),
+                           .sequences = gt_interner_new()};
     return m;
 }
 
@@ -415,8 +415,8 @@ void gt_diff_matcher_free(gt_diff_matcher *m)
 {
     if (!m) return;
     gt_aligner_free(&m->aligner);
-    gt_diff_twins_free(m->twins);
-    gt_strings_free(m->sequences);
+    gt_diff_rematch_free(m->twins);
+    gt_interner_free(m->sequences);
     for (size_t w = 0; w < 2; w++) {
         void *arrays[] = {m->lists[w].items, m->left[w].items,   m->inside[w].items, m->still[w].items,
                           m->keys[w].items,  m->marks[w].stamps, m->marks[w].rows};

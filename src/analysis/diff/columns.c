@@ -5,7 +5,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "table/sort.h"
 
 #include <math.h>
@@ -30,21 +30,21 @@ typedef struct collected {
 
 /* ---- which row a kernel counts for ---- */
 
-static uint32_t key_of(const gt_table *table, size_t row, gt_strings *interned)
+static uint32_t key_of(const gt_table *table, size_t row, gt_interner *interned)
 {
     uint32_t ids[GT_LENGTH(keys)] = {0};
     for (size_t k = 0; k < GT_LENGTH(keys); k++) {
         size_t column = gt_table_find(table, keys[k]);
         if (column != SIZE_MAX) ids[k] = table->columns[column].texts[row];
     }
-    return gt_strings_add(interned, ids, sizeof ids);
+    return gt_interner_add(interned, ids, sizeof ids);
 }
 
 /* By GPU event: the row of the sheet that it counts for. */
 static gt_map rows_of_kernels(const gt_table *sheet, const gt_unified *unified)
 {
     gt_unified_ops ops = gt_unified_ops_of(unified);
-    gt_strings *interned = gt_strings_new();
+    gt_interner *interned = gt_interner_new();
     gt_map row_of_key = {0}, row_of_kernel = {0};
     for (uint32_t row = 0; row < sheet->row_count; row++)
         *gt_map_put(&row_of_key, key_of(sheet, row, interned), 0) = row;
@@ -54,7 +54,7 @@ static gt_map rows_of_kernels(const gt_table *sheet, const gt_unified *unified)
             *gt_map_put(&row_of_kernel, ops.gpu_rows[k], 0) = row;
     }
     gt_map_free(&row_of_key);
-    gt_strings_free(interned);
+    gt_interner_free(interned);
     return row_of_kernel;
 }
 
@@ -113,7 +113,7 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
         if (to == GT_MAP_NONE || all[to].last_call == call) continue;
         collected *c = &all[to];
         uint32_t second = gt_map_get(&second_at, call, 0);
-        gt_text name = gt_strings_get(stats->table->strings, names[rows[first]]);
+        gt_str name = gt_interner_get(stats->table->strings, names[rows[first]]);
         c->last_call = call;
         add_id(&c->ids, ids, rows[i]);
         if (name.len) add_part(&c->names, name.bytes, name.len);
@@ -136,16 +136,16 @@ static const gt_column_head added[COLUMNS] = {
     [RATIO] = {"speedup (trace2/trace1)", GT_TYPE_FLOAT},
     [DELTA] = {"delta_us (trace2 - trace1)", GT_TYPE_FLOAT},
     [COUNT] = {"lca_count_trace2", GT_TYPE_FLOAT},
-    [IDS] = {"lca_id", GT_TYPE_TEXT},
-    [NAMES] = {"lca_name", GT_TYPE_TEXT},
+    [IDS] = {"lca_id", GT_TYPE_STRING},
+    [NAMES] = {"lca_name", GT_TYPE_STRING},
     [FIRST_US] = {"lca_total_kernel_time_trace1_us", GT_TYPE_FLOAT},
     [SECOND_US] = {"lca_total_kernel_time_trace2_us", GT_TYPE_FLOAT},
 };
 
 static uint32_t intern(gt_table *sheet, gt_buffer *buffer)
 {
-    gt_text text = gt_buffer_text(buffer);
-    return gt_strings_add(sheet->strings, text.bytes, text.len);
+    gt_str text = gt_buffer_str(buffer);
+    return gt_interner_add(sheet->strings, text.bytes, text.len);
 }
 
 static void fill_row(gt_table *sheet, size_t first, size_t row, collected *c)
@@ -156,8 +156,8 @@ static void fill_row(gt_table *sheet, size_t first, size_t row, collected *c)
                        c->first_us == 0 ? (double)NAN : c->second_us / c->first_us);
     gt_table_set_float(sheet, first + DELTA, row, c->second_us - own_us);
     gt_table_set_float(sheet, first + COUNT, row, c->with_second);
-    gt_table_set_text(sheet, first + IDS, row, intern(sheet, &c->ids));
-    gt_table_set_text(sheet, first + NAMES, row, intern(sheet, &c->names));
+    gt_table_set_string(sheet, first + IDS, row, intern(sheet, &c->ids));
+    gt_table_set_string(sheet, first + NAMES, row, intern(sheet, &c->names));
     gt_table_set_float(sheet, first + FIRST_US, row, c->first_us);
     gt_table_set_float(sheet, first + SECOND_US, row, c->second_us);
 }

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ typedef struct op_modules {
 } op_modules;
 
 typedef struct naming {
-    gt_strings *strings;
+    gt_interner *strings;
     use *uses; /* in the order of the common calls, sides and rows */
     size_t use_count, use_capacity;
     gt_map module_at; /* op to its place in ... */
@@ -107,21 +107,21 @@ static void list_modules(naming *n, const gt_diff_stats *stats)
 
 /* ---- names ---- */
 
-static gt_text behind_colons(gt_text name)
+static gt_str behind_colons(gt_str name)
 {
     for (size_t at = name.len; at >= 2; at--)
         if (name.bytes[at - 1] == ':' && name.bytes[at - 2] == ':')
-            return (gt_text){name.bytes + at, name.len - at};
+            return (gt_str){name.bytes + at, name.len - at};
     return name;
 }
 
-static bool has_part(gt_text name, gt_text part)
+static bool has_part(gt_str name, gt_str part)
 {
     return part.len == 0 || memmem(name.bytes, name.len, part.bytes, part.len) != NULL;
 }
 
 /* Its first characters, at most ALIKE_CHARACTERS. */
-static gt_text beginning(gt_text name)
+static gt_str beginning(gt_str name)
 {
     const char *at = name.bytes, *end = name.bytes + name.len;
     for (size_t i = 0; i < ALIKE_CHARACTERS && at < end; i++) gt_utf8_next(&at, end);
@@ -131,44 +131,44 @@ static gt_text beginning(gt_text name)
 
 static uint32_t without_spaces(naming *n, uint32_t text)
 {
-    gt_text from = gt_strings_get(n->strings, text);
+    gt_str from = gt_interner_get(n->strings, text);
     if (!memchr(from.bytes, ' ', from.len)) return text;
     n->buffer.len = 0;
     for (size_t i = 0; i < from.len; i++)
         if (from.bytes[i] != ' ') gt_buffer_add(&n->buffer, from.bytes + i, 1);
-    return gt_strings_add(n->strings, gt_buffer_text(&n->buffer).bytes, n->buffer.len);
+    return gt_interner_add(n->strings, gt_buffer_str(&n->buffer).bytes, n->buffer.len);
 }
 
 static uint32_t only_module(const naming *n, uint32_t op)
 {
     const op_modules *modules = &n->modules[gt_map_get(&n->module_at, op, 0)];
-    return modules->several ? GT_TEXT_NONE : modules->module;
+    return modules->several ? GT_STR_NONE : modules->module;
 }
 
-/* A text id, GT_TEXT_NONE where the ops have nothing in common. */
+/* A text id, GT_STR_NONE where the ops have nothing in common. */
 static uint32_t common_name(naming *n, uint32_t first, uint32_t second)
 {
-    gt_text a = behind_colons(gt_strings_get(n->strings, first));
-    gt_text b = behind_colons(gt_strings_get(n->strings, second));
-    if (has_part(b, a)) return gt_strings_add(n->strings, a.bytes, a.len);
-    if (has_part(a, b)) return gt_strings_add(n->strings, b.bytes, b.len);
-    if (gt_text_compare(beginning(a), beginning(b)) == 0) {
+    gt_str a = behind_colons(gt_interner_get(n->strings, first));
+    gt_str b = behind_colons(gt_interner_get(n->strings, second));
+    if (has_part(b, a)) return gt_interner_add(n->strings, a.bytes, a.len);
+    if (has_part(a, b)) return gt_interner_add(n->strings, b.bytes, b.len);
+    if (gt_str_compare(beginning(a), beginning(b)) == 0) {
         n->buffer.len = 0;
         gt_buffer_add(&n->buffer, a.bytes, a.len);
         gt_buffer_add_cstr(&n->buffer, "/");
         gt_buffer_add(&n->buffer, b.bytes, b.len);
-        return gt_strings_add(n->strings, n->buffer.bytes, n->buffer.len);
+        return gt_interner_add(n->strings, n->buffer.bytes, n->buffer.len);
     }
     uint32_t module = only_module(n, first);
-    return module != GT_TEXT_NONE && module == only_module(n, second) ? without_spaces(n, module)
-                                                                      : GT_TEXT_NONE;
+    return module != GT_STR_NONE && module == only_module(n, second) ? without_spaces(n, module)
+                                                                     : GT_STR_NONE;
 }
 
 /* Gives both ops their common name, if they have one. */
 static bool name_both(naming *n, uint32_t first, uint32_t second)
 {
     uint32_t name = common_name(n, first, second);
-    if (name == GT_TEXT_NONE) return false;
+    if (name == GT_STR_NONE) return false;
     *gt_map_put(&n->names, second, 0) = name;
     *gt_map_put(&n->names, first, 0) = name;
     return true;

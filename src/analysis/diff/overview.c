@@ -34,9 +34,9 @@ static size_t part_of(const gt_diff_tree *tree, uint32_t node, const gt_map *sou
     const gt_diff_node *n = &tree->nodes[node];
     for (size_t side = 0; side < 2; side++)
         if (!gt_kind_is_gpu(tree->sides[side]->trace->kind[n->rows[side]])) return BELOW;
-    gt_text first = gt_pytorch_name(tree->sides[0]->trace, n->rows[0]);
-    gt_text second = gt_pytorch_name(tree->sides[1]->trace, n->rows[1]);
-    return gt_text_compare(first, second) == 0 ? SAME : REPLACED;
+    gt_str first = gt_pytorch_name(tree->sides[0]->trace, n->rows[0]);
+    gt_str second = gt_pytorch_name(tree->sides[1]->trace, n->rows[1]);
+    return gt_str_compare(first, second) == 0 ? SAME : REPLACED;
 }
 
 static double all_gpu_us(const gt_pytorch *trace)
@@ -66,7 +66,7 @@ gt_table *gt_diff_parts(const gt_diff_tree *tree, const gt_diff_stats *stats)
     double parts_us[2][PARTS] = {{0}, {0}};
     sum_parts(tree, stats, parts_us);
     gt_table *table = gt_table_new("parts", stats->table->strings);
-    size_t part = gt_table_add_column(table, "part", GT_TYPE_TEXT);
+    size_t part = gt_table_add_column(table, "part", GT_TYPE_STRING);
     for (size_t i = 0; i < PARTS; i++) gt_table_set_cstr(table, part, gt_table_add_row(table), part_names[i]);
     static const char *const names[2][2] = {{"trace1 ms", "trace1 percent"}, {"trace2 ms", "trace2 percent"}};
     for (size_t side = 0; side < 2; side++) {
@@ -142,7 +142,7 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats)
     differences list = sum_by_name(stats);
     qsort(list.items, list.count, sizeof *list.items, by_size);
     gt_table *table = gt_table_new("differences", stats->table->strings);
-    size_t call = gt_table_add_column(table, "call", GT_TYPE_TEXT);
+    size_t call = gt_table_add_column(table, "call", GT_TYPE_STRING);
     size_t count = gt_table_add_column(table, "count", GT_TYPE_INT);
     size_t first = gt_table_add_column(table, "trace1 ms", GT_TYPE_FLOAT);
     size_t second = gt_table_add_column(table, "trace2 ms", GT_TYPE_FLOAT);
@@ -150,10 +150,10 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats)
     for (size_t i = 0; i < list.count; i++) {
         const difference *d = &list.items[i];
         size_t row = gt_table_add_row(table);
-        if (d->name == GT_TEXT_NONE)
+        if (d->name == GT_STR_NONE)
             gt_table_set_cstr(table, call, row, "(no common call)");
         else
-            gt_table_set_text(table, call, row, d->name);
+            gt_table_set_string(table, call, row, d->name);
         gt_table_set_int(table, count, row, d->calls);
         gt_table_set_float(table, first, row, d->busy_us[0] / 1000.0);
         gt_table_set_float(table, second, row, d->busy_us[1] / 1000.0);

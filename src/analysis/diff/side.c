@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_space(char c)
 }
 
 /* Length of "0x7f..." at the front of a text, 0 where there is none. */
-static size_t address_length(gt_text text)
+static size_t address_length(gt_str text)
 {
     size_t len = 2;
     if (text.len < 3 || text.bytes[0] != '0' || text.bytes[1] != 'x') return 0;
@@ -31,7 +31,7 @@ static size_t address_length(gt_text text)
 }
 
 /* Length of ".py(12):" at the front of a text, 0 where there is none. */
-static size_t line_length(gt_text text)
+static size_t line_length(gt_str text)
 {
     size_t len = 4;
     if (text.len < 7 || memcmp(text.bytes, ".py(", 4) != 0) return 0;
@@ -40,13 +40,13 @@ static size_t line_length(gt_text text)
                                                                                                  : 0;
 }
 
-typedef size_t pattern(gt_text text);
+typedef size_t pattern(gt_str text);
 
-static void replace(gt_text text, pattern *find, const char *by, gt_buffer *out)
+static void replace(gt_str text, pattern *find, const char *by, gt_buffer *out)
 {
     out->len = 0;
     for (size_t at = 0; at < text.len;) {
-        size_t len = find((gt_text){text.bytes + at, text.len - at});
+        size_t len = find((gt_str){text.bytes + at, text.len - at});
         if (len)
             gt_buffer_add_cstr(out, by);
         else
@@ -56,7 +56,7 @@ static void replace(gt_text text, pattern *find, const char *by, gt_buffer *out)
 }
 
 /* Without ": word" at the end. */
-static gt_text drop_last_word(gt_text text)
+static gt_str drop_last_word(gt_str text)
 {
     size_t word = text.len;
     while (word && !is_space(text.bytes[word - 1])) word--;
@@ -67,25 +67,25 @@ static gt_text drop_last_word(gt_text text)
 }
 
 /* Of a path that ends in ".py" only the file. */
-static gt_text drop_folder(gt_text text)
+static gt_str drop_folder(gt_str text)
 {
     size_t file = text.len;
     while (file && text.bytes[file - 1] != '/') file--;
     bool is_python = text.len - file > 3 && memcmp(text.bytes + text.len - 3, ".py", 3) == 0;
-    return file && is_python ? (gt_text){text.bytes + file, text.len - file} : text;
+    return file && is_python ? (gt_str){text.bytes + file, text.len - file} : text;
 }
 
-static uint32_t normalise(gt_strings *names, gt_text name, bool loose)
+static uint32_t normalise(gt_interner *names, gt_str name, bool loose)
 {
     static const char *const launches[] = {"hipModuleLaunchKernel", "cuLaunchKernel"};
     gt_buffer without_addresses = {0}, without_lines = {0};
     replace(name, address_length, "0xXXXX", &without_addresses);
-    replace(gt_buffer_text(&without_addresses), line_length, ".py:", &without_lines);
-    gt_text text = gt_buffer_text(&without_lines);
+    replace(gt_buffer_str(&without_addresses), line_length, ".py:", &without_lines);
+    gt_str text = gt_buffer_str(&without_lines);
     if (loose) text = drop_folder(drop_last_word(text));
-    uint32_t id = gt_strings_add(names, text.bytes, text.len);
+    uint32_t id = gt_interner_add(names, text.bytes, text.len);
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (gt_text_is(text, launches[i])) id = gt_strings_add_cstr(names, "__kernel_launch__");
+        if (gt_str_equals(text, launches[i])) id = gt_interner_add_cstr(names, "__kernel_launch__");
     gt_buffer_free(&without_addresses);
     gt_buffer_free(&without_lines);
     return id;
@@ -95,24 +95,24 @@ static uint32_t compared_by(gt_diff_side *s, uint32_t name, bool loose)
 {
     uint32_t *known = loose ? s->loose : s->normal;
     if (known[name] == GT_NO_EVENT)
-        known[name] = normalise(s->names, gt_strings_get(s->trace->strings, name), loose);
+        known[name] = normalise(s->names, gt_interner_get(s->trace->strings, name), loose);
     return known[name];
 }
 
 static bool has_name(const gt_diff_side *s, uint32_t row)
 {
-    return s->trace->name[row] > GT_TEXT_EMPTY;
+    return s->trace->name[row] > GT_STR_EMPTY;
 }
 
 uint32_t gt_diff_name(gt_diff_side *s, uint32_t row)
 {
-    return has_name(s, row) ? compared_by(s, s->trace->name[row], false) : GT_TEXT_NONE;
+    return has_name(s, row) ? compared_by(s, s->trace->name[row], false) : GT_STR_NONE;
 }
 
-static uint32_t number_as_text(gt_strings *strings, uint32_t uid)
+static uint32_t number_as_text(gt_interner *strings, uint32_t uid)
 {
     char digits[GT_NUMBER_MAX];
-    return gt_strings_add(strings, digits, gt_print_int(digits, uid));
+    return gt_interner_add(strings, digits, gt_print_int(digits, uid));
 }
 
 uint32_t gt_diff_align_name(gt_diff_side *s, uint32_t row, bool loose)
@@ -131,7 +131,7 @@ uint32_t gt_diff_shown_name(const gt_diff_side *s, uint32_t row)
 bool gt_diff_is_graph_launch(const gt_diff_side *s, uint32_t row)
 {
     uint32_t name = s->trace->name[row];
-    return name != GT_TEXT_NONE && (name == s->graph_launches[0] || name == s->graph_launches[1]);
+    return name != GT_STR_NONE && (name == s->graph_launches[0] || name == s->graph_launches[1]);
 }
 
 bool gt_diff_is_runtime(const gt_diff_side *s, uint32_t row)
@@ -312,16 +312,16 @@ static uint32_t *unknown(size_t count)
     return ids;
 }
 
-gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_strings *names)
+gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_interner *names)
 {
     gt_diff_side *s = gt_alloc_zero(1, sizeof *s);
     s->trace = trace;
     s->names = names;
     s->calls = gt_calls_new(trace);
-    s->normal = unknown(gt_strings_count(trace->strings));
-    s->loose = unknown(gt_strings_count(trace->strings));
-    s->graph_launches[0] = gt_strings_find(trace->strings, "cudaGraphLaunch", 15);
-    s->graph_launches[1] = gt_strings_find(trace->strings, "hipGraphLaunch", 14);
+    s->normal = unknown(gt_interner_count(trace->strings));
+    s->loose = unknown(gt_interner_count(trace->strings));
+    s->graph_launches[0] = gt_interner_find(trace->strings, "cudaGraphLaunch", 15);
+    s->graph_launches[1] = gt_interner_find(trace->strings, "hipGraphLaunch", 14);
     s->wrapped = unknown(trace->count);
     s->branches = gt_alloc_zero(trace->count, 1);
     find_roots(s);

@@ -10,7 +10,7 @@
 
 typedef struct gt_diff_side {
     const gt_pytorch *trace; /* borrowed */
-    gt_strings *names;       /* borrowed: what names are compared by, shared by both sides */
+    gt_interner *names;      /* borrowed: what names are compared by, shared by both sides */
     gt_calls *calls;
     uint32_t *normal,
         *loose; /* by name: what it is compared by, an id of `names`; GT_NO_EVENT: not known yet */
@@ -24,7 +24,7 @@ typedef struct gt_diff_side {
     gt_row_list spare;
 } gt_diff_side;
 
-gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_strings *names);
+gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_interner *names);
 void gt_diff_side_free(gt_diff_side *side);
 
 /* Adds the events called by one, host events first, then the GPU work it launched. */
@@ -41,7 +41,7 @@ bool gt_diff_is_kernel(const gt_diff_side *side, uint32_t row);
 bool gt_diff_is_runtime(const gt_diff_side *side, uint32_t row);
 bool gt_diff_is_graph_launch(const gt_diff_side *side, uint32_t row);
 
-/* By what an event is compared: an id of `names`, GT_TEXT_NONE where it has no name. */
+/* By what an event is compared: an id of `names`, GT_STR_NONE where it has no name. */
 uint32_t gt_diff_name(gt_diff_side *side, uint32_t row);
 /* The same for alignment, where an event without a name has its number for one. */
 uint32_t gt_diff_align_name(gt_diff_side *side, uint32_t row, bool loose);

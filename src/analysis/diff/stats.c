@@ -2,7 +2,7 @@
  * work that counts for them; the columns are filled afterwards. */
 #include "analysis/diff/stats.h"
 
-#include "analysis/diff/texts.h"
+#include "analysis/diff/strings.h"
 #include "base/memory.h"
 #include "trace/busy.h"
 
@@ -20,7 +20,7 @@ typedef struct gpu_row {
 /* The GPU work of one trace under one common call. */
 typedef struct work_group {
     uint32_t node; /* of the merged tree, GT_NO_EVENT for none */
-    uint32_t name; /* text id, GT_TEXT_NONE for none */
+    uint32_t name; /* text id, GT_STR_NONE for none */
     uint32_t root; /* its number */
     gt_busy busy;
 } work_group;
@@ -31,7 +31,7 @@ typedef struct visit {
 
 typedef struct walker {
     const gt_diff_tree *merged;
-    gt_diff_texts *texts;
+    gt_diff_strings *texts;
     uint8_t *done; /* by node */
     visit *stack;
     size_t stack_count, stack_capacity;
@@ -132,7 +132,7 @@ static void add_alone(walker *w, const gt_diff_node *node, uint32_t parent)
     w->work.count = 0;
     gather(w, node, side);
     uint32_t name =
-        parent == GT_NO_EVENT ? GT_TEXT_NONE : gt_diff_call_name(w->texts, &w->merged->nodes[parent], side);
+        parent == GT_NO_EVENT ? GT_STR_NONE : gt_diff_call_name(w->texts, &w->merged->nodes[parent], side);
     add_group(w, side, parent, name);
 }
 
@@ -167,12 +167,12 @@ static void walk(walker *w)
 
 static void add_names(const walker *w, gt_table *table)
 {
-    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_TEXT)->texts;
-    uint32_t *ops = gt_table_add_array(table, "cpu_op_name", GT_TYPE_TEXT)->texts;
+    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_STRING)->texts;
+    uint32_t *ops = gt_table_add_array(table, "cpu_op_name", GT_TYPE_STRING)->texts;
     int64_t *uids = gt_table_add_array(table, "cpu_op_uid", GT_TYPE_INT)->ints;
-    uint32_t *sources = gt_table_add_array(table, "source", GT_TYPE_TEXT)->texts;
-    uint32_t source[2] = {gt_strings_add_cstr(table->strings, "trace1"),
-                          gt_strings_add_cstr(table->strings, "trace2")};
+    uint32_t *sources = gt_table_add_array(table, "source", GT_TYPE_STRING)->texts;
+    uint32_t source[2] = {gt_interner_add_cstr(table->strings, "trace1"),
+                          gt_interner_add_cstr(table->strings, "trace2")};
     for (size_t i = 0; i < w->row_count; i++) {
         const gpu_row *r = &w->rows[i];
         const gt_diff_side *side = w->merged->sides[r->side];
@@ -192,7 +192,7 @@ static void add_arguments(const walker *w, gt_table *table)
         [GT_DIFF_CONCRETE] = "Concrete Inputs",
     };
     for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) {
-        uint32_t *cells = gt_table_add_array(table, names[a], GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(table, names[a], GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < w->row_count; i++)
             cells[i] = gt_diff_argument(w->texts, w->rows[i].side, w->rows[i].op, a);
     }
@@ -229,7 +229,7 @@ static void add_times(const walker *w, gt_table *table)
 
 static void add_common_calls(const walker *w, gt_table *table)
 {
-    uint32_t *names = gt_table_add_array(table, "lowest_common_ancestor_name", GT_TYPE_TEXT)->texts;
+    uint32_t *names = gt_table_add_array(table, "lowest_common_ancestor_name", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++) names[i] = w->groups[w->rows[i].group].name;
     size_t ids = gt_table_add_filled(table, "lowest_common_ancestor_id", GT_TYPE_INT);
     for (size_t i = 0; i < w->row_count; i++)
@@ -243,8 +243,8 @@ static void add_common_calls(const walker *w, gt_table *table)
 
 static void add_modules(const walker *w, gt_table *table)
 {
-    uint32_t *stacks = gt_table_add_array(table, "nn_module_stack", GT_TYPE_TEXT)->texts;
-    uint32_t *innermost = gt_table_add_array(table, "nn_module_parent", GT_TYPE_TEXT)->texts;
+    uint32_t *stacks = gt_table_add_array(table, "nn_module_stack", GT_TYPE_STRING)->texts;
+    uint32_t *innermost = gt_table_add_array(table, "nn_module_parent", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++) {
         gt_diff_modules modules = gt_diff_modules_of(w->texts, w->rows[i].side, w->rows[i].op);
         stacks[i] = modules.stack;
@@ -256,20 +256,20 @@ static void add_explanations(const walker *w, gt_table *table)
 {
     static const char *const names[2] = {"lca_children_t1", "lca_children_t2"};
     for (size_t side = 0; side < 2; side++) {
-        uint32_t *cells = gt_table_add_array(table, names[side], GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(table, names[side], GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < w->row_count; i++) {
             uint32_t node = w->groups[w->rows[i].group].node;
             if (i && node == w->groups[w->rows[i - 1].group].node)
                 cells[i] = cells[i - 1];
             else
                 cells[i] = node == GT_NO_EVENT
-                               ? GT_TEXT_EMPTY
+                               ? GT_STR_EMPTY
                                : gt_diff_child_names(w->texts, side, w->merged->nodes[node].rows[side]);
         }
     }
     int64_t *roots = gt_table_add_array(table, "root_index", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++) roots[i] = w->groups[w->rows[i].group].root;
-    uint32_t *stacks = gt_table_add_array(table, "callstack", GT_TYPE_TEXT)->texts;
+    uint32_t *stacks = gt_table_add_array(table, "callstack", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++)
         stacks[i] = gt_diff_call_stack(w->texts, w->rows[i].side, w->rows[i].gpu);
 }
@@ -321,7 +321,7 @@ static bool are_identical(const walker *w, const gt_table *table)
 gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, bool explain)
 {
     walker w = {
-        .merged = merged, .texts = gt_diff_texts_new(merged), .done = gt_alloc_zero(merged->count, 1)};
+        .merged = merged, .texts = gt_diff_strings_new(merged), .done = gt_alloc_zero(merged->count, 1)};
     walk(&w);
     gt_diff_stats stats = {.table = make_table(&w, explain),
                            .gpu_rows = gt_alloc(w.row_count * sizeof *stats.gpu_rows),
@@ -331,7 +331,7 @@ gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, bool explain)
         stats.sides[i] = w.rows[i].side;
     }
     stats.identical = w.row_count && are_identical(&w, stats.table);
-    gt_diff_texts_free(w.texts);
+    gt_diff_strings_free(w.texts);
     gt_intervals_free(&w.spare);
     free(w.done);
     free(w.stack);

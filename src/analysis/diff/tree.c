@@ -31,7 +31,7 @@ static void push_pair(merger *m, uint32_t first, uint32_t second, uint32_t slot)
 static bool fail_too_long(const merger *m, const gt_diff_children_match *match, gt_error *error)
 {
     size_t side = match->rows[0] == GT_NO_EVENT;
-    gt_text name = gt_pytorch_name(m->merged->sides[side]->trace, match->rows[side]);
+    gt_str name = gt_pytorch_name(m->merged->sides[side]->trace, match->rows[side]);
     return gt_fail(error, "too many calls to align: %zu and %zu below '%.200s'", match->counts[0],
                    match->counts[1], name.bytes);
 }
@@ -86,7 +86,7 @@ static bool merge_roots(merger *m, gt_error *error)
 gt_diff_tree *gt_diff_tree_new(const gt_pytorch *first, const gt_pytorch *second, gt_error *error)
 {
     gt_diff_tree *merged = gt_alloc_zero(1, sizeof *merged);
-    merged->names = gt_strings_new();
+    merged->names = gt_interner_new();
     merged->sides[0] = gt_diff_side_new(first, merged->names);
     merged->sides[1] = gt_diff_side_new(second, merged->names);
     merger m = {.merged = merged, .matcher = gt_diff_matcher_new(merged->sides[0], merged->sides[1])};
@@ -107,7 +107,7 @@ void gt_diff_tree_free(gt_diff_tree *merged)
 {
     if (!merged) return;
     for (size_t w = 0; w < 2; w++) gt_diff_side_free(merged->sides[w]);
-    gt_strings_free(merged->names);
+    gt_interner_free(merged->names);
     free(merged->nodes);
     free(merged->children);
     free(merged->roots);

@@ -17,7 +17,7 @@ typedef struct gt_diff_node {
 
 typedef struct gt_diff_tree {
     gt_diff_side *sides[2]; /* owned */
-    gt_strings *names;      /* owned; see diff_side.h */
+    gt_interner *names;     /* owned; see diff_side.h */
     gt_diff_node *nodes;
     size_t count, capacity;
     uint32_t *children; /* nodes; one may be a child twice, where an outermost event shares its children */

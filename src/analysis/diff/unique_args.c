@@ -51,16 +51,16 @@ typedef struct ordering {
     const gt_column *sums;
 } ordering;
 
-static gt_text cell_text(const ordering *o, const gt_column *column, uint32_t row, char *digits)
+static gt_str cell_text(const ordering *o, const gt_column *column, uint32_t row, char *digits)
 {
-    if (gt_column_is_null(column, row)) return (gt_text){"None", 4};
+    if (gt_column_is_null(column, row)) return (gt_str){"None", 4};
     switch (column->type) {
     case GT_TYPE_INT:
-        return (gt_text){digits, gt_print_int(digits, column->ints[row])};
+        return (gt_str){digits, gt_print_int(digits, column->ints[row])};
     case GT_TYPE_FLOAT:
-        return (gt_text){digits, gt_print_double(digits, column->floats[row])};
+        return (gt_str){digits, gt_print_double(digits, column->floats[row])};
     default:
-        return gt_strings_get(o->table->strings, column->texts[row]);
+        return gt_interner_get(o->table->strings, column->texts[row]);
     }
 }
 
@@ -74,9 +74,9 @@ static int by_sum(const void *left, const void *right, void *context)
     for (size_t c = 0; c < o->table->column_count; c++) {
         const gt_column *column = &o->table->columns[c];
         char digits[2][GT_NUMBER_MAX];
-        if (column == o->sums || (column->type == GT_TYPE_TEXT && column->texts[a] == column->texts[b]))
+        if (column == o->sums || (column->type == GT_TYPE_STRING && column->texts[a] == column->texts[b]))
             continue;
-        int order = gt_text_compare(cell_text(o, column, a, digits[0]), cell_text(o, column, b, digits[1]));
+        int order = gt_str_compare(cell_text(o, column, a, digits[0]), cell_text(o, column, b, digits[1]));
         if (order) return order;
     }
     return (a > b) - (a < b);
@@ -103,16 +103,16 @@ typedef struct member {
 typedef struct members {
     member *items;
     size_t count, capacity;
-    const gt_strings *strings;
+    const gt_interner *strings;
 } members;
 
 static int by_place_and_text(const void *left, const void *right, void *context)
 {
-    const gt_strings *strings = context;
+    const gt_interner *strings = context;
     const member *a = left, *b = right;
     if (a->op != b->op) return a->op < b->op ? -1 : 1;
     if (a->source != b->source) return a->source < b->source ? -1 : 1;
-    return gt_text_compare(gt_strings_get(strings, a->text), gt_strings_get(strings, b->text));
+    return gt_str_compare(gt_interner_get(strings, a->text), gt_interner_get(strings, b->text));
 }
 
 static void add_member(members *list, gt_map *seen, member m)
@@ -142,7 +142,7 @@ static members collect(const gt_table *summary, const char *column, const uint32
 static uint8_t *sources_of(const gt_table *table)
 {
     const uint32_t *texts = gt_table_column(table, "source")->texts;
-    uint32_t second = gt_strings_add_cstr(table->strings, "trace2");
+    uint32_t second = gt_interner_add_cstr(table->strings, "trace2");
     uint8_t *sources = gt_alloc(table->row_count);
     for (size_t row = 0; row < table->row_count; row++) sources[row] = texts[row] == second;
     return sources;
@@ -166,15 +166,15 @@ static uint32_t *number_ops(const gt_table *summary, gt_row_list *ops)
     return places;
 }
 
-static gt_table *new_map(const char *name, gt_strings *strings, bool with_modules)
+static gt_table *new_map(const char *name, gt_interner *strings, bool with_modules)
 {
-    static const gt_column_head columns[] = {{"cpu_op_name", GT_TYPE_TEXT},
-                                             {"source", GT_TYPE_TEXT},
+    static const gt_column_head columns[] = {{"cpu_op_name", GT_TYPE_STRING},
+                                             {"source", GT_TYPE_STRING},
                                              {"kernels", GT_TYPE_LIST},
                                              {"nn_module_parents", GT_TYPE_LIST}};
     gt_table *table = gt_table_new(name, strings);
     gt_table_add_columns(table, columns, with_modules ? 4 : 3);
-    for (size_t c = 2; c < table->column_count; c++) gt_list_of(&table->columns[c], GT_TYPE_TEXT);
+    for (size_t c = 2; c < table->column_count; c++) gt_list_of(&table->columns[c], GT_TYPE_STRING);
     return table;
 }
 
@@ -184,7 +184,7 @@ static void fill_list(gt_table *table, const char *column, size_t row, const mem
     gt_column *cells = gt_table_column(table, column);
     gt_list_begin(cells, row);
     for (; *at < list->count && list->items[*at].op == of.op && list->items[*at].source == of.source; ++*at)
-        gt_list_push_text(cells, list->items[*at].text);
+        gt_list_push_string(cells, list->items[*at].text);
 }
 
 /* One row an op and source. */
@@ -199,7 +199,7 @@ static gt_table *map_ops(const gt_table *summary)
     for (size_t k = 0, m = 0; k < kernels.count;) {
         member of = kernels.items[k];
         size_t row = gt_table_add_row(table);
-        gt_table_set_text(table, 0, row, ops.items[of.op]);
+        gt_table_set_string(table, 0, row, ops.items[of.op]);
         gt_table_set_cstr(table, 1, row, of.source ? "trace2" : "trace1");
         fill_list(table, "kernels", row, &kernels, &k, of);
         fill_list(table, "nn_module_parents", row, &modules, &m, of);
@@ -217,12 +217,12 @@ static gt_table *map_of_source(const gt_table *both, size_t source, const char *
 {
     gt_table *table = gt_table_copy(both);
     const uint32_t *sources = gt_table_column(table, "source")->texts;
-    uint32_t wanted = gt_strings_add_cstr(table->strings, source ? "trace2" : "trace1");
+    uint32_t wanted = gt_interner_add_cstr(table->strings, source ? "trace2" : "trace1");
     uint32_t *rows = gt_alloc(table->row_count * sizeof *rows);
     size_t count = 0;
     for (uint32_t row = 0; row < table->row_count; row++)
         if (sources[row] == wanted) rows[count++] = row;
-    gt_order_by_texts(rows, count, gt_table_column(table, "cpu_op_name")->texts, table->strings, false);
+    gt_order_by_strings(rows, count, gt_table_column(table, "cpu_op_name")->texts, table->strings, false);
     gt_table_take(table, rows, count);
     gt_table_drop_column(table, gt_table_find(table, "nn_module_parents"));
     gt_table_drop_column(table, gt_table_find(table, "source"));

@@ -44,23 +44,23 @@ gt_hta_options gt_hta_options_default(void)
     return (gt_hta_options){.kernel_delay_us = 30, .max_queue_length = 1024};
 }
 
-static gt_hta_type type_of(gt_text name)
+static gt_hta_type type_of(gt_str name)
 {
     if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
     for (size_t i = 0; i < GT_LENGTH(names); i++) {
         const char *text = names[i].text;
-        if (names[i].anywhere ? gt_text_contains(name, text) : gt_text_begins(name, text))
+        if (names[i].anywhere ? gt_str_contains(name, text) : gt_str_starts_with(name, text))
             return names[i].type;
     }
-    if (gt_text_begins(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12))
+    if (gt_str_starts_with(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12))
         return GT_HTA_OTHER;
     return GT_HTA_COMPUTATION;
 }
 
-static bool is_queueing(gt_text name)
+static bool is_queueing(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(queueing_calls); i++)
-        if (gt_text_is(name, queueing_calls[i])) return true;
+        if (gt_str_equals(name, queueing_calls[i])) return true;
     return false;
 }
 
@@ -83,7 +83,7 @@ static bool counts(const source *s, size_t row)
 
 static int64_t stream_of(const source *s, size_t row)
 {
-    gt_text text = gt_strings_get(s->trace->strings, s->stream[row]);
+    gt_str text = gt_interner_get(s->trace->strings, s->stream[row]);
     char *end;
     errno = 0;
     if (!text.len || !strchr("-0123456789", text.bytes[0])) return NO_STREAM;
@@ -114,9 +114,9 @@ static bool has_fractions(const source *s, bool *all_integers)
 
 /* ---- profiler steps ---- */
 
-static bool is_step(gt_text name)
+static bool is_step(gt_str name)
 {
-    if (!gt_text_begins(name, "ProfilerStep")) return false;
+    if (!gt_str_starts_with(name, "ProfilerStep")) return false;
     size_t at = strlen("ProfilerStep");
     while (at < name.len && name.bytes[at] == ' ') at++;
     if (at == name.len || name.bytes[at++] != '#') return false;
@@ -212,8 +212,8 @@ gt_hta_events gt_hta_events_find(const gt_pytorch *trace, const gt_hta_options *
     bool all_integers;
     size_t capacity = 0;
     s.correlation = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
-    s.stream = gt_store_texts(trace->store, GT_EVENT_STREAM);
-    s.types = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *s.types);
+    s.stream = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
+    s.types = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *s.types);
     s.rounds = has_fractions(&s, &all_integers) && !options->exact_times;
     events.whole = s.rounds || all_integers;
     launches l;

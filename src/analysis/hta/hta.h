@@ -47,7 +47,7 @@ typedef struct gt_hta_kernel {
 } gt_hta_kernel;
 
 typedef struct gt_hta_events {
-    gt_strings *strings; /* the trace's */
+    gt_interner *strings; /* the trace's */
     gt_hta_options options;
     gt_hta_kernel *kernels; /* in file order */
     size_t count;

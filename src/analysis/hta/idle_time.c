@@ -92,7 +92,7 @@ static gt_table *begin_table(const char *name, const gt_hta_events *events)
     gt_table *table = gt_table_new(name, events->strings);
     gt_table_add_column(table, "rank", GT_TYPE_INT);
     gt_table_add_column(table, "stream", GT_TYPE_INT);
-    gt_table_add_column(table, "idle_category", GT_TYPE_TEXT);
+    gt_table_add_column(table, "idle_category", GT_TYPE_STRING);
     return table;
 }
 

@@ -24,14 +24,14 @@ enum { OUTLIERS = GT_LENGTH(outlier_names), LONG_CALL_US = 50, LONG_DELAY_US = 1
 enum { FIRST_METRIC = 3, COLUMNS_A_METRIC = 4, FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_A_METRIC };
 
 typedef struct named {
-    gt_text name;
+    gt_str name;
     uint32_t id, kernel;
 } named;
 
 static int by_name(const void *a, const void *b)
 {
     const named *one = a, *other = b;
-    int order = one->id == other->id ? 0 : gt_text_compare(one->name, other->name);
+    int order = one->id == other->id ? 0 : gt_str_compare(one->name, other->name);
     return order ? order : one->kernel < other->kernel ? -1 : 1;
 }
 
@@ -42,7 +42,7 @@ static gt_table *begin_table(const gt_hta_events *events)
     const gt_column_head of[COLUMNS_A_METRIC] = {
         {"sum", time}, {"mean", GT_TYPE_FLOAT}, {"median", GT_TYPE_FLOAT}, {"max", time}};
     gt_table_add_column(table, "rank", GT_TYPE_INT);
-    gt_table_add_column(table, "launch", GT_TYPE_TEXT);
+    gt_table_add_column(table, "launch", GT_TYPE_STRING);
     gt_table_add_column(table, "count", GT_TYPE_INT);
     for (size_t m = 0; m < METRICS; m++) {
         for (size_t i = 0; i < COLUMNS_A_METRIC; i++) {
@@ -72,7 +72,7 @@ static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank,
     }
     size_t row = gt_table_add_row(table);
     gt_table_set_int(table, 0, row, rank);
-    gt_table_set_text(table, 1, row, calls[0].id);
+    gt_table_set_string(table, 1, row, calls[0].id);
     gt_table_set_int(table, 2, row, (int64_t)count);
     for (size_t m = 0; m < METRICS; m++) {
         size_t column = FIRST_METRIC + m * COLUMNS_A_METRIC;
@@ -94,7 +94,7 @@ gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank)
         const gt_hta_kernel *kernel = &events->kernels[i];
         if (!kernel->is_queued) continue;
         calls[count++] =
-            (named){gt_strings_get(events->strings, kernel->launch_name), kernel->launch_name, (uint32_t)i};
+            (named){gt_interner_get(events->strings, kernel->launch_name), kernel->launch_name, (uint32_t)i};
     }
     if (count) qsort(calls, count, sizeof *calls, by_name);
     for (size_t begin = 0, i = 0; i < count; i++) {

@@ -12,7 +12,7 @@
 #include "analysis/rocprof/gpu_timeline.h"
 #include "analysis/jax/class.h"
 #include "analysis/jax/timeline.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "table/sort.h"
 
 #include <math.h>
@@ -69,17 +69,17 @@ static void free_totals(total_list *list)
 
 static int by_name(const void *left, const void *right, void *strings)
 {
-    return gt_text_compare(gt_strings_get(strings, ((const total *)left)->name),
-                           gt_strings_get(strings, ((const total *)right)->name));
+    return gt_str_compare(gt_interner_get(strings, ((const total *)left)->name),
+                          gt_interner_get(strings, ((const total *)right)->name));
 }
 
 /* ---- tables ---- */
 
 static gt_table *make_table(const char *sheet, const char *key, const total_list *list, double whole_us,
-                            double gpus, gt_strings *strings)
+                            double gpus, gt_interner *strings)
 {
     gt_table *table = gt_table_new(sheet, strings);
-    gt_table_add_column(table, key, GT_TYPE_TEXT);
+    gt_table_add_column(table, key, GT_TYPE_STRING);
     gt_table_add_column(table, "count", GT_TYPE_INT);
     gt_table_add_column(table, "time ms", GT_TYPE_FLOAT);
     gt_table_add_column(table, "time ms per gpu", GT_TYPE_FLOAT);
@@ -87,7 +87,7 @@ static gt_table *make_table(const char *sheet, const char *key, const total_list
     for (size_t i = 0; i < list->count; i++) {
         const total *t = &list->items[i];
         size_t row = gt_table_add_row(table);
-        gt_table_set_text(table, NAME, row, t->name);
+        gt_table_set_string(table, NAME, row, t->name);
         gt_table_set_int(table, COUNT, row, t->count);
         gt_table_set_float(table, TIME, row, t->time_us / 1e3);
         gt_table_set_float(table, TIME_PER_GPU, row, t->time_us / 1e3 / gpus);
@@ -97,18 +97,18 @@ static gt_table *make_table(const char *sheet, const char *key, const total_list
     return table;
 }
 
-static uint32_t short_name(gt_strings *strings, uint32_t name, gt_buffer *text)
+static uint32_t short_name(gt_interner *strings, uint32_t name, gt_buffer *text)
 {
-    gt_text whole = gt_strings_get(strings, name);
+    gt_str whole = gt_interner_get(strings, name);
     size_t end = whole.len;
     while (end && whole.bytes[end - 1] == '_') end--;
     text->len = 0;
     for (size_t i = 0; i < end; i++)
         if (whole.bytes[i] < '0' || whole.bytes[i] > '9') gt_buffer_add(text, whole.bytes + i, 1);
-    return gt_strings_add(strings, text->bytes, text->len);
+    return gt_interner_add(strings, text->bytes, text->len);
 }
 
-static gt_table *group_names(const total_list *names, double whole_us, double gpus, gt_strings *strings)
+static gt_table *group_names(const total_list *names, double whole_us, double gpus, gt_interner *strings)
 {
     total_list grouped = {0};
     gt_buffer text = {0};
@@ -129,7 +129,7 @@ static gt_jax_class class_of(const gt_jax *trace, size_t event)
 {
     gt_jax_class class = gt_jax_class_of_text(gt_jax_name(trace, event));
     if (class != GT_JAX_CLASS_XLA) return class;
-    return gt_jax_class_of_text(gt_strings_get(trace->strings, gt_jax_hlo_op(trace, event)));
+    return gt_jax_class_of_text(gt_interner_get(trace->strings, gt_jax_hlo_op(trace, event)));
 }
 
 /* Of events that follow one another, many have the same name and op. */
@@ -145,7 +145,7 @@ static void sum_up(const gt_jax *trace, total_list *classes, total_list *names)
     answer *answers = gt_alloc_zero(ANSWERS, sizeof *answers);
     uint32_t texts[GT_JAX_CLASSES];
     for (size_t c = 0; c < GT_JAX_CLASSES; c++)
-        texts[c] = gt_strings_add_cstr(
+        texts[c] = gt_interner_add_cstr(
             trace->strings, c == GT_JAX_CLASS_XLA ? UNCATEGORIZED : gt_jax_class_name((gt_jax_class)c));
     add(classes, texts[GT_JAX_CLASS_XLA], 0, 0);
     for (size_t i = 0; i < trace->count; i++) {
@@ -168,7 +168,7 @@ static void add_overlap(gt_table *averages)
     static const char *const parts[] = {"total_comm_time", "exposed_comm_time", "total_time"};
     size_t before = averages->row_count;
     for (size_t row = 0; row < averages->row_count; row++) {
-        gt_text type = gt_strings_get(averages->strings, averages->columns[0].texts[row]);
+        gt_str type = gt_interner_get(averages->strings, averages->columns[0].texts[row]);
         for (size_t p = 0; p < 3; p++)
             if (strcmp(type.bytes, parts[p]) == 0) ms[p] = averages->columns[1].floats[row];
         if (strcmp(type.bytes, parts[0]) == 0) before = row;
@@ -189,7 +189,7 @@ static double computation_us(const gt_table *by_gpu)
 {
     double sum = 0;
     for (size_t row = 0; row < by_gpu->row_count; row++) {
-        bool is_computation = strcmp(gt_strings_get(by_gpu->strings, by_gpu->columns[0].texts[row]).bytes,
+        bool is_computation = strcmp(gt_interner_get(by_gpu->strings, by_gpu->columns[0].texts[row]).bytes,
                                      "computation_time") == 0;
         if (is_computation && gt_table_column(by_gpu, "gpu_pid")->ints[row] <= LAST_GPU_PID)
             sum += by_gpu->columns[1].floats[row] * 1e3;

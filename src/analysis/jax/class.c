@@ -43,10 +43,10 @@ const char *gt_jax_class_name(gt_jax_class class)
     return names[class];
 }
 
-gt_jax_class gt_jax_class_of_text(gt_text text)
+gt_jax_class gt_jax_class_of_text(gt_str text)
 {
     for (size_t i = 0; i < GT_LENGTH(words); i++)
-        if (gt_text_contains(text, words[i].word)) return words[i].class;
+        if (gt_str_contains(text, words[i].word)) return words[i].class;
     return GT_JAX_CLASS_XLA;
 }
 
@@ -57,7 +57,7 @@ gt_jax_class gt_jax_class_joined(gt_jax_class kernel, gt_jax_class op)
     return op == GT_JAX_CLASS_XLA ? kernel : op;
 }
 
-gt_jax_class gt_jax_class_of(gt_text kernel, gt_text hlo_op)
+gt_jax_class gt_jax_class_of(gt_str kernel, gt_str hlo_op)
 {
     return gt_jax_class_joined(gt_jax_class_of_text(kernel), gt_jax_class_of_text(hlo_op));
 }

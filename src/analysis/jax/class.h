@@ -2,7 +2,7 @@
 #ifndef GT_ANALYSIS_JAX_CLASS_H
 #define GT_ANALYSIS_JAX_CLASS_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef enum gt_jax_class {
     GT_JAX_CLASS_GEMM,
@@ -19,10 +19,10 @@ typedef enum gt_jax_class {
 const char *gt_jax_class_name(gt_jax_class class); /* "FA BWD", "Uncategorized Events/XLA" */
 
 /* The class that words in one text give; GT_JAX_CLASS_XLA for none. */
-gt_jax_class gt_jax_class_of_text(gt_text text);
+gt_jax_class gt_jax_class_of_text(gt_str text);
 /* Of a kernel, from the classes of both names: that of its op where there is one, unless its own name says
  * attention. */
 gt_jax_class gt_jax_class_joined(gt_jax_class kernel, gt_jax_class op);
-gt_jax_class gt_jax_class_of(gt_text kernel, gt_text hlo_op);
+gt_jax_class gt_jax_class_of(gt_str kernel, gt_str hlo_op);
 
 #endif

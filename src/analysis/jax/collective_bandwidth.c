@@ -25,7 +25,7 @@ static const char *const kind_names[KINDS] = {"all-gather",     "all-reduce",   
 
 static collective_kind kind_of(const gt_jax_collectives *c, uint32_t name)
 {
-    gt_text text = gt_strings_get(c->strings, name);
+    gt_str text = gt_interner_get(c->strings, name);
     for (collective_kind k = 0; k < OTHER; k++)
         if (strncmp(text.bytes, kind_names[k], strlen(kind_names[k])) == 0) return k;
     return OTHER;
@@ -75,8 +75,8 @@ enum {
 };
 
 static const gt_column_head group_columns[GROUP_COLUMNS] = {
-    [GROUP_NAME] = {"collective_name", GT_TYPE_TEXT},
-    [GROUP_ID] = {"collective_id", GT_TYPE_TEXT},
+    [GROUP_NAME] = {"collective_name", GT_TYPE_STRING},
+    [GROUP_ID] = {"collective_id", GT_TYPE_STRING},
     [GROUP_INDEX] = {"group_idx", GT_TYPE_INT},
     [GROUP_RANKS] = {"gpu_group", GT_TYPE_LIST},
     [GROUP_PRESENT] = {"gpus_in_data", GT_TYPE_LIST},
@@ -154,8 +154,8 @@ static bool measure_group(gt_jax_collectives *c, const slice *s, const rank_inde
     bandwidths[0] = moved / 1073741824.0 / (fastest->dur_us / 1e6);
     bandwidths[1] = bandwidths[0] * factor;
     size_t row = gt_table_add_row(table);
-    gt_table_set_text(table, GROUP_NAME, row, s->name);
-    gt_table_set_text(table, GROUP_ID, row, s->id);
+    gt_table_set_string(table, GROUP_NAME, row, s->name);
+    gt_table_set_string(table, GROUP_ID, row, s->id);
     gt_table_set_int(table, GROUP_INDEX, row, (int64_t)number);
     set_ranks(table, row, index, group);
     gt_table_set_float(table, GROUP_BANDWIDTH, row, bandwidths[0]);
@@ -174,11 +174,11 @@ static bool measure_group(gt_jax_collectives *c, const slice *s, const rank_inde
 static const gt_xla_collective *collective_of(const gt_jax_collectives *c, const slice *s,
                                               size_t *disagreeing)
 {
-    uint32_t replicas = GT_TEXT_NONE;
+    uint32_t replicas = GT_STR_NONE;
     for (size_t i = 0; i < s->count; i++) {
         const gt_xla_collective *found = c->events[s->events[i]].collective;
-        if (!found || found->replicas == GT_TEXT_NONE) continue;
-        if (replicas != GT_TEXT_NONE && replicas != found->replicas) {
+        if (!found || found->replicas == GT_STR_NONE) continue;
+        if (replicas != GT_STR_NONE && replicas != found->replicas) {
             ++*disagreeing;
             return NULL;
         }
@@ -249,7 +249,7 @@ static void add_collective(gt_jax_collectives *c, gt_table *table, const uint32_
     if (count) {
         size_t row = gt_table_add_row(table);
         int64_t bytes = c->events[first->events[0]].data_bytes;
-        gt_table_set_text(table, 0, row, first->name);
+        gt_table_set_string(table, 0, row, first->name);
         gt_table_set_cstr(table, 1, row, kind_names[k]);
         gt_table_set_int(table, 2, row, (int64_t)count);
         gt_table_set_int(table, 3, row, bytes);
@@ -282,8 +282,8 @@ static void add_to_kind(gt_jax_collectives *c, const uint32_t *order, size_t beg
 gt_table *gt_jax_collective_bandwidths(gt_jax_collectives *c)
 {
     gt_table *table = gt_table_new("collective_bandwidths", c->strings);
-    gt_table_add_column(table, "collective_name", GT_TYPE_TEXT);
-    gt_table_add_column(table, "type", GT_TYPE_TEXT);
+    gt_table_add_column(table, "collective_name", GT_TYPE_STRING);
+    gt_table_add_column(table, "type", GT_TYPE_STRING);
     gt_table_add_column(table, "num_slices", GT_TYPE_INT);
     gt_table_add_column(table, "data_size_bytes", GT_TYPE_INT);
     gt_table_add_column(table, "avg_bandwidth_gbps", GT_TYPE_FLOAT);
@@ -334,7 +334,7 @@ gt_table *gt_jax_collective_types(gt_jax_collectives *c)
     enum { TYPE, OPERATIONS, SLICES, MEASUREMENTS, FIRST, MEASURES = GT_LENGTH(prefixes) };
     static const char *const suffixes[] = {"_bandwidth_gbps", "_bus_bandwidth_gbps"};
     gt_table *table = gt_table_new("collective_types", c->strings);
-    gt_table_add_column(table, "type", GT_TYPE_TEXT);
+    gt_table_add_column(table, "type", GT_TYPE_STRING);
     gt_table_add_column(table, "num_operations", GT_TYPE_INT);
     gt_table_add_column(table, "total_slices", GT_TYPE_INT);
     gt_table_add_column(table, "total_measurements", GT_TYPE_INT);

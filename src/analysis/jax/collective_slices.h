@@ -43,7 +43,7 @@ typedef struct measures {
 
 struct gt_jax_collectives {
     int64_t gpus_per_node;
-    gt_strings *strings;
+    gt_interner *strings;
     collective_event *events;
     size_t count, capacity;
     slice *slices; /* in the order first seen */

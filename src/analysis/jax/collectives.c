@@ -33,22 +33,22 @@ static const gt_column_head columns[COLUMNS] = {
     [PID] = {"pid", GT_TYPE_INT},
     [START] = {"ts", GT_TYPE_FLOAT},
     [DUR] = {"dur", GT_TYPE_FLOAT},
-    [NAME] = {"collective_name", GT_TYPE_TEXT},
-    [MODULE] = {"hlo_module", GT_TYPE_TEXT},
+    [NAME] = {"collective_name", GT_TYPE_STRING},
+    [MODULE] = {"hlo_module", GT_TYPE_STRING},
     [CORRELATION] = {"correlation_id", GT_TYPE_INT},
-    [REPLICAS] = {"replica_string", GT_TYPE_TEXT},
+    [REPLICAS] = {"replica_string", GT_TYPE_STRING},
     [GROUPS] = {"replica_groups", GT_TYPE_LIST},
     [BYTES] = {"data(bytes)", GT_TYPE_INT},
-    [PROCESS] = {"process_name", GT_TYPE_TEXT},
+    [PROCESS] = {"process_name", GT_TYPE_STRING},
     [INDEX] = {"index_in_group", GT_TYPE_INT},
-    [ID] = {"collective_id", GT_TYPE_TEXT},
+    [ID] = {"collective_id", GT_TYPE_STRING},
 };
 
 gt_jax_collectives *gt_jax_collectives_new(int64_t gpus_per_node)
 {
     gt_jax_collectives *c = gt_alloc_zero(1, sizeof *c);
     c->gpus_per_node = gpus_per_node;
-    c->strings = gt_strings_new();
+    c->strings = gt_interner_new();
     return c;
 }
 
@@ -62,11 +62,11 @@ void gt_jax_collectives_free(gt_jax_collectives *c)
     }
     free(c->slices);
     free(c->events);
-    gt_strings_free(c->strings);
+    gt_interner_free(c->strings);
     free(c);
 }
 
-gt_strings *gt_jax_collectives_strings(gt_jax_collectives *c)
+gt_interner *gt_jax_collectives_strings(gt_jax_collectives *c)
 {
     return c->strings;
 }
@@ -75,16 +75,16 @@ gt_strings *gt_jax_collectives_strings(gt_jax_collectives *c)
 
 static uint32_t copy_text(gt_jax_collectives *c, const gt_jax *trace, uint32_t id)
 {
-    if (id == GT_TEXT_NONE) return GT_TEXT_NONE;
-    gt_text text = gt_strings_get(trace->strings, id);
-    return gt_strings_add(c->strings, text.bytes, text.len);
+    if (id == GT_STR_NONE) return GT_STR_NONE;
+    gt_str text = gt_interner_get(trace->strings, id);
+    return gt_interner_add(c->strings, text.bytes, text.len);
 }
 
 static uint32_t process_name(gt_jax_collectives *c, const char *host, const gt_jax *trace,
                              const gt_jax_gpu *gpu)
 {
-    char *name = gt_format("%s %s", host, gt_strings_get(trace->strings, gpu->plane).bytes);
-    uint32_t id = gt_strings_add_cstr(c->strings, name);
+    char *name = gt_format("%s %s", host, gt_interner_get(trace->strings, gpu->plane).bytes);
+    uint32_t id = gt_interner_add_cstr(c->strings, name);
     free(name);
     return id;
 }
@@ -98,9 +98,9 @@ void gt_jax_collectives_add(gt_jax_collectives *c, int64_t node, const char *hos
         for (size_t i = gpu->begin; i < gpu->end; i++) {
             if (!gt_jax_is_communication(gt_jax_name(trace, i))) continue;
             const gt_jax_op *op = trace->op[i] == GT_JAX_NONE ? NULL : &trace->ops[trace->op[i]];
-            uint32_t name = op ? copy_text(c, trace, op->hlo_op) : GT_TEXT_NONE;
+            uint32_t name = op ? copy_text(c, trace, op->hlo_op) : GT_STR_NONE;
             const gt_xla_collective *found =
-                program && name != GT_TEXT_NONE ? gt_xla_find(program, name) : NULL;
+                program && name != GT_STR_NONE ? gt_xla_find(program, name) : NULL;
             collective_event e = {
                 .node = node,
                 .gpu_rank = node * c->gpus_per_node + (int64_t)gpu->pid - 1,
@@ -110,8 +110,8 @@ void gt_jax_collectives_add(gt_jax_collectives *c, int64_t node, const char *hos
                 .start_us = gt_jax_start_us(trace, i),
                 .dur_us = gt_jax_dur_us(trace, i),
                 .pid = gpu->pid,
-                .name = name == GT_TEXT_NONE ? gt_strings_add_cstr(c->strings, "unknown") : name,
-                .module = op ? copy_text(c, trace, op->hlo_module) : GT_TEXT_NONE,
+                .name = name == GT_STR_NONE ? gt_interner_add_cstr(c->strings, "unknown") : name,
+                .module = op ? copy_text(c, trace, op->hlo_module) : GT_STR_NONE,
                 .process = process,
                 .collective = found,
             };
@@ -155,10 +155,10 @@ static void make_slices(gt_jax_collectives *c)
         collective_event *e = &c->events[i];
         uint32_t *place = gt_map_put(&places, e->name, e->index);
         if (*place == GT_MAP_NONE) {
-            char *id = gt_format("%s_%" PRIu32, gt_strings_get(c->strings, e->name).bytes, e->index);
+            char *id = gt_format("%s_%" PRIu32, gt_interner_get(c->strings, e->name).bytes, e->index);
             *place = (uint32_t)c->slice_count;
             slice new = {
-                .name = e->name, .id = gt_strings_add_cstr(c->strings, id), .bandwidth = (double)NAN};
+                .name = e->name, .id = gt_interner_add_cstr(c->strings, id), .bandwidth = (double)NAN};
             GT_PUSH(c->slices, c->slice_count, c->slice_capacity, new);
             free(id);
         }
@@ -173,7 +173,7 @@ static void make_slices(gt_jax_collectives *c)
 
 static void add_groups(gt_column *cells, size_t row, const gt_xla_collective *collective)
 {
-    if (!collective || collective->replicas == GT_TEXT_NONE) return;
+    if (!collective || collective->replicas == GT_STR_NONE) return;
     gt_list_begin(cells, row);
     for (size_t g = 0; g < collective->group_count; g++) {
         gt_column *ranks = gt_list_push_list(cells);
@@ -189,14 +189,14 @@ static void set_row(gt_table *table, size_t row, const collective_event *e)
     gt_table_set_int(table, PID, row, e->pid);
     gt_table_set_float(table, START, row, e->start_us);
     gt_table_set_float(table, DUR, row, e->dur_us);
-    gt_table_set_text(table, NAME, row, e->name);
-    gt_table_set_text(table, MODULE, row, e->module);
+    gt_table_set_string(table, NAME, row, e->name);
+    gt_table_set_string(table, MODULE, row, e->module);
     if (e->has_correlation) gt_table_set_int(table, CORRELATION, row, (int64_t)e->correlation);
-    if (e->collective) gt_table_set_text(table, REPLICAS, row, e->collective->replicas);
+    if (e->collective) gt_table_set_string(table, REPLICAS, row, e->collective->replicas);
     if (e->collective) gt_table_set_int(table, BYTES, row, e->data_bytes);
-    gt_table_set_text(table, PROCESS, row, e->process);
+    gt_table_set_string(table, PROCESS, row, e->process);
     gt_table_set_int(table, INDEX, row, e->index);
-    gt_table_set_text(table, ID, row, e->id);
+    gt_table_set_string(table, ID, row, e->id);
     add_groups(&table->columns[GROUPS], row, e->collective);
 }
 

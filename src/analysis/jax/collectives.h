@@ -14,7 +14,8 @@ typedef struct gt_jax_collectives gt_jax_collectives;
 gt_jax_collectives *gt_jax_collectives_new(int64_t gpus_per_node);
 void gt_jax_collectives_free(gt_jax_collectives *collectives); /* the tables must be freed before */
 
-gt_strings *gt_jax_collectives_strings(gt_jax_collectives *collectives); /* where programs keep their texts */
+gt_interner *
+gt_jax_collectives_strings(gt_jax_collectives *collectives); /* where programs keep their texts */
 
 /* Adds the communication kernels of a node; `host` is what the names of its processes begin with. The program
  * must outlive the collectives. */

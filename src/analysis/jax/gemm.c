@@ -24,7 +24,7 @@ typedef struct config {
 
 /* ---- the configuration ---- */
 
-static bool read_dim(gt_text text, const char *key, unsigned *dim)
+static bool read_dim(gt_str text, const char *key, unsigned *dim)
 {
     const char *at = memmem(text.bytes, text.len, key, strlen(key));
     if (!at) return false;
@@ -36,16 +36,16 @@ static bool read_dim(gt_text text, const char *key, unsigned *dim)
     return true;
 }
 
-static bool read_config(gt_text text, config *c, gt_error *error)
+static bool read_config(gt_str text, config *c, gt_error *error)
 {
     size_t key_len = strlen(CONFIG_KEY);
     if (text.len <= key_len) return gt_fail(error, "it has no backend_config");
-    text = (gt_text){text.bytes + key_len, text.len - key_len};
+    text = (gt_str){text.bytes + key_len, text.len - key_len};
     gt_arena arena = {0};
     const gt_value *json = gt_value_parse(&arena, text);
     bool is_object = json->type == GT_VALUE_DICT;
-    const gt_value *epilogue = gt_value_of_key(gt_value_of_key(json, "gemm_backend_config"), "epilogue");
-    c->has_bias_epilogue = is_object && gt_value_is_text(epilogue, "BIAS");
+    const gt_value *epilogue = gt_value_get(gt_value_get(json, "gemm_backend_config"), "epilogue");
+    c->has_bias_epilogue = is_object && gt_value_equals_cstr(epilogue, "BIAS");
     gt_arena_free(&arena);
     if (!is_object) return gt_fail(error, "its backend_config cannot be read");
     c->beta = memmem(text.bytes, text.len, "\"beta\":1,", 9) != NULL;
@@ -61,7 +61,7 @@ static bool is_lower_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool read_sizes(gt_text list, sizes *s)
+static bool read_sizes(gt_str list, sizes *s)
 {
     s->count = 0;
     for (size_t i = 0; i <= list.len;) {
@@ -80,7 +80,7 @@ static bool read_sizes(gt_text list, sizes *s)
 
 /* The product: the first member of the output of a type that products have, which is no scalar. *is_column:
  * it lies column by column. */
-static bool find_product(gt_text output, sizes *product, bool *is_column)
+static bool find_product(gt_str output, sizes *product, bool *is_column)
 {
     for (size_t i = 0; i < output.len; i++) {
         if (output.bytes[i] != '[') continue;
@@ -97,20 +97,20 @@ static bool find_product(gt_text output, sizes *product, bool *is_column)
         for (layout_end = end + 1; layout_end < output.len && output.bytes[layout_end] != '}';) layout_end++;
         bool has_layout = end + 1 < output.len && output.bytes[end + 1] == '{';
         *is_column = has_layout && memmem(output.bytes + end + 1, layout_end - end - 1, "0,1", 3);
-        return read_sizes((gt_text){output.bytes + i + 1, end - i - 1}, product);
+        return read_sizes((gt_str){output.bytes + i + 1, end - i - 1}, product);
     }
     return false;
 }
 
 /* Operands that are no scalars. */
-static size_t find_factors(const gt_jax *trace, const gt_hlo_record *record, gt_text factors[FACTORS_MAX + 1])
+static size_t find_factors(const gt_jax *trace, const gt_hlo_record *record, gt_str factors[FACTORS_MAX + 1])
 {
     size_t count = 0;
     for (size_t i = 0; i < record->operand_count && count <= FACTORS_MAX; i++) {
-        gt_text text = gt_strings_get(trace->strings, record->operands[i]);
+        gt_str text = gt_interner_get(trace->strings, record->operands[i]);
         const char *open = memchr(text.bytes, '[', text.len);
         const char *close = open ? memchr(open, ']', text.len - (size_t)(open - text.bytes)) : NULL;
-        if (close && close > open + 1) factors[count++] = (gt_text){open + 1, (size_t)(close - open - 1)};
+        if (close && close > open + 1) factors[count++] = (gt_str){open + 1, (size_t)(close - open - 1)};
     }
     return count;
 }
@@ -147,19 +147,19 @@ static bool name_dims(sizes left, sizes right, const sizes *product, const confi
 bool gt_jax_gemm_of(const gt_jax *trace, const gt_hlo_record *record, gt_jax_gemm *gemm, gt_error *error)
 {
     config c = {0};
-    gt_text factors[FACTORS_MAX + 1];
+    gt_str factors[FACTORS_MAX + 1];
     sizes left, right, product;
     bool is_column;
-    if (record->gemm_type == GT_TEXT_NONE)
+    if (record->gemm_type == GT_STR_NONE)
         return gt_fail(error, "its operands are of different or unknown types");
-    if (!read_config(gt_strings_get(trace->strings, record->backend_config), &c, error)) return false;
+    if (!read_config(gt_interner_get(trace->strings, record->backend_config), &c, error)) return false;
     size_t count = find_factors(trace, record, factors);
     if (count < 2 || count > FACTORS_MAX || (count == FACTORS_MAX && !c.has_bias_epilogue))
         return gt_fail(error, "it has %zu operands that are no scalars", count);
     if (!read_sizes(factors[0], &left) || !read_sizes(factors[1], &right) ||
-        !find_product(gt_strings_get(trace->strings, record->output), &product, &is_column))
+        !find_product(gt_interner_get(trace->strings, record->output), &product, &is_column))
         return gt_fail(error, "its shapes are none of a product of matrices");
     gemm->beta = c.beta;
-    gemm->type = gt_strings_get(trace->strings, record->gemm_type);
+    gemm->type = gt_interner_get(trace->strings, record->gemm_type);
     return name_dims(left, right, &product, &c, is_column, gemm, error);
 }

@@ -7,8 +7,8 @@
 
 typedef struct gt_jax_gemm {
     int64_t batch, m, n, k;
-    bool beta;    /* an addend is added to the product */
-    gt_text type; /* of all operands: "bf16" */
+    bool beta;   /* an addend is added to the product */
+    gt_str type; /* of all operands: "bf16" */
 } gt_jax_gemm;
 
 /* False where the record does not tell; the error says why. */

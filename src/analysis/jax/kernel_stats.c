@@ -31,7 +31,7 @@ static void add_measures(gt_buffer *cell, double *dur_us, size_t count)
 }
 
 uint32_t *gt_jax_kernel_stats(const gt_groups *groups, const uint32_t *names, const double *dur_us,
-                              gt_strings *strings, gt_jax_rest *rest, void *context)
+                              gt_interner *strings, gt_jax_rest *rest, void *context)
 {
     size_t *ends = gt_alloc_zero(groups->count + 1, sizeof *ends);
     double *gathered = gt_alloc(groups->row_count * sizeof *gathered);
@@ -45,14 +45,14 @@ uint32_t *gt_jax_kernel_stats(const gt_groups *groups, const uint32_t *names, co
         size_t begin = g ? ends[g - 1] : 0, first = groups->first_row[g];
         cell.len = 0;
         gt_buffer_add_cstr(&cell, "[{'name': ");
-        gt_python_add_text(&cell, gt_strings_get(strings, names[first]));
+        gt_python_add_repr(&cell, gt_interner_get(strings, names[first]));
         if (rest) {
-            gt_text text = rest(context, first);
+            gt_str text = rest(context, first);
             gt_buffer_add(&cell, text.bytes, text.len);
         }
         add_measures(&cell, gathered + begin, ends[g] - begin);
         gt_buffer_add_cstr(&cell, "}]");
-        cells[g] = gt_strings_add(strings, cell.bytes, cell.len);
+        cells[g] = gt_interner_add(strings, cell.bytes, cell.len);
     }
     gt_buffer_free(&cell);
     free(gathered);

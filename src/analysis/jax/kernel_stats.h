@@ -10,8 +10,8 @@
 
 /* One cell a group of rows, in the order of the groups: text ids, which the caller frees. `rest` gives what
  * stands between the name and the count, by the group's first row; NULL for nothing. */
-typedef gt_text gt_jax_rest(void *context, size_t row);
+typedef gt_str gt_jax_rest(void *context, size_t row);
 uint32_t *gt_jax_kernel_stats(const gt_groups *groups, const uint32_t *names, const double *dur_us,
-                              gt_strings *strings, gt_jax_rest *rest, void *context);
+                              gt_interner *strings, gt_jax_rest *rest, void *context);
 
 #endif

@@ -28,19 +28,19 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [NAME] = {"name", GT_TYPE_TEXT},
+    [NAME] = {"name", GT_TYPE_STRING},
     [UID] = {"UID", GT_TYPE_INT},
-    [CATEGORY] = {"op category", GT_TYPE_TEXT},
+    [CATEGORY] = {"op category", GT_TYPE_STRING},
     [DIRECT_TIME] = {"total_direct_kernel_time", GT_TYPE_FLOAT},
     [SUBTREE_TIME] = {"total_subtree_kernel_time", GT_TYPE_FLOAT},
     [COUNT] = {"direct_kernel_count", GT_TYPE_INT},
     [PID] = {"pid", GT_TYPE_INT},
     [TID] = {"tid", GT_TYPE_INT},
-    [DIMS] = {"Input Dims", GT_TYPE_TEXT},
-    [TYPES] = {"Input type", GT_TYPE_TEXT},
-    [STRIDES] = {"Input Strides", GT_TYPE_TEXT},
-    [CONCRETE] = {"Concrete Inputs", GT_TYPE_TEXT},
-    [DETAILS] = {"kernel_details", GT_TYPE_TEXT},
+    [DIMS] = {"Input Dims", GT_TYPE_STRING},
+    [TYPES] = {"Input type", GT_TYPE_STRING},
+    [STRIDES] = {"Input Strides", GT_TYPE_STRING},
+    [CONCRETE] = {"Concrete Inputs", GT_TYPE_STRING},
+    [DETAILS] = {"kernel_details", GT_TYPE_STRING},
     [LATENCY] = {"GPU_kernel_launch_latency", GT_TYPE_FLOAT},
     [KERNEL] = {GT_JAX_KERNEL_COLUMN, GT_TYPE_INT},
 };
@@ -51,7 +51,7 @@ static const gt_column_head columns[COLUMNS] = {
 static uint8_t *class_names(const gt_jax *trace)
 {
     enum { NOT_ASKED = 0xff };
-    size_t names = gt_strings_count(trace->strings);
+    size_t names = gt_interner_count(trace->strings);
     uint8_t *classes = gt_alloc(names);
     memset(classes, NOT_ASKED, names);
     for (size_t i = 0; i < trace->count; i++)
@@ -64,7 +64,7 @@ static uint8_t *class_ops(const gt_jax *trace)
 {
     uint8_t *classes = gt_alloc(trace->op_count);
     for (size_t i = 0; i < trace->op_count; i++)
-        classes[i] = (uint8_t)gt_jax_class_of_text(gt_strings_get(trace->strings, trace->ops[i].hlo_op));
+        classes[i] = (uint8_t)gt_jax_class_of_text(gt_interner_get(trace->strings, trace->ops[i].hlo_op));
     return classes;
 }
 
@@ -102,7 +102,7 @@ void gt_jax_kernels_free(gt_jax_kernels *k)
 static void add_or_na(gt_buffer *out, const gt_jax *trace, const char *key, uint32_t text)
 {
     gt_buffer_add_cstr(out, key);
-    gt_python_add_text(out, text == GT_TEXT_NONE ? (gt_text){"NA", 2} : gt_strings_get(trace->strings, text));
+    gt_python_add_repr(out, text == GT_STR_NONE ? (gt_str){"NA", 2} : gt_interner_get(trace->strings, text));
 }
 
 static void add_operands(gt_buffer *out, const gt_jax *trace, const gt_hlo_record *record)
@@ -115,7 +115,7 @@ static void add_operands(gt_buffer *out, const gt_jax *trace, const gt_hlo_recor
     gt_buffer_add_cstr(out, "[");
     for (size_t i = 0; i < record->operand_count; i++) {
         if (i) gt_buffer_add_cstr(out, ", ");
-        gt_python_add_text(out, gt_strings_get(trace->strings, record->operands[i]));
+        gt_python_add_repr(out, gt_interner_get(trace->strings, record->operands[i]));
     }
     gt_buffer_add_cstr(out, "]");
 }
@@ -124,10 +124,10 @@ static void describe(gt_jax_kernels *k, const gt_hlo_record *record, gt_jax_deta
 {
     const gt_jax *trace = k->trace;
     gt_buffer rest = {0};
-    add_or_na(&rest, trace, ", 'custom_call_target': ", record ? record->custom_call_target : GT_TEXT_NONE);
+    add_or_na(&rest, trace, ", 'custom_call_target': ", record ? record->custom_call_target : GT_STR_NONE);
     add_operands(&rest, trace, record);
     gt_buffer_add_cstr(&rest, ", 'outputs': 'NA'");
-    add_or_na(&rest, trace, ", 'metadata': ", record ? record->metadata : GT_TEXT_NONE);
+    add_or_na(&rest, trace, ", 'metadata': ", record ? record->metadata : GT_STR_NONE);
     gt_jax_arguments arguments = gt_jax_arguments_of(trace, record, &k->arena);
     *details = (gt_jax_details){true,
                                 arguments.dims,
@@ -152,9 +152,9 @@ static bool is_wanted(const gt_jax *trace, size_t event, const char *const *keyw
 {
     if (!count) return true;
     const gt_hlo_record *record = gt_jax_record(trace, event);
-    gt_text metadata = record ? gt_strings_get(trace->strings, record->metadata) : (gt_text){"", 0};
+    gt_str metadata = record ? gt_interner_get(trace->strings, record->metadata) : (gt_str){"", 0};
     for (size_t i = 0; record && i < count; i++)
-        if (gt_text_contains(metadata, keywords[i])) return true;
+        if (gt_str_contains(metadata, keywords[i])) return true;
     return false;
 }
 
@@ -163,12 +163,12 @@ static uint32_t details_cell(const gt_jax *trace, size_t event, const gt_jax_det
 {
     cell->len = 0;
     gt_buffer_add_cstr(cell, "[{'name': ");
-    gt_python_add_text(cell, gt_jax_name(trace, event));
+    gt_python_add_repr(cell, gt_jax_name(trace, event));
     gt_buffer_add_cstr(cell, ", 'dur': ");
     gt_buffer_add_double(cell, gt_jax_dur_us(trace, event));
     gt_buffer_add(cell, details->rest.bytes, details->rest.len);
     gt_buffer_add_cstr(cell, "}]");
-    return gt_strings_add(trace->strings, cell->bytes, cell->len);
+    return gt_interner_add(trace->strings, cell->bytes, cell->len);
 }
 
 /* Texts that are in every row. */
@@ -176,11 +176,11 @@ typedef struct common_texts {
     uint32_t classes[GT_JAX_CLASSES], no_strides;
 } common_texts;
 
-static common_texts add_common_texts(gt_strings *strings)
+static common_texts add_common_texts(gt_interner *strings)
 {
-    common_texts texts = {.no_strides = gt_strings_add_cstr(strings, "()")};
+    common_texts texts = {.no_strides = gt_interner_add_cstr(strings, "()")};
     for (size_t c = 0; c < GT_JAX_CLASSES; c++)
-        texts.classes[c] = gt_strings_add_cstr(strings, gt_jax_class_name((gt_jax_class)c));
+        texts.classes[c] = gt_interner_add_cstr(strings, gt_jax_class_name((gt_jax_class)c));
     return texts;
 }
 
@@ -243,8 +243,8 @@ gt_table *gt_jax_xla_perf(gt_jax_kernels *k, const gt_table *launchers)
         table->columns[bytes].ints[row] = record ? gt_jax_input_bytes(k->trace, record, &unknown) : 0;
     }
     if (unknown)
-        gt_say("total_input_bytes leaves out %zu operands of types whose size it does not count (f64, s64, "
-               "u8, ...)",
-               unknown);
+        gt_info("total_input_bytes leaves out %zu operands of types whose size it does not count (f64, s64, "
+                "u8, ...)",
+                unknown);
     return table;
 }

@@ -24,7 +24,7 @@ void gt_jax_kernels_free(gt_jax_kernels *kernels);
 typedef struct gt_jax_details {
     bool is_known;
     uint32_t dims, types, concrete; /* text ids */
-    gt_text rest;                   /* of kernel_details: ", 'custom_call_target': ... 'metadata': ..." */
+    gt_str rest;                    /* of kernel_details: ", 'custom_call_target': ... 'metadata': ..." */
 } gt_jax_details;
 const gt_jax_details *gt_jax_details_of(gt_jax_kernels *kernels, size_t kernel);
 

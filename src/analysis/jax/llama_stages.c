@@ -71,7 +71,7 @@ static const struct {
 
 static const char *text(const gt_gpu_stream *stream, uint32_t id)
 {
-    return gt_strings_get(stream->strings, id).bytes;
+    return gt_interner_get(stream->strings, id).bytes;
 }
 
 static stage stage_of(const gt_gpu_stream *stream, const gt_stream_event *event)
@@ -187,7 +187,7 @@ static gt_map find_blocks(const gt_gpu_stream *stream, double begin_us, double e
     return blocks;
 }
 
-static bool has_layers(const gt_map *blocks, gt_range layers)
+static bool has_layers(const gt_map *blocks, gt_llama_range layers)
 {
     if (layers.last - layers.first >= (int64_t)blocks->count) return false;
     for (int64_t b = layers.first; b <= layers.last; b++)
@@ -227,8 +227,8 @@ static void note(gt_llama_summary *s, int64_t token, size_t blocks)
     gt_buffer_add_cstr(&s->notes, line);
 }
 
-static bool measure_layers(const gt_gpu_stream *stream, const time_list *tokens, gt_range wanted,
-                           gt_range layers, gt_llama_summary *s)
+static bool measure_layers(const gt_gpu_stream *stream, const time_list *tokens, gt_llama_range wanted,
+                           gt_llama_range layers, gt_llama_summary *s)
 {
     const gt_stream_event *last = &stream->items[stream->count - 1];
     size_t layer_count = 0, token_count = 0;
@@ -298,7 +298,7 @@ static void find_totals(const gt_gpu_stream *stream, bool by_path, gt_llama_tota
     size_t used = 0;
     for (size_t i = 0; i < stream->count; i++) {
         uint32_t name = by_path ? stream->items[i].path : stream->items[i].name;
-        if (name > GT_TEXT_EMPTY) events[used++] = (named_event){name, i};
+        if (name > GT_STR_EMPTY) events[used++] = (named_event){name, i};
     }
     qsort(events, used, sizeof *events, by_name);
     for (size_t begin = 0, end; begin < used; begin = end) {
@@ -316,8 +316,8 @@ static void find_totals(const gt_gpu_stream *stream, bool by_path, gt_llama_tota
     free(events);
 }
 
-bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_range tokens, gt_range layers,
-                        gt_llama_summary *s, gt_error *error)
+bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
+                        gt_llama_range layers, gt_llama_summary *s, gt_error *error)
 {
     *s = (gt_llama_summary){0};
     infer_sizes(stream, s);

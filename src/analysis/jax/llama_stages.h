@@ -5,7 +5,7 @@
 #define GT_ANALYSIS_JAX_LLAMA_STAGES_H
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "trace/pytorch/gpu_stream.h"
 
 enum { GT_LLAMA_STAGES = 15, GT_LLAMA_KERNELS = 12, GT_LLAMA_PATHS = 15 };
@@ -18,9 +18,9 @@ typedef struct gt_llama_total {
     double total_us, average_us, p90_us;
 } gt_llama_total;
 
-typedef struct gt_range {
+typedef struct gt_llama_range {
     int64_t first, last; /* both in it */
-} gt_range;
+} gt_llama_range;
 
 typedef struct gt_llama_summary {
     int64_t d_model, head_dim, post_gsu; /* -1: not known */
@@ -33,8 +33,8 @@ typedef struct gt_llama_summary {
 
 /* `token_mark`: what the path of the op that begins a token holds besides its block. False where no token has
  * all layers. */
-bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_range tokens, gt_range layers,
-                        gt_llama_summary *summary, gt_error *error);
+bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
+                        gt_llama_range layers, gt_llama_summary *summary, gt_error *error);
 void gt_llama_summary_free(gt_llama_summary *summary);
 
 #endif

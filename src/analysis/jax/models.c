@@ -45,11 +45,11 @@ static const char *const conv_names[] = {"conv1d", "conv2d", "conv3d"};
 
 gt_jax_model gt_jax_model_of(const gt_jax *trace, const gt_hlo_record *record, gt_jax_class class)
 {
-    if (!record || !record->operand_count || record->custom_call_target == GT_TEXT_NONE)
+    if (!record || !record->operand_count || record->custom_call_target == GT_STR_NONE)
         return GT_JAX_MODEL_NONE;
-    gt_text target = gt_strings_get(trace->strings, record->custom_call_target);
+    gt_str target = gt_interner_get(trace->strings, record->custom_call_target);
     for (size_t i = 0; i < GT_LENGTH(calls); i++)
-        if (gt_text_contains(target, calls[i].call) &&
+        if (gt_str_contains(target, calls[i].call) &&
             (calls[i].class == GT_JAX_CLASSES || calls[i].class == class))
             return calls[i].model;
     return GT_JAX_MODEL_NONE;
@@ -66,14 +66,14 @@ enum { ATTENTION_INPUTS = 3 };
 
 static uint32_t take_text(const gt_jax *trace, gt_buffer *text)
 {
-    uint32_t id = gt_strings_add(trace->strings, text->bytes, text->len);
+    uint32_t id = gt_interner_add(trace->strings, text->bytes, text->len);
     text->len = 0;
     return id;
 }
 
 gt_jax_arguments gt_jax_arguments_of(const gt_jax *trace, const gt_hlo_record *record, gt_arena *arena)
 {
-    uint32_t none = gt_strings_add_cstr(trace->strings, "()");
+    uint32_t none = gt_interner_add_cstr(trace->strings, "()");
     gt_jax_arguments arguments = {none, none, none};
     if (!record) return arguments;
     gt_jax_tensors tensors = gt_jax_operands_of(trace, record, arena);
@@ -91,7 +91,7 @@ gt_jax_arguments gt_jax_arguments_of(const gt_jax *trace, const gt_hlo_record *r
     gt_buffer_add_cstr(&text, "(");
     for (size_t i = 0; i < count; i++) {
         if (i) gt_buffer_add_cstr(&text, ", ");
-        gt_python_add_text(&text, tensors.items[i].type);
+        gt_python_add_repr(&text, tensors.items[i].type);
     }
     gt_buffer_add_cstr(&text, end);
     arguments.types = take_text(trace, &text);
@@ -143,7 +143,7 @@ static wide volume(sum *s, const int64_t *dims, size_t count)
 typedef struct evaluation {
     const gt_jax *trace;
     const gt_hlo_record *record;
-    gt_text kernel;
+    gt_str kernel;
     gt_arena *arena;
     gt_parameter *parameters;
     gt_model_result *result;
@@ -157,7 +157,7 @@ static void add(evaluation *e, const char *name, gt_value value)
 
 static gt_value pair(evaluation *e, const char *a, const char *b)
 {
-    return gt_value_tuple(e->arena, (gt_value[]){gt_value_text(a), gt_value_text(b)}, 2);
+    return gt_value_tuple(e->arena, (gt_value[]){gt_value_cstr(a), gt_value_cstr(b)}, 2);
 }
 
 static gt_value tuple_of(evaluation *e, const int64_t *dims, size_t count)
@@ -176,10 +176,10 @@ static bool finish(evaluation *e, const sum *flops, const sum *bytes)
     return true;
 }
 
-static size_t type_index(gt_text type)
+static size_t type_index(gt_str type)
 {
     for (size_t i = 0; i < TYPE_UNKNOWN; i++)
-        if (gt_text_is(type, types[i].type)) return i;
+        if (gt_str_equals(type, types[i].type)) return i;
     return TYPE_UNKNOWN;
 }
 
@@ -198,7 +198,7 @@ static bool evaluate_gemm(evaluation *e)
     add(e, "K", gt_value_int(g.k));
     add(e, "bias", gt_value_bool(g.beta));
     add(e, "dtype_A_B", pair(e, types[type].type, types[type].type));
-    add(e, "simulation_dtype", gt_value_text(types[type].simulated));
+    add(e, "simulation_dtype", gt_value_cstr(types[type].simulated));
     if (gt_gemm_transpose(e->kernel, transpose)) add(e, "transpose", gt_value_tuple(e->arena, transpose, 2));
     sum flops = {0}, bytes = {0};
     int size = types[type].bytes;
@@ -307,7 +307,7 @@ static bool evaluate_conv(evaluation *e, bool backward)
     gt_jax_tensors t = gt_jax_operands_of(e->trace, e->record, e->arena);
     gt_jax_tensor out;
     if (t.count < 2 ||
-        !gt_jax_tensor_of(gt_strings_get(e->trace->strings, e->record->output), e->arena, &out))
+        !gt_jax_tensor_of(gt_interner_get(e->trace->strings, e->record->output), e->arena, &out))
         return gt_fail(e->error, "its shapes are not known");
     const gt_jax_tensor *in = &t.items[0], *channels = backward ? &out : &t.items[1];
     size_t type = type_index(in->type);
@@ -318,7 +318,7 @@ static bool evaluate_conv(evaluation *e, bool backward)
     size_t filter_dims = channels->dim_count - 2, inner = filter_dims ? 1 : 0;
     bool bias = t.count == 3;
     int size = types[type].bytes;
-    add(e, "convNd", gt_value_text(conv_names[in->dim_count - 3]));
+    add(e, "convNd", gt_value_cstr(conv_names[in->dim_count - 3]));
     add(e, "input_shape", tuple_of(e, in->dims, in->dim_count));
     add(e, "filter_shape", tuple_of(e, filter, filter_dims));
     add(e, "output_shape", tuple_of(e, out.dims, out.dim_count));
@@ -338,7 +338,7 @@ static bool evaluate_conv(evaluation *e, bool backward)
     return finish(e, &flops, &bytes);
 }
 
-bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_text kernel,
+bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_str kernel,
                      gt_arena *arena, gt_model_result *result, gt_error *error)
 {
     *result = (gt_model_result){.outcome = GT_MODEL_FAIL, .bytes = (double)NAN};

@@ -28,7 +28,7 @@ gt_jax_arguments gt_jax_arguments_of(const gt_jax *trace, const gt_hlo_record *r
 
 /* False where the record does not tell what the model needs; the error says why. The parameters live in the
  * arena. */
-bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_text kernel,
+bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_str kernel,
                      gt_arena *arena, gt_model_result *result, gt_error *error);
 
 #endif

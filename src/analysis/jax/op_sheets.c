@@ -40,17 +40,17 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [NAME] = {"name", GT_TYPE_TEXT},
+    [NAME] = {"name", GT_TYPE_STRING},
     [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
     [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
     [INTENSITY] = {"FLOPS/Byte", GT_TYPE_FLOAT},
     [BANDWIDTH] = {"TB/s", GT_TYPE_FLOAT},
     [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
-    [PROCESS] = {"process_name", GT_TYPE_TEXT},
-    [LABEL] = {"process_label", GT_TYPE_TEXT},
-    [THREAD] = {"thread_name", GT_TYPE_TEXT},
-    [DIMS] = {"Input Dims", GT_TYPE_TEXT},
-    [TYPES] = {"Input type", GT_TYPE_TEXT},
+    [PROCESS] = {"process_name", GT_TYPE_STRING},
+    [LABEL] = {"process_label", GT_TYPE_STRING},
+    [THREAD] = {"thread_name", GT_TYPE_STRING},
+    [DIMS] = {"Input Dims", GT_TYPE_STRING},
+    [TYPES] = {"Input type", GT_TYPE_STRING},
     [TIME] = {KERNEL_TIME, GT_TYPE_FLOAT},
     [UID] = {"UID", GT_TYPE_INT},
 };
@@ -156,7 +156,7 @@ static modelled_list find_modelled(gt_jax_kernels *k, gt_jax_class class, gt_are
 static void warn_of_failures(const gt_jax_kernels *k, gt_jax_class class, const modelled_list *list)
 {
     if (!list->failed) return;
-    gt_text op = gt_strings_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
+    gt_str op = gt_interner_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
     gt_warn("%zu kernels of class %s are not in %s: the model does not understand their ops (%.100s: %s)",
             list->failed, gt_jax_class_name(class), sheet_names[class], op.bytes, list->why.text);
 }
@@ -200,8 +200,8 @@ static void set_params(gt_table *table, size_t row, const param_list *params, co
         if (index == params->count) continue;
         text->len = 0;
         gt_value_print(text, &result->parameters[p].value);
-        gt_table_set_text(table, COLUMNS + index, row,
-                          gt_strings_add(table->strings, text->bytes, text->len));
+        gt_table_set_string(table, COLUMNS + index, row,
+                            gt_interner_add(table->strings, text->bytes, text->len));
     }
 }
 
@@ -214,7 +214,7 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
     const gt_jax_details *details = gt_jax_details_of(k, m->kernel);
     double dur_us = gt_jax_dur_us(trace, event);
     gt_metrics metrics = gt_metrics_of(&m->result, dur_us, NULL);
-    gt_table_set_text(table, NAME, row, trace->name[event]);
+    gt_table_set_string(table, NAME, row, trace->name[event]);
     gt_table_set_float(table, GFLOPS, row, metrics.gflops);
     gt_table_set_float(table, MOVED, row, metrics.data_moved_mb);
     gt_table_set_float(table, INTENSITY, row, metrics.flops_per_byte);
@@ -222,9 +222,9 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
     gt_table_set_float(table, RATE, row, metrics.tflops_per_s);
     gt_table_set_cstr(table, PROCESS, row, "Unknown");
     gt_table_set_cstr(table, LABEL, row, "Unknown");
-    gt_table_set_text(table, THREAD, row, gt_jax_line_of(trace, event)->thread_name);
-    gt_table_set_text(table, DIMS, row, details->dims);
-    gt_table_set_text(table, TYPES, row, details->types);
+    gt_table_set_string(table, THREAD, row, gt_jax_line_of(trace, event)->thread_name);
+    gt_table_set_string(table, DIMS, row, details->dims);
+    gt_table_set_string(table, TYPES, row, details->types);
     gt_table_set_float(table, TIME, row, dur_us);
     gt_table_set_int(table, UID, row, (int64_t)gt_jax_uid(trace, event));
 }
@@ -236,7 +236,7 @@ static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const p
     for (size_t p = 0; p < params->count; p++) {
         char name[64];
         snprintf(name, sizeof name, "param: %s", params->names[p]);
-        gt_table_add_column(table, name, GT_TYPE_TEXT);
+        gt_table_add_column(table, name, GT_TYPE_STRING);
     }
     gt_buffer text = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -257,7 +257,7 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
     gt_groups groups = gt_groups_find(rows, keys, 1 + param_count, as_seen);
     uint32_t *cells = gt_jax_kernel_stats(&groups, rows->columns[NAME].texts, rows->columns[TIME].floats,
                                           rows->strings, NULL, NULL);
-    size_t details = gt_table_add_zeroed(sheet, DETAILS, GT_TYPE_TEXT);
+    size_t details = gt_table_add_zeroed(sheet, DETAILS, GT_TYPE_STRING);
     memcpy(sheet->columns[details].texts, cells, groups.count * sizeof *cells);
     gt_table_move_column(sheet, details, gt_table_find(sheet, BEFORE_DETAILS) + 1);
     free(cells);

@@ -1,7 +1,7 @@
 /* Two readers of operand texts, which differ in what they accept: one for shapes, one for sizes in bytes. */
 #include "analysis/jax/operands.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct {
     {"f16", 2}, {"u64", 8},  {"pred", 1}, {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
 };
 
-static size_t span_list(gt_text text, size_t at)
+static size_t span_list(gt_str text, size_t at)
 {
     size_t end = at;
     while (end < text.len && (gt_is_digit(text.bytes[end]) || text.bytes[end] == ',')) end++;
@@ -22,7 +22,7 @@ static size_t span_list(gt_text text, size_t at)
 }
 
 /* "8,16": its numbers, which overflow to INT64_MAX. */
-static size_t read_numbers(gt_text list, int64_t *numbers)
+static size_t read_numbers(gt_str list, int64_t *numbers)
 {
     size_t count = 0;
     for (size_t i = 0; i < list.len; i++) {
@@ -38,7 +38,7 @@ static size_t read_numbers(gt_text list, int64_t *numbers)
 }
 
 /* The shape whose dimensions begin at this bracket. */
-static bool tensor_at(gt_text text, size_t bracket, gt_arena *arena, gt_jax_tensor *tensor)
+static bool tensor_at(gt_str text, size_t bracket, gt_arena *arena, gt_jax_tensor *tensor)
 {
     size_t begin = bracket;
     while (begin && gt_is_digit(text.bytes[begin - 1])) begin--;
@@ -51,13 +51,13 @@ static bool tensor_at(gt_text text, size_t bracket, gt_arena *arena, gt_jax_tens
     if (!layout_len || layout + layout_len >= text.len || text.bytes[layout + layout_len] != '}')
         return false;
     int64_t *dims = gt_arena_alloc(arena, (dims_len + 1) * sizeof *dims);
-    tensor->type = (gt_text){text.bytes + begin, bracket - begin};
-    tensor->dim_count = read_numbers((gt_text){text.bytes + bracket + 1, dims_len}, dims);
+    tensor->type = (gt_str){text.bytes + begin, bracket - begin};
+    tensor->dim_count = read_numbers((gt_str){text.bytes + bracket + 1, dims_len}, dims);
     tensor->dims = dims;
     return true;
 }
 
-bool gt_jax_tensor_of(gt_text text, gt_arena *arena, gt_jax_tensor *tensor)
+bool gt_jax_tensor_of(gt_str text, gt_arena *arena, gt_jax_tensor *tensor)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.bytes[i] == '[' && tensor_at(text, i, arena, tensor)) return true;
@@ -68,7 +68,7 @@ gt_jax_tensors gt_jax_operands_of(const gt_jax *trace, const gt_hlo_record *reco
 {
     gt_jax_tensors tensors = {gt_arena_alloc(arena, (record->operand_count + 1) * sizeof(gt_jax_tensor)), 0};
     for (size_t i = 0; i < record->operand_count; i++)
-        if (gt_jax_tensor_of(gt_strings_get(trace->strings, record->operands[i]), arena,
+        if (gt_jax_tensor_of(gt_interner_get(trace->strings, record->operands[i]), arena,
                              &tensors.items[tensors.count]))
             tensors.count++;
     return tensors;
@@ -86,15 +86,15 @@ void gt_jax_add_dims(gt_buffer *out, const gt_jax_tensor *tensor)
 
 /* ---- sizes ---- */
 
-static int64_t element_bytes(gt_text type)
+static int64_t element_bytes(gt_str type)
 {
     for (size_t i = 0; i < GT_LENGTH(sizes); i++)
-        if (gt_text_is(type, sizes[i].type)) return sizes[i].bytes;
+        if (gt_str_equals(type, sizes[i].type)) return sizes[i].bytes;
     return type.len >= 2 && (memcmp(type.bytes, "f8", 2) == 0 || memcmp(type.bytes, "s8", 2) == 0);
 }
 
 /* Bytes of one operand, 0 where it is a scalar or no shape; *is_unknown: its type is none that counts. */
-static int64_t operand_bytes(gt_text text, bool *is_unknown)
+static int64_t operand_bytes(gt_str text, bool *is_unknown)
 {
     size_t type_len = 0;
     while (type_len < text.len && (gt_is_letter(text.bytes[type_len]) || gt_is_digit(text.bytes[type_len]) ||
@@ -104,13 +104,13 @@ static int64_t operand_bytes(gt_text text, bool *is_unknown)
     if (!type_len || type_len == text.len || text.bytes[type_len] != '[') return 0;
     size_t end = type_len + 1 + span_list(text, type_len + 1);
     if (end == type_len + 1 || end == text.len || text.bytes[end] != ']') return 0;
-    int64_t bytes = element_bytes((gt_text){text.bytes, type_len});
+    int64_t bytes = element_bytes((gt_str){text.bytes, type_len});
     *is_unknown = !bytes;
     for (size_t i = type_len + 1; i < end;) {
         size_t len = 0;
         while (i + len < end && gt_is_digit(text.bytes[i + len])) len++;
         int64_t dim = 1;
-        if (len) read_numbers((gt_text){text.bytes + i, len}, &dim);
+        if (len) read_numbers((gt_str){text.bytes + i, len}, &dim);
         if (__builtin_mul_overflow(bytes, dim, &bytes)) return 0;
         i += len + 1;
     }
@@ -122,7 +122,7 @@ int64_t gt_jax_input_bytes(const gt_jax *trace, const gt_hlo_record *record, siz
     int64_t sum = 0;
     for (size_t i = 0; i < record->operand_count; i++) {
         bool is_unknown;
-        int64_t bytes = operand_bytes(gt_strings_get(trace->strings, record->operands[i]), &is_unknown);
+        int64_t bytes = operand_bytes(gt_interner_get(trace->strings, record->operands[i]), &is_unknown);
         *unknown += is_unknown;
         if (__builtin_add_overflow(sum, bytes, &sum)) sum = INT64_MAX;
     }

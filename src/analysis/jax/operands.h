@@ -3,11 +3,11 @@
 #define GT_ANALYSIS_JAX_OPERANDS_H
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "trace/jax/jax.h"
 
 typedef struct gt_jax_tensor {
-    gt_text type; /* "bf16"; of "f8e5m2" only "m2" */
+    gt_str type; /* "bf16"; of "f8e5m2" only "m2" */
     const int64_t *dims;
     size_t dim_count;
 } gt_jax_tensor;
@@ -19,7 +19,7 @@ typedef struct gt_jax_tensors {
 
 /* The first shape in a text that has dimensions, a layout, and a type that ends in digits; of a tuple its
  * first member. False where there is none: scalars, pred, f8e4m3fn, layouts with a memory space. */
-bool gt_jax_tensor_of(gt_text text, gt_arena *arena, gt_jax_tensor *tensor);
+bool gt_jax_tensor_of(gt_str text, gt_arena *arena, gt_jax_tensor *tensor);
 /* Those of all operands of a record that have one. */
 gt_jax_tensors gt_jax_operands_of(const gt_jax *trace, const gt_hlo_record *record, gt_arena *arena);
 

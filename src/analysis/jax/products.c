@@ -27,9 +27,9 @@ gt_table *gt_jax_gemms(const gt_jax *trace)
     enum { NAME, BATCH, M, N, K, BETA, TYPE };
     static const char *const sizes[] = {"Batch", "M", "N", "K", "Beta"};
     gt_table *table = gt_table_new("gemms", trace->strings);
-    gt_table_add_column(table, "name", GT_TYPE_TEXT);
+    gt_table_add_column(table, "name", GT_TYPE_STRING);
     for (size_t i = 0; i < GT_LENGTH(sizes); i++) gt_table_add_column(table, sizes[i], GT_TYPE_INT);
-    gt_table_add_column(table, "Type", GT_TYPE_TEXT);
+    gt_table_add_column(table, "Type", GT_TYPE_STRING);
     gt_error error;
     gt_buffer name = {0};
     size_t unknown = 0;
@@ -38,21 +38,22 @@ gt_table *gt_jax_gemms(const gt_jax *trace)
         if (!gt_jax_gemm_of(trace, &trace->products[i].record, &gemm, &error)) {
             if (!unknown++)
                 gt_warn("%s is not in the sheet of products: %s",
-                        gt_strings_get(trace->strings, trace->products[i].op).bytes, error.text);
+                        gt_interner_get(trace->strings, trace->products[i].op).bytes, error.text);
             continue;
         }
-        gt_text op = gt_strings_get(trace->strings, trace->products[i].op);
+        gt_str op = gt_interner_get(trace->strings, trace->products[i].op);
         name.len = 0;
         gt_buffer_add_cstr(&name, "%");
         gt_buffer_add(&name, op.bytes, op.len);
         size_t row = gt_table_add_row(table);
-        gt_table_set_text(table, NAME, row, gt_strings_add(trace->strings, name.bytes, name.len));
+        gt_table_set_string(table, NAME, row, gt_interner_add(trace->strings, name.bytes, name.len));
         gt_table_set_int(table, BATCH, row, gemm.batch);
         gt_table_set_int(table, M, row, gemm.m);
         gt_table_set_int(table, N, row, gemm.n);
         gt_table_set_int(table, K, row, gemm.k);
         gt_table_set_int(table, BETA, row, gemm.beta);
-        gt_table_set_text(table, TYPE, row, gt_strings_add(trace->strings, gemm.type.bytes, gemm.type.len));
+        gt_table_set_string(table, TYPE, row,
+                            gt_interner_add(trace->strings, gemm.type.bytes, gemm.type.len));
     }
     if (unknown > 1) gt_warn("%zu more products are not in it", unknown - 1);
     gt_buffer_free(&name);
@@ -93,13 +94,13 @@ static const gt_column_head columns[COLUMNS] = {
     [PARAM_N] = {"param: N", GT_TYPE_INT},
     [PARAM_K] = {"param: K", GT_TYPE_INT},
     [BIAS] = {"param: bias", GT_TYPE_BOOL},
-    [STRIDE_A] = {"param: stride_A", GT_TYPE_TEXT},
-    [STRIDE_B] = {"param: stride_B", GT_TYPE_TEXT},
-    [DTYPE] = {"param: dtype_A_B", GT_TYPE_TEXT},
+    [STRIDE_A] = {"param: stride_A", GT_TYPE_STRING},
+    [STRIDE_B] = {"param: stride_B", GT_TYPE_STRING},
+    [DTYPE] = {"param: dtype_A_B", GT_TYPE_STRING},
     [BATCH] = {"param: Op B", GT_TYPE_INT},
-    [SIMULATED] = {"param: simulation_dtype", GT_TYPE_TEXT},
+    [SIMULATED] = {"param: simulation_dtype", GT_TYPE_STRING},
     [ONE] = {"param: B", GT_TYPE_INT},
-    [TRANSPOSE] = {"param: transpose", GT_TYPE_TEXT},
+    [TRANSPOSE] = {"param: transpose", GT_TYPE_STRING},
 };
 
 typedef struct sheet {
@@ -117,8 +118,8 @@ static void set_param(sheet *s, size_t column, size_t row, const gt_model_result
         if (strcmp(result->parameters[i].name, name) != 0) continue;
         s->text.len = 0;
         gt_value_print(&s->text, &result->parameters[i].value);
-        gt_table_set_text(s->table, column, row,
-                          gt_strings_add(s->trace->strings, s->text.bytes, s->text.len));
+        gt_table_set_string(s->table, column, row,
+                            gt_interner_add(s->trace->strings, s->text.bytes, s->text.len));
     }
 }
 
@@ -157,7 +158,7 @@ static void add_row(sheet *s, size_t event, const gt_jax_product *product)
 
 static void index_products(sheet *s)
 {
-    size_t texts = gt_strings_count(s->trace->strings);
+    size_t texts = gt_interner_count(s->trace->strings);
     s->product_of = gt_alloc(texts * sizeof *s->product_of);
     for (size_t i = 0; i < texts; i++) s->product_of[i] = UINT32_MAX;
     for (size_t i = 0; i < s->trace->product_count; i++)

@@ -72,21 +72,21 @@ static void add_categories(gt_table *table, const gt_table *rows, const char *ke
         texts[p] = categories->texts[pairs.first_row[p]];
         group_of[p] = groups.of_row[pairs.first_row[p]];
     }
-    gt_order_by_texts(order, pairs.count, texts, rows->strings, false);
+    gt_order_by_strings(order, pairs.count, texts, rows->strings, false);
     gt_order_by_ints(order, pairs.count, group_of, NULL, false);
 
-    size_t column = gt_table_add_filled(table, "Categories", GT_TYPE_TEXT);
+    size_t column = gt_table_add_filled(table, "Categories", GT_TYPE_STRING);
     gt_buffer cell = {0};
     for (size_t p = 0; p < pairs.count; p++) {
         bool is_first = !p || group_of[order[p - 1]] != group_of[order[p]];
         bool is_last = p + 1 == pairs.count || group_of[order[p + 1]] != group_of[order[p]];
         if (is_first) cell.len = 0;
         gt_buffer_add_cstr(&cell, is_first ? "[" : ", ");
-        gt_python_add_text(&cell, gt_strings_get(rows->strings, texts[order[p]]));
+        gt_python_add_repr(&cell, gt_interner_get(rows->strings, texts[order[p]]));
         if (is_last) gt_buffer_add_cstr(&cell, "]");
         if (is_last)
-            gt_table_set_text(table, column, (size_t)group_of[order[p]],
-                              gt_strings_add(rows->strings, cell.bytes, cell.len));
+            gt_table_set_string(table, column, (size_t)group_of[order[p]],
+                                gt_interner_add(rows->strings, cell.bytes, cell.len));
     }
     gt_buffer_free(&cell);
     free(order);
@@ -122,7 +122,7 @@ static gt_table *copy_used(const gt_table *sheet)
     gt_table_add_rows(rows, sheet->row_count);
     for (size_t i = 0; i < GT_LENGTH(used) && sheet->row_count; i++) {
         const gt_column *from = gt_table_column(sheet, used[i]);
-        const size_t size = from->type == GT_TYPE_TEXT ? sizeof *from->texts : sizeof *from->ints;
+        const size_t size = from->type == GT_TYPE_STRING ? sizeof *from->texts : sizeof *from->ints;
         memcpy(rows->columns[i].ints, from->ints, sheet->row_count * size);
     }
     return rows;
@@ -134,11 +134,11 @@ gt_table *gt_jax_xla_summary(const gt_table *xla_perf)
     uint32_t *names = gt_table_column(rows, "name")->texts;
     gt_buffer text = {0};
     for (size_t row = 0; row < rows->row_count; row++) {
-        gt_text name = gt_strings_get(rows->strings, names[row]);
+        gt_str name = gt_interner_get(rows->strings, names[row]);
         text.len = 0;
         for (size_t i = 0; i < name.len; i++)
             if (name.bytes[i] < '0' || name.bytes[i] > '9') gt_buffer_add(&text, name.bytes + i, 1);
-        names[row] = gt_strings_add(rows->strings, text.bytes, text.len);
+        names[row] = gt_interner_add(rows->strings, text.bytes, text.len);
     }
     gt_buffer_free(&text);
     gt_table *table = gt_jax_summary(rows);

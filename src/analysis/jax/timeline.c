@@ -42,26 +42,26 @@ static const char *const communication_words[] = {"nccl", "rccl", "cross_device_
 
 /* ---- buckets ---- */
 
-bool gt_jax_is_communication(gt_text name)
+bool gt_jax_is_communication(gt_str name)
 {
     for (size_t at = 0; at < name.len; at++)
         for (size_t i = 0; i < GT_LENGTH(communication_words); i++)
-            if (gt_begins_in_any_case((gt_text){name.bytes + at, name.len - at}, communication_words[i]))
+            if (gt_str_starts_with_nocase((gt_str){name.bytes + at, name.len - at}, communication_words[i]))
                 return true;
     return false;
 }
 
-static bucket bucket_of(gt_text name)
+static bucket bucket_of(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(copy_beginnings); i++)
-        if (gt_begins_in_any_case(name, copy_beginnings[i])) return MEMCPY;
+        if (gt_str_starts_with_nocase(name, copy_beginnings[i])) return MEMCPY;
     return gt_jax_is_communication(name) ? COMMUNICATION : COMPUTATION;
 }
 
 bool gt_jax_is_stream(const gt_jax *trace, size_t event)
 {
     const gt_jax_line *line = gt_jax_line_of(trace, event);
-    gt_text name = gt_strings_get(trace->strings, line->thread_name);
+    gt_str name = gt_interner_get(trace->strings, line->thread_name);
     if (line->is_counter) return false;
     return name.len ? strncmp(name.bytes, "Stream #", 8) == 0 : line->tid < 100;
 }
@@ -153,7 +153,7 @@ static size_t order_gpus(const gt_jax *trace, size_t *order)
 static uint8_t *bucket_names(const gt_jax *trace)
 {
     enum { NOT_ASKED = 0xff };
-    size_t names = gt_strings_count(trace->strings);
+    size_t names = gt_interner_count(trace->strings);
     uint8_t *buckets = gt_alloc(names);
     memset(buckets, NOT_ASKED, names);
     for (size_t i = 0; i < trace->count; i++)

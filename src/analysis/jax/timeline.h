@@ -20,6 +20,6 @@ bool gt_jax_is_stream(const gt_jax *trace, size_t event);
 bool gt_jax_is_computation(const gt_jax *trace, size_t event);
 
 /* Whether the name of a kernel says communication: nccl, rccl or cross_device_reduce in any case. */
-bool gt_jax_is_communication(gt_text name);
+bool gt_jax_is_communication(gt_str name);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct context {
     const int64_t *kernel_of_row;
 } context;
 
-static gt_text rest_of(void *given, size_t row)
+static gt_str rest_of(void *given, size_t row)
 {
     context *c = given;
     return gt_jax_details_of(c->kernels, (size_t)c->kernel_of_row[row])->rest;
@@ -53,7 +53,7 @@ gt_table *gt_jax_unique_args(gt_jax_kernels *kernels, const gt_table *launchers)
     uint32_t *cells = gt_jax_kernel_stats(&groups, gt_table_column(launchers, "name")->texts,
                                           gt_table_column(launchers, "total_direct_kernel_time")->floats,
                                           launchers->strings, rest_of, &c);
-    size_t details = gt_table_add_zeroed(table, "kernel_details_summary", GT_TYPE_TEXT);
+    size_t details = gt_table_add_zeroed(table, "kernel_details_summary", GT_TYPE_STRING);
     if (groups.count) memcpy(table->columns[details].texts, cells, groups.count * sizeof *cells);
     free(cells);
     gt_groups_free(&groups);

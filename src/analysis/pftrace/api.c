@@ -37,7 +37,7 @@ static const char *const launches[] = {
 
 /* ---- what an event is ---- */
 
-static size_t find(gt_text text, const char *part, size_t from)
+static size_t find(gt_str text, const char *part, size_t from)
 {
     size_t len = strlen(part);
     for (size_t at = from; at + len <= text.len; at++)
@@ -45,25 +45,24 @@ static size_t find(gt_text text, const char *part, size_t from)
     return SIZE_MAX;
 }
 
-static bool names_a_launch(gt_text name)
+static bool names_a_launch(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(launches); i++)
-        if (gt_text_is(name, launches[i])) return true;
+        if (gt_str_equals(name, launches[i])) return true;
     size_t launch = find(name, "launch", 0);
     return launch != SIZE_MAX && find(name, "kernel", launch + 6) != SIZE_MAX;
 }
 
-static bool names_a_kernel(gt_text name)
+static bool names_a_kernel(gt_str name)
 {
     return (name.len >= 3 && strncasecmp(name.bytes + name.len - 3, ".kd", 3) == 0) ||
-           gt_text_contains_in_any_case(name, ".kd ");
+           gt_str_contains_nocase(name, ".kd ");
 }
 
-static bool is_work(gt_text category)
+static bool is_work(gt_str category)
 {
-    return gt_text_contains_in_any_case(category, "kernel") ||
-           gt_text_contains_in_any_case(category, "gpu_activity") ||
-           gt_text_contains_in_any_case(category, "memory_copy");
+    return gt_str_contains_nocase(category, "kernel") || gt_str_contains_nocase(category, "gpu_activity") ||
+           gt_str_contains_nocase(category, "memory_copy");
 }
 
 /* What is known of a text; asked once a text. */
@@ -96,24 +95,24 @@ static uint8_t ask(finder *f, uint32_t text)
 {
     uint8_t *known = &f->known[text];
     if (*known) return *known;
-    gt_text t = gt_strings_get(f->trace->strings, text);
-    bool is_hip = gt_text_is(t, "hip_api");
+    gt_str t = gt_interner_get(f->trace->strings, text);
+    bool is_hip = gt_str_equals(t, "hip_api");
     bool is_excluded = f->options->exclude && gt_python_regex_matches(f->options->exclude, t.bytes);
     *known =
         (uint8_t)(KNOWN | (names_a_kernel(t) ? KERNEL_NAME : 0) |
-                  (gt_text_contains_in_any_case(t, "register") ? REGISTER_NAME : 0) |
+                  (gt_str_contains_nocase(t, "register") ? REGISTER_NAME : 0) |
                   (names_a_launch(t) ? LAUNCH_NAME : 0) | (is_work(t) ? WORK_CATEGORY : 0) |
                   (is_hip ? HIP_CATEGORY : 0) |
-                  (gt_text_is_in_any_case(t, "cuda_api") || gt_text_is_in_any_case(t, "cupti") ? CUDA_CATEGORY
-                                                                                               : 0) |
+                  (gt_str_equals_nocase(t, "cuda_api") || gt_str_equals_nocase(t, "cupti") ? CUDA_CATEGORY
+                                                                                           : 0) |
                   (is_excluded ? EXCLUDED : 0));
     return *known;
 }
 
 static uint32_t kernel_name(const finder *f, size_t i)
 {
-    uint32_t name = f->kernel_names[i] == GT_TEXT_NONE ? f->names[i] : f->kernel_names[i];
-    return name == GT_TEXT_NONE ? GT_TEXT_EMPTY : name;
+    uint32_t name = f->kernel_names[i] == GT_STR_NONE ? f->names[i] : f->kernel_names[i];
+    return name == GT_STR_NONE ? GT_STR_EMPTY : name;
 }
 
 static bool is_kernel(finder *f, size_t i)
@@ -166,8 +165,8 @@ static const gt_column_head columns[COLUMNS] = {
     [PID] = {"PID", GT_TYPE_INT},
     [TID] = {"TID", GT_TYPE_INT},
     [DEVICE] = {"DevId", GT_TYPE_INT},
-    [API] = {"API Name", GT_TYPE_TEXT},
-    [KERNEL] = {"Kernel Name", GT_TYPE_TEXT},
+    [API] = {"API Name", GT_TYPE_STRING},
+    [KERNEL] = {"Kernel Name", GT_TYPE_STRING},
     [HAS_KERNEL] = {"has_kernel", GT_TYPE_INT},
     [TOTAL] = {"T", GT_TYPE_INT},
     [CALL] = {"A", GT_TYPE_INT},
@@ -179,12 +178,12 @@ static size_t add_pair(const finder *f, size_t call, int64_t device, uint32_t ke
 {
     gt_table *pairs = f->pairs;
     size_t row = gt_table_add_row(pairs);
-    uint32_t name = f->names[call] == GT_TEXT_NONE ? GT_TEXT_EMPTY : f->names[call];
+    uint32_t name = f->names[call] == GT_STR_NONE ? GT_STR_EMPTY : f->names[call];
     gt_table_set_int(pairs, PID, row, f->pids[call] == GT_CHROME_NONE ? 0 : f->pids[call]);
     gt_table_set_int(pairs, TID, row, f->tids[call] == GT_CHROME_NONE ? 0 : f->tids[call]);
     gt_table_set_int(pairs, DEVICE, row, device);
-    gt_table_set_text(pairs, API, row, name);
-    gt_table_set_text(pairs, KERNEL, row, kernel);
+    gt_table_set_string(pairs, API, row, name);
+    gt_table_set_string(pairs, KERNEL, row, kernel);
     gt_table_set_int(pairs, HAS_KERNEL, row, 0);
     gt_table_set_int(pairs, CALL, row, f->times.dur_ns[call]);
     gt_table_set_int(pairs, QUEUE, row, 0);
@@ -223,7 +222,7 @@ static void pair_calls(finder *f)
         bool is_launch = is_hip_call(f, i) && ask(f, f->names[i]) & LAUNCH_NAME;
         if (!is_launch && !f->options->other_calls) continue;
         uint32_t kernel = gt_map_get(&f->first_kernel, (uint64_t)f->correlations[i], 0);
-        if (kernel == GT_MAP_NONE && f->options->other_calls) add_pair(f, i, 0, GT_TEXT_EMPTY);
+        if (kernel == GT_MAP_NONE && f->options->other_calls) add_pair(f, i, 0, GT_STR_EMPTY);
         for (; kernel != GT_MAP_NONE; kernel = f->next[kernel]) pair_with(f, i, kernel);
     }
 }
@@ -285,7 +284,7 @@ static gt_table *summarize(const gt_table *pairs)
 static finder open_finder(const gt_chrome *trace, const gt_pftrace_api_options *options)
 {
     finder f = {.trace = trace, .options = options};
-    f.known = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    f.known = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     f.times = gt_pftrace_find_call_times(trace);
     f.agents = gt_pftrace_find_agents(trace);
     f.correlations = gt_chrome_ints(trace, GT_CHROME_CORRELATION);
@@ -293,9 +292,9 @@ static finder open_finder(const gt_chrome *trace, const gt_pftrace_api_options *
     f.pids = gt_chrome_ints(trace, GT_CHROME_PID);
     f.tids = gt_chrome_ints(trace, GT_CHROME_TID);
     f.devices = gt_chrome_ints(trace, GT_CHROME_DEVICE);
-    f.categories = gt_chrome_texts(trace, GT_CHROME_CATEGORY);
-    f.names = gt_chrome_texts(trace, GT_CHROME_NAME);
-    f.kernel_names = gt_chrome_texts(trace, GT_CHROME_KERNEL_NAME);
+    f.categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY);
+    f.names = gt_chrome_strings(trace, GT_CHROME_NAME);
+    f.kernel_names = gt_chrome_strings(trace, GT_CHROME_KERNEL_NAME);
     f.next = gt_alloc(trace->count * sizeof *f.next);
     f.pairs = gt_table_new("pairs", trace->strings);
     gt_table_add_columns(f.pairs, columns, COLUMNS);

@@ -108,11 +108,11 @@ static int by_name(const void *left, const void *right)
     return strcmp(row_names[*(const size_t *)left], row_names[*(const size_t *)right]);
 }
 
-gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_strings *strings)
+gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_interner *strings)
 {
     static const gt_column_head columns[] = {
-        {"GPU ID", GT_TYPE_TEXT},
-        {"Category", GT_TYPE_TEXT},
+        {"GPU ID", GT_TYPE_STRING},
+        {"Category", GT_TYPE_STRING},
         {"Total runtime (ms)", GT_TYPE_FLOAT},
         {"Total count", GT_TYPE_FLOAT},
         {"Fraction of compute runtime", GT_TYPE_FLOAT},
@@ -134,10 +134,10 @@ gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gp
 
 /* ---- kernels of no known kind ---- */
 
-static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_strings *strings)
+static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_interner *strings)
 {
     gt_table *events = gt_table_new("xla_top", strings);
-    gt_table_add_column(events, "Kernel", GT_TYPE_TEXT);
+    gt_table_add_column(events, "Kernel", GT_TYPE_STRING);
     gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
     gt_table_add_rows(events, work->xla.count);
     for (size_t i = 0; i < work->xla.count; i++) {
@@ -148,7 +148,7 @@ static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_st
     return events;
 }
 
-gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_strings *strings)
+gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_interner *strings)
 {
     static const char *const keys[] = {"Kernel"};
     static const gt_aggregate of_name[] = {

@@ -15,8 +15,8 @@ typedef struct gt_pftrace_totals {
 /* One a GPU; the caller frees them. The work must be what counts (gt_pftrace_keep_long). */
 gt_pftrace_totals *gt_pftrace_find_totals(const gt_pftrace_work *work);
 
-gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_strings *strings);
+gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_interner *strings);
 /* All of them; without rows it has no columns either. */
-gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_strings *strings);
+gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_interner *strings);
 
 #endif

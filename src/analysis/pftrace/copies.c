@@ -19,22 +19,22 @@ static const struct {
     {"MEMORY_COPY_DEVICE_TO_DEVICE", "d2d", true, true},
 };
 
-static gt_text strip(gt_text text)
+static gt_str strip(gt_str text)
 {
     static const char blanks[] = " \t\n\r\f\v";
     while (text.len && memchr(blanks, text.bytes[0], sizeof blanks - 1))
-        text = (gt_text){text.bytes + 1, text.len - 1};
+        text = (gt_str){text.bytes + 1, text.len - 1};
     while (text.len && memchr(blanks, text.bytes[text.len - 1], sizeof blanks - 1)) text.len--;
     return text;
 }
 
-static bool is_copy(gt_text category)
+static bool is_copy(gt_str category)
 {
     category = strip(category);
-    return gt_text_is_in_any_case(category, "memory_copy");
+    return gt_str_equals_nocase(category, "memory_copy");
 }
 
-static void print_agent(char *out, size_t size, gt_text json, bool only_numbers)
+static void print_agent(char *out, size_t size, gt_str json, bool only_numbers)
 {
     int64_t number = gt_chrome_agent_number(json, only_numbers);
     if (number < 0)
@@ -43,43 +43,43 @@ static void print_agent(char *out, size_t size, gt_text json, bool only_numbers)
         snprintf(out, size, "%lld", (long long)number);
 }
 
-static uint32_t direction_of(gt_strings *strings, gt_text name, gt_text source, gt_text destination,
+static uint32_t direction_of(gt_interner *strings, gt_str name, gt_str source, gt_str destination,
                              bool only_numbers)
 {
     char from[24], to[24], text[96];
     print_agent(from, sizeof from, source, only_numbers);
     print_agent(to, sizeof to, destination, only_numbers);
     for (size_t i = 0; i < GT_LENGTH(directions); i++) {
-        if (!gt_text_contains_in_any_case(name, directions[i].part)) continue;
+        if (!gt_str_contains_nocase(name, directions[i].part)) continue;
         bool both = directions[i].shows_source && directions[i].shows_destination;
         snprintf(text, sizeof text, "%s (GPU %s%s%s)", directions[i].prefix,
                  directions[i].shows_source ? from : to, both ? " -> GPU " : "", both ? to : "");
-        return gt_strings_add_cstr(strings, text);
+        return gt_interner_add_cstr(strings, text);
     }
-    return gt_strings_add_cstr(strings, "other");
+    return gt_interner_add_cstr(strings, "other");
 }
 
 gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
 {
     static const char *const keys[] = {"copy_bytes", "direction"};
     static const gt_aggregate counted[] = {{NULL, GT_GROUP_SIZE, "count"}};
-    gt_strings *strings = trace->strings;
+    gt_interner *strings = trace->strings;
     gt_table *copies = gt_table_new("copies", strings);
     gt_table_add_column(copies, "copy_bytes", GT_TYPE_INT);
-    gt_table_add_column(copies, "direction", GT_TYPE_TEXT);
+    gt_table_add_column(copies, "direction", GT_TYPE_STRING);
     int64_t *bytes = gt_chrome_ints(trace, GT_CHROME_COPY_BYTES);
-    uint32_t *categories = gt_chrome_texts(trace, GT_CHROME_CATEGORY),
-             *names = gt_chrome_texts(trace, GT_CHROME_NAME);
-    uint32_t *sources = gt_chrome_texts(trace, GT_CHROME_SOURCE);
-    uint32_t *destinations = gt_chrome_texts(trace, GT_CHROME_DESTINATION);
+    uint32_t *categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY),
+             *names = gt_chrome_strings(trace, GT_CHROME_NAME);
+    uint32_t *sources = gt_chrome_strings(trace, GT_CHROME_SOURCE);
+    uint32_t *destinations = gt_chrome_strings(trace, GT_CHROME_DESTINATION);
     for (size_t i = 0; i < trace->count; i++) {
-        if (bytes[i] == GT_CHROME_NONE || !is_copy(gt_strings_get(strings, categories[i]))) continue;
+        if (bytes[i] == GT_CHROME_NONE || !is_copy(gt_interner_get(strings, categories[i]))) continue;
         size_t row = gt_table_add_row(copies);
         gt_table_set_int(copies, 0, row, bytes[i]);
-        gt_table_set_text(copies, 1, row,
-                          direction_of(strings, gt_strings_get(strings, names[i]),
-                                       gt_strings_get(strings, sources[i]),
-                                       gt_strings_get(strings, destinations[i]), only_numbers));
+        gt_table_set_string(copies, 1, row,
+                            direction_of(strings, gt_interner_get(strings, names[i]),
+                                         gt_interner_get(strings, sources[i]),
+                                         gt_interner_get(strings, destinations[i]), only_numbers));
     }
     free(bytes);
     free(categories);

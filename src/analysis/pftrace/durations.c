@@ -117,7 +117,7 @@ static gt_table *measure_groups(const gt_table *events, const char *const *keys,
 
 /* ---- for people ---- */
 
-static uint32_t time_text(gt_strings *strings, double ns)
+static uint32_t time_text(gt_interner *strings, double ns)
 {
     char text[64];
     if (ns >= 1e6)
@@ -126,12 +126,12 @@ static uint32_t time_text(gt_strings *strings, double ns)
         snprintf(text, sizeof text, "%.3f \xCE\xBCs", ns / 1e3);
     else
         snprintf(text, sizeof text, "%d ns", (int)ns);
-    return gt_strings_add_cstr(strings, text);
+    return gt_interner_add_cstr(strings, text);
 }
 
 static void add_shown_time(gt_table *table, const char *ns, const char *shown)
 {
-    size_t from = gt_table_find(table, ns), to = gt_table_add_filled(table, shown, GT_TYPE_TEXT);
+    size_t from = gt_table_find(table, ns), to = gt_table_add_filled(table, shown, GT_TYPE_STRING);
     const gt_column *column = &table->columns[from];
     for (size_t row = 0; row < table->row_count; row++)
         table->columns[to].texts[row] = time_text(table->strings, gt_column_number(column, row));
@@ -140,7 +140,7 @@ static void add_shown_time(gt_table *table, const char *ns, const char *shown)
 static void add_percent(gt_table *table, int64_t baseline_ns)
 {
     size_t percent = gt_table_add_zeroed(table, "Time %", GT_TYPE_FLOAT);
-    size_t shown = gt_table_add_filled(table, "Time", GT_TYPE_TEXT);
+    size_t shown = gt_table_add_filled(table, "Time", GT_TYPE_STRING);
     const int64_t *total = gt_table_column(table, "Total Time (ns)")->ints;
     for (size_t row = 0; row < table->row_count; row++) {
         double value = baseline_ns > 0 ? (double)total[row] / (double)baseline_ns * 100.0 : 0.0;
@@ -155,7 +155,7 @@ static void add_sizes(gt_table *table, const char *x, const char *y, const char 
 {
     const size_t ones[] = {gt_table_add_zeroed(table, y, GT_TYPE_INT),
                            gt_table_add_zeroed(table, z, GT_TYPE_INT)};
-    size_t shown = gt_table_add_filled(table, all, GT_TYPE_TEXT), first = gt_table_find(table, x);
+    size_t shown = gt_table_add_filled(table, all, GT_TYPE_STRING), first = gt_table_find(table, x);
     for (size_t row = 0; row < table->row_count; row++) {
         char text[64];
         snprintf(text, sizeof text, "%7lld %4d %4d", (long long)table->columns[first].ints[row], 1, 1);
@@ -191,13 +191,13 @@ static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_
 }
 
 /* A table of Name and dur_ns, and the events' places in the trace. */
-static gt_table *table_of(gt_strings *strings, const gt_pftrace_list *const *lists, size_t list_count,
+static gt_table *table_of(gt_interner *strings, const gt_pftrace_list *const *lists, size_t list_count,
                           bool merge_names, uint32_t **rows)
 {
     gt_table *events = gt_table_new("events", strings);
     size_t count = 0, at = 0;
     for (size_t i = 0; i < list_count; i++) count += lists[i]->count;
-    gt_table_add_column(events, "Name", GT_TYPE_TEXT);
+    gt_table_add_column(events, "Name", GT_TYPE_STRING);
     gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
     gt_table_add_rows(events, count);
     *rows = gt_alloc(count * sizeof **rows);

@@ -2,7 +2,7 @@
 #include "analysis/pftrace/events.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "trace/pytorch/pytorch.h"
 
 #include <ctype.h>
@@ -31,11 +31,11 @@ static const struct {
     {GT_PFTRACE_FILL_BUFFER, "fillbuffer"},
 };
 
-gt_pftrace_class gt_pftrace_class_of(gt_text name)
+gt_pftrace_class gt_pftrace_class_of(gt_str name)
 {
     if (gt_is_communication(name)) return GT_PFTRACE_RCCL;
     for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (gt_text_contains_in_any_case(name, parts[i].part)) return parts[i].class;
+        if (gt_str_contains_nocase(name, parts[i].part)) return parts[i].class;
     return GT_PFTRACE_XLA;
 }
 
@@ -44,11 +44,12 @@ gt_pftrace_class gt_pftrace_class_of(gt_text name)
 gt_pftrace_agents gt_pftrace_find_agents(const gt_chrome *trace)
 {
     gt_pftrace_agents agents = {.of_event = gt_alloc(trace->count * sizeof *agents.of_event)};
-    uint32_t *texts = gt_chrome_texts(trace, GT_CHROME_AGENT);
-    uint32_t *place = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *place); /* 1 + place, by text */
+    uint32_t *texts = gt_chrome_strings(trace, GT_CHROME_AGENT);
+    uint32_t *place =
+        gt_alloc_zero(gt_interner_count(trace->strings), sizeof *place); /* 1 + place, by text */
     for (size_t i = 0; i < trace->count; i++) {
         agents.of_event[i] = GT_NO_AGENT;
-        if (texts[i] == GT_TEXT_NONE) continue;
+        if (texts[i] == GT_STR_NONE) continue;
         if (!place[texts[i]]) {
             GT_PUSH(agents.names, agents.count, agents.capacity, texts[i]);
             place[texts[i]] = (uint32_t)agents.count;
@@ -128,7 +129,7 @@ void gt_pftrace_call_times_free(gt_pftrace_call_times *times)
 
 /* ---- lists ---- */
 
-static _Thread_local const gt_strings *sorted_strings; /* of the names being compared */
+static _Thread_local const gt_interner *sorted_strings; /* of the names being compared */
 
 static int by_time_and_name(const void *left, const void *right)
 {
@@ -136,13 +137,13 @@ static int by_time_and_name(const void *left, const void *right)
     if (a->begin_ns != b->begin_ns) return a->begin_ns < b->begin_ns ? -1 : 1;
     if (a->dur_ns != b->dur_ns) return a->dur_ns < b->dur_ns ? -1 : 1;
     int names = a->name == b->name ? 0
-                                   : gt_text_compare(gt_strings_get(sorted_strings, a->name),
-                                                     gt_strings_get(sorted_strings, b->name));
+                                   : gt_str_compare(gt_interner_get(sorted_strings, a->name),
+                                                    gt_interner_get(sorted_strings, b->name));
     if (names) return names;
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static void sort_list(gt_pftrace_list *list, const gt_strings *strings)
+static void sort_list(gt_pftrace_list *list, const gt_interner *strings)
 {
     sorted_strings = strings;
     if (list->count) qsort(list->items, list->count, sizeof *list->items, by_time_and_name);
@@ -171,7 +172,7 @@ typedef struct columns {
 static columns open_columns(const gt_chrome *trace)
 {
     columns c = {.tids = gt_chrome_ints(trace, GT_CHROME_TID),
-                 .names = gt_chrome_texts(trace, GT_CHROME_NAME)};
+                 .names = gt_chrome_strings(trace, GT_CHROME_NAME)};
     gt_pftrace_activity_times(trace, &c.begin_ns, &c.dur_ns);
     return c;
 }
@@ -194,15 +195,15 @@ static bool event_at(columns *c, size_t i, int64_t tid, gt_pftrace_limits limits
     if (tid < limits.min_tid || tid > limits.max_tid) return false;
     if (c->dur_ns[i] > INT64_MAX - c->total_ns) return false;
     c->total_ns += c->dur_ns[i];
-    uint32_t name = c->names[i] == GT_TEXT_NONE ? GT_TEXT_EMPTY : c->names[i];
+    uint32_t name = c->names[i] == GT_STR_NONE ? GT_STR_EMPTY : c->names[i];
     *event = (gt_pftrace_event){c->begin_ns[i], c->dur_ns[i], name, (uint32_t)i};
     return true;
 }
 
-static gt_pftrace_class class_of(gt_pftrace_work *work, const gt_strings *strings, uint32_t name)
+static gt_pftrace_class class_of(gt_pftrace_work *work, const gt_interner *strings, uint32_t name)
 {
     uint8_t *known = &work->classes[name];
-    if (!*known) *known = (uint8_t)(1 + gt_pftrace_class_of(gt_strings_get(strings, name)));
+    if (!*known) *known = (uint8_t)(1 + gt_pftrace_class_of(gt_interner_get(strings, name)));
     return (gt_pftrace_class)(*known - 1);
 }
 
@@ -211,7 +212,7 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
     gt_pftrace_work work = {.agents = gt_pftrace_find_agents(trace)};
     work.compute = gt_alloc_zero(work.agents.count + 1, sizeof *work.compute);
     work.communication = gt_alloc_zero(work.agents.count + 1, sizeof *work.communication);
-    work.classes = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    work.classes = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     columns c = open_columns(trace);
     for (size_t i = 0; i < trace->count; i++) {
         gt_pftrace_event event;
@@ -221,8 +222,8 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
         add(class == GT_PFTRACE_RCCL ? &work.communication[gpu] : &work.compute[gpu], event);
         if (class == GT_PFTRACE_XLA) add(&work.xla, event);
         if (class == GT_PFTRACE_CK_BACKWARD && !work.has_flash_attention_3) {
-            gt_text name = gt_strings_get(trace->strings, event.name);
-            work.has_flash_attention_3 = gt_text_contains(name, "kernel_func");
+            gt_str name = gt_interner_get(trace->strings, event.name);
+            work.has_flash_attention_3 = gt_str_contains(name, "kernel_func");
         }
     }
     close_columns(&c);
@@ -249,13 +250,13 @@ void gt_pftrace_work_free(gt_pftrace_work *work)
 gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits limits)
 {
     gt_pftrace_list list = {0};
-    uint32_t hip = gt_strings_find(trace->strings, "hip_api", 7);
-    uint32_t *categories = gt_chrome_texts(trace, GT_CHROME_CATEGORY);
+    uint32_t hip = gt_interner_find(trace->strings, "hip_api", 7);
+    uint32_t *categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY);
     int64_t *other_tids = gt_chrome_ints(trace, GT_CHROME_ARGS_TID);
     columns c = open_columns(trace);
     for (size_t i = 0; i < trace->count; i++) {
         gt_pftrace_event event;
-        if (hip == GT_TEXT_NONE || categories[i] != hip) continue;
+        if (hip == GT_STR_NONE || categories[i] != hip) continue;
         int64_t tid = c.tids[i] == GT_CHROME_NONE ? other_tids[i] : c.tids[i];
         if (event_at(&c, i, tid, limits, &event)) add(&list, event);
     }
@@ -266,14 +267,14 @@ gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits 
     return list;
 }
 
-uint32_t gt_pftrace_merged_name(gt_strings *strings, uint32_t name)
+uint32_t gt_pftrace_merged_name(gt_interner *strings, uint32_t name)
 {
-    gt_text text = gt_strings_get(strings, name);
+    gt_str text = gt_interner_get(strings, name);
     char *merged = gt_alloc(text.len + 1);
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++)
         if (!isdigit((unsigned char)text.bytes[i])) merged[len++] = text.bytes[i];
-    uint32_t id = gt_strings_add(strings, merged, len);
+    uint32_t id = gt_interner_add(strings, merged, len);
     free(merged);
     return id;
 }

@@ -19,7 +19,7 @@ typedef enum gt_pftrace_class {
     GT_PFTRACE_CLASSES
 } gt_pftrace_class;
 
-gt_pftrace_class gt_pftrace_class_of(gt_text name);
+gt_pftrace_class gt_pftrace_class_of(gt_str name);
 
 /* Agents in the order they are first seen: a GPU's number is its place. */
 typedef struct gt_pftrace_agents {
@@ -79,6 +79,6 @@ gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits 
 void gt_pftrace_keep_long(gt_pftrace_list *list, int64_t min_ns);
 
 /* A name without its digits. */
-uint32_t gt_pftrace_merged_name(gt_strings *strings, uint32_t name);
+uint32_t gt_pftrace_merged_name(gt_interner *strings, uint32_t name);
 
 #endif

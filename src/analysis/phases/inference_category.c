@@ -8,7 +8,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/words.h"
+#include "base/keywords.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,60 +168,60 @@ static const struct {
 /* ---- the tables, ready to be asked ---- */
 
 typedef struct ready_rule {
-    gt_word_set words, cases[CASES_MAX];
+    gt_keyword_set words, cases[CASES_MAX];
 } ready_rule;
 
 struct gt_inference_categories {
-    gt_words *words;
+    gt_keywords *words;
     ready_rule beginnings[GT_LENGTH(beginnings)], rules[GT_LENGTH(rules)];
-    gt_word_set frameworks[GT_LENGTH(frameworks)];
+    gt_keyword_set frameworks[GT_LENGTH(frameworks)];
 };
 
-static void prepare(gt_words *words, const rule *source, size_t count, ready_rule *ready)
+static void prepare(gt_keywords *words, const rule *source, size_t count, ready_rule *ready)
 {
     for (size_t i = 0; i < count; i++) {
-        ready[i].words = gt_words_add(words, source[i].words);
+        ready[i].words = gt_keywords_add(words, source[i].words);
         for (size_t c = 0; source[i].cases[c].words[0]; c++)
-            ready[i].cases[c] = gt_words_add(words, source[i].cases[c].words);
+            ready[i].cases[c] = gt_keywords_add(words, source[i].cases[c].words);
     }
 }
 
 gt_inference_categories *gt_inference_categories_new(void)
 {
     gt_inference_categories *c = gt_alloc_zero(1, sizeof *c);
-    c->words = gt_words_new();
+    c->words = gt_keywords_new();
     prepare(c->words, beginnings, GT_LENGTH(beginnings), c->beginnings);
     prepare(c->words, rules, GT_LENGTH(rules), c->rules);
     for (size_t i = 0; i < GT_LENGTH(frameworks); i++)
-        c->frameworks[i] = gt_words_add(c->words, frameworks[i].words);
+        c->frameworks[i] = gt_keywords_add(c->words, frameworks[i].words);
     return c;
 }
 
 void gt_inference_categories_free(gt_inference_categories *c)
 {
     if (!c) return;
-    gt_words_free(c->words);
+    gt_keywords_free(c->words);
     free(c);
 }
 
 /* ---- asking ---- */
 
-static const char *case_of(const rule *source, const ready_rule *ready, const gt_word_set *found)
+static const char *case_of(const rule *source, const ready_rule *ready, const gt_keyword_set *found)
 {
     size_t c = 0;
-    while (source->cases[c].words[0] && !gt_word_sets_meet(&ready->cases[c], found)) c++;
+    while (source->cases[c].words[0] && !gt_keyword_sets_intersect(&ready->cases[c], found)) c++;
     return source->cases[c].category;
 }
 
 /* What stands before the first '_', else before the first space; else all of it. */
-static gt_text beginning_of(gt_text name)
+static gt_str beginning_of(gt_str name)
 {
     const char *end = memchr(name.bytes, '_', name.len);
     if (!end) end = memchr(name.bytes, ' ', name.len);
-    return (gt_text){name.bytes, end ? (size_t)(end - name.bytes) : name.len};
+    return (gt_str){name.bytes, end ? (size_t)(end - name.bytes) : name.len};
 }
 
-static bool is_one_of(gt_text text, const char *list)
+static bool is_one_of(gt_str text, const char *list)
 {
     for (const char *word = list; *word; word += strspn(word, " ")) {
         size_t len = strcspn(word, " ");
@@ -231,19 +231,20 @@ static bool is_one_of(gt_text text, const char *list)
     return false;
 }
 
-static const char *by_beginning(const gt_inference_categories *c, gt_text name, const gt_word_set *found)
+static const char *by_beginning(const gt_inference_categories *c, gt_str name, const gt_keyword_set *found)
 {
-    gt_text beginning = beginning_of(name);
+    gt_str beginning = beginning_of(name);
     for (size_t i = 0; i < GT_LENGTH(beginnings); i++)
-        if (gt_word_sets_meet(&c->beginnings[i].words, found) && is_one_of(beginning, beginnings[i].words))
+        if (gt_keyword_sets_intersect(&c->beginnings[i].words, found) &&
+            is_one_of(beginning, beginnings[i].words))
             return case_of(&beginnings[i], &c->beginnings[i], found);
     return NULL;
 }
 
-static const char *by_words(const gt_inference_categories *c, const gt_word_set *found)
+static const char *by_words(const gt_inference_categories *c, const gt_keyword_set *found)
 {
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
-        if (!gt_word_sets_meet(&c->rules[i].words, found)) continue;
+        if (!gt_keyword_sets_intersect(&c->rules[i].words, found)) continue;
         const char *category = case_of(&rules[i], &c->rules[i], found);
         if (category) return category;
     }
@@ -251,27 +252,27 @@ static const char *by_words(const gt_inference_categories *c, const gt_word_set 
 }
 
 /* The framework's number, GT_LENGTH(frameworks) where none is known. */
-static size_t framework_of(gt_inference_categories *c, gt_text name)
+static size_t framework_of(gt_inference_categories *c, gt_str name)
 {
     size_t i = GT_LENGTH(frameworks);
     const char *end = memmem(name.bytes, name.len, "::", 2);
     if (!end) return i;
-    gt_word_set found = gt_words_find(c->words, (gt_text){name.bytes, (size_t)(end - name.bytes)});
+    gt_keyword_set found = gt_keywords_find(c->words, (gt_str){name.bytes, (size_t)(end - name.bytes)});
     for (i = 0; i < GT_LENGTH(frameworks); i++)
-        if (gt_word_sets_meet(&c->frameworks[i], &found)) break;
+        if (gt_keyword_sets_intersect(&c->frameworks[i], &found)) break;
     return i;
 }
 
-static const char *by_framework(gt_inference_categories *c, gt_text name, bool is_cache)
+static const char *by_framework(gt_inference_categories *c, gt_str name, bool is_cache)
 {
     size_t framework = framework_of(c, name);
     if (framework == GT_LENGTH(frameworks)) return is_cache ? of_framework : "Uncategorized";
     return is_cache ? frameworks[framework].of_cache : frameworks[framework].of_others;
 }
 
-const char *gt_inference_category(gt_inference_categories *c, gt_text name)
+const char *gt_inference_category(gt_inference_categories *c, gt_str name)
 {
-    gt_word_set found = gt_words_find(c->words, name);
+    gt_keyword_set found = gt_keywords_find(c->words, name);
     const char *category = by_beginning(c, name, &found);
     if (!category) category = by_words(c, &found);
     if (category == of_framework) return by_framework(c, name, true);

@@ -3,12 +3,12 @@
 #ifndef GT_ANALYSIS_PHASES_INFERENCE_CATEGORY_H
 #define GT_ANALYSIS_PHASES_INFERENCE_CATEGORY_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef struct gt_inference_categories gt_inference_categories;
 gt_inference_categories *gt_inference_categories_new(void);
 void gt_inference_categories_free(gt_inference_categories *categories);
 
-const char *gt_inference_category(gt_inference_categories *categories, gt_text kernel_name);
+const char *gt_inference_category(gt_inference_categories *categories, gt_str kernel_name);
 
 #endif

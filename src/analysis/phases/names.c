@@ -7,8 +7,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
-#include "base/words.h"
+#include "base/buffer.h"
+#include "base/keywords.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static const op_words batching = {
 /* ---- the tables, ready to be asked ---- */
 
 typedef struct ready_words {
-    gt_word_set words, decode, prefill;
+    gt_keyword_set words, decode, prefill;
 } ready_words;
 
 /* What one name says. */
@@ -101,9 +101,9 @@ typedef struct name_facts {
 } name_facts;
 
 struct gt_phase_names {
-    const gt_strings *strings;
-    gt_words *words;
-    gt_word_set lists[LISTS];
+    const gt_interner *strings;
+    gt_keywords *words;
+    gt_keyword_set lists[LISTS];
     ready_words frameworks[GT_LENGTH(frameworks)], framework_votes[GT_LENGTH(framework_votes)];
     ready_words attention, batching;
     uint32_t *places; /* by text: one more than the place of its facts, 0 where it was not looked at */
@@ -112,18 +112,18 @@ struct gt_phase_names {
     size_t count, capacity;
 };
 
-static ready_words prepare(gt_words *words, const op_words *source)
+static ready_words prepare(gt_keywords *words, const op_words *source)
 {
-    return (ready_words){gt_words_add(words, source->words), gt_words_add(words, source->decode),
-                         gt_words_add(words, source->prefill)};
+    return (ready_words){gt_keywords_add(words, source->words), gt_keywords_add(words, source->decode),
+                         gt_keywords_add(words, source->prefill)};
 }
 
-gt_phase_names *gt_phase_names_new(const gt_strings *strings)
+gt_phase_names *gt_phase_names_new(const gt_interner *strings)
 {
     gt_phase_names *names = gt_alloc_zero(1, sizeof *names);
-    gt_words *words = names->words = gt_words_new();
+    gt_keywords *words = names->words = gt_keywords_new();
     names->strings = strings;
-    for (size_t i = 0; i < LISTS; i++) names->lists[i] = gt_words_add(words, lists[i]);
+    for (size_t i = 0; i < LISTS; i++) names->lists[i] = gt_keywords_add(words, lists[i]);
     for (size_t i = 0; i < GT_LENGTH(frameworks); i++)
         names->frameworks[i] = prepare(words, &frameworks[i].op);
     for (size_t i = 0; i < GT_LENGTH(framework_votes); i++)
@@ -136,7 +136,7 @@ gt_phase_names *gt_phase_names_new(const gt_strings *strings)
 void gt_phase_names_free(gt_phase_names *names)
 {
     if (!names) return;
-    gt_words_free(names->words);
+    gt_keywords_free(names->words);
     free(names->places);
     free(names->facts);
     free(names);
@@ -144,27 +144,28 @@ void gt_phase_names_free(gt_phase_names *names)
 
 /* ---- one op ---- */
 
-static gt_phase phase_of(const ready_words *words, const gt_word_set *found)
+static gt_phase phase_of(const ready_words *words, const gt_keyword_set *found)
 {
-    if (gt_word_sets_meet(&words->decode, found)) return GT_PHASE_DECODE;
-    return gt_word_sets_meet(&words->prefill, found) ? GT_PHASE_PREFILL : GT_PHASE_MIXED;
+    if (gt_keyword_sets_intersect(&words->decode, found)) return GT_PHASE_DECODE;
+    return gt_keyword_sets_intersect(&words->prefill, found) ? GT_PHASE_PREFILL : GT_PHASE_MIXED;
 }
 
-static gt_phase by_framework(const gt_phase_names *names, gt_text name, const gt_word_set *found)
+static gt_phase by_framework(const gt_phase_names *names, gt_str name, const gt_keyword_set *found)
 {
     for (size_t i = 0; i < GT_LENGTH(frameworks); i++) {
         const char *space = frameworks[i].name_space;
-        if ((space && gt_text_contains(name, space)) || gt_word_sets_meet(&names->frameworks[i].words, found))
+        if ((space && gt_str_contains(name, space)) ||
+            gt_keyword_sets_intersect(&names->frameworks[i].words, found))
             return phase_of(&names->frameworks[i], found);
     }
     return GT_PHASE_MIXED;
 }
 
-static gt_phase framework_vote(const gt_phase_names *names, const gt_word_set *found)
+static gt_phase framework_vote(const gt_phase_names *names, const gt_keyword_set *found)
 {
     gt_phase phase = GT_PHASE_MIXED;
     for (size_t i = 0; i < GT_LENGTH(framework_votes) && phase == GT_PHASE_MIXED; i++)
-        if (gt_word_sets_meet(&names->framework_votes[i].words, found))
+        if (gt_keyword_sets_intersect(&names->framework_votes[i].words, found))
             phase = phase_of(&names->framework_votes[i], found);
     return phase;
 }
@@ -181,7 +182,7 @@ static bool is_space(char c)
 }
 
 /* Reads the digits at *at, which moves past them. */
-static double read_number(gt_text name, size_t *at)
+static double read_number(gt_str name, size_t *at)
 {
     double number = 0;
     for (; *at < name.len && gt_is_digit(name.bytes[*at]); ++*at)
@@ -190,14 +191,14 @@ static double read_number(gt_text name, size_t *at)
 }
 
 /* Where the word stands at this place, in any case. */
-static bool stands_at(gt_text name, size_t at, const char *word)
+static bool stands_at(gt_str name, size_t at, const char *word)
 {
     size_t len = strlen(word);
     return name.len >= len && at <= name.len - len && strncasecmp(name.bytes + at, word, len) == 0;
 }
 
 /* Where the number of a sequence length begins that begins itself at `at`; SIZE_MAX where there is none. */
-static size_t number_behind(gt_text name, size_t at)
+static size_t number_behind(gt_str name, size_t at)
 {
     size_t number = SIZE_MAX;
     if (stands_at(name, at, "sl")) {
@@ -218,7 +219,7 @@ static void add_length(gt_phase_text *text, double length)
     text->length_count++;
 }
 
-static void find_lengths(gt_phase_text *text, gt_text name)
+static void find_lengths(gt_phase_text *text, gt_str name)
 {
     for (size_t at = 0; at < name.len;) {
         bool may_begin = name.bytes[at] == 's' || name.bytes[at] == 'S';
@@ -236,7 +237,7 @@ static void find_lengths(gt_phase_text *text, gt_text name)
 /* ---- "paged_attention ... decode" and the like ---- */
 
 /* Where the first of the opening words ends; SIZE_MAX where there is none. */
-static size_t opening_end(gt_text name)
+static size_t opening_end(gt_str name)
 {
     size_t end = SIZE_MAX;
     for (const char *word = lists[OPENING]; *word; word += strspn(word, " ")) {
@@ -248,14 +249,14 @@ static size_t opening_end(gt_text name)
     return end;
 }
 
-static void find_opened(gt_phase_names *names, gt_phase_text *text, gt_text name)
+static void find_opened(gt_phase_names *names, gt_phase_text *text, gt_str name)
 {
     size_t end = opening_end(name);
     if (end == SIZE_MAX) return;
-    gt_word_set behind = gt_words_find(names->words, (gt_text){name.bytes + end, name.len - end});
+    gt_keyword_set behind = gt_keywords_find(names->words, (gt_str){name.bytes + end, name.len - end});
     text->opened = true;
-    text->opened_decode = gt_word_sets_meet(&names->lists[DECODE], &behind);
-    text->opened_prefill = gt_word_sets_meet(&names->lists[PREFILL], &behind);
+    text->opened_decode = gt_keyword_sets_intersect(&names->lists[DECODE], &behind);
+    text->opened_prefill = gt_keyword_sets_intersect(&names->lists[PREFILL], &behind);
 }
 
 /* ---- names ---- */
@@ -265,17 +266,17 @@ static bool has(const gt_phase_text *text, int list)
     return text->lists >> list & 1;
 }
 
-static name_facts look_at(gt_phase_names *names, gt_text name)
+static name_facts look_at(gt_phase_names *names, gt_str name)
 {
-    gt_word_set found = gt_words_find(names->words, name);
+    gt_keyword_set found = gt_keywords_find(names->words, name);
     name_facts facts = {.leading_number = -1};
     facts.op.by_framework = by_framework(names, name, &found);
     facts.op.by_attention = phase_of(&names->attention, &found);
-    facts.op.is_attention = gt_word_sets_meet(&names->attention.words, &found);
+    facts.op.is_attention = gt_keyword_sets_intersect(&names->attention.words, &found);
     facts.op.framework_vote = framework_vote(names, &found);
     facts.op.batching_vote = phase_of(&names->batching, &found);
     for (int i = 0; i < LISTS; i++)
-        facts.text.lists |= (uint32_t)gt_word_sets_meet(&names->lists[i], &found) << i;
+        facts.text.lists |= (uint32_t)gt_keyword_sets_intersect(&names->lists[i], &found) << i;
     if (has(&facts.text, LENGTHS)) find_lengths(&facts.text, name);
     if (has(&facts.text, OPENING)) find_opened(names, &facts.text, name);
     size_t begin = 0;
@@ -285,7 +286,7 @@ static name_facts look_at(gt_phase_names *names, gt_text name)
 
 static void grow_places(gt_phase_names *names)
 {
-    size_t count = gt_strings_count(names->strings);
+    size_t count = gt_interner_count(names->strings);
     names->places = gt_realloc(names->places, count * sizeof *names->places);
     memset(names->places + names->place_count, 0, (count - names->place_count) * sizeof *names->places);
     names->place_count = count;
@@ -296,7 +297,7 @@ static const name_facts *facts_of(gt_phase_names *names, uint32_t name)
     if (name >= names->place_count) grow_places(names);
     uint32_t *place = &names->places[name];
     if (*place == 0) {
-        name_facts facts = look_at(names, gt_strings_get(names->strings, name));
+        name_facts facts = look_at(names, gt_interner_get(names->strings, name));
         GT_PUSH(names->facts, names->count, names->capacity, facts);
         *place = (uint32_t)names->count;
     }

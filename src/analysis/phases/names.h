@@ -4,7 +4,7 @@
 #ifndef GT_ANALYSIS_PHASES_NAMES_H
 #define GT_ANALYSIS_PHASES_NAMES_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 
@@ -32,7 +32,8 @@ typedef struct gt_phase_text {
 } gt_phase_text;
 
 typedef struct gt_phase_names gt_phase_names;
-gt_phase_names *gt_phase_names_new(const gt_strings *strings); /* borrows the strings, which may still grow */
+gt_phase_names *
+gt_phase_names_new(const gt_interner *strings); /* borrows the strings, which may still grow */
 void gt_phase_names_free(gt_phase_names *names);
 
 gt_phase_op gt_phase_names_op(gt_phase_names *names, uint32_t op_name);

@@ -14,7 +14,7 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -52,33 +52,33 @@ typedef struct categories {
     const gt_pytorch *trace;
     const gt_launchers *launchers;
     gt_inference_categories *names;
-    uint32_t *known; /* by name of a kernel: its category, GT_TEXT_NONE where not asked yet */
+    uint32_t *known; /* by name of a kernel: its category, GT_STR_NONE where not asked yet */
     text_list found; /* of one launcher */
     gt_buffer joined;
 } categories;
 
 static uint32_t category_of(categories *c, uint32_t name)
 {
-    if (c->known[name] == GT_TEXT_NONE)
-        c->known[name] = gt_strings_add_cstr(
-            c->trace->strings, gt_inference_category(c->names, gt_strings_get(c->trace->strings, name)));
+    if (c->known[name] == GT_STR_NONE)
+        c->known[name] = gt_interner_add_cstr(
+            c->trace->strings, gt_inference_category(c->names, gt_interner_get(c->trace->strings, name)));
     return c->known[name];
 }
 
 /* "Attention-Forward, GEMM-CK" */
 static uint32_t categories_of(categories *c, const gt_launcher *launcher)
 {
-    gt_strings *strings = c->trace->strings;
+    gt_interner *strings = c->trace->strings;
     c->found.count = c->joined.len = 0;
     for (size_t i = 0; i < launcher->count; i++)
         add_once(&c->found, category_of(c, c->trace->name[c->launchers->kernels[launcher->first + i]]));
-    gt_sort_texts(c->found.items, c->found.count, strings);
+    gt_sort_strings(c->found.items, c->found.count, strings);
     for (size_t i = 0; i < c->found.count; i++) {
-        gt_text category = gt_strings_get(strings, c->found.items[i]);
+        gt_str category = gt_interner_get(strings, c->found.items[i]);
         if (i) gt_buffer_add_cstr(&c->joined, ", ");
         gt_buffer_add(&c->joined, category.bytes, category.len);
     }
-    return gt_strings_add(strings, c->joined.bytes, c->joined.len);
+    return gt_interner_add(strings, c->joined.bytes, c->joined.len);
 }
 
 static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_launchers *launchers)
@@ -87,12 +87,12 @@ static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_la
         .trace = trace,
         .launchers = launchers,
         .names = gt_inference_categories_new(),
-        .known = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *c.known),
+        .known = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *c.known),
     };
-    size_t column = gt_table_add_filled(sheet, "Kernel categories", GT_TYPE_TEXT);
+    size_t column = gt_table_add_filled(sheet, "Kernel categories", GT_TYPE_STRING);
     const int64_t *first = gt_table_column(sheet, "launcher")->ints;
     for (size_t row = 0; row < sheet->row_count; row++)
-        gt_table_set_text(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
+        gt_table_set_string(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
     gt_inference_categories_free(c.names);
     free(c.known);
     free(c.found.items);
@@ -107,7 +107,7 @@ static gt_table *launchers_of(const gt_pytorch *trace, const gt_launchers *launc
     gt_table *table = gt_table_new("launchers", trace->strings);
     uint8_t *keep = gt_alloc(launchers->count);
     gt_table_add_rows(table, launchers->count);
-    size_t names = gt_table_add_zeroed(table, "name", GT_TYPE_TEXT);
+    size_t names = gt_table_add_zeroed(table, "name", GT_TYPE_STRING);
     size_t numbers = gt_table_add_zeroed(table, "launcher", GT_TYPE_INT);
     for (size_t i = 0; i < launchers->count; i++) {
         table->columns[names].texts[i] = trace->name[launchers->items[i].row];

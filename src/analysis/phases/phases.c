@@ -69,7 +69,7 @@ struct gt_phases {
 /* An op to be judged. */
 typedef struct judged {
     uint32_t row;            /* GT_NO_EVENT: a kernel alone */
-    uint32_t name;           /* GT_TEXT_EMPTY of a kernel alone */
+    uint32_t name;           /* GT_STR_EMPTY of a kernel alone */
     const uint32_t *kernels; /* rows */
     size_t kernel_count;
 } judged;
@@ -80,7 +80,7 @@ static void load_arguments(gt_phases *p)
 {
     if (p->values) return;
     for (size_t i = 0; i < ARGUMENTS; i++)
-        p->arguments[i] = gt_store_texts(p->trace->store, argument_columns[i]);
+        p->arguments[i] = gt_store_string_ids(p->trace->store, argument_columns[i]);
     p->values = gt_values_new(p->trace->strings);
     p->models = gt_models_new(p->trace->strings);
 }
@@ -95,7 +95,7 @@ static double model_parameter(gt_phases *p, const judged *op, gt_op_family famil
         .types = p->arguments[TYPES][op->row],
         .strides = p->arguments[STRIDES][op->row],
         .concrete = p->arguments[CONCRETE][op->row],
-        .extra = p->trace->extra ? p->trace->extra[op->row] : GT_TEXT_NONE,
+        .extra = p->trace->extra ? p->trace->extra[op->row] : GT_STR_NONE,
         .sequence = GT_EVENT_NONE,
     };
     const gt_model *model = gt_model_find(p->models, &event);
@@ -152,7 +152,7 @@ static void count_names(gt_phases *p)
     double *different = gt_alloc(l->count * sizeof *different);
     uint32_t *first = gt_alloc(l->count * sizeof *first); /* each name once */
     size_t count = 0;
-    p->counts = gt_alloc_zero(gt_strings_count(p->trace->strings), sizeof *p->counts);
+    p->counts = gt_alloc_zero(gt_interner_count(p->trace->strings), sizeof *p->counts);
     for (size_t i = 0; i < l->count; i++) {
         uint32_t name = names[l->items[i].row];
         if (p->counts[name]++ == 0) first[count++] = name;
@@ -302,7 +302,7 @@ uint8_t *gt_phases_of_kernels(gt_phases *p)
     }
     for (uint32_t row = 0; row < trace->count; row++) {
         if (phases[row] != NO_LAUNCHER) continue;
-        judged alone = {GT_NO_EVENT, GT_TEXT_EMPTY, &row, 1};
+        judged alone = {GT_NO_EVENT, GT_STR_EMPTY, &row, 1};
         phases[row] = (uint8_t)(trace->kind[row] == GT_KIND_KERNEL ? methods[p->options.method](p, &alone)
                                                                    : GT_PHASE_MIXED);
     }

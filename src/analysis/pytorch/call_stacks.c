@@ -12,7 +12,7 @@
 typedef struct node {
     uint32_t outer, frame; /* frame: a text id */
     uint32_t depth;        /* frames */
-    uint32_t text;         /* GT_TEXT_NONE: not printed yet */
+    uint32_t text;         /* GT_STR_NONE: not printed yet */
 } node;
 
 struct gt_call_stacks {
@@ -23,7 +23,7 @@ struct gt_call_stacks {
     gt_map places;       /* (outer, frame) to a node */
     gt_map of_text;      /* printed text to its node */
     uint32_t *of_number; /* by number of an event: its node; GT_NO_EVENT: not found yet */
-    uint32_t *frames;    /* by name: its frame, GT_TEXT_NONE where not known yet */
+    uint32_t *frames;    /* by name: its frame, GT_STR_NONE where not known yet */
     size_t name_count;
     gt_row_list way; /* room */
     gt_buffer buffer;
@@ -36,7 +36,7 @@ gt_call_stacks *gt_call_stacks_new(const gt_calls *calls)
     s->trace = calls->trace;
     s->of_number = gt_alloc(s->trace->numbered * sizeof *s->of_number);
     memset(s->of_number, 0xFF, s->trace->numbered * sizeof *s->of_number);
-    s->name_count = gt_strings_count(s->trace->strings);
+    s->name_count = gt_interner_count(s->trace->strings);
     s->frames = gt_alloc_zero(s->name_count, sizeof *s->frames);
     GT_PUSH(s->nodes, s->count, s->capacity, (node){0});
     return s;
@@ -60,16 +60,16 @@ void gt_call_stacks_free(gt_call_stacks *s)
 static bool is_frame(const gt_pytorch *trace, uint32_t row)
 {
     if (trace->kind[row] == GT_KIND_CPU_OP) return true;
-    gt_text name = gt_pytorch_name(trace, row);
-    return memchr(name.bytes, '/', name.len) || gt_text_contains(name, "::") ||
-           gt_text_contains(name, "nn.Module");
+    gt_str name = gt_pytorch_name(trace, row);
+    return memchr(name.bytes, '/', name.len) || gt_str_contains(name, "::") ||
+           gt_str_contains(name, "nn.Module");
 }
 
 /* A name without each underscore that digits follow, and these digits. */
 static uint32_t frame_of_name(gt_call_stacks *s, uint32_t name)
 {
-    if (s->frames[name] != GT_TEXT_NONE) return s->frames[name];
-    gt_text text = gt_strings_get(s->trace->strings, name);
+    if (s->frames[name] != GT_STR_NONE) return s->frames[name];
+    gt_str text = gt_interner_get(s->trace->strings, name);
     s->buffer.len = 0;
     for (size_t i = 0; i < text.len;) {
         size_t digits = i + 1;
@@ -79,8 +79,8 @@ static uint32_t frame_of_name(gt_call_stacks *s, uint32_t name)
         if (digits == i + 1) gt_buffer_add(&s->buffer, text.bytes + i, 1);
         i = digits;
     }
-    text = gt_buffer_text(&s->buffer);
-    return s->frames[name] = gt_strings_add(s->trace->strings, text.bytes, text.len);
+    text = gt_buffer_str(&s->buffer);
+    return s->frames[name] = gt_interner_add(s->trace->strings, text.bytes, text.len);
 }
 
 static uint32_t push_frame(gt_call_stacks *s, uint32_t outer, uint32_t row)
@@ -134,20 +134,20 @@ static void print_list(gt_call_stacks *s, const uint32_t *texts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (i) gt_buffer_add_cstr(&s->buffer, ", ");
-        gt_python_add_text(&s->buffer, gt_strings_get(s->trace->strings, texts[i]));
+        gt_python_add_repr(&s->buffer, gt_interner_get(s->trace->strings, texts[i]));
     }
 }
 
 uint32_t gt_call_stack_text(gt_call_stacks *s, uint32_t stack)
 {
-    if (s->nodes[stack].text == GT_TEXT_NONE) {
+    if (s->nodes[stack].text == GT_STR_NONE) {
         uint32_t *frames = gt_alloc(s->nodes[stack].depth * sizeof *frames);
         list_frames(s, stack, frames);
         s->buffer.len = 0;
         gt_buffer_add_cstr(&s->buffer, "[");
         print_list(s, frames, s->nodes[stack].depth);
         gt_buffer_add_cstr(&s->buffer, "]");
-        s->nodes[stack].text = gt_strings_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
+        s->nodes[stack].text = gt_interner_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
         *gt_map_put(&s->of_text, s->nodes[stack].text, 0) = stack;
         free(frames);
     }
@@ -197,7 +197,7 @@ static size_t shared_length(const chains *c)
  * chain is one list. Leaves what was printed in `flat`, in order. */
 static uint32_t print_chains(gt_call_stacks *s, const chains *c, gt_row_list *flat)
 {
-    gt_strings *seen = gt_strings_new();
+    gt_interner *seen = gt_interner_new();
     size_t shared = c->count == 1 ? c->ends[0] : shared_length(c);
     bool empty_seen = false;
     s->buffer.len = 0;
@@ -207,26 +207,26 @@ static uint32_t print_chains(gt_call_stacks *s, const chains *c, gt_row_list *fl
     for (size_t i = 0; c->count > 1 && i < c->count; i++) {
         const uint32_t *rest = c->texts.items + chain_begin(c, i) + shared;
         size_t length = c->ends[i] - chain_begin(c, i) - shared;
-        uint32_t known = gt_strings_count(seen), id = gt_strings_add(seen, rest, length * sizeof *rest);
-        if (id == GT_TEXT_EMPTY ? empty_seen : id != known) continue;
-        empty_seen |= id == GT_TEXT_EMPTY;
+        uint32_t known = gt_interner_count(seen), id = gt_interner_add(seen, rest, length * sizeof *rest);
+        if (id == GT_STR_EMPTY ? empty_seen : id != known) continue;
+        empty_seen |= id == GT_STR_EMPTY;
         gt_buffer_add_cstr(&s->buffer, shared || i ? ", [" : "[");
         print_list(s, rest, length);
         gt_buffer_add_cstr(&s->buffer, "]");
         for (size_t t = 0; t < length; t++) GT_PUSH(flat->items, flat->count, flat->capacity, rest[t]);
     }
     gt_buffer_add_cstr(&s->buffer, "]");
-    gt_strings_free(seen);
-    return gt_strings_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
+    gt_interner_free(seen);
+    return gt_interner_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
 }
 
 static uint32_t find_entry_point(const gt_call_stacks *s, uint32_t op_name, const gt_row_list *flat)
 {
-    gt_text *frames = gt_alloc(flat->count * sizeof *frames);
-    for (size_t i = 0; i < flat->count; i++) frames[i] = gt_strings_get(s->trace->strings, flat->items[i]);
-    size_t place = gt_entry_point(gt_strings_get(s->trace->strings, op_name), frames, flat->count);
+    gt_str *frames = gt_alloc(flat->count * sizeof *frames);
+    for (size_t i = 0; i < flat->count; i++) frames[i] = gt_interner_get(s->trace->strings, flat->items[i]);
+    size_t place = gt_entry_point(gt_interner_get(s->trace->strings, op_name), frames, flat->count);
     free(frames);
-    return place == SIZE_MAX ? gt_strings_add_cstr(s->trace->strings, "Not found") : flat->items[place];
+    return place == SIZE_MAX ? gt_interner_add_cstr(s->trace->strings, "Not found") : flat->items[place];
 }
 
 gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *s, uint32_t op_name,
@@ -234,7 +234,7 @@ gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *s, uint32_t op_name,
 {
     gt_call_stack_paths paths;
     if (!count) {
-        paths.full = paths.entry_point = gt_strings_add_cstr(s->trace->strings, "Not found");
+        paths.full = paths.entry_point = gt_interner_add_cstr(s->trace->strings, "Not found");
         return paths;
     }
     gt_row_list flat = {0};

@@ -27,12 +27,12 @@ static const char *const wrapper_functions[] = {
     "wrapper_custom",     "outer_wrapper",
 };
 
-static bool equal(gt_text a, gt_text b)
+static bool equal(gt_str a, gt_str b)
 {
     return a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0;
 }
 
-static bool contains_ignoring_case(gt_text text, gt_text word)
+static bool contains_ignoring_case(gt_str text, gt_str word)
 {
     for (size_t i = 0; i + word.len <= text.len; i++)
         if (strncasecmp(text.bytes + i, word.bytes, word.len) == 0) return true;
@@ -40,24 +40,24 @@ static bool contains_ignoring_case(gt_text text, gt_text word)
 }
 
 /* What is behind the last separator; false where there is none. */
-static bool behind_last(gt_text text, const char *separator, gt_text *rest)
+static bool behind_last(gt_str text, const char *separator, gt_str *rest)
 {
     size_t len = strlen(separator);
     for (size_t i = text.len; i-- > 0;) {
         if (i + len > text.len || memcmp(text.bytes + i, separator, len) != 0) continue;
-        *rest = (gt_text){text.bytes + i + len, text.len - i - len};
+        *rest = (gt_str){text.bytes + i + len, text.len - i - len};
         return true;
     }
     return false;
 }
 
-static bool is_wrapper(gt_text frame)
+static bool is_wrapper(gt_str frame)
 {
     for (size_t i = 0; i < GT_LENGTH(wrapper_beginnings); i++)
         if (strncmp(frame.bytes, wrapper_beginnings[i], strlen(wrapper_beginnings[i])) == 0) return true;
     for (size_t i = 0; i < GT_LENGTH(wrapper_files); i++)
-        if (gt_text_contains(frame, wrapper_files[i])) return true;
-    gt_text function;
+        if (gt_str_contains(frame, wrapper_files[i])) return true;
+    gt_str function;
     if (!behind_last(frame, "): ", &function)) return false;
     for (size_t i = 0; i < GT_LENGTH(wrapper_functions); i++)
         if (strcmp(function.bytes, wrapper_functions[i]) == 0)
@@ -65,7 +65,7 @@ static bool is_wrapper(gt_text frame)
     return false;
 }
 
-static size_t last_equal(gt_text name, const gt_text *frames, size_t count)
+static size_t last_equal(gt_str name, const gt_str *frames, size_t count)
 {
     for (size_t i = count; i-- > 0;)
         if (equal(frames[i], name)) return i;
@@ -73,27 +73,27 @@ static size_t last_equal(gt_text name, const gt_text *frames, size_t count)
 }
 
 /* Frames have no numbers behind underscores, so an op may stand there without its own. */
-static gt_text without_number(gt_text name)
+static gt_str without_number(gt_str name)
 {
     size_t len = name.len;
     while (len && name.bytes[len - 1] >= '0' && name.bytes[len - 1] <= '9') len--;
     bool numbered = len < name.len && len && name.bytes[len - 1] == '_';
-    return (gt_text){name.bytes, numbered ? len - 1 : name.len};
+    return (gt_str){name.bytes, numbered ? len - 1 : name.len};
 }
 
-size_t gt_entry_point(gt_text op_name, const gt_text *frames, size_t count)
+size_t gt_entry_point(gt_str op_name, const gt_str *frames, size_t count)
 {
     size_t op = last_equal(op_name, frames, count);
     if (op == SIZE_MAX) op = last_equal(without_number(op_name), frames, count);
     if (op == SIZE_MAX) return SIZE_MAX;
-    gt_text local = op_name;
+    gt_str local = op_name;
     behind_last(op_name, "::", &local);
     for (size_t i = op + 1; i < count; i++) {
-        gt_text function = frames[i];
+        gt_str function = frames[i];
         behind_last(frames[i], "): ", &function);
-        if (gt_text_contains(frames[i], ".py") && contains_ignoring_case(function, local)) return i;
+        if (gt_str_contains(frames[i], ".py") && contains_ignoring_case(function, local)) return i;
     }
     for (size_t i = op; i-- > 0;)
-        if (gt_text_contains(frames[i], ".py") && !is_wrapper(frames[i])) return i;
+        if (gt_str_contains(frames[i], ".py") && !is_wrapper(frames[i])) return i;
     return SIZE_MAX;
 }

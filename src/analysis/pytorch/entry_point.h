@@ -2,9 +2,9 @@
 #ifndef GT_ANALYSIS_PYTORCH_ENTRY_POINT_H
 #define GT_ANALYSIS_PYTORCH_ENTRY_POINT_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 /* The place of the frame among `frames` (outermost first); SIZE_MAX where there is none. */
-size_t gt_entry_point(gt_text op_name, const gt_text *frames, size_t count);
+size_t gt_entry_point(gt_str op_name, const gt_str *frames, size_t count);
 
 #endif

@@ -10,12 +10,12 @@
 
 static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
 
-void gt_table_add_event_texts(gt_table *table, const char *name, const gt_pytorch *trace, size_t event_column,
-                              const uint32_t *rows)
+void gt_table_add_event_strings(gt_table *table, const char *name, const gt_pytorch *trace,
+                                size_t event_column, const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
     if (!table->row_count) return; /* nothing is unpacked for nothing */
-    uint32_t *values = gt_store_texts(trace->store, event_column);
+    uint32_t *values = gt_store_string_ids(trace->store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = values[rows[i]];
     free(values);
@@ -52,7 +52,7 @@ void gt_table_add_event_times(gt_table *table, const char *name, const gt_pytorc
 
 /* ---- JSON ---- */
 
-static bool read_int(gt_text json, int64_t *value)
+static bool read_int(gt_str json, int64_t *value)
 {
     char *end;
     errno = 0;
@@ -61,7 +61,7 @@ static bool read_int(gt_text json, int64_t *value)
 }
 
 /* NaN, that is null, where there is no number. */
-static bool read_float(gt_text json, double *value)
+static bool read_float(gt_str json, double *value)
 {
     char *end;
     bool number = json.len && strchr("-0123456789", json.bytes[0]); /* strtod knows words, too */
@@ -74,18 +74,18 @@ static gt_type type_of(const gt_table *table, const uint32_t *json)
     gt_type type = GT_TYPE_INT;
     for (size_t row = 0; row < table->row_count; row++) {
         if (row && json[row] == json[row - 1]) continue; /* as nearly always */
-        gt_text text = gt_strings_get(table->strings, json[row]);
+        gt_str text = gt_interner_get(table->strings, json[row]);
         int64_t whole;
         double number;
-        if (json[row] == GT_TEXT_NONE || (!read_int(text, &whole) && read_float(text, &number)))
+        if (json[row] == GT_STR_NONE || (!read_int(text, &whole) && read_float(text, &number)))
             type = GT_TYPE_FLOAT;
         else if (!read_int(text, &whole))
-            return GT_TYPE_TEXT;
+            return GT_TYPE_STRING;
     }
     return type;
 }
 
-static void read_texts(gt_column *column, size_t rows, gt_strings *strings)
+static void read_texts(gt_column *column, size_t rows, gt_interner *strings)
 {
     gt_python_literals *literals = gt_python_literals_new(strings, GT_PYTHON_TUPLES);
     for (size_t row = 0; row < rows; row++)
@@ -98,13 +98,13 @@ void gt_table_read_json(gt_table *table, const char *name)
     size_t json = gt_table_find(table, name);
     const uint32_t *texts = table->columns[json].texts;
     gt_type type = type_of(table, texts);
-    if (type == GT_TYPE_TEXT) {
+    if (type == GT_TYPE_STRING) {
         read_texts(&table->columns[json], table->row_count, table->strings);
         return;
     }
     size_t numbers = gt_table_add_zeroed(table, name, type);
     for (size_t row = 0; row < table->row_count; row++) {
-        gt_text text = gt_strings_get(table->strings, texts[row]);
+        gt_str text = gt_interner_get(table->strings, texts[row]);
         if (type == GT_TYPE_INT)
             read_int(text, &table->columns[numbers].ints[row]);
         else

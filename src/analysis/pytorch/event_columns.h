@@ -8,8 +8,8 @@
 #include "trace/pytorch/pytorch.h"
 
 /* Adds a text column of the event store; null where the row is GT_NO_EVENT. */
-void gt_table_add_event_texts(gt_table *table, const char *name, const gt_pytorch *trace, size_t event_column,
-                              const uint32_t *rows);
+void gt_table_add_event_strings(gt_table *table, const char *name, const gt_pytorch *trace,
+                                size_t event_column, const uint32_t *rows);
 
 /* Whether each of these starts or durations (GT_INTEGRAL_START, GT_INTEGRAL_DURATION) was written as an
  * integer. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct gt_extension {
-    gt_strings *strings;
+    gt_interner *strings;
     gt_arena arena;
     gt_model *models;
     size_t model_count, model_capacity;
@@ -22,7 +22,7 @@ struct gt_extension {
     gt_map result_of;             /* by (row, backward) */
 };
 
-gt_extension *gt_extension_new(gt_strings *strings)
+gt_extension *gt_extension_new(gt_interner *strings)
 {
     gt_extension *e = gt_alloc_zero(1, sizeof *e);
     e->strings = strings;
@@ -45,12 +45,12 @@ void gt_extension_free(gt_extension *e)
 
 /* ---- being told ---- */
 
-static const char *keep(gt_extension *e, gt_text text)
+static const char *keep(gt_extension *e, gt_str text)
 {
     return gt_arena_bytes(&e->arena, text.bytes, text.len);
 }
 
-static gt_op_family family_of(gt_extension *e, gt_text sheet)
+static gt_op_family family_of(gt_extension *e, gt_str sheet)
 {
     for (size_t family = GT_FAMILY_NONE + 1; family < gt_extension_family_count(e); family++) {
         const char *name = gt_extension_family_name(e, family);
@@ -61,8 +61,8 @@ static gt_op_family family_of(gt_extension *e, gt_text sheet)
     return (gt_op_family)(GT_FAMILY_COUNT + e->family_count - 1);
 }
 
-void gt_extension_add_model(gt_extension *e, gt_text op, gt_text sheet, gt_text category,
-                            gt_text backward_category)
+void gt_extension_add_model(gt_extension *e, gt_str op, gt_str sheet, gt_str category,
+                            gt_str backward_category)
 {
     gt_model model = {.name = keep(e, op),
                       .family = family_of(e, sheet),
@@ -70,14 +70,14 @@ void gt_extension_add_model(gt_extension *e, gt_text op, gt_text sheet, gt_text 
                       .backward = GT_BACKWARD_KNOWN,
                       .uses = GT_USES_EXTENSION};
     if (backward_category.len) model.backward_category = keep(e, backward_category);
-    *gt_map_put(&e->model_of, gt_strings_add(e->strings, op.bytes, op.len), 0) = (uint32_t)e->model_count;
+    *gt_map_put(&e->model_of, gt_interner_add(e->strings, op.bytes, op.len), 0) = (uint32_t)e->model_count;
     GT_PUSH(e->models, e->model_count, e->model_capacity, model);
     gt_extension_add_category(e, op, category);
 }
 
-void gt_extension_add_category(gt_extension *e, gt_text op, gt_text category)
+void gt_extension_add_category(gt_extension *e, gt_str op, gt_str category)
 {
-    *gt_map_put(&e->category_of, gt_strings_add(e->strings, op.bytes, op.len), 0) =
+    *gt_map_put(&e->category_of, gt_interner_add(e->strings, op.bytes, op.len), 0) =
         (uint32_t)e->category_count;
     GT_PUSH(e->categories, e->category_count, e->category_capacity, keep(e, category));
 }
@@ -86,7 +86,7 @@ void gt_extension_add_category(gt_extension *e, gt_text op, gt_text category)
 static gt_value copy_value(gt_extension *e, const gt_value *value)
 {
     gt_value copy = *value;
-    if (value->type == GT_VALUE_TEXT || value->type == GT_VALUE_BIG) copy.text.bytes = keep(e, value->text);
+    if (value->type == GT_VALUE_STRING || value->type == GT_VALUE_BIG) copy.text.bytes = keep(e, value->text);
     if (value->type != GT_VALUE_LIST && value->type != GT_VALUE_TUPLE && value->type != GT_VALUE_DICT)
         return copy;
     gt_value *items = gt_arena_alloc(&e->arena, value->count * sizeof *items);
@@ -101,7 +101,7 @@ void gt_extension_add_result(gt_extension *e, uint32_t row, bool backward, const
     gt_parameter *parameters = gt_arena_alloc(&e->arena, result->parameter_count * sizeof *parameters);
     for (size_t i = 0; i < result->parameter_count; i++) {
         const char *name = result->parameters[i].name;
-        parameters[i].name = keep(e, (gt_text){name, strlen(name)});
+        parameters[i].name = keep(e, (gt_str){name, strlen(name)});
         parameters[i].value = copy_value(e, &result->parameters[i].value);
     }
     kept.parameters = parameters;

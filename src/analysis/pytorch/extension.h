@@ -10,15 +10,15 @@
 typedef struct gt_extension gt_extension;
 
 /* Names of ops are text ids of `strings`, which it borrows. */
-gt_extension *gt_extension_new(gt_strings *strings);
+gt_extension *gt_extension_new(gt_interner *strings);
 void gt_extension_free(gt_extension *extension);
 
 /* An op with a model; `sheet` is the family's name in names of sheets, `backward_category` may have no bytes.
  * The last word on an op counts. */
-void gt_extension_add_model(gt_extension *extension, gt_text op, gt_text sheet, gt_text category,
-                            gt_text backward_category);
+void gt_extension_add_model(gt_extension *extension, gt_str op, gt_str sheet, gt_str category,
+                            gt_str backward_category);
 /* An op that has a category and no model. */
-void gt_extension_add_category(gt_extension *extension, gt_text op, gt_text category);
+void gt_extension_add_category(gt_extension *extension, gt_str op, gt_str category);
 /* What a model says of an event, or of its backward pass. Parameters are copied, texts in them too. */
 void gt_extension_add_result(gt_extension *extension, uint32_t row, bool backward,
                              const gt_model_result *result);

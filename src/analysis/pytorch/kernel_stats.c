@@ -33,7 +33,7 @@ void gt_kernel_stats_add(gt_kernel_stats *s, const gt_kernel_detail *kernels, si
 
 typedef struct measured {
     const gt_kernel_detail *kernel;
-    gt_text name;
+    gt_str name;
     size_t count;
     double total, mean, median, std_dev, min, max;
 } measured;
@@ -43,7 +43,7 @@ static measured measure(gt_kernel_stats *s, size_t place, double *dur_us)
     size_t count = s->list_count;
     for (size_t list = 0; list < count; list++) dur_us[list] = s->dur_us[list * s->kernel_count + place];
     measured m = {.kernel = &s->pattern[place],
-                  .name = gt_strings_get(s->strings, s->pattern[place].name),
+                  .name = gt_interner_get(s->strings, s->pattern[place].name),
                   .count = count,
                   .total = gt_sum_pairwise(dur_us, count),
                   .mean = gt_mean(dur_us, count),
@@ -62,7 +62,7 @@ static int by_total_and_name(const void *left, const void *right)
 {
     const measured *a = left, *b = right;
     if (a->total != b->total) return a->total < b->total ? -1 : 1;
-    int order = gt_text_compare(a->name, b->name);
+    int order = gt_str_compare(a->name, b->name);
     return order ? order : (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
@@ -71,7 +71,7 @@ static int by_total_and_name(const void *left, const void *right)
 static void add_number(gt_buffer *out, const char *key, double value, bool as_int)
 {
     gt_buffer_add_cstr(out, key);
-    char *room = gt_buffer_room(out, GT_NUMBER_MAX);
+    char *room = gt_buffer_reserve(out, GT_NUMBER_MAX);
     bool fits = fabs(value) < 0x1p63;
     out->len += as_int && fits ? gt_print_int(room, (int64_t)value) : gt_print_double(room, value);
 }
@@ -79,20 +79,20 @@ static void add_number(gt_buffer *out, const char *key, double value, bool as_in
 static void add_stream(gt_buffer *out, const gt_kernel_stats *s, uint32_t stream)
 {
     gt_buffer_add_cstr(out, ", 'stream': ");
-    if (stream == GT_TEXT_NONE)
+    if (stream == GT_STR_NONE)
         gt_buffer_add_cstr(out, "None");
     else
-        gt_python_add_json_repr(out, gt_strings_get(s->strings, stream), GT_PYTHON_LISTS);
+        gt_python_add_json_repr(out, gt_interner_get(s->strings, stream), GT_PYTHON_LISTS);
 }
 
 static void add_summary(gt_buffer *out, const gt_kernel_stats *s, const measured *m)
 {
     bool integral = m->kernel->integral;
     gt_buffer_add_cstr(out, "{'name': ");
-    gt_python_add_text(out, m->name);
+    gt_python_add_repr(out, m->name);
     add_stream(out, s, m->kernel->stream);
-    if (m->kernel->call_stack != GT_TEXT_NONE && !s->hide_call_stacks) {
-        gt_text stack = gt_strings_get(s->strings, m->kernel->call_stack);
+    if (m->kernel->call_stack != GT_STR_NONE && !s->hide_call_stacks) {
+        gt_str stack = gt_interner_get(s->strings, m->kernel->call_stack);
         gt_buffer_add_cstr(out, ", 'call_stack': ");
         gt_buffer_add(out, stack.bytes, stack.len);
     }
@@ -109,18 +109,18 @@ static void add_summary(gt_buffer *out, const gt_kernel_stats *s, const measured
     gt_buffer_add_cstr(out, "}");
 }
 
-static void add_shortened(gt_buffer *out, gt_text name)
+static void add_shortened(gt_buffer *out, gt_str name)
 {
     const char *place = name.bytes, *end = name.bytes + name.len;
     for (int i = 0; i < SHOWN_CHARS && place < end; i++) gt_utf8_next(&place, end);
     if (place == end) {
-        gt_python_add_text(out, name);
+        gt_python_add_repr(out, name);
         return;
     }
     gt_buffer shortened = {0};
     gt_buffer_add(&shortened, name.bytes, (size_t)(place - name.bytes));
     gt_buffer_add_cstr(&shortened, "...");
-    gt_python_add_text(out, gt_buffer_text(&shortened));
+    gt_python_add_repr(out, gt_buffer_str(&shortened));
     gt_buffer_free(&shortened);
 }
 
@@ -139,10 +139,10 @@ static void add_trunc(gt_buffer *out, const gt_kernel_stats *s, const measured *
     gt_buffer_add_cstr(out, "}");
 }
 
-static uint32_t finish(gt_buffer *cell, gt_strings *strings)
+static uint32_t finish(gt_buffer *cell, gt_interner *strings)
 {
     gt_buffer_add_cstr(cell, "]");
-    return gt_strings_add(strings, cell->bytes, cell->len);
+    return gt_interner_add(strings, cell->bytes, cell->len);
 }
 
 /* Brings the pattern into the order of the cells. */
@@ -158,7 +158,7 @@ static void keep_shown(gt_kernel_stats *s, const measured *places)
 gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
 {
     s->shown_count = 0;
-    if (!s->kernel_count) return (gt_kernel_stats_cells){gt_strings_add_cstr(s->strings, "[]"), GT_TEXT_NONE};
+    if (!s->kernel_count) return (gt_kernel_stats_cells){gt_interner_add_cstr(s->strings, "[]"), GT_STR_NONE};
     measured *places = gt_alloc(s->kernel_count * sizeof *places);
     double *dur_us = gt_alloc(s->list_count * sizeof *dur_us);
     for (size_t i = 0; i < s->kernel_count; i++) places[i] = measure(s, i, dur_us);

@@ -12,21 +12,21 @@
 #ifndef GT_ANALYSIS_PYTORCH_KERNEL_STATS_H
 #define GT_ANALYSIS_PYTORCH_KERNEL_STATS_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 
 typedef struct gt_kernel_detail {
     uint32_t name;       /* text id */
-    uint32_t stream;     /* the JSON text's id; GT_TEXT_NONE: None */
+    uint32_t stream;     /* the JSON text's id; GT_STR_NONE: None */
     double dur_us;       /* never NaN */
     double overlap_pct;  /* NaN: the list does not show it */
-    uint32_t call_stack; /* text id of a Python list; GT_TEXT_NONE: the list does not show it */
+    uint32_t call_stack; /* text id of a Python list; GT_STR_NONE: the list does not show it */
     bool integral;       /* the duration was written as an integer */
 } gt_kernel_detail;
 
 typedef struct gt_kernel_stats {
-    gt_strings *strings;
+    gt_interner *strings;
     bool hide_call_stacks; /* the cells leave them out */
     bool plain; /* kernels in the order of the lists, and of the measures mean and deviation alone */
     gt_kernel_detail *pattern; /* integral: all durations at this place are. After a take: what was shown, in
@@ -41,7 +41,7 @@ typedef struct gt_kernel_stats {
 void gt_kernel_stats_add(gt_kernel_stats *stats, const gt_kernel_detail *kernels, size_t count);
 
 /* The cells of the lists added since the last take, as text ids. No list: summary "[]" and no trunc
- * (GT_TEXT_NONE). In trunc, names longer than 64 characters end in "..." and only the mean is given, to 0.01.
+ * (GT_STR_NONE). In trunc, names longer than 64 characters end in "..." and only the mean is given, to 0.01.
  */
 typedef struct gt_kernel_stats_cells {
     uint32_t summary, trunc;

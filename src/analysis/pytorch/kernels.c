@@ -90,7 +90,7 @@ static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, u
     const char *category = "runtime";
     for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
         if (strcasestr(gt_pytorch_name(trace, call).bytes, graph_launches[i])) category = "graph";
-    *last = (call_category){trace->name[call], gt_strings_add_cstr(trace->strings, category)};
+    *last = (call_category){trace->name[call], gt_interner_add_cstr(trace->strings, category)};
     return last->category;
 }
 
@@ -120,14 +120,14 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launch
     const gt_pytorch *trace = kernels->trace;
     gt_table *table = gt_table_new("kernels", trace->strings);
     gt_table_add_rows(table, kernels->count);
-    size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_TEXT);
+    size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_STRING);
     size_t parent = SIZE_MAX;
-    if (kernels->have_cpu_ops) parent = gt_table_add_filled(table, "Parent cpu_op", GT_TYPE_TEXT);
+    if (kernels->have_cpu_ops) parent = gt_table_add_filled(table, "Parent cpu_op", GT_TYPE_STRING);
     fill_parents(kernels, launchers, table->columns[category].texts,
                  parent == SIZE_MAX ? NULL : table->columns[parent].texts);
-    size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_TEXT);
+    size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
-    gt_table_add_event_texts(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+    gt_table_add_event_strings(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, "Kernel stream");
     gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
                              kernels->whole);

@@ -36,7 +36,7 @@ static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t
 {
     uint32_t *index_of = gt_alloc(trace->count * sizeof *index_of); /* by row: the launcher that a row is */
     uint32_t *launcher_of = gt_alloc(trace->count * sizeof *launcher_of); /* by row of a GPU event */
-    name_cache cache = {gt_alloc_zero(gt_strings_count(trace->strings), 1)};
+    name_cache cache = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
     size_t capacity = 0;
     memset(index_of, 0xFF, trace->count * sizeof *index_of);
     *kernel_count = 0;

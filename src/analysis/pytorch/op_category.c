@@ -19,24 +19,24 @@ static const char other[] = "other";
 /* ---- the rules ---- */
 
 /* NULL where the name does not tell. */
-static const char *category_of_name(gt_text name)
+static const char *category_of_name(gt_str name)
 {
     const gt_model *op = gt_op_find(name);
     if (op) return op->category;
     for (size_t i = 0; i < GT_LENGTH(prefixes); i++)
-        if (gt_text_begins(name, prefixes[i])) return prefixes[i];
+        if (gt_str_starts_with(name, prefixes[i])) return prefixes[i];
     return NULL;
 }
 
-static const char *category_of_kernel(gt_text kernel)
+static const char *category_of_kernel(gt_str kernel)
 {
-    if (!gt_text_begins(kernel, native_kernel)) return other;
+    if (!gt_str_starts_with(kernel, native_kernel)) return other;
     for (size_t i = 0; i < GT_LENGTH(native_parts); i++)
-        if (gt_text_contains(kernel, native_parts[i])) return native_parts[i];
+        if (gt_str_contains(kernel, native_parts[i])) return native_parts[i];
     return other;
 }
 
-const char *gt_op_category(gt_text name, gt_text first_kernel)
+const char *gt_op_category(gt_str name, gt_str first_kernel)
 {
     const char *category = category_of_name(name);
     return category ? category : category_of_kernel(first_kernel);
@@ -45,20 +45,20 @@ const char *gt_op_category(gt_text name, gt_text first_kernel)
 /* ---- asked once a name ---- */
 
 struct gt_op_categories {
-    gt_strings *strings;
+    gt_interner *strings;
     const gt_extension *extension;
     size_t count; /* of the texts that there were at the beginning: later ones are not kept */
-    uint32_t *of_name, *of_kernel; /* by text: its category, GT_TEXT_NONE where not asked yet */
+    uint32_t *of_name, *of_kernel; /* by text: its category, GT_STR_NONE where not asked yet */
 };
 
-enum { NOT_TOLD = GT_TEXT_EMPTY }; /* in of_name: the kernel decides */
+enum { NOT_TOLD = GT_STR_EMPTY }; /* in of_name: the kernel decides */
 
-gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *extension)
+gt_op_categories *gt_op_categories_new(gt_interner *strings, const gt_extension *extension)
 {
     gt_op_categories *c = gt_alloc_zero(1, sizeof *c);
     c->strings = strings;
     c->extension = extension;
-    c->count = gt_strings_count(strings);
+    c->count = gt_interner_count(strings);
     c->of_name = gt_alloc_zero(c->count, sizeof *c->of_name);
     c->of_kernel = gt_alloc_zero(c->count, sizeof *c->of_kernel);
     return c;
@@ -67,20 +67,20 @@ gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *
 static uint32_t find_by_name(gt_op_categories *c, uint32_t name)
 {
     const char *category = gt_extension_category(c->extension, name);
-    if (!category) category = category_of_name(gt_strings_get(c->strings, name));
-    return category ? gt_strings_add_cstr(c->strings, category) : NOT_TOLD;
+    if (!category) category = category_of_name(gt_interner_get(c->strings, name));
+    return category ? gt_interner_add_cstr(c->strings, category) : NOT_TOLD;
 }
 
 static uint32_t find_by_kernel(gt_op_categories *c, uint32_t kernel)
 {
-    return gt_strings_add_cstr(c->strings, category_of_kernel(gt_strings_get(c->strings, kernel)));
+    return gt_interner_add_cstr(c->strings, category_of_kernel(gt_interner_get(c->strings, kernel)));
 }
 
 static uint32_t ask(gt_op_categories *c, uint32_t *known, uint32_t (*find)(gt_op_categories *, uint32_t),
                     uint32_t text)
 {
     if (text >= c->count) return find(c, text);
-    if (known[text] == GT_TEXT_NONE) known[text] = find(c, text);
+    if (known[text] == GT_STR_NONE) known[text] = find(c, text);
     return known[text];
 }
 

@@ -13,12 +13,12 @@
 
 /* The category of an op whose earliest kernel has the name `first_kernel` ("" where it launched none itself).
  */
-const char *gt_op_category(gt_text name, gt_text first_kernel);
+const char *gt_op_category(gt_str name, gt_str first_kernel);
 
 /* The same by text ids, and each name asked only once: for tables of many ops. */
 typedef struct gt_op_categories gt_op_categories;
 /* `extension` may be NULL. */
-gt_op_categories *gt_op_categories_new(gt_strings *strings, const gt_extension *extension);
+gt_op_categories *gt_op_categories_new(gt_interner *strings, const gt_extension *extension);
 uint32_t gt_op_categories_of(gt_op_categories *categories, uint32_t name, uint32_t first_kernel);
 void gt_op_categories_free(gt_op_categories *categories);
 

@@ -37,16 +37,16 @@ static void add_number(gt_table *table, const gt_op_metrics *metrics, const char
 /* Neighbours mostly have the same text, so it is not looked for again. */
 static void add_texts(gt_table *table, const gt_op_metrics *metrics, const char *name, bool bound)
 {
-    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_TEXT);
+    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_STRING);
     const char *before = NULL;
-    uint32_t id = GT_TEXT_NONE;
+    uint32_t id = GT_STR_NONE;
     for (size_t row = 0; row < table->row_count; row++) {
         const gt_op_metrics *m = &metrics[row];
         const char *text = !m->result ? NULL
                            : bound    ? gt_bound_name(m->figures.bound)
                                       : m->result->compute_spec;
-        if (text && text != before) id = gt_strings_add_cstr(table->strings, before = text);
-        table->columns[column].texts[row] = text ? id : GT_TEXT_NONE;
+        if (text && text != before) id = gt_interner_add_cstr(table->strings, before = text);
+        table->columns[column].texts[row] = text ? id : GT_STR_NONE;
     }
 }
 

@@ -31,8 +31,8 @@ gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_pytorch *trace, const gt
     gt_op_overlap_reader *r = gt_alloc_zero(1, sizeof *r);
     r->trace = trace;
     r->overlaps = overlaps;
-    r->streams = gt_store_texts(trace->store, GT_EVENT_STREAM);
-    r->place_of = gt_alloc_zero(gt_strings_count(trace->strings), sizeof *r->place_of);
+    r->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
+    r->place_of = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *r->place_of);
     return r;
 }
 
@@ -91,7 +91,7 @@ static void finish_details(gt_op_overlap_reader *r)
         kernel->dur_us = rounded(r->sums[i].dur_us / r->sums[i].count);
         kernel->overlap_pct = rounded(r->sums[i].overlap_pct / r->sums[i].count);
         gt_buffer_add_cstr(&r->names, i ? ", " : "[");
-        gt_python_add_text(&r->names, gt_strings_get(r->trace->strings, kernel->name));
+        gt_python_add_repr(&r->names, gt_interner_get(r->trace->strings, kernel->name));
         r->place_of[kernel->name] = 0;
     }
     gt_buffer_add_cstr(&r->names, "]");
@@ -104,7 +104,7 @@ gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *r, const uint32_t *rows, 
     for (size_t i = 0; i < count; i++) beside_us += add_kernel(r, rows[i], busy_us);
     if (!r->count) return (gt_op_overlap){.overlap_pct = NAN};
     finish_details(r);
-    return (gt_op_overlap){.names = gt_strings_add(r->trace->strings, r->names.bytes, r->names.len),
+    return (gt_op_overlap){.names = gt_interner_add(r->trace->strings, r->names.bytes, r->names.len),
                            .overlap_pct = busy_us > 0 ? rounded(beside_us / busy_us) : 0.0,
                            .kernels = r->kernels,
                            .count = r->count};

@@ -12,7 +12,7 @@
 #include "analysis/pytorch/overlap.h"
 
 typedef struct gt_op_overlap {
-    uint32_t names;            /* text id of a Python list; GT_TEXT_NONE where nothing overlaps */
+    uint32_t names;            /* text id of a Python list; GT_STR_NONE where nothing overlaps */
     double overlap_pct;        /* NaN where nothing overlaps */
     gt_kernel_detail *kernels; /* the details; the reader's, until it is asked again */
     size_t count;

@@ -29,7 +29,7 @@ struct gt_op_params {
     uint32_t *row_of; /* by place */
 };
 
-gt_op_params *gt_op_params_new(gt_strings *strings)
+gt_op_params *gt_op_params_new(gt_interner *strings)
 {
     gt_op_params *p = gt_alloc_zero(1, sizeof *p);
     p->table = gt_table_new("parameters", strings);
@@ -95,19 +95,19 @@ static uint32_t cell_text(gt_op_params *p, const parameter_column *column, const
                           gt_buffer *spare)
 {
     unsigned kind = kind_of(value);
-    if (kind == GAPS) return GT_TEXT_NONE;
+    if (kind == GAPS) return GT_STR_NONE;
     bool as_float = !(column->holds & OTHERS) && (column->holds & FLOATS || column->values < p->count);
     gt_value number = gt_value_float((double)value->integer);
     spare->len = 0;
     gt_value_print(spare, as_float && kind == INTEGERS ? &number : value);
-    gt_text text = gt_buffer_text(spare);
-    return gt_strings_add(p->table->strings, text.bytes, text.len);
+    gt_str text = gt_buffer_str(spare);
+    return gt_interner_add(p->table->strings, text.bytes, text.len);
 }
 
 static void add_column(gt_op_params *p, const parameter_column *column, gt_buffer *spare)
 {
     char *name = gt_format("param: %s", column->name);
-    size_t index = gt_table_add_zeroed(p->table, name, GT_TYPE_TEXT);
+    size_t index = gt_table_add_zeroed(p->table, name, GT_TYPE_STRING);
     free(name);
     for (size_t i = 0; i < p->count; i++)
         p->table->columns[index].texts[i] =
@@ -132,7 +132,7 @@ const gt_table *gt_op_params_finish(gt_op_params *p)
 {
     gt_buffer spare = {0};
     gt_table_add_rows(p->table, p->count);
-    size_t name = gt_table_add_zeroed(p->table, "name", GT_TYPE_TEXT);
+    size_t name = gt_table_add_zeroed(p->table, "name", GT_TYPE_STRING);
     if (p->count) memcpy(p->table->columns[name].texts, p->names, p->count * sizeof *p->names);
     for (size_t i = 0; i < p->column_count; i++) add_column(p, &p->columns[i], &spare);
     gt_buffer_free(&spare);

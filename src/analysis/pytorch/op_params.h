@@ -10,7 +10,7 @@
 #include "table/table.h"
 
 typedef struct gt_op_params gt_op_params;
-gt_op_params *gt_op_params_new(gt_strings *strings);
+gt_op_params *gt_op_params_new(gt_interner *strings);
 void gt_op_params_free(gt_op_params *params);
 
 /* An op and what its model says of it; ops with the same result are one. */

@@ -10,7 +10,7 @@ void gt_op_rows_push(gt_op_rows *r, gt_op_row op)
     GT_PUSH(r->items, r->count, r->capacity, op);
 }
 
-void gt_op_rows_set_beside(gt_op_rows *r, gt_op_overlap overlap)
+void gt_op_rows_set_overlap(gt_op_rows *r, gt_op_overlap overlap)
 {
     size_t names = r->beside.count, pcts = r->beside.count;
     GT_PUSH(r->beside_names, names, r->names_capacity, overlap.names);
@@ -33,7 +33,7 @@ void gt_op_rows_free(gt_op_rows *r)
 
 static void add_names(gt_table *table, const gt_op_rows *r)
 {
-    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_TEXT)->texts;
+    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < r->count; i++) names[i] = r->items[i].name;
     int64_t *uids = gt_table_add_array(table, "UID", GT_TYPE_INT)->ints;
     for (size_t i = 0; i < r->count; i++) uids[i] = r->items[i].uid;
@@ -44,7 +44,7 @@ static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_pytorch *t
 {
     static const char *const columns[] = {"process_name", "process_label", "thread_name"};
     size_t first = table->column_count;
-    for (size_t i = 0; i < 3; i++) gt_table_add_array(table, columns[i], GT_TYPE_TEXT);
+    for (size_t i = 0; i < 3; i++) gt_table_add_array(table, columns[i], GT_TYPE_STRING);
     gt_track_names track = {0};
     for (size_t i = 0; i < r->count; i++) {
         uint32_t row = r->items[i].row, before = i ? r->items[i - 1].row : row;
@@ -67,7 +67,7 @@ static void add_arguments(gt_table *table, const gt_op_rows *r, const gt_perf *p
     };
     gt_python_literals *literals = gt_python_literals_new(table->strings, form);
     for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++) {
-        uint32_t *cells = gt_table_add_array(table, columns[a], GT_TYPE_TEXT)->texts;
+        uint32_t *cells = gt_table_add_array(table, columns[a], GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < r->count; i++)
             cells[i] = gt_python_literals_of(literals, perf->arguments[a][r->items[i].row]);
     }
@@ -82,7 +82,7 @@ static void add_marks(gt_table *table, const gt_op_rows *r, const gt_perf *perf)
         for (size_t i = 0; i < r->count; i++) cells[i] = trace->recompute[r->items[i].row] != 0;
     }
     if (perf->overlaps) {
-        uint32_t *names = gt_table_add_array(table, "overlapping_kernel_names", GT_TYPE_TEXT)->texts;
+        uint32_t *names = gt_table_add_array(table, "overlapping_kernel_names", GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < r->count; i++) names[i] = r->beside_names[i];
         double *pct = gt_table_add_array(table, "overlap_pct", GT_TYPE_FLOAT)->floats;
         for (size_t i = 0; i < r->count; i++) pct[i] = r->beside_pct[i];

@@ -3,7 +3,7 @@
 #ifndef GT_ANALYSIS_PYTORCH_OP_ROWS_H
 #define GT_ANALYSIS_PYTORCH_OP_ROWS_H
 
-#include "analysis/pytorch/alike.h"
+#include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/op_metrics.h"
 #include "analysis/pytorch/perf.h"
 #include "compat/python_literal.h"
@@ -26,7 +26,7 @@ typedef struct gt_op_rows {
 
 void gt_op_rows_push(gt_op_rows *rows, gt_op_row op);
 /* What ran beside the kernels of the op pushed last. */
-void gt_op_rows_set_beside(gt_op_rows *rows, gt_op_overlap overlap);
+void gt_op_rows_set_overlap(gt_op_rows *rows, gt_op_overlap overlap);
 void gt_op_rows_free(gt_op_rows *rows);
 
 /* A table with the columns

@@ -93,18 +93,18 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
     if (outcome == GT_MODEL_FAIL) {
         f->left_out.count++;
-        f->left_out.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_TEXT_NONE;
+        f->left_out.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_STR_NONE;
     }
     if (outcome != GT_MODEL_VALUE) return;
     gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
         gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
     gt_kernel_lists_close(&f->ops.kernels);
-    if (p->overlaps) gt_op_rows_set_beside(&f->ops, gt_perf_overlap(p, row, NULL, 0));
+    if (p->overlaps) gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(p, row, NULL, 0));
     gt_op_params_add(f->params, name, metrics.result);
 }
 
-static bool is_one_of(gt_text name, const char *const *names, size_t count)
+static bool is_one_of(gt_str name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(name.bytes, names[i]) == 0) return true;
@@ -152,7 +152,7 @@ static void family_ops_free(family_ops *f)
 static void add_params(gt_table *sheet, const gt_table *params)
 {
     for (size_t c = 0; c < params->column_count; c++) {
-        size_t index = gt_table_add_zeroed(sheet, params->columns[c].name, GT_TYPE_TEXT);
+        size_t index = gt_table_add_zeroed(sheet, params->columns[c].name, GT_TYPE_STRING);
         const int64_t *row_of = gt_table_column(sheet, "params")->ints;
         for (size_t row = 0; row < sheet->row_count; row++)
             sheet->columns[index].texts[row] = params->columns[c].texts[row_of[row]];
@@ -206,19 +206,19 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
     for (size_t i = 0; with_overlap && i < GT_LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
     for (size_t i = 0; i < GT_LENGTH(times); i++) measures[measure_count++] = times[i];
 
-    gt_alike alike = gt_alike_find(f->table, keys, key_count);
-    gt_table *sheet = gt_alike_measure(&alike, measures, measure_count);
+    gt_op_groups alike = gt_op_groups_find(f->table, keys, key_count);
+    gt_table *sheet = gt_op_groups_measure(&alike, measures, measure_count);
     if (with_overlap)
-        gt_alike_sort_together(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "UID_first");
+        gt_op_groups_sort(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "UID_first");
     else
         gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_alike_describe(&alike, sheet, &f->ops.kernels, "kernel" DETAILS, "trunc_kernel_details", NULL);
+    gt_op_groups_describe(&alike, sheet, &f->ops.kernels, "kernel" DETAILS, "trunc_kernel_details", NULL);
     if (with_overlap) {
-        gt_alike_describe(&alike, sheet, &f->ops.beside, "overlapping_kernels" DETAILS,
-                          "trunc_overlapping_kernels_details", NULL);
-        gt_alike_round_overlap(sheet);
+        gt_op_groups_describe(&alike, sheet, &f->ops.beside, "overlapping_kernels" DETAILS,
+                              "trunc_overlapping_kernels_details", NULL);
+        gt_op_groups_round_overlap(sheet);
     }
-    gt_alike_free(&alike);
+    gt_op_groups_free(&alike);
     add_params(sheet, gt_op_params_table(f->params));
     arrange(sheet, gt_op_params_table(f->params), options->by_num_kernels);
     return sheet;
@@ -233,7 +233,7 @@ static void keep_named(gt_table *sheet, const char *const *names, size_t count, 
     const uint32_t *texts = gt_table_column(sheet, "name")->texts;
     uint8_t *kept = gt_alloc(sheet->row_count);
     for (size_t row = 0; row < sheet->row_count; row++)
-        kept[row] = is_one_of(gt_strings_get(sheet->strings, texts[row]), names, count) == keep;
+        kept[row] = is_one_of(gt_interner_get(sheet->strings, texts[row]), names, count) == keep;
     gt_table_keep(sheet, kept);
     free(kept);
 }
@@ -320,7 +320,7 @@ static gt_row_list *find_families(const gt_perf *p)
 {
     const gt_pytorch *trace = p->trace;
     gt_row_list *families = gt_alloc_zero(gt_extension_family_count(p->extension), sizeof *families);
-    uint32_t names = gt_strings_count(trace->strings), unknown = UINT32_MAX;
+    uint32_t names = gt_interner_count(trace->strings), unknown = UINT32_MAX;
     uint32_t *family_of_name = gt_alloc(names * sizeof *family_of_name);
     memset(family_of_name, 0xFF, names * sizeof *family_of_name);
     for (uint32_t row = 0; row < trace->count; row++) {

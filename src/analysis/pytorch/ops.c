@@ -24,10 +24,10 @@ static void add_names(gt_ops *ops)
 {
     const gt_launchers *l = ops->launchers;
     const uint32_t *names = ops->trace->name;
-    uint32_t *cells = gt_table_add_array(ops->table, "name", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(ops->table, "name", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
     gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->trace->extension);
-    cells = gt_table_add_array(ops->table, "op category", GT_TYPE_TEXT)->texts;
+    cells = gt_table_add_array(ops->table, "op category", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++)
         cells[i] =
             gt_op_categories_of(categories, names[l->items[i].row], names[l->kernels[l->items[i].first]]);
@@ -40,7 +40,7 @@ static void add_tracks(gt_ops *ops)
     static const char *const columns[] = {"process_name", "process_label", "thread_name"};
     const gt_pytorch *trace = ops->trace;
     size_t first = ops->table->column_count;
-    for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_TEXT);
+    for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_STRING);
     uint32_t *process_names = ops->table->columns[first].texts;
     uint32_t *process_labels = ops->table->columns[first + 1].texts;
     uint32_t *thread_names = ops->table->columns[first + 2].texts;
@@ -62,8 +62,8 @@ static void add_arguments(gt_ops *ops)
 {
     gt_python_literals *literals = gt_python_literals_new(ops->trace->strings, GT_PYTHON_TUPLES);
     for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
-        uint32_t *json = gt_store_texts(ops->trace->store, arguments[a].event_column);
-        uint32_t *cells = gt_table_add_array(ops->table, arguments[a].name, GT_TYPE_TEXT)->texts;
+        uint32_t *json = gt_store_string_ids(ops->trace->store, arguments[a].event_column);
+        uint32_t *cells = gt_table_add_array(ops->table, arguments[a].name, GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < ops->launchers->count; i++)
             cells[i] = gt_python_literals_of(literals, json[ops->launchers->items[i].row]);
         free(json);
@@ -137,7 +137,7 @@ gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers)
     gt_ops *ops = gt_alloc_zero(1, sizeof *ops);
     ops->trace = trace;
     ops->launchers = launchers;
-    ops->streams = gt_store_texts(trace->store, GT_EVENT_STREAM);
+    ops->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     ops->table = gt_table_new("ops", trace->strings);
     gt_table_add_rows(ops->table, launchers->count);
     add_names(ops);

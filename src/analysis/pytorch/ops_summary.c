@@ -93,7 +93,7 @@ static category_list list_categories(const gt_ops *ops)
         list.category[i] = categories->texts[divided.first_row[i]];
     }
     list.order = gt_order_new(list.count);
-    gt_order_by_texts(list.order, list.count, list.category, ops->table->strings, false);
+    gt_order_by_strings(list.order, list.count, list.category, ops->table->strings, false);
     gt_order_by_ints(list.order, list.count, list.group, NULL, false);
     gt_groups_free(&groups);
     gt_groups_free(&divided);
@@ -106,11 +106,11 @@ static void add_categories(const gt_ops *ops, gt_table *by_name)
     category_list list = list_categories(ops);
     size_t column = gt_table_add_filled(by_name, "Categories", GT_TYPE_LIST), next = 0;
     gt_column *cells = &by_name->columns[column];
-    gt_list_of(cells, GT_TYPE_TEXT);
+    gt_list_of(cells, GT_TYPE_STRING);
     for (size_t row = 0; row < by_name->row_count; row++) {
         gt_list_begin(cells, row);
         for (; next < list.count && (size_t)list.group[list.order[next]] == row; next++)
-            gt_list_push_text(cells, list.category[list.order[next]]);
+            gt_list_push_string(cells, list.category[list.order[next]]);
     }
     free(list.group);
     free(list.category);

@@ -12,7 +12,7 @@
  *     Cumulative Percentage (%)       running total of Percentage over the rows as shown */
 #include "analysis/pytorch/ops_unique_args.h"
 
-#include "analysis/pytorch/alike.h"
+#include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/op_overlap.h"
 #include "analysis/percentages.h"
 #include "base/length.h"
@@ -115,7 +115,7 @@ static gt_kernel_lists list_kernels(const gt_ops *ops)
 static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
 {
     gt_kernel_lists lists = {0};
-    size_t names = gt_table_add_zeroed(ops->table, OVERLAPPING, GT_TYPE_TEXT);
+    size_t names = gt_table_add_zeroed(ops->table, OVERLAPPING, GT_TYPE_STRING);
     size_t pct = gt_table_add_zeroed(ops->table, "overlap_pct", GT_TYPE_FLOAT);
     gt_op_overlap_reader *reader = gt_op_overlap_reader_new(ops->trace, overlaps);
     uint32_t *rows = NULL;
@@ -145,13 +145,13 @@ static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
 
 /* ---- the sheet ---- */
 
-static gt_alike find_alike(const gt_ops *ops, gt_unique_args_options options)
+static gt_op_groups find_alike(const gt_ops *ops, gt_unique_args_options options)
 {
     const char *used[GT_LENGTH(keys)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(keys); i++)
         if (options.by_num_kernels || strcmp(keys[i], "num_kernels") != 0) used[count++] = keys[i];
-    return gt_alike_find(ops->table, used, count);
+    return gt_op_groups_find(ops->table, used, count);
 }
 
 /* From times of the trace to times since the first of them. */
@@ -170,7 +170,7 @@ static void count_from_first(gt_column *times, size_t rows)
 }
 
 /* Into the order of the sheet; what it does not show goes. */
-static void arrange(gt_table *sheet, const gt_alike *alike, bool first_occurrence)
+static void arrange(gt_table *sheet, const gt_op_groups *alike, bool first_occurrence)
 {
     const char *shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
     size_t count = 0;
@@ -184,19 +184,19 @@ gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
 {
     gt_kernel_lists kernels = list_kernels(ops), beside = {0};
     if (options.overlaps) beside = list_beside(ops, options.overlaps);
-    gt_alike alike = find_alike(ops, options);
-    gt_table *sheet = gt_alike_measure(&alike, measures, GT_LENGTH(measures));
+    gt_op_groups alike = find_alike(ops, options);
+    gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
     gt_table_rename(sheet, options.overlaps ? "ops_unique_args_kl_overlap" : "ops_unique_args");
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     count_from_first(gt_table_column(sheet, FIRST_OCCURRENCE), sheet->row_count);
     gt_table_add_percentages(sheet, gt_table_find(sheet, DIRECT "_sum"));
     if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);
-    gt_alike_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+    gt_op_groups_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
     if (options.overlaps)
-        gt_alike_describe(&alike, sheet, &beside, "overlapping_kernels_details_summary",
-                          "trunc_overlapping_kernels_details", NULL);
+        gt_op_groups_describe(&alike, sheet, &beside, "overlapping_kernels_details_summary",
+                              "trunc_overlapping_kernels_details", NULL);
     arrange(sheet, &alike, options.first_occurrence);
-    gt_alike_free(&alike);
+    gt_op_groups_free(&alike);
     gt_kernel_lists_free(&kernels);
     if (options.overlaps) forget_beside(ops, &beside);
     return sheet;

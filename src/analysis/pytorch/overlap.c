@@ -75,13 +75,13 @@ static void number_kernels(sweep *s, bool include_unlinked)
 static void number_streams(sweep *s)
 {
     gt_map numbers = {0};
-    uint32_t *texts = gt_store_texts(s->trace->store, GT_EVENT_STREAM);
+    uint32_t *texts = gt_store_string_ids(s->trace->store, GT_EVENT_STREAM);
     s->stream_of = gt_alloc(s->count * sizeof *s->stream_of);
     GT_PUSH(s->streams, s->stream_count, s->stream_capacity, ((stream){NONE, NONE}));
     for (size_t i = 0; i < s->count; i++) {
         uint32_t text = texts[s->rows[i]], *number = gt_map_put(&numbers, text, 0);
         if (*number == GT_MAP_NONE) {
-            *number = text == GT_TEXT_NONE ? 0 : (uint32_t)s->stream_count;
+            *number = text == GT_STR_NONE ? 0 : (uint32_t)s->stream_count;
             if (*number) GT_PUSH(s->streams, s->stream_count, s->stream_capacity, ((stream){NONE, NONE}));
         }
         s->stream_of[i] = *number;

@@ -37,13 +37,13 @@ gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, con
     gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
     p->annotations = gt_annotations_find(trace, ANNOTATED);
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
-        p->arguments[i] = gt_store_texts(trace->store, argument_columns[i]);
+        p->arguments[i] = gt_store_string_ids(trace->store, argument_columns[i]);
     p->sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
-    p->streams = gt_store_texts(trace->store, GT_EVENT_STREAM);
+    p->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     p->launcher_at = gt_alloc(trace->count * sizeof *p->launcher_at);
     memset(p->launcher_at, 0xFF, trace->count * sizeof *p->launcher_at);
     for (size_t i = 0; i < launchers->count; i++) p->launcher_at[launchers->items[i].row] = (uint32_t)i;
-    p->communicates = gt_alloc_zero(gt_strings_count(trace->strings), 1);
+    p->communicates = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     if (overlaps) p->overlap_reader = gt_op_overlap_reader_new(trace, overlaps);
     return p;
 }
@@ -80,8 +80,8 @@ static gt_model_event model_event(const gt_perf *p, uint32_t row, uint32_t name)
         .types = p->arguments[GT_PERF_TYPES][row],
         .strides = p->arguments[GT_PERF_STRIDES][row],
         .concrete = p->arguments[GT_PERF_CONCRETE][row],
-        .extra = p->trace->extra ? p->trace->extra[row] : GT_TEXT_NONE,
-        .annotation = p->annotations ? p->annotations[row] : GT_TEXT_NONE,
+        .extra = p->trace->extra ? p->trace->extra[row] : GT_STR_NONE,
+        .annotation = p->annotations ? p->annotations[row] : GT_STR_NONE,
         .sequence = p->sequences[row],
         .kernels = p->names.items,
         .kernel_count = p->names.count,
@@ -151,7 +151,7 @@ gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row
 uint32_t gt_perf_first_kernel(const gt_perf *p, uint32_t row)
 {
     uint32_t launcher = p->launcher_at[row];
-    if (launcher == GT_NO_EVENT) return GT_TEXT_EMPTY;
+    if (launcher == GT_NO_EVENT) return GT_STR_EMPTY;
     return p->trace->name[p->launchers->kernels[p->launchers->items[launcher].first]];
 }
 

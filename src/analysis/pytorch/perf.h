@@ -53,7 +53,7 @@ gt_model_outcome gt_perf_measure(gt_perf *perf, const gt_model *model, uint32_t 
 /* The figures of an op without a model, with these kernels. */
 gt_op_metrics gt_perf_measure_time(gt_perf *perf, const gt_row_list *kernels);
 
-/* The first kernel that an event launched itself, as a name; GT_TEXT_EMPTY where it launched none. */
+/* The first kernel that an event launched itself, as a name; GT_STR_EMPTY where it launched none. */
 uint32_t gt_perf_first_kernel(const gt_perf *perf, uint32_t row);
 bool gt_perf_communicates(gt_perf *perf, uint32_t gpu_row);
 gt_kernel_detail gt_perf_detail(const gt_perf *perf, uint32_t gpu_row);

@@ -83,9 +83,9 @@ struct search {
 /* Host events of this name, by start. */
 static void find_named(search *s, const char *name, gt_row_list *found)
 {
-    uint32_t id = gt_strings_find(s->trace->strings, name, strlen(name));
+    uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
     found->count = 0;
-    for (uint32_t row = 0; id != GT_TEXT_NONE && row < s->trace->recorded; row++)
+    for (uint32_t row = 0; id != GT_STR_NONE && row < s->trace->recorded; row++)
         if (s->trace->name[row] == id && gt_kind_is_host(s->trace->kind[row]))
             GT_PUSH(found->items, found->count, found->capacity, row);
     gt_order_rows(found->items, found->count, s->trace->start_us);
@@ -99,11 +99,11 @@ static bool has_op(search *s, const char *name)
 
 static bool has_kernel(const search *s, const char *word)
 {
-    uint32_t before = GT_TEXT_NONE;
+    uint32_t before = GT_STR_NONE;
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_KERNEL || s->trace->name[row] == before) continue;
         before = s->trace->name[row];
-        if (gt_text_contains_in_any_case(gt_pytorch_name(s->trace, row), word)) return true;
+        if (gt_str_contains_nocase(gt_pytorch_name(s->trace, row), word)) return true;
     }
     return false;
 }
@@ -115,7 +115,7 @@ static bool has_function(search *s, const char *pattern)
     regex_t expression;
     s->matches.count = 0;
     if (!s->trace->has_python || regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB) != 0) return false;
-    uint8_t *known = gt_alloc_zero(gt_strings_count(s->trace->strings), 1);
+    uint8_t *known = gt_alloc_zero(gt_interner_count(s->trace->strings), 1);
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
@@ -139,8 +139,8 @@ static bool applies(search *s, const detector *d)
 
 static uint32_t above(const search *s, uint32_t row, const char *name)
 {
-    uint32_t id = gt_strings_find(s->trace->strings, name, strlen(name));
-    if (id == GT_TEXT_NONE) return GT_NO_EVENT;
+    uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
+    if (id == GT_STR_NONE) return GT_NO_EVENT;
     for (row = s->trace->parent[row]; row != GT_NO_EVENT && s->trace->name[row] != id;)
         row = s->trace->parent[row];
     return row;
@@ -148,7 +148,7 @@ static uint32_t above(const search *s, uint32_t row, const char *name)
 
 static uint32_t below(const search *s, uint32_t row, const char *name)
 {
-    uint32_t id = gt_strings_find(s->trace->strings, name, strlen(name));
+    uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
     if (s->trace->preorder[row] == GT_NO_EVENT) return GT_NO_EVENT;
     for (uint32_t n = s->trace->preorder[row] + 1; n < s->trace->subtree_end[row]; n++)
         if (s->trace->name[s->calls->row_of[n]] == id) return s->calls->row_of[n];
@@ -163,7 +163,7 @@ static void find_gpu_events(search *s, uint32_t row, const char *word)
     gpu->count = 0;
     gt_calls_add_gpu_events(s->calls, row, gpu);
     for (size_t i = 0; i < gpu->count; i++)
-        if (gt_text_contains_in_any_case(gt_pytorch_name(s->trace, gpu->items[i]), word))
+        if (gt_str_contains_nocase(gt_pytorch_name(s->trace, gpu->items[i]), word))
             gpu->items[kept++] = gpu->items[i];
     gpu->count = kept;
     gt_order_rows(gpu->items, gpu->count, s->trace->start_us);
@@ -179,8 +179,8 @@ static void keep_kernels(search *s)
 
 static const gt_value *argument(search *s, uint32_t **texts, size_t column, uint32_t row)
 {
-    if (!*texts) *texts = gt_store_texts(s->trace->store, column);
-    return gt_value_parse(&s->arena, gt_strings_get(s->trace->strings, (*texts)[row]));
+    if (!*texts) *texts = gt_store_string_ids(s->trace->store, column);
+    return gt_value_parse(&s->arena, gt_interner_get(s->trace->strings, (*texts)[row]));
 }
 
 /* An integer, also one that is written as a text. */
@@ -188,7 +188,7 @@ static bool read_integer(const gt_value *value, int64_t *integer)
 {
     char *end;
     if (value->type == GT_VALUE_INT) *integer = value->integer;
-    if (value->type != GT_VALUE_TEXT || !value->text.len) return value->type == GT_VALUE_INT;
+    if (value->type != GT_VALUE_STRING || !value->text.len) return value->type == GT_VALUE_INT;
     *integer = strtoll(value->text.bytes, &end, 10);
     return end == value->text.bytes + value->text.len;
 }
@@ -198,7 +198,7 @@ static bool read_integer(const gt_value *value, int64_t *integer)
 static uint32_t add_name(search *s, const char *beginning, const char *end)
 {
     char *name = gt_format("%s%s", beginning, end);
-    uint32_t id = gt_strings_add_cstr(s->trace->strings, name);
+    uint32_t id = gt_interner_add_cstr(s->trace->strings, name);
     free(name);
     return id;
 }
@@ -215,7 +215,7 @@ static uint32_t gemm_arguments(search *s, const char *type, size_t index, bool g
     char *json =
         gt_format("{\"MoE GEMM type\":\"%s\",\"MoE GEMM index\":%zu,\"MoE GEMM gated\":%s,\"MoE topk\":%lld}",
                   type, index, gated ? "true" : "false", (long long)topk);
-    uint32_t id = gt_strings_add_cstr(s->trace->strings, json);
+    uint32_t id = gt_interner_add_cstr(s->trace->strings, json);
     free(json);
     return id;
 }
@@ -234,10 +234,10 @@ static bool calls_ops(const search *s, uint32_t row)
     return false;
 }
 
-static bool is_fused_moe_kernel(gt_text name)
+static bool is_fused_moe_kernel(gt_str name)
 {
-    return gt_text_contains(name, "aiter::") && gt_text_contains(name, "fmoe") &&
-           !gt_text_contains(name, "MoeSorting") && !gt_text_contains_in_any_case(name, "quant");
+    return gt_str_contains(name, "aiter::") && gt_str_contains(name, "fmoe") &&
+           !gt_str_contains(name, "MoeSorting") && !gt_str_contains_nocase(name, "quant");
 }
 
 /* The one kernel that multiplies, among those that sort and quantise. */
@@ -272,8 +272,8 @@ static int64_t experts_of(search *s, uint32_t op)
         for (uint32_t c = s->calls->caller[n]; c != trace->preorder[op] && level <= LEVELS;
              c = s->calls->caller[c])
             level++;
-        gt_text name = gt_pytorch_name(trace, row);
-        if (level <= LEVELS && gt_text_contains(name, "TopK") &&
+        gt_str name = gt_pytorch_name(trace, row);
+        if (level <= LEVELS && gt_str_contains(name, "TopK") &&
             read_integer(gt_value_at(argument(s, &s->concrete, GT_EVENT_CONCRETE_INPUTS, row), 1), &topk))
             return topk;
         n = level < LEVELS ? n + 1 : trace->subtree_end[row];
@@ -286,7 +286,7 @@ static void add_scatter(search *s, const detector *d, uint32_t op)
     find_gpu_events(s, op, "matmul_scatter");
     if (s->gpu.count != 1) return;
     gt_new_op added = like(s, d, "finalize_matmul_scatter", op);
-    added.extra = gt_strings_add_cstr(s->trace->strings, "{\"MoE GEMM type\":\"finalize_matmul_scatter\"}");
+    added.extra = gt_interner_add_cstr(s->trace->strings, "{\"MoE GEMM type\":\"finalize_matmul_scatter\"}");
     gt_tree_wrap_launch(s->edit, s->trace->parent[s->gpu.items[0]], added);
 }
 
@@ -308,11 +308,9 @@ static void add_triton_moe(search *s, const detector *d)
         if (!s->gpu.count) continue;
         int64_t topk = experts_of(s, op);
         for (size_t k = 0; k < s->gpu.count; k++) {
-            gt_text name = gt_pytorch_name(s->trace, s->gpu.items[k]);
+            gt_str name = gt_pytorch_name(s->trace, s->gpu.items[k]);
             add_gemm(s, d, op, k,
-                     gt_text_contains_in_any_case(name, "_swiglu") ||
-                         gt_text_contains_in_any_case(name, "_glu"),
-                     topk);
+                     gt_str_contains_nocase(name, "_swiglu") || gt_str_contains_nocase(name, "_glu"), topk);
         }
         add_scatter(s, d, op);
     }
@@ -340,7 +338,7 @@ static void add_moe_stages(search *s, const detector *d)
         gt_new_op added = like(s, d, "", op);
         const char *stage = strrchr(gt_pytorch_name(s->trace, function).bytes, ' ') + 1;
         char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", stage);
-        added.extra = gt_strings_add_cstr(s->trace->strings, json);
+        added.extra = gt_interner_add_cstr(s->trace->strings, json);
         free(json);
         gt_tree_wrap_event(s->edit, function, added);
     }
@@ -358,14 +356,14 @@ static void add_latent_attention(search *s, const detector *d)
 }
 
 /* Numbers by value, before texts. */
-static int compare_ids(const gt_strings *strings, uint32_t a, uint32_t b)
+static int compare_ids(const gt_interner *strings, uint32_t a, uint32_t b)
 {
     char *end_a, *end_b;
-    gt_text left = gt_strings_get(strings, a), right = gt_strings_get(strings, b);
+    gt_str left = gt_interner_get(strings, a), right = gt_interner_get(strings, b);
     long long x = strtoll(left.bytes, &end_a, 10), y = strtoll(right.bytes, &end_b, 10);
     bool number_a = left.len && !*end_a, number_b = right.len && !*end_b;
     if (number_a && number_b) return (x > y) - (x < y);
-    return number_a != number_b ? number_b - number_a : gt_text_compare(left, right);
+    return number_a != number_b ? number_b - number_a : gt_str_compare(left, right);
 }
 
 static int by_thread(const void *left, const void *right, void *context)
@@ -382,10 +380,10 @@ static const char *attention_mode(const search *s)
 {
     bool compresses = false;
     for (size_t i = 0; i < s->gpu.count; i++) {
-        gt_text name = gt_pytorch_name(s->trace, s->gpu.items[i]);
-        if (gt_text_begins(name, "hca_")) return "hca";
-        compresses |= gt_text_begins(name, "fused_compress_attn") ||
-                      gt_text_begins(name, "_update_compressor_states_kernel");
+        gt_str name = gt_pytorch_name(s->trace, s->gpu.items[i]);
+        if (gt_str_starts_with(name, "hca_")) return "hca";
+        compresses |= gt_str_starts_with(name, "fused_compress_attn") ||
+                      gt_str_starts_with(name, "_update_compressor_states_kernel");
     }
     return compresses ? "csa" : "swa";
 }
@@ -398,7 +396,7 @@ static void add_heads(const search *s, gt_buffer *json)
     bool found = false;
     if (regcomp(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", REG_EXTENDED) != 0) return;
     for (size_t i = 0; i < s->gpu.count && !found; i++) {
-        gt_text name = gt_pytorch_name(s->trace, s->gpu.items[i]);
+        gt_str name = gt_pytorch_name(s->trace, s->gpu.items[i]);
         found = regexec(&expression, name.bytes, 3, parts, 0) == 0;
         if (!found) continue;
         gt_buffer_add_cstr(json, ",\"v4_H_Q\":");
@@ -437,7 +435,7 @@ static uint32_t attention_arguments(search *s, const char *mode, size_t call)
         gt_buffer_add_cstr(&json, "null");
     add_heads(s, &json);
     gt_buffer_add_cstr(&json, "}");
-    uint32_t id = gt_strings_add(s->trace->strings, json.bytes, json.len);
+    uint32_t id = gt_interner_add(s->trace->strings, json.bytes, json.len);
     gt_buffer_free(&json);
     return id;
 }

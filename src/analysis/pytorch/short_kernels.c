@@ -76,7 +76,7 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
 
 static void add_names(gt_table *table, const char *column, const gt_pytorch *trace, const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, column, GT_TYPE_TEXT);
+    size_t added = gt_table_add_filled(table, column, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = trace->name[rows[i]];
 }
@@ -90,8 +90,8 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
     add_names(table, "Kernel name", trace, kernels->rows);
     add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
     for (size_t i = 0; !trace->gpu_only && i < GT_LENGTH(arguments); i++)
-        gt_table_add_event_texts(table, arguments[i].name, trace, arguments[i].event_column,
-                                 kernels->cpu_ops);
+        gt_table_add_event_strings(table, arguments[i].name, trace, arguments[i].event_column,
+                                   kernels->cpu_ops);
     gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
                              kernels->whole);
     return table;
@@ -110,12 +110,12 @@ static void write_arguments_as_python(gt_table *summary)
 
 /* What is left of the sheet where there are short kernels and every one lacks a key: the two lines of
  * headings that pandas writes of a table without rows, which readers of these files have to know. */
-static gt_table *headings_only(gt_strings *strings)
+static gt_table *headings_only(gt_interner *strings)
 {
     static const char *const second_line[] = {"sum", "count", "mean"};
     gt_table *table = gt_table_new("short_kernels_summary", strings);
     for (size_t i = 0; i < GT_LENGTH(second_line); i++)
-        gt_table_add_column(table, "Kernel duration (µs)", GT_TYPE_TEXT);
+        gt_table_add_column(table, "Kernel duration (µs)", GT_TYPE_STRING);
     gt_table_add_row(table);
     for (size_t i = 0; i < GT_LENGTH(second_line); i++) gt_table_set_cstr(table, i, 0, second_line[i]);
     return table;
@@ -125,7 +125,7 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
                                            const gt_pytorch_short_options *options, double total_ms)
 {
     bool gpu_only = all->trace->gpu_only;
-    gt_strings *strings = all->trace->strings;
+    gt_interner *strings = all->trace->strings;
     gt_pytorch_kernels kernels = find_short(all, options->threshold_us);
     gt_table *table = kernel_table(&kernels);
     gt_pytorch_kernels_free(&kernels);

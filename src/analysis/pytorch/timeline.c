@@ -34,17 +34,17 @@ static const char *const copies_named_as_kernels[] = {
     "__amd_rocclr_copyBufferRectAligned",
 };
 
-static bool is_copy(gt_text name)
+static bool is_copy(gt_str name)
 {
     if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
     for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
         const char *copy = copies_named_as_kernels[i];
-        if (gt_text_is(name, copy)) return true;
+        if (gt_str_equals(name, copy)) return true;
     }
     return false;
 }
 
-static bucket bucket_of_name(gt_text name)
+static bucket bucket_of_name(gt_str name)
 {
     if (is_copy(name)) return MEMCPY;
     return gt_is_communication(name) ? COMMUNICATION : COMPUTATION;
@@ -68,13 +68,13 @@ static bool is_selected(const gt_pytorch *trace, size_t row, selection events)
 /* Fills the merged times of each bucket and gives the number of events. */
 static size_t collect(const gt_pytorch *trace, selection events, gt_intervals running[BUCKETS])
 {
-    uint8_t *of_name = gt_alloc_zero(gt_strings_count(trace->strings), 1); /* bucket of a kernel's name */
+    uint8_t *of_name = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* bucket of a kernel's name */
     size_t count = 0;
     for (size_t row = 0; row < trace->count; row++) {
         if (!is_selected(trace, row, events)) continue;
         uint32_t name = trace->name[row];
         if (trace->kind[row] != GT_KIND_MEMCPY && of_name[name] == NOT_ASKED)
-            of_name[name] = (uint8_t)bucket_of_name(gt_strings_get(trace->strings, name));
+            of_name[name] = (uint8_t)bucket_of_name(gt_interner_get(trace->strings, name));
         bucket in = trace->kind[row] == GT_KIND_MEMCPY ? MEMCPY : of_name[name];
         gt_intervals_add(&running[in], trace->start_us[row], trace->end_us[row]);
         count++;
@@ -198,7 +198,7 @@ double gt_pytorch_total_time_ms(const gt_table *timeline)
 {
     const gt_column *types = gt_table_column(timeline, "type"),
                     *times_ms = gt_table_column(timeline, "time ms");
-    uint32_t total = gt_strings_find(timeline->strings, "total_time", strlen("total_time"));
+    uint32_t total = gt_interner_find(timeline->strings, "total_time", strlen("total_time"));
     for (size_t row = 0; row < timeline->row_count; row++)
         if (types->texts[row] == total) return times_ms->floats[row];
     return 0;

@@ -146,7 +146,7 @@ static void add_op(builder *b, const gt_unified_event *event)
     gt_op_rows_push(ops, (gt_op_row){event->row, event->name, event->uid, metrics});
     add_kernels(b, event);
     if (b->perf->overlaps)
-        gt_op_rows_set_beside(ops, gt_perf_overlap(b->perf, event->row, b->gpu.items, b->gpu.count));
+        gt_op_rows_set_overlap(ops, gt_perf_overlap(b->perf, event->row, b->gpu.items, b->gpu.count));
     b->chosen[b->count++] = *event;
 }
 
@@ -156,12 +156,12 @@ static void add_op(builder *b, const gt_unified_event *event)
 static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
-    uint32_t *cells = gt_table_add_array(table, "op category", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(table, "op category", GT_TYPE_STRING)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->trace->extension);
     for (size_t i = 0; i < b->count; i++) {
         const gt_unified_event *event = &b->chosen[i];
         if (!event->model && event->forward != GT_NO_EVENT)
-            cells[i] = gt_strings_add_cstr(
+            cells[i] = gt_interner_add_cstr(
                 p->trace->strings,
                 gt_perf_model(p, event->forward, p->trace->name[event->forward])->backward_category);
         else
@@ -175,7 +175,7 @@ static void add_models(const builder *b, gt_table *table)
     uint8_t *has_model = gt_table_add_array(table, "has_perf_model", GT_TYPE_BOOL)->bools;
     for (size_t i = 0; i < b->count; i++)
         has_model[i] = b->chosen[i].model || b->chosen[i].forward != GT_NO_EVENT;
-    uint32_t *cells = gt_table_add_array(table, "perf_params", GT_TYPE_TEXT)->texts;
+    uint32_t *cells = gt_table_add_array(table, "perf_params", GT_TYPE_STRING)->texts;
     gt_map known = {0}; /* result to text */
     gt_buffer text = {0};
     for (size_t i = 0; i < b->count; i++) {
@@ -185,7 +185,7 @@ static void add_models(const builder *b, gt_table *table)
         if (*id == GT_MAP_NONE) {
             text.len = 0;
             gt_model_print_parameters(&text, result);
-            *id = gt_strings_add(table->strings, text.bytes, text.len);
+            *id = gt_interner_add(table->strings, text.bytes, text.len);
         }
         cells[i] = *id;
     }
@@ -267,23 +267,23 @@ static void arrange(gt_table *sheet)
     gt_table_select(sheet, names, count);
 }
 
-static gt_alike find_alike(const gt_unified *u, bool overlap)
+static gt_op_groups find_alike(const gt_unified *u, bool overlap)
 {
     const char *used[GT_LENGTH(keys)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(keys); i++)
         if (overlap || strcmp(keys[i], OVERLAPPING) != 0) used[count++] = keys[i];
-    return gt_alike_find(u->table, used, count);
+    return gt_op_groups_find(u->table, used, count);
 }
 
-static gt_table *measure_alike(const gt_alike *alike, bool overlap)
+static gt_table *measure_alike(const gt_op_groups *alike, bool overlap)
 {
     gt_aggregate all[GT_LENGTH(measures) + GT_LENGTH(last_measures)];
     size_t count = GT_LENGTH(measures);
     memcpy(all, measures, sizeof measures);
     for (size_t i = 0; i < GT_LENGTH(last_measures); i++)
         if (overlap || strcmp(last_measures[i].column, "overlap_pct") != 0) all[count++] = last_measures[i];
-    return gt_alike_measure(alike, all, count);
+    return gt_op_groups_measure(alike, all, count);
 }
 
 typedef struct stack_columns {
@@ -303,37 +303,38 @@ static void add_stacks(void *context, size_t row, const gt_kernel_stats *stats)
 
 gt_table *gt_unified_summary(gt_unified *u)
 {
-    gt_alike alike = find_alike(u, false);
+    gt_op_groups alike = find_alike(u, false);
     gt_table *sheet = measure_alike(&alike, false);
     gt_table_rename(sheet, "unified_perf_summary");
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_alike_watch watch = {0};
+    gt_op_groups_observe watch = {0};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {
-        columns.entry_point = gt_table_add_zeroed(sheet, "entry_point", GT_TYPE_TEXT);
-        columns.full = gt_table_add_zeroed(sheet, "call_stack_full", GT_TYPE_TEXT);
-        watch = (gt_alike_watch){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
+        columns.entry_point = gt_table_add_zeroed(sheet, "entry_point", GT_TYPE_STRING);
+        columns.full = gt_table_add_zeroed(sheet, "call_stack_full", GT_TYPE_STRING);
+        watch = (gt_op_groups_observe){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
     }
-    gt_alike_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details",
-                      &watch);
+    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details",
+                          &watch);
     gt_table_add_percentages(sheet, gt_table_find(sheet, KERNEL_TIME "_sum"));
     arrange(sheet);
-    gt_alike_free(&alike);
+    gt_op_groups_free(&alike);
     return sheet;
 }
 
 gt_table *gt_unified_summary_with_overlap(gt_unified *u)
 {
-    gt_alike alike = find_alike(u, true);
+    gt_op_groups alike = find_alike(u, true);
     gt_table *sheet = measure_alike(&alike, true);
     gt_table_rename(sheet, "unified_perf_summary_kl_overlap");
-    gt_alike_sort_together(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "ex_UID");
-    gt_alike_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
-    gt_alike_describe(&alike, sheet, &u->ops.beside, "overlapping_kernels_details_summary",
-                      "trunc_overlapping_kernels_details", NULL);
-    gt_alike_round_overlap(sheet);
+    gt_op_groups_sort(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "ex_UID");
+    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details",
+                          NULL);
+    gt_op_groups_describe(&alike, sheet, &u->ops.beside, "overlapping_kernels_details_summary",
+                          "trunc_overlapping_kernels_details", NULL);
+    gt_op_groups_round_overlap(sheet);
     gt_table_add_percentages(sheet, gt_table_find(sheet, KERNEL_TIME "_sum"));
     arrange(sheet);
-    gt_alike_free(&alike);
+    gt_op_groups_free(&alike);
     return sheet;
 }

@@ -64,10 +64,10 @@ static void look_below(search *s)
 static size_t count_gradient_ops(search *s, uint32_t autograd)
 {
     const gt_pytorch *trace = s->trace;
-    gt_text name = gt_pytorch_name(trace, autograd);
+    gt_str name = gt_pytorch_name(trace, autograd);
     const char *colon = memmem(name.bytes, name.len, ": ", 2);
-    gt_text wanted = {0};
-    if (colon) wanted = (gt_text){colon + 2, name.len - (size_t)(colon + 2 - name.bytes)};
+    gt_str wanted = {0};
+    if (colon) wanted = (gt_str){colon + 2, name.len - (size_t)(colon + 2 - name.bytes)};
     size_t found = 0;
     for (uint32_t n = trace->preorder[autograd] + 1; n < trace->subtree_end[autograd] && found < 2;) {
         uint32_t row = s->perf->calls->row_of[n];
@@ -75,7 +75,7 @@ static size_t count_gradient_ops(search *s, uint32_t autograd)
             n = trace->subtree_end[row];
             continue;
         }
-        gt_text op = gt_pytorch_name(trace, row);
+        gt_str op = gt_pytorch_name(trace, row);
         found += !colon || (op.len == wanted.len && memcmp(op.bytes, wanted.bytes, op.len) == 0);
         n++;
     }
@@ -236,12 +236,12 @@ static uint32_t made_up_name(const gt_pytorch *trace, gt_map *known, uint32_t ro
     uint32_t *name = gt_map_put(known, trace->name[row], trace->name[kernel]);
     if (*name == GT_MAP_NONE) {
         gt_buffer text = {0};
-        gt_text op = gt_pytorch_name(trace, row), work = gt_pytorch_name(trace, kernel);
+        gt_str op = gt_pytorch_name(trace, row), work = gt_pytorch_name(trace, kernel);
         gt_buffer_add(&text, op.bytes, op.len);
         gt_buffer_add_cstr(&text, "->");
         gt_buffer_add(&text, work.bytes, work.len);
         gt_buffer_add_cstr(&text, " (Synthetic Op)");
-        *name = gt_strings_add(trace->strings, text.bytes, text.len);
+        *name = gt_interner_add(trace->strings, text.bytes, text.len);
         gt_buffer_free(&text);
     }
     return *name;

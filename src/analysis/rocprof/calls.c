@@ -77,10 +77,10 @@ static gt_table *make_sheet(gt_table *names, const char *sheet)
 static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
                           const int64_t *durations)
 {
-    uint32_t *names = gt_store_texts(run->calls, GT_CALL_NAME);
-    uint32_t unknown = gt_strings_add_cstr(run->strings, "unknown");
+    uint32_t *names = gt_store_string_ids(run->calls, GT_CALL_NAME);
+    uint32_t unknown = gt_interner_add_cstr(run->strings, "unknown");
     gt_table *records = gt_table_new("calls", run->strings);
-    gt_table_add_column(records, "name", GT_TYPE_TEXT);
+    gt_table_add_column(records, "name", GT_TYPE_STRING);
     gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
     gt_table_add_rows(records, count);
     for (size_t i = 0, row = 0; row < count; i++) {
@@ -127,7 +127,7 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
     int64_t *directions = gt_store_ints(run->copies, GT_COPY_DIRECTION);
     int64_t *bytes = gt_store_ints(run->copies, GT_COPY_BYTES);
     gt_table *records = gt_table_new("copies", run->strings);
-    gt_table_add_column(records, "name", GT_TYPE_TEXT);
+    gt_table_add_column(records, "name", GT_TYPE_STRING);
     gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
     gt_table_add_column(records, "bytes", GT_TYPE_INT);
     gt_table_add_rows(records, count);
@@ -135,7 +135,7 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
         gt_copy_direction direction = directions[i] >= 0 && directions[i] < GT_COPY_DIRECTIONS
                                           ? (gt_copy_direction)directions[i]
                                           : GT_COPY_UNKNOWN;
-        records->columns[0].texts[i] = gt_strings_add_cstr(run->strings, gt_copy_direction_name(direction));
+        records->columns[0].texts[i] = gt_interner_add_cstr(run->strings, gt_copy_direction_name(direction));
         records->columns[1].ints[i] = durations[i];
         if (bytes[i] < 0)
             gt_table_set_null(records, 2, i);

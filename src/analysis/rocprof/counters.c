@@ -17,13 +17,13 @@ static gt_table *rows_of(gt_rocprof *run)
     int64_t *kernels = gt_store_ints(run->counters, GT_COUNTER_KERNEL_ID);
     int64_t *dispatches = gt_store_ints(run->counters, GT_COUNTER_DISPATCH);
     int64_t *processes = gt_store_ints(run->counters, GT_COUNTER_PROCESS);
-    uint32_t *names = gt_store_texts(run->counters, GT_COUNTER_NAME);
+    uint32_t *names = gt_store_string_ids(run->counters, GT_COUNTER_NAME);
     double *values = gt_store_times(run->counters, GT_COUNTER_VALUE);
     gt_table *rows = gt_table_new("counters", run->strings);
-    gt_table_add_column(rows, "name", GT_TYPE_TEXT);
+    gt_table_add_column(rows, "name", GT_TYPE_STRING);
     gt_table_add_column(rows, "process", GT_TYPE_INT);
     gt_table_add_column(rows, "dispatch", GT_TYPE_INT);
-    gt_table_add_column(rows, "counter", GT_TYPE_TEXT);
+    gt_table_add_column(rows, "counter", GT_TYPE_STRING);
     gt_table_add_column(rows, "value", GT_TYPE_FLOAT);
     gt_table_add_rows(rows, count);
     for (size_t i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
     for (size_t i = 0; i < counters->row_count; i++) {
         uint32_t id = counters->columns[0].texts[i];
         *gt_map_put(&column_of, id, 0) =
-            (uint32_t)gt_table_add_filled(sheet, gt_strings_get(run->strings, id).bytes, GT_TYPE_FLOAT);
+            (uint32_t)gt_table_add_filled(sheet, gt_interner_get(run->strings, id).bytes, GT_TYPE_FLOAT);
     }
     for (size_t i = 0, row = 0; i < means->row_count; i++) {
         while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;

@@ -49,10 +49,10 @@ static const struct {
     {"PyTorch Runtime", "elementwise_kernel"},
 };
 
-const char *gt_genesis_category(gt_text name)
+const char *gt_genesis_category(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (gt_text_contains(name, parts[i].part)) return parts[i].category;
+        if (gt_str_contains(name, parts[i].part)) return parts[i].category;
     return "Other";
 }
 
@@ -62,7 +62,7 @@ void gt_genesis_categorize(gt_table *summary)
     size_t category = gt_table_find(summary, "Category");
     for (size_t row = 0; row < summary->row_count; row++)
         gt_table_set_cstr(summary, category, row,
-                          gt_genesis_category(gt_strings_get(summary->strings, names->texts[row])));
+                          gt_genesis_category(gt_interner_get(summary->strings, names->texts[row])));
 }
 
 gt_table *gt_genesis_by_category(const gt_table *summary)

@@ -2,10 +2,10 @@
 #ifndef GT_ANALYSIS_ROCPROF_GENESIS_CATEGORY_H
 #define GT_ANALYSIS_ROCPROF_GENESIS_CATEGORY_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 #include "table/table.h"
 
-const char *gt_genesis_category(gt_text kernel_name);
+const char *gt_genesis_category(gt_str kernel_name);
 
 /* Gives the sheet kernel_summary these categories, and makes kernel_summary_by_category from it. */
 void gt_genesis_categorize(gt_table *kernel_summary);

@@ -27,8 +27,8 @@ static double *times_of(const gt_table *samples)
     const gt_column *column = &samples->columns[0];
     double *times = gt_alloc((samples->row_count + 1) * sizeof *times);
     for (size_t i = 0; i < samples->row_count; i++)
-        times[i] = column->type == GT_TYPE_TEXT
-                       ? seconds_of(gt_strings_get(samples->strings, column->texts[i]).bytes)
+        times[i] = column->type == GT_TYPE_STRING
+                       ? seconds_of(gt_interner_get(samples->strings, column->texts[i]).bytes)
                        : NAN;
     return times;
 }
@@ -83,7 +83,7 @@ static void add_gpu(gt_table *summary, const gt_table *samples, size_t column, c
 gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool is_power)
 {
     gt_table *summary = gt_table_new(name, samples->strings);
-    gt_table_add_column(summary, "gpu", GT_TYPE_TEXT);
+    gt_table_add_column(summary, "gpu", GT_TYPE_STRING);
     gt_table_add_column(summary, "samples", GT_TYPE_INT);
     static const char *const figures[] = {"min", "mean", "max", "p95", "energy_J"};
     for (size_t i = 0; i < (is_power ? 5 : 4); i++) gt_table_add_column(summary, figures[i], GT_TYPE_FLOAT);

@@ -18,10 +18,10 @@
 
 enum { TYPE, TIME_MS, PERCENT };
 
-gt_table *gt_gpu_timeline_new(gt_strings *strings)
+gt_table *gt_gpu_timeline_new(gt_interner *strings)
 {
     gt_table *timeline = gt_table_new("gpu_timeline", strings);
-    gt_table_add_column(timeline, "type", GT_TYPE_TEXT);
+    gt_table_add_column(timeline, "type", GT_TYPE_STRING);
     gt_table_add_column(timeline, "time ms", GT_TYPE_FLOAT);
     gt_table_add_column(timeline, "percent", GT_TYPE_FLOAT);
     return timeline;

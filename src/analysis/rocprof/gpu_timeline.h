@@ -6,7 +6,7 @@
 #include "trace/rocprof/rocprof.h"
 
 /* An empty sheet (type, time ms, percent), and a row of it: what every report's timeline is made with. */
-gt_table *gt_gpu_timeline_new(gt_strings *strings);
+gt_table *gt_gpu_timeline_new(gt_interner *strings);
 void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, double percent);
 
 /* Of a rocprofv3 run: total_time, kernel, memory, busy_time, idle; no rows where the run has no kernels. */

@@ -16,10 +16,10 @@ static const struct {
     {"Memory", {"copy", "memcpy"}},       {"COMM", {"rccl", "nccl"}},
 };
 
-const char *gt_kernel_category(gt_text name)
+const char *gt_kernel_category(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(rules); i++)
         for (size_t j = 0; j < PARTS_MAX && rules[i].parts[j]; j++)
-            if (gt_text_contains_in_any_case(name, rules[i].parts[j])) return rules[i].category;
+            if (gt_str_contains_nocase(name, rules[i].parts[j])) return rules[i].category;
     return "Other";
 }

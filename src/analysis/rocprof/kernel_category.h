@@ -2,9 +2,9 @@
 #ifndef GT_ANALYSIS_ROCPROF_KERNEL_CATEGORY_H
 #define GT_ANALYSIS_ROCPROF_KERNEL_CATEGORY_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 /* "GEMM", "Elementwise", ... or "Other". */
-const char *gt_kernel_category(gt_text name);
+const char *gt_kernel_category(gt_str name);
 
 #endif

@@ -76,9 +76,9 @@ static const gt_sort_key longest_first[] = {{"total_ns", true}};
 void gt_kernels_add_categories(gt_table *names)
 {
     size_t name = gt_table_find(names, "name");
-    size_t category = gt_table_add_filled(names, "Category", GT_TYPE_TEXT);
+    size_t category = gt_table_add_filled(names, "Category", GT_TYPE_STRING);
     for (size_t row = 0; row < names->row_count; row++) {
-        gt_text text = gt_strings_get(names->strings, names->columns[name].texts[row]);
+        gt_str text = gt_interner_get(names->strings, names->columns[name].texts[row]);
         gt_table_set_cstr(names, category, row, gt_kernel_category(text));
     }
 }

@@ -12,7 +12,7 @@ gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
     size_t count = gt_store_count(run->dispatches);
 
     gt_table *kernels = gt_table_new("kernels", run->strings);
-    gt_table_add_column(kernels, "name", GT_TYPE_TEXT);
+    gt_table_add_column(kernels, "name", GT_TYPE_STRING);
     gt_table_add_column(kernels, "dur_ns", GT_TYPE_INT);
     gt_table_add_rows(kernels, count);
     if (count) {

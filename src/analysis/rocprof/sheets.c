@@ -29,9 +29,9 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
     gt_table_add_rows(sheet, count);
     for (size_t c = 0; c < GT_AGENT_INFO_COLUMNS; c++) {
         size_t column = GT_AGENT_INFO + c;
-        if (gt_agent_columns[column].type == GT_STORE_TEXT) {
-            size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_TEXT);
-            uint32_t *texts = gt_store_texts(run->agents, column);
+        if (gt_agent_columns[column].type == GT_STORE_STRING) {
+            size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_STRING);
+            uint32_t *texts = gt_store_string_ids(run->agents, column);
             for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = texts[row];
             free(texts);
             continue;
@@ -67,7 +67,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
     gt_table *sheet = gt_table_new("process_summary", run->strings);
     gt_table_add_column(sheet, "process", GT_TYPE_INT);
     gt_table_add_column(sheet, "pid", GT_TYPE_INT);
-    gt_table_add_column(sheet, "hostname", GT_TYPE_TEXT);
+    gt_table_add_column(sheet, "hostname", GT_TYPE_STRING);
     gt_table_add_column(sheet, "Count", GT_TYPE_INT);
     gt_table_add_column(sheet, "Total Kernel Time (ms)", GT_TYPE_FLOAT);
     gt_table_add_column(sheet, "Percentage (%)", GT_TYPE_FLOAT);
@@ -77,7 +77,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         size_t row = gt_table_add_row(sheet);
         gt_table_set_int(sheet, 0, row, (int64_t)i);
         gt_table_set_int(sheet, 1, row, process->pid);
-        gt_table_set_text(sheet, 2, row, process->hostname);
+        gt_table_set_string(sheet, 2, row, process->hostname);
         gt_table_set_int(sheet, 3, row, counts[i]);
         gt_table_set_float(sheet, 4, row, (double)totals[i] / 1e6);
         gt_table_set_float(sheet, 5, row, all > 0 ? (double)totals[i] / (double)all * 100.0 : 0.0);

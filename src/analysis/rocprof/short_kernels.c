@@ -57,7 +57,7 @@ gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns
     return summary;
 }
 
-gt_table *gt_short_kernel_histogram(gt_strings *strings, const double *dur_us, size_t count, int64_t bins,
+gt_table *gt_short_kernel_histogram(gt_interner *strings, const double *dur_us, size_t count, int64_t bins,
                                     gt_error *error)
 {
     if (bins < 1 || bins > GT_HISTOGRAM_BINS_MAX) {

@@ -17,7 +17,7 @@ gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns
 
 /* Equal bins from the shortest to the longest of these durations; no rows where there are no durations. NULL
  * where the number of bins is not 1 to GT_HISTOGRAM_BINS_MAX. */
-gt_table *gt_short_kernel_histogram(gt_strings *strings, const double *dur_us, size_t count, int64_t bins,
+gt_table *gt_short_kernel_histogram(gt_interner *strings, const double *dur_us, size_t count, int64_t bins,
                                     gt_error *error);
 
 #endif

@@ -18,11 +18,11 @@ static gt_table *rows_of(const gt_rocprof *run, int64_t of)
                 {"max_ns", GT_STATS_MAX}};
     size_t count = gt_store_count(run->stats);
     int64_t *kinds = gt_store_ints(run->stats, GT_STATS_OF);
-    uint32_t *names = gt_store_texts(run->stats, GT_STATS_NAME);
+    uint32_t *names = gt_store_string_ids(run->stats, GT_STATS_NAME);
     double *stds = gt_store_times(run->stats, GT_STATS_STD);
     gt_table *rows = gt_table_new("stats", run->strings);
     gt_table_add_rows(rows, count);
-    size_t name = gt_table_add_filled(rows, "name", GT_TYPE_TEXT),
+    size_t name = gt_table_add_filled(rows, "name", GT_TYPE_STRING),
            std = gt_table_add_filled(rows, "std_ns", GT_TYPE_FLOAT);
     for (size_t i = 0; i < count; i++) {
         if (kinds[i] == of) rows->columns[name].texts[i] = names[i];

@@ -94,7 +94,7 @@ bool gt_steady_state_find(const int64_t *starts, const int64_t *ends, size_t cou
     return true;
 }
 
-gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_strings *strings)
+gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_interner *strings)
 {
     int64_t total = minus(state->end_ns, state->begin_ns), idle;
     if (total < 1) total = 1;

@@ -29,6 +29,6 @@ bool gt_steady_state_find(const int64_t *starts, const int64_t *ends, size_t cou
                           int64_t fallback_ns, gt_steady_state *found, gt_error *error);
 
 /* gpu_timeline of that time: total_time, kernel, memory (always 0), busy_time, idle. */
-gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_strings *strings);
+gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_interner *strings);
 
 #endif

@@ -42,12 +42,12 @@ struct gt_step_finder {
 static uint8_t *name_kinds(const gt_plain_events *e)
 {
     enum { NOT_ASKED = UINT8_MAX };
-    uint32_t count = gt_strings_count(e->strings);
+    uint32_t count = gt_interner_count(e->strings);
     uint8_t *kinds = gt_alloc(count);
     memset(kinds, NOT_ASKED, count);
     for (size_t i = 0; i < e->count; i++)
         if (kinds[e->name[i]] == NOT_ASKED)
-            kinds[e->name[i]] = (uint8_t)gt_step_name_kind(gt_strings_get(e->strings, e->name[i]));
+            kinds[e->name[i]] = (uint8_t)gt_step_name_kind(gt_interner_get(e->strings, e->name[i]));
     return kinds;
 }
 
@@ -56,7 +56,7 @@ static row_list annotations_of_kind(const gt_plain_events *e, const uint8_t *kin
     row_list rows = {0};
     for (size_t i = 0; i < e->count; i++)
         if (kinds[e->name[i]] == kind && !isnan(e->start_us[i]) &&
-            gt_text_is(gt_strings_get(e->strings, e->category[i]), "user_annotation"))
+            gt_str_equals(gt_interner_get(e->strings, e->category[i]), "user_annotation"))
             GT_PUSH(rows.items, rows.count, rows.capacity, (uint32_t)i);
     return rows;
 }
@@ -123,21 +123,21 @@ static void sort_lasting(gt_step_finder *f)
     free(thread_of);
 }
 
-static bool is_gpu_category(gt_text category)
+static bool is_gpu_category(gt_str category)
 {
     for (size_t i = 0; i < GT_LENGTH(gpu_categories); i++)
-        if (gt_text_is(category, gpu_categories[i])) return true;
+        if (gt_str_equals(category, gpu_categories[i])) return true;
     return false;
 }
 
-/* The id by which an event belongs to a launch; GT_TEXT_NONE where it has none. */
+/* The id by which an event belongs to a launch; GT_STR_NONE where it has none. */
 static uint32_t joining_id(gt_step_finder *f, size_t i)
 {
     const gt_plain_events *e = f->events;
-    gt_text phase = gt_strings_get(e->strings, e->phase[i]);
-    if (isnan(e->start_us[i])) return GT_TEXT_NONE;
-    if (gt_text_is(phase, "s") || gt_text_is(phase, "f")) return e->flow[i];
-    if (!is_gpu_category(gt_strings_get(e->strings, e->category[i]))) return GT_TEXT_NONE;
+    gt_str phase = gt_interner_get(e->strings, e->phase[i]);
+    if (isnan(e->start_us[i])) return GT_STR_NONE;
+    if (gt_str_equals(phase, "s") || gt_str_equals(phase, "f")) return e->flow[i];
+    if (!is_gpu_category(gt_interner_get(e->strings, e->category[i]))) return GT_STR_NONE;
     f->is_gpu[i] = 1;
     return e->correlation[i];
 }
@@ -145,7 +145,7 @@ static uint32_t joining_id(gt_step_finder *f, size_t i)
 static void sort_joined(gt_step_finder *f)
 {
     const gt_plain_events *e = f->events;
-    size_t texts = gt_strings_count(e->strings);
+    size_t texts = gt_interner_count(e->strings);
     uint32_t *id_of = gt_alloc(e->count * sizeof *id_of);
     f->is_gpu = gt_alloc_zero(e->count, 1);
     f->joined_end = gt_alloc_zero(texts, sizeof *f->joined_end);
@@ -267,7 +267,7 @@ static int by_slot(const void *left, const void *right)
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-static bool is_small_number(gt_text text, uint32_t *value)
+static bool is_small_number(gt_str text, uint32_t *value)
 {
     uint64_t number = 0;
     if (!text.len || text.len > 9) return false;
@@ -290,10 +290,10 @@ static void find_launches(gt_step_finder *f, const row_list *own)
     gt_python_set_clear(&f->set);
     for (size_t i = 0; i < own->count; i++) {
         launch l = {.id = e->correlation[own->items[i]]};
-        uint32_t *known = l.id == GT_TEXT_NONE ? NULL : gt_map_put(&seen, l.id, 0);
+        uint32_t *known = l.id == GT_STR_NONE ? NULL : gt_map_put(&seen, l.id, 0);
         if (!known || *known != GT_MAP_NONE) continue;
         *known = 1;
-        numbers = numbers && is_small_number(gt_strings_get(e->strings, l.id), &l.value);
+        numbers = numbers && is_small_number(gt_interner_get(e->strings, l.id), &l.value);
         if (numbers) gt_python_set_add(&f->set, l.value);
         GT_PUSH(f->launches, f->launch_count, f->launch_capacity, l);
     }

@@ -238,7 +238,7 @@ static bool looks_like_sglang(reader r)
     return last_bracket(&line) != NULL;
 }
 
-static gt_step_name read_step(gt_text name, gt_serving_step *step)
+static gt_step_name read_step(gt_str name, gt_serving_step *step)
 {
     const gt_serving_step other = {.batch_size = 1, .generation_requests = 1, .generation_sum = 1};
     reader r = {name.bytes, name.bytes + name.len};
@@ -254,13 +254,13 @@ static gt_step_name read_step(gt_text name, gt_serving_step *step)
     return looks_like_sglang(r) ? GT_STEP_SHORT : GT_STEP_NONE;
 }
 
-gt_step_name gt_step_name_kind(gt_text name)
+gt_step_name gt_step_name_kind(gt_str name)
 {
     gt_serving_step step;
     return read_step(name, &step);
 }
 
-gt_serving_step gt_serving_step_of(gt_text name)
+gt_serving_step gt_serving_step_of(gt_str name)
 {
     gt_serving_step step;
     read_step(name, &step);

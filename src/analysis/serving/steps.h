@@ -13,7 +13,7 @@
 #ifndef GT_ANALYSIS_SERVING_STEPS_H
 #define GT_ANALYSIS_SERVING_STEPS_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +28,9 @@ typedef struct gt_serving_step {
 /* How much a name tells. Steps are those of the names that tell most. */
 typedef enum gt_step_name { GT_STEP_NONE, GT_STEP_SHORT, GT_STEP_DETAILED } gt_step_name;
 
-gt_step_name gt_step_name_kind(gt_text name);
+gt_step_name gt_step_name_kind(gt_str name);
 /* What the name says; of another name, a step of one request that generates. */
-gt_serving_step gt_serving_step_of(gt_text name);
+gt_serving_step gt_serving_step_of(gt_str name);
 
 static inline int64_t gt_step_requests(const gt_serving_step *step)
 {
@@ -69,13 +69,13 @@ typedef enum gt_window_kind {
     GT_WINDOW_WITH_PREFILL, /* the longest row of steps that all prefill */
 } gt_window_kind;
 
-typedef struct gt_window_wish {
+typedef struct gt_window_request {
     size_t steps;            /* how many */
     double share_of_prefill; /* of the mixed window; NaN: that of all regions */
-} gt_window_wish;
+} gt_window_request;
 
 /* A window of the longest region; empty where no step is of the kind. */
 gt_step_range gt_steady_window(const gt_serving_step *steps, const gt_step_range *regions,
-                               size_t region_count, gt_window_kind kind, gt_window_wish wish);
+                               size_t region_count, gt_window_kind kind, gt_window_request wish);
 
 #endif

@@ -103,7 +103,7 @@ static gt_step_range longest_row(const gt_serving_step *steps, gt_step_range in,
 
 /* The window whose share of steps with prefill is nearest; of equal ones that with the most requests, then
  * the first. Windows without any prefill count only where there is no other. */
-static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in, gt_window_wish wish)
+static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in, gt_window_request wish)
 {
     size_t parts = wish.steps / 2 < 10 ? wish.steps / 2 : 10, stride = wish.steps / (parts ? parts : 1);
     size_t size = length(in) < wish.steps ? length(in) : wish.steps;
@@ -130,7 +130,7 @@ static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in
 }
 
 gt_step_range gt_steady_window(const gt_serving_step *steps, const gt_step_range *found, size_t count,
-                               gt_window_kind kind, gt_window_wish wish)
+                               gt_window_kind kind, gt_window_request wish)
 {
     gt_step_range largest = count ? found[0] : (gt_step_range){0, 0};
     for (size_t i = 1; i < count; i++)

@@ -3,7 +3,7 @@
 #include "cli/commands/batch.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "cli/inputs/batch_files.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 static const gt_option input_options[] = {
-    {"base_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"base_dir", GT_OPTION_STRING, "DIR", NULL,
      "search this folder and all below it for traces; must be given"},
-    {"rank_pattern", GT_OPTION_TEXT, "REGEX", "rank_",
+    {"rank_pattern", GT_OPTION_STRING, "REGEX", "rank_",
      "what stands before the rank's number in a file's name"},
-    {"extension", GT_OPTION_TEXT, "EXT", "json", "traces are files *.EXT: json or gz"},
-    {"filters", GT_OPTION_TEXTS, "TEXT...", "rank_0", "take only files whose paths have all of these"},
+    {"extension", GT_OPTION_STRING, "EXT", "json", "traces are files *.EXT: json or gz"},
+    {"filters", GT_OPTION_STRINGS, "TEXT...", "rank_0", "take only files whose paths have all of these"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "only list the traces of each report"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
@@ -41,18 +41,18 @@ static const gt_option_group report_group = {"Sheets of a batch report", report_
                                              GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
      "write the workbook here, where only one folder holds traces; by default, where no other output is "
      "named, into "
      "that folder as <folder>_<filters>_performance_report.xlsx"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
      "write one CSV file a sheet into this folder; of several folders of traces, each into its own below it"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL,
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
      "write an SQLite database with one table a sheet, where only one folder holds traces"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
-static const gt_letter letters[] = {
+static const gt_short_option letters[] = {
     {'b', "base_dir"}, {'p', "rank_pattern"}, {'e', "extension"},   {'f', "filters"},
     {'d', "dry_run"},  {'a', "all_kernels"},  {'r', "node_replay"}, {0}};
 
@@ -103,7 +103,7 @@ static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
         if (filters.bytes[i] == '/') filters.bytes[i] = '_';
     bool at_root = strcmp(folder->path, "/") == 0;
     char *path = gt_format("%s/%s_%s_performance_report.xlsx", at_root ? "" : folder->path,
-                           gt_path_name(folder->path), gt_buffer_text(&filters).bytes);
+                           gt_path_name(folder->path), gt_buffer_str(&filters).bytes);
     gt_buffer_free(&filters);
     return path;
 }
@@ -111,9 +111,9 @@ static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
 static gt_destinations choose_destinations(const batch *b, const gt_batch_folder *folder)
 {
     const gt_arguments *arguments = &b->call->arguments;
-    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
-    const char *csvs = gt_arguments_text(arguments, "output_csvs_dir");
-    const char *db = gt_arguments_text(arguments, "output_db");
+    const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_string(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(arguments, "output_db");
     bool below = b->files.count > 1 && folder->relative[0];
     gt_destinations to = {0};
     if (csvs) to.csvs_dir = below ? gt_format("%s/%s", csvs, folder->relative) : gt_strdup(csvs);
@@ -131,7 +131,7 @@ static void announce(const batch *b, const gt_batch_folder *folder, const gt_des
     if (to->xlsx_path) say(b, "Excel file: %s", gt_path_name(to->xlsx_path));
     if (to->csvs_dir) say(b, "CSV folder: %s", to->csvs_dir);
     if (to->db_path) say(b, "Database: %s", to->db_path);
-    say(b, "Filters: %s", gt_buffer_text(&filters).bytes);
+    say(b, "Filters: %s", gt_buffer_str(&filters).bytes);
     say(b, "Rank pattern: %s", b->search.rank_pattern);
     say(b, "Traces:");
     for (size_t i = 0; i < folder->count; i++) say(b, "%s", gt_path_name(folder->files[i]));
@@ -154,7 +154,7 @@ static bool add_replay(const batch *b, const char *folder, gt_batch_group group,
                                    .tools = b->tools,
                                    .out = b->out};
     gt_table *results = gt_node_replay_run(&replay, error);
-    if (results) gt_table_list_add_behind(tables, name, results);
+    if (results) gt_table_list_insert_after(tables, name, results);
     return results != NULL;
 }
 
@@ -174,8 +174,8 @@ static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *ta
 static bool spares_the_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
 {
     for (size_t i = 0; i < folder->count; i++)
-        if (!gt_spares_the_trace(to->xlsx_path, folder->files[i], error) ||
-            !gt_spares_the_trace(to->db_path, folder->files[i], error))
+        if (!gt_check_not_input(to->xlsx_path, folder->files[i], error) ||
+            !gt_check_not_input(to->db_path, folder->files[i], error))
             return false;
     return true;
 }
@@ -245,7 +245,7 @@ static gt_exit make_all(batch *b)
 /* One file cannot take the reports of several folders. */
 static bool has_one_folder(const batch *b)
 {
-    if (b->files.count < 2 || !gt_arguments_text(&b->call->arguments, "output_xlsx_path")) return true;
+    if (b->files.count < 2 || !gt_arguments_string(&b->call->arguments, "output_xlsx_path")) return true;
     say(b, "Multiple parent directories with traces found, give a more specific base path for the report "
            "with custom "
            "Excel path.");
@@ -263,7 +263,7 @@ static gt_exit search_and_make(batch *b)
     }
     if (!gt_batch_files_find(&b->files, &b->search, &error))
         return gt_usage_error(b->call->program, "%s", error.text);
-    if (b->files.count > 1 && gt_arguments_text(&b->call->arguments, "output_db"))
+    if (b->files.count > 1 && gt_arguments_string(&b->call->arguments, "output_db"))
         status = gt_usage_error(
             b->call->program,
             "argument --output_db: names one file, but %zu folders hold traces; --output_csvs_dir "
@@ -275,7 +275,7 @@ static gt_exit search_and_make(batch *b)
     return status;
 }
 
-gt_exit gt_batch_run(const gt_call *call)
+gt_exit gt_cmd_batch(const gt_call *call)
 {
     gt_error error;
     const gt_arguments *arguments = &call->arguments;

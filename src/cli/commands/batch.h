@@ -5,6 +5,6 @@
 #include "cli/commands.h"
 
 extern const gt_syntax gt_batch_syntax;
-gt_exit gt_batch_run(const gt_call *call);
+gt_exit gt_cmd_batch(const gt_call *call);
 
 #endif

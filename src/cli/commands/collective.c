@@ -29,7 +29,7 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"agg_metrics", GT_OPTION_TEXTS, "NAME...", "mean median min max",
+    {"agg_metrics", GT_OPTION_STRINGS, "NAME...", "mean median min max",
      "what the summaries say of each metric: any of mean median min max std var sum count first last nunique "
      "size"},
     {"gpus_per_node", GT_OPTION_INT, "N", NULL,
@@ -44,11 +44,11 @@ static const gt_option_group report_group = {"Sheets of a collective report", re
                                              GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, nccl_analysis_report.xlsx in "
      "the folder that holds the traces"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -233,7 +233,7 @@ static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_
     return made;
 }
 
-gt_exit gt_collective_run(const gt_call *call)
+gt_exit gt_cmd_collective(const gt_call *call)
 {
     static const char none_given[] =
         "one of the arguments --trace_dir --trace_pattern --trace_glob is required";

@@ -15,12 +15,12 @@
 #define DEFAULT_WORKBOOK "comparison.xlsx"
 
 static const gt_option compare_options[] = {
-    {"names", GT_OPTION_TEXTS, "NAME...", NULL,
+    {"names", GT_OPTION_STRINGS, "NAME...", NULL,
      "one tag a report, which stands before its columns (default: the report's own name without its ending)"},
-    {"sheets", GT_OPTION_TEXTS, "GROUP...", "all",
+    {"sheets", GT_OPTION_STRINGS, "GROUP...", "all",
      "what to compare: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a group that is "
      "named must be in the baseline"},
-    {"fail_if", GT_OPTION_TEXTS, "CONDITION", NULL,
+    {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
      "exit with status 3 where a variant meets the condition, SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
      "'gpu_timeline.busy_time > 5%': the change against the baseline, in percent or in the column's unit; "
      "may be given more than once"},
@@ -28,10 +28,10 @@ static const gt_option compare_options[] = {
 static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
 static const gt_option output_options[] = {
-    {"output", GT_OPTION_TEXT, "PATH", NULL,
+    {"output", GT_OPTION_STRING, "PATH", NULL,
      "write an Excel workbook here; where no output is named: " DEFAULT_WORKBOOK},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -134,9 +134,9 @@ static bool parse_gates(comparison *c, gt_error *error)
 
 static gt_destinations destinations_of(const gt_call *call)
 {
-    const char *xlsx = gt_arguments_text(&call->arguments, "output");
-    const char *csvs = gt_arguments_text(&call->arguments, "output_csvs_dir");
-    const char *db = gt_arguments_text(&call->arguments, "output_db");
+    const char *xlsx = gt_arguments_string(&call->arguments, "output");
+    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(&call->arguments, "output_db");
     if (!xlsx && (call->by_old_name || (!csvs && !db))) xlsx = DEFAULT_WORKBOOK;
     return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
                              .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
@@ -203,7 +203,7 @@ static bool open_reports(comparison *c, gt_error *error)
     return true;
 }
 
-static gt_exit compare(comparison *c, gt_strings *strings, gt_table_list *tables, gt_error *error)
+static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *tables, gt_error *error)
 {
     gt_destinations to = destinations_of(c->call);
     gt_output *output = NULL;
@@ -223,7 +223,7 @@ static gt_exit compare(comparison *c, gt_strings *strings, gt_table_list *tables
     return status;
 }
 
-gt_exit gt_compare_run(const gt_call *call)
+gt_exit gt_cmd_compare(const gt_call *call)
 {
     gt_error error = {""};
     gt_read_options read;
@@ -233,11 +233,11 @@ gt_exit gt_compare_run(const gt_call *call)
     gt_exit status;
     if (gt_common_apply(call, &read, &error) && choose_tags(&c, &error) && choose_groups(&c, &error) &&
         parse_gates(&c, &error)) {
-        gt_strings *strings = gt_strings_new();
+        gt_interner *strings = gt_interner_new();
         gt_table_list tables = {0};
         status = compare(&c, strings, &tables, &error);
         gt_table_list_free(&tables);
-        gt_strings_free(strings);
+        gt_interner_free(strings);
     } else {
         status = gt_usage_error(call->program, "%s", error.text);
     }

@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_compare_syntax;
 
-gt_exit gt_compare_run(const gt_call *call);
+gt_exit gt_cmd_compare(const gt_call *call);
 
 #endif

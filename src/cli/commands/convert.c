@@ -39,7 +39,7 @@ static const struct {
 };
 
 static const gt_option convert_options[] = {
-    {"to", GT_OPTION_TEXT, "FORMAT", NULL,
+    {"to", GT_OPTION_STRING, "FORMAT", NULL,
      "pftrace (Perfetto), json (Chrome) or db (SQLite with rocpd's views), where OUT's name does not tell"},
 };
 static const gt_option_group convert_group = {"Conversion", convert_options, GT_LENGTH(convert_options)};
@@ -82,7 +82,7 @@ static target target_of_path(const char *path)
 
 static gt_exit choose_target(conversion *c)
 {
-    const char *to = gt_arguments_text(&c->call->arguments, "to");
+    const char *to = gt_arguments_string(&c->call->arguments, "to");
     c->to = to ? TARGETS : target_of_path(c->out);
     for (int i = 0; to && i < TARGETS; i++)
         if (strcmp(to, targets[i].name) == 0) c->to = (target)i;
@@ -107,7 +107,7 @@ static gt_exit check(conversion *c, gt_error *error)
     c->out = arguments->files[1];
     if (strcmp(c->out, "-") == 0)
         return gt_usage_error(c->call->program, "OUT must be a file, not standard output");
-    if (!gt_common_apply(c->call, &c->read, error) || !gt_spares_the_trace(c->out, c->in, error))
+    if (!gt_common_apply(c->call, &c->read, error) || !gt_check_not_input(c->out, c->in, error))
         return gt_usage_error(c->call->program, "%s", error->text);
     return choose_target(c);
 }
@@ -213,7 +213,7 @@ static void warn(const conversion *c)
                 gt_trace_title(c->in), c->totals.mended);
 }
 
-gt_exit gt_convert_run(const gt_call *call)
+gt_exit gt_cmd_convert(const gt_call *call)
 {
     conversion c = {.call = call};
     gt_error error;

@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_convert_syntax;
 
-gt_exit gt_convert_run(const gt_call *call);
+gt_exit gt_cmd_convert(const gt_call *call);
 
 #endif

@@ -27,10 +27,9 @@ static const gt_option diff_options[] = {
 static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_TEXT, "DIR", DEFAULT_FOLDER,
-     "the folder for the files of the diff"},
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an Excel workbook as well"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write the tables to an SQLite database as well"},
+    {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "the folder for the files of the diff"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write the tables to an Excel workbook as well"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write the tables to an SQLite database as well"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -46,12 +45,12 @@ const gt_syntax gt_diff_syntax = {
 static bool write_all(const gt_diff *diff, gt_output *output, const gt_arguments *arguments, gt_error *error)
 {
     const gt_table_list *tables = gt_diff_tables(diff);
-    const char *dir = gt_arguments_text(arguments, "output_dir");
-    const char *xlsx = gt_arguments_text(arguments, "output_xlsx_path");
-    const char *db = gt_arguments_text(arguments, "output_db");
+    const char *dir = gt_arguments_string(arguments, "output_dir");
+    const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
+    const char *db = gt_arguments_string(arguments, "output_db");
     for (size_t i = 0; i < arguments->file_count; i++)
-        if (!gt_spares_the_trace(xlsx, arguments->files[i], error) ||
-            !gt_spares_the_trace(db, arguments->files[i], error))
+        if (!gt_check_not_input(xlsx, arguments->files[i], error) ||
+            !gt_check_not_input(db, arguments->files[i], error))
             return false;
     return gt_diff_write(diff, output, dir ? dir : DEFAULT_FOLDER, error) &&
            (!xlsx || !tables->count || gt_output_xlsx(output, xlsx, tables->items, tables->count, error)) &&
@@ -105,7 +104,7 @@ static bool read_and_report(const gt_call *call, const gt_read_options *read, gt
     return sound;
 }
 
-gt_exit gt_diff_run(const gt_call *call)
+gt_exit gt_cmd_diff(const gt_call *call)
 {
     gt_error error = {""};
     gt_read_options read;

@@ -5,6 +5,6 @@
 #include "cli/commands.h"
 
 extern const gt_syntax gt_diff_syntax;
-gt_exit gt_diff_run(const gt_call *call);
+gt_exit gt_cmd_diff(const gt_call *call);
 
 #endif

@@ -26,7 +26,7 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 static const gt_option event_options[] = {
     {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL,
      "keep python_function events, which are left out by default"},
-    {"leave_out", GT_OPTION_TEXTS, "CATEGORY...", NULL,
+    {"leave_out", GT_OPTION_STRINGS, "CATEGORY...", NULL,
      "leave out events of these categories, instead of Trace and python_function"},
     {"ids_of_all_ranks", GT_OPTION_FLAG, NULL, NULL,
      "move ids by more than the largest of any rank, not of the first alone; reads every trace twice"},
@@ -36,7 +36,7 @@ static const gt_option event_options[] = {
 static const gt_option_group event_group = {"Events", event_options, GT_LENGTH(event_options)};
 
 static const gt_option output_options[] = {
-    {"output", GT_OPTION_TEXT, "PATH", "merged_trace.json.gz",
+    {"output", GT_OPTION_STRING, "PATH", "merged_trace.json.gz",
      "where the fused trace goes: gzip where the name ends in .gz, else plain JSON"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
@@ -53,7 +53,7 @@ const gt_syntax gt_fuse_syntax = {
 static bool check_files(const gt_call *call, gt_error *error)
 {
     const gt_arguments *arguments = &call->arguments;
-    const char *output = gt_arguments_text(arguments, "output");
+    const char *output = gt_arguments_string(arguments, "output");
     const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     size_t len = output ? strlen(output) : 0;
     if (!len) return gt_fail(error, "argument --output: names no file");
@@ -141,7 +141,7 @@ static uint64_t bytes_of(const gt_rank_files *files)
 static bool spares_the_traces(const char *output, const gt_rank_files *files, gt_error *error)
 {
     for (size_t rank = 0; rank < files->count; rank++)
-        if (files->paths[rank] && !gt_spares_the_trace(output, files->paths[rank], error)) return false;
+        if (files->paths[rank] && !gt_check_not_input(output, files->paths[rank], error)) return false;
     return true;
 }
 
@@ -157,7 +157,7 @@ static void show(const gt_fuse_result *result, const gt_output *output)
 static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_options *options,
                  gt_error *error)
 {
-    const char *path = gt_arguments_text(&call->arguments, "output");
+    const char *path = gt_arguments_string(&call->arguments, "output");
     if (!spares_the_traces(path, files, error)) return false;
     char title[64];
     snprintf(title, sizeof title, "%zu ranks", files->count);
@@ -173,7 +173,7 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
     return made;
 }
 
-gt_exit gt_fuse_run(const gt_call *call)
+gt_exit gt_cmd_fuse(const gt_call *call)
 {
     static const char none_given[] =
         "no traces: name them in the order of their ranks, or give one of the arguments --trace_dir "

@@ -5,6 +5,6 @@
 #include "cli/commands.h"
 
 extern const gt_syntax gt_fuse_syntax;
-gt_exit gt_fuse_run(const gt_call *call);
+gt_exit gt_cmd_fuse(const gt_call *call);
 
 #endif

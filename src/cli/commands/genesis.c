@@ -19,12 +19,12 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"capture_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"capture_dir", GT_OPTION_STRING, "DIR", NULL,
      "the folder of the capture: rocprofv3's files in it or in its kernel_trace, a manifest, run.log; the "
      "same as DIR without an option"},
-    {"combined_run_dir", GT_OPTION_TEXT, "DIR", NULL, "the same"},
+    {"combined_run_dir", GT_OPTION_STRING, "DIR", NULL, "the same"},
     {"include_api", GT_OPTION_FLAG, NULL, NULL, "count HIP and HSA calls too"},
-    {"traceconv", GT_OPTION_TEXT, "PATH", NULL,
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
      "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
@@ -33,18 +33,18 @@ static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_details: every dispatch"},
     {"no_short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
      "leave out the sheets short_kernels_summary and short_kernel_histogram"},
-    {"steady_state_gap_ms", GT_OPTION_TEXT, "MS", "1000",
+    {"steady_state_gap_ms", GT_OPTION_STRING, "MS", "1000",
      "the steady state begins behind the longest pause of the GPU, if that is at least so long"},
-    {"steady_state_fallback_s", GT_OPTION_TEXT, "S", NULL,
+    {"steady_state_fallback_s", GT_OPTION_STRING, "S", NULL,
      "else it is the last S seconds (default: wall_time of run.log and a twentieth, else 5)"},
 };
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_TEXT, "DIR", "analysis_output",
+    {"output_dir", GT_OPTION_STRING, "DIR", "analysis_output",
      "write genesis_perf_report.xlsx and genesis_summary.md into this folder"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder too"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet too"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder too"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet too"},
     {"keep_work", GT_OPTION_FLAG, NULL, NULL,
      "accepted for old scripts: nothing is left behind that could be kept"},
 };
@@ -148,9 +148,9 @@ static bool write_report(const gt_call *call, const gt_capture *capture, const g
     const gt_arguments *arguments = &call->arguments;
     const gt_genesis_capture about = {capture->has_manifest, capture->title, capture->environments,
                                       capture->steps, capture->precision};
-    const char *folder = gt_arguments_text(arguments, "output_dir"),
-               *csvs = gt_arguments_text(arguments, "output_csvs_dir");
-    const char *db = gt_arguments_text(arguments, "output_db");
+    const char *folder = gt_arguments_string(arguments, "output_dir"),
+               *csvs = gt_arguments_string(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(arguments, "output_db");
     gt_buffer summary = {0};
     gt_genesis_summary(&summary, &about, tables, steady);
     char *text_path = join(folder ? folder : ".", "genesis_summary.md");
@@ -158,7 +158,7 @@ static bool write_report(const gt_call *call, const gt_capture *capture, const g
                           .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
                           .db_path = db ? gt_strdup(db) : NULL,
                           .text_path = text_path,
-                          .text = gt_buffer_text(&summary)};
+                          .text = gt_buffer_str(&summary)};
     gt_output *output = gt_destinations_write(
         &to, capture->kernels_csv ? capture->kernels_csv : capture->json, tables, error);
     if (output) show(call, run, tables, output, &to);
@@ -193,17 +193,17 @@ static bool make_report(const gt_call *call, const gt_capture *capture, gt_genes
 
 static const char *capture_folder(const gt_arguments *arguments)
 {
-    const char *folder = gt_arguments_text(arguments, "capture_dir");
-    if (!folder) folder = gt_arguments_text(arguments, "combined_run_dir");
+    const char *folder = gt_arguments_string(arguments, "capture_dir");
+    if (!folder) folder = gt_arguments_string(arguments, "combined_run_dir");
     return folder || !arguments->file_count ? folder : arguments->files[0];
 }
 
-gt_exit gt_genesis_run(const gt_call *call)
+gt_exit gt_cmd_genesis(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     const char *folder = capture_folder(arguments),
                *gap = gt_arguments_value(arguments, "steady_state_gap_ms")->text;
-    const char *fallback = gt_arguments_text(arguments, "steady_state_fallback_s");
+    const char *fallback = gt_arguments_string(arguments, "steady_state_fallback_s");
     gt_genesis_options options = {
         .kernel_details = gt_arguments_flag(arguments, "kernel_details"),
         .short_kernel_study = !gt_arguments_flag(arguments, "no_short_kernel_study"),

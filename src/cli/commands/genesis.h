@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_genesis_syntax;
 
-gt_exit gt_genesis_run(const gt_call *call);
+gt_exit gt_cmd_genesis(const gt_call *call);
 
 #endif

@@ -13,22 +13,22 @@
 #include <stdio.h>
 
 static const gt_option input_options[] = {
-    {"profile_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"profile_path", GT_OPTION_STRING, "FILE", NULL,
      "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
      "without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"kernel_metadata_keyword_filters", GT_OPTION_TEXTS, "WORD...", NULL,
+    {"kernel_metadata_keyword_filters", GT_OPTION_STRINGS, "WORD...", NULL,
      "keep only kernels with one of these words in their op's metadata (name, source file and line); the "
      "timeline and the op sheets keep all"},
 };
 const gt_option_group gt_jax_group = {"Sheets of a JAX report", report_options, GT_LENGTH(report_options)};
 
 static const gt_option simulator_options[] = {
-    {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for a GEMM simulator"},
-    {"gpu_arch_platform", GT_OPTION_TEXT, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "what the GPU can do, for a GEMM simulator"},
+    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL,
      "ask for simulated times; says so where there is no simulator"},
 };
@@ -53,8 +53,8 @@ static void show(const gt_jax *trace, const gt_table_list *tables, const gt_outp
 static bool wants_simulator(const gt_call *call, const gt_table_list *tables)
 {
     return call->command->syntax == &gt_jax_syntax && gt_arguments_flag(&call->arguments, "enable_origami") &&
-           (gt_arguments_text(&call->arguments, "gpu_arch_json_path") ||
-            gt_arguments_text(&call->arguments, "gpu_arch_platform")) &&
+           (gt_arguments_string(&call->arguments, "gpu_arch_json_path") ||
+            gt_arguments_string(&call->arguments, "gpu_arch_platform")) &&
            gt_table_list_find(tables, "op_gemm");
 }
 
@@ -97,21 +97,21 @@ static bool gpu_is_sound(const gt_arguments *arguments, gt_error *error)
     gt_arena arena = {0};
     gt_gpu_arch own;
     const gt_gpu_arch *chosen;
-    bool sound =
-        gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
-                           gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own, &chosen, error);
+    bool sound = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
+                                    gt_arguments_string(arguments, "gpu_arch_json_path"), &arena, &own,
+                                    &chosen, error);
     gt_arena_free(&arena);
     return sound;
 }
 
-gt_exit gt_jax_run(const gt_call *call)
+gt_exit gt_cmd_jax(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_error error;
     gt_profile_list profiles = {0};
     gt_exit status = GT_EXIT_FAILED;
-    if (gt_arguments_text(arguments, "gpu_arch_json_path") &&
-        gt_arguments_text(arguments, "gpu_arch_platform"))
+    if (gt_arguments_string(arguments, "gpu_arch_json_path") &&
+        gt_arguments_string(arguments, "gpu_arch_platform"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
     if (gpu_is_sound(arguments, &error) &&

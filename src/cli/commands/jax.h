@@ -8,7 +8,7 @@
 extern const gt_syntax gt_jax_syntax;
 extern const gt_option_group gt_jax_group; /* options of the report itself, for `report` too */
 
-gt_exit gt_jax_run(const gt_call *call);
+gt_exit gt_cmd_jax(const gt_call *call);
 bool gt_jax_report(const gt_trace_call *trace, gt_error *error);
 
 #endif

@@ -16,27 +16,27 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"profile_xplane_pb_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"profile_xplane_pb_path", GT_OPTION_STRING, "FILE", NULL,
      "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
      "without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"output_path", GT_OPTION_TEXT, "DIR", NULL, "write each table into files of its own in this folder"},
-    {"output_filename", GT_OPTION_TEXT, "NAME", "trace_analysis_results",
+    {"output_path", GT_OPTION_STRING, "DIR", NULL, "write each table into files of its own in this folder"},
+    {"output_filename", GT_OPTION_STRING, "NAME", "trace_analysis_results",
      "what the names of those files begin with; \"_gemms\" and so on follows"},
-    {"output_table_formats", GT_OPTION_TEXTS, "FORMAT...", ".xlsx .csv",
+    {"output_table_formats", GT_OPTION_STRINGS, "FORMAT...", ".xlsx .csv",
      "what those files are: .xlsx, .csv or both"},
-    {"num_cus", GT_OPTION_TEXT, "N", "304", "accepted for old scripts: no table depends on it"},
-    {"name", GT_OPTION_TEXT, "GPU", "mi300x", "accepted for old scripts: no table depends on it"},
+    {"num_cus", GT_OPTION_STRING, "N", "304", "accepted for old scripts: no table depends on it"},
+    {"name", GT_OPTION_STRING, "GPU", "mi300x", "accepted for old scripts: no table depends on it"},
 };
 static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL, "write all tables into one Excel workbook"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a table into this folder"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with all tables"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all tables into one Excel workbook"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a table into this folder"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with all tables"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -90,7 +90,7 @@ static bool write_table(gt_output *output, const char *dir, const char *file, gt
 static gt_output *write_tables(const gt_trace_call *call, const gt_table_list *tables, gt_error *error)
 {
     const gt_arguments *arguments = &call->call->arguments;
-    const char *dir = gt_arguments_text(arguments, "output_path");
+    const char *dir = gt_arguments_string(arguments, "output_path");
     const char *file = gt_arguments_value(arguments, "output_filename")->text;
     formats f;
     if (!dir) return gt_destinations_write(call->destinations, call->path, tables, error);
@@ -140,7 +140,7 @@ static bool make_report(const gt_trace_call *call, gt_error *error)
         gt_error_prefix(error, gt_trace_title(call->path));
     else
         output = write_tables(call, &tables, error);
-    const char *dir = gt_arguments_text(&call->call->arguments, "output_path");
+    const char *dir = gt_arguments_string(&call->call->arguments, "output_path");
     if (output && dir) gt_journal_print("DataFrames successfully written to %s", dir);
     if (output && gt_trace_is_shown(call)) show(&tables, output);
     bool made = output != NULL;
@@ -154,14 +154,14 @@ static bool check_outputs(const gt_arguments *arguments, gt_error *error)
 {
     bool has_other = false;
     for (size_t i = 0; i < output_group.count; i++)
-        has_other |= gt_arguments_text(arguments, output_options[i].name) != NULL;
-    bool has_folder = gt_arguments_text(arguments, "output_path") != NULL;
+        has_other |= gt_arguments_string(arguments, output_options[i].name) != NULL;
+    bool has_folder = gt_arguments_string(arguments, "output_path") != NULL;
     if (has_folder && has_other)
         return gt_fail(error, "argument --output_path: not allowed with another output");
     return has_folder || has_other || gt_fail(error, "the following arguments are required: --output_path");
 }
 
-gt_exit gt_jax_analysis_run(const gt_call *call)
+gt_exit gt_cmd_jax_analysis(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_error error;

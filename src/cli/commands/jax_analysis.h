@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_jax_analysis_syntax;
 
-gt_exit gt_jax_analysis_run(const gt_call *call);
+gt_exit gt_cmd_jax_analysis(const gt_call *call);
 
 #endif

@@ -20,22 +20,22 @@
 enum { GPUS_MAX = 1 << 16 };
 
 static const gt_option input_options[] = {
-    {"traces_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"traces_dir", GT_OPTION_STRING, "DIR", NULL,
      "the folder that holds the run: dumps are looked for in it "
      "(xla_dumps/*jit_train_step.*_gpu_after_optimizations.txt), and profiles (*.xplane.pb) where no FILE is "
      "given"},
-    {"xla_dumps", GT_OPTION_TEXTS, "DUMP...", NULL,
+    {"xla_dumps", GT_OPTION_STRINGS, "DUMP...", NULL,
      "the dump of each node, in the order of the FILEs; one dump stands for all of them"},
     {"gpus_per_node", GT_OPTION_INT, "N", "8", "rank of a GPU = number of its node * N + number of the GPU"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_TEXT, "PATH", NULL,
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
      "write an Excel workbook here; by default, where no other output is named, jax_collective_report.xlsx "
      "in --traces_dir, else beside the first FILE"},
-    {"output_csvs_dir", GT_OPTION_TEXT, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_TEXT, "PATH", NULL, "write an SQLite database with one table a sheet"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -96,7 +96,7 @@ static bool choose_dumps(nodes *n, const char *folder, gt_error *error)
 
 static bool find_nodes(const gt_arguments *arguments, nodes *n, gt_error *error)
 {
-    const char *folder = gt_arguments_text(arguments, "traces_dir");
+    const char *folder = gt_arguments_string(arguments, "traces_dir");
     const gt_option_value *dumps = gt_arguments_value(arguments, "xla_dumps");
     for (size_t i = 0; i < arguments->file_count; i++) add_path(&n->profiles, arguments->files[i]);
     if (!arguments->file_count && folder) {
@@ -115,7 +115,7 @@ static bool check_options(const gt_arguments *arguments, gt_error *error)
 {
     const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
     const gt_option_value *dumps = gt_arguments_value(arguments, "xla_dumps");
-    bool has_folder = gt_arguments_text(arguments, "traces_dir") != NULL;
+    bool has_folder = gt_arguments_string(arguments, "traces_dir") != NULL;
     if (!arguments->file_count && !has_folder)
         return gt_fail(error, "the following arguments are required: FILE or --traces_dir");
     if (!dumps->text_count && !has_folder)
@@ -133,7 +133,7 @@ static gt_destinations choose_destinations(const gt_arguments *arguments, const 
 {
     gt_destinations to = gt_destinations_named(arguments);
     if (to.xlsx_path || to.csvs_dir || to.db_path) return to;
-    const char *folder = gt_arguments_text(arguments, "traces_dir"), *slash = strrchr(first_profile, '/');
+    const char *folder = gt_arguments_string(arguments, "traces_dir"), *slash = strrchr(first_profile, '/');
     if (folder)
         to.xlsx_path = gt_format("%s/jax_collective_report.xlsx", folder);
     else
@@ -204,7 +204,7 @@ static bool make_report(const gt_call *call, const nodes *n, const gt_read_optio
     return sound;
 }
 
-gt_exit gt_jax_collective_run(const gt_call *call)
+gt_exit gt_cmd_jax_collective(const gt_call *call)
 {
     gt_error error;
     gt_read_options read;

@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_jax_collective_syntax;
 
-gt_exit gt_jax_collective_run(const gt_call *call);
+gt_exit gt_cmd_jax_collective(const gt_call *call);
 
 #endif

@@ -12,18 +12,18 @@
 #include <stdlib.h>
 
 static const gt_option input_options[] = {
-    {"rocm", GT_OPTION_TEXT, "FILE", NULL, "the Chrome trace (JSON, may be compressed) of the AMD GPU"},
-    {"cuda", GT_OPTION_TEXT, "FILE", NULL, "that of the NVIDIA GPU"},
+    {"rocm", GT_OPTION_STRING, "FILE", NULL, "the Chrome trace (JSON, may be compressed) of the AMD GPU"},
+    {"cuda", GT_OPTION_STRING, "FILE", NULL, "that of the NVIDIA GPU"},
     {"gpu", GT_OPTION_INT, "N", "0",
      "number of the GPU, as the traces' process names have it: /device:GPU:N"},
-    {"tokens", GT_OPTION_TEXT, "A:B", "1:8", "tokens to look at, both ends in it; 0 is the first"},
-    {"layers", GT_OPTION_TEXT, "A:B", "0:31",
+    {"tokens", GT_OPTION_STRING, "A:B", "1:8", "tokens to look at, both ends in it; 0 is the first"},
+    {"layers", GT_OPTION_STRING, "A:B", "0:31",
      "layers to look at; a token that has not all of them is left out"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
-    {"out", GT_OPTION_TEXT, "PATH", NULL, "write the report here instead of to standard output"},
+    {"out", GT_OPTION_STRING, "PATH", NULL, "write the report here instead of to standard output"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -50,7 +50,8 @@ static bool read_bound(const char **at, int64_t *bound)
     return *bound < INT32_MAX;
 }
 
-static bool read_range(const gt_arguments *arguments, const char *name, gt_range *range, gt_error *error)
+static bool read_range(const gt_arguments *arguments, const char *name, gt_llama_range *range,
+                       gt_error *error)
 {
     const char *given = gt_arguments_value(arguments, name)->text, *at = given;
     bool sound = read_bound(&at, &range->first) && *at++ == ':' && read_bound(&at, &range->last) && !*at;
@@ -61,9 +62,9 @@ static bool read_range(const gt_arguments *arguments, const char *name, gt_range
 /* ---- the work ---- */
 
 static bool summarise(const gt_call *call, const char *option, const char *mark, const gt_read_options *read,
-                      gt_llama_pair *pair, gt_strings *strings, gt_llama_summary *summary, gt_error *error)
+                      gt_llama_pair *pair, gt_interner *strings, gt_llama_summary *summary, gt_error *error)
 {
-    const char *path = gt_arguments_text(&call->arguments, option);
+    const char *path = gt_arguments_string(&call->arguments, option);
     gt_stream *file = gt_stream_open(path, error);
     gt_gpu_stream stream = {0};
     if (!file) return false;
@@ -93,33 +94,33 @@ static bool write_report(const char *path, const gt_buffer *report, gt_error *er
 
 static bool compare(const gt_call *call, const gt_read_options *read, gt_llama_pair *pair, gt_error *error)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_llama_summary rocm = {0}, cuda = {0};
     gt_buffer report = {0};
     bool made = summarise(call, "rocm", ROCM_MARK, read, pair, strings, &rocm, error) &&
                 summarise(call, "cuda", CUDA_MARK, read, pair, strings, &cuda, error);
     if (made) {
-        const char *path = gt_arguments_text(&call->arguments, "out");
+        const char *path = gt_arguments_string(&call->arguments, "out");
         *pair = (gt_llama_pair){&rocm, &cuda, pair->tokens, pair->layers, strings};
         gt_llama_compare(&report, pair);
         if (path) made = write_report(path, &report, error);
-        if (!path) puts(gt_buffer_text(&report).bytes);
+        if (!path) puts(gt_buffer_str(&report).bytes);
         if (made && path && !gt_arguments_flag(&call->arguments, "quiet")) printf("Wrote %s\n", path);
     }
     gt_buffer_free(&report);
     gt_llama_summary_free(&rocm);
     gt_llama_summary_free(&cuda);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made;
 }
 
-gt_exit gt_jax_llama_run(const gt_call *call)
+gt_exit gt_cmd_jax_llama(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_error error;
     gt_read_options read;
     gt_llama_pair pair = {0};
-    bool has_both = gt_arguments_text(arguments, "rocm") && gt_arguments_text(arguments, "cuda");
+    bool has_both = gt_arguments_string(arguments, "rocm") && gt_arguments_string(arguments, "cuda");
     if (!has_both)
         return gt_usage_error(call->program, "the following arguments are required: --rocm, --cuda");
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);

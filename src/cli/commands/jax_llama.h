@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_jax_llama_syntax;
 
-gt_exit gt_jax_llama_run(const gt_call *call);
+gt_exit gt_cmd_jax_llama(const gt_call *call);
 
 #endif

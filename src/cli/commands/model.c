@@ -16,29 +16,29 @@
 #include <strings.h>
 
 static const gt_option model_options[] = {
-    {"shapes", GT_OPTION_TEXT, "SHAPES", NULL,
+    {"shapes", GT_OPTION_STRING, "SHAPES", NULL,
      "of the arguments, in order: 4096x1024,1024x512 (a dash for one that is no tensor), or as a trace has "
      "them: [[4096,1024],[1024,512]]"},
-    {"dtype", GT_OPTION_TEXT, "TYPES", "bf16",
+    {"dtype", GT_OPTION_STRING, "TYPES", "bf16",
      "bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a name as a trace has it; one for all "
      "arguments, or one for each, apart by commas"},
-    {"concrete", GT_OPTION_TEXT, "JSON", NULL,
+    {"concrete", GT_OPTION_STRING, "JSON", NULL,
      "values of the arguments that are no tensors, as a trace has them: [\"\", \"\", \"\", \"0.0\", "
      "\"True\"]"},
-    {"strides", GT_OPTION_TEXT, "JSON", NULL, "of the tensors; without it they are contiguous"},
-    {"extra", GT_OPTION_TEXT, "JSON", NULL, "other arguments: {\"MoE topk\": 4}"},
-    {"annotation", GT_OPTION_TEXT, "TEXT", NULL,
+    {"strides", GT_OPTION_STRING, "JSON", NULL, "of the tensors; without it they are contiguous"},
+    {"extra", GT_OPTION_STRING, "JSON", NULL, "other arguments: {\"MoE topk\": 4}"},
+    {"annotation", GT_OPTION_STRING, "TEXT", NULL,
      "the name of the step around the op, which tells attention of inference servers how long its sequences "
      "are"},
-    {"kernel", GT_OPTION_TEXT, "NAME", NULL, "the name of the op's kernel"},
+    {"kernel", GT_OPTION_STRING, "NAME", NULL, "the name of the op's kernel"},
     {"backward", GT_OPTION_FLAG, NULL, NULL, "ask about the op's backward pass"},
 };
 static const gt_option_group model_group = {"The op", model_options, GT_LENGTH(model_options)};
 
 static const gt_option gpu_options[] = {
-    {"gpu", GT_OPTION_TEXT, "NAME", NULL,
+    {"gpu", GT_OPTION_STRING, "NAME", NULL,
      "the least time on this GPU, such as MI300X; on all that are known: all"},
-    {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "the same for a GPU that a file describes"},
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "the same for a GPU that a file describes"},
 };
 static const gt_option_group gpu_group = {"The GPU", gpu_options, GT_LENGTH(gpu_options)};
 
@@ -158,45 +158,45 @@ static void strides_to_json(const gt_value *shapes, gt_buffer *json)
     gt_buffer_add_cstr(json, "]");
 }
 
-static uint32_t intern(gt_strings *strings, gt_buffer *buffer)
+static uint32_t intern(gt_interner *strings, gt_buffer *buffer)
 {
-    uint32_t id = gt_strings_add(strings, buffer->bytes, buffer->len);
+    uint32_t id = gt_interner_add(strings, buffer->bytes, buffer->len);
     buffer->len = 0;
     return id;
 }
 
 /* An option's JSON; false where it is none. */
-static bool take_json(const gt_call *call, gt_strings *strings, gt_arena *arena, const char *option,
+static bool take_json(const gt_call *call, gt_interner *strings, gt_arena *arena, const char *option,
                       uint32_t *id)
 {
-    const char *text = gt_arguments_text(&call->arguments, option);
+    const char *text = gt_arguments_string(&call->arguments, option);
     if (!text) return true;
-    if (gt_value_parse(arena, (gt_text){text, strlen(text)})->type == GT_VALUE_MISSING) {
+    if (gt_value_parse(arena, (gt_str){text, strlen(text)})->type == GT_VALUE_MISSING) {
         gt_usage_error(call->program, "argument --%s: '%s' is no JSON", option, text);
         return false;
     }
-    *id = gt_strings_add_cstr(strings, text);
+    *id = gt_interner_add_cstr(strings, text);
     return true;
 }
 
-static bool read_event(const gt_call *call, gt_strings *strings, gt_model_event *event)
+static bool read_event(const gt_call *call, gt_interner *strings, gt_model_event *event)
 {
     const gt_arguments *arguments = &call->arguments;
-    const char *shapes_text = gt_arguments_text(arguments, "shapes"),
-               *annotation = gt_arguments_text(arguments, "annotation");
+    const char *shapes_text = gt_arguments_string(arguments, "shapes"),
+               *annotation = gt_arguments_string(arguments, "annotation");
     gt_buffer json = {0};
     gt_arena arena = {0};
     bool sound = true;
-    event->name = gt_strings_add_cstr(strings, arguments->files[0]);
+    event->name = gt_interner_add_cstr(strings, arguments->files[0]);
     event->sequence = GT_EVENT_NONE;
-    if (annotation) event->annotation = gt_strings_add_cstr(strings, annotation);
+    if (annotation) event->annotation = gt_interner_add_cstr(strings, annotation);
     if (shapes_text) {
         sound = shapes_to_json(shapes_text, &json);
-        const gt_value *shapes = gt_value_parse(&arena, gt_buffer_text(&json));
+        const gt_value *shapes = gt_value_parse(&arena, gt_buffer_str(&json));
         sound = sound && gt_value_is_list(shapes);
         if (sound) {
             event->dims = intern(strings, &json);
-            dtypes_to_json(gt_arguments_text(arguments, "dtype"), shapes, &json);
+            dtypes_to_json(gt_arguments_string(arguments, "dtype"), shapes, &json);
             event->types = intern(strings, &json);
             strides_to_json(shapes, &json);
             event->strides = intern(strings, &json);
@@ -233,7 +233,7 @@ static void print_number(const char *name, double value)
 
 static void print_least_time(const gt_model_result *result, const gt_gpu_arch *arch)
 {
-    gt_least_time least = gt_least_time_of(result, arch);
+    gt_min_time least = gt_min_time_of(result, arch);
     bool knows_compute = !isnan(least.compute_us), knows_memory = !isnan(least.memory_us);
     char text[200];
     if (knows_compute && knows_memory)
@@ -255,7 +255,7 @@ static void print_result(const gt_model *model, const gt_model_result *result)
     for (size_t i = 0; i < result->parameter_count; i++) {
         gt_buffer value = {0};
         gt_value_print(&value, &result->parameters[i].value);
-        print_line(result->parameters[i].name, gt_buffer_text(&value).bytes);
+        print_line(result->parameters[i].name, gt_buffer_str(&value).bytes);
         gt_buffer_free(&value);
     }
     print_number("flops", result->flops);
@@ -297,8 +297,8 @@ static gt_exit no_model(const gt_call *call, const char *op)
 static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **gpus,
                         size_t *count)
 {
-    const char *name = gt_arguments_text(&call->arguments, "gpu");
-    const char *path = gt_arguments_text(&call->arguments, "gpu_arch_json_path");
+    const char *name = gt_arguments_string(&call->arguments, "gpu");
+    const char *path = gt_arguments_string(&call->arguments, "gpu_arch_json_path");
     gt_error error;
     *count = 0;
     if (name && strcmp(name, "all") == 0) {
@@ -333,14 +333,14 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
     return GT_EXIT_DONE;
 }
 
-gt_exit gt_model_run(const gt_call *call)
+gt_exit gt_cmd_model(const gt_call *call)
 {
     if (strcmp(call->arguments.files[0], "list") == 0) return list_ops();
-    if (gt_arguments_text(&call->arguments, "gpu") &&
-        gt_arguments_text(&call->arguments, "gpu_arch_json_path"))
+    if (gt_arguments_string(&call->arguments, "gpu") &&
+        gt_arguments_string(&call->arguments, "gpu_arch_json_path"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_json_path: not allowed with argument --gpu");
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_arena arena = {0};
     gt_gpu_arch own;
     const gt_gpu_arch *gpus = NULL;
@@ -348,8 +348,8 @@ gt_exit gt_model_run(const gt_call *call)
     gt_model_event event = {0};
     gt_exit status = GT_EXIT_USAGE;
     if (read_event(call, strings, &event)) {
-        const char *kernel = gt_arguments_text(&call->arguments, "kernel");
-        uint32_t kernel_id = kernel ? gt_strings_add_cstr(strings, kernel) : (uint32_t)GT_TEXT_NONE;
+        const char *kernel = gt_arguments_string(&call->arguments, "kernel");
+        uint32_t kernel_id = kernel ? gt_interner_add_cstr(strings, kernel) : (uint32_t)GT_STR_NONE;
         event.kernels = &kernel_id;
         event.kernel_count = kernel != NULL;
         gt_models *models = gt_models_new(strings);
@@ -359,6 +359,6 @@ gt_exit gt_model_run(const gt_call *call)
         gt_models_free(models);
     }
     gt_arena_free(&arena);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return status;
 }

@@ -5,6 +5,6 @@
 #include "cli/commands.h"
 
 extern const gt_syntax gt_model_syntax;
-gt_exit gt_model_run(const gt_call *call);
+gt_exit gt_cmd_model(const gt_call *call);
 
 #endif

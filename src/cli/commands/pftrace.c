@@ -13,16 +13,16 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"trace_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"trace_path", GT_OPTION_STRING, "FILE", NULL,
      "the *_results.pftrace of rocprofv3, or its conversion to Chrome JSON; the same as FILE without an "
      "option"},
-    {"traceconv", GT_OPTION_TEXT, "PATH", NULL,
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
      "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option api_options[] = {
-    {"exclude_kernel_regex", GT_OPTION_TEXT, "REGEX", "(?:^|\\W)redzone_checker_kernel(?:\\W|$)",
+    {"exclude_kernel_regex", GT_OPTION_STRING, "REGEX", "(?:^|\\W)redzone_checker_kernel(?:\\W|$)",
      "leave out kernels in whose name this Python expression is found; \"\" leaves out none"},
     {"allow_multi_kernel_per_api", GT_OPTION_FLAG, NULL, NULL,
      "count every kernel of a call, not only the one that begins first"},
@@ -38,18 +38,19 @@ static const gt_option activity_options[] = {
     {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet kernel_summary"},
     {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet hip_summary"},
     {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL, "add communication to kernel_summary"},
-    {"kernel_summary_baseline", GT_OPTION_TEXT, "WHAT", "total",
+    {"kernel_summary_baseline", GT_OPTION_STRING, "WHAT", "total",
      "what its percentages are of: total, or compute for all but communication"},
-    {"kernel_summary_group", GT_OPTION_TEXT, "WHAT", "config",
+    {"kernel_summary_group", GT_OPTION_STRING, "WHAT", "config",
      "its rows: config (name, grid, block and registers) or name"},
-    {"hip_summary_group", GT_OPTION_TEXT, "WHAT", "name",
+    {"hip_summary_group", GT_OPTION_STRING, "WHAT", "name",
      "rows of hip_summary: name, name+stream, name+op or name+stream+op"},
     {"top_xla", GT_OPTION_INT, "N", "30", "rows of xla_top"},
 };
 static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
 
 static const gt_option markdown_options[] = {
-    {"output_md_path", GT_OPTION_TEXT, "PATH", NULL, "write a Markdown report here, beside the other output"},
+    {"output_md_path", GT_OPTION_STRING, "PATH", NULL,
+     "write a Markdown report here, beside the other output"},
     {"write_md", GT_OPTION_FLAG, NULL, NULL, "the same beside the trace: t.pftrace gives t_report.md"},
     {"kernel_summary_top", GT_OPTION_INT, "N", "200", "rows of kernel_summary in it"},
     {"hip_summary_top", GT_OPTION_INT, "N", "200", "rows of hip_summary in it"},
@@ -89,7 +90,7 @@ static bool make_api_sheets(const gt_trace_call *call, const gt_chrome *trace, g
 {
     (void)markdown;
     const gt_arguments *arguments = &call->call->arguments;
-    const char *pattern = gt_arguments_text(arguments, "exclude_kernel_regex");
+    const char *pattern = gt_arguments_string(arguments, "exclude_kernel_regex");
     gt_python_regex regex;
     if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, error)) return false;
     gt_pftrace_api_options options = {
@@ -108,7 +109,7 @@ static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *tra
 {
     (void)error;
     const gt_arguments *arguments = &call->call->arguments;
-    const char *group = gt_arguments_text(arguments, "hip_summary_group");
+    const char *group = gt_arguments_string(arguments, "hip_summary_group");
     gt_pftrace_activity_options options = {
         .merge_kernels = gt_arguments_flag(arguments, "merge_kernels"),
         .min_tid = gt_arguments_int(arguments, "min_tid"),
@@ -117,8 +118,8 @@ static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *tra
         .kernel_summary = !gt_arguments_flag(arguments, "no_kernel_summary"),
         .hip_summary = !gt_arguments_flag(arguments, "no_hip_summary"),
         .include_rccl = gt_arguments_flag(arguments, "kernel_summary_include_rccl"),
-        .of_compute = strcmp(gt_arguments_text(arguments, "kernel_summary_baseline"), "compute") == 0,
-        .by_name = strcmp(gt_arguments_text(arguments, "kernel_summary_group"), "name") == 0,
+        .of_compute = strcmp(gt_arguments_string(arguments, "kernel_summary_baseline"), "compute") == 0,
+        .by_name = strcmp(gt_arguments_string(arguments, "kernel_summary_group"), "name") == 0,
         .by_stream = strstr(group, "+stream") != NULL,
         .by_operation = strstr(group, "+op") != NULL,
         .top_xla = gt_arguments_int(arguments, "top_xla"),
@@ -144,7 +145,7 @@ static bool make_copy_sheets(const gt_trace_call *call, const gt_chrome *trace, 
 static char *markdown_path(const gt_trace_call *call)
 {
     const gt_arguments *arguments = &call->call->arguments;
-    const char *path = gt_arguments_text(arguments, "output_md_path");
+    const char *path = gt_arguments_string(arguments, "output_md_path");
     if (path) return gt_strdup(path);
     return gt_arguments_flag(arguments, "write_md") ? gt_default_path(call->path, "_report.md") : NULL;
 }
@@ -160,7 +161,7 @@ static bool make_and_write(const gt_trace_call *call, const gt_chrome *trace, sh
             gt_journal_info("  - %s (%zu rows)", tables.items[i]->name, tables.items[i]->row_count);
         gt_destinations to = *call->destinations;
         to.text_path = md_path;
-        to.text = gt_buffer_text(&markdown);
+        to.text = gt_buffer_str(&markdown);
         output = gt_destinations_write(&to, call->path, &tables, error);
     }
     if (output && gt_trace_is_shown(call)) {
@@ -214,9 +215,9 @@ static gt_exit run(const gt_call *call, gt_report_maker *make)
     return gt_each_trace(call, &path, 1, make);
 }
 
-gt_exit gt_pftrace_api_run(const gt_call *call)
+gt_exit gt_cmd_pftrace_hip_api(const gt_call *call)
 {
-    const char *pattern = gt_arguments_text(&call->arguments, "exclude_kernel_regex");
+    const char *pattern = gt_arguments_string(&call->arguments, "exclude_kernel_regex");
     gt_python_regex regex;
     gt_error why;
     if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, &why))
@@ -243,7 +244,7 @@ static bool is_choice(const char *text, const char *const *words, size_t count)
     return false;
 }
 
-gt_exit gt_pftrace_activity_run(const gt_call *call)
+gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call)
 {
     for (size_t i = 0; i < GT_LENGTH(choices); i++) {
         const char *text = gt_arguments_value(&call->arguments, choices[i].option)->text;
@@ -256,14 +257,14 @@ gt_exit gt_pftrace_activity_run(const gt_call *call)
             gt_buffer_add_cstr(&words, "'");
         }
         gt_exit status = gt_usage_error(call->program, "argument --%s: invalid choice: '%s' (choose from %s)",
-                                        choices[i].option, text ? text : "", gt_buffer_text(&words).bytes);
+                                        choices[i].option, text ? text : "", gt_buffer_str(&words).bytes);
         gt_buffer_free(&words);
         return status;
     }
     return run(call, activity_report);
 }
 
-gt_exit gt_pftrace_copy_run(const gt_call *call)
+gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call)
 {
     return run(call, copy_report);
 }

@@ -7,8 +7,8 @@
 
 extern const gt_syntax gt_pftrace_api_syntax, gt_pftrace_activity_syntax, gt_pftrace_copy_syntax;
 
-gt_exit gt_pftrace_api_run(const gt_call *call);
-gt_exit gt_pftrace_activity_run(const gt_call *call);
-gt_exit gt_pftrace_copy_run(const gt_call *call);
+gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
+gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
+gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
 
 #endif

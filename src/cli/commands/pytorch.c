@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
      "the trace that torch.profiler wrote; the same as FILE without an option"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
@@ -43,28 +43,28 @@ static const gt_option report_options[] = {
      "recognise fused ops of inference frameworks by their kernels"},
     {"seed_sheet_names", GT_OPTION_FLAG, NULL, NULL,
      "name three sheets as older documents do: ops_all, short_kernels_histogram, short_kernels_all_details"},
-    {"gpu_arch_json_path", GT_OPTION_TEXT, "FILE", NULL, "what the GPU can do, for roofline columns"},
-    {"gpu_arch_platform", GT_OPTION_TEXT, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
-    {"python_path", GT_OPTION_TEXT, "PATH", NULL,
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "what the GPU can do, for roofline columns"},
+    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
+    {"python_path", GT_OPTION_STRING, "PATH", NULL,
      "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
-    {"inductor_cache_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL,
      "accepted; Triton kernels are read from the trace alone"},
-    {"comparison_json_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"comparison_json_path", GT_OPTION_STRING, "FILE", NULL,
      "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
-    {"extension_file", GT_OPTION_TEXT, "FILE", NULL,
+    {"extension_file", GT_OPTION_STRING, "FILE", NULL,
      "a Python file with ops, models, categories or sheets of your own (docs/extensions.md)"},
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
      "kernel_summary_prefill and kernel_summary_decode"},
-    {"phase_detection_method", GT_OPTION_TEXT, "NAME", "hybrid",
+    {"phase_detection_method", GT_OPTION_STRING, "NAME", "hybrid",
      "how these phases are told apart: hybrid, kernel_names, operation_frequency, framework_apis, "
      "attention_patterns, gemm_params or union"},
     {"decode_threshold", GT_OPTION_INT, "N", "10",
      "M of a matrix product above which it is prefill, for gemm_params and union"},
     {"generate_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; no plots of the phases are drawn"},
     {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; there are none"},
-    {"plot_format", GT_OPTION_TEXT, "FORMAT", NULL, "accepted: png, pdf or svg"},
+    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL, "accepted: png, pdf or svg"},
     {"plot_dpi", GT_OPTION_INT, "N", NULL, "accepted"},
 };
 const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
@@ -80,8 +80,8 @@ const gt_syntax gt_pytorch_syntax = {
 
 gt_exit gt_pytorch_check(const gt_call *call)
 {
-    if (gt_arguments_text(&call->arguments, "gpu_arch_json_path") &&
-        gt_arguments_text(&call->arguments, "gpu_arch_platform"))
+    if (gt_arguments_string(&call->arguments, "gpu_arch_json_path") &&
+        gt_arguments_string(&call->arguments, "gpu_arch_platform"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
     return gt_phase_options_check(call);
@@ -115,7 +115,7 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
         .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
         .phases = gt_arguments_flag(arguments, "inference_phase_analysis"),
         .phase_options = gt_phase_options_read(arguments),
-        .python_path = gt_arguments_text(arguments, "python_path"),
+        .python_path = gt_arguments_string(arguments, "python_path"),
         .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
     };
 }
@@ -148,7 +148,7 @@ static bool make_report(const gt_trace_call *call, gt_pytorch *trace, const gt_p
 static bool read_comparison(const gt_trace_call *call, gt_kineto_options keep, gt_pytorch_options *wanted,
                             gt_error *error)
 {
-    const char *path = gt_arguments_text(&call->call->arguments, "comparison_json_path");
+    const char *path = gt_arguments_string(&call->call->arguments, "comparison_json_path");
     if (!path) return true;
     wanted->comparison = gt_kineto_read(path, keep, call->read, error);
     if (wanted->comparison && wanted->comparison->gpu_only)
@@ -178,7 +178,7 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     const gt_arguments *arguments = &call->call->arguments;
     gt_pytorch_options wanted = sheets_wanted(arguments);
     wanted.extra = gt_extra_wanted(arguments, &wanted.extra_options);
-    gt_extension_source extension = {.file = gt_arguments_text(arguments, "extension_file"),
+    gt_extension_source extension = {.file = gt_arguments_string(arguments, "extension_file"),
                                      .trace_path = call->path,
                                      .python = wanted.python_path};
     if (extension.file) wanted.extension = &extension;
@@ -189,8 +189,8 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     if (gt_arguments_flag(arguments, "enable_origami"))
         gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
                 "simulated times");
-    bool made = gt_gpu_arch_choose(gt_arguments_text(arguments, "gpu_arch_platform"),
-                                   gt_arguments_text(arguments, "gpu_arch_json_path"), &arena, &own,
+    bool made = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
+                                   gt_arguments_string(arguments, "gpu_arch_json_path"), &arena, &own,
                                    &wanted.gpu_arch, error);
     extension.arch = wanted.gpu_arch;
     made = made && read_and_report(call, &wanted, error);
@@ -198,7 +198,7 @@ bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
     return made;
 }
 
-gt_exit gt_pytorch_run(const gt_call *call)
+gt_exit gt_cmd_pytorch(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     const char *trace_path = gt_arguments_value(&call->arguments, "profile_json_path")->text;

@@ -7,7 +7,7 @@
 extern const gt_syntax gt_pytorch_syntax;
 extern const gt_option_group gt_pytorch_group; /* the report's own options, for commands that make it too */
 
-gt_exit gt_pytorch_run(const gt_call *call);
+gt_exit gt_cmd_pytorch(const gt_call *call);
 
 /* Refuses options whose work is still to come: they are never accepted and ignored. */
 gt_exit gt_pytorch_check(const gt_call *call);

@@ -69,7 +69,7 @@ static bool add_traces(gt_profile_list *traces, const char *path, gt_error *erro
     return true;
 }
 
-gt_exit gt_report_run(const gt_call *call)
+gt_exit gt_cmd_report(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;

@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_report_syntax;
 
-gt_exit gt_report_run(const gt_call *call);
+gt_exit gt_cmd_report(const gt_call *call);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 static const gt_option input_options[] = {
-    {"profile_json_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
      "what rocprofv3 wrote: a *_results.json, *_results.db or *_results.pftrace, a CSV file, or a folder of "
      "them; the same as FILE without an option"},
 };
@@ -65,7 +65,7 @@ static void note_what_was_read(const gt_rocprof *run)
     gt_journal_info("Extracting API events...");
     gt_journal_info("  Found %" PRIu64 " API calls", run->api_calls);
     gt_journal_info("  PID: %" PRId64 ", Hostname: %s", run->pid,
-                    gt_strings_get(run->strings, run->hostname).bytes);
+                    gt_interner_get(run->strings, run->hostname).bytes);
 }
 
 static void note_what_is_made(const gt_rocprof_options *wanted)
@@ -125,7 +125,7 @@ bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
     return made;
 }
 
-gt_exit gt_rocprof_run(const gt_call *call)
+gt_exit gt_cmd_rocprof(const gt_call *call)
 {
     const char *trace_path = gt_arguments_value(&call->arguments, "profile_json_path")->text;
     return gt_each_trace(call, &trace_path, 1, gt_rocprof_report);

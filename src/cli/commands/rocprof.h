@@ -7,7 +7,7 @@
 extern const gt_syntax gt_rocprof_syntax;
 extern const gt_option_group gt_rocprof_group; /* the report's own options, for commands that make it too */
 
-gt_exit gt_rocprof_run(const gt_call *call);
+gt_exit gt_cmd_rocprof(const gt_call *call);
 
 gt_report_maker gt_rocprof_report;
 

@@ -6,6 +6,6 @@
 
 extern const gt_syntax gt_run_syntax;
 
-gt_exit gt_run_run(const gt_call *call);
+gt_exit gt_cmd_run(const gt_call *call);
 
 #endif

@@ -80,7 +80,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         status = command->run(&report);
     gt_arguments_free(&report.arguments);
     if (status == GT_EXIT_DONE)
-        gt_words_list_add(r->plan->arena, &r->outcome->files, workbook);
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, workbook);
     else
         gt_warn("%s: no report was made of it", trace);
 }
@@ -182,7 +182,7 @@ static void write_summary(reporter *r)
     if (!gt_run_summary_write(r->plan, &path, &error))
         gt_warn("%s", error.text);
     else if (path)
-        gt_words_list_add(r->plan->arena, &r->outcome->files, path);
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
 }
 
 void gt_run_reports_make(const gt_call *call, const gt_plan *plan, gt_outcome *outcome, const char *wanted)

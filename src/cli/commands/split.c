@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const gt_option step_options[] = {
-    {"iterations", GT_OPTION_TEXT, "STEPS", "all",
+    {"iterations", GT_OPTION_STRING, "STEPS", "all",
      "which steps: all, one (50), or some (10:20, without the last)"},
     {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write a trace of each step"},
     {"find_steady_state", GT_OPTION_FLAG, NULL, NULL,
@@ -30,19 +30,19 @@ static const gt_option_group step_group = {"Steps", step_options, GT_LENGTH(step
 static const gt_option window_options[] = {
     {"num_steps", GT_OPTION_INT, "N", "32", "steps of a steady-state trace"},
     {"CONC", GT_OPTION_INT, "N", NULL, "requests at once, as was meant; told where the trace has others"},
-    {"OSL", GT_OPTION_TEXT, "TOKENS", NULL,
+    {"OSL", GT_OPTION_STRING, "TOKENS", NULL,
      "most tokens that a request generates; with --CONC and --R it gives the usual share of steps with "
      "prefill"},
-    {"R", GT_OPTION_TEXT, "RATIO", NULL, "requests generate from R * OSL to OSL tokens; from 0 to 1"},
+    {"R", GT_OPTION_STRING, "RATIO", NULL, "requests generate from R * OSL to OSL tokens; from 0 to 1"},
 };
 static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_TEXT, "DIR", NULL, "folder for the traces, made where it is missing"},
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL, "folder for the traces, made where it is missing"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
-static const gt_letter letters[] = {{'i', "iterations"}, {0}};
+static const gt_short_option letters[] = {{'i', "iterations"}, {0}};
 
 const gt_syntax gt_split_syntax = {
     .groups = {&step_group, &window_group, &output_group, &gt_common_group},
@@ -77,7 +77,7 @@ static bool read_range(const char *text, gt_split_options *options, gt_error *er
 
 static bool read_number(const gt_arguments *arguments, const char *name, double *number, gt_error *error)
 {
-    const char *text = gt_arguments_text(arguments, name);
+    const char *text = gt_arguments_string(arguments, name);
     *number = NAN;
     if (!text) return true;
     char *end;
@@ -97,14 +97,14 @@ static bool read_options(const gt_call *call, gt_split_options *options, gt_erro
         .divide_phases = gt_arguments_flag(arguments, "divide_phases"),
         .requests = requests->given ? requests->number : 0,
     };
-    if (!gt_arguments_text(arguments, "output_dir"))
+    if (!gt_arguments_string(arguments, "output_dir"))
         return gt_fail(error, "the following arguments are required: -o/--output-dir");
     if (steps < 1 || steps > 1000000000)
         return gt_fail(error, "argument --num_steps: must be at least 1, not %lld", (long long)steps);
     if (requests->given && requests->number < 1)
         return gt_fail(error, "argument --CONC: must be at least 1, not %lld", (long long)requests->number);
     options->window_steps = (size_t)steps;
-    return read_range(gt_arguments_text(arguments, "iterations"), options, error) &&
+    return read_range(gt_arguments_string(arguments, "iterations"), options, error) &&
            read_number(arguments, "OSL", &options->output_tokens, error) &&
            read_number(arguments, "R", &options->token_ratio, error) &&
            (!(options->output_tokens <= 0) || gt_fail(error, "argument --OSL: must be more than 0"));
@@ -121,7 +121,7 @@ static void show(const gt_split_result *result, const gt_output *output, const c
     printf("Done! Extracted %zu traces to %s\n", result->files, dir);
 }
 
-gt_exit gt_split_run(const gt_call *call)
+gt_exit gt_cmd_split(const gt_call *call)
 {
     gt_error error;
     gt_read_options read;
@@ -133,7 +133,7 @@ gt_exit gt_split_run(const gt_call *call)
         return gt_usage_error(call->program, "%s", error.text);
     if (strcmp(path, "-") == 0)
         return gt_usage_error(call->program, "the trace is read twice, so it cannot be standard input");
-    const char *dir = gt_arguments_text(&call->arguments, "output_dir");
+    const char *dir = gt_arguments_string(&call->arguments, "output_dir");
     gt_output *output = gt_output_new();
     gt_split_result result;
     bool made =

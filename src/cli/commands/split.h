@@ -5,6 +5,6 @@
 #include "cli/commands.h"
 
 extern const gt_syntax gt_split_syntax;
-gt_exit gt_split_run(const gt_call *call);
+gt_exit gt_cmd_split(const gt_call *call);
 
 #endif

@@ -60,7 +60,7 @@ static char *beside(const char *kernels_csv, const char *ending)
 /* ---- the manifest ---- */
 
 /* A JSON value as Python's str() prints it. */
-static char *python_text(gt_text json)
+static char *python_text(gt_str json)
 {
     if (!json.len || strcmp(json.bytes, "null") == 0) return gt_strdup("None");
     if (strcmp(json.bytes, "true") == 0) return gt_strdup("True");
@@ -68,7 +68,7 @@ static char *python_text(gt_text json)
     if (json.bytes[0] != '"') return gt_strdup(json.bytes);
     const char *at = json.bytes + 1;
     gt_buffer scratch = {0};
-    gt_text text;
+    gt_str text;
     char *copy = gt_json_string_read(&at, json.bytes + json.len, &scratch, &text)
                      ? gt_format("%.*s", (int)text.len, text.bytes)
                      : gt_strdup(json.bytes);
@@ -85,7 +85,7 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
                                             {"precision", GT_FIELD_JSON, false}};
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return false;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
     gt_json json;
     gt_record record;
@@ -97,12 +97,12 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
         bool has = record.present >> f & 1;
         if (f == TIMESTAMP && !has) continue; /* the folder's name stands for it */
         free(*texts[f]);
-        *texts[f] = python_text(gt_strings_get(strings, has ? (uint32_t)record.cells[f].text : GT_TEXT_NONE));
+        *texts[f] = python_text(gt_interner_get(strings, has ? (uint32_t)record.cells[f].text : GT_STR_NONE));
     }
     c->has_manifest = read;
     if (!read) gt_fail(error, "%s: the manifest is no JSON object", path);
     gt_record_reader_free(reader);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     gt_stream_close(stream);
     return read;
 }

@@ -3,7 +3,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "cli/inputs/path_pattern.h"
 #include "cli/inputs/rank_regex.h"
 
@@ -189,7 +189,7 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
 {
     gt_buffer missing = {0};
     list_missing(&missing, files);
-    const char *ranks = gt_buffer_text(&missing).bytes;
+    const char *ranks = gt_buffer_str(&missing).bytes;
     bool complete = !missing.len;
     if (!complete && allowed) gt_warn("no file for ranks %.300s%s", ranks, missing.len > 300 ? "..." : "");
     if (!complete && !allowed)

@@ -7,13 +7,13 @@
 
 /* Rows of an option table; commands differ in what they do without a number of ranks or a rank's trace. */
 #define GT_RANK_OPTIONS(world_size_help, allow_missing_help)                                                 \
-    {"trace_dir", GT_OPTION_TEXT, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},     \
-        {"trace_pattern", GT_OPTION_TEXT, "PATH", NULL,                                                      \
+    {"trace_dir", GT_OPTION_STRING, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},   \
+        {"trace_pattern", GT_OPTION_STRING, "PATH", NULL,                                                    \
          "the traces, with one '*' where the rank's number stands"},                                         \
-        {"trace_glob", GT_OPTION_TEXT, "PATTERN", NULL,                                                      \
+        {"trace_glob", GT_OPTION_STRING, "PATTERN", NULL,                                                    \
          "the traces as a search pattern ('**' goes into folders); --rank_regex tells the rank of each"},    \
         {"world_size", GT_OPTION_INT, "N", NULL, world_size_help},                                           \
-        {"rank_regex", GT_OPTION_TEXT, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                             \
+        {"rank_regex", GT_OPTION_STRING, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                           \
          "finds the rank in a file's name, else in its path"},                                               \
     {                                                                                                        \
         "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \

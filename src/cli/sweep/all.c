@@ -14,8 +14,8 @@ static const gt_option all_options[] = {
      "rows that `top` keeps of each report; the CSV files' names begin with top<K>"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "of what rocprofv3 wrote instead of torch.profiler: the steps report, timeline and counters"},
-    {"rank_order", GT_OPTION_TEXT, "HOW", NULL, "as that of `gputally sweep report`"},
-    {"report_layout", GT_OPTION_TEXT, "NAME", NULL, "as that of `gputally sweep report`"},
+    {"rank_order", GT_OPTION_STRING, "HOW", NULL, "as that of `gputally sweep report`"},
+    {"report_layout", GT_OPTION_STRING, "NAME", NULL, "as that of `gputally sweep report`"},
     {"dpi", GT_OPTION_INT, "N", NULL, "as that of `gputally sweep plot`"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "as that of `gputally sweep timeline`"},
 };
@@ -120,15 +120,15 @@ static void name_places(const gt_call *call, char **places)
     places[ANALYSIS] = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     places[ROWS] =
         gt_format("%s/" GT_SWEEP_ANALYSIS "/top%lld_gemm_kernels_time_variance.csv", here ? here : root, top);
-    places[STAMPED] = gt_sweep_other_ending(places[ROWS], "_with_timestamps.csv");
+    places[STAMPED] = gt_replace_extension(places[ROWS], "_with_timestamps.csv");
     free(here);
 }
 
 /* A step that fails keeps only those from running that read its rows. Usage errors end it: the options are
  * wrong. */
-gt_exit gt_sweep_all_run(const gt_call *call)
+gt_exit gt_cmd_sweep_all(const gt_call *call)
 {
-    if (!gt_sweep_begin(call, NULL)) return GT_EXIT_USAGE;
+    if (!gt_sweep_open_input(call, NULL)) return GT_EXIT_USAGE;
     bool rocprof = gt_arguments_flag(&call->arguments, "rocprof"), has_rows = true;
     char *places[PLACES] = {NULL};
     gt_exit worst = GT_EXIT_DONE;

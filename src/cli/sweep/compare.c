@@ -17,14 +17,14 @@
 #include <string.h>
 
 static const gt_option compare_options[] = {
-    {"baseline", GT_OPTION_TEXT, "RUN", NULL,
+    {"baseline", GT_OPTION_STRING, "RUN", NULL,
      "the run to compare with: SWEEP/<T>thread/nccl_<C>channels, or a folder with reports in "
      "tracelens_analysis"},
-    {"test", GT_OPTION_TEXT, "RUN", NULL, "the other run"},
-    {"output", GT_OPTION_TEXT, "DIR", NULL, "where the workbooks go"},
-    {"baseline_label", GT_OPTION_TEXT, "TEXT", NULL,
+    {"test", GT_OPTION_STRING, "RUN", NULL, "the other run"},
+    {"output", GT_OPTION_STRING, "DIR", NULL, "where the workbooks go"},
+    {"baseline_label", GT_OPTION_STRING, "TEXT", NULL,
      "what the sheets call it (default: 256thread_28ch, or the folder's name)"},
-    {"test_label", GT_OPTION_TEXT, "TEXT", NULL, "the same of the other run"},
+    {"test_label", GT_OPTION_STRING, "TEXT", NULL, "the same of the other run"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "geometric means over ranks instead of arithmetic ones"},
 };
 static const gt_option_group compare_group = {"Runs", compare_options, GT_LENGTH(compare_options)};
@@ -45,7 +45,7 @@ enum { BASELINE, TEST, RUNS };
 typedef struct compared {
     gt_run_reports runs[RUNS];
     gt_run_side sides[RUNS];
-    gt_strings *strings;
+    gt_interner *strings;
     gt_table_list timelines, collectives, final; /* the sheets of the three workbooks */
 } compared;
 
@@ -56,7 +56,7 @@ static bool find_runs(const gt_call *call, compared *c, unsigned threads, gt_err
     static const char *const options[RUNS] = {"baseline", "test"}, *const labels[RUNS] = {"baseline_label",
                                                                                           "test_label"};
     for (size_t i = 0; i < RUNS; i++) {
-        const char *label = gt_arguments_text(&call->arguments, labels[i]);
+        const char *label = gt_arguments_string(&call->arguments, labels[i]);
         if (!gt_run_reports_find(&c->runs[i], gt_arguments_value(&call->arguments, options[i])->text, error))
             return false;
         gt_setting_reports_read(&c->runs[i].ranks, "gpu_timeline", c->strings, threads);
@@ -137,13 +137,13 @@ static void show(const compared *c)
     gt_summary_rows(&terminal, dashboard, columns, GT_LENGTH(columns), dashboard->row_count);
 }
 
-gt_exit gt_sweep_compare_run(const gt_call *call)
+gt_exit gt_cmd_sweep_compare(const gt_call *call)
 {
     gt_read_options read;
     gt_error error = {""};
     if (!gt_sweep_begin_reading(call, (const char *[]){"baseline", "test", "output", NULL}, &read))
         return GT_EXIT_USAGE;
-    compared c = {.strings = gt_strings_new()};
+    compared c = {.strings = gt_interner_new()};
     bool made =
         find_runs(call, &c, read.threads, &error) &&
         gt_run_timelines(&c.sides[BASELINE], &c.sides[TEST], gt_arguments_flag(&call->arguments, "geo_mean"),
@@ -158,6 +158,6 @@ gt_exit gt_sweep_compare_run(const gt_call *call)
     gt_table_list_free(&c.collectives);
     gt_table_list_free(&c.final);
     for (size_t i = 0; i < RUNS; i++) gt_run_reports_free(&c.runs[i]);
-    gt_strings_free(c.strings);
+    gt_interner_free(c.strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 
 static const gt_option counters_options[] = {
-    {"sweep_dir", GT_OPTION_TEXT, "DIR", NULL, "the sweep"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
 };
 static const gt_option_group counters_group = {"Counters", counters_options, GT_LENGTH(counters_options)};
 const gt_syntax gt_sweep_counters_syntax = {
     .groups = {&counters_group, &gt_common_group}, .files = "", .files_max = 0};
 
-static bool make(const gt_call *call, const char *root, const gt_read_options *read, gt_strings *strings,
+static bool make(const gt_call *call, const char *root, const gt_read_options *read, gt_interner *strings,
                  gt_error *error)
 {
     gt_sweep sweep = {0};
@@ -35,13 +35,13 @@ static bool make(const gt_call *call, const char *root, const gt_read_options *r
     return made;
 }
 
-gt_exit gt_sweep_counters_run(const gt_call *call)
+gt_exit gt_cmd_sweep_counters(const gt_call *call)
 {
     gt_read_options read;
     gt_error error = {""};
     if (!gt_sweep_begin_reading(call, (const char *[]){"sweep_dir", NULL}, &read)) return GT_EXIT_USAGE;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     bool made = make(call, gt_arguments_value(&call->arguments, "sweep_dir")->text, &read, strings, &error);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }

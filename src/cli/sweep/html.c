@@ -11,14 +11,15 @@
 #include <string.h>
 
 static const gt_option html_options[] = {
-    {"sweep1", GT_OPTION_TEXT, "DIR", NULL, "the first sweep; its plots are in DIR/tracelens_analysis/plots"},
-    {"sweep2", GT_OPTION_TEXT, "DIR", NULL, "the second one"},
-    {"label1", GT_OPTION_TEXT, "TEXT", NULL,
+    {"sweep1", GT_OPTION_STRING, "DIR", NULL,
+     "the first sweep; its plots are in DIR/tracelens_analysis/plots"},
+    {"sweep2", GT_OPTION_STRING, "DIR", NULL, "the second one"},
+    {"label1", GT_OPTION_STRING, "TEXT", NULL,
      "what the page calls the first sweep (default: the folder's name)"},
-    {"label2", GT_OPTION_TEXT, "TEXT", NULL, "the same of the second one"},
-    {"sweep", GT_OPTION_TEXTS, "DIR[=LABEL]", NULL,
+    {"label2", GT_OPTION_STRING, "TEXT", NULL, "the same of the second one"},
+    {"sweep", GT_OPTION_STRINGS, "DIR[=LABEL]", NULL,
      "a further sweep; or all of them, instead of --sweep1 and --sweep2"},
-    {"output", GT_OPTION_TEXT, "FILE", "sweep_comparison_report.html", "the page"},
+    {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "the page"},
 };
 static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
 
@@ -61,10 +62,10 @@ static sweep_list list_sweeps(const gt_arguments *arguments)
     const gt_option_value *more = gt_arguments_value(arguments, "sweep");
     size_t most = more->text_count + 2;
     sweep_list list = {gt_alloc(most * sizeof *list.items), gt_alloc(2 * most * sizeof *list.texts), 0};
-    const char *first = gt_arguments_text(arguments, "sweep1"),
-               *second = gt_arguments_text(arguments, "sweep2");
-    if (first) add_sweep(&list, first, strlen(first), gt_arguments_text(arguments, "label1"));
-    if (second) add_sweep(&list, second, strlen(second), gt_arguments_text(arguments, "label2"));
+    const char *first = gt_arguments_string(arguments, "sweep1"),
+               *second = gt_arguments_string(arguments, "sweep2");
+    if (first) add_sweep(&list, first, strlen(first), gt_arguments_string(arguments, "label1"));
+    if (second) add_sweep(&list, second, strlen(second), gt_arguments_string(arguments, "label2"));
     for (size_t i = 0; i < more->text_count; i++) add_labelled(&list, more->texts[i]);
     return list;
 }
@@ -82,10 +83,10 @@ static bool make(const gt_call *call, const sweep_list *list, gt_error *error)
         if (!gt_sweep_has_folder(list->items[i].path))
             return gt_fail(error, "Sweep %zu directory not found: %s", i + 1, list->items[i].path);
     const char *path = gt_arguments_value(&call->arguments, "output")->text;
-    char *folder = gt_sweep_beside(path, ".");
+    char *folder = gt_sweep_sibling_path(path, ".");
     gt_buffer page = {0};
     gt_comparison_page(&page, list->items, list->count, folder);
-    bool made = gt_sweep_write_texts(&path, (gt_text[]){gt_buffer_text(&page)}, 1, error);
+    bool made = gt_sweep_write_texts(&path, (gt_str[]){gt_buffer_str(&page)}, 1, error);
     if (made && !gt_sweep_is_quiet(call))
         printf("wrote %s (%.2f MB)\n", path, (double)page.len / (1024 * 1024));
     gt_buffer_free(&page);
@@ -93,10 +94,10 @@ static bool make(const gt_call *call, const sweep_list *list, gt_error *error)
     return made;
 }
 
-gt_exit gt_sweep_html_run(const gt_call *call)
+gt_exit gt_cmd_sweep_html(const gt_call *call)
 {
     gt_error error;
-    if (!gt_sweep_begin(call, NULL)) return GT_EXIT_USAGE;
+    if (!gt_sweep_open_input(call, NULL)) return GT_EXIT_USAGE;
     sweep_list list = list_sweeps(&call->arguments);
     gt_exit status = GT_EXIT_DONE;
     if (list.count < 2)

@@ -18,11 +18,11 @@ static const char USUAL_NAME[] = "trace_step19.json";
 enum { USUAL_RANKS = 8 };
 
 static const gt_option merge_options[] = {
-    {"output", GT_OPTION_TEXT, "FILE", "merged_gpu_trace_enhanced.json",
+    {"output", GT_OPTION_STRING, "FILE", "merged_gpu_trace_enhanced.json",
      "the merged trace: gzip where the name ends in .gz, else plain JSON"},
     {"num_ranks", GT_OPTION_INT, "N", NULL,
      "ranks 0 to N-1 (default: up to the last rank that has a trace; without any, 8)"},
-    {"trace_name", GT_OPTION_TEXT, "NAME", NULL,
+    {"trace_name", GT_OPTION_STRING, "NAME", NULL,
      "name of the trace in each folder rank<R> (default: trace_step19.json, else what `sweep report` would "
      "take)"},
     {"compat", GT_OPTION_FLAG, NULL, NULL,
@@ -30,7 +30,7 @@ static const gt_option merge_options[] = {
 };
 static const gt_option_group merge_group = {"Merging", merge_options, GT_LENGTH(merge_options)};
 
-static const gt_letter letters[] = {{'n', "num_ranks"}, {0}};
+static const gt_short_option letters[] = {{'n', "num_ranks"}, {0}};
 
 const gt_syntax gt_sweep_merge_syntax = {
     .groups = {&merge_group, &gt_common_group},
@@ -66,7 +66,7 @@ static char *named_trace(const char *folder, size_t rank, const char *name)
 
 static rank_paths find_traces(const gt_call *call, const char *folder)
 {
-    const char *name = gt_arguments_text(&call->arguments, "trace_name");
+    const char *name = gt_arguments_string(&call->arguments, "trace_name");
     gt_sweep_traces found = gt_sweep_traces_in(folder);
     rank_paths paths = {.count = count_ranks(gt_arguments_value(&call->arguments, "num_ranks"), &found)};
     paths.items = gt_alloc(paths.count * sizeof *paths.items);
@@ -92,12 +92,12 @@ static void free_paths(rank_paths *paths)
 
 static bool merge(const gt_call *call, const rank_paths *paths, unsigned threads, gt_error *error)
 {
-    const char *path = gt_arguments_text(&call->arguments, "output");
+    const char *path = gt_arguments_string(&call->arguments, "output");
     gt_merge_options options = {gt_arguments_flag(&call->arguments, "compat"), threads,
                                 gt_sweep_is_quiet(call)};
     uint64_t events;
     for (size_t i = 0; i < paths->count; i++)
-        if (paths->items[i] && !gt_spares_the_trace(path, paths->items[i], error)) return false;
+        if (paths->items[i] && !gt_check_not_input(path, paths->items[i], error)) return false;
     gt_output *output = gt_output_new();
     bool merged = gt_merge_ranks(output, path, paths->items, paths->count, &options, &events, error) &&
                   gt_output_commit(output, error);
@@ -106,13 +106,13 @@ static bool merge(const gt_call *call, const rank_paths *paths, unsigned threads
     return merged;
 }
 
-gt_exit gt_sweep_merge_run(const gt_call *call)
+gt_exit gt_cmd_sweep_merge(const gt_call *call)
 {
     const gt_option_value *given = gt_arguments_value(&call->arguments, "num_ranks");
     gt_error error;
     gt_read_options read;
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
-    if (!gt_arguments_text(&call->arguments, "output"))
+    if (!gt_arguments_string(&call->arguments, "output"))
         return gt_usage_error(call->program, "argument --output: names no file");
     if (given->given && (given->number < 1 || given->number > GT_MOST_RANKS))
         return gt_usage_error(call->program, "argument --num_ranks: must be from 1 to %d", GT_MOST_RANKS);

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 static const gt_option plot_options[] = {
-    {"csv_path", GT_OPTION_TEXT, "FILE", NULL,
+    {"csv_path", GT_OPTION_STRING, "FILE", NULL,
      "the CSV file of `gputally sweep top`, also with timestamps or overlap added"},
-    {"output_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "where the PNG files go (default: plots beside the CSV file)"},
     {"dpi", GT_OPTION_INT, "N", "300",
      "dots per inch: 100 gives pictures of 1000 to 2000 pixels' width, 300 three times that"},
@@ -42,29 +42,29 @@ static bool draw(const gt_call *call, const gt_variance_rows *rows, const char *
 
 static bool plot(const gt_call *call, const char *path, gt_error *error)
 {
-    const char *given = gt_arguments_text(&call->arguments, "output_dir");
+    const char *given = gt_arguments_string(&call->arguments, "output_dir");
     if (!gt_sweep_has_file(path)) return gt_fail(error, "CSV file not found: %s", path);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *table = gt_csv_table_read(path, "variance", strings, error);
     gt_variance_rows rows = {0};
     bool read = table && gt_variance_rows_of(table, path, &rows, error);
     gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     if (read && !gt_sweep_is_quiet(call)) {
         printf("Data points: %zu, of %s\n\n", rows.count, path);
         gt_variance_rows_print(stdout, &rows);
     }
-    char *folder = given ? gt_strdup(given) : gt_sweep_beside(path, "plots");
+    char *folder = given ? gt_strdup(given) : gt_sweep_sibling_path(path, "plots");
     bool drawn = read && draw(call, &rows, folder, error);
     free(folder);
     gt_variance_rows_free(&rows);
     return drawn;
 }
 
-gt_exit gt_sweep_plot_run(const gt_call *call)
+gt_exit gt_cmd_sweep_plot(const gt_call *call)
 {
     gt_error error;
-    if (!gt_sweep_begin(call, (const char *[]){"csv_path", NULL})) return GT_EXIT_USAGE;
+    if (!gt_sweep_open_input(call, (const char *[]){"csv_path", NULL})) return GT_EXIT_USAGE;
     int64_t dpi = gt_arguments_int(&call->arguments, "dpi");
     if (dpi < GT_FIGURE_DPI_MIN || dpi > GT_FIGURE_DPI_MAX)
         return gt_usage_error(call->program, "argument --dpi: must be %d to %d", GT_FIGURE_DPI_MIN,

@@ -14,10 +14,10 @@ static const gt_option report_options[] = {
      "report what rocprofv3 wrote (rocprof_traces) instead of torch.profiler (torch_profiler); there are no "
      "collective "
      "reports then"},
-    {"rank_order", GT_OPTION_TEXT, "HOW", "path",
+    {"rank_order", GT_OPTION_STRING, "HOW", "path",
      "which rank a process of rocprofv3 is: path, its place in byte order of the paths, or pid, in order of "
      "process numbers"},
-    {"report_layout", GT_OPTION_TEXT, "NAME", "head",
+    {"report_layout", GT_OPTION_STRING, "NAME", "head",
      "columns of the sheet GEMM: head, or 2025.12, in which scripts of that time find columns by their "
      "place"},
 };
@@ -70,7 +70,7 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
     return made;
 }
 
-gt_exit gt_sweep_report_run(const gt_call *call)
+gt_exit gt_cmd_sweep_report(const gt_call *call)
 {
     gt_read_options read;
     gt_error error;

@@ -20,11 +20,11 @@
     "reads them so"
 
 static const gt_option timestamps_options[] = {
-    {"input_csv", GT_OPTION_TEXT, "FILE", NULL, "the CSV file of `gputally sweep top`"},
-    {"base_path", GT_OPTION_TEXT, "DIR", NULL, "the sweep, in which the traces are"},
-    {"output_csv", GT_OPTION_TEXT, "FILE", NULL,
+    {"input_csv", GT_OPTION_STRING, "FILE", NULL, "the CSV file of `gputally sweep top`"},
+    {"base_path", GT_OPTION_STRING, "DIR", NULL, "the sweep, in which the traces are"},
+    {"output_csv", GT_OPTION_STRING, "FILE", NULL,
      "the new file (default: beside the other, its name ending in _with_timestamps)"},
-    {"tolerance", GT_OPTION_TEXT, "SHARE", "0.01",
+    {"tolerance", GT_OPTION_STRING, "SHARE", "0.01",
      "warn of durations that differ by a larger share from those in the file"},
     {"exact_name", GT_OPTION_FLAG, NULL, NULL,
      "a kernel's name must be that of the row; by default it need only begin so, as in the Python tool"},
@@ -36,9 +36,9 @@ const gt_syntax gt_sweep_timestamps_syntax = {
     .groups = {&timestamps_group, &gt_common_group}, .files = "", .files_max = 0};
 
 static const gt_option overlap_options[] = {
-    {"input_csv", GT_OPTION_TEXT, "FILE", NULL, "the CSV file of `gputally sweep timestamps`"},
-    {"tracelens_path", GT_OPTION_TEXT, "DIR", NULL, "the folder tracelens_analysis of the sweep"},
-    {"output_csv", GT_OPTION_TEXT, "FILE", NULL,
+    {"input_csv", GT_OPTION_STRING, "FILE", NULL, "the CSV file of `gputally sweep timestamps`"},
+    {"tracelens_path", GT_OPTION_STRING, "DIR", NULL, "the folder tracelens_analysis of the sweep"},
+    {"output_csv", GT_OPTION_STRING, "FILE", NULL,
      "the new file (default: beside the other, its name ending in _with_collective_overlap instead of "
      "_with_timestamps)"},
     {"lossless", GT_OPTION_FLAG, NULL, NULL, LOSSLESS_HELP},
@@ -61,15 +61,15 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
     if (!gt_sweep_begin_reading(call, (const char *[]){"input_csv", folder_option, NULL}, &read))
         return GT_EXIT_USAGE;
     const char *path = gt_arguments_value(&call->arguments, "input_csv")->text;
-    const char *given = gt_arguments_text(&call->arguments, "output_csv");
+    const char *given = gt_arguments_string(&call->arguments, "output_csv");
     const char *folder = gt_arguments_value(&call->arguments, folder_option)->text;
     bool lossless = gt_arguments_flag(&call->arguments, "lossless");
-    char *stem = gt_sweep_other_ending(path, "");
+    char *stem = gt_replace_extension(path, "");
     size_t stem_len = strlen(stem), old_len = strlen(old_ending);
     if (stem_len > old_len && strcmp(stem + stem_len - old_len, old_ending) == 0)
         stem[stem_len - old_len] = 0;
     char *output = given ? gt_strdup(given) : gt_format("%s%s", stem, ending);
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *table = NULL;
     if (!gt_sweep_has_file(path))
         gt_fail(&error, "Input CSV not found: %s", path);
@@ -81,10 +81,10 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
     bool made = table && add(call, &read, table, &error);
     if (table && !made) gt_error_prefix(&error, path);
     made =
-        made && gt_spares_the_trace(output, path, &error) && gt_sweep_write_csv(table, output, "\n", &error);
+        made && gt_check_not_input(output, path, &error) && gt_sweep_write_csv(table, output, "\n", &error);
     if (made && !gt_sweep_is_quiet(call)) printf("\nwrote %s\n", output);
     gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     free(output);
     free(stem);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
@@ -129,7 +129,7 @@ static bool add_timestamps(const gt_call *call, const gt_read_options *read, gt_
     return true;
 }
 
-gt_exit gt_sweep_timestamps_run(const gt_call *call)
+gt_exit gt_cmd_sweep_timestamps(const gt_call *call)
 {
     const char *tolerance = gt_arguments_value(&call->arguments, "tolerance")->text;
     char *end;
@@ -159,7 +159,7 @@ static void show_overlap(const gt_table *table, const gt_overlap_counts *counts)
     if (table->row_count) printf(" (%.1f%%)", 100.0 * (double)rows / (double)table->row_count);
     puts("");
     for (size_t i = 0; i < counts->count && i < NAMES_SHOWN; i++)
-        printf("  %s: %zu\n", gt_strings_get(table->strings, counts->items[i].name).bytes,
+        printf("  %s: %zu\n", gt_interner_get(table->strings, counts->items[i].name).bytes,
                counts->items[i].count);
     printf("Rows with more than %d%% beside one collective: %zu\n", HIGH_PERCENT, high);
     if (positive) printf("Average of the largest overlaps: %.1f%%\n", sum / (double)positive);
@@ -175,7 +175,7 @@ static bool add_overlap(const gt_call *call, const gt_read_options *read, gt_tab
     return made;
 }
 
-gt_exit gt_sweep_overlap_run(const gt_call *call)
+gt_exit gt_cmd_sweep_overlap(const gt_call *call)
 {
     return run_step(call, "tracelens_path", "_with_timestamps", "_with_collective_overlap.csv", add_overlap);
 }

@@ -14,9 +14,9 @@
 #include <string.h>
 
 static const gt_option grid_options[] = {
-    {"channels", GT_OPTION_TEXT, "LIST", "28,42,56,70",
+    {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
      "values of NCCL_MAX_NCHANNELS, with commas between them"},
-    {"threads", GT_OPTION_TEXT, "LIST", "256,512",
+    {"threads", GT_OPTION_STRING, "LIST", "256,512",
      "values of RCCL_THREADS_PER_BLOCK; each is run with all channels"},
     {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
      "a further setting and its values; its folders stand outside those of threads, so that each of them is "
@@ -28,18 +28,18 @@ static const gt_option grid_options[] = {
 static const gt_option_group grid_group = {"Settings to run", grid_options, GT_LENGTH(grid_options)};
 
 static const gt_option command_options[] = {
-    {"config", GT_OPTION_TEXT, "FILE", "config/distributed.yaml", "{config} of the command"},
+    {"config", GT_OPTION_STRING, "FILE", "config/distributed.yaml", "{config} of the command"},
     {"nproc", GT_OPTION_INT, "N", "8", "{nproc} of the command: processes a node"},
     {"env", GT_OPTION_EACH, "NAME=VALUE", NULL, "set an environment variable, placeholders filled in"},
     {"unset", GT_OPTION_EACH, "NAME", NULL,
      "do not let the command see this variable, also one that the sweep sets"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "run the command under rocprofv3, traces in {output_dir}/rocprof_traces"},
-    {"rocprof_input", GT_OPTION_TEXT, "FILE", NULL,
+    {"rocprof_input", GT_OPTION_STRING, "FILE", NULL,
      "a job file for rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
      "--rocprof"},
     {"stats", GT_OPTION_FLAG, NULL, NULL, "rocprofv3 --stats; a job file says that itself"},
-    {"write_job_files", GT_OPTION_TEXT, "DIR", NULL,
+    {"write_job_files", GT_OPTION_STRING, "DIR", NULL,
      "write the job files that come with gputally, rocprof_cu_only.yaml and rocprof_input.yaml, into this "
      "folder, and do "
      "nothing else"},
@@ -47,7 +47,7 @@ static const gt_option command_options[] = {
 static const gt_option_group command_group = {"Command", command_options, GT_LENGTH(command_options)};
 
 static const gt_option run_options[] = {
-    {"output_dir", GT_OPTION_TEXT, "DIR", NULL,
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "the sweep's folder (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
     {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "do not run where the folder is already there"},
     {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "write no summary file"},
@@ -60,9 +60,9 @@ static const gt_option run_options[] = {
 };
 static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
 
-static const gt_letter letters[] = {{'c', "channels"},      {'t', "threads"},      {'f', "config"},
-                                    {'p', "nproc"},         {'r', "rocprof"},      {'m', "stats"},
-                                    {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
+static const gt_short_option letters[] = {{'c', "channels"},      {'t', "threads"},      {'f', "config"},
+                                          {'p', "nproc"},         {'r', "rocprof"},      {'m', "stats"},
+                                          {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
 
 const gt_syntax gt_sweep_run_syntax = {
     .groups = {&grid_group, &command_group, &run_group, &gt_sweep_plain_group},
@@ -134,7 +134,7 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
     plan->config = gt_arguments_value(arguments, "config")->text;
     plan->nproc = gt_arguments_int(arguments, "nproc");
     plan->rocprof = gt_arguments_flag(arguments, "rocprof");
-    plan->rocprof_input = plan->rocprof ? gt_arguments_text(arguments, "rocprof_input") : NULL;
+    plan->rocprof_input = plan->rocprof ? gt_arguments_string(arguments, "rocprof_input") : NULL;
     plan->stats = gt_arguments_flag(arguments, "stats");
     plan->environment = environment->texts;
     plan->environment_count = environment->text_count;
@@ -148,7 +148,7 @@ static void warn_of_ignored(const gt_call *call, const gt_run_plan *plan)
 {
     if (plan->rocprof_input && plan->stats)
         gt_warn("--stats is ignored beside --rocprof_input: the job file says what is recorded");
-    if (!plan->rocprof && gt_arguments_text(&call->arguments, "rocprof_input"))
+    if (!plan->rocprof && gt_arguments_string(&call->arguments, "rocprof_input"))
         gt_warn("--rocprof_input is ignored without --rocprof");
     if (!plan->rocprof && plan->stats) gt_warn("--stats is ignored without --rocprof");
 }
@@ -200,11 +200,11 @@ static gt_exit write_job_files(const gt_call *call, const char *folder)
     return GT_EXIT_DONE;
 }
 
-gt_exit gt_sweep_run_run(const gt_call *call)
+gt_exit gt_cmd_sweep_run(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
-    const char *jobs = gt_arguments_text(arguments, "write_job_files"),
-               *given = gt_arguments_text(arguments, "output_dir");
+    const char *jobs = gt_arguments_string(arguments, "write_job_files"),
+               *given = gt_arguments_string(arguments, "output_dir");
     if (jobs) return write_job_files(call, jobs);
     gt_error error;
     char by_default[GT_TIME_TEXT];

@@ -15,7 +15,7 @@
 
 const gt_command gt_sweep_steps[] = {
     {"run", "run_train_various_channels.sh", "runs a command under each of many settings",
-     &gt_sweep_run_syntax, gt_sweep_run_run,
+     &gt_sweep_run_syntax, gt_cmd_sweep_run,
      "Runs a command once for each pair of threads and channels, and of further settings, one after another: "
      "their "
      "values are in environment variables, the output of each run is in a folder of its own, and a log, a "
@@ -28,74 +28,74 @@ const gt_command gt_sweep_steps[] = {
      "profiling.tensorboard=false --override training.output_dir={output_dir}."},
     {"report", "run_tracelens_analysis.sh",
      "the reports of all traces, of collectives, and comparisons across threads", &gt_sweep_report_syntax,
-     gt_sweep_report_run,
+     gt_cmd_sweep_report,
      "Makes the performance report of every trace of a sweep, the report of the collectives of every "
      "setting, and "
      "comparisons of each rank across settings of threads, all as workbooks in SWEEP/tracelens_analysis. "
      "Traces are read "
      "once, several at a time, and stay as and where they are."},
     {"top", "analyze_gemm_reports.py", "the GEMM rows of all reports whose kernel times differ most",
-     &gt_sweep_top_syntax, gt_sweep_top_run,
+     &gt_sweep_top_syntax, gt_cmd_sweep_top,
      "Reads the sheet GEMM of the reports of a sweep and writes, as a CSV file, the rows of each whose "
      "longest kernel "
      "differs most from its shortest, those that differ most first."},
     {"yaml", "generate_rocprof_yaml_from_csv.py", "a rocprofv3 job file for just the kernels of `top`",
-     &gt_sweep_yaml_syntax, gt_sweep_yaml_run,
+     &gt_sweep_yaml_syntax, gt_cmd_sweep_yaml,
      "Makes a job file for rocprofv3 that records counters of the kernels named in a CSV file of `gputally "
      "sweep top`, and "
      "of no others, and beside it a list of their names."},
     {"plot", "plot_gemm_variance.py", "plots of how far the times of `top` are spread, and by which setting",
-     &gt_sweep_plot_syntax, gt_sweep_plot_run,
+     &gt_sweep_plot_syntax, gt_cmd_sweep_plot,
      "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by "
      "rank, violins "
      "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest "
      "of each."},
     {"timestamps", "enhance_gemm_variance_with_timestamps.py",
      "when the shortest and longest instance of each row ran", &gt_sweep_timestamps_syntax,
-     gt_sweep_timestamps_run,
+     gt_cmd_sweep_timestamps,
      "Looks up the kernels of a CSV file of `gputally sweep top` in the traces and adds when their shortest "
      "and their "
      "longest instance began, and how long they took."},
     {"overlap", "gemm_report_with_collective_overlap.py",
      "which collectives ran beside the longest instance of each row", &gt_sweep_overlap_syntax,
-     gt_sweep_overlap_run,
+     gt_cmd_sweep_overlap,
      "Adds to a CSV file of `gputally sweep timestamps` which collectives ran at the same time as the "
      "longest instance of "
      "each kernel, and for how long."},
     {"timeline", "process_gpu_timeline.py", "the GPU timelines of all settings side by side",
-     &gt_sweep_timeline_syntax, gt_sweep_timeline_run,
+     &gt_sweep_timeline_syntax, gt_cmd_sweep_timeline,
      "Puts the sheets gpu_timeline of all reports of a sweep together, each setting's mean over its ranks, "
      "in the workbook "
      "gpu_timeline_all_configs_mean.xlsx."},
     {"comms", "process_comms.py", "the collectives of all settings in one table", &gt_sweep_comms_syntax,
-     gt_sweep_comms_run,
+     gt_cmd_sweep_comms,
      "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
      "nccl_master_all_configs.xlsx and .csv."},
     {"counters", NULL, "what rocprofv3 counted of each kernel under every setting", &gt_sweep_counters_syntax,
-     gt_sweep_counters_run,
+     gt_cmd_sweep_counters,
      "Puts the counters that rocprofv3 collected (rocprof_traces in each setting's folder) together, the "
      "mean of each "
      "counter by kernel and setting, in counters_all_configs.xlsx and .csv."},
     {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side",
-     &gt_sweep_html_syntax, gt_sweep_html_run,
+     &gt_sweep_html_syntax, gt_cmd_sweep_html,
      "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
      "sweep's plots "
      "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
     {"compare", "run_full_analysis.py", "what changed from one run to another, rank by rank",
-     &gt_sweep_compare_syntax, gt_sweep_compare_run,
+     &gt_sweep_compare_syntax, gt_cmd_sweep_compare,
      "Sets the GPU timelines of two runs side by side, rank by rank and on average, and their collectives by "
      "name, type "
      "and size, and says what became better or worse. Reads reports, those of `gputally sweep report` or of "
      "single runs, "
      "and writes three workbooks."},
     {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto",
-     &gt_sweep_merge_syntax, gt_sweep_merge_run,
+     &gt_sweep_merge_syntax, gt_cmd_sweep_merge,
      "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome "
      "trace with two "
      "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; "
      "`gputally "
      "fuse` keeps everything."},
-    {"all", NULL, "all steps of one sweep, but for html", &gt_sweep_all_syntax, gt_sweep_all_run,
+    {"all", NULL, "all steps of one sweep, but for html", &gt_sweep_all_syntax, gt_cmd_sweep_all,
      "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep, one after "
      "another; with "
      "--rocprof the steps report, timeline and counters. A step that fails keeps only those from running "
@@ -151,7 +151,7 @@ bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt
     return false;
 }
 
-bool gt_sweep_begin(const gt_call *call, const char *const *required)
+bool gt_sweep_open_input(const gt_call *call, const char *const *required)
 {
     gt_read_options read;
     return gt_sweep_begin_reading(call, required, &read);
@@ -168,23 +168,24 @@ static size_t folder_length(const char *path)
     return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-char *gt_sweep_other_ending(const char *path, const char *ending)
+char *gt_replace_extension(const char *path, const char *ending)
 {
     const char *name = path + folder_length(path), *point = strrchr(name, '.');
     size_t len = point && point > name ? (size_t)(point - path) : strlen(path);
     return gt_format("%.*s%s", (int)len, path, ending);
 }
 
-char *gt_sweep_beside(const char *path, const char *name)
+char *gt_sweep_sibling_path(const char *path, const char *name)
 {
     return gt_format("%.*s%s", (int)folder_length(path), path, name);
 }
 
-bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error)
+bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error)
 {
     gt_output *output = gt_output_new();
     bool written = true;
-    for (size_t i = 0; i < count && written; i++) written = gt_output_text(output, paths[i], texts[i], error);
+    for (size_t i = 0; i < count && written; i++)
+        written = gt_output_whole_file(output, paths[i], texts[i], error);
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
     return written;

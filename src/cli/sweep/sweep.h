@@ -15,20 +15,20 @@ extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top
     gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
     gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_compare_syntax,
     gt_sweep_merge_syntax, gt_sweep_all_syntax;
-gt_exit gt_sweep_run_run(const gt_call *call);
-gt_exit gt_sweep_report_run(const gt_call *call);
-gt_exit gt_sweep_top_run(const gt_call *call);
-gt_exit gt_sweep_yaml_run(const gt_call *call);
-gt_exit gt_sweep_plot_run(const gt_call *call);
-gt_exit gt_sweep_timestamps_run(const gt_call *call);
-gt_exit gt_sweep_overlap_run(const gt_call *call);
-gt_exit gt_sweep_timeline_run(const gt_call *call);
-gt_exit gt_sweep_comms_run(const gt_call *call);
-gt_exit gt_sweep_counters_run(const gt_call *call);
-gt_exit gt_sweep_html_run(const gt_call *call);
-gt_exit gt_sweep_compare_run(const gt_call *call);
-gt_exit gt_sweep_merge_run(const gt_call *call);
-gt_exit gt_sweep_all_run(const gt_call *call);
+gt_exit gt_cmd_sweep_run(const gt_call *call);
+gt_exit gt_cmd_sweep_report(const gt_call *call);
+gt_exit gt_cmd_sweep_top(const gt_call *call);
+gt_exit gt_cmd_sweep_yaml(const gt_call *call);
+gt_exit gt_cmd_sweep_plot(const gt_call *call);
+gt_exit gt_cmd_sweep_timestamps(const gt_call *call);
+gt_exit gt_cmd_sweep_overlap(const gt_call *call);
+gt_exit gt_cmd_sweep_timeline(const gt_call *call);
+gt_exit gt_cmd_sweep_comms(const gt_call *call);
+gt_exit gt_cmd_sweep_counters(const gt_call *call);
+gt_exit gt_cmd_sweep_html(const gt_call *call);
+gt_exit gt_cmd_sweep_compare(const gt_call *call);
+gt_exit gt_cmd_sweep_merge(const gt_call *call);
+gt_exit gt_cmd_sweep_all(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
@@ -40,22 +40,22 @@ extern const gt_option_group gt_sweep_plain_group;
 
 /* Puts the common options into effect and finds the options that must be given: those of `required`, up to a
  * NULL. False, and a usage error has been printed. */
-bool gt_sweep_begin(const gt_call *call, const char *const *required);
+bool gt_sweep_open_input(const gt_call *call, const char *const *required);
 /* The same for steps that read traces. */
 bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
 bool gt_sweep_is_quiet(const gt_call *call);
 
 /* The path without the ending of its file name, and another one behind it: "a.b/c.csv" and "_x.csv" give
  * "a.b/c_x.csv". The caller frees it. */
-char *gt_sweep_other_ending(const char *path, const char *ending);
+char *gt_replace_extension(const char *path, const char *ending);
 /* "a/b/c.csv" and "d" give "a/b/d". The caller frees it. */
-char *gt_sweep_beside(const char *path, const char *name);
+char *gt_sweep_sibling_path(const char *path, const char *name);
 
 /* Writes a table as CSV with such ends of lines. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
 /* Writes all tables as the workbook <stem>.xlsx and the first as <stem>.csv, both or neither. */
 bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
 /* Writes text files, all or none. */
-bool gt_sweep_write_texts(const char *const *paths, const gt_text *texts, size_t count, gt_error *error);
+bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const gt_option timeline_options[] = {
-    {"sweep_dir", GT_OPTION_TEXT, "DIR", NULL, "the sweep"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "geometric means over ranks instead of arithmetic ones"},
 };
 static const gt_option_group timeline_group = {"Timeline", timeline_options, GT_LENGTH(timeline_options)};
@@ -23,7 +23,7 @@ const gt_syntax gt_sweep_timeline_syntax = {
     .groups = {&timeline_group, &gt_common_group}, .files = "", .files_max = 0};
 
 static const gt_option comms_options[] = {
-    {"sweep_dir", GT_OPTION_TEXT, "DIR", NULL, "the sweep"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
 };
 static const gt_option_group comms_group = {"Collectives", comms_options, GT_LENGTH(comms_options)};
 const gt_syntax gt_sweep_comms_syntax = {
@@ -35,7 +35,7 @@ static void show_type(const gt_table *all, const char *type)
 {
     gt_table *rows = gt_table_copy(all);
     uint8_t *keep = gt_alloc_zero(all->row_count, 1);
-    uint32_t wanted = gt_strings_add_cstr(all->strings, type);
+    uint32_t wanted = gt_interner_add_cstr(all->strings, type);
     const gt_column *types = gt_table_column(all, "type");
     for (size_t row = 0; row < all->row_count; row++) keep[row] = types->texts[row] == wanted;
     gt_table_keep(rows, keep);
@@ -60,14 +60,14 @@ static void show_timeline(const gt_table *all)
         gt_table_group(all, (const char *[]){"type"}, 1, count, 1, (gt_group_options){.sorted = true});
     puts("Types of time and how many settings have them:");
     for (size_t i = 0; i < types->row_count; i++)
-        printf("  %s: %lld\n", gt_strings_get(all->strings, types->columns[0].texts[i]).bytes,
+        printf("  %s: %lld\n", gt_interner_get(all->strings, types->columns[0].texts[i]).bytes,
                (long long)types->columns[1].ints[i]);
     gt_table_free(types);
     show_type(all, "busy_time");
     show_type(all, "idle_time");
 }
 
-static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
+static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
                           gt_error *error)
 {
     (void)strings;
@@ -105,12 +105,12 @@ static void show_operations(const gt_table *all)
         double count = !counted                        ? 0
                        : elements->type == GT_TYPE_INT ? (double)elements->ints[row]
                                                        : elements->floats[row];
-        printf("  %s: %12.6f MB  (", gt_strings_get(all->strings, id->texts[row]).bytes, mb);
+        printf("  %s: %12.6f MB  (", gt_interner_get(all->strings, id->texts[row]).bytes, mb);
         if (counted)
             printf("%10.0f", count);
         else
             printf("%10s", "-");
-        printf(" elements)  %s\n", gt_strings_get(all->strings, name->texts[row]).bytes);
+        printf(" elements)  %s\n", gt_interner_get(all->strings, name->texts[row]).bytes);
     }
 }
 
@@ -152,12 +152,12 @@ static void show_best(const gt_table *all)
             }
         }
         if (best != SIZE_MAX)
-            printf("  %s: %s (%.2f us)\n", gt_strings_get(all->strings, id->texts[row]).bytes,
-                   gt_strings_get(all->strings, setting->texts[best]).bytes, least);
+            printf("  %s: %s (%.2f us)\n", gt_interner_get(all->strings, id->texts[row]).bytes,
+                   gt_interner_get(all->strings, setting->texts[best]).bytes, least);
     }
 }
 
-static bool make_comms(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
+static bool make_comms(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
                        gt_error *error)
 {
     gt_table *all = gt_sweep_comms_table(reports, strings, error);
@@ -180,7 +180,7 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
 
 /* ---- around both ---- */
 
-typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, gt_strings *strings,
+typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
                          gt_error *error);
 
 static gt_exit run_step(const gt_call *call, gt_report_kind kind, const char *sheet, make_tables *make)
@@ -188,7 +188,7 @@ static gt_exit run_step(const gt_call *call, gt_report_kind kind, const char *sh
     gt_read_options read;
     gt_error error = {""};
     if (!gt_sweep_begin_reading(call, (const char *[]){"sweep_dir", NULL}, &read)) return GT_EXIT_USAGE;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_setting_reports reports;
     bool made = gt_setting_reports_find(&reports, gt_arguments_value(&call->arguments, "sweep_dir")->text,
                                         kind, &error);
@@ -197,16 +197,16 @@ static gt_exit run_step(const gt_call *call, gt_report_kind kind, const char *sh
         made = make(call, &reports, strings, &error);
     }
     gt_setting_reports_free(&reports);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }
 
-gt_exit gt_sweep_timeline_run(const gt_call *call)
+gt_exit gt_cmd_sweep_timeline(const gt_call *call)
 {
     return run_step(call, GT_REPORTS_OF_RANKS, "gpu_timeline", make_timeline);
 }
 
-gt_exit gt_sweep_comms_run(const gt_call *call)
+gt_exit gt_cmd_sweep_comms(const gt_call *call)
 {
     return run_step(call, GT_REPORTS_COLLECTIVE, "nccl_summary_implicit_sync", make_comms);
 }

@@ -16,14 +16,14 @@
 enum { ROWS_SHOWN = 10, NAME_SHOWN = 100 };
 
 static const gt_option top_options[] = {
-    {"base_path", GT_OPTION_TEXT, "DIR", NULL, "the folder tracelens_analysis of a sweep"},
-    {"threads", GT_OPTION_TEXTS, "N...", NULL,
+    {"base_path", GT_OPTION_STRING, "DIR", NULL, "the folder tracelens_analysis of a sweep"},
+    {"threads", GT_OPTION_STRINGS, "N...", NULL,
      "settings of threads to look at (default: all that have reports)"},
-    {"channels", GT_OPTION_TEXTS, "N...", NULL,
+    {"channels", GT_OPTION_STRINGS, "N...", NULL,
      "settings of channels to look at (default: all that have reports)"},
-    {"ranks", GT_OPTION_TEXTS, "N...", NULL, "ranks to look at (default: all that have reports)"},
+    {"ranks", GT_OPTION_STRINGS, "N...", NULL, "ranks to look at (default: all that have reports)"},
     {"top_k", GT_OPTION_INT, "K", "5", "rows kept of each report"},
-    {"output_file", GT_OPTION_TEXT, "NAME", DEFAULT_FILE,
+    {"output_file", GT_OPTION_STRING, "NAME", DEFAULT_FILE,
      "the CSV file, in the folder of --base_path unless it begins with /"},
 };
 static const gt_option_group top_group = {"Rows", top_options, GT_LENGTH(top_options)};
@@ -102,19 +102,19 @@ static void find_numbers(const char *base, numbers *threads, numbers *channels, 
 static void show(const gt_top_gemms *found, const char *path)
 {
     const gt_table *table = found->table;
-    const gt_strings *strings = table->strings;
+    const gt_interner *strings = table->strings;
     double least = found->difference[table->row_count - 1], most = found->difference[0];
     printf("%zu reports, %zu rows\n\nRows whose kernel times differ most:\n", found->files, table->row_count);
     for (size_t row = 0; row < table->row_count && row < ROWS_SHOWN; row++) {
-        gt_text name = gt_strings_get(strings, gt_table_column(table, "kernel_name")->texts[row]);
+        gt_str name = gt_interner_get(strings, gt_table_column(table, "kernel_name")->texts[row]);
         printf("%zu. threads=%s, ch=%s, rank=%s, diff=%.4fus\n   %.*s...\n", row + 1,
-               gt_strings_get(strings, table->columns[0].texts[row]).bytes,
-               gt_strings_get(strings, table->columns[1].texts[row]).bytes,
-               gt_strings_get(strings, table->columns[2].texts[row]).bytes, found->difference[row],
+               gt_interner_get(strings, table->columns[0].texts[row]).bytes,
+               gt_interner_get(strings, table->columns[1].texts[row]).bytes,
+               gt_interner_get(strings, table->columns[2].texts[row]).bytes, found->difference[row],
                NAME_SHOWN, name.bytes);
     }
     size_t unique = 0;
-    uint8_t *met = gt_alloc_zero(gt_strings_count(strings), 1);
+    uint8_t *met = gt_alloc_zero(gt_interner_count(strings), 1);
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t name = gt_table_column(table, "kernel_name")->texts[row];
         unique += !met[name];
@@ -130,7 +130,7 @@ static bool make(const gt_call *call, const gt_top_gemms_options *options, gt_er
 {
     const char *base = gt_arguments_value(&call->arguments, "base_path")->text;
     const char *name = gt_arguments_value(&call->arguments, "output_file")->text;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_top_gemms found = gt_top_gemms_find(base, options, strings);
     char *path = name[0] == '/' ? gt_strdup(name) : gt_format("%s/%s", base, name);
     bool made = found.table->row_count ? gt_sweep_write_csv(found.table, path, "\r\n", error)
@@ -138,16 +138,16 @@ static bool make(const gt_call *call, const gt_top_gemms_options *options, gt_er
     if (made && !gt_sweep_is_quiet(call)) show(&found, path);
     free(path);
     gt_top_gemms_free(&found);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made;
 }
 
-gt_exit gt_sweep_top_run(const gt_call *call)
+gt_exit gt_cmd_sweep_top(const gt_call *call)
 {
     gt_error error;
     numbers threads = {0}, channels = {0}, ranks = {0};
     gt_exit status = GT_EXIT_USAGE;
-    if (!gt_sweep_begin(call, (const char *[]){"base_path", NULL})) return status;
+    if (!gt_sweep_open_input(call, (const char *[]){"base_path", NULL})) return status;
     const char *base = gt_arguments_value(&call->arguments, "base_path")->text;
     if (!parse_numbers(call, "threads", &threads, &error) ||
         !parse_numbers(call, "channels", &channels, &error) ||

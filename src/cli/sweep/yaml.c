@@ -14,13 +14,13 @@
 #include <string.h>
 
 static const gt_option yaml_options[] = {
-    {"input_csv", GT_OPTION_TEXT, "FILE", NULL,
+    {"input_csv", GT_OPTION_STRING, "FILE", NULL,
      "the CSV file of `gputally sweep top`, or any with a column kernel_name"},
-    {"output_yaml", GT_OPTION_TEXT, "FILE", NULL,
+    {"output_yaml", GT_OPTION_STRING, "FILE", NULL,
      "the job file (default: rocprof_top5_kernels.yaml beside the CSV file); the list of names is written "
      "beside it, its "
      "name ending in _kernel_list.txt"},
-    {"match", GT_OPTION_TEXT, "HOW", "substring",
+    {"match", GT_OPTION_STRING, "HOW", "substring",
      "substring: names without templates, arguments and namespaces, found anywhere in a kernel's name; "
      "exact: whole names "
      "and nothing around them"},
@@ -36,10 +36,10 @@ static bool write_files(const gt_kernel_patterns *patterns, const char *csv_path
     gt_buffer yaml = {0}, list = {0};
     gt_kernel_patterns_job(patterns, csv_path, &yaml);
     gt_kernel_patterns_list(patterns, csv_path, &list);
-    bool written = gt_spares_the_trace(yaml_path, csv_path, error) &&
-                   gt_spares_the_trace(list_path, csv_path, error) &&
+    bool written = gt_check_not_input(yaml_path, csv_path, error) &&
+                   gt_check_not_input(list_path, csv_path, error) &&
                    gt_sweep_write_texts((const char *[]){yaml_path, list_path},
-                                        (gt_text[]){gt_buffer_text(&yaml), gt_buffer_text(&list)}, 2, error);
+                                        (gt_str[]){gt_buffer_str(&yaml), gt_buffer_str(&list)}, 2, error);
     gt_buffer_free(&yaml);
     gt_buffer_free(&list);
     return written;
@@ -48,13 +48,13 @@ static bool write_files(const gt_kernel_patterns *patterns, const char *csv_path
 static bool make(const gt_call *call, const gt_table *table, bool exact, gt_error *error)
 {
     const char *csv_path = gt_arguments_value(&call->arguments, "input_csv")->text;
-    const char *given = gt_arguments_text(&call->arguments, "output_yaml");
+    const char *given = gt_arguments_string(&call->arguments, "output_yaml");
     size_t column = gt_table_find(table, "kernel_name");
     if (column == SIZE_MAX) return gt_fail(error, "%s: no column kernel_name", csv_path);
     gt_kernel_patterns patterns;
     gt_kernel_patterns_make(&patterns, &table->columns[column], table->row_count, table->strings, exact);
-    char *yaml_path = given ? gt_strdup(given) : gt_sweep_beside(csv_path, "rocprof_top5_kernels.yaml");
-    char *list_path = gt_sweep_other_ending(yaml_path, "_kernel_list.txt");
+    char *yaml_path = given ? gt_strdup(given) : gt_sweep_sibling_path(csv_path, "rocprof_top5_kernels.yaml");
+    char *list_path = gt_replace_extension(yaml_path, "_kernel_list.txt");
     bool made = patterns.count ? write_files(&patterns, csv_path, yaml_path, list_path, error)
                                : gt_fail(error, "%s: no kernel is named in it", csv_path);
     if (made && !gt_sweep_is_quiet(call)) {
@@ -68,9 +68,9 @@ static bool make(const gt_call *call, const gt_table *table, bool exact, gt_erro
     return made;
 }
 
-gt_exit gt_sweep_yaml_run(const gt_call *call)
+gt_exit gt_cmd_sweep_yaml(const gt_call *call)
 {
-    if (!gt_sweep_begin(call, (const char *[]){"input_csv", NULL})) return GT_EXIT_USAGE;
+    if (!gt_sweep_open_input(call, (const char *[]){"input_csv", NULL})) return GT_EXIT_USAGE;
     const char *match = gt_arguments_value(&call->arguments, "match")->text;
     bool exact = strcmp(match, "exact") == 0;
     if (!exact && strcmp(match, "substring") != 0)
@@ -78,14 +78,14 @@ gt_exit gt_sweep_yaml_run(const gt_call *call)
                               "argument --match: invalid choice: '%s' (choose from substring, exact)", match);
     const char *path = gt_arguments_value(&call->arguments, "input_csv")->text;
     gt_error error;
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *table = NULL;
     if (gt_sweep_has_file(path))
-        table = gt_csv_table_read_as(path, "kernels", GT_READ_TEXT, strings, &error);
+        table = gt_csv_table_read_as(path, "kernels", GT_READ_STRINGS, strings, &error);
     else
         gt_fail(&error, "CSV file not found: %s", path);
     bool made = table && make(call, table, exact, &error);
     gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }

@@ -34,9 +34,9 @@ enum {
 };
 
 static const gt_field fields[FIELDS] = {
-    [GT_CHROME_PHASE] = {"ph", GT_FIELD_TEXT, true},
-    [GT_CHROME_CATEGORY] = {"cat", GT_FIELD_TEXT, true},
-    [GT_CHROME_NAME] = {"name", GT_FIELD_TEXT, false},
+    [GT_CHROME_PHASE] = {"ph", GT_FIELD_STRING, true},
+    [GT_CHROME_CATEGORY] = {"cat", GT_FIELD_STRING, true},
+    [GT_CHROME_NAME] = {"name", GT_FIELD_STRING, false},
     [GT_CHROME_PID] = {"pid", GT_FIELD_INT, false},
     [GT_CHROME_TID] = {"tid", GT_FIELD_INT, false},
     [GT_CHROME_TS] = {"ts", GT_FIELD_TIME, false},
@@ -48,7 +48,7 @@ static const gt_field fields[FIELDS] = {
     [GT_CHROME_IS_CALL] = {NULL, GT_FIELD_INT, false},
     [GT_CHROME_AGENT] = {"args/agent", GT_FIELD_JSON, false},
     [GT_CHROME_DEVICE] = {NULL, GT_FIELD_INT, false},
-    [GT_CHROME_KERNEL_NAME] = {NULL, GT_FIELD_TEXT, false},
+    [GT_CHROME_KERNEL_NAME] = {NULL, GT_FIELD_STRING, false},
     [GT_CHROME_ARGS_TID] = {"args/tid", GT_FIELD_INT, false},
     [GT_CHROME_STREAM] = {"args/stream_ID", GT_FIELD_INT, false},
     [GT_CHROME_OPERATION] = {"args/operation", GT_FIELD_INT, false},
@@ -72,11 +72,11 @@ static const gt_field fields[FIELDS] = {
     [DEVID] = {"args/DevId", GT_FIELD_INT, false},
     [GPU_ID] = {"args/gpu_id", GT_FIELD_INT, false},
     [GPUID] = {"args/gpuId", GT_FIELD_INT, false},
-    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_TEXT, false},
-    [KERNELNAME] = {"args/KernelName", GT_FIELD_TEXT, false},
-    [SYMBOL] = {"args/symbol", GT_FIELD_TEXT, false},
-    [SYMBOL_NAME] = {"args/symbol_name", GT_FIELD_TEXT, false},
-    [FUNC_NAME] = {"args/funcName", GT_FIELD_TEXT, false},
+    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_STRING, false},
+    [KERNELNAME] = {"args/KernelName", GT_FIELD_STRING, false},
+    [SYMBOL] = {"args/symbol", GT_FIELD_STRING, false},
+    [SYMBOL_NAME] = {"args/symbol_name", GT_FIELD_STRING, false},
+    [FUNC_NAME] = {"args/funcName", GT_FIELD_STRING, false},
 };
 
 static void make_columns(gt_store_column columns[FIELDS])
@@ -85,7 +85,7 @@ static void make_columns(gt_store_column columns[FIELDS])
         gt_field_kind kind = fields[f].kind;
         columns[f].type = kind == GT_FIELD_INT    ? GT_STORE_INT
                           : kind == GT_FIELD_TIME ? GT_STORE_TIME
-                                                  : GT_STORE_TEXT;
+                                                  : GT_STORE_STRING;
         columns[f].absent = GT_CHROME_NONE;
     }
 }
@@ -98,7 +98,7 @@ static void choose_first(gt_record *record, int first, int last, int column)
 {
     for (int f = first; f <= last; f++) {
         if (!(record->present & BIT(f))) continue;
-        if (fields[f].kind == GT_FIELD_TEXT && record->cells[f].text == GT_TEXT_EMPTY) continue;
+        if (fields[f].kind == GT_FIELD_STRING && record->cells[f].text == GT_STR_EMPTY) continue;
         record->cells[column] = record->cells[f];
         record->present |= BIT(column);
         return;
@@ -106,15 +106,15 @@ static void choose_first(gt_record *record, int first, int last, int column)
 }
 
 /* What Python counts as false. */
-static bool is_false(gt_text json)
+static bool is_false(gt_str json)
 {
     static const char *const values[] = {"\"\"", "0", "0.0", "-0", "-0.0", "false", "null", "[]", "{}"};
     for (size_t i = 0; i < GT_LENGTH(values); i++)
-        if (gt_text_is(json, values[i])) return true;
+        if (gt_str_equals(json, values[i])) return true;
     return false;
 }
 
-static void choose(gt_record *record, const gt_strings *strings)
+static void choose(gt_record *record, const gt_interner *strings)
 {
     choose_first(record, CORR_ID, CORRID, GT_CHROME_CORRELATION);
     choose_first(record, DEVICE_ID, GPUID, GT_CHROME_DEVICE);
@@ -124,7 +124,7 @@ static void choose(gt_record *record, const gt_strings *strings)
         record->present |= BIT(GT_CHROME_IS_CALL);
     }
     if (record->present & BIT(GT_CHROME_AGENT) &&
-        is_false(gt_strings_get(strings, (uint32_t)record->cells[GT_CHROME_AGENT].text)))
+        is_false(gt_interner_get(strings, (uint32_t)record->cells[GT_CHROME_AGENT].text)))
         record->present &= ~BIT(GT_CHROME_AGENT);
     record->present &= BIT(GT_CHROME_COLUMNS) - 1;
     record->present &= ~BIT(GT_CHROME_PHASE);
@@ -139,14 +139,14 @@ static const char *choose_values(gt_record *record, gt_record_reader *reader)
 static bool is_metadata(const gt_record *record, gt_record_reader *reader)
 {
     if (!(record->present & BIT(GT_CHROME_PHASE))) return false;
-    gt_text phase = gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[GT_CHROME_PHASE].text);
+    gt_str phase = gt_interner_get(gt_record_strings(reader), (uint32_t)record->cells[GT_CHROME_PHASE].text);
     return phase.len == 1 && phase.bytes[0] == 'M';
 }
 
 /* ---- Perfetto ---- */
 
 static gt_record *read_slice(gt_perfetto_records *records, const gt_perfetto_event *event, gt_record *record,
-                             const gt_strings *strings)
+                             const gt_interner *strings)
 {
     gt_perfetto_record_head(records, event, record);
     gt_perfetto_record_args(records, event, record, NULL, NULL);
@@ -229,7 +229,7 @@ gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_
     make_columns(columns);
     if (!gt_detect(stream, &kind, error)) return NULL;
     gt_chrome *chrome = gt_alloc_zero(1, sizeof *chrome);
-    chrome->strings = gt_strings_new();
+    chrome->strings = gt_interner_new();
     chrome->store = gt_store_new(columns, FIELDS, chrome->strings);
     bool read = false;
     if (kind == GT_FORMAT_PERFETTO)

@@ -13,7 +13,7 @@ static bool read_events(gt_json *json, const gt_record_format *format, gt_store 
 static bool read_document(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
                           const gt_read_options *options, bool *found)
 {
-    gt_text key;
+    gt_str key;
     gt_json_type type = gt_json_peek(json);
     if (type == GT_JSON_ARRAY) {
         *found = true;
@@ -21,7 +21,7 @@ static bool read_document(gt_json *json, const gt_record_format *format, gt_stor
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool events = gt_text_is(key, "traceEvents");
+        bool events = gt_str_equals(key, "traceEvents");
         *found |= events;
         if (events && gt_json_peek(json) != GT_JSON_ARRAY && !json->failed)
             return gt_json_fail(json, "'traceEvents' must be a list");

@@ -9,10 +9,10 @@
 #include <string.h>
 
 const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
-    [GT_EVENT_PHASE] = {"ph", GT_FIELD_TEXT, true},
-    [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_TEXT, true},
+    [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},
+    [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_STRING, true},
     [GT_EVENT_KIND] = {NULL, GT_FIELD_INT, false},
-    [GT_EVENT_NAME] = {"name", GT_FIELD_TEXT, false},
+    [GT_EVENT_NAME] = {"name", GT_FIELD_STRING, false},
     [GT_EVENT_PROCESS] = {"pid", GT_FIELD_JSON, false},
     [GT_EVENT_THREAD] = {"tid", GT_FIELD_JSON, false},
     [GT_EVENT_START] = {"ts", GT_FIELD_TIME, false},
@@ -30,19 +30,19 @@ const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_GROUP_NAME] = {"args/Process Group Name", GT_FIELD_JSON, false},
     [GT_EVENT_GROUP_RANKS] = {"args/Process Group Ranks", GT_FIELD_JSON, false},
     [GT_EVENT_GROUP_SIZE] = {"args/Group size", GT_FIELD_INT, false},
-    [GT_EVENT_COLLECTIVE] = {"args/Collective name", GT_FIELD_TEXT, false},
-    [GT_EVENT_DTYPE] = {"args/dtype", GT_FIELD_TEXT, false},
+    [GT_EVENT_COLLECTIVE] = {"args/Collective name", GT_FIELD_STRING, false},
+    [GT_EVENT_DTYPE] = {"args/dtype", GT_FIELD_STRING, false},
     [GT_EVENT_IN_ELEMENTS] = {"args/In msg nelems", GT_FIELD_INT, false},
     [GT_EVENT_OUT_ELEMENTS] = {"args/Out msg nelems", GT_FIELD_INT, false},
     [GT_EVENT_IN_SPLIT] = {"args/In split size", GT_FIELD_JSON, false},
     [GT_EVENT_OUT_SPLIT] = {"args/Out split size", GT_FIELD_JSON, false},
-    [GT_EVENT_KERNEL_FILE] = {"args/kernel_file", GT_FIELD_TEXT, false},
-    [GT_EVENT_META_NAME] = {"args/name", GT_FIELD_TEXT, false},
-    [GT_EVENT_META_LABELS] = {"args/labels", GT_FIELD_TEXT, false},
+    [GT_EVENT_KERNEL_FILE] = {"args/kernel_file", GT_FIELD_STRING, false},
+    [GT_EVENT_META_NAME] = {"args/name", GT_FIELD_STRING, false},
+    [GT_EVENT_META_LABELS] = {"args/labels", GT_FIELD_STRING, false},
 };
 
 static const struct {
-    gt_text category;
+    gt_str category;
     gt_event_kind kind; /* of flows: where the arrow starts; the phase tells its end */
 } categories[] = {
     {{"python_function", 15}, GT_KIND_PYTHON},
@@ -63,7 +63,7 @@ static const struct {
     {{"Memset", 6}, GT_KIND_MEMSET},
 };
 
-gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase)
+gt_event_kind gt_kineto_kind_of(gt_str category, gt_str phase)
 {
     if (phase.len != 1) return GT_KIND_OTHER;
     if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
@@ -76,12 +76,12 @@ gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase)
                : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
                                        : GT_KIND_OTHER;
     }
-    return gt_text_contains(category, "user_annotation") ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
+    return gt_str_contains(category, "user_annotation") ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
 }
 
 /* Kinds of categories and phases seen before, by their text ids. */
 typedef struct known_kind {
-    uint32_t category, phase; /* GT_TEXT_NONE where the event has none */
+    uint32_t category, phase; /* GT_STR_NONE where the event has none */
     uint8_t kind;
     bool known;
 } known_kind;
@@ -91,13 +91,13 @@ _Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known
 
 static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
 {
-    uint32_t category = gt_record_text(record, GT_EVENT_CATEGORY),
-             phase = gt_record_text(record, GT_EVENT_PHASE);
+    uint32_t category = gt_record_string(record, GT_EVENT_CATEGORY),
+             phase = gt_record_string(record, GT_EVENT_PHASE);
     known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
     if (!known->known || known->category != category || known->phase != phase) {
-        const gt_strings *strings = gt_record_strings(reader);
+        const gt_interner *strings = gt_record_strings(reader);
         gt_event_kind kind =
-            gt_kineto_kind_of(gt_strings_get(strings, category), gt_strings_get(strings, phase));
+            gt_kineto_kind_of(gt_interner_get(strings, category), gt_interner_get(strings, phase));
         *known = (known_kind){category, phase, (uint8_t)kind, true};
     }
     return known->kind;
@@ -150,14 +150,14 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
 gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                                   gt_error *error)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
     if (gt_kineto_read_stores(stream, keep, options, store, arrows, error))
         return gt_pytorch_new(store, arrows, strings, keep.python_functions || keep.every_event);
     gt_store_free(store);
     gt_store_free(arrows);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return NULL;
 }
 

@@ -14,7 +14,7 @@
 
 /* The columns are those of all events; the ones not named here stay empty and take no room. */
 static const gt_field fields[GT_EVENT_COLUMNS] = {
-    [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_TEXT, true},
+    [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_STRING, true},
     [GT_EVENT_NAME] = {"name", GT_FIELD_VIEW, false},
     [GT_EVENT_START] = {"ts", GT_FIELD_TIME, false},
     [GT_EVENT_DURATION] = {"dur", GT_FIELD_TIME, false},
@@ -24,8 +24,8 @@ static const gt_field fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_GROUP_NAME] = {"args/Process Group Name", GT_FIELD_JSON, false},
     [GT_EVENT_GROUP_RANKS] = {"args/Process Group Ranks", GT_FIELD_JSON, false},
     [GT_EVENT_GROUP_SIZE] = {"args/Group size", GT_FIELD_INT, false},
-    [GT_EVENT_COLLECTIVE] = {"args/Collective name", GT_FIELD_TEXT, false},
-    [GT_EVENT_DTYPE] = {"args/dtype", GT_FIELD_TEXT, false},
+    [GT_EVENT_COLLECTIVE] = {"args/Collective name", GT_FIELD_STRING, false},
+    [GT_EVENT_DTYPE] = {"args/dtype", GT_FIELD_STRING, false},
     [GT_EVENT_IN_ELEMENTS] = {"args/In msg nelems", GT_FIELD_INT, false},
     [GT_EVENT_OUT_ELEMENTS] = {"args/Out msg nelems", GT_FIELD_INT, false},
     [GT_EVENT_IN_SPLIT] = {"args/In split size", GT_FIELD_JSON, false},
@@ -39,17 +39,17 @@ static const uint64_t times = UINT64_C(1) << GT_EVENT_START | UINT64_C(1) << GT_
 static bool is_no_kernel(const gt_record *record, gt_record_reader *reader)
 {
     if (!(record->present >> GT_EVENT_CATEGORY & 1)) return true;
-    gt_text category =
-        gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[GT_EVENT_CATEGORY].text);
+    gt_str category =
+        gt_interner_get(gt_record_strings(reader), (uint32_t)record->cells[GT_EVENT_CATEGORY].text);
     return category.len != 6 || strcasecmp(category.bytes, "kernel") != 0; /* "Kernel": PyTorch 1.8 to 1.11 */
 }
 
 /* The kernel's name, good until the next record is read. */
-static gt_text name_of(const gt_record *record, gt_record_reader *reader)
+static gt_str name_of(const gt_record *record, gt_record_reader *reader)
 {
-    gt_text raw = gt_record_view(record, GT_EVENT_NAME);
+    gt_str raw = gt_record_view(record, GT_EVENT_NAME);
     if (!memchr(raw.bytes, '\\', raw.len)) return raw;
-    return gt_strings_get(gt_record_strings(reader), gt_record_decode(reader, raw));
+    return gt_interner_get(gt_record_strings(reader), gt_record_decode(reader, raw));
 }
 
 /* Whether a time was written as an integer that a double holds exactly. */
@@ -72,7 +72,7 @@ static const char *check_times(gt_record *record)
 
 static const char *check(gt_record *record, gt_record_reader *reader)
 {
-    gt_text name = name_of(record, reader);
+    gt_str name = name_of(record, reader);
     record->dropped = !((record->present | record->mistyped) & links) || !gt_is_communication(name);
     if (record->dropped) return NULL;
     const char *problem = check_times(record);
@@ -81,7 +81,7 @@ static const char *check(gt_record *record, gt_record_reader *reader)
     if (!(record->present >> GT_EVENT_COLLECTIVE & 1)) {
         const char *told = gt_collective_of_kernel(name);
         if (told) {
-            record->cells[GT_EVENT_COLLECTIVE].text = gt_strings_add_cstr(gt_record_strings(reader), told);
+            record->cells[GT_EVENT_COLLECTIVE].text = gt_interner_add_cstr(gt_record_strings(reader), told);
             record->present |= bit << GT_EVENT_COLLECTIVE;
         }
     }
@@ -106,12 +106,12 @@ static bool count_devices(gt_json *json, size_t *devices)
 
 static bool read_rank(gt_json *json, gt_rank_events *into)
 {
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         gt_json_number number;
-        bool wanted = gt_text_is(key, "rank");
+        bool wanted = gt_str_equals(key, "rank");
         if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
             if (!gt_json_skip(json)) return false;
             continue;
@@ -125,19 +125,19 @@ static bool read_rank(gt_json *json, gt_rank_events *into)
 static bool read_document(gt_json *json, gt_rank_events *into, unsigned threads, bool *found)
 {
     const gt_read_options options = {.threads = threads, .strict = true};
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(json) == GT_JSON_ARRAY) {
         *found = true;
         return gt_records_read(json, &format, into->store, &options) && gt_json_finish(json);
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool events = gt_text_is(key, "traceEvents");
+        bool events = gt_str_equals(key, "traceEvents");
         *found |= events;
         bool read = events ? gt_records_read(json, &format, into->store, &options)
-                    : gt_text_is(key, "deviceProperties") ? count_devices(json, &into->devices)
-                    : gt_text_is(key, "distributedInfo")  ? read_rank(json, into)
-                                                          : gt_json_skip(json);
+                    : gt_str_equals(key, "deviceProperties") ? count_devices(json, &into->devices)
+                    : gt_str_equals(key, "distributedInfo")  ? read_rank(json, into)
+                                                             : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed && gt_json_finish(json);
@@ -146,7 +146,7 @@ static bool read_document(gt_json *json, gt_rank_events *into, unsigned threads,
 gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, unsigned threads, gt_error *error)
 {
     gt_rank_events *events = gt_alloc_zero(1, sizeof *events);
-    events->strings = gt_strings_new();
+    events->strings = gt_interner_new();
     events->store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, events->strings);
     events->rank = GT_EVENT_NONE;
     const char *path = gt_stream_path(stream);
@@ -172,19 +172,19 @@ void gt_rank_events_free(gt_rank_events *events)
 {
     if (!events) return;
     gt_store_free(events->store);
-    gt_strings_free(events->strings);
+    gt_interner_free(events->strings);
     free(events);
 }
 
 size_t gt_kineto_count_devices(gt_stream *stream)
 {
     gt_json json;
-    gt_text key;
+    gt_str key;
     size_t devices = 0;
     gt_json_begin(&json, stream, 0);
     if (gt_json_peek(&json) != GT_JSON_OBJECT || !gt_json_enter_object(&json)) return 0;
-    while (gt_json_next_key(&json, &key) && !gt_text_is(key, "traceEvents")) {
-        if (gt_text_is(key, "deviceProperties")) return count_devices(&json, &devices) ? devices : 0;
+    while (gt_json_next_key(&json, &key) && !gt_str_equals(key, "traceEvents")) {
+        if (gt_str_equals(key, "deviceProperties")) return count_devices(&json, &devices) ? devices : 0;
         if (!gt_json_skip(&json)) return 0;
     }
     return 0;

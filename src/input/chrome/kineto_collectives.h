@@ -8,7 +8,7 @@
 #include "trace/events.h"
 
 typedef struct gt_rank_events {
-    gt_strings *strings; /* owned */
+    gt_interner *strings; /* owned */
     gt_store
         *store; /* columns of trace/events.h; a row is a communication kernel that is linked to the host. Of
                    its name only the collective is kept, where the kernel does not tell it otherwise */

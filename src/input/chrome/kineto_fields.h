@@ -8,6 +8,6 @@
 extern const gt_field gt_kineto_fields[GT_EVENT_COLUMNS];
 
 /* What category and phase say together. */
-gt_event_kind gt_kineto_kind_of(gt_text category, gt_text phase);
+gt_event_kind gt_kineto_kind_of(gt_str category, gt_str phase);
 
 #endif

@@ -11,14 +11,14 @@
 enum { CATEGORY, NAME, START, DURATION, IS_WHOLE, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [CATEGORY] = {"cat", GT_FIELD_TEXT, true}, [NAME] = {"name", GT_FIELD_TEXT, false},
-    [START] = {"ts", GT_FIELD_TIME, false},    [DURATION] = {"dur", GT_FIELD_TIME, false},
+    [CATEGORY] = {"cat", GT_FIELD_STRING, true}, [NAME] = {"name", GT_FIELD_STRING, false},
+    [START] = {"ts", GT_FIELD_TIME, false},      [DURATION] = {"dur", GT_FIELD_TIME, false},
     [IS_WHOLE] = {NULL, GT_FIELD_INT, false},
 };
 
 static const gt_store_column columns[FIELDS] = {
-    [CATEGORY] = {GT_STORE_TEXT, 0}, [NAME] = {GT_STORE_TEXT, 0},    [START] = {GT_STORE_TIME, 0},
-    [DURATION] = {GT_STORE_TIME, 0}, [IS_WHOLE] = {GT_STORE_INT, 0},
+    [CATEGORY] = {GT_STORE_STRING, 0}, [NAME] = {GT_STORE_STRING, 0},  [START] = {GT_STORE_TIME, 0},
+    [DURATION] = {GT_STORE_TIME, 0},   [IS_WHOLE] = {GT_STORE_INT, 0},
 };
 
 static const uint64_t needed = UINT64_C(1) << NAME | UINT64_C(1) << START | UINT64_C(1) << DURATION;
@@ -26,8 +26,8 @@ static const uint64_t needed = UINT64_C(1) << NAME | UINT64_C(1) << START | UINT
 static bool is_no_kernel(const gt_record *record, gt_record_reader *reader)
 {
     if (!(record->present >> CATEGORY & 1)) return true;
-    gt_text category = gt_strings_get(gt_record_strings(reader), (uint32_t)record->cells[CATEGORY].text);
-    return !gt_text_is(category, "kernel");
+    gt_str category = gt_interner_get(gt_record_strings(reader), (uint32_t)record->cells[CATEGORY].text);
+    return !gt_str_equals(category, "kernel");
 }
 
 static const char *check(gt_record *record, gt_record_reader *reader)
@@ -50,11 +50,11 @@ static void take(gt_kernel_extremes *extremes, const gt_kernel_instance *instanc
 
 static void find_extremes(gt_kernel_list *list, const gt_store *store)
 {
-    size_t names = gt_strings_count(list->strings), row = 0;
+    size_t names = gt_interner_count(list->strings), row = 0;
     uint32_t *of_name = gt_alloc_zero(names, sizeof *of_name); /* one more than the place in the list */
-    uint32_t *places = gt_store_places(store);
+    uint32_t *places = gt_store_row_order(store);
     gt_store_scan *scan = gt_store_scan_new(store);
-    gt_cell cells[FIELDS];
+    gt_store_cell cells[FIELDS];
     list->items = gt_alloc(names * sizeof *list->items);
     for (; gt_store_scan_next(scan, cells); row++) {
         const gt_kernel_instance instance = {.dur_us = cells[DURATION].time,
@@ -78,7 +78,7 @@ gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_o
                                               gt_error *error)
 {
     gt_kernel_list *list = gt_alloc_zero(1, sizeof *list);
-    list->strings = gt_strings_new();
+    list->strings = gt_interner_new();
     gt_store *store = gt_store_new(columns, FIELDS, list->strings);
     bool read = gt_chrome_read_events(stream, &format, store, NULL,
                                       "not a PyTorch trace: it has no 'traceEvents'", options, error);
@@ -100,24 +100,24 @@ gt_kernel_list *gt_kineto_read_kernels(const char *path, const gt_read_options *
 void gt_kernel_list_free(gt_kernel_list *list)
 {
     if (!list) return;
-    gt_strings_free(list->strings);
+    gt_interner_free(list->strings);
     free(list->items);
     free(list);
 }
 
-static bool is_asked_for(gt_text name, gt_text asked, bool exact)
+static bool is_asked_for(gt_str name, gt_str asked, bool exact)
 {
     return (exact ? name.len == asked.len : name.len >= asked.len) &&
            memcmp(name.bytes, asked.bytes, asked.len) == 0;
 }
 
-bool gt_kernel_list_find(const gt_kernel_list *list, gt_text name, bool exact, gt_kernel_instance *shortest,
+bool gt_kernel_list_find(const gt_kernel_list *list, gt_str name, bool exact, gt_kernel_instance *shortest,
                          gt_kernel_instance *longest)
 {
     bool found = false;
     for (size_t i = 0; i < list->count; i++) {
         const gt_kernel_instance *low = &list->items[i].shortest, *high = &list->items[i].longest;
-        if (!is_asked_for(gt_strings_get(list->strings, list->items[i].name), name, exact)) continue;
+        if (!is_asked_for(gt_interner_get(list->strings, list->items[i].name), name, exact)) continue;
         if (!found || low->dur_us < shortest->dur_us ||
             (low->dur_us == shortest->dur_us && low->place < shortest->place))
             *shortest = *low;

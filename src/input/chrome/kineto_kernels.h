@@ -4,7 +4,7 @@
 #define GT_INPUT_CHROME_KINETO_KERNELS_H
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/interner.h"
 #include "input/options.h"
 #include "stream/stream.h"
 
@@ -24,7 +24,7 @@ typedef struct gt_kernel_extremes {
 } gt_kernel_extremes;
 
 typedef struct gt_kernel_list {
-    gt_strings *strings; /* owned */
+    gt_interner *strings; /* owned */
     gt_kernel_extremes *items;
     size_t count;
 } gt_kernel_list;
@@ -39,7 +39,7 @@ void gt_kernel_list_free(gt_kernel_list *list);
 
 /* The shortest and longest of all kernels whose names begin with `name`, or are it where `exact`. False where
  * none is. */
-bool gt_kernel_list_find(const gt_kernel_list *list, gt_text name, bool exact, gt_kernel_instance *shortest,
+bool gt_kernel_list_find(const gt_kernel_list *list, gt_str name, bool exact, gt_kernel_instance *shortest,
                          gt_kernel_instance *longest);
 
 #endif

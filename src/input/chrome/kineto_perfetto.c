@@ -14,7 +14,7 @@
 typedef struct reading {
     gt_perfetto *trace;
     gt_perfetto_records *records;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_kineto_options keep;
     gt_store_writer *rows, *arrows;
     gt_slices *slices;
@@ -34,7 +34,7 @@ static gt_event_kind kind_of(reading *r, uint32_t category)
     }
     uint8_t *known = &r->kinds[category];
     if (!*known)
-        *known = (uint8_t)(1 + gt_kineto_kind_of(gt_strings_get(r->strings, category), (gt_text){"X", 1}));
+        *known = (uint8_t)(1 + gt_kineto_kind_of(gt_interner_get(r->strings, category), (gt_str){"X", 1}));
     return (gt_event_kind)(*known - 1);
 }
 
@@ -53,7 +53,7 @@ static void add_arrows(reading *r, const gt_perfetto_event *event, gt_event_kind
     bool starts = kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
     bool ends = kind == GT_KIND_KERNEL || kind == GT_KIND_MEMCPY || kind == GT_KIND_MEMSET;
     if (!starts && !ends) return;
-    gt_cell cells[GT_EVENT_COLUMNS];
+    gt_store_cell cells[GT_EVENT_COLUMNS];
     memcpy(cells, r->record.cells, sizeof cells);
     cells[GT_EVENT_KIND].integer = starts ? GT_KIND_FLOW_START : GT_KIND_FLOW_END;
     for (size_t i = 0; i < event->flow_count; i++) {
@@ -95,16 +95,16 @@ static void read_slice(reading *r, const gt_perfetto_event *event)
 static uint32_t number_text(reading *r, int64_t number)
 {
     char digits[GT_NUMBER_MAX];
-    return gt_strings_add(r->strings, digits, gt_print_int(digits, number));
+    return gt_interner_add(r->strings, digits, gt_print_int(digits, number));
 }
 
 static void add_metadata(reading *r, const gt_perfetto_track *track, const char *what, size_t column,
                          uint32_t text)
 {
-    if (text == GT_TEXT_NONE) return;
-    gt_cell cells[GT_EVENT_COLUMNS];
+    if (text == GT_STR_NONE) return;
+    gt_store_cell cells[GT_EVENT_COLUMNS];
     cells[GT_EVENT_KIND].integer = GT_KIND_METADATA;
-    cells[GT_EVENT_NAME].text = gt_strings_add_cstr(r->strings, what);
+    cells[GT_EVENT_NAME].text = gt_interner_add_cstr(r->strings, what);
     cells[GT_EVENT_PROCESS].text = number_text(r, track->pid);
     cells[GT_EVENT_THREAD].text = number_text(r, track->kind == GT_TRACK_THREAD ? track->tid : 0);
     cells[column].text = text;

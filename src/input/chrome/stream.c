@@ -15,10 +15,10 @@
 enum { PHASE, PID, TID, START, DURATION, NAME, PATH, HLO_OP, FIELDS };
 
 static const gt_field fields[FIELDS] = {
-    [PHASE] = {"ph", GT_FIELD_TEXT, false},       [PID] = {"pid", GT_FIELD_INT, false},
-    [TID] = {"tid", GT_FIELD_INT, false},         [START] = {"ts", GT_FIELD_TIME, false},
-    [DURATION] = {"dur", GT_FIELD_TIME, false},   [NAME] = {"name", GT_FIELD_TEXT, false},
-    [PATH] = {"args/name", GT_FIELD_TEXT, false}, [HLO_OP] = {"args/hlo_op", GT_FIELD_TEXT, false},
+    [PHASE] = {"ph", GT_FIELD_STRING, false},       [PID] = {"pid", GT_FIELD_INT, false},
+    [TID] = {"tid", GT_FIELD_INT, false},           [START] = {"ts", GT_FIELD_TIME, false},
+    [DURATION] = {"dur", GT_FIELD_TIME, false},     [NAME] = {"name", GT_FIELD_STRING, false},
+    [PATH] = {"args/name", GT_FIELD_STRING, false}, [HLO_OP] = {"args/hlo_op", GT_FIELD_STRING, false},
 };
 
 typedef struct timed_event {
@@ -32,7 +32,7 @@ typedef struct process {
 } process;
 
 typedef struct reader {
-    gt_strings *strings;
+    gt_interner *strings;
     uint32_t complete, metadata, process_name; /* texts: what tells kinds of records */
     timed_event *events;
     size_t count, capacity;
@@ -51,21 +51,21 @@ static void take_process(reader *r, const gt_record *record)
         *place = (uint32_t)r->process_count;
         GT_PUSH(r->processes, r->process_count, r->process_capacity, ((process){.pid = pid}));
     }
-    r->processes[*place].name = gt_record_text(record, PATH);
+    r->processes[*place].name = gt_record_string(record, PATH);
 }
 
 static void take_record(reader *r, const gt_record *record)
 {
     const uint64_t timed = 1u << START | 1u << DURATION;
-    uint32_t phase = gt_record_text(record, PHASE);
+    uint32_t phase = gt_record_string(record, PHASE);
     if (!(record->present >> PID & 1)) return;
-    if (phase == r->metadata && gt_record_text(record, NAME) == r->process_name) take_process(r, record);
+    if (phase == r->metadata && gt_record_string(record, NAME) == r->process_name) take_process(r, record);
     if (phase != r->complete || (record->present & timed) != timed) return;
     double start = record->cells[START].time, dur = record->cells[DURATION].time;
     if (!isfinite(start) || !isfinite(dur) || dur <= 0) return;
     timed_event e = {
-        .event = {start, dur, gt_record_text(record, NAME), gt_record_text(record, PATH),
-                  gt_record_text(record, HLO_OP)},
+        .event = {start, dur, gt_record_string(record, NAME), gt_record_string(record, PATH),
+                  gt_record_string(record, HLO_OP)},
         .pid = record->cells[PID].integer,
         .tid = record->present >> TID & 1 ? record->cells[TID].integer : 0,
     };
@@ -84,7 +84,7 @@ static void read_events(reader *r, gt_json *json)
 /* False where there is no list of events. */
 static bool read_document(reader *r, gt_json *json)
 {
-    gt_text key;
+    gt_str key;
     bool found = false;
     if (gt_json_peek(json) == GT_JSON_ARRAY) {
         read_events(r, json);
@@ -92,7 +92,7 @@ static bool read_document(reader *r, gt_json *json)
     }
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool is_list = gt_text_is(key, "traceEvents");
+        bool is_list = gt_str_equals(key, "traceEvents");
         found |= is_list;
         if (is_list)
             read_events(r, json);
@@ -110,7 +110,7 @@ static bool find_pid(const reader *r, int64_t gpu, int64_t *pid)
     snprintf(wanted, sizeof wanted, "/device:GPU:%" PRId64, gpu);
     for (int exact = 1; exact >= 0; exact--)
         for (size_t i = 0; i < r->process_count; i++) {
-            gt_text name = gt_strings_get(r->strings, r->processes[i].name);
+            gt_str name = gt_interner_get(r->strings, r->processes[i].name);
             if (exact ? strcmp(name.bytes, wanted) != 0 : !strstr(name.bytes, wanted)) continue;
             *pid = r->processes[i].pid;
             return true;
@@ -185,13 +185,13 @@ static bool accept(const gt_json *json, const reader *r, bool found, const gt_re
     return found || gt_fail(error, "%s: not a Chrome trace: it has no 'traceEvents'", path);
 }
 
-bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_strings *strings,
+bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
                            const gt_read_options *options, gt_gpu_stream *out, gt_error *error)
 {
     reader r = {.strings = strings,
-                .complete = gt_strings_add_cstr(strings, "X"),
-                .metadata = gt_strings_add_cstr(strings, "M"),
-                .process_name = gt_strings_add_cstr(strings, "process_name")};
+                .complete = gt_interner_add_cstr(strings, "X"),
+                .metadata = gt_interner_add_cstr(strings, "M"),
+                .process_name = gt_interner_add_cstr(strings, "process_name")};
     gt_json json;
     int64_t pid = 0;
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));

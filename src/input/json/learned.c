@@ -28,7 +28,7 @@ enum {
 typedef struct effect {
     uint8_t field;
     bool mistyped;
-    gt_cell cell;
+    gt_store_cell cell;
 } effect;
 
 typedef struct edge {
@@ -56,7 +56,7 @@ typedef struct node {
 } node;
 
 struct gt_learned {
-    gt_intern *strings, *values;
+    gt_json_interner *strings, *values;
     gt_arena arena;
     node *root;
     size_t nodes;
@@ -75,7 +75,7 @@ static node *new_node(gt_learned *learned, const gt_step *step)
     return n;
 }
 
-gt_learned *gt_learned_new(gt_intern *strings, gt_intern *values)
+gt_learned *gt_learned_new(gt_json_interner *strings, gt_json_interner *values)
 {
     gt_learned *learned = gt_alloc_zero(1, sizeof *learned);
     learned->strings = strings;
@@ -175,7 +175,7 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
 }
 
 /* The value between two edges has been the same for long: joins the edges before and behind it into one. */
-static void fold(gt_learned *learned, node *from, const edge *before, const edge *behind, gt_text value_text,
+static void fold(gt_learned *learned, node *from, const edge *before, const edge *behind, gt_str value_text,
                  effect value)
 {
     size_t len = before->len + value_text.len + behind->len;
@@ -211,7 +211,8 @@ static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
     const uint8_t *close = gt_scan_quote(p, end);
     if (close < end && *close == '"') return close;
     close = gt_scan_string(p, end);
-    if (close == end || gt_json_text_bad_escape((gt_text){(const char *)p, (size_t)(close - p)})) return NULL;
+    if (close == end || gt_json_string_bad_escape((gt_str){(const char *)p, (size_t)(close - p)}))
+        return NULL;
     return close;
 }
 
@@ -221,7 +222,7 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
     const uint8_t *close = gt_scan_container(p, outer->end);
     if (!close) return NULL;
     gt_json json;
-    gt_json_begin_text(&json, (gt_text){(const char *)p - 1, (size_t)(close - p) + 1});
+    gt_json_begin_str(&json, (gt_str){(const char *)p - 1, (size_t)(close - p) + 1});
     json.depth = outer->depth + depth;
     return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
 }
@@ -232,14 +233,14 @@ static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8
                                        uint64_t *meaning)
 {
     bool is_string = n->op == GT_STEP_TEXT;
-    gt_intern *intern = is_string ? learned->strings : learned->values;
+    gt_json_interner *intern = is_string ? learned->strings : learned->values;
     uint32_t *guess = &n->guesses[learned->before % GUESSES];
     if (*guess) {
-        gt_text raw = gt_intern_raw(intern, *guess);
+        gt_str raw = gt_json_interner_raw(intern, *guess);
         if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
             (is_string ? p[raw.len] == '"' : gt_scan_number_end(p + raw.len) == p + raw.len)) {
             learned->before = *guess;
-            *meaning = gt_intern_meaning(intern, *guess);
+            *meaning = gt_json_interner_decoded(intern, *guess);
             return p + raw.len;
         }
     }
@@ -253,14 +254,14 @@ static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8
     else
         close = gt_scan_number_end(p);
     if (!close || close >= end) return NULL;
-    uint32_t id = gt_intern_add(intern, (gt_text){(const char *)p, (size_t)(close - p)});
+    uint32_t id = gt_json_interner_add(intern, (gt_str){(const char *)p, (size_t)(close - p)});
     if (!id) return NULL;
     learned->before = *guess = id;
-    *meaning = gt_intern_meaning(intern, id);
+    *meaning = gt_json_interner_decoded(intern, id);
     return close;
 }
 
-static void set_cell(gt_record *record, int field, gt_cell cell)
+static void set_cell(gt_record *record, int field, gt_store_cell cell)
 {
     record->cells[field] = cell;
     record->present |= UINT64_C(1) << field;
@@ -276,16 +277,16 @@ static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
 
 /* Equal for equal values of a node, and hardly ever for others. */
 static inline int64_t fingerprint_of(const node *n, const uint8_t *value, const uint8_t *end,
-                                     const gt_cell *cell)
+                                     const gt_store_cell *cell)
 {
     return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
 }
 
 /* Reads the value of a node, into the record and `*read`; NULL where it does not fit. */
 static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint8_t *p, const gt_json *json,
-                                        gt_record *record, gt_cell *read)
+                                        gt_record *record, gt_store_cell *read)
 {
-    gt_cell cell = {0};
+    gt_store_cell cell = {0};
     const uint8_t *end = json->end, *from = p;
     switch (n->op) {
     case GT_STEP_INT:
@@ -395,13 +396,13 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
     node *from = NULL, *n = learned->root; /* from: the node before n */
     edge *before = NULL;                   /* between the two */
     const uint8_t *value = NULL;           /* n's value */
-    gt_cell cell = {0};
+    gt_store_cell cell = {0};
     for (;;) {
         edge *e = follow(n, p, end);
         if (!e) return false;
         if (before && before->watch && is_constant(before, fingerprint_of(n, value, p, &cell))) {
             effect constant = {(uint8_t)n->field, n->mistyped, cell};
-            fold(learned, from, before, e, (gt_text){(const char *)value, (size_t)(p - value)}, constant);
+            fold(learned, from, before, e, (gt_str){(const char *)value, (size_t)(p - value)}, constant);
         }
         p += e->len;
         apply(e, record);

@@ -6,7 +6,7 @@
 #ifndef GT_INPUT_JSON_LEARNED_H
 #define GT_INPUT_JSON_LEARNED_H
 
-#include "input/json/intern.h"
+#include "input/json/interner.h"
 #include "input/json/record.h"
 
 /* How a value is read. */
@@ -31,12 +31,12 @@ typedef struct gt_step {
     bool mistyped;
     unsigned depth; /* how many containers of the record it stands in */
     uint32_t begin, end;
-    gt_cell cell; /* of constants */
+    gt_store_cell cell; /* of constants */
 } gt_step;
 
 typedef struct gt_learned gt_learned;
 
-gt_learned *gt_learned_new(gt_intern *strings, gt_intern *values);
+gt_learned *gt_learned_new(gt_json_interner *strings, gt_json_interner *values);
 void gt_learned_free(gt_learned *learned);
 
 /* Reads the record at the cursor along the tree. False where it does not follow a path to its end or is not

@@ -2,7 +2,7 @@
  * write down where every value stood, so that the next record like it can take the learned way. */
 #include "input/json/record.h"
 #include "base/memory.h"
-#include "input/json/intern.h"
+#include "input/json/interner.h"
 #include "json/text.h"
 #include "input/json/learned.h"
 
@@ -19,19 +19,19 @@ enum {
 
 /* The wanted paths as a tree of keys. */
 typedef struct key_node {
-    gt_text key;
+    gt_str key;
     int field; /* -1: an object on the way to one */
     struct key_node *children, *next;
 } key_node;
 
 struct gt_record_reader {
     _Alignas(8) uint8_t scratch[GT_RECORD_SCRATCH];
-    gt_strings *meanings;
+    gt_interner *meanings;
     const gt_field *fields;
     size_t field_count;
     gt_arena arena;
     key_node root;
-    gt_intern *strings, *values;
+    gt_json_interner *strings, *values;
     gt_learned *learned;
     gt_step steps[MAX_STEPS];
     size_t step_count;            /* more than MAX_STEPS: not worth learning */
@@ -40,7 +40,7 @@ struct gt_record_reader {
     uint64_t records, misses, watched_misses, rest_until;
 };
 
-static key_node *find_child(const key_node *parent, gt_text key)
+static key_node *find_child(const key_node *parent, gt_str key)
 {
     for (key_node *child = parent->children; child; child = child->next)
         if (child->key.len == key.len && child->key.bytes[0] == key.bytes[0] &&
@@ -54,7 +54,7 @@ static void add_path(gt_record_reader *reader, const char *path, int field)
     key_node *at = &reader->root;
     for (const char *key = path, *slash; key; key = slash ? slash + 1 : NULL) {
         slash = strchr(key, '/');
-        gt_text text = {key, slash ? (size_t)(slash - key) : strlen(key)};
+        gt_str text = {key, slash ? (size_t)(slash - key) : strlen(key)};
         key_node *child = find_child(at, text);
         if (!child) {
             child = gt_arena_alloc(&reader->arena, sizeof *child);
@@ -66,7 +66,7 @@ static void add_path(gt_record_reader *reader, const char *path, int field)
     at->field = field;
 }
 
-gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_strings *strings)
+gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_interner *strings)
 {
     gt_record_reader *reader = gt_alloc_zero(1, sizeof *reader);
     reader->fields = fields;
@@ -75,8 +75,8 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
     reader->root.field = -1;
     for (size_t f = 0; f < count; f++)
         if (fields[f].path) add_path(reader, fields[f].path, (int)f);
-    reader->strings = gt_intern_new(GT_INTERN_STRINGS, strings);
-    reader->values = gt_intern_new(GT_INTERN_VALUES, strings);
+    reader->strings = gt_json_interner_new(GT_INTERN_STRINGS, strings);
+    reader->values = gt_json_interner_new(GT_INTERN_VALUES, strings);
     reader->learned = gt_learned_new(reader->strings, reader->values);
     return reader;
 }
@@ -90,8 +90,8 @@ void gt_record_reader_free(gt_record_reader *reader)
 {
     if (!reader) return;
     gt_learned_free(reader->learned);
-    gt_intern_free(reader->strings);
-    gt_intern_free(reader->values);
+    gt_json_interner_free(reader->strings);
+    gt_json_interner_free(reader->values);
     gt_arena_free(&reader->arena);
     free(reader);
 }
@@ -101,7 +101,7 @@ uint64_t gt_record_reader_misses(const gt_record_reader *reader)
     return reader->misses;
 }
 
-gt_strings *gt_record_strings(const gt_record_reader *reader)
+gt_interner *gt_record_strings(const gt_record_reader *reader)
 {
     return reader->meanings;
 }
@@ -111,18 +111,18 @@ void *gt_record_scratch(gt_record_reader *reader)
     return reader->scratch;
 }
 
-gt_text gt_record_view(const gt_record *record, size_t field)
+gt_str gt_record_view(const gt_record *record, size_t field)
 {
-    if (!(record->present >> field & 1)) return (gt_text){"", 0};
-    return (gt_text){(const char *)record->text + record->views[field].begin, record->views[field].len};
+    if (!(record->present >> field & 1)) return (gt_str){"", 0};
+    return (gt_str){(const char *)record->text + record->views[field].begin, record->views[field].len};
 }
 
-uint32_t gt_record_decode(gt_record_reader *reader, gt_text raw)
+uint32_t gt_record_decode(gt_record_reader *reader, gt_str raw)
 {
-    if (gt_json_text_is_plain(raw)) return gt_strings_add(reader->meanings, raw.bytes, raw.len);
-    if (gt_json_text_bad_escape(raw)) return GT_TEXT_NONE;
+    if (gt_json_string_is_plain(raw)) return gt_interner_add(reader->meanings, raw.bytes, raw.len);
+    if (gt_json_string_bad_escape(raw)) return GT_STR_NONE;
     char *meaning = gt_alloc(raw.len * 3 + 1);
-    uint32_t id = gt_strings_add(reader->meanings, meaning, gt_json_text_decode(raw, meaning));
+    uint32_t id = gt_interner_add(reader->meanings, meaning, gt_json_string_decode(raw, meaning));
     free(meaning);
     return id;
 }
@@ -215,10 +215,10 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
 }
 
 /* Some writers put integers into quotes. */
-static bool string_to_int(gt_text raw, int64_t *out)
+static bool string_to_int(gt_str raw, int64_t *out)
 {
     gt_json_number number;
-    if (!gt_json_text_number(raw, &number) || !number.is_int) return false;
+    if (!gt_json_parse_number(raw, &number) || !number.is_int) return false;
     *out = number.integer;
     return true;
 }
@@ -227,16 +227,17 @@ static bool read_string_field(gt_record_reader *reader, gt_json *json, gt_record
 {
     gt_field_kind kind = reader->fields[field].kind;
     gt_step step = {.field = field, .begin = place(json) + 1};
-    gt_text raw;
+    gt_str raw;
     if (!gt_json_string(json, &raw)) return false;
     step.end = place(json) - 1;
     if (kind == GT_FIELD_VIEW) {
         step.op = GT_STEP_VIEW;
         record->views[field].begin = step.begin;
         record->views[field].len = step.end - step.begin;
-    } else if (kind == GT_FIELD_TEXT) {
+    } else if (kind == GT_FIELD_STRING) {
         step.op = reader->fields[field].few ? GT_STEP_CONSTANT : GT_STEP_TEXT;
-        step.cell.text = gt_intern_meaning(reader->strings, gt_intern_add(reader->strings, raw));
+        step.cell.text =
+            gt_json_interner_decoded(reader->strings, gt_json_interner_add(reader->strings, raw));
     } else if (kind == GT_FIELD_INT) {
         if (!string_to_int(raw, &step.cell.integer)) return mistyped_integer(reader, record, field);
         step.op = GT_STEP_INT;
@@ -256,8 +257,8 @@ static bool read_json_field(gt_record_reader *reader, gt_json *json, gt_record *
     gt_step step = {.op = GT_STEP_JSON, .field = field, .begin = place(json)};
     if (!gt_json_skip(json)) return false;
     step.end = place(json);
-    gt_text raw = {(const char *)json->mark + step.begin, step.end - step.begin};
-    step.cell.text = gt_intern_meaning(reader->values, gt_intern_add(reader->values, raw));
+    gt_str raw = {(const char *)json->mark + step.begin, step.end - step.begin};
+    step.cell.text = gt_json_interner_decoded(reader->values, gt_json_interner_add(reader->values, raw));
     set_value(reader, json, record, step);
     return true;
 }
@@ -281,18 +282,18 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
 }
 
 /* A key that holds escapes is rare; its meaning is looked up then. */
-static key_node *find_key(const gt_json *json, const key_node *parent, gt_text raw)
+static key_node *find_key(const gt_json *json, const key_node *parent, gt_str raw)
 {
     char meaning[256];
     if (json->escaped && raw.len * 3 <= sizeof meaning)
-        raw = (gt_text){meaning, gt_json_text_decode(raw, meaning)};
+        raw = (gt_str){meaning, gt_json_string_decode(raw, meaning)};
     return find_child(parent, raw);
 }
 
 /* Goes as deep as the wanted paths do and no deeper. */
 static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *record, const key_node *node)
 {
-    gt_text key;
+    gt_str key;
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         const key_node *child = find_key(json, node, key);

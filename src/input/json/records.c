@@ -27,14 +27,14 @@ typedef struct separator {
 typedef struct worker {
     separator separator;
     const gt_record_format *format;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_record_reader *reader;
     gt_store_writer *writer;
     gt_store_writer *aside; /* NULL where nothing is put aside */
     gt_record record;
 } worker;
 
-static void worker_begin(worker *w, const gt_record_format *format, gt_strings *strings)
+static void worker_begin(worker *w, const gt_record_format *format, gt_interner *strings)
 {
     *w = (worker){.format = format, .strings = strings};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
@@ -277,12 +277,12 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     job.chunks = gt_alloc_zero(job.chunk_count, sizeof *job.chunks);
     job.workers = gt_alloc_zero(threads, sizeof *job.workers);
     pthread_mutex_init(&job.lock, NULL);
-    for (unsigned i = 0; i < threads; i++) worker_begin(&job.workers[i], format, gt_strings_new());
+    for (unsigned i = 0; i < threads; i++) worker_begin(&job.workers[i], format, gt_interner_new());
     gt_threads_run(threads, work, &job);
     for (unsigned i = 0; i < threads; i++) {
         gt_store_adopt_strings(store, job.workers[i].strings);
         if (aside) gt_store_adopt_strings(aside, job.workers[i].strings);
-        gt_strings_free(job.workers[i].strings);
+        gt_interner_free(job.workers[i].strings);
         worker_end(&job.workers[i]);
     }
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);

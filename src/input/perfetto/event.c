@@ -90,7 +90,7 @@ static void pass_notes(gt_proto *event)
     event->at = at;
 }
 
-bool gt_raw_event_read(gt_raw_event *raw, gt_text bytes, gt_proto_ints *flows)
+bool gt_raw_event_read(gt_raw_event *raw, gt_str bytes, gt_proto_ints *flows)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
@@ -142,6 +142,6 @@ bool gt_raw_event_read(gt_raw_event *raw, gt_text bytes, gt_proto_ints *flows)
             if (!read_legacy(gt_proto_message(&field), raw)) return false;
             break;
         }
-    if (first_note) raw->notes = (gt_text){(const char *)first_note, (size_t)(behind_notes - first_note)};
+    if (first_note) raw->notes = (gt_str){(const char *)first_note, (size_t)(behind_notes - first_note)};
     return !message.damaged;
 }

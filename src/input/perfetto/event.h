@@ -9,9 +9,9 @@ enum { GT_EVENT_TRACK = 11 }; /* the field track_uuid, of defaults too */
 typedef struct gt_raw_event {
     int64_t type;
     uint64_t category_iid, name_iid, track;
-    gt_text category, name;
+    gt_str category, name;
     bool has_track, has_category;
-    gt_text notes; /* the part that holds its annotations */
+    gt_str notes; /* the part that holds its annotations */
     double value;
     int64_t phase, dur_us; /* from here on: of older writers */
     uint64_t id;
@@ -20,7 +20,7 @@ typedef struct gt_raw_event {
 
 /* One pass over the event, which must be zero; annotations are only passed by. Flow ids are added to `flows`.
  * False where it is damaged. */
-bool gt_raw_event_read(gt_raw_event *event, gt_text bytes, gt_proto_ints *flows);
+bool gt_raw_event_read(gt_raw_event *event, gt_str bytes, gt_proto_ints *flows);
 
 /* The type that a phase of a Chrome trace stands for; false for those that are no slices. */
 bool gt_perfetto_type_of_phase(int64_t phase, gt_perfetto_type *type);

@@ -34,13 +34,13 @@ static void take_number(gt_note *note, gt_note_type type, const gt_proto_field *
     note->number = field->wire == GT_WIRE_BYTES ? 0 : field->value;
 }
 
-static void take_text(gt_note *note, gt_note_type type, gt_text text)
+static void take_text(gt_note *note, gt_note_type type, gt_str text)
 {
     note->type = type;
     note->text = text;
 }
 
-static bool read_fields(gt_perfetto *trace, gt_text bytes, gt_note *note)
+static bool read_fields(gt_perfetto *trace, gt_str bytes, gt_note *note)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
@@ -68,11 +68,11 @@ static bool read_fields(gt_perfetto *trace, gt_text bytes, gt_note *note)
             take_number(note, GT_NOTE_POINTER, &field);
             break;
         case NOTE_TEXT:
-            take_text(note, GT_NOTE_TEXT, gt_proto_bytes(&field));
+            take_text(note, GT_NOTE_STRING, gt_proto_bytes(&field));
             break;
         case NOTE_TEXT_IID:
-            note->text_id = gt_interned_get(gt_perfetto_note_texts(trace), (uint64_t)gt_proto_int(&field));
-            take_text(note, GT_NOTE_TEXT, gt_strings_get(gt_perfetto_strings(trace), note->text_id));
+            note->text_id = gt_interned_get(gt_perfetto_note_strings(trace), (uint64_t)gt_proto_int(&field));
+            take_text(note, GT_NOTE_STRING, gt_interner_get(gt_perfetto_strings(trace), note->text_id));
             break;
         case NOTE_JSON:
             take_text(note, GT_NOTE_JSON, gt_proto_bytes(&field));
@@ -91,7 +91,7 @@ static bool read_fields(gt_perfetto *trace, gt_text bytes, gt_note *note)
     return !message.damaged;
 }
 
-bool gt_perfetto_read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
+bool gt_perfetto_read_note(gt_perfetto *trace, gt_str bytes, gt_note *note)
 {
     if (read_fields(trace, bytes, note)) return true;
     gt_perfetto_damage_note(trace);
@@ -100,7 +100,7 @@ bool gt_perfetto_read_note(gt_perfetto *trace, gt_text bytes, gt_note *note)
 
 bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note)
 {
-    gt_text bytes;
+    gt_str bytes;
     return gt_perfetto_next_note_bytes(notes, &bytes) && gt_perfetto_read_note(trace, bytes, note);
 }
 
@@ -133,8 +133,8 @@ bool gt_note_int(const gt_note *note, int64_t *value)
         return note->number <= INT64_MAX;
     case GT_NOTE_DOUBLE:
         return int_of_double(double_of(note), value);
-    case GT_NOTE_TEXT:
-        if (!gt_json_text_number(note->text, &number) || !number.is_int) return false;
+    case GT_NOTE_STRING:
+        if (!gt_json_parse_number(note->text, &number) || !number.is_int) return false;
         *value = number.integer;
         return true;
     default:
@@ -161,7 +161,7 @@ bool gt_note_double(const gt_note *note, double *value)
 
 /* ---- JSON ---- */
 
-static void add_string(gt_buffer *out, gt_text text)
+static void add_string(gt_buffer *out, gt_str text)
 {
     gt_buffer scratch = {0};
     gt_json_string_add(out, text, &scratch);
@@ -170,7 +170,7 @@ static void add_string(gt_buffer *out, gt_text text)
 
 static void add_double(gt_buffer *out, double value)
 {
-    char *room = gt_buffer_room(out, GT_NUMBER_MAX);
+    char *room = gt_buffer_reserve(out, GT_NUMBER_MAX);
     if (isfinite(value))
         out->len += gt_print_double(room, value);
     else
@@ -210,7 +210,7 @@ static void add_members(gt_perfetto *trace, gt_buffer *out, const gt_note *paren
         if (!first) gt_buffer_add_cstr(out, ",");
         first = false;
         if (is_dict) {
-            add_string(out, gt_strings_get(gt_perfetto_strings(trace), note.name));
+            add_string(out, gt_interner_get(gt_perfetto_strings(trace), note.name));
             gt_buffer_add_cstr(out, ":");
         }
         add_value(trace, out, &note, depth + 1);
@@ -248,7 +248,7 @@ static void add_nested(gt_buffer *out, gt_proto message, unsigned depth)
         if (type == 1) {
             bool found = false;
             while (!found && gt_proto_next(&keys, &key)) found = key.number == KEY;
-            add_string(out, found ? gt_proto_bytes(&key) : (gt_text){"", 0});
+            add_string(out, found ? gt_proto_bytes(&key) : (gt_str){"", 0});
             gt_buffer_add_cstr(out, ":");
         }
         add_nested(out, gt_proto_message(&field), depth + 1);
@@ -262,7 +262,7 @@ static void add_value(gt_perfetto *trace, gt_buffer *out, const gt_note *note, u
     case GT_NOTE_NONE: /* what lists without elements are on the wire */
         gt_buffer_add_cstr(out, "[]");
         break;
-    case GT_NOTE_TEXT:
+    case GT_NOTE_STRING:
         add_string(out, note->text);
         break;
     case GT_NOTE_JSON:

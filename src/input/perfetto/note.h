@@ -2,7 +2,7 @@
 #ifndef GT_INPUT_PERFETTO_NOTE_H
 #define GT_INPUT_PERFETTO_NOTE_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/perfetto/perfetto.h"
 
 typedef enum gt_note_type {
@@ -11,7 +11,7 @@ typedef enum gt_note_type {
     GT_NOTE_UINT,
     GT_NOTE_INT,
     GT_NOTE_DOUBLE,
-    GT_NOTE_TEXT,
+    GT_NOTE_STRING,
     GT_NOTE_POINTER,
     GT_NOTE_JSON, /* a text that is JSON */
     GT_NOTE_LIST,
@@ -23,9 +23,9 @@ typedef struct gt_note {
     uint32_t name; /* text id */
     gt_note_type type;
     uint64_t number;  /* of BOOL to POINTER; of DOUBLE its bits */
-    gt_text text;     /* of TEXT and JSON */
-    uint32_t text_id; /* of a TEXT that is interned; else GT_TEXT_NONE */
-    gt_text message;  /* the annotation itself, of LIST and DICT; the value, of NESTED */
+    gt_str text;      /* of TEXT and JSON */
+    uint32_t text_id; /* of a TEXT that is interned; else GT_STR_NONE */
+    gt_str message;   /* the annotation itself, of LIST and DICT; the value, of NESTED */
 } gt_note;
 
 /* Walks the annotations of the event read last:
@@ -36,7 +36,7 @@ typedef struct gt_note {
  * A damaged one ends the walk and fails the reader. */
 bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note);
 /* The next one's bytes, and one's bytes taken apart: the two halves of it. */
-static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_text *bytes)
+static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_str *bytes)
 {
     enum { EVENT_NOTE = 4 };
     gt_proto_field field;
@@ -47,7 +47,7 @@ static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_text *bytes)
     }
     return false;
 }
-bool gt_perfetto_read_note(gt_perfetto *trace, gt_text bytes, gt_note *note);
+bool gt_perfetto_read_note(gt_perfetto *trace, gt_str bytes, gt_note *note);
 
 /* The value as an integer, as Python's int() makes one: a fraction is cut off, text must be a decimal number.
  */

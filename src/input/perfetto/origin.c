@@ -6,27 +6,27 @@
 
 #include <string.h>
 
-static gt_perfetto_origin origin_of(gt_text category)
+static gt_perfetto_origin origin_of(gt_str category)
 {
-    if (gt_text_is(category, "kernel_dispatch") || gt_text_is(category, "memory_copy") ||
-        gt_text_is(category, "session"))
+    if (gt_str_equals(category, "kernel_dispatch") || gt_str_equals(category, "memory_copy") ||
+        gt_str_equals(category, "session"))
         return GT_ORIGIN_ROCPROF;
     for (int d = 0; d < GT_CALL_OTHER; d++)
-        if (gt_text_is(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
-    return gt_kineto_kind_of(category, (gt_text){"X", 1}) == GT_KIND_OTHER ? GT_ORIGIN_UNKNOWN
-                                                                           : GT_ORIGIN_PYTORCH;
+        if (gt_str_equals(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
+    return gt_kineto_kind_of(category, (gt_str){"X", 1}) == GT_KIND_OTHER ? GT_ORIGIN_UNKNOWN
+                                                                          : GT_ORIGIN_PYTORCH;
 }
 
 static gt_perfetto_origin origin_in(gt_stream *stream)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_perfetto *trace = gt_perfetto_new(stream, strings);
     gt_perfetto_event event;
     gt_perfetto_origin origin = GT_ORIGIN_UNKNOWN;
     while (origin == GT_ORIGIN_UNKNOWN && gt_perfetto_next(trace, &event))
-        if (event.category != GT_TEXT_NONE) origin = origin_of(gt_strings_get(strings, event.category));
+        if (event.category != GT_STR_NONE) origin = origin_of(gt_interner_get(strings, event.category));
     gt_perfetto_free(trace);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return origin;
 }
 

@@ -11,7 +11,7 @@ enum { PACKET_MAX = 256 << 20 };
 
 void gt_packets_begin(gt_packets *p, gt_stream *stream)
 {
-    *p = (gt_packets){.stream = stream, .inner = gt_proto_begin((gt_text){"", 0})};
+    *p = (gt_packets){.stream = stream, .inner = gt_proto_begin((gt_str){"", 0})};
 }
 
 void gt_packets_end(gt_packets *p)
@@ -95,7 +95,7 @@ static header peek_header(const uint8_t *at, const uint8_t *end)
 }
 
 /* The bytes of the next packet; false at the end. */
-static bool next_stored_packet(gt_packets *p, gt_text *bytes)
+static bool next_stored_packet(gt_packets *p, gt_str *bytes)
 {
     for (;;) {
         header h = {0};
@@ -103,7 +103,7 @@ static bool next_stored_packet(gt_packets *p, gt_text *bytes)
         p->offset = p->block_offset + (uint64_t)(p->at - p->block);
         if (h.size < 0) return gt_packets_fail(p, "no Perfetto packet where one should begin,");
         if (h.size > 0 && h.len <= (uint64_t)(p->end - p->at - h.size)) {
-            *bytes = (gt_text){(const char *)p->at + h.size, (size_t)h.len};
+            *bytes = (gt_str){(const char *)p->at + h.size, (size_t)h.len};
             p->at += (size_t)h.size + (size_t)h.len;
             if (h.tag == (1 << 3 | GT_WIRE_BYTES)) return true;
             continue;
@@ -113,7 +113,7 @@ static bool next_stored_packet(gt_packets *p, gt_text *bytes)
     }
 }
 
-bool gt_packets_inflate(gt_packets *p, gt_text compressed)
+bool gt_packets_inflate(gt_packets *p, gt_str compressed)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)compressed.bytes, .avail_in = (uInt)compressed.len};
     if (inflateInit(&z) != Z_OK) return gt_packets_fail(p, "compressed packets that cannot be inflated");
@@ -121,7 +121,7 @@ bool gt_packets_inflate(gt_packets *p, gt_text compressed)
     int result = Z_OK;
     while (result == Z_OK && p->inflated.len < PACKET_MAX) {
         enum { STEP = 1 << 16 };
-        z.next_out = (Bytef *)gt_buffer_room(&p->inflated, STEP);
+        z.next_out = (Bytef *)gt_buffer_reserve(&p->inflated, STEP);
         z.avail_out = STEP;
         result = inflate(&z, Z_NO_FLUSH);
         p->inflated.len += STEP - z.avail_out;
@@ -129,11 +129,11 @@ bool gt_packets_inflate(gt_packets *p, gt_text compressed)
     }
     inflateEnd(&z);
     if (result != Z_STREAM_END) return gt_packets_fail(p, "compressed packets that are damaged");
-    p->inner = gt_proto_begin((gt_text){p->inflated.bytes, p->inflated.len});
+    p->inner = gt_proto_begin((gt_str){p->inflated.bytes, p->inflated.len});
     return true;
 }
 
-bool gt_packets_next(gt_packets *p, gt_text *bytes, bool *is_inner)
+bool gt_packets_next(gt_packets *p, gt_str *bytes, bool *is_inner)
 {
     gt_proto_field field;
     *is_inner = true;
@@ -165,7 +165,7 @@ static const struct {
     {PACKET_TRACE_UUID, GT_WIRE_BYTES},
 };
 
-bool gt_is_perfetto(gt_text first_bytes)
+bool gt_is_perfetto(gt_str first_bytes)
 {
     const uint8_t *at = (const uint8_t *)first_bytes.bytes, *end = at + first_bytes.len;
     header outer = peek_header(at, end);

@@ -2,7 +2,7 @@
 #ifndef GT_INPUT_PERFETTO_PACKETS_H
 #define GT_INPUT_PERFETTO_PACKETS_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/perfetto/protobuf.h"
 #include "stream/stream.h"
 
@@ -45,9 +45,9 @@ void gt_packets_end(gt_packets *packets);
 
 /* The bytes of the next packet, valid until the next call; false at the end and where reading failed. Packets
  * from inside a compressed one are told apart, since they may not hold compressed ones themselves. */
-bool gt_packets_next(gt_packets *packets, gt_text *bytes, bool *is_inner);
+bool gt_packets_next(gt_packets *packets, gt_str *bytes, bool *is_inner);
 /* The packets in these bytes become those read next. */
-bool gt_packets_inflate(gt_packets *packets, gt_text compressed);
+bool gt_packets_inflate(gt_packets *packets, gt_str compressed);
 
 /* Fails with a sentence that ends in the place of the packet: "... at byte N". */
 bool gt_packets_fail(gt_packets *packets, const char *what);

@@ -7,7 +7,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/perfetto/event.h"
 #include "input/perfetto/packets.h"
 #include "input/perfetto/state.h"
@@ -37,12 +37,12 @@ typedef struct sequence {
 typedef struct packet {
     uint64_t timestamp, clock, sequence, flags, pid;
     bool has_timestamp, has_event, has_pid;
-    gt_text event, interned, defaults, track, process, thread, snapshot, compressed;
+    gt_str event, interned, defaults, track, process, thread, snapshot, compressed;
 } packet;
 
 struct gt_perfetto {
     gt_packets packets;
-    gt_strings *strings;
+    gt_interner *strings;
     gt_buffer scratch;
     sequence *sequences;
     size_t sequence_count, sequence_capacity;
@@ -58,7 +58,7 @@ struct gt_perfetto {
 
 /* ---- the reader ---- */
 
-gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_strings *strings)
+gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_interner *strings)
 {
     gt_perfetto *p = gt_alloc_zero(1, sizeof *p);
     gt_packets_begin(&p->packets, stream);
@@ -84,7 +84,7 @@ void gt_perfetto_free(gt_perfetto *p)
     free(p);
 }
 
-gt_strings *gt_perfetto_strings(const gt_perfetto *p)
+gt_interner *gt_perfetto_strings(const gt_perfetto *p)
 {
     return p->strings;
 }
@@ -110,12 +110,12 @@ int64_t gt_perfetto_pid(const gt_perfetto *p, uint32_t track)
     return at->pid;
 }
 
-uint32_t gt_perfetto_intern(gt_perfetto *p, gt_text text)
+uint32_t gt_perfetto_intern(gt_perfetto *p, gt_str text)
 {
-    uint32_t found = gt_strings_find(p->strings, text.bytes, text.len);
-    if (found != GT_TEXT_NONE) return found;
+    uint32_t found = gt_interner_find(p->strings, text.bytes, text.len);
+    if (found != GT_STR_NONE) return found;
     text = gt_utf8_repair(text, &p->scratch);
-    return gt_strings_add(p->strings, text.bytes, text.len);
+    return gt_interner_add(p->strings, text.bytes, text.len);
 }
 
 const gt_interned *gt_perfetto_note_names(const gt_perfetto *p)
@@ -123,7 +123,7 @@ const gt_interned *gt_perfetto_note_names(const gt_perfetto *p)
     return &p->current->tables[NOTE_NAMES];
 }
 
-const gt_interned *gt_perfetto_note_texts(const gt_perfetto *p)
+const gt_interned *gt_perfetto_note_strings(const gt_perfetto *p)
 {
     return &p->current->tables[NOTE_TEXTS];
 }
@@ -135,7 +135,7 @@ void gt_perfetto_damage_note(gt_perfetto *p)
 
 /* ---- what a packet holds ---- */
 
-static bool note_fields(gt_text bytes, packet *out)
+static bool note_fields(gt_str bytes, packet *out)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
@@ -214,7 +214,7 @@ static bool read_name(gt_perfetto *p, gt_interned *table, gt_proto message)
 {
     gt_proto_field field;
     uint64_t iid = 0;
-    gt_text name = {"", 0};
+    gt_str name = {"", 0};
     while (gt_proto_next(&message, &field)) {
         if (field.number == 1) iid = (uint64_t)gt_proto_int(&field);
         if (field.number == 2) name = gt_proto_bytes(&field);
@@ -224,7 +224,7 @@ static bool read_name(gt_perfetto *p, gt_interned *table, gt_proto message)
     return true;
 }
 
-static bool read_interned(gt_perfetto *p, sequence *s, gt_text bytes)
+static bool read_interned(gt_perfetto *p, sequence *s, gt_str bytes)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
@@ -235,7 +235,7 @@ static bool read_interned(gt_perfetto *p, sequence *s, gt_text bytes)
     return !message.damaged;
 }
 
-static bool read_defaults(sequence *s, gt_text bytes)
+static bool read_defaults(sequence *s, gt_str bytes)
 {
     gt_proto message = gt_proto_begin(bytes), event;
     gt_proto_field field;
@@ -268,12 +268,12 @@ static bool read_owner(gt_perfetto *p, gt_perfetto_track *track, gt_proto messag
     return !message.damaged;
 }
 
-static bool read_track(gt_perfetto *p, gt_text bytes)
+static bool read_track(gt_perfetto *p, gt_str bytes)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
     gt_perfetto_track read = {.described = true};
-    uint32_t name = GT_TEXT_NONE;
+    uint32_t name = GT_STR_NONE;
     bool sound = true;
     while (sound && gt_proto_next(&message, &field)) switch (field.number) {
         case 1:
@@ -304,7 +304,7 @@ static bool read_track(gt_perfetto *p, gt_text bytes)
 }
 
 /* Descriptors of old packets: the sequence is a thread of a process. */
-static bool read_sequence_thread(gt_perfetto *p, sequence *s, gt_text process, gt_text thread)
+static bool read_sequence_thread(gt_perfetto *p, sequence *s, gt_str process, gt_str thread)
 {
     s->thread_track = gt_tracks_find(&p->tracks, s->id, 1);
     s->has_thread_track = true;
@@ -347,9 +347,9 @@ static uint32_t track_of(gt_perfetto *p, sequence *s, const packet *k, const gt_
     return track;
 }
 
-static uint32_t text_of(gt_perfetto *p, const gt_interned *table, uint64_t iid, gt_text text)
+static uint32_t text_of(gt_perfetto *p, const gt_interned *table, uint64_t iid, gt_str text)
 {
-    return text.len ? gt_perfetto_intern(p, text) : iid ? gt_interned_get(table, iid) : GT_TEXT_NONE;
+    return text.len ? gt_perfetto_intern(p, text) : iid ? gt_interned_get(table, iid) : GT_STR_NONE;
 }
 
 /* Reads the packet's event; *is_event is false where it is of a kind that is passed over. */
@@ -387,7 +387,7 @@ static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_ev
 bool gt_perfetto_next(gt_perfetto *p, gt_perfetto_event *event)
 {
     bool is_event = false, is_inner;
-    gt_text bytes;
+    gt_str bytes;
     packet k;
     while (!is_event && !p->packets.failed && gt_packets_next(&p->packets, &bytes, &is_inner)) {
         if (!note_fields(bytes, &k)) return gt_packets_fail(&p->packets, "a damaged packet");

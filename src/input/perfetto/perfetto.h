@@ -43,7 +43,7 @@ typedef struct gt_perfetto_event {
     uint32_t track;          /* gt_perfetto_track_of */
     int64_t time_ns, dur_ns; /* dur_ns only of COMPLETE */
     uint32_t category, name; /* text ids; the first category where there are several */
-    gt_text notes;           /* the part of the event that holds its annotations */
+    gt_str notes;            /* the part of the event that holds its annotations */
     const uint64_t *flows;   /* ids of arrows from or to the event; valid until the next event */
     size_t flow_count;
     double value; /* of COUNTER */
@@ -53,13 +53,13 @@ typedef struct gt_perfetto gt_perfetto;
 struct gt_interned;
 
 /* Texts are interned in `strings`. Both must outlive the reader. */
-gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_strings *strings);
+gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_interner *strings);
 void gt_perfetto_free(gt_perfetto *trace);
 
 /* The next event; false at the end and where reading failed: gt_perfetto_accept tells. */
 bool gt_perfetto_next(gt_perfetto *trace, gt_perfetto_event *event);
 
-gt_strings *gt_perfetto_strings(const gt_perfetto *trace);
+gt_interner *gt_perfetto_strings(const gt_perfetto *trace);
 size_t gt_perfetto_track_count(const gt_perfetto *trace);
 const gt_perfetto_track *gt_perfetto_track_of(const gt_perfetto *trace, uint32_t track);
 /* The process of a track, found through its parents; 0 where the trace does not say. */
@@ -68,8 +68,8 @@ int64_t gt_perfetto_pid(const gt_perfetto *trace, uint32_t track);
 /* Names and texts that annotations refer to by number, in the sequence of the event read last
  * (perfetto_state.h). */
 const struct gt_interned *gt_perfetto_note_names(const gt_perfetto *trace);
-const struct gt_interned *gt_perfetto_note_texts(const gt_perfetto *trace);
-uint32_t gt_perfetto_intern(gt_perfetto *trace, gt_text text); /* bytes that are not UTF-8 become U+FFFD */
+const struct gt_interned *gt_perfetto_note_strings(const gt_perfetto *trace);
+uint32_t gt_perfetto_intern(gt_perfetto *trace, gt_str text); /* bytes that are not UTF-8 become U+FFFD */
 void gt_perfetto_damage_note(gt_perfetto *trace); /* the event read last has a damaged annotation */
 
 /* Once gt_perfetto_next has returned false: is what was read a trace? `kept` is how many records were kept,
@@ -79,6 +79,6 @@ bool gt_perfetto_accept(const gt_perfetto *trace, size_t kept, const char *what,
                         const gt_read_options *options, gt_error *error);
 
 /* Whether a file that begins with these bytes is one. */
-bool gt_is_perfetto(gt_text first_bytes);
+bool gt_is_perfetto(gt_str first_bytes);
 
 #endif

@@ -14,7 +14,7 @@
 #ifndef GT_INPUT_PERFETTO_PROTOBUF_H
 #define GT_INPUT_PERFETTO_PROTOBUF_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ typedef struct gt_proto_field {
     const uint8_t *bytes;
 } gt_proto_field;
 
-static inline gt_proto gt_proto_begin(gt_text message)
+static inline gt_proto gt_proto_begin(gt_str message)
 {
     const uint8_t *bytes = (const uint8_t *)message.bytes;
     return (gt_proto){bytes, message.len ? bytes + message.len : bytes, false};
@@ -108,10 +108,10 @@ static inline int64_t gt_proto_int(const gt_proto_field *field)
 double gt_proto_double(const gt_proto_field *field);
 
 /* string, bytes; no NUL behind them */
-static inline gt_text gt_proto_bytes(const gt_proto_field *field)
+static inline gt_str gt_proto_bytes(const gt_proto_field *field)
 {
-    if (field->wire != GT_WIRE_BYTES) return (gt_text){"", 0};
-    return (gt_text){(const char *)field->bytes, (size_t)field->value};
+    if (field->wire != GT_WIRE_BYTES) return (gt_str){"", 0};
+    return (gt_str){(const char *)field->bytes, (size_t)field->value};
 }
 
 /* An empty message where it is none. */

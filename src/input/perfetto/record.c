@@ -3,7 +3,7 @@
 #include "input/perfetto/record.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "input/json/intern.h"
+#include "input/json/interner.h"
 #include "input/perfetto/state.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ struct gt_perfetto_records {
     size_t name_count;
     track_cells *tracks;
     size_t track_count;
-    gt_intern *values;       /* JSON texts */
-    uint32_t *json_of_texts; /* by text id: the JSON of a text; GT_TEXT_NONE where not asked for */
+    gt_json_interner *values; /* JSON texts */
+    uint32_t *json_of_texts;  /* by text id: the JSON of a text; GT_STR_NONE where not asked for */
     size_t json_count;
     gt_buffer scratch;
 };
@@ -43,7 +43,7 @@ struct gt_perfetto_records {
 gt_perfetto_records *gt_perfetto_records_new(gt_perfetto *trace, const gt_field *fields, size_t count)
 {
     gt_perfetto_records *r = gt_alloc_zero(1, sizeof *r);
-    gt_strings *strings = gt_perfetto_strings(trace);
+    gt_interner *strings = gt_perfetto_strings(trace);
     r->trace = trace;
     r->fields = fields;
     r->count = count;
@@ -52,15 +52,15 @@ gt_perfetto_records *gt_perfetto_records_new(gt_perfetto *trace, const gt_field 
         for (size_t f = 0; f < count; f++)
             if (fields[f].path && strcmp(fields[f].path, head_paths[h]) == 0) r->heads[h] = (int)f;
     }
-    for (size_t i = 0; i < PHASES; i++) r->phase_texts[i] = gt_strings_add_cstr(strings, phases[i]);
-    r->values = gt_intern_new(GT_INTERN_VALUES, strings);
+    for (size_t i = 0; i < PHASES; i++) r->phase_texts[i] = gt_interner_add_cstr(strings, phases[i]);
+    r->values = gt_json_interner_new(GT_INTERN_VALUES, strings);
     return r;
 }
 
 void gt_perfetto_records_free(gt_perfetto_records *r)
 {
     if (!r) return;
-    gt_intern_free(r->values);
+    gt_json_interner_free(r->values);
     gt_buffer_free(&r->scratch);
     free(r->field_of_name);
     free(r->json_of_texts);
@@ -77,7 +77,7 @@ double gt_perfetto_us(int64_t time_ns)
 
 /* ---- the event itself ---- */
 
-static void set(gt_record *record, int field, gt_cell cell)
+static void set(gt_record *record, int field, gt_store_cell cell)
 {
     if (field < 0) return;
     record->cells[field] = cell;
@@ -86,13 +86,13 @@ static void set(gt_record *record, int field, gt_cell cell)
 
 static void set_text(gt_record *record, int field, uint32_t text)
 {
-    if (text != GT_TEXT_NONE) set(record, field, (gt_cell){.text = text});
+    if (text != GT_STR_NONE) set(record, field, (gt_store_cell){.text = text});
 }
 
 static uint32_t text_of_int(gt_perfetto_records *r, int64_t value)
 {
     char digits[GT_NUMBER_MAX];
-    return gt_strings_add(gt_perfetto_strings(r->trace), digits, gt_print_int(digits, value));
+    return gt_interner_add(gt_perfetto_strings(r->trace), digits, gt_print_int(digits, value));
 }
 
 static const track_cells *cells_of(gt_perfetto_records *r, uint32_t at)
@@ -118,7 +118,8 @@ static void set_id(const gt_perfetto_records *r, gt_record *record, head h, int6
     int field = r->heads[h];
     if (field < 0) return;
     set(record, field,
-        r->fields[field].kind == GT_FIELD_INT ? (gt_cell){.integer = value} : (gt_cell){.text = text});
+        r->fields[field].kind == GT_FIELD_INT ? (gt_store_cell){.integer = value}
+                                              : (gt_store_cell){.text = text});
 }
 
 void gt_perfetto_record_head(gt_perfetto_records *r, const gt_perfetto_event *event, gt_record *record)
@@ -134,9 +135,9 @@ void gt_perfetto_record_head(gt_perfetto_records *r, const gt_perfetto_event *ev
     const track_cells *cells = cells_of(r, event->track);
     set_id(r, record, HEAD_PID, cells->pid, cells->pid_text);
     set_id(r, record, HEAD_TID, cells->tid, cells->tid_text);
-    set(record, r->heads[HEAD_TS], (gt_cell){.time = gt_perfetto_us(event->time_ns)});
+    set(record, r->heads[HEAD_TS], (gt_store_cell){.time = gt_perfetto_us(event->time_ns)});
     if (event->type == GT_PERFETTO_COMPLETE)
-        set(record, r->heads[HEAD_DUR], (gt_cell){.time = gt_perfetto_us(event->dur_ns)});
+        set(record, r->heads[HEAD_DUR], (gt_store_cell){.time = gt_perfetto_us(event->dur_ns)});
 }
 
 /* ---- annotations ---- */
@@ -144,12 +145,12 @@ void gt_perfetto_record_head(gt_perfetto_records *r, const gt_perfetto_event *ev
 static uint8_t find_field(const gt_perfetto_records *r, uint32_t name)
 {
     static const char prefix[] = "args/";
-    gt_text text = gt_strings_get(gt_perfetto_strings(r->trace), name);
+    gt_str text = gt_interner_get(gt_perfetto_strings(r->trace), name);
     for (size_t f = 0; f < r->count; f++) {
         const char *path = r->fields[f].path;
         if (!path || strncmp(path, prefix, sizeof prefix - 1) != 0) continue;
         path += sizeof prefix - 1;
-        if (gt_text_is(text, path)) return (uint8_t)(FIELD + f);
+        if (gt_str_equals(text, path)) return (uint8_t)(FIELD + f);
     }
     return UNWANTED;
 }
@@ -175,15 +176,15 @@ static uint32_t json_of_value(gt_perfetto_records *r, const gt_note *note)
 {
     r->scratch.len = 0;
     gt_note_add_json(r->trace, &r->scratch, note);
-    memset(gt_buffer_room(&r->scratch, GT_STREAM_PAD), 0, GT_STREAM_PAD);
-    uint32_t raw = gt_intern_add(r->values, (gt_text){r->scratch.bytes, r->scratch.len});
-    return raw == GT_TEXT_NONE ? GT_TEXT_NONE : gt_intern_meaning(r->values, raw);
+    memset(gt_buffer_reserve(&r->scratch, GT_STREAM_PAD), 0, GT_STREAM_PAD);
+    uint32_t raw = gt_json_interner_add(r->values, (gt_str){r->scratch.bytes, r->scratch.len});
+    return raw == GT_STR_NONE ? GT_STR_NONE : gt_json_interner_decoded(r->values, raw);
 }
 
 /* Texts are few and come again and again. */
 static uint32_t json_of(gt_perfetto_records *r, const gt_note *note)
 {
-    if (note->type != GT_NOTE_TEXT) return json_of_value(r, note);
+    if (note->type != GT_NOTE_STRING) return json_of_value(r, note);
     uint32_t text = note->text_id ? note->text_id : gt_perfetto_intern(r->trace, note->text);
     if (text >= r->json_count) {
         size_t count = (size_t)text + 1 + r->json_count;
@@ -197,7 +198,7 @@ static uint32_t json_of(gt_perfetto_records *r, const gt_note *note)
 
 static void set_note(gt_perfetto_records *r, gt_record *record, int field, const gt_note *note)
 {
-    gt_cell cell = {0};
+    gt_store_cell cell = {0};
     bool fits = false;
     switch (r->fields[field].kind) {
     case GT_FIELD_INT:
@@ -206,13 +207,13 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
     case GT_FIELD_TIME:
         fits = gt_note_double(note, &cell.time);
         break;
-    case GT_FIELD_TEXT:
-        fits = note->type == GT_NOTE_TEXT;
+    case GT_FIELD_STRING:
+        fits = note->type == GT_NOTE_STRING;
         if (fits) cell.text = note->text_id ? note->text_id : gt_perfetto_intern(r->trace, note->text);
         break;
     case GT_FIELD_JSON:
         cell.text = json_of(r, note);
-        fits = cell.text != GT_TEXT_NONE;
+        fits = cell.text != GT_STR_NONE;
         break;
     default:
         break;
@@ -225,7 +226,8 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
 
 /* An annotation with a name by number and an integer, as nearly all are: its field, and the value as a cell.
  * -1 where it is another one. */
-static inline int read_integer(gt_perfetto_records *r, const gt_interned *names, gt_text note, gt_cell *cell)
+static inline int read_integer(gt_perfetto_records *r, const gt_interned *names, gt_str note,
+                               gt_store_cell *cell)
 {
     enum { NAME_IID = 1 << 3, UINT = 3 << 3, INT = 4 << 3 };
     const uint8_t *at = (const uint8_t *)note.bytes, *end = at + note.len;
@@ -243,13 +245,13 @@ static inline int read_integer(gt_perfetto_records *r, const gt_interned *names,
 }
 
 void gt_perfetto_record_args(gt_perfetto_records *r, const gt_perfetto_event *event, gt_record *record,
-                             gt_perfetto_other_note *other, void *context)
+                             gt_perfetto_unknown_note *other, void *context)
 {
     const gt_interned *names = gt_perfetto_note_names(r->trace);
     gt_proto notes = gt_proto_begin(event->notes);
-    gt_text bytes;
+    gt_str bytes;
     gt_note note;
-    gt_cell cell;
+    gt_store_cell cell;
     while (gt_perfetto_next_note_bytes(&notes, &bytes)) {
         int integer = read_integer(r, names, bytes, &cell);
         if (integer >= 0) {

@@ -24,9 +24,9 @@ void gt_perfetto_records_free(gt_perfetto_records *records);
 void gt_perfetto_record_head(gt_perfetto_records *records, const gt_perfetto_event *event, gt_record *record);
 
 /* Adds what the annotations say. Those that no field wants go to `other`, which may be NULL. */
-typedef void gt_perfetto_other_note(void *context, const gt_note *note);
+typedef void gt_perfetto_unknown_note(void *context, const gt_note *note);
 void gt_perfetto_record_args(gt_perfetto_records *records, const gt_perfetto_event *event, gt_record *record,
-                             gt_perfetto_other_note *other, void *context);
+                             gt_perfetto_unknown_note *other, void *context);
 
 /* Nanoseconds as microseconds, to the nearest double. */
 double gt_perfetto_us(int64_t time_ns);

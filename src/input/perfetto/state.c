@@ -28,7 +28,7 @@ void gt_interned_set(gt_interned *table, uint64_t iid, uint32_t text)
 uint32_t gt_interned_get_sparse(const gt_interned *table, uint64_t iid)
 {
     uint32_t text = gt_map_get(&table->sparse, iid, 0);
-    return text == GT_MAP_NONE ? GT_TEXT_NONE : text;
+    return text == GT_MAP_NONE ? GT_STR_NONE : text;
 }
 
 void gt_interned_clear(gt_interned *table)

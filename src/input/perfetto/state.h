@@ -19,7 +19,7 @@ typedef struct gt_interned {
 
 void gt_interned_set(gt_interned *table, uint64_t iid, uint32_t text);
 uint32_t gt_interned_get_sparse(const gt_interned *table, uint64_t iid);
-/* GT_TEXT_NONE where there is none. */
+/* GT_STR_NONE where there is none. */
 static inline uint32_t gt_interned_get(const gt_interned *table, uint64_t iid)
 {
     if (iid < table->dense_count && table->dense[iid].generation == table->generation &&

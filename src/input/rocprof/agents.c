@@ -6,7 +6,7 @@ const gt_field gt_agent_fields[GT_AGENT_FIELDS] = {
     [GT_AGENT_PROCESS] = {NULL, GT_FIELD_INT, false},
     [GT_AGENT_INFO] = {"node_id", GT_FIELD_INT, false},
     {"logical_node_id", GT_FIELD_INT, false},
-    {NULL, GT_FIELD_TEXT, false},
+    {NULL, GT_FIELD_STRING, false},
     {"cpu_cores_count", GT_FIELD_INT, false},
     {"simd_count", GT_FIELD_INT, false},
     {"cpu_core_id_base", GT_FIELD_INT, false},
@@ -53,10 +53,10 @@ const gt_field gt_agent_fields[GT_AGENT_FIELDS] = {
     {"grid_max_dim/x", GT_FIELD_INT, false},
     {"grid_max_dim/y", GT_FIELD_INT, false},
     {"grid_max_dim/z", GT_FIELD_INT, false},
-    {"name", GT_FIELD_TEXT, false},
-    {"vendor_name", GT_FIELD_TEXT, false},
-    {"product_name", GT_FIELD_TEXT, false},
-    {"model_name", GT_FIELD_TEXT, false},
+    {"name", GT_FIELD_STRING, false},
+    {"vendor_name", GT_FIELD_STRING, false},
+    {"product_name", GT_FIELD_STRING, false},
+    {"model_name", GT_FIELD_STRING, false},
     [GT_AGENT_TYPE_NUMBER] = {"type", GT_FIELD_INT, false},
 };
 
@@ -68,7 +68,7 @@ void gt_agent_complete(gt_record *record, gt_record_reader *reader)
     if (!(record->present >> GT_AGENT_TYPE_NUMBER & 1)) return;
     int64_t number = record->cells[GT_AGENT_TYPE_NUMBER].integer;
     const char *type = number >= 0 && number < 3 ? types[number] : types[0];
-    record->cells[GT_AGENT_TYPE].text = gt_strings_add_cstr(gt_record_strings(reader), type);
+    record->cells[GT_AGENT_TYPE].text = gt_interner_add_cstr(gt_record_strings(reader), type);
     record->present |= UINT64_C(1) << GT_AGENT_TYPE;
     record->present &= (UINT64_C(1) << GT_AGENT_COLUMNS) - 1;
 }

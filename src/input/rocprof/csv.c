@@ -16,12 +16,12 @@ enum { MAX_ROW = 64 * 1024 * 1024 };
 
 /* ---- the plan ---- */
 
-static gt_csv_step plan_of(gt_csv_row *r, gt_text name)
+static gt_csv_step plan_of(gt_csv_row *r, gt_str name)
 {
     gt_csv_step step = gt_csv_column(r->kind, name);
     if (step.kind == GT_CSV_WIDE) {
         if (r->writers->counters)
-            step.counter = gt_csv_word(r, SLOT_NAME, name);
+            step.counter = gt_csv_interned_field(r, SLOT_NAME, name);
         else
             step.kind = GT_CSV_SKIP;
     }
@@ -44,10 +44,10 @@ static bool is_kept(const gt_csv_row *r, const gt_csv_step *s)
 static void make_plan(gt_csv_row *r, const gt_csv_header *h)
 {
     r->columns = h->count;
-    r->doubled = gt_text_is_in_any_case(h->names[0], "Guid");
+    r->doubled = gt_str_equals_nocase(h->names[0], "Guid");
     for (size_t i = 0; i < h->count; i++) {
-        gt_text name = h->names[i];
-        r->names[i] = (gt_text){gt_arena_bytes(&r->arena, name.bytes, name.len), name.len};
+        gt_str name = h->names[i];
+        r->names[i] = (gt_str){gt_arena_bytes(&r->arena, name.bytes, name.len), name.len};
         r->plan[i] = plan_of(r, name);
         if (!is_kept(r, &r->plan[i])) r->plan[i].kind = GT_CSV_SKIP;
     }
@@ -56,22 +56,22 @@ static void make_plan(gt_csv_row *r, const gt_csv_header *h)
 /* ---- fields ---- */
 
 /* As much of a text as a sentence can show. */
-static int shown(gt_text text, size_t most)
+static int shown(gt_str text, size_t most)
 {
     size_t len = 0;
     while (len < text.len && len < most && (unsigned char)text.bytes[len] >= ' ') len++;
     return (int)len;
 }
 
-static bool bad_field(gt_csv_row *r, size_t column, gt_text text, const char *expected)
+static bool bad_field(gt_csv_row *r, size_t column, gt_str text, const char *expected)
 {
-    gt_text name = r->names[column];
+    gt_str name = r->names[column];
     return gt_fail(r->error, "row %zu: '%.*s' holds '%.*s' and not %s", r->row, shown(name, 100), name.bytes,
                    shown(text, 60), text.bytes, expected);
 }
 
 /* An integer of 64 bits, with or without sign; those from 2^63 on keep their bits. */
-static bool to_int(gt_text text, int64_t *out)
+static bool to_int(gt_str text, int64_t *out)
 {
     uint64_t value = 0;
     bool negative = text.len && text.bytes[0] == '-';
@@ -88,14 +88,14 @@ static bool to_int(gt_text text, int64_t *out)
     return true;
 }
 
-static bool to_trailing_int(gt_text text, int64_t *out)
+static bool to_trailing_int(gt_str text, int64_t *out)
 {
     size_t begin = text.len;
     while (begin && isdigit((unsigned char)text.bytes[begin - 1])) begin--;
-    return to_int((gt_text){text.bytes + begin, text.len - begin}, out);
+    return to_int((gt_str){text.bytes + begin, text.len - begin}, out);
 }
 
-static bool to_real(gt_text text, double *out)
+static bool to_real(gt_str text, double *out)
 {
     char copy[64];
     if (!text.len || text.len >= sizeof copy) return false;
@@ -107,7 +107,7 @@ static bool to_real(gt_text text, double *out)
 }
 
 /* A field whose bytes are known. An empty one says nothing. */
-static bool take(gt_csv_row *r, size_t column, gt_text text)
+static bool take(gt_csv_row *r, size_t column, gt_str text)
 {
     const gt_csv_step *s = &r->plan[column];
     int64_t integer;
@@ -124,8 +124,8 @@ static bool take(gt_csv_row *r, size_t column, gt_text text)
     case GT_CSV_REAL:
         if (!to_real(text, &r->cells[s->slot].time)) return bad_field(r, column, text, "a number");
         break;
-    case GT_CSV_WORD:
-        r->cells[s->slot].text = gt_csv_word(r, s->slot, text);
+    case GT_CSV_INTERNED:
+        r->cells[s->slot].text = gt_csv_interned_field(r, s->slot, text);
         break;
     case GT_CSV_WIDE:
         return to_real(text, &r->wide[column]) || bad_field(r, column, text, "a number");
@@ -143,7 +143,7 @@ typedef enum row_end { ROW_WHOLE, ROW_CUT, ROW_BAD } row_end;
 /* One field that is not a plain number: gives the place behind it, or NULL where the text ends before that.
  */
 static const uint8_t *general_field(gt_csv_row *r, const uint8_t *p, const uint8_t *end, bool last,
-                                    gt_text *text)
+                                    gt_str *text)
 {
     bool quoted = p < end && *p == '"';
     const uint8_t *begin = p + quoted;
@@ -152,7 +152,7 @@ static const uint8_t *general_field(gt_csv_row *r, const uint8_t *p, const uint8
         close = end - 1; /* no line end after the last row */
     if (!close && last && !quoted) close = end;
     if (!close) return NULL;
-    *text = (gt_text){(const char *)begin, (size_t)(close - begin)};
+    *text = (gt_str){(const char *)begin, (size_t)(close - begin)};
     return close + quoted;
 }
 
@@ -172,7 +172,7 @@ static row_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, b
                 behind = NULL;
         }
         if (!behind) {
-            gt_text text;
+            gt_str text;
             behind = general_field(r, p, end, last, &text);
             if (!behind) return ROW_CUT;
             if (!take(r, column, text)) return ROW_BAD;
@@ -196,7 +196,7 @@ static row_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, b
         break;
     }
     if (p == end && (!last || p[-1] == ',')) return ROW_CUT;
-    *at = gt_csv_behind_line_end(p, end);
+    *at = gt_csv_after_line_end(p, end);
     return ROW_WHOLE;
 }
 
@@ -227,7 +227,7 @@ static bool accept_cut(gt_csv_row *r, const char *damage, const gt_read_options 
 }
 
 /* The first line, once it is whole; *at is behind it then. */
-static bool begin(gt_csv_row *r, gt_text text, const uint8_t **at)
+static bool begin(gt_csv_row *r, gt_str text, const uint8_t **at)
 {
     gt_csv_header h;
     if (!gt_csv_header_split(text, &h)) return false;
@@ -250,7 +250,7 @@ static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options 
         const uint8_t *end = text + len;
         at = text;
         if (!begun) {
-            if (!begin(r, (gt_text){(const char *)text, len}, &at)) {
+            if (!begin(r, (gt_str){(const char *)text, len}, &at)) {
                 kept = len;
                 if (last || kept > MAX_ROW) return gt_fail(r->error, "the first line names no columns");
                 continue;
@@ -275,7 +275,7 @@ static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options 
 
 static void finish(gt_csv_row *r)
 {
-    gt_strings_free(r->raw);
+    gt_interner_free(r->raw);
     free(r->known);
     gt_map_free(&r->processes);
     gt_map_free(&r->counted);
@@ -294,7 +294,7 @@ bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const g
     r->source = source;
     r->path = gt_stream_path(stream);
     r->error = error;
-    r->raw = gt_strings_new();
+    r->raw = gt_interner_new();
     r->last_pid = INT64_MIN;
     r->process = source->process;
     gt_progress_begin(r->path, gt_stream_size(stream));

@@ -25,7 +25,7 @@ typedef enum gt_csv_kind {
 
 /* Which of the files it is, by its first line. Behind the text 64 bytes can be read, as behind a stream's
  * block. */
-gt_csv_kind gt_rocprof_csv_kind(gt_text first_block);
+gt_csv_kind gt_rocprof_csv_kind(gt_str first_block);
 /* "a kernel trace": to be put into a sentence. */
 const char *gt_rocprof_csv_kind_name(gt_csv_kind kind);
 

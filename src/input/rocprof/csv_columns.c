@@ -21,10 +21,10 @@ typedef struct column_rule {
     }
 
 #define DISPATCH_RULES                                                                                       \
-    {"Guid", GT_CSV_TEXT, SLOT_GUID}, {"Agent_Id", GT_CSV_AGENT, GT_DISPATCH_AGENT},                         \
+    {"Guid", GT_CSV_STRING, SLOT_GUID}, {"Agent_Id", GT_CSV_AGENT, GT_DISPATCH_AGENT},                       \
         {"Queue_Id", GT_CSV_INT, GT_DISPATCH_QUEUE}, {"Stream_Id", GT_CSV_INT, GT_DISPATCH_STREAM},          \
         {"Thread_Id", GT_CSV_INT, GT_DISPATCH_THREAD}, {"Dispatch_Id", GT_CSV_INT, GT_DISPATCH_ID},          \
-        {"Kernel_Name", GT_CSV_TEXT, SLOT_NAME}, {"Correlation_Id", GT_CSV_INT, GT_DISPATCH_CORRELATION},    \
+        {"Kernel_Name", GT_CSV_STRING, SLOT_NAME}, {"Correlation_Id", GT_CSV_INT, GT_DISPATCH_CORRELATION},  \
         {"Start_Timestamp", GT_CSV_INT, GT_DISPATCH_START}, {"End_Timestamp", GT_CSV_INT, GT_DISPATCH_END},  \
         {"LDS_Block_Size", GT_CSV_INT, GT_DISPATCH_LDS_BYTES},                                               \
         {"Group_Segment_Size", GT_CSV_INT, GT_DISPATCH_LDS_BYTES},                                           \
@@ -42,14 +42,14 @@ static const column_rule counter_rules[] = {
     DISPATCH_RULES,
     {"Grid_Size", GT_CSV_INT, GT_DISPATCH_GRID_X},
     {"Workgroup_Size", GT_CSV_INT, GT_DISPATCH_BLOCK_X},
-    {"Counter_Name", GT_CSV_WORD, SLOT_COUNTER},
+    {"Counter_Name", GT_CSV_INTERNED, SLOT_COUNTER},
     {"Counter_Value", GT_CSV_REAL, SLOT_VALUE},
     {0},
 };
 
 static const column_rule old_rules[] = {
     {"Index", GT_CSV_INT, GT_DISPATCH_ID},
-    {"KernelName", GT_CSV_TEXT, SLOT_NAME},
+    {"KernelName", GT_CSV_STRING, SLOT_NAME},
     {"gpu-id", GT_CSV_INT, GT_DISPATCH_AGENT},
     {"queue-id", GT_CSV_INT, GT_DISPATCH_QUEUE},
     {"queue-index", GT_CSV_SKIP, 0},
@@ -76,9 +76,9 @@ static const column_rule old_rules[] = {
 };
 
 static const column_rule call_rules[] = {
-    {"Guid", GT_CSV_TEXT, SLOT_GUID},
-    {"Domain", GT_CSV_WORD, GT_CALL_KIND},
-    {"Function", GT_CSV_WORD, GT_CALL_NAME},
+    {"Guid", GT_CSV_STRING, SLOT_GUID},
+    {"Domain", GT_CSV_INTERNED, GT_CALL_KIND},
+    {"Function", GT_CSV_INTERNED, GT_CALL_NAME},
     {"Process_Id", GT_CSV_INT, SLOT_PID},
     {"Thread_Id", GT_CSV_INT, GT_CALL_THREAD},
     {"Correlation_Id", GT_CSV_INT, GT_CALL_CORRELATION},
@@ -88,8 +88,8 @@ static const column_rule call_rules[] = {
 };
 
 static const column_rule copy_rules[] = {
-    {"Guid", GT_CSV_TEXT, SLOT_GUID},
-    {"Direction", GT_CSV_TEXT, SLOT_DIRECTION},
+    {"Guid", GT_CSV_STRING, SLOT_GUID},
+    {"Direction", GT_CSV_STRING, SLOT_DIRECTION},
     {"Stream_Id", GT_CSV_INT, GT_COPY_STREAM},
     {"Source_Agent_Id", GT_CSV_AGENT, GT_COPY_SOURCE},
     {"Destination_Agent_Id", GT_CSV_AGENT, GT_COPY_DESTINATION},
@@ -100,7 +100,7 @@ static const column_rule copy_rules[] = {
 };
 
 static const column_rule stats_rules[] = {
-    {"Name", GT_CSV_TEXT, SLOT_NAME},
+    {"Name", GT_CSV_STRING, SLOT_NAME},
     {"Calls", GT_CSV_INT, GT_STATS_COUNT},
     {"TotalDurationNs", GT_CSV_INT, GT_STATS_TOTAL},
     {"MinNs", GT_CSV_INT, GT_STATS_MIN},
@@ -139,14 +139,14 @@ const char *gt_rocprof_csv_kind_name(gt_csv_kind kind)
 
 /* ---- the header ---- */
 
-const uint8_t *gt_csv_behind_line_end(const uint8_t *p, const uint8_t *end)
+const uint8_t *gt_csv_after_line_end(const uint8_t *p, const uint8_t *end)
 {
     if (p < end && *p == '\r') p++;
     return p < end && *p == '\n' ? p + 1 : p;
 }
 
 /* The names of the first line, which must be whole. */
-bool gt_csv_header_split(gt_text text, gt_csv_header *out)
+bool gt_csv_header_split(gt_str text, gt_csv_header *out)
 {
     const uint8_t *p = (const uint8_t *)text.bytes, *end = p + text.len;
     if (text.len >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
@@ -156,19 +156,19 @@ bool gt_csv_header_split(gt_text text, gt_csv_header *out)
         const uint8_t *begin = p + quoted;
         const uint8_t *close = quoted ? gt_csv_closing_quote(begin, end, true) : gt_csv_plain_end(begin, end);
         if (!close || out->count == GT_CSV_MAX_FIELDS) return false;
-        out->names[out->count++] = (gt_text){(const char *)begin, (size_t)(close - begin)};
+        out->names[out->count++] = (gt_str){(const char *)begin, (size_t)(close - begin)};
         p = close + quoted;
         if (*p != ',') break;
         p++;
     }
-    out->rows = gt_csv_behind_line_end(p, end);
+    out->rows = gt_csv_after_line_end(p, end);
     return out->count > 1;
 }
 
 static bool has_column(const gt_csv_header *h, const char *name)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (gt_text_is_in_any_case(h->names[i], name)) return true;
+        if (gt_str_equals_nocase(h->names[i], name)) return true;
     return false;
 }
 
@@ -185,27 +185,27 @@ gt_csv_kind gt_csv_header_kind(const gt_csv_header *h)
     return GT_CSV_UNKNOWN;
 }
 
-gt_csv_kind gt_rocprof_csv_kind(gt_text first_block)
+gt_csv_kind gt_rocprof_csv_kind(gt_str first_block)
 {
     gt_csv_header h;
     return gt_csv_header_split(first_block, &h) ? gt_csv_header_kind(&h) : GT_CSV_UNKNOWN;
 }
 
-static gt_csv_step agent_column(gt_text name)
+static gt_csv_step agent_column(gt_str name)
 {
     for (int i = 0; i < GT_AGENT_INFO_COLUMNS; i++) {
         int slot = GT_AGENT_INFO + i;
-        if (gt_text_is_in_any_case(name, gt_agent_info_names[i]))
-            return (gt_csv_step){gt_agent_columns[slot].type == GT_STORE_TEXT ? GT_CSV_WORD : GT_CSV_INT,
-                                 slot, 0};
+        if (gt_str_equals_nocase(name, gt_agent_info_names[i]))
+            return (gt_csv_step){
+                gt_agent_columns[slot].type == GT_STORE_STRING ? GT_CSV_INTERNED : GT_CSV_INT, slot, 0};
     }
     return (gt_csv_step){GT_CSV_SKIP, 0, 0};
 }
 
-gt_csv_step gt_csv_column(gt_csv_kind kind, gt_text name)
+gt_csv_step gt_csv_column(gt_csv_kind kind, gt_str name)
 {
     if (kind == GT_CSV_AGENTS) return agent_column(name);
     for (const column_rule *rule = kinds[kind].rules; rule->name; rule++)
-        if (gt_text_is_in_any_case(name, rule->name)) return (gt_csv_step){rule->kind, rule->slot, 0};
+        if (gt_str_equals_nocase(name, rule->name)) return (gt_csv_step){rule->kind, rule->slot, 0};
     return (gt_csv_step){kind == GT_CSV_OLD_RESULTS ? GT_CSV_WIDE : GT_CSV_SKIP, 0, 0};
 }

@@ -13,9 +13,9 @@ typedef enum gt_csv_field {
     GT_CSV_INT,
     GT_CSV_AGENT, /* "Agent 3", "GPU 0" or 3: the number at its end */
     GT_CSV_REAL,
-    GT_CSV_TEXT, /* a view into the row */
-    GT_CSV_WORD, /* text that goes into the store as it is */
-    GT_CSV_WIDE, /* of the old results.csv: a counter named by its column */
+    GT_CSV_STRING,   /* a view into the row */
+    GT_CSV_INTERNED, /* text that goes into the store as it is */
+    GT_CSV_WIDE,     /* of the old results.csv: a counter named by its column */
 } gt_csv_field;
 
 /* Slots of a row: the columns of the store that the kind of file fills, then these. */
@@ -42,17 +42,17 @@ typedef struct gt_csv_step {
 } gt_csv_step;
 
 typedef struct gt_csv_header {
-    gt_text names[GT_CSV_MAX_FIELDS]; /* views into the text */
+    gt_str names[GT_CSV_MAX_FIELDS]; /* views into the text */
     size_t count;
     const uint8_t *rows; /* behind its line */
 } gt_csv_header;
 
 /* The names of the first line; false where it is not whole or no header. */
-bool gt_csv_header_split(gt_text text, gt_csv_header *header);
+bool gt_csv_header_split(gt_str text, gt_csv_header *header);
 gt_csv_kind gt_csv_header_kind(const gt_csv_header *header);
 /* What a column of such a file is; GT_CSV_SKIP where it is of no use, GT_CSV_WIDE where the old results.csv
  * names a counter by it. */
-gt_csv_step gt_csv_column(gt_csv_kind kind, gt_text name);
-const uint8_t *gt_csv_behind_line_end(const uint8_t *at, const uint8_t *end);
+gt_csv_step gt_csv_column(gt_csv_kind kind, gt_str name);
+const uint8_t *gt_csv_after_line_end(const uint8_t *at, const uint8_t *end);
 
 #endif

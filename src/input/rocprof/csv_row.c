@@ -6,7 +6,7 @@
 
 /* ---- words ---- */
 
-gt_text gt_csv_meant(gt_csv_row *r, gt_text text)
+gt_str gt_csv_unescape(gt_csv_row *r, gt_str text)
 {
     if (r->doubled && memmem(text.bytes, text.len, "\"\"", 2)) {
         r->undoubled.len = 0;
@@ -14,15 +14,15 @@ gt_text gt_csv_meant(gt_csv_row *r, gt_text text)
             gt_buffer_add(&r->undoubled, &text.bytes[i], 1);
             if (text.bytes[i] == '"' && i + 1 < text.len && text.bytes[i + 1] == '"') i++;
         }
-        text = (gt_text){r->undoubled.bytes, r->undoubled.len};
+        text = (gt_str){r->undoubled.bytes, r->undoubled.len};
     }
     return gt_utf8_is_valid(text) ? text : gt_utf8_repair(text, &r->repaired);
 }
 
-uint32_t gt_csv_new_word(gt_csv_row *r, int slot, gt_text text)
+uint32_t gt_csv_intern_field(gt_csv_row *r, int slot, gt_str text)
 {
-    text = gt_csv_meant(r, text);
-    return r->words[slot] = gt_strings_add(r->run->strings, text.bytes, text.len);
+    text = gt_csv_unescape(r, text);
+    return r->words[slot] = gt_interner_add(r->run->strings, text.bytes, text.len);
 }
 
 /* ---- processes and kernels ---- */
@@ -31,7 +31,7 @@ static int64_t find_process(gt_csv_row *r)
 {
     int64_t pid = r->present >> SLOT_PID & 1 ? r->cells[SLOT_PID].integer : -1;
     uint32_t guid =
-        r->present >> SLOT_GUID & 1 ? gt_csv_word(r, SLOT_GUID, r->texts[SLOT_GUID]) : GT_TEXT_NONE;
+        r->present >> SLOT_GUID & 1 ? gt_csv_interned_field(r, SLOT_GUID, r->texts[SLOT_GUID]) : GT_STR_NONE;
     if (pid == r->last_pid && guid == r->last_guid) return r->process;
     r->last_pid = pid;
     r->last_guid = guid;
@@ -61,17 +61,17 @@ static int32_t use_of(const gt_csv_row *r, int slot)
 static int64_t find_kernel(gt_csv_row *r)
 {
     if (!(r->present >> SLOT_NAME & 1)) return GT_NO_KERNEL_ID;
-    gt_text name = r->texts[SLOT_NAME];
-    uint32_t raw = gt_strings_add(r->raw, name.bytes, name.len);
+    gt_str name = r->texts[SLOT_NAME];
+    uint32_t raw = gt_interner_add(r->raw, name.bytes, name.len);
     while (r->known_count <= raw) GT_PUSH(r->known, r->known_count, r->known_capacity, (gt_csv_kernel){0});
     gt_kernel_use use = {use_of(r, SLOT_VGPRS), use_of(r, SLOT_ACCUM_VGPRS), use_of(r, SLOT_SGPRS), -1};
     gt_csv_kernel *known = &r->known[raw];
     if (known->text && memcmp(&known->use, &use, sizeof use) == 0) return known->kernel_id;
     if (!known->text && r->long_names) {
-        gt_text whole = gt_csv_meant(r, name);
-        known->text = gt_strings_add(r->run->strings, whole.bytes, whole.len);
+        gt_str whole = gt_csv_unescape(r, name);
+        known->text = gt_interner_add(r->run->strings, whole.bytes, whole.len);
     }
-    if (!known->text) known->text = gt_kernel_name_of_displayed(r->run->strings, gt_csv_meant(r, name));
+    if (!known->text) known->text = gt_kernel_name_of_displayed(r->run->strings, gt_csv_unescape(r, name));
     known->use = use;
     return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
 }
@@ -98,7 +98,7 @@ static void add_dispatch(gt_csv_row *r)
 
 static void write_counter(gt_csv_row *r, int64_t process, int64_t kernel_id, uint64_t name, double value)
 {
-    gt_cell cells[GT_COUNTER_COLUMNS];
+    gt_store_cell cells[GT_COUNTER_COLUMNS];
     cells[GT_COUNTER_PROCESS].integer = process;
     cells[GT_COUNTER_DISPATCH].integer =
         r->present >> GT_DISPATCH_ID & 1 ? r->cells[GT_DISPATCH_ID].integer : 0;
@@ -131,8 +131,8 @@ static void add_old_result(gt_csv_row *r)
 
 static void add_call(gt_csv_row *r)
 {
-    gt_text kind = gt_strings_get(r->run->strings, (uint32_t)r->cells[GT_CALL_KIND].text);
-    if (!(r->present >> GT_CALL_KIND & 1)) kind = (gt_text){"", 0};
+    gt_str kind = gt_interner_get(r->run->strings, (uint32_t)r->cells[GT_CALL_KIND].text);
+    if (!(r->present >> GT_CALL_KIND & 1)) kind = (gt_str){"", 0};
     gt_call_domain domain = gt_call_domain_of(kind);
     set(r, GT_CALL_DOMAIN, domain);
     set(r, GT_CALL_PROCESS, find_process(r));
@@ -176,11 +176,11 @@ static void add_stats(gt_csv_row *r)
 {
     int64_t of = stats_of(r);
     if (of == GT_STATS_OTHER || !(r->present >> SLOT_NAME & 1)) return;
-    gt_text name = gt_csv_meant(r, r->texts[SLOT_NAME]);
-    gt_strings *strings = r->run->strings;
+    gt_str name = gt_csv_unescape(r, r->texts[SLOT_NAME]);
+    gt_interner *strings = r->run->strings;
     set(r, GT_STATS_OF, of);
     r->cells[GT_STATS_NAME].text = of == GT_STATS_KERNELS ? gt_kernel_name_of_displayed(strings, name)
-                                                          : gt_strings_add(strings, name.bytes, name.len);
+                                                          : gt_interner_add(strings, name.bytes, name.len);
     r->present |= UINT64_C(1) << GT_STATS_NAME;
     gt_rocprof_write_stats(r->writers, columns_of(r, GT_STATS_COLUMNS), r->cells);
 }

@@ -5,12 +5,12 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/rocprof/csv_columns.h"
 
 /* A kernel by its name as the file has it. */
 typedef struct gt_csv_kernel {
-    uint32_t text; /* of the kernel's short name; GT_TEXT_NONE until it is first seen */
+    uint32_t text; /* of the kernel's short name; GT_STR_NONE until it is first seen */
     gt_kernel_use use;
     int64_t kernel_id;
 } gt_csv_kernel;
@@ -24,12 +24,12 @@ typedef struct gt_csv_row {
     gt_csv_kind kind;
     bool doubled; /* quotes in quoted fields are doubled, as Python writes them */
     gt_csv_step plan[GT_CSV_MAX_FIELDS];
-    gt_text names[GT_CSV_MAX_FIELDS]; /* of the header, for messages; copies in `arena` */
+    gt_str names[GT_CSV_MAX_FIELDS]; /* of the header, for messages; copies in `arena` */
     gt_arena arena;
     gt_buffer undoubled, repaired;
     size_t columns;
 
-    gt_strings *raw; /* kernel names as the file has them */
+    gt_interner *raw; /* kernel names as the file has them */
     gt_csv_kernel *known;
     size_t known_count, known_capacity;
     int64_t last_pid, process; /* of the row before */
@@ -41,8 +41,8 @@ typedef struct gt_csv_row {
 
     size_t row;                     /* its number; the header is row 1 */
     uint64_t present;               /* a bit for each slot that has a value */
-    gt_cell cells[SLOTS];           /* of numbers and words */
-    gt_text texts[SLOTS];           /* of other texts */
+    gt_store_cell cells[SLOTS];     /* of numbers and words */
+    gt_str texts[SLOTS];            /* of other texts */
     double wide[GT_CSV_MAX_FIELDS]; /* by column */
     gt_error *error;
     bool long_names; /* gt_read_options */
@@ -50,15 +50,15 @@ typedef struct gt_csv_row {
 
 /* What a field's bytes mean: quotes that stand doubled for one are taken back, what is not UTF-8 is replaced.
  * Valid until it is asked for the next time. */
-gt_text gt_csv_meant(gt_csv_row *row, gt_text text);
+gt_str gt_csv_unescape(gt_csv_row *row, gt_str text);
 /* The text id of a field of a slot; most are that of the row before. */
-uint32_t gt_csv_new_word(gt_csv_row *row, int slot, gt_text text);
-static inline uint32_t gt_csv_word(gt_csv_row *row, int slot, gt_text text)
+uint32_t gt_csv_intern_field(gt_csv_row *row, int slot, gt_str text);
+static inline uint32_t gt_csv_interned_field(gt_csv_row *row, int slot, gt_str text)
 {
-    gt_text before = gt_strings_get(row->run->strings, row->words[slot]);
+    gt_str before = gt_interner_get(row->run->strings, row->words[slot]);
     if (row->words[slot] && before.len == text.len && memcmp(before.bytes, text.bytes, text.len) == 0)
         return row->words[slot];
-    return gt_csv_new_word(row, slot, text);
+    return gt_csv_intern_field(row, slot, text);
 }
 
 /* Adds the row to the run, by the kind of file; NULL of kinds that are not read. */

@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -64,7 +64,7 @@ static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
     [SYMBOL_TRUNCATED] = {"truncated_kernel_name", GT_FIELD_VIEW, false},
     [SYMBOL_FORMATTED] = {"formatted_kernel_name", GT_FIELD_VIEW, false},
     [SYMBOL_NAME] = {"kernel_name", GT_FIELD_VIEW, false},
-    [SYMBOL_CHOSEN] = {NULL, GT_FIELD_TEXT, false},
+    [SYMBOL_CHOSEN] = {NULL, GT_FIELD_STRING, false},
     [SYMBOL_VGPRS] = {"arch_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_ACCUM_VGPRS] = {"accum_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_SGPRS] = {"sgpr_count", GT_FIELD_INT, false},
@@ -72,9 +72,9 @@ static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
 };
 
 static const gt_store_column symbol_columns[SYMBOL_COLUMNS] = {
-    [SYMBOL_ID] = {GT_STORE_INT, 0},           [SYMBOL_TRUNCATED] = {GT_STORE_TEXT, 0},
-    [SYMBOL_FORMATTED] = {GT_STORE_TEXT, 0},   [SYMBOL_NAME] = {GT_STORE_TEXT, 0},
-    [SYMBOL_CHOSEN] = {GT_STORE_TEXT, 0},      [SYMBOL_VGPRS] = {GT_STORE_INT, -1},
+    [SYMBOL_ID] = {GT_STORE_INT, 0},           [SYMBOL_TRUNCATED] = {GT_STORE_STRING, 0},
+    [SYMBOL_FORMATTED] = {GT_STORE_STRING, 0}, [SYMBOL_NAME] = {GT_STORE_STRING, 0},
+    [SYMBOL_CHOSEN] = {GT_STORE_STRING, 0},    [SYMBOL_VGPRS] = {GT_STORE_INT, -1},
     [SYMBOL_ACCUM_VGPRS] = {GT_STORE_INT, -1}, [SYMBOL_SGPRS] = {GT_STORE_INT, -1},
     [SYMBOL_LDS] = {GT_STORE_INT, -1},
 };
@@ -85,7 +85,7 @@ static const gt_field process_fields[PROCESS_FIELDS] = {
     [PROCESS_ID] = {"pid", GT_FIELD_INT, false},
     [PROCESS_INIT] = {"init_time", GT_FIELD_INT, false},
     [PROCESS_FINI] = {"fini_time", GT_FIELD_INT, false},
-    [PROCESS_HOST] = {"node/hostname", GT_FIELD_TEXT, false},
+    [PROCESS_HOST] = {"node/hostname", GT_FIELD_STRING, false},
 };
 
 /* What is wrong with a record whose first values must all be of the right type; NULL where nothing is. */
@@ -119,7 +119,7 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
     if (record->not_object) return "something else stands where an object is expected";
     if (!(record->present >> SYMBOL_ID & 1)) return "a kernel symbol has no integer 'kernel_id'";
-    gt_text chosen = {"", 0};
+    gt_str chosen = {"", 0};
     for (size_t i = 0; i < 3 && !chosen.len; i++) chosen = gt_record_view(record, (size_t)forms[i]);
     bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
     record->present &=
@@ -193,7 +193,7 @@ static bool read_symbols(reading *r)
     bool read = read_store(r, detailed ? &detailed_symbol_format : &symbol_format, &symbols);
     size_t count = gt_store_count(symbols);
     int64_t *ids = gt_store_ints(symbols, SYMBOL_ID);
-    uint32_t *names = gt_store_texts(symbols, SYMBOL_CHOSEN);
+    uint32_t *names = gt_store_string_ids(symbols, SYMBOL_CHOSEN);
     if (detailed)
         set_uses(r->run, symbols, ids, names);
     else
@@ -205,10 +205,10 @@ static bool read_symbols(reading *r)
 }
 
 /* The domain whose calls stand under a key of buffer_records, or GT_CALL_DOMAINS. */
-static gt_call_domain domain_of(gt_text key)
+static gt_call_domain domain_of(gt_str key)
 {
     for (int domain = 0; domain < GT_CALL_OTHER; domain++)
-        if (gt_text_is(key, gt_call_domain_name((gt_call_domain)domain))) return (gt_call_domain)domain;
+        if (gt_str_equals(key, gt_call_domain_name((gt_call_domain)domain))) return (gt_call_domain)domain;
     return GT_CALL_DOMAINS;
 }
 
@@ -242,18 +242,18 @@ static bool read_metadata(reading *r)
 
 static bool read_buffer_records(reading *r)
 {
-    gt_text key;
+    gt_str key;
     unsigned wanted = r->run->wanted;
     r->has_buffer_records = true;
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
         gt_call_domain domain = domain_of(key);
-        if (gt_text_is(key, "kernel_dispatch"))
+        if (gt_str_equals(key, "kernel_dispatch"))
             read = read_store(
                 r, wanted & GT_WANT_DISPATCH_DETAILS ? &detailed_dispatch_format : &dispatch_format,
                 &r->run->dispatches);
-        else if (gt_text_is(key, "memory_copy"))
+        else if (gt_str_equals(key, "memory_copy"))
             read = read_store(r, wanted & GT_WANT_COPY_DETAILS ? &detailed_copy_format : &copy_format,
                               &r->run->copies);
         else if (domain != GT_CALL_DOMAINS)
@@ -267,24 +267,24 @@ static bool read_buffer_records(reading *r)
 
 static bool read_process_members(reading *r)
 {
-    gt_text key;
+    gt_str key;
     r->has_process = true;
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
         bool read;
-        if (gt_text_is(key, "metadata"))
+        if (gt_str_equals(key, "metadata"))
             read = read_metadata(r);
-        else if (gt_text_is(key, "kernel_symbols"))
+        else if (gt_str_equals(key, "kernel_symbols"))
             read = read_symbols(r);
-        else if (gt_text_is(key, "buffer_records"))
+        else if (gt_str_equals(key, "buffer_records"))
             read = read_buffer_records(r);
-        else if (r->extra && gt_text_is(key, "strings"))
+        else if (r->extra && gt_str_equals(key, "strings"))
             read = gt_rocprof_extra_names(r->extra, &r->json);
-        else if (r->extra && gt_text_is(key, "agents"))
+        else if (r->extra && gt_str_equals(key, "agents"))
             read = gt_rocprof_extra_agents(r->extra, &r->json);
-        else if (r->extra && gt_text_is(key, "counters"))
+        else if (r->extra && gt_str_equals(key, "counters"))
             read = gt_rocprof_extra_counter_names(r->extra, &r->json);
-        else if (r->extra && gt_text_is(key, "callback_records"))
+        else if (r->extra && gt_str_equals(key, "callback_records"))
             read = gt_rocprof_extra_callback_records(r->extra, &r->json);
         else
             read = gt_json_skip(&r->json);
@@ -363,11 +363,11 @@ static gt_rocprof *join_processes(reading *r)
 
 static bool read_document(reading *r)
 {
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(&r->json) != GT_JSON_OBJECT) return gt_json_skip(&r->json) && gt_json_finish(&r->json);
     if (!gt_json_enter_object(&r->json)) return false;
     while (gt_json_next_key(&r->json, &key)) {
-        bool read = gt_text_is(key, "rocprofiler-sdk-tool") ? read_processes(r) : gt_json_skip(&r->json);
+        bool read = gt_str_equals(key, "rocprofiler-sdk-tool") ? read_processes(r) : gt_json_skip(&r->json);
         if (!read) return false;
     }
     return !r->json.failed && gt_json_finish(&r->json);

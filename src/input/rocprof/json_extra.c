@@ -97,15 +97,15 @@ bool gt_rocprof_extra_calls(gt_rocprof_extra *extra, gt_json *json, gt_call_doma
     return gt_records_read(json, &raw_format, extra->calls[domain], extra->options);
 }
 
-/* The text of the string at the cursor; any other value is GT_TEXT_NONE. */
-static bool read_text(gt_json *json, gt_strings *strings, uint32_t *text)
+/* The text of the string at the cursor; any other value is GT_STR_NONE. */
+static bool read_text(gt_json *json, gt_interner *strings, uint32_t *text)
 {
-    gt_text raw;
-    *text = GT_TEXT_NONE;
+    gt_str raw;
+    *text = GT_STR_NONE;
     if (gt_json_peek(json) != GT_JSON_STRING) return gt_json_skip(json);
     if (!gt_json_string(json, &raw)) return false;
     char *meaning = gt_alloc(raw.len * 3);
-    *text = gt_strings_add(strings, meaning, gt_json_text_decode(raw, meaning));
+    *text = gt_interner_add(strings, meaning, gt_json_string_decode(raw, meaning));
     free(meaning);
     return true;
 }
@@ -124,13 +124,13 @@ static bool read_operations(gt_rocprof_extra *extra, gt_json *json, kind *of)
 
 static bool read_kind(gt_rocprof_extra *extra, gt_json *json, kind *of)
 {
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_text_is(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
-                    : gt_text_is(key, "operations") ? read_operations(extra, json, of)
-                                                    : gt_json_skip(json);
+        bool read = gt_str_equals(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
+                    : gt_str_equals(key, "operations") ? read_operations(extra, json, of)
+                                                       : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed;
@@ -154,7 +154,7 @@ static bool read_map(gt_rocprof_extra *extra, gt_json *json, const char *id_path
                      gt_map *map)
 {
     if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
-    const gt_field fields[] = {{id_path, GT_FIELD_INT, false}, {text_path, GT_FIELD_TEXT, false}};
+    const gt_field fields[] = {{id_path, GT_FIELD_INT, false}, {text_path, GT_FIELD_STRING, false}};
     gt_record_reader *reader = gt_record_reader_new(fields, 2, extra->run->strings);
     bool read = gt_json_enter_array(json);
     while (read && gt_json_next_element(json)) {
@@ -169,13 +169,14 @@ static bool read_map(gt_rocprof_extra *extra, gt_json *json, const char *id_path
 
 bool gt_rocprof_extra_names(gt_rocprof_extra *extra, gt_json *json)
 {
-    gt_text key;
+    gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_text_is(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
-                    : gt_text_is(key, "marker_api") ? read_map(extra, json, "key", "value", &extra->messages)
-                                                    : gt_json_skip(json);
+        bool read = gt_str_equals(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
+                    : gt_str_equals(key, "marker_api")
+                        ? read_map(extra, json, "key", "value", &extra->messages)
+                        : gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed;
@@ -225,12 +226,13 @@ static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     size_t first = extra->value_count;
     gt_record record = {0};
-    gt_text key;
+    gt_str key;
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_text_is(key, "dispatch_data") ? gt_record_read(extra->dispatch_reader, json, &record)
-                    : gt_text_is(key, "records")     ? read_values(extra, json)
-                                                     : gt_json_skip(json);
+        bool read = gt_str_equals(key, "dispatch_data")
+                        ? gt_record_read(extra->dispatch_reader, json, &record)
+                    : gt_str_equals(key, "records") ? read_values(extra, json)
+                                                    : gt_json_skip(json);
         if (!read) return false;
     }
     for (size_t i = first; i < extra->value_count; i++) {
@@ -242,11 +244,11 @@ static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
 
 bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
 {
-    gt_text key;
+    gt_str key;
     if (!extra->run->counters || gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        if (!gt_text_is(key, "counter_collection") || gt_json_peek(json) != GT_JSON_ARRAY) {
+        if (!gt_str_equals(key, "counter_collection") || gt_json_peek(json) != GT_JSON_ARRAY) {
             if (!gt_json_skip(json)) return false;
             continue;
         }
@@ -268,7 +270,7 @@ static const kind *find_kind(const gt_rocprof_extra *extra, int64_t number)
 
 static uint32_t find_operation(const kind *of, int64_t number)
 {
-    return of && number >= 0 && (uint64_t)number < of->count ? of->operations[number] : GT_TEXT_NONE;
+    return of && number >= 0 && (uint64_t)number < of->count ? of->operations[number] : GT_STR_NONE;
 }
 
 /* A marker's name is its message. */
@@ -276,7 +278,7 @@ static uint32_t find_message(const gt_rocprof_extra *extra, int64_t correlation)
 {
     uint32_t text =
         extra->messages.count ? gt_map_get(&extra->messages, (uint64_t)correlation, 0) : GT_MAP_NONE;
-    return text == GT_MAP_NONE ? GT_TEXT_NONE : text;
+    return text == GT_MAP_NONE ? GT_STR_NONE : text;
 }
 
 static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain, gt_store_writer *writer)
@@ -290,10 +292,10 @@ static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain, gt_stor
         const kind *of = find_kind(extra, columns[RAW_KIND][i]);
         uint32_t name = find_operation(of, columns[RAW_OPERATION][i]);
         uint32_t message =
-            domain == GT_CALL_MARKER ? find_message(extra, columns[RAW_CORRELATION][i]) : GT_TEXT_NONE;
-        gt_cell cells[GT_CALL_COLUMNS];
+            domain == GT_CALL_MARKER ? find_message(extra, columns[RAW_CORRELATION][i]) : GT_STR_NONE;
+        gt_store_cell cells[GT_CALL_COLUMNS];
         cells[GT_CALL_DOMAIN].integer = domain;
-        cells[GT_CALL_KIND].text = of ? of->name : GT_TEXT_NONE;
+        cells[GT_CALL_KIND].text = of ? of->name : GT_STR_NONE;
         cells[GT_CALL_NAME].text = message ? message : name;
         cells[GT_CALL_START].integer = columns[RAW_START][i];
         cells[GT_CALL_END].integer = columns[RAW_END][i];
@@ -314,7 +316,7 @@ static void finish_counters(gt_rocprof_extra *extra, gt_store_writer *writer)
         uint32_t name =
             extra->counter_names.count ? gt_map_get(&extra->counter_names, value->counter, 0) : GT_MAP_NONE;
         if (name == GT_MAP_NONE) continue;
-        gt_cell cells[GT_COUNTER_COLUMNS];
+        gt_store_cell cells[GT_COUNTER_COLUMNS];
         double sum = value->value;
         /* One value a hardware instance; those of a counter stand together. */
         while (i + 1 < extra->value_count && extra->values[i + 1].counter == value->counter &&
@@ -334,9 +336,9 @@ static bool find_directions(const gt_rocprof_extra *extra, int64_t *directions, 
 {
     for (size_t k = 0; k < extra->kind_count; k++) {
         const kind *of = &extra->kinds[k];
-        if (!gt_text_is(gt_strings_get(extra->run->strings, of->name), "MEMORY_COPY")) continue;
+        if (!gt_str_equals(gt_interner_get(extra->run->strings, of->name), "MEMORY_COPY")) continue;
         for (size_t i = 0; i < count; i++) {
-            gt_text name = gt_strings_get(extra->run->strings, find_operation(of, (int64_t)i));
+            gt_str name = gt_interner_get(extra->run->strings, find_operation(of, (int64_t)i));
             directions[i] = gt_copy_direction_of(name);
         }
         return true;
@@ -358,7 +360,7 @@ static void finish_copies(gt_rocprof_extra *extra)
     run->copies = gt_store_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
     gt_store_writer *writer = gt_store_writer_new(gt_copy_columns, GT_COPY_COLUMNS, run->strings);
     for (size_t i = 0; i < count; i++) {
-        gt_cell cells[GT_COPY_COLUMNS];
+        gt_store_cell cells[GT_COPY_COLUMNS];
         for (size_t c = 0; c < GT_COPY_COLUMNS; c++) cells[c].integer = columns[c][i];
         int64_t operation = columns[GT_COPY_DIRECTION][i];
         bool in_table = known && operation >= 0 && operation < OPERATIONS;

@@ -9,7 +9,7 @@
 #include "input/perfetto/record.h"
 #include "input/rocprof/perfetto_agents.h"
 #include "input/rocprof/perfetto_fields.h"
-#include "input/rocprof/places.h"
+#include "input/rocprof/row_order.h"
 #include "trace/chrome.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ typedef struct reading {
     gt_perfetto *trace;
     gt_perfetto_records *records;
     gt_record record;
-    gt_strings *texts; /* of the file: long kernel names stay here */
-    uint8_t *kinds;    /* by text id of a category; 0 where not asked for */
+    gt_interner *texts; /* of the file: long kernel names stay here */
+    uint8_t *kinds;     /* by text id of a category; 0 where not asked for */
     struct {
         int64_t id;
         gt_kernel_use use;
@@ -52,7 +52,7 @@ typedef struct reading {
     } * counters; /* of the slice in hand */
     size_t counter_count, counter_capacity;
     struct {
-        gt_places dispatches, copies, calls, counters;
+        gt_row_order dispatches, copies, calls, counters;
     } places;
     gt_agent_marks *agents;
     size_t kept, timeless;
@@ -68,9 +68,9 @@ static int64_t int_of(const reading *r, field f, int64_t otherwise)
     return has(r, f) ? r->record.cells[f].integer : otherwise;
 }
 
-static gt_text text_of(const reading *r, field f)
+static gt_str text_of(const reading *r, field f)
 {
-    return gt_strings_get(r->texts, has(r, f) ? (uint32_t)r->record.cells[f].text : GT_TEXT_NONE);
+    return gt_interner_get(r->texts, has(r, f) ? (uint32_t)r->record.cells[f].text : GT_STR_NONE);
 }
 
 /* ---- texts ---- */
@@ -98,13 +98,13 @@ static uint8_t kind_of(reading *r, uint32_t category)
     grow_texts(r, category);
     uint8_t *kind = &r->kinds[category];
     if (*kind) return *kind;
-    gt_text text = gt_strings_get(r->texts, category);
+    gt_str text = gt_interner_get(r->texts, category);
     *kind = SLICE_OTHER;
     for (size_t i = 0; i < GT_LENGTH(known); i++)
-        if (gt_text_is(text, known[i].category)) *kind = (uint8_t)known[i].kind;
+        if (gt_str_equals(text, known[i].category)) *kind = (uint8_t)known[i].kind;
     for (int d = 0; d < GT_CALL_OTHER; d++) {
         const char *name = gt_call_domain_name((gt_call_domain)d);
-        if (gt_text_is(text, name)) *kind = (uint8_t)(SLICE_CALL + d);
+        if (gt_str_equals(text, name)) *kind = (uint8_t)(SLICE_CALL + d);
     }
     return *kind;
 }
@@ -112,15 +112,15 @@ static uint8_t kind_of(reading *r, uint32_t category)
 /* The run's id of a text of the file. */
 static uint32_t move_text(reading *r, uint32_t text)
 {
-    gt_text moving = gt_strings_get(r->texts, text);
-    return text == GT_TEXT_NONE ? GT_TEXT_NONE : gt_strings_add(r->run->strings, moving.bytes, moving.len);
+    gt_str moving = gt_interner_get(r->texts, text);
+    return text == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(r->run->strings, moving.bytes, moving.len);
 }
 
 /* The run's id of a kernel's short name. */
 static uint32_t short_name(reading *r, uint32_t text)
 {
-    gt_text name = gt_kernel_short_name(gt_strings_get(r->texts, text));
-    return gt_strings_add(r->run->strings, name.bytes, name.len);
+    gt_str name = gt_kernel_short_name(gt_interner_get(r->texts, text));
+    return gt_interner_add(r->run->strings, name.bytes, name.len);
 }
 
 /* ---- records ---- */
@@ -176,7 +176,7 @@ static int64_t kernel_of(reading *r)
 }
 
 typedef struct row {
-    gt_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     uint64_t present;
 } row;
 
@@ -199,9 +199,9 @@ static void copy_agent(const reading *r, row *to, size_t column, field label, fi
         set(to, column, gt_chrome_agent_number(text_of(r, label), false));
 }
 
-static void add_place(const reading *r, gt_places *to)
+static void add_place(const reading *r, gt_row_order *to)
 {
-    gt_places_add(to, has(r, PLACE) ? &r->record.cells[PLACE].integer : NULL);
+    gt_row_order_add(to, has(r, PLACE) ? &r->record.cells[PLACE].integer : NULL);
 }
 
 /* A size by its axes, or where only their product is known, as one row. */
@@ -397,18 +397,18 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
 
 static void restore_order(reading *r)
 {
-    gt_places_restore(&r->places.dispatches, r->writers->dispatches);
-    gt_places_restore(&r->places.copies, r->writers->copies);
-    gt_places_restore(&r->places.calls, r->writers->calls);
-    gt_places_restore(&r->places.counters, r->writers->counters);
+    gt_row_order_restore(&r->places.dispatches, r->writers->dispatches);
+    gt_row_order_restore(&r->places.copies, r->writers->copies);
+    gt_row_order_restore(&r->places.calls, r->writers->calls);
+    gt_row_order_restore(&r->places.counters, r->writers->counters);
 }
 
 static void free_places(reading *r)
 {
-    gt_places_free(&r->places.dispatches);
-    gt_places_free(&r->places.copies);
-    gt_places_free(&r->places.calls);
-    gt_places_free(&r->places.counters);
+    gt_row_order_free(&r->places.dispatches);
+    gt_row_order_free(&r->places.copies);
+    gt_row_order_free(&r->places.calls);
+    gt_row_order_free(&r->places.counters);
 }
 
 bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
@@ -417,7 +417,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     reading *r = gt_alloc_zero(1, sizeof *r);
     r->writers = writers;
     r->run = writers->run;
-    r->texts = gt_strings_new();
+    r->texts = gt_interner_new();
     r->trace = gt_perfetto_new(stream, r->texts);
     r->records = gt_perfetto_records_new(r->trace, fields, FIELDS);
     r->agents = gt_agent_marks_new(r->trace);
@@ -430,7 +430,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     gt_agent_marks_free(r->agents);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
-    gt_strings_free(r->texts);
+    gt_interner_free(r->texts);
     gt_map_free(&r->processes);
     free(r->kinds);
     free(r->kernels);

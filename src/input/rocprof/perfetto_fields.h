@@ -52,16 +52,16 @@ typedef enum field {
 } field;
 
 static const gt_field fields[FIELDS] = {
-    [CATEGORY] = {"cat", GT_FIELD_TEXT, true},
-    [NAME] = {"name", GT_FIELD_TEXT, false},
+    [CATEGORY] = {"cat", GT_FIELD_STRING, true},
+    [NAME] = {"name", GT_FIELD_STRING, false},
     [PID] = {"pid", GT_FIELD_INT, false},
     [BEGIN] = {"args/begin_ns", GT_FIELD_INT, false},
     [END] = {"args/end_ns", GT_FIELD_INT, false},
     [DELTA] = {"args/delta_ns", GT_FIELD_INT, false},
-    [KIND] = {"args/kind", GT_FIELD_TEXT, false},
+    [KIND] = {"args/kind", GT_FIELD_STRING, false},
     [OPERATION] = {"args/operation", GT_FIELD_INT, false},
     [AGENT] = {"args/agent", GT_FIELD_JSON, false},
-    [AGENT_TYPE] = {"args/agent_type", GT_FIELD_TEXT, false},
+    [AGENT_TYPE] = {"args/agent_type", GT_FIELD_STRING, false},
     [SOURCE] = {"args/src_agent", GT_FIELD_JSON, false},
     [DESTINATION] = {"args/dst_agent", GT_FIELD_JSON, false},
     [BYTES] = {"args/copy_bytes", GT_FIELD_INT, false},
@@ -70,7 +70,7 @@ static const gt_field fields[FIELDS] = {
     [QUEUE] = {"args/queue", GT_FIELD_INT, false},
     [THREAD] = {"args/tid", GT_FIELD_INT, false},
     [KERNEL_ID] = {"args/kernel_id", GT_FIELD_INT, false},
-    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_TEXT, false},
+    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_STRING, false},
     [SCRATCH] = {"args/Scratch_Size", GT_FIELD_INT, false},
     [OLD_SCRATCH] = {"args/private_segment_size", GT_FIELD_INT, false},
     [LDS] = {"args/LDS_Block_Size", GT_FIELD_INT, false},
@@ -93,8 +93,8 @@ static const gt_field fields[FIELDS] = {
     [DESTINATION_ID] = {"args/dst_agent_id", GT_FIELD_INT, false},
     [PLACE] = {"args/record", GT_FIELD_INT, false},
     [SESSION_PID] = {"args/pid", GT_FIELD_INT, false},
-    [HOST] = {"args/hostname", GT_FIELD_TEXT, false},
-    [COMMAND] = {"args/command", GT_FIELD_TEXT, false},
+    [HOST] = {"args/hostname", GT_FIELD_STRING, false},
+    [COMMAND] = {"args/command", GT_FIELD_STRING, false},
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/rocprof/rocpd_tables.h"
 #include "input/rocprof/agents.h"
 
@@ -34,7 +34,7 @@ typedef struct reading {
     size_t first_process; /* of this database */
     char *last_guid;      /* of the row before, and its text id */
     uint32_t last_guid_id;
-    gt_strings *guids;
+    gt_interner *guids;
     gt_record_reader *symbol_reader, *agent_reader; /* of the JSON in extdata */
     gt_buffer repaired, json;
     gt_error *error;
@@ -42,19 +42,19 @@ typedef struct reading {
 
 /* ---- cells ---- */
 
-static uint32_t intern(reading *r, gt_text text)
+static uint32_t intern(reading *r, gt_str text)
 {
     text = gt_utf8_repair(text, &r->repaired);
-    return gt_strings_add(r->run->strings, text.bytes, text.len);
+    return gt_interner_add(r->run->strings, text.bytes, text.len);
 }
 
 static uint32_t guid_of(reading *r, sqlite3_stmt *rows, int column)
 {
-    gt_text guid = gt_rocpd_text(rows, column);
+    gt_str guid = gt_rocpd_string(rows, column);
     if (r->last_guid && strcmp(r->last_guid, guid.bytes) == 0) return r->last_guid_id;
     free(r->last_guid);
     r->last_guid = gt_strdup(guid.bytes);
-    return r->last_guid_id = gt_strings_add(r->guids, r->last_guid, strlen(r->last_guid));
+    return r->last_guid_id = gt_interner_add(r->guids, r->last_guid, strlen(r->last_guid));
 }
 
 static bool is_null(sqlite3_stmt *rows, int column)
@@ -69,21 +69,21 @@ static uint32_t find(const gt_map *map, uint32_t guid, sqlite3_stmt *rows, int c
 }
 
 /* Sets a cell from a column that is not NULL. */
-static void set(uint64_t *present, gt_cell *cells, int slot, sqlite3_stmt *rows, int column)
+static void set(uint64_t *present, gt_store_cell *cells, int slot, sqlite3_stmt *rows, int column)
 {
     if (is_null(rows, column)) return;
     cells[slot].integer = sqlite3_column_int64(rows, column);
     *present |= UINT64_C(1) << slot;
 }
 
-static void put(uint64_t *present, gt_cell *cells, int slot, int64_t value)
+static void put(uint64_t *present, gt_store_cell *cells, int slot, int64_t value)
 {
     cells[slot].integer = value;
     *present |= UINT64_C(1) << slot;
 }
 
 /* Threads are named by the id of their row, nearly always the thread's own. */
-static void set_thread(const reading *r, uint64_t *present, gt_cell *cells, int slot, uint32_t guid,
+static void set_thread(const reading *r, uint64_t *present, gt_store_cell *cells, int slot, uint32_t guid,
                        sqlite3_stmt *rows, int column)
 {
     uint32_t thread = find(&r->threads, guid, rows, column);
@@ -123,7 +123,7 @@ static bool read_table(reading *r, size_t set_number, const table *t)
 static void add_string(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     *gt_map_put(&r->strings, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        intern(r, gt_rocpd_text(rows, 2));
+        intern(r, gt_rocpd_string(rows, 2));
 }
 
 static void add_thread(reading *r, uint32_t guid, sqlite3_stmt *rows)
@@ -134,7 +134,8 @@ static void add_thread(reading *r, uint32_t guid, sqlite3_stmt *rows)
 
 static void add_node(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
-    *gt_map_put(&r->nodes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) = intern(r, gt_rocpd_text(rows, 2));
+    *gt_map_put(&r->nodes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
+        intern(r, gt_rocpd_string(rows, 2));
 }
 
 static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
@@ -144,8 +145,8 @@ static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
         .pid = sqlite3_column_int64(rows, 3),
         .init_ns = sqlite3_column_int64(rows, 4),
         .fini_ns = sqlite3_column_int64(rows, 5),
-        .command = is_null(rows, 6) ? GT_TEXT_NONE : intern(r, gt_rocpd_text(rows, 6)),
-        .hostname = host == GT_MAP_NONE ? GT_TEXT_NONE : host,
+        .command = is_null(rows, 6) ? GT_STR_NONE : intern(r, gt_rocpd_string(rows, 6)),
+        .hostname = host == GT_MAP_NONE ? GT_STR_NONE : host,
     };
     *gt_map_put(&r->processes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
         (uint32_t)gt_rocprof_add_process(r->run, process);
@@ -154,37 +155,37 @@ static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_counter_name(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     *gt_map_put(&r->counters, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        intern(r, gt_rocpd_text(rows, 2));
+        intern(r, gt_rocpd_string(rows, 2));
 }
 
 /* JSON text in memory that the JSON reader may read behind. */
-static gt_text padded(reading *r, gt_text text)
+static gt_str padded(reading *r, gt_str text)
 {
     r->json.len = 0;
     gt_buffer_add(&r->json, text.bytes, text.len);
-    memset(gt_buffer_room(&r->json, GT_STREAM_PAD), 0, GT_STREAM_PAD);
-    return (gt_text){r->json.bytes, text.len};
+    memset(gt_buffer_reserve(&r->json, GT_STREAM_PAD), 0, GT_STREAM_PAD);
+    return (gt_str){r->json.bytes, text.len};
 }
 
 /* Reads one JSON object. False where it is none. */
-static bool read_json(reading *r, gt_record_reader *reader, gt_text text, gt_record *record)
+static bool read_json(reading *r, gt_record_reader *reader, gt_str text, gt_record *record)
 {
     gt_json json;
-    gt_json_begin_text(&json, padded(r, text));
+    gt_json_begin_str(&json, padded(r, text));
     return text.len && gt_record_read(reader, &json, record) && !record->not_object;
 }
 
-static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_TEXT, false}};
+static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_STRING, false}};
 
 static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
 {
     gt_record record;
-    if (read_json(r, r->symbol_reader, gt_rocpd_text(rows, 4), &record) && record.present & 1 &&
-        record.cells[0].text > GT_TEXT_EMPTY)
+    if (read_json(r, r->symbol_reader, gt_rocpd_string(rows, 4), &record) && record.present & 1 &&
+        record.cells[0].text > GT_STR_EMPTY)
         return (uint32_t)record.cells[0].text;
-    gt_text display = gt_utf8_repair(gt_rocpd_text(rows, 2), &r->repaired);
+    gt_str display = gt_utf8_repair(gt_rocpd_string(rows, 2), &r->repaired);
     if (display.len) return gt_kernel_name_of_displayed(r->run->strings, display);
-    return intern(r, gt_rocpd_text(rows, 3));
+    return intern(r, gt_rocpd_string(rows, 3));
 }
 
 static int32_t use_of(sqlite3_stmt *rows, int column)
@@ -203,7 +204,7 @@ static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     gt_record record = {0};
-    if (read_json(r, r->agent_reader, gt_rocpd_text(rows, 6), &record))
+    if (read_json(r, r->agent_reader, gt_rocpd_string(rows, 6), &record))
         gt_agent_complete(&record, r->agent_reader);
     else
         record.present = 0;
@@ -216,7 +217,7 @@ static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
                  {GT_AGENT_MODEL_NAME, 10}};
     for (size_t i = 0; i < GT_LENGTH(texts); i++)
         if (!(record.present >> texts[i].slot & 1) && !is_null(rows, texts[i].column)) {
-            record.cells[texts[i].slot].text = intern(r, gt_rocpd_text(rows, texts[i].column));
+            record.cells[texts[i].slot].text = intern(r, gt_rocpd_string(rows, texts[i].column));
             record.present |= UINT64_C(1) << texts[i].slot;
         }
     set(&record.present, record.cells, GT_AGENT_ID, rows, 1);
@@ -267,7 +268,7 @@ static int64_t kernel_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int colu
     char name[32 + GT_NUMBER_MAX] = "unknown_kernel_";
     size_t len = strlen(name);
     len += gt_print_int(name + len, sqlite3_column_int64(rows, column));
-    kernel = (uint32_t)gt_kernel_names_add(r->run, gt_strings_add(r->run->strings, name, len),
+    kernel = (uint32_t)gt_kernel_names_add(r->run, gt_interner_add(r->run->strings, name, len),
                                            GT_KERNEL_USE_UNKNOWN);
     *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, column)) = kernel;
     return kernel;
@@ -284,7 +285,7 @@ enum { DISPATCH_PID = 15, DISPATCH_TID, DISPATCH_KERNEL, DISPATCH_EVENT, DISPATC
 
 static void add_dispatch(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
-    gt_cell cells[GT_DISPATCH_COLUMNS];
+    gt_store_cell cells[GT_DISPATCH_COLUMNS];
     uint64_t present = 0;
     for (int i = 0; i < DISPATCH_PID - 1; i++) set(&present, cells, dispatch_slots[i], rows, i + 1);
     put(&present, cells, GT_DISPATCH_PROCESS, process_of(r, guid, rows, DISPATCH_PID));
@@ -318,14 +319,14 @@ enum { COPY_PID = 8, COPY_TID, COPY_NAME };
 
 static void add_copy(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
-    gt_cell cells[GT_COPY_COLUMNS];
+    gt_store_cell cells[GT_COPY_COLUMNS];
     uint64_t present = 0;
     for (int i = 0; i < COPY_PID - 1; i++) set(&present, cells, copy_slots[i], rows, i + 1);
     put(&present, cells, GT_COPY_PROCESS, process_of(r, guid, rows, COPY_PID));
     set_thread(r, &present, cells, GT_COPY_THREAD, guid, rows, COPY_TID);
     uint32_t name = find(&r->strings, guid, rows, COPY_NAME);
     if (name != GT_MAP_NONE)
-        put(&present, cells, GT_COPY_DIRECTION, gt_copy_direction_of(gt_strings_get(r->run->strings, name)));
+        put(&present, cells, GT_COPY_DIRECTION, gt_copy_direction_of(gt_interner_get(r->run->strings, name)));
     gt_rocprof_write_copy(r->writers, present, cells);
 }
 
@@ -339,11 +340,11 @@ enum { CALL_START = 1, CALL_END, CALL_STACK, CALL_PID, CALL_TID, CALL_NAME, CALL
 
 static void add_call(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
-    gt_cell cells[GT_CALL_COLUMNS];
+    gt_store_cell cells[GT_CALL_COLUMNS];
     uint64_t present = 0;
     uint32_t kind = find(&r->strings, guid, rows, CALL_CATEGORY),
              name = find(&r->strings, guid, rows, CALL_NAME);
-    gt_text kind_text = kind == GT_MAP_NONE ? (gt_text){"", 0} : gt_strings_get(r->run->strings, kind);
+    gt_str kind_text = kind == GT_MAP_NONE ? (gt_str){"", 0} : gt_interner_get(r->run->strings, kind);
     gt_call_domain domain = gt_call_domain_of(kind_text);
     r->run->api_calls += domain == GT_CALL_HIP || domain == GT_CALL_HSA;
     if (!r->writers->calls) return;
@@ -380,7 +381,7 @@ static void write_counters(reading *r, const sums *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct counted *of = &r->counted[all->items[i].dispatch];
-        gt_cell cells[GT_COUNTER_COLUMNS];
+        gt_store_cell cells[GT_COUNTER_COLUMNS];
         cells[GT_COUNTER_PROCESS].integer = of->process;
         cells[GT_COUNTER_DISPATCH].integer = of->dispatch_id;
         cells[GT_COUNTER_KERNEL_ID].integer = of->kernel_id;
@@ -444,7 +445,7 @@ static void finish(reading *r)
     free(r->last_guid);
     gt_record_reader_free(r->symbol_reader);
     gt_record_reader_free(r->agent_reader);
-    gt_strings_free(r->guids);
+    gt_interner_free(r->guids);
     gt_buffer_free(&r->repaired);
     gt_buffer_free(&r->json);
     gt_rocpd_close(&r->rocpd);
@@ -455,7 +456,7 @@ bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *erro
     reading r = {.writers = writers, .run = writers->run, .error = error};
     r.first_process = r.run->process_count;
     if (!gt_rocpd_open(&r.rocpd, path, error)) return false;
-    r.guids = gt_strings_new();
+    r.guids = gt_interner_new();
     r.symbol_reader = gt_record_reader_new(symbol_fields, 1, r.run->strings);
     r.agent_reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, r.run->strings);
     gt_progress_begin(path, 0);

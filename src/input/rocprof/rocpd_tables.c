@@ -2,7 +2,7 @@
 #include "input/rocprof/rocpd_tables.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static bool find_sets(gt_rocpd *rocpd, gt_error *error)
     bool failed =
         sqlite3_prepare_v2(rocpd->database, sql, -1, &rows, NULL) != SQLITE_OK && !fail(rocpd, error);
     while (!failed && rocpd->suffix_count < MAX_SETS && gt_rocpd_next(rocpd, rows, &failed, error)) {
-        gt_text name = gt_rocpd_text(rows, 0);
+        gt_str name = gt_rocpd_string(rows, 0);
         GT_PUSH(rocpd->suffixes, rocpd->suffix_count, rocpd->suffix_capacity,
                 gt_strdup(name.bytes + strlen(ANCHOR)));
     }
@@ -194,7 +194,7 @@ static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
             SQLITE_OK &&
         sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
         while (sqlite3_step(rows) == SQLITE_ROW) {
-            gt_text column = gt_rocpd_text(rows, 0);
+            gt_str column = gt_rocpd_string(rows, 0);
             gt_buffer_add(&list, column.bytes, column.len);
             gt_buffer_add_cstr(&list, " ");
         }
@@ -265,9 +265,9 @@ bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_e
     return stepped == SQLITE_ROW;
 }
 
-gt_text gt_rocpd_text(sqlite3_stmt *rows, int column)
+gt_str gt_rocpd_string(sqlite3_stmt *rows, int column)
 {
     const char *bytes = (const char *)sqlite3_column_text(rows, column);
-    if (!bytes) return (gt_text){"", 0};
-    return (gt_text){bytes, (size_t)sqlite3_column_bytes(rows, column)};
+    if (!bytes) return (gt_str){"", 0};
+    return (gt_str){bytes, (size_t)sqlite3_column_bytes(rows, column)};
 }

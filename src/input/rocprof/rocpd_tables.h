@@ -4,7 +4,7 @@
 #define GT_INPUT_ROCPROF_ROCPD_TABLES_H
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <sqlite3.h>
 
@@ -37,6 +37,6 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
 bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error);
 
 /* A cell as text; empty where it is NULL. Valid until the next row. */
-gt_text gt_rocpd_text(sqlite3_stmt *rows, int column);
+gt_str gt_rocpd_string(sqlite3_stmt *rows, int column);
 
 #endif

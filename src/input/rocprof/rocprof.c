@@ -77,7 +77,7 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
     const uint8_t *text;
     size_t len;
     if (!gt_stream_peek(stream, &text, &len, error)) return NULL;
-    gt_csv_kind kind = gt_rocprof_csv_kind((gt_text){(const char *)text, len});
+    gt_csv_kind kind = gt_rocprof_csv_kind((gt_str){(const char *)text, len});
     if (kind == GT_CSV_OTHER) {
         gt_fail(error, "%s: this is %s, which no sheet is made from; the folder with the traces is needed",
                 gt_stream_path(stream), gt_rocprof_csv_kind_name(kind));
@@ -126,7 +126,7 @@ static bool has_kind(const gt_rocprof_group *group, gt_csv_kind kind)
         const uint8_t *text;
         size_t len;
         bool is = stream && gt_stream_peek(stream, &text, &len, &ignored) &&
-                  gt_rocprof_csv_kind((gt_text){(const char *)text, len}) == kind;
+                  gt_rocprof_csv_kind((gt_str){(const char *)text, len}) == kind;
         gt_stream_close(stream);
         if (is) return true;
     }
@@ -138,7 +138,7 @@ static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_group *
 {
     gt_rocprof *run = writers->run;
     gt_rocprof_process process = {.pid = group->pid};
-    if (group->host) process.hostname = gt_strings_add_cstr(run->strings, group->host);
+    if (group->host) process.hostname = gt_interner_add_cstr(run->strings, group->host);
     gt_csv_source source = {.process = gt_rocprof_add_process(run, process),
                             .kernels_from_counters = !has_kind(group, GT_CSV_KERNELS)};
     for (size_t i = 0; i < group->count; i++) {
@@ -219,8 +219,8 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         return NULL;
     }
     if (files.passed_over)
-        gt_say("%s: %zu files hold the same run in another format and were passed over", folder,
-               files.passed_over);
+        gt_info("%s: %zu files hold the same run in another format and were passed over", folder,
+                files.passed_over);
     if (files.count == 1 && files.groups[0].count == 1 &&
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
         run = gt_rocprof_read_json(files.groups[0].files[0].path, options, error);

@@ -20,23 +20,23 @@ static const char *const missing_tokens[] = {
     "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None", "n/a",  "nan",    "null",
 };
 
-gt_cell gt_cell_text(const char *bytes, size_t len)
+gt_sheet_cell gt_sheet_cell_string(const char *bytes, size_t len)
 {
-    return (gt_cell){
-        .kind = GT_CELL_TEXT, .bytes = bytes, .len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX};
+    return (gt_sheet_cell){
+        .kind = GT_CELL_STRING, .bytes = bytes, .len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX};
 }
 
-gt_cell gt_cell_number(double number)
+gt_sheet_cell gt_sheet_cell_number(double number)
 {
-    return (gt_cell){.kind = isnan(number) ? GT_CELL_MISSING : GT_CELL_NUMBER, .number = number};
+    return (gt_sheet_cell){.kind = isnan(number) ? GT_CELL_MISSING : GT_CELL_NUMBER, .number = number};
 }
 
-gt_cell gt_cell_bool(bool truth)
+gt_sheet_cell gt_sheet_cell_bool(bool truth)
 {
-    return (gt_cell){.kind = GT_CELL_BOOL, .truth = truth};
+    return (gt_sheet_cell){.kind = GT_CELL_BOOL, .truth = truth};
 }
 
-void gt_cells_add(gt_cells *cells, uint32_t row, uint32_t column, gt_cell cell)
+void gt_sheet_cells_add(gt_sheet_cells *cells, uint32_t row, uint32_t column, gt_sheet_cell cell)
 {
     if (row >= cells->rows) cells->rows = row + 1;
     if (column >= cells->columns) cells->columns = column + 1;
@@ -45,10 +45,10 @@ void gt_cells_add(gt_cells *cells, uint32_t row, uint32_t column, gt_cell cell)
     GT_PUSH(cells->items, cells->count, cells->capacity, placed);
 }
 
-void gt_cells_free(gt_cells *cells)
+void gt_sheet_cells_free(gt_sheet_cells *cells)
 {
     free(cells->items);
-    *cells = (gt_cells){0};
+    *cells = (gt_sheet_cells){0};
 }
 
 /* ---- what one cell is ---- */
@@ -61,11 +61,11 @@ typedef struct value {
     double real;     /* of INT and FLOAT */
 } value;
 
-static bool is_missing(gt_text text)
+static bool is_missing(gt_str text)
 {
     if (!text.len) return true;
     for (size_t i = 0; i < GT_LENGTH(missing_tokens); i++)
-        if (gt_text_is(text, missing_tokens[i])) return true;
+        if (gt_str_equals(text, missing_tokens[i])) return true;
     return false;
 }
 
@@ -77,7 +77,7 @@ static size_t count_digits(const char *at, const char *end)
 }
 
 /* Digits with a sign, a point and an exponent, as they may stand in a CSV file; no hexadecimal, no spaces. */
-static bool has_number_form(gt_text text, bool *is_whole)
+static bool has_number_form(gt_str text, bool *is_whole)
 {
     const char *at = text.bytes, *end = at + text.len;
     if (at < end && (*at == '-' || *at == '+')) at++;
@@ -100,7 +100,7 @@ static bool has_number_form(gt_text text, bool *is_whole)
     return at == end;
 }
 
-static bool whole_number(gt_text text, int64_t *out)
+static bool whole_number(gt_str text, int64_t *out)
 {
     bool negative = text.bytes[0] == '-';
     int64_t sum = 0; /* counted downwards: the least int64 has no positive twin */
@@ -112,24 +112,24 @@ static bool whole_number(gt_text text, int64_t *out)
     return true;
 }
 
-static double real_number(gt_text text, gt_reading reading)
+static double real_number(gt_str text, gt_cell_parsing reading)
 {
     return reading == GT_READ_PANDAS ? gt_pandas_number(text) : gt_read_double(text);
 }
 
-static gt_text trimmed(gt_text text)
+static gt_str trimmed(gt_str text)
 {
     while (text.len && (*text.bytes == ' ' || *text.bytes == '\t')) text.bytes++, text.len--;
     while (text.len && (text.bytes[text.len - 1] == ' ' || text.bytes[text.len - 1] == '\t')) text.len--;
     return text;
 }
 
-static value value_of_text(gt_text text, gt_reading reading)
+static value value_of_text(gt_str text, gt_cell_parsing reading)
 {
     bool is_whole;
-    if (reading == GT_READ_TEXT) return (value){.kind = text.len ? VALUE_TEXT : VALUE_MISSING};
+    if (reading == GT_READ_STRINGS) return (value){.kind = text.len ? VALUE_TEXT : VALUE_MISSING};
     if (is_missing(text)) return (value){.kind = VALUE_MISSING};
-    gt_text word = trimmed(text);
+    gt_str word = trimmed(text);
     if (word.len && has_number_form(word, &is_whole)) {
         value found = {.kind = VALUE_FLOAT};
         if (is_whole && whole_number(word, &found.integer)) found.kind = VALUE_INT;
@@ -139,19 +139,19 @@ static value value_of_text(gt_text text, gt_reading reading)
     }
     bool negative = word.len && *word.bytes == '-';
     if (negative || (word.len && *word.bytes == '+')) word.bytes++, word.len--;
-    if (gt_text_is_in_any_case(word, "inf") || gt_text_is_in_any_case(word, "infinity"))
+    if (gt_str_equals_nocase(word, "inf") || gt_str_equals_nocase(word, "infinity"))
         return (value){.kind = VALUE_FLOAT, .real = negative ? -INFINITY : INFINITY};
-    bool is_true = gt_text_is_in_any_case(text, "true");
-    if (is_true || gt_text_is_in_any_case(text, "false"))
+    bool is_true = gt_str_equals_nocase(text, "true");
+    if (is_true || gt_str_equals_nocase(text, "false"))
         return (value){.kind = VALUE_BOOL, .integer = is_true};
     return (value){.kind = VALUE_TEXT};
 }
 
-static value value_of(const gt_cell *cell, gt_reading reading)
+static value value_of(const gt_sheet_cell *cell, gt_cell_parsing reading)
 {
     switch (cell->kind) {
-    case GT_CELL_TEXT:
-        return value_of_text((gt_text){cell->bytes, cell->len}, reading);
+    case GT_CELL_STRING:
+        return value_of_text((gt_str){cell->bytes, cell->len}, reading);
     case GT_CELL_BOOL:
         return (value){.kind = VALUE_BOOL, .integer = cell->truth};
     case GT_CELL_NUMBER: {
@@ -168,31 +168,31 @@ static value value_of(const gt_cell *cell, gt_reading reading)
 
 /* ---- columns ---- */
 
-static gt_type type_of(const gt_cell *cells, size_t count, gt_reading reading)
+static gt_type type_of(const gt_sheet_cell *cells, size_t count, gt_cell_parsing reading)
 {
     bool met[VALUE_TEXT + 1] = {false};
-    if (reading == GT_READ_TEXT) return GT_TYPE_TEXT;
+    if (reading == GT_READ_STRINGS) return GT_TYPE_STRING;
     for (size_t i = 0; i < count && !met[VALUE_TEXT]; i++) met[value_of(&cells[i], reading).kind] = true;
     bool numbers = met[VALUE_INT] || met[VALUE_FLOAT];
-    if (met[VALUE_TEXT] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_TEXT;
+    if (met[VALUE_TEXT] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_STRING;
     if (met[VALUE_BOOL]) return GT_TYPE_BOOL;
     return met[VALUE_INT] && !met[VALUE_FLOAT] && !met[VALUE_MISSING] ? GT_TYPE_INT : GT_TYPE_FLOAT;
 }
 
 /* A cell of a column of text: as the file writes it, or as Python prints it. */
-static uint32_t text_of(gt_strings *strings, const gt_cell *cell, gt_reading reading)
+static uint32_t text_of(gt_interner *strings, const gt_sheet_cell *cell, gt_cell_parsing reading)
 {
     char printed[GT_NUMBER_MAX];
     value found = value_of(cell, reading);
-    if (found.kind == VALUE_MISSING) return GT_TEXT_NONE;
-    if (cell->kind == GT_CELL_TEXT) return gt_strings_add(strings, cell->bytes, cell->len);
-    if (cell->kind == GT_CELL_BOOL) return gt_strings_add_cstr(strings, cell->truth ? "True" : "False");
+    if (found.kind == VALUE_MISSING) return GT_STR_NONE;
+    if (cell->kind == GT_CELL_STRING) return gt_interner_add(strings, cell->bytes, cell->len);
+    if (cell->kind == GT_CELL_BOOL) return gt_interner_add_cstr(strings, cell->truth ? "True" : "False");
     size_t len =
         found.kind == VALUE_INT ? gt_print_int(printed, found.integer) : gt_print_double(printed, found.real);
-    return gt_strings_add(strings, printed, len);
+    return gt_interner_add(strings, printed, len);
 }
 
-static void fill_column(gt_table *table, size_t column, const gt_cell *cells, gt_reading reading)
+static void fill_column(gt_table *table, size_t column, const gt_sheet_cell *cells, gt_cell_parsing reading)
 {
     for (size_t row = 0; row < table->row_count; row++) {
         value found = value_of(&cells[row], reading);
@@ -207,14 +207,15 @@ static void fill_column(gt_table *table, size_t column, const gt_cell *cells, gt
             gt_table_set_float(table, column, row, found.kind == VALUE_MISSING ? NAN : found.real);
             break;
         default:
-            gt_table_set_text(table, column, row, text_of(table->strings, &cells[row], reading));
+            gt_table_set_string(table, column, row, text_of(table->strings, &cells[row], reading));
         }
     }
 }
 
 /* ---- the table ---- */
 
-static void add_column(gt_table *table, const char *wanted, const gt_cell *cells, gt_reading reading)
+static void add_column(gt_table *table, const char *wanted, const gt_sheet_cell *cells,
+                       gt_cell_parsing reading)
 {
     char *name = gt_strdup(wanted);
     for (size_t number = 1; gt_table_find(table, name) != SIZE_MAX; number++) {
@@ -226,18 +227,18 @@ static void add_column(gt_table *table, const char *wanted, const gt_cell *cells
     free(name);
 }
 
-static char *header_name(const gt_cell *header, uint32_t column, gt_strings *strings)
+static char *header_name(const gt_sheet_cell *header, uint32_t column, gt_interner *strings)
 {
-    uint32_t id = header->kind == GT_CELL_TEXT && header->len
-                      ? gt_strings_add(strings, header->bytes, header->len)
-                  : header->kind == GT_CELL_TEXT ? GT_TEXT_NONE
-                                                 : text_of(strings, header, GT_READ_EXACT);
-    return id == GT_TEXT_NONE ? gt_format("Unnamed: %" PRIu32, column)
-                              : gt_strdup(gt_strings_get(strings, id).bytes);
+    uint32_t id = header->kind == GT_CELL_STRING && header->len
+                      ? gt_interner_add(strings, header->bytes, header->len)
+                  : header->kind == GT_CELL_STRING ? GT_STR_NONE
+                                                   : text_of(strings, header, GT_READ_EXACT);
+    return id == GT_STR_NONE ? gt_format("Unnamed: %" PRIu32, column)
+                             : gt_strdup(gt_interner_get(strings, id).bytes);
 }
 
 /* Where the cells of each column end in a list of cells by column. */
-static size_t *deal_out(const gt_cells *cells, uint32_t *by_column)
+static size_t *deal_out(const gt_sheet_cells *cells, uint32_t *by_column)
 {
     size_t *ends = gt_alloc_zero(cells->columns, sizeof *ends);
     size_t total = 0;
@@ -251,7 +252,7 @@ static size_t *deal_out(const gt_cells *cells, uint32_t *by_column)
     return ends;
 }
 
-bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error)
+bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error)
 {
     uint64_t area = (uint64_t)cells->rows * cells->columns;
     if (cells->count >= GT_NO_ROW || cells->rows >= GT_NO_ROW)
@@ -261,14 +262,15 @@ bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error)
                    cells->count, cells->rows, cells->columns);
 }
 
-gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *strings, gt_error *error)
+gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, const char *name, gt_interner *strings,
+                               gt_error *error)
 {
-    if (!gt_cells_are_worth_it(cells, error)) return NULL;
+    if (!gt_sheet_cells_check_density(cells, error)) return NULL;
     gt_table *table = gt_table_new(name, strings);
     if (cells->rows) gt_table_add_rows(table, cells->rows - 1);
     uint32_t *by_column = gt_alloc(cells->count * sizeof *by_column);
     size_t *ends = deal_out(cells, by_column);
-    gt_cell *column = gt_alloc(cells->rows * sizeof *column);
+    gt_sheet_cell *column = gt_alloc(cells->rows * sizeof *column);
     for (uint32_t c = 0; c < cells->columns; c++) {
         memset(column, 0, cells->rows * sizeof *column);
         for (size_t i = c ? ends[c - 1] : 0; i < ends[c]; i++)

@@ -10,45 +10,51 @@
 #include "input/sheets/reading.h"
 #include "table/table.h"
 
-typedef enum gt_cell_kind { GT_CELL_MISSING, GT_CELL_TEXT, GT_CELL_NUMBER, GT_CELL_BOOL } gt_cell_kind;
+typedef enum gt_sheet_cell_kind {
+    GT_CELL_MISSING,
+    GT_CELL_STRING,
+    GT_CELL_NUMBER,
+    GT_CELL_BOOL
+} gt_sheet_cell_kind;
 
-typedef struct gt_cell {
+typedef struct gt_sheet_cell {
     union {
         const char *bytes; /* of a TEXT; must live until the table is made */
         double number;
         bool truth;
     };
     uint32_t len; /* of a TEXT */
-    gt_cell_kind kind;
+    gt_sheet_cell_kind kind;
     bool is_real; /* of a NUMBER: written with a point or an exponent, so that it is no integer to Python */
-} gt_cell;
+} gt_sheet_cell;
 
 typedef struct gt_placed_cell {
-    gt_cell cell;
+    gt_sheet_cell cell;
     uint32_t row, column;
 } gt_placed_cell;
 
 /* The cells of one sheet in any order, each place at most once (the last one counts); row 0 is the header. */
-typedef struct gt_cells {
+typedef struct gt_sheet_cells {
     gt_placed_cell *items;
     size_t count, capacity;
     uint32_t rows, columns; /* one more than the highest met; a reader may raise rows */
-    gt_reading reading;
-} gt_cells;
+    gt_cell_parsing reading;
+} gt_sheet_cells;
 
-gt_cell gt_cell_text(const char *bytes, size_t len); /* longer ones than 4 GiB are cut */
-gt_cell gt_cell_number(double number);
-gt_cell gt_cell_bool(bool truth);
+gt_sheet_cell gt_sheet_cell_string(const char *bytes, size_t len); /* longer ones than 4 GiB are cut */
+gt_sheet_cell gt_sheet_cell_number(double number);
+gt_sheet_cell gt_sheet_cell_bool(bool truth);
 
-void gt_cells_add(gt_cells *cells, uint32_t row, uint32_t column, gt_cell cell);
-void gt_cells_free(gt_cells *cells);
+void gt_sheet_cells_add(gt_sheet_cells *cells, uint32_t row, uint32_t column, gt_sheet_cell cell);
+void gt_sheet_cells_free(gt_sheet_cells *cells);
 
 /* The table. Columns without a name are called "Unnamed: 3", names that are taken get ".1". Fails where
  * nearly all of the sheet is empty: such a sheet was not made by a report, and its table would be far larger
  * than it. */
-gt_table *gt_cells_table(const gt_cells *cells, const char *name, gt_strings *strings, gt_error *error);
+gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, const char *name, gt_interner *strings,
+                               gt_error *error);
 
 /* Whether a table, or a grid, of these cells is worth its memory. */
-bool gt_cells_are_worth_it(const gt_cells *cells, gt_error *error);
+bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef GT_INPUT_SHEETS_CSV_SCAN_H
 #define GT_INPUT_SHEETS_CSV_SCAN_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 #include "json/scan.h"
 
 static inline bool gt_csv_ends_field(uint8_t byte)

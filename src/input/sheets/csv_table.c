@@ -3,7 +3,7 @@
  * exactly (pandas itself is off in the last digits of some). */
 #include "input/sheets/csv_table.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/sheets/cells.h"
 #include "stream/stream.h"
 
@@ -15,7 +15,7 @@ typedef struct reader {
     const char *at, *end;
     size_t line;
     uint32_t row, fields; /* fields: of the header */
-    gt_cells cells;
+    gt_sheet_cells cells;
     gt_arena unquoted;
     gt_error *error;
 } reader;
@@ -26,7 +26,7 @@ static bool ends_field(char byte)
 }
 
 /* A field that begins with a quote: what is quoted, and what may stand behind the closing quote. */
-static bool quoted_field(reader *r, gt_text *field)
+static bool quoted_field(reader *r, gt_str *field)
 {
     size_t begun = r->line;
     gt_buffer text = {0};
@@ -45,17 +45,17 @@ static bool quoted_field(reader *r, gt_text *field)
         }
         gt_buffer_add(&text, &byte, 1);
     }
-    *field = (gt_text){gt_arena_bytes(&r->unquoted, text.bytes ? text.bytes : "", text.len), text.len};
+    *field = (gt_str){gt_arena_bytes(&r->unquoted, text.bytes ? text.bytes : "", text.len), text.len};
     gt_buffer_free(&text);
     return !inside || gt_fail(r->error, "line %zu: a quote is opened and not closed", begun);
 }
 
-static bool next_field(reader *r, gt_text *field)
+static bool next_field(reader *r, gt_str *field)
 {
     if (r->at < r->end && *r->at == '"') return quoted_field(r, field);
     const char *begin = r->at;
     while (r->at < r->end && !ends_field(*r->at)) r->at++;
-    *field = (gt_text){begin, (size_t)(r->at - begin)};
+    *field = (gt_str){begin, (size_t)(r->at - begin)};
     return true;
 }
 
@@ -71,12 +71,12 @@ static bool read_line(reader *r)
     size_t line = r->line;
     uint32_t count = 0;
     for (;;) {
-        gt_text field;
+        gt_str field;
         if (!next_field(r, &field)) return false;
         if (r->row && count == r->fields)
             return gt_fail(r->error, "line %zu: more fields than the %" PRIu32 " of the first line", line,
                            r->fields);
-        gt_cells_add(&r->cells, r->row, count++, gt_cell_text(field.bytes, field.len));
+        gt_sheet_cells_add(&r->cells, r->row, count++, gt_sheet_cell_string(field.bytes, field.len));
         if (r->at == r->end || *r->at != ',') break;
         r->at++;
     }
@@ -99,19 +99,19 @@ static bool read_lines(reader *r)
     return true;
 }
 
-gt_table *gt_csv_table_as(gt_text text, const char *name, gt_reading reading, gt_strings *strings,
+gt_table *gt_csv_table_as(gt_str text, const char *name, gt_cell_parsing reading, gt_interner *strings,
                           gt_error *error)
 {
     reader r = {.at = text.bytes, .end = text.bytes + text.len, .line = 1, .error = error};
     r.cells.reading = reading;
     if (text.len >= 3 && !memcmp(text.bytes, "\xEF\xBB\xBF", 3)) r.at += 3;
-    gt_table *table = read_lines(&r) ? gt_cells_table(&r.cells, name, strings, error) : NULL;
-    gt_cells_free(&r.cells);
+    gt_table *table = read_lines(&r) ? gt_sheet_cells_table(&r.cells, name, strings, error) : NULL;
+    gt_sheet_cells_free(&r.cells);
     gt_arena_free(&r.unquoted);
     return table;
 }
 
-gt_table *gt_csv_table(gt_text text, const char *name, gt_strings *strings, gt_error *error)
+gt_table *gt_csv_table(gt_str text, const char *name, gt_interner *strings, gt_error *error)
 {
     return gt_csv_table_as(text, name, GT_READ_EXACT, strings, error);
 }
@@ -128,22 +128,22 @@ static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
     return !damage || gt_fail(error, "%s", damage);
 }
 
-gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_reading reading, gt_strings *strings,
-                               gt_error *error)
+gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_cell_parsing reading,
+                               gt_interner *strings, gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
     gt_buffer text = {0};
     gt_table *table = NULL;
     if (read_all(stream, &text, error))
-        table = gt_csv_table_as(gt_buffer_text(&text), name, reading, strings, error);
+        table = gt_csv_table_as(gt_buffer_str(&text), name, reading, strings, error);
     if (!table) gt_error_prefix(error, path);
     gt_buffer_free(&text);
     gt_stream_close(stream);
     return table;
 }
 
-gt_table *gt_csv_table_read(const char *path, const char *name, gt_strings *strings, gt_error *error)
+gt_table *gt_csv_table_read(const char *path, const char *name, gt_interner *strings, gt_error *error)
 {
     return gt_csv_table_read_as(path, name, GT_READ_EXACT, strings, error);
 }

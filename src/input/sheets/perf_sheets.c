@@ -58,7 +58,7 @@ bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name)
     return found;
 }
 
-gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_strings *strings, gt_error *error)
+gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_interner *strings, gt_error *error)
 {
     gt_table *table;
     if (sheets->book) {

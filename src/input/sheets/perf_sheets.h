@@ -13,6 +13,7 @@ void gt_perf_sheets_close(gt_perf_sheets *sheets); /* NULL is fine */
 
 bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name);
 /* A sheet that is there. NULL and an error that names the file where it cannot be read. */
-gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_strings *strings, gt_error *error);
+gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_interner *strings,
+                              gt_error *error);
 
 #endif

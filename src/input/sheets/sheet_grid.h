@@ -8,7 +8,7 @@
 #include "input/sheets/xlsx_table.h"
 
 typedef struct gt_sheet_grid {
-    gt_cell *cells; /* row by row; places without a cell are MISSING */
+    gt_sheet_cell *cells; /* row by row; places without a cell are MISSING */
     uint32_t rows, columns;
     gt_arena texts;
 } gt_sheet_grid;
@@ -18,7 +18,7 @@ typedef struct gt_sheet_grid {
 bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_error *error);
 void gt_sheet_grid_free(gt_sheet_grid *grid);
 
-static inline const gt_cell *gt_sheet_grid_at(const gt_sheet_grid *grid, uint32_t row, uint32_t column)
+static inline const gt_sheet_cell *gt_sheet_grid_at(const gt_sheet_grid *grid, uint32_t row, uint32_t column)
 {
     return &grid->cells[(size_t)row * grid->columns + column];
 }

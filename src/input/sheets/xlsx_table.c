@@ -4,7 +4,7 @@
 #include "input/sheets/xlsx_table.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/sheets/cells.h"
 #include "input/sheets/sheet_grid.h"
 #include "input/sheets/xml_parts.h"
@@ -36,7 +36,7 @@ struct gt_workbook {
     sheet *sheets;
     size_t sheet_count, sheet_capacity;
     bool has_shared; /* shared texts have been read */
-    gt_text *shared;
+    gt_str *shared;
     size_t shared_count, shared_capacity;
     texts texts;
 };
@@ -84,7 +84,7 @@ static int escaped_at(const char *bytes, size_t len)
 }
 
 /* Ends the text being read: resolves Excel's escapes and keeps it. */
-static gt_text texts_end(texts *t)
+static gt_str texts_end(texts *t)
 {
     gt_buffer *now = &t->now;
     size_t out = 0;
@@ -103,7 +103,7 @@ static gt_text texts_end(texts *t)
         i += 7;
     }
     gt_buffer_free(&piece);
-    gt_text kept = {gt_arena_bytes(&t->arena, now->bytes ? now->bytes : "", out), out};
+    gt_str kept = {gt_arena_bytes(&t->arena, now->bytes ? now->bytes : "", out), out};
     t->bytes += out;
     now->len = 0;
     return kept;
@@ -248,7 +248,7 @@ static const struct {
 
 typedef struct sheet_reader {
     gt_workbook *book;
-    gt_cells cells;
+    gt_sheet_cells cells;
     texts texts;
     uint32_t row, column; /* of the cell being read; from 0 */
     uint32_t next_row, next_column;
@@ -308,47 +308,47 @@ static bool sheet_begin(void *context, const char *element, const char **attribu
     return true;
 }
 
-static bool shared_cell(sheet_reader *r, gt_cell *cell, gt_error *error)
+static bool shared_cell(sheet_reader *r, gt_sheet_cell *cell, gt_error *error)
 {
     char *end;
-    const char *number = gt_buffer_text(&r->texts.now).bytes;
+    const char *number = gt_buffer_str(&r->texts.now).bytes;
     unsigned long long index = strtoull(number, &end, 10);
     if (*end || index >= r->book->shared_count)
         return gt_fail(error, "a cell refers to the text '%.40s'; there are %zu", number,
                        r->book->shared_count);
-    *cell = gt_cell_text(r->book->shared[index].bytes, r->book->shared[index].len);
+    *cell = gt_sheet_cell_string(r->book->shared[index].bytes, r->book->shared[index].len);
     return true;
 }
 
 static bool end_cell(sheet_reader *r, gt_error *error)
 {
-    gt_cell cell = {.kind = GT_CELL_MISSING};
+    gt_sheet_cell cell = {.kind = GT_CELL_MISSING};
     if (!r->texts.now.len) return true;
     switch (r->type) {
     case TYPE_ERROR:
         break;
     case TYPE_BOOL:
-        cell = gt_cell_bool(r->texts.now.bytes[0] == '1');
+        cell = gt_sheet_cell_bool(r->texts.now.bytes[0] == '1');
         break;
     case TYPE_SHARED:
         if (!shared_cell(r, &cell, error)) return false;
         break;
     case TYPE_OWN_TEXT: {
-        gt_text text = texts_end(&r->texts);
-        cell = gt_cell_text(text.bytes, text.len);
+        gt_str text = texts_end(&r->texts);
+        cell = gt_sheet_cell_string(text.bytes, text.len);
         break;
     }
     case TYPE_NUMBER: {
         char *end;
-        double number = strtod(gt_buffer_text(&r->texts.now).bytes, &end);
+        double number = strtod(gt_buffer_str(&r->texts.now).bytes, &end);
         if (*end) return gt_fail(error, "a cell holds '%.40s', which is no number", r->texts.now.bytes);
-        cell = gt_cell_number(number);
+        cell = gt_sheet_cell_number(number);
         cell.is_real = strpbrk(r->texts.now.bytes, ".eE") != NULL;
         break;
     }
     }
     if (r->cells.count == CELLS_MAX) return gt_fail(error, "more than %d cells", CELLS_MAX);
-    if (cell.kind != GT_CELL_MISSING) gt_cells_add(&r->cells, r->row, r->column, cell);
+    if (cell.kind != GT_CELL_MISSING) gt_sheet_cells_add(&r->cells, r->row, r->column, cell);
     return true;
 }
 
@@ -376,13 +376,13 @@ static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_e
     return read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error);
 }
 
-gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings, gt_error *error)
+gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_interner *strings, gt_error *error)
 {
     sheet_reader reader;
     gt_table *table = NULL;
     if (read_cells(book, index, &reader, error))
-        table = gt_cells_table(&reader.cells, book->sheets[index].name, strings, error);
-    gt_cells_free(&reader.cells);
+        table = gt_sheet_cells_table(&reader.cells, book->sheets[index].name, strings, error);
+    gt_sheet_cells_free(&reader.cells);
     texts_free(&reader.texts);
     return table;
 }
@@ -390,9 +390,9 @@ gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings
 bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_error *error)
 {
     sheet_reader reader;
-    const gt_cells *cells = &reader.cells;
+    const gt_sheet_cells *cells = &reader.cells;
     *grid = (gt_sheet_grid){0};
-    bool read = read_cells(book, index, &reader, error) && gt_cells_are_worth_it(cells, error);
+    bool read = read_cells(book, index, &reader, error) && gt_sheet_cells_check_density(cells, error);
     if (read) {
         *grid = (gt_sheet_grid){.rows = cells->rows, .columns = cells->columns, .texts = reader.texts.arena};
         reader.texts.arena = (gt_arena){0};
@@ -401,7 +401,7 @@ bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_e
             grid->cells[(size_t)cells->items[i].row * cells->columns + cells->items[i].column] =
                 cells->items[i].cell;
     }
-    gt_cells_free(&reader.cells);
+    gt_sheet_cells_free(&reader.cells);
     texts_free(&reader.texts);
     return read;
 }

@@ -17,6 +17,6 @@ const char *gt_workbook_sheet_name(const gt_workbook *book, size_t index);
 
 /* The sheet's table: its first row names the columns, rows without any value at the end do not count. The
  * sentence of an error names the part of the workbook, not its file. */
-gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_strings *strings, gt_error *error);
+gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_interner *strings, gt_error *error);
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "input/xla/dump.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -36,19 +36,19 @@ typedef struct numbers {
 
 /* ---- text ---- */
 
-static gt_text from(gt_text text, size_t at)
+static gt_str from(gt_str text, size_t at)
 {
-    return (gt_text){text.bytes + at, text.len - at};
+    return (gt_str){text.bytes + at, text.len - at};
 }
 
 /* Where `word` first is; SIZE_MAX where it is not. */
-static size_t find(gt_text text, const char *word)
+static size_t find(gt_str text, const char *word)
 {
     const char *at = text.len ? memmem(text.bytes, text.len, word, strlen(word)) : NULL;
     return at ? (size_t)(at - text.bytes) : SIZE_MAX;
 }
 
-static bool has_kind(gt_text text)
+static bool has_kind(gt_str text)
 {
     for (size_t k = 0; k < KINDS; k++)
         if (find(text, kinds[k]) != SIZE_MAX) return true;
@@ -56,7 +56,7 @@ static bool has_kind(gt_text text)
 }
 
 /* A number at *at, which moves behind it; false where there is none or it is too large. */
-static bool read_number(gt_text text, size_t *at, int64_t *number)
+static bool read_number(gt_str text, size_t *at, int64_t *number)
 {
     size_t begin = *at;
     for (*number = 0; *at < text.len && gt_is_digit(text.bytes[*at]); ++*at)
@@ -67,7 +67,7 @@ static bool read_number(gt_text text, size_t *at, int64_t *number)
 }
 
 /* "open 1,2,3 close" at *at. */
-static bool read_list(gt_text text, size_t *at, char open, char close, numbers *list)
+static bool read_list(gt_str text, size_t *at, char open, char close, numbers *list)
 {
     if (*at >= text.len || text.bytes[*at] != open) return false;
     do {
@@ -97,7 +97,7 @@ static gt_xla_group keep_group(gt_arena *arena, const int64_t *ranks, size_t cou
 
 /* {{0,1},{2,3}}; `ranks_each`: how many each group must have, 0 for any number. The length, 0 where it is
  * none. */
-static size_t read_braces(gt_text text, size_t ranks_each, gt_arena *arena, group_list *groups)
+static size_t read_braces(gt_str text, size_t ranks_each, gt_arena *arena, group_list *groups)
 {
     numbers ranks = {0};
     size_t at = 0, total = 0;
@@ -127,11 +127,11 @@ static int64_t product(const numbers *list)
 
 /* [groups,ranks]<=[total]: the numbers from 0 on, a row of them a group. A transposition behind it is not
  * looked at. */
-static size_t read_iota(gt_text text, gt_arena *arena, group_list *groups)
+static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
 {
     numbers dims = {0}, shape = {0};
     size_t at = 0;
-    bool sound = read_list(text, &at, '[', ']', &dims) && gt_text_begins(from(text, at), "<=");
+    bool sound = read_list(text, &at, '[', ']', &dims) && gt_str_starts_with(from(text, at), "<=");
     at += 2;
     sound = sound && read_list(text, &at, '[', ']', &shape);
     int64_t total = sound ? product(&dims) : -1;
@@ -149,28 +149,28 @@ static size_t read_iota(gt_text text, gt_arena *arena, group_list *groups)
 }
 
 /* The first place behind `key` that reads as groups. */
-static gt_text find_groups(gt_text line, const char *key, size_t ranks_each, gt_arena *arena,
-                           group_list *groups)
+static gt_str find_groups(gt_str line, const char *key, size_t ranks_each, gt_arena *arena,
+                          group_list *groups)
 {
     for (size_t at; (at = find(line, key)) != SIZE_MAX;) {
         line = from(line, at + strlen(key));
         size_t len = read_braces(line, ranks_each, arena, groups);
         if (!len && !ranks_each) len = read_iota(line, arena, groups);
-        if (len) return (gt_text){line.bytes, len};
+        if (len) return (gt_str){line.bytes, len};
     }
-    return (gt_text){NULL, 0};
+    return (gt_str){NULL, 0};
 }
 
 /* ---- tensors ---- */
 
-static size_t skip_blanks(gt_text text, size_t at)
+static size_t skip_blanks(gt_str text, size_t at)
 {
     while (at < text.len && gt_is_blank(text.bytes[at])) at++;
     return at;
 }
 
 /* Whether blanks and an opcode with its parenthesis stand at `at`, which is not the first place. */
-static bool is_opcode(gt_text line, size_t at, bool of_collective)
+static bool is_opcode(gt_str line, size_t at, bool of_collective)
 {
     if (!gt_is_blank(line.bytes[at]) || gt_is_blank(line.bytes[at - 1]))
         return false; /* asked once a run of blanks */
@@ -185,38 +185,38 @@ static bool is_opcode(gt_text line, size_t at, bool of_collective)
 }
 
 /* Whether ", channel_id" or ", replica_groups" stands at `at`. */
-static bool is_attribute(gt_text line, size_t at)
+static bool is_attribute(gt_str line, size_t at)
 {
     if (line.bytes[at] != ',') return false;
     size_t name = skip_blanks(line, at + 1);
-    return name > at + 1 && (gt_text_begins(from(line, name), "channel_id") ||
-                             gt_text_begins(from(line, name), "replica_groups"));
+    return name > at + 1 && (gt_str_starts_with(from(line, name), "channel_id") ||
+                             gt_str_starts_with(from(line, name), "replica_groups"));
 }
 
 /* What stands between "= " and the opcode. */
-static gt_text find_tensors(gt_text line)
+static gt_str find_tensors(gt_str line)
 {
     size_t begin = 0;
     while (begin + 1 < line.len && !(line.bytes[begin] == '=' && gt_is_blank(line.bytes[begin + 1]))) begin++;
     begin = skip_blanks(line, begin + 1);
-    if (begin >= line.len) return (gt_text){NULL, 0};
+    if (begin >= line.len) return (gt_str){NULL, 0};
     for (size_t end = begin + 1; end < line.len; end++)
-        if (is_opcode(line, end, true)) return (gt_text){line.bytes + begin, end - begin};
+        if (is_opcode(line, end, true)) return (gt_str){line.bytes + begin, end - begin};
     size_t end = begin + 1;
     while (end < line.len && !is_opcode(line, end, false) && !is_attribute(line, end)) end++;
     while (end > begin && gt_is_blank(line.bytes[end - 1])) end--;
     if (end > begin && line.bytes[end - 1] == ',') end--;
-    return (gt_text){line.bytes + begin, end - begin};
+    return (gt_str){line.bytes + begin, end - begin};
 }
 
-static gt_text without_parentheses(gt_text text)
+static gt_str without_parentheses(gt_str text)
 {
     while (text.len && text.bytes[text.len - 1] == ')') text.len--;
     return text;
 }
 
 /* The second of the pieces that `separator` cuts the text into, of which there are at least two. */
-static gt_text second_piece(gt_text text, const char *separator)
+static gt_str second_piece(gt_str text, const char *separator)
 {
     text = from(text, find(text, separator) + strlen(separator));
     size_t end = find(text, separator);
@@ -225,40 +225,40 @@ static gt_text second_piece(gt_text text, const char *separator)
 }
 
 /* The output of ((in), (out)), ((in), out) and (in, out). */
-static gt_text output_of(gt_text name, gt_text tensors)
+static gt_str output_of(gt_str name, gt_str tensors)
 {
     if (find(name, "reduce-scatter") != SIZE_MAX || find(name, "collective-permute") != SIZE_MAX ||
         (find(name, "all-gather-start") == SIZE_MAX && find(name, "all-to-all") == SIZE_MAX))
         return tensors;
-    if (gt_text_begins(tensors, "((")) {
+    if (gt_str_starts_with(tensors, "((")) {
         if (find(tensors, "), (") != SIZE_MAX) return without_parentheses(second_piece(tensors, "), ("));
         if (find(tensors, "), ") != SIZE_MAX) return without_parentheses(second_piece(tensors, "), "));
         return tensors;
     }
-    bool is_flat = gt_text_begins(tensors, "(") && find(from(tensors, 1), "(") == SIZE_MAX;
+    bool is_flat = gt_str_starts_with(tensors, "(") && find(from(tensors, 1), "(") == SIZE_MAX;
     if (!is_flat || find(tensors, ", ") == SIZE_MAX) return tensors;
-    return second_piece((gt_text){tensors.bytes + 1, tensors.len - 2}, ", ");
+    return second_piece((gt_str){tensors.bytes + 1, tensors.len - 2}, ", ");
 }
 
-static int64_t size_of_type(gt_text type)
+static int64_t size_of_type(gt_str type)
 {
     for (size_t i = 0; i < GT_LENGTH(sizes); i++)
-        if (gt_text_is_in_any_case(type, sizes[i].type)) return sizes[i].bytes;
+        if (gt_str_equals_nocase(type, sizes[i].type)) return sizes[i].bytes;
     return 0;
 }
 
 /* The type that ends at `end`: letters, then digits. */
-static gt_text type_before(gt_text text, size_t end)
+static gt_str type_before(gt_str text, size_t end)
 {
     size_t begin = end;
     while (begin && gt_is_digit(text.bytes[begin - 1])) begin--;
     size_t digits = begin;
     while (begin && gt_is_letter(text.bytes[begin - 1])) begin--;
-    return begin == digits ? (gt_text){"", 0} : (gt_text){text.bytes + begin, end - begin};
+    return begin == digits ? (gt_str){"", 0} : (gt_str){text.bytes + begin, end - begin};
 }
 
 /* The dimensions at `at`, behind '['; false where they do not end in ']'. */
-static bool read_dims(gt_text text, size_t *at, int64_t dims[DIMS_MAX], size_t *count)
+static bool read_dims(gt_str text, size_t *at, int64_t dims[DIMS_MAX], size_t *count)
 {
     size_t begin = *at;
     *count = 0;
@@ -273,7 +273,7 @@ static bool read_dims(gt_text text, size_t *at, int64_t dims[DIMS_MAX], size_t *
 }
 
 /* Bytes of one rank's part of a tensor; 0 where the split dimension cannot be divided. */
-static int64_t part_bytes(gt_text type, int64_t *dims, size_t count, int64_t split, int64_t ranks)
+static int64_t part_bytes(gt_str type, int64_t *dims, size_t count, int64_t split, int64_t ranks)
 {
     if (split >= 0) {
         if ((uint64_t)split >= count || dims[split] % ranks != 0) return 0;
@@ -285,12 +285,12 @@ static int64_t part_bytes(gt_text type, int64_t *dims, size_t count, int64_t spl
     return bytes;
 }
 
-static int64_t data_bytes(gt_text tensors, int64_t split, int64_t ranks)
+static int64_t data_bytes(gt_str tensors, int64_t split, int64_t ranks)
 {
     int64_t sum = 0, dims[DIMS_MAX];
     for (size_t at = 0; at < tensors.len; at++) {
         if (tensors.bytes[at] != '[') continue;
-        gt_text type = type_before(tensors, at);
+        gt_str type = type_before(tensors, at);
         size_t behind = at + 1, count;
         if (!type.len || !read_dims(tensors, &behind, dims, &count)) continue;
         if (__builtin_add_overflow(sum, part_bytes(type, dims, count, split, ranks), &sum)) return 0;
@@ -300,7 +300,7 @@ static int64_t data_bytes(gt_text tensors, int64_t split, int64_t ranks)
 }
 
 /* dimensions={0}; -1 where there are none or several. */
-static int64_t split_dimension(gt_text line)
+static int64_t split_dimension(gt_str line)
 {
     static const char key[] = "dimensions={";
     for (size_t at; (at = find(line, key)) != SIZE_MAX;) {
@@ -318,34 +318,34 @@ static int64_t split_dimension(gt_text line)
 /* ---- lines ---- */
 
 /* Names in scheduling_name="..."; the first is the name, and one of them must be of a collective. */
-static gt_text collective_name(gt_text line)
+static gt_str collective_name(gt_str line)
 {
     static const char key[] = "scheduling_name=\"";
-    gt_text name = {NULL, 0};
+    gt_str name = {NULL, 0};
     bool is_collective = false;
     for (size_t at; (at = find(line, key)) != SIZE_MAX;) {
         line = from(line, at + strlen(key));
         const char *quote = memchr(line.bytes, '"', line.len);
         if (!quote) break;
-        gt_text value = {line.bytes, (size_t)(quote - line.bytes)};
+        gt_str value = {line.bytes, (size_t)(quote - line.bytes)};
         if (!name.bytes && value.len) name = value;
         is_collective |= has_kind(value);
     }
-    return is_collective ? name : (gt_text){NULL, 0};
+    return is_collective ? name : (gt_str){NULL, 0};
 }
 
-void gt_xla_dump_add_line(gt_xla *program, gt_text line)
+void gt_xla_dump_add_line(gt_xla *program, gt_str line)
 {
-    gt_text name = collective_name(line);
+    gt_str name = collective_name(line);
     if (!name.bytes) return;
     group_list groups = {0};
-    gt_text replicas = find_groups(line, "replica_groups=", 0, &program->arena, &groups);
+    gt_str replicas = find_groups(line, "replica_groups=", 0, &program->arena, &groups);
     if (!replicas.bytes) replicas = find_groups(line, "source_target_pairs=", 2, &program->arena, &groups);
-    gt_text tensors = find_tensors(line);
+    gt_str tensors = find_tensors(line);
     gt_xla_collective collective = {
-        .name = gt_strings_add(program->strings, name.bytes, name.len),
+        .name = gt_interner_add(program->strings, name.bytes, name.len),
         .replicas =
-            replicas.bytes ? gt_strings_add(program->strings, replicas.bytes, replicas.len) : GT_TEXT_NONE,
+            replicas.bytes ? gt_interner_add(program->strings, replicas.bytes, replicas.len) : GT_STR_NONE,
         .group_count = groups.count,
     };
     if (groups.count) {
@@ -360,7 +360,7 @@ void gt_xla_dump_add_line(gt_xla *program, gt_text line)
     gt_xla_add(program, &collective);
 }
 
-bool gt_xla_dump_read(gt_xla *program, const char *path, gt_strings *strings, gt_error *error)
+bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, gt_error *error)
 {
     *program = (gt_xla){.strings = strings};
     gt_stream *stream = gt_stream_open(path, error);
@@ -369,15 +369,15 @@ bool gt_xla_dump_read(gt_xla *program, const char *path, gt_strings *strings, gt
     size_t len, kept = 0;
     bool sound;
     while ((sound = gt_stream_next(stream, keep, kept, &block, &len, error)) && len > kept) {
-        gt_text rest = {(const char *)block, len};
+        gt_str rest = {(const char *)block, len};
         for (const char *end; (end = memchr(rest.bytes, '\n', rest.len));) {
-            gt_xla_dump_add_line(program, (gt_text){rest.bytes, (size_t)(end - rest.bytes)});
+            gt_xla_dump_add_line(program, (gt_str){rest.bytes, (size_t)(end - rest.bytes)});
             rest = from(rest, (size_t)(end + 1 - rest.bytes));
         }
         keep = (const uint8_t *)rest.bytes;
         kept = rest.len;
     }
-    if (sound) gt_xla_dump_add_line(program, (gt_text){(const char *)block, len});
+    if (sound) gt_xla_dump_add_line(program, (gt_str){(const char *)block, len});
     const char *damage = sound ? gt_stream_damage(stream) : NULL;
     if (damage) sound = gt_fail(error, "%s: %s", path, damage);
     gt_stream_close(stream);

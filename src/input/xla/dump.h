@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 /* The file may be compressed. */
-bool gt_xla_dump_read(gt_xla *program, const char *path, gt_strings *strings, gt_error *error);
+bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, gt_error *error);
 
 /* Adds the collective of a line, if it has one: for gt_xla_dump_read and tests. */
-void gt_xla_dump_add_line(gt_xla *program, gt_text line);
+void gt_xla_dump_add_line(gt_xla *program, gt_str line);
 
 #endif

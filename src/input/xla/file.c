@@ -3,7 +3,7 @@
 
 enum { HEAD_MAX = 20 };
 
-static bool show(xfile *file, xrange range, size_t want, gt_text *shown)
+static bool show(xfile *file, xrange range, size_t want, gt_str *shown)
 {
     if (!gt_window_show(&file->window, range.begin, want, shown, file->error)) {
         file->failed = true;
@@ -18,7 +18,7 @@ static bool show(xfile *file, xrange range, size_t want, gt_text *shown)
 static bool next_any(xfile *file, xrange *message, xfield *field, bool *damaged)
 {
     for (size_t want = HEAD_MAX;; want = want < SIZE_MAX / 2 ? want * 2 : SIZE_MAX) {
-        gt_text bytes;
+        gt_str bytes;
         if (!show(file, *message, want, &bytes)) break;
         gt_proto proto = gt_proto_begin(bytes);
         gt_proto_field read;
@@ -44,7 +44,7 @@ static bool next_any(xfile *file, xrange *message, xfield *field, bool *damaged)
 bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
 {
     if (message->begin >= message->end) return false;
-    gt_text head;
+    gt_str head;
     if (!show(file, *message, HEAD_MAX, &head) || !head.len) { /* none: the file is shorter than it was */
         *damaged = true;
         return false;
@@ -66,13 +66,13 @@ bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
     return true;
 }
 
-bool xfile_show(xfile *file, xrange range, gt_text *bytes)
+bool xfile_show(xfile *file, xrange range, gt_str *bytes)
 {
     const uint64_t len = range.end - range.begin;
     return len <= SIZE_MAX && show(file, range, (size_t)len, bytes) && bytes->len == len;
 }
 
-bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_text *bytes)
+bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes)
 {
     if (!xfile_show(file, range, bytes)) return false;
     bytes->bytes = gt_arena_bytes(arena, bytes->bytes, bytes->len);

@@ -29,8 +29,8 @@ typedef struct xfield {
 bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged);
 
 /* The bytes of a range: in the window, gone with the next call for any of them... */
-bool xfile_show(xfile *file, xrange range, gt_text *bytes);
+bool xfile_show(xfile *file, xrange range, gt_str *bytes);
 /* ... or in an arena. */
-bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_text *bytes);
+bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-gt_text gt_hlo_module_name(gt_text hlo_proto)
+gt_str gt_hlo_module_name(gt_str hlo_proto)
 {
     gt_proto proto = gt_proto_begin(hlo_proto);
     gt_proto_field field;
@@ -14,13 +14,13 @@ gt_text gt_hlo_module_name(gt_text hlo_proto)
         while (gt_proto_next(&module, &field))
             if (field.number == 1) return gt_proto_bytes(&field);
     }
-    return (gt_text){"", 0};
+    return (gt_str){"", 0};
 }
 
 /* ---- reading ---- */
 
 /* Only name and id; the rest when it is asked for. */
-static bool index_instruction(gt_hlo *module, gt_text message, uint32_t computation)
+static bool index_instruction(gt_hlo *module, gt_str message, uint32_t computation)
 {
     hlo_place place = {.message = message, .name = {"", 0}, .computation = computation};
     gt_proto proto = gt_proto_begin(message);
@@ -31,7 +31,7 @@ static bool index_instruction(gt_hlo *module, gt_text message, uint32_t computat
     }
     if (proto.damaged || module->count == GT_HLO_NONE) return false;
     uint32_t index = (uint32_t)module->count;
-    uint32_t name = gt_strings_add(module->names, place.name.bytes, place.name.len);
+    uint32_t name = gt_interner_add(module->names, place.name.bytes, place.name.len);
     *gt_map_put(&module->by_name, name, 0) = index;
     *gt_map_put(&module->by_id, computation, (uint64_t)place.id) = index;
     GT_PUSH(module->places, module->count, module->capacity, place);
@@ -69,7 +69,7 @@ static void mark_silent(gt_hlo *module)
 {
     for (size_t i = 0; i < module->count; i++) {
         hlo_instruction instruction = gt_hlo_decode(module, (uint32_t)i);
-        bool starts = gt_text_is(instruction.opcode, "async-start");
+        bool starts = gt_str_equals(instruction.opcode, "async-start");
         for (size_t c = 0; starts && c < instruction.called.count; c++) {
             uint32_t number = gt_hlo_computation(module, instruction.called.items[c]);
             if (number != GT_HLO_NONE) module->computations[number].is_async_body = true;
@@ -80,7 +80,8 @@ static void mark_silent(gt_hlo *module)
         hlo_computation *computation = &module->computations[c];
         for (size_t i = computation->begin; computation->is_async_body && i < computation->end; i++) {
             hlo_instruction instruction = gt_hlo_decode(module, (uint32_t)i);
-            if (!gt_text_is(instruction.opcode, "parameter") && module->places[i].id != computation->root_id)
+            if (!gt_str_equals(instruction.opcode, "parameter") &&
+                module->places[i].id != computation->root_id)
                 computation->is_async_body = false;
             gt_hlo_forget(&instruction);
         }
@@ -100,10 +101,10 @@ static bool index_module(gt_hlo *module, gt_proto proto)
     return !proto.damaged;
 }
 
-gt_hlo *gt_hlo_read(gt_text hlo_proto, gt_error *error)
+gt_hlo *gt_hlo_read(gt_str hlo_proto, gt_error *error)
 {
     gt_hlo *module = gt_alloc_zero(1, sizeof *module);
-    module->names = gt_strings_new();
+    module->names = gt_interner_new();
     gt_proto proto = gt_proto_begin(hlo_proto);
     gt_proto_field field;
     bool sound = true;
@@ -118,7 +119,7 @@ gt_hlo *gt_hlo_read(gt_text hlo_proto, gt_error *error)
 void gt_hlo_free(gt_hlo *module)
 {
     if (!module) return;
-    gt_strings_free(module->names);
+    gt_interner_free(module->names);
     gt_map_free(&module->by_name);
     gt_map_free(&module->by_id);
     gt_map_free(&module->by_computation);
@@ -150,16 +151,16 @@ static void add_sequence(const gt_hlo *module, uint32_t computation, gt_proto se
 }
 
 /* The sequence of each computation that has one, as messages. */
-static gt_text *list_sequences(const gt_hlo *module)
+static gt_str *list_sequences(const gt_hlo *module)
 {
-    gt_text *sequences = gt_alloc_zero(module->computation_count + 1, sizeof *sequences);
+    gt_str *sequences = gt_alloc_zero(module->computation_count + 1, sizeof *sequences);
     gt_proto schedule = gt_proto_begin(module->schedule);
     gt_proto_field field;
     while (gt_proto_next(&schedule, &field)) {
         if (field.number != 1) continue;
         gt_proto entry = gt_proto_message(&field);
         int64_t id = 0;
-        gt_text sequence = {"", 0};
+        gt_str sequence = {"", 0};
         while (gt_proto_next(&entry, &field)) {
             if (field.number == 1) id = gt_proto_int(&field);
             if (field.number == 2) sequence = gt_proto_bytes(&field);
@@ -173,7 +174,7 @@ static gt_text *list_sequences(const gt_hlo *module)
 uint32_t *gt_hlo_lines(const gt_hlo *module, size_t *count)
 {
     line_list lines = {.items = gt_alloc(module->count * sizeof *lines.items)};
-    gt_text *sequences = list_sequences(module);
+    gt_str *sequences = list_sequences(module);
     for (uint32_t c = 0; c < module->computation_count; c++) {
         const hlo_computation *computation = &module->computations[c];
         if (sequences[c].len)
@@ -202,15 +203,15 @@ size_t gt_hlo_count(const gt_hlo *module)
     return module->count;
 }
 
-gt_text gt_hlo_name(const gt_hlo *module, uint32_t instruction)
+gt_str gt_hlo_name(const gt_hlo *module, uint32_t instruction)
 {
     return module->places[instruction].name;
 }
 
-uint32_t gt_hlo_find(const gt_hlo *module, gt_text name)
+uint32_t gt_hlo_find(const gt_hlo *module, gt_str name)
 {
-    uint32_t id = gt_strings_find(module->names, name.bytes, name.len);
-    return id == GT_TEXT_NONE ? GT_HLO_NONE : gt_map_get(&module->by_name, id, 0);
+    uint32_t id = gt_interner_find(module->names, name.bytes, name.len);
+    return id == GT_STR_NONE ? GT_HLO_NONE : gt_map_get(&module->by_name, id, 0);
 }
 
 uint32_t gt_hlo_computation(const gt_hlo *module, int64_t id)
@@ -229,14 +230,14 @@ bool gt_hlo_is_root(const gt_hlo *module, uint32_t instruction)
     return place->id == module->computations[place->computation].root_id;
 }
 
-bool gt_hlo_is_product_call(gt_text target)
+bool gt_hlo_is_product_call(gt_str target)
 {
-    return gt_text_contains(target, "matmul") || gt_text_contains(target, "cublas");
+    return gt_str_contains(target, "matmul") || gt_str_contains(target, "cublas");
 }
 
 hlo_instruction gt_hlo_decode(const gt_hlo *module, uint32_t instruction)
 {
-    const gt_text none = {"", 0};
+    const gt_str none = {"", 0};
     hlo_instruction i = {.opcode = none, .shape = none, .metadata = none, .target = none, .config = none};
     gt_proto proto = gt_proto_begin(module->places[instruction].message);
     gt_proto_field field;
@@ -278,9 +279,9 @@ void gt_hlo_forget(hlo_instruction *instruction)
     free(instruction->called.items);
 }
 
-hlo_metadata gt_hlo_metadata(gt_text message)
+hlo_metadata gt_hlo_metadata(gt_str message)
 {
-    const gt_text none = {"", 0};
+    const gt_str none = {"", 0};
     hlo_metadata m = {none, none, none, none, none, 0, false};
     gt_proto proto = gt_proto_begin(message);
     gt_proto_field field;

@@ -23,19 +23,19 @@ static const char *const words[] = {
 /* Types of matrix products, as the beginning of an operand's shape. */
 static const char *const gemm_types[] = {"bf16", "f16", "f32", "f8", "fp8"};
 
-static bool has(gt_text text, const char *part)
+static bool has(gt_str text, const char *part)
 {
-    return text.len && gt_text_contains(text, part);
+    return text.len && gt_str_contains(text, part);
 }
 
-static bool has_word(gt_text text)
+static bool has_word(gt_str text)
 {
     for (size_t i = 0; i < GT_LENGTH(words); i++)
         if (has(text, words[i])) return true;
     return false;
 }
 
-static void add(gt_buffer *out, gt_text text)
+static void add(gt_buffer *out, gt_str text)
 {
     if (text.len) gt_buffer_add(out, text.bytes, text.len);
 }
@@ -54,7 +54,7 @@ static bool line_has_word(const gt_hlo *module, uint32_t index, const hlo_instru
         return true;
     gt_buffer shape = {0};
     gt_hlo_add_shape(&shape, i->shape);
-    bool found = has_word(gt_buffer_text(&shape));
+    bool found = has_word(gt_buffer_str(&shape));
     gt_buffer_free(&shape);
     for (size_t o = 0; !found && o < i->operands.count; o++) {
         uint32_t operand = gt_hlo_operand(module, index, i->operands.items[o]);
@@ -86,11 +86,11 @@ static void add_output(gt_buffer *out, const hlo_instruction *i)
 {
     gt_buffer shape = {0};
     gt_hlo_add_shape(&shape, i->shape);
-    gt_hlo_add_squeezed(out, gt_buffer_text(&shape), false);
+    gt_hlo_add_squeezed(out, gt_buffer_str(&shape), false);
     gt_buffer_free(&shape);
 }
 
-static gt_text before_blank(gt_text text)
+static gt_str before_blank(gt_str text)
 {
     const char *blank = text.len ? memchr(text.bytes, ' ', text.len) : NULL;
     if (blank) text.len = (size_t)(blank - text.bytes);
@@ -113,16 +113,16 @@ static bool record_output(const gt_hlo *module, uint32_t index, gt_buffer *out)
     if (index == GT_HLO_NONE || !gt_hlo_has_record(module, index)) return false;
     hlo_instruction i = gt_hlo_decode(module, index);
     add_output(out, &i);
-    out->len = before_blank(gt_buffer_text(out)).len;
+    out->len = before_blank(gt_buffer_str(out)).len;
     gt_hlo_forget(&i);
     return true;
 }
 
 /* An operand is replaced by what it puts out; every fifth has a comment in front, and is not. */
-static uint32_t operand_text(const gt_hlo *module, uint32_t operand, size_t number, gt_strings *strings)
+static uint32_t operand_text(const gt_hlo *module, uint32_t operand, size_t number, gt_interner *strings)
 {
     gt_buffer text = {0};
-    gt_text name = operand == GT_HLO_NONE ? (gt_text){"", 0} : module->places[operand].name;
+    gt_str name = operand == GT_HLO_NONE ? (gt_str){"", 0} : module->places[operand].name;
     bool commented = number && number % INDEX_EVERY == 0;
     if (commented || !record_output(module, gt_hlo_find(module, name), &text)) {
         char comment[40];
@@ -132,21 +132,21 @@ static uint32_t operand_text(const gt_hlo *module, uint32_t operand, size_t numb
         gt_buffer_add_cstr(&text, "%");
         add(&text, name);
     }
-    uint32_t id = gt_strings_add(strings, text.bytes, text.len);
+    uint32_t id = gt_interner_add(strings, text.bytes, text.len);
     gt_buffer_free(&text);
     return id;
 }
 
-static void list_operands(const gt_hlo *module, uint32_t index, const hlo_instruction *i, gt_strings *strings,
-                          text_list *list)
+static void list_operands(const gt_hlo *module, uint32_t index, const hlo_instruction *i,
+                          gt_interner *strings, text_list *list)
 {
     char number[24];
     for (size_t o = 0; o < i->operands.count; o++)
         push(list, operand_text(module, gt_hlo_operand(module, index, i->operands.items[o]), o, strings));
     if (i->operands.count) return;
-    bool is_parameter = gt_text_is(i->opcode, "parameter");
+    bool is_parameter = gt_str_equals(i->opcode, "parameter");
     int len = is_parameter ? snprintf(number, sizeof number, "%lld", (long long)i->parameter_number) : 0;
-    push(list, gt_strings_add(strings, number, (size_t)len));
+    push(list, gt_interner_add(strings, number, (size_t)len));
 }
 
 static bool in_shape_class(char c)
@@ -155,31 +155,31 @@ static bool in_shape_class(char c)
 }
 
 /* All that look like shapes in the piece: from b, f or s on to the next "}". */
-static void list_shapes(gt_text piece, gt_strings *strings, text_list *list)
+static void list_shapes(gt_str piece, gt_interner *strings, text_list *list)
 {
     for (size_t i = 0; i < piece.len; i++) {
         if (!piece.bytes[i] || !strchr("bfs", piece.bytes[i])) continue;
         size_t end = i + 1;
         while (end < piece.len && in_shape_class(piece.bytes[end])) end++;
         if (end == piece.len || piece.bytes[end] != '}') continue;
-        push(list, gt_strings_add(strings, piece.bytes + i, end + 1 - i));
+        push(list, gt_interner_add(strings, piece.bytes + i, end + 1 - i));
         i = end;
     }
     if (list->count) return;
     for (size_t begin = 0; begin <= piece.len;) {
         const char *comma = memchr(piece.bytes + begin, ',', piece.len - begin);
         size_t end = comma ? (size_t)(comma - piece.bytes) : piece.len;
-        push(list, gt_strings_add(strings, piece.bytes + begin, end - begin));
+        push(list, gt_interner_add(strings, piece.bytes + begin, end - begin));
         begin = end + 1;
     }
 }
 
 /* Where the output has a blank (a tuple in a tuple), the word behind it is taken for the operands. */
-static void list_second_word(gt_text shape, size_t first_len, gt_strings *strings, text_list *list)
+static void list_second_word(gt_str shape, size_t first_len, gt_interner *strings, text_list *list)
 {
-    gt_text piece = before_blank((gt_text){shape.bytes + first_len + 1, shape.len - first_len - 1});
+    gt_str piece = before_blank((gt_str){shape.bytes + first_len + 1, shape.len - first_len - 1});
     const char *open = memchr(piece.bytes, '(', piece.len);
-    if (open) piece = (gt_text){open + 1, piece.len - (size_t)(open + 1 - piece.bytes)};
+    if (open) piece = (gt_str){open + 1, piece.len - (size_t)(open + 1 - piece.bytes)};
     const char *close = piece.len ? memchr(piece.bytes, ')', piece.len) : NULL;
     if (close) piece.len = (size_t)(close - piece.bytes);
     list_shapes(piece, strings, list);
@@ -187,7 +187,7 @@ static void list_second_word(gt_text shape, size_t first_len, gt_strings *string
 
 /* ---- attributes ---- */
 
-static void add_attribute(gt_buffer *out, const char *name, gt_text value)
+static void add_attribute(gt_buffer *out, const char *name, gt_str value)
 {
     if (!value.len) return;
     if (out->len) gt_buffer_add_cstr(out, " ");
@@ -200,22 +200,22 @@ static void add_attribute(gt_buffer *out, const char *name, gt_text value)
     gt_buffer_add_cstr(out, "\"");
 }
 
-static uint32_t keep(gt_strings *strings, const char *key, gt_text text, const char *chars, bool squeeze)
+static uint32_t keep(gt_interner *strings, const char *key, gt_str text, const char *chars, bool squeeze)
 {
     gt_buffer squeezed = {0}, kept = {0};
     if (squeeze) gt_hlo_add_squeezed(&squeezed, text, true);
-    if (squeeze) text = gt_buffer_text(&squeezed);
+    if (squeeze) text = gt_buffer_str(&squeezed);
     gt_buffer_add_cstr(&kept, key);
-    add(&kept, (gt_text){text.bytes, gt_hlo_span(text, chars)});
-    uint32_t id = gt_strings_add(strings, kept.bytes, kept.len);
+    add(&kept, (gt_str){text.bytes, gt_hlo_span(text, chars)});
+    uint32_t id = gt_interner_add(strings, kept.bytes, kept.len);
     gt_buffer_free(&squeezed);
     gt_buffer_free(&kept);
     return id;
 }
 
-static uint32_t metadata_text(const hlo_metadata *m, gt_strings *strings)
+static uint32_t metadata_text(const hlo_metadata *m, gt_interner *strings)
 {
-    if (!has_metadata(m)) return GT_TEXT_NONE;
+    if (!has_metadata(m)) return GT_STR_NONE;
     gt_buffer text = {0};
     char line[40];
     add_attribute(&text, "op_type", m->op_type);
@@ -228,24 +228,24 @@ static uint32_t metadata_text(const hlo_metadata *m, gt_strings *strings)
     if (m->has_profile_type) gt_buffer_add_cstr(&text, text.len ? " profile_type={" : "profile_type={");
     add_attribute(&text, "deduplicated_name", m->deduplicated_name);
     add_attribute(&text, "scheduling_name", m->scheduling_name);
-    uint32_t id = keep(strings, "metadata={", gt_buffer_text(&text), METADATA_CHARS, true);
+    uint32_t id = keep(strings, "metadata={", gt_buffer_str(&text), METADATA_CHARS, true);
     gt_buffer_free(&text);
     return id;
 }
 
-static uint32_t target_text(gt_text target, gt_strings *strings)
+static uint32_t target_text(gt_str target, gt_interner *strings)
 {
-    if (!target.len) return GT_TEXT_NONE;
+    if (!target.len) return GT_STR_NONE;
     gt_buffer text = {0};
     add_attribute(&text, "custom_call_target", target);
-    uint32_t id = keep(strings, "", gt_buffer_text(&text), TARGET_CHARS, false);
+    uint32_t id = keep(strings, "", gt_buffer_str(&text), TARGET_CHARS, false);
     gt_buffer_free(&text);
     return id;
 }
 
 /* ---- matrix products ---- */
 
-static const char *type_of_shape(gt_text shape)
+static const char *type_of_shape(gt_str shape)
 {
     for (size_t i = 0; i < GT_LENGTH(gemm_types); i++) {
         size_t len = strlen(gemm_types[i]);
@@ -254,15 +254,16 @@ static const char *type_of_shape(gt_text shape)
     return NULL;
 }
 
-static uint32_t gemm_type(const gt_hlo *module, uint32_t index, const hlo_instruction *i, gt_strings *strings)
+static uint32_t gemm_type(const gt_hlo *module, uint32_t index, const hlo_instruction *i,
+                          gt_interner *strings)
 {
-    if (has(i->target, "f8")) return gt_strings_add_cstr(strings, "fp8");
+    if (has(i->target, "f8")) return gt_interner_add_cstr(strings, "fp8");
     const char *common = NULL;
     gt_buffer output = {0};
     for (size_t o = 0; o < i->operands.count; o++) {
         uint32_t operand = gt_hlo_operand(module, index, i->operands.items[o]);
         const char *type =
-            record_output(module, operand, &output) ? type_of_shape(gt_buffer_text(&output)) : NULL;
+            record_output(module, operand, &output) ? type_of_shape(gt_buffer_str(&output)) : NULL;
         if (!type || (common && strcmp(type, common) != 0)) {
             common = NULL;
             break;
@@ -270,29 +271,29 @@ static uint32_t gemm_type(const gt_hlo *module, uint32_t index, const hlo_instru
         common = type;
     }
     gt_buffer_free(&output);
-    return common ? gt_strings_add_cstr(strings, common) : GT_TEXT_NONE;
+    return common ? gt_interner_add_cstr(strings, common) : GT_STR_NONE;
 }
 
-gt_hlo_record gt_hlo_record_of(const gt_hlo *module, uint32_t index, gt_strings *strings, gt_arena *arena)
+gt_hlo_record gt_hlo_record_of(const gt_hlo *module, uint32_t index, gt_interner *strings, gt_arena *arena)
 {
     hlo_instruction i = gt_hlo_decode(module, index);
     hlo_metadata m = gt_hlo_metadata(i.metadata);
     gt_buffer shape = {0};
     text_list operands = {0};
     add_output(&shape, &i);
-    gt_text whole = gt_buffer_text(&shape), output = before_blank(whole);
+    gt_str whole = gt_buffer_str(&shape), output = before_blank(whole);
     if (output.len < whole.len)
         list_second_word(whole, output.len, strings, &operands);
     else
         list_operands(module, index, &i, strings, &operands);
     gt_hlo_record record = {
-        .output = gt_strings_add(strings, output.bytes, output.len),
+        .output = gt_interner_add(strings, output.bytes, output.len),
         .operand_count = operands.count,
         .metadata = metadata_text(&m, strings),
         .custom_call_target = target_text(i.target, strings),
         .backend_config = gt_hlo_is_raw_config(i.config)
                               ? keep(strings, "backend_config=", i.config, CONFIG_CHARS, true)
-                              : GT_TEXT_NONE,
+                              : GT_STR_NONE,
     };
     if (gt_hlo_is_product_call(i.target)) record.gemm_type = gemm_type(module, index, &i, strings);
     uint32_t *kept = gt_arena_alloc(arena, (operands.count + 1) * sizeof *kept);

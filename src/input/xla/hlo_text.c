@@ -18,7 +18,7 @@ enum { TUPLE = 13, DEPTH_MAX = 32, INDEX_EVERY = 5, ELEMENTS_MAX = 1 << 20 };
 typedef struct shape {
     int64_t element_type;
     gt_proto_ints dimensions, dynamic;
-    gt_text layout;
+    gt_str layout;
     bool has_layout;
 } shape;
 
@@ -27,7 +27,7 @@ typedef struct layout {
     int64_t element_bits, memory_space;
 } layout;
 
-static layout read_layout(gt_text message)
+static layout read_layout(gt_str message)
 {
     layout l = {0};
     gt_proto proto = gt_proto_begin(message);
@@ -46,7 +46,7 @@ static layout read_layout(gt_text message)
     return l;
 }
 
-static void add_layout(gt_buffer *out, gt_text message)
+static void add_layout(gt_buffer *out, gt_str message)
 {
     layout l = read_layout(message);
     gt_buffer_add_cstr(out, "{");
@@ -84,7 +84,7 @@ static void add_array(gt_buffer *out, const shape *s)
     if (s->has_layout && s->dimensions.count) add_layout(out, s->layout);
 }
 
-static shape read_shape(gt_text message)
+static shape read_shape(gt_str message)
 {
     shape s = {0};
     gt_proto proto = gt_proto_begin(message);
@@ -107,9 +107,9 @@ static shape read_shape(gt_text message)
     return s;
 }
 
-static void add_shape(gt_buffer *out, gt_text message, int depth);
+static void add_shape(gt_buffer *out, gt_str message, int depth);
 
-static void add_tuple(gt_buffer *out, gt_text message, int depth)
+static void add_tuple(gt_buffer *out, gt_str message, int depth)
 {
     gt_proto proto = gt_proto_begin(message);
     gt_proto_field field;
@@ -129,7 +129,7 @@ static void add_tuple(gt_buffer *out, gt_text message, int depth)
     gt_buffer_add_cstr(out, ")");
 }
 
-static void add_shape(gt_buffer *out, gt_text message, int depth)
+static void add_shape(gt_buffer *out, gt_str message, int depth)
 {
     shape s = read_shape(message);
     if (s.element_type != TUPLE)
@@ -140,12 +140,12 @@ static void add_shape(gt_buffer *out, gt_text message, int depth)
     free(s.dynamic.items);
 }
 
-void gt_hlo_add_shape(gt_buffer *out, gt_text shape_proto)
+void gt_hlo_add_shape(gt_buffer *out, gt_str shape_proto)
 {
     add_shape(out, shape_proto, 0);
 }
 
-void gt_hlo_add_squeezed(gt_buffer *out, gt_text text, bool before_percent)
+void gt_hlo_add_squeezed(gt_buffer *out, gt_str text, bool before_percent)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.bytes[i], before = i ? text.bytes[i - 1] : 0,
@@ -158,7 +158,7 @@ void gt_hlo_add_squeezed(gt_buffer *out, gt_text text, bool before_percent)
     }
 }
 
-size_t gt_hlo_span(gt_text text, const char *others)
+size_t gt_hlo_span(gt_str text, const char *others)
 {
     size_t i = 0;
     for (; i < text.len; i++) {
@@ -169,7 +169,7 @@ size_t gt_hlo_span(gt_text text, const char *others)
     return i;
 }
 
-bool gt_hlo_is_raw_config(gt_text config)
+bool gt_hlo_is_raw_config(gt_str config)
 {
     if (!config.len || config.bytes[0] != '{') return false;
     int64_t depth = 0;

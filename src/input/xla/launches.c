@@ -87,7 +87,7 @@ bool xlaunches_read(xlaunches *l, xplane *host, xfile *file)
     static const xstat_role passed[] = {XSTAT_HLO_OP,         XSTAT_HLO_MODULE, XSTAT_PROGRAM,
                                         XSTAT_GROUP,          XSTAT_SCOPE,      XSTAT_GRAPH,
                                         XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
-    gt_strings *unused = gt_strings_new(); /* names of host events are in no sheet */
+    gt_interner *unused = gt_interner_new(); /* names of host events are in no sheet */
     call_list calls = {0};
     bool sound = xplane_open(host, file, unused, true);
     if (sound && host->has_role[XSTAT_CORRELATION]) {
@@ -97,7 +97,7 @@ bool xlaunches_read(xlaunches *l, xplane *host, xfile *file)
     }
     if (sound) index_calls(l, &calls);
     free(calls.items);
-    gt_strings_free(unused);
+    gt_interner_free(unused);
     return sound;
 }
 

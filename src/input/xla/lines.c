@@ -23,9 +23,9 @@ int64_t xline_start_ps(const xline *line, int64_t offset_ps)
 
 static void inherit(xattributes *own, const xattributes *kind)
 {
-    if (own->hlo_op == GT_TEXT_NONE) own->hlo_op = kind->hlo_op;
-    if (own->hlo_module == GT_TEXT_NONE) own->hlo_module = kind->hlo_module;
-    if (own->tf_op == GT_TEXT_NONE) own->tf_op = kind->tf_op;
+    if (own->hlo_op == GT_STR_NONE) own->hlo_op = kind->hlo_op;
+    if (own->hlo_module == GT_STR_NONE) own->hlo_module = kind->hlo_module;
+    if (own->tf_op == GT_STR_NONE) own->tf_op = kind->tf_op;
     if (!own->has_program) own->program_id = kind->program_id, own->has_program = kind->has_program;
     if (!own->has_correlation)
         own->correlation = kind->correlation, own->has_correlation = kind->has_correlation;
@@ -90,12 +90,12 @@ static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xev
 
 typedef struct line_head {
     int64_t id, display_id, timestamp_ns;
-    gt_text name, display_name;
+    gt_str name, display_name;
 } line_head;
 
-static gt_text copy(xplane *plane, gt_text from)
+static gt_str copy(xplane *plane, gt_str from)
 {
-    return (gt_text){gt_arena_bytes(&plane->arena, from.bytes, from.len), from.len};
+    return (gt_str){gt_arena_bytes(&plane->arena, from.bytes, from.len), from.len};
 }
 
 static void read_head_field(xplane *plane, line_head *head, const gt_proto_field *field)
@@ -122,13 +122,13 @@ static void read_head_field(xplane *plane, line_head *head, const gt_proto_field
 static xline line_of(const line_head *head)
 {
     static const char skipped[] = "Async XLA Ops";
-    gt_text shown = head->display_name.len ? head->display_name : head->name;
+    gt_str shown = head->display_name.len ? head->display_name : head->name;
     return (xline){
         .timestamp_ns = head->timestamp_ns,
         .tid = (uint32_t)(uint64_t)(head->display_id ? head->display_id : head->id),
         .name = head->name,
         .shown_name = shown,
-        .is_skipped = gt_text_is(shown, skipped),
+        .is_skipped = gt_str_equals(shown, skipped),
     };
 }
 
@@ -157,7 +157,7 @@ static bool visit_line(xplane *plane, xfile *file, xrange rest, const xvisitor *
     line_head head = {.name = {"", 0}, .display_name = {"", 0}};
     uint64_t forgotten = rest.begin;
     for (size_t want = 1; rest.begin < rest.end;) {
-        gt_text shown;
+        gt_str shown;
         if (!gt_window_show(&file->window, rest.begin, want, &shown, file->error)) {
             file->failed = true;
             return false;

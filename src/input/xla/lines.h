@@ -8,8 +8,8 @@
 typedef struct xline {
     int64_t timestamp_ns;
     uint32_t tid;
-    gt_text name, shown_name; /* in the plane's arena */
-    bool is_skipped;          /* a line whose events are those of other lines again */
+    gt_str name, shown_name; /* in the plane's arena */
+    bool is_skipped;         /* a line whose events are those of other lines again */
 } xline;
 
 typedef struct xevent {

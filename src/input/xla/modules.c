@@ -24,7 +24,7 @@ typedef struct start_list {
 typedef struct module {
     uint64_t program_id;
     xrange proto;
-    gt_text name; /* in the plane's arena */
+    gt_str name; /* in the plane's arena */
     gt_arena arena;
     gt_hlo *hlo; /* once it was asked for */
     bool is_read;
@@ -42,16 +42,16 @@ typedef struct modules {
     module *items;
     size_t count, capacity;
     gt_map by_program, by_entry, by_name; /* by_name: the lowest program of each; key: a text of `names` */
-    gt_strings *names;
+    gt_interner *names;
     alias *aliases; /* sorted, each once */
     size_t alias_count, alias_capacity;
     xfile *file;
     gt_jax *trace;
 } modules;
 
-static gt_text text(const gt_jax *trace, uint32_t id)
+static gt_str text(const gt_jax *trace, uint32_t id)
 {
-    return gt_strings_get(trace->strings, id);
+    return gt_interner_get(trace->strings, id);
 }
 
 /* ---- modules ---- */
@@ -62,7 +62,7 @@ static void index_module(modules *list, uint64_t entry_id, uint32_t place)
     uint32_t *by_program = gt_map_put(&list->by_program, m->program_id, 0);
     uint32_t *by_entry = gt_map_put(&list->by_entry, entry_id, 0);
     uint32_t *by_name =
-        gt_map_put(&list->by_name, gt_strings_add(list->names, m->name.bytes, m->name.len), 0);
+        gt_map_put(&list->by_name, gt_interner_add(list->names, m->name.bytes, m->name.len), 0);
     if (*by_program == GT_MAP_NONE) *by_program = place;
     if (*by_entry == GT_MAP_NONE) *by_entry = place;
     if (*by_name == GT_MAP_NONE || m->program_id < list->items[*by_name].program_id) *by_name = place;
@@ -72,14 +72,14 @@ static bool list_modules(modules *list, xplane *plane)
 {
     for (size_t i = 0; i < plane->kind_count; i++) {
         xevent_kind *kind = &plane->kinds[i];
-        gt_text proto;
+        gt_str proto;
         if (!xplane_read_kind(plane, list->file, kind)) {
             if (list->file->failed) return false;
             continue;
         }
         if (kind->hlo_proto.begin == kind->hlo_proto.end) continue;
         if (!xfile_show(list->file, kind->hlo_proto, &proto)) return false;
-        gt_text name = gt_hlo_module_name(proto);
+        gt_str name = gt_hlo_module_name(proto);
         module entry = {
             .program_id = kind->attributes.has_program ? kind->attributes.program_id : (uint64_t)kind->id,
             .proto = kind->hlo_proto,
@@ -96,7 +96,7 @@ static const gt_hlo *read_module(modules *list, uint32_t place)
     if (place == GT_MAP_NONE) return NULL;
     module *m = &list->items[place];
     gt_error error;
-    gt_text proto;
+    gt_str proto;
     if (m->is_read) return m->hlo;
     m->is_read = true;
     if (!xfile_copy(list->file, m->proto, &m->arena, &proto)) return NULL;
@@ -109,16 +109,16 @@ static const gt_hlo *read_module(modules *list, uint32_t place)
 static uint32_t find_module(const modules *list, const gt_jax_op *op)
 {
     uint32_t found = op->has_program ? gt_map_get(&list->by_program, op->program_id, 0) : GT_MAP_NONE;
-    gt_text name = text(list->trace, op->hlo_module);
+    gt_str name = text(list->trace, op->hlo_module);
     if (found != GT_MAP_NONE || !name.len) return found;
-    uint32_t id = gt_strings_find(list->names, name.bytes, name.len);
-    return id == GT_TEXT_NONE ? GT_MAP_NONE : gt_map_get(&list->by_name, id, 0);
+    uint32_t id = gt_interner_find(list->names, name.bytes, name.len);
+    return id == GT_STR_NONE ? GT_MAP_NONE : gt_map_get(&list->by_name, id, 0);
 }
 
 /* ---- collectives by number ---- */
 
 /* "all-gather.12": the family and the number. */
-static bool numbered(gt_text op, uint32_t *family, uint64_t *number)
+static bool numbered(gt_str op, uint32_t *family, uint64_t *number)
 {
     for (uint32_t f = 0; f < FAMILIES; f++) {
         size_t len = strlen(families[f]);
@@ -138,8 +138,8 @@ static bool numbered(gt_text op, uint32_t *family, uint64_t *number)
 
 static int by_name(const void *left, const void *right, void *hlo)
 {
-    return gt_text_compare(gt_hlo_name(hlo, *(const uint32_t *)left),
-                           gt_hlo_name(hlo, *(const uint32_t *)right));
+    return gt_str_compare(gt_hlo_name(hlo, *(const uint32_t *)left),
+                          gt_hlo_name(hlo, *(const uint32_t *)right));
 }
 
 static void find_starts(start_list *list, const gt_hlo *hlo, const char *family, const char *ending)
@@ -147,7 +147,7 @@ static void find_starts(start_list *list, const gt_hlo *hlo, const char *family,
     char begin[40];
     size_t len = (size_t)snprintf(begin, sizeof begin, "%s%s", family, ending);
     for (uint32_t i = 0; i < gt_hlo_count(hlo); i++) {
-        gt_text name = gt_hlo_name(hlo, i);
+        gt_str name = gt_hlo_name(hlo, i);
         if (name.len >= len && memcmp(name.bytes, begin, len) == 0 && gt_hlo_has_record(hlo, i))
             GT_PUSH(list->items, list->count, list->capacity, i);
     }
@@ -239,9 +239,9 @@ static void read_record(modules *list, gt_jax_op *op)
             gt_hlo_record_of(hlo, instruction, trace->strings, &trace->arena));
 }
 
-static gt_text copy(gt_jax *trace, gt_text from)
+static gt_str copy(gt_jax *trace, gt_str from)
 {
-    return (gt_text){gt_arena_bytes(&trace->arena, from.bytes, from.len), from.len};
+    return (gt_str){gt_arena_bytes(&trace->arena, from.bytes, from.len), from.len};
 }
 
 /* Viewers look for the module whose entry has the program's number, and there for the innermost op. */
@@ -249,10 +249,10 @@ static void read_source(modules *list, gt_jax_op *op)
 {
     if (!op->has_program) return;
     const gt_hlo *hlo = read_module(list, gt_map_get(&list->by_entry, op->program_id, 0));
-    gt_text name = text(list->trace, op->hlo_op);
+    gt_str name = text(list->trace, op->hlo_op);
     for (size_t i = name.len; i-- > 1;)
         if (name.bytes[i] == ':' && name.bytes[i - 1] == ':') {
-            name = (gt_text){name.bytes + i + 1, name.len - i - 1};
+            name = (gt_str){name.bytes + i + 1, name.len - i - 1};
             break;
         }
     uint32_t instruction = hlo ? gt_hlo_find(hlo, name) : GT_HLO_NONE;
@@ -269,14 +269,14 @@ static void read_ops(modules *list)
     list_aliases(list);
     for (size_t i = 0; i < trace->op_count; i++) {
         gt_jax_op *op = &trace->ops[i];
-        if (op->hlo_op == GT_TEXT_NONE || op->hlo_op == GT_TEXT_EMPTY) continue;
+        if (op->hlo_op == GT_STR_NONE || op->hlo_op == GT_STR_EMPTY) continue;
         read_record(list, op);
         read_source(list, op);
         named++;
         found += op->record != GT_JAX_NONE;
     }
     if (found < named)
-        gt_say(
+        gt_info(
             "%zu of %zu ops have no line of their own in the compiled modules: no shapes are known of them",
             named - found, named);
 }
@@ -303,8 +303,8 @@ static void read_products(modules *list, const char *beginning)
     uint32_t *lines = hlo ? gt_hlo_lines(hlo, &count) : NULL;
     for (size_t i = 0; i < count; i++) {
         if (!gt_hlo_is_product(hlo, lines[i]) || !gt_hlo_has_record(hlo, lines[i])) continue;
-        gt_text name = gt_hlo_name(hlo, lines[i]);
-        gt_jax_product product = {gt_strings_add(trace->strings, name.bytes, name.len),
+        gt_str name = gt_hlo_name(hlo, lines[i]);
+        gt_jax_product product = {gt_interner_add(trace->strings, name.bytes, name.len),
                                   gt_hlo_record_of(hlo, lines[i], trace->strings, &trace->arena)};
         GT_PUSH(trace->products, trace->product_count, trace->product_capacity, product);
     }
@@ -323,12 +323,12 @@ static void free_modules(modules *list)
     gt_map_free(&list->by_program);
     gt_map_free(&list->by_entry);
     gt_map_free(&list->by_name);
-    gt_strings_free(list->names);
+    gt_interner_free(list->names);
 }
 
 bool xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace)
 {
-    modules list = {.trace = trace, .file = file, .names = gt_strings_new()};
+    modules list = {.trace = trace, .file = file, .names = gt_interner_new()};
     bool sound = xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
     if (sound) read_ops(&list);
     if (sound && products_of) read_products(&list, products_of);

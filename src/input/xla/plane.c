@@ -1,7 +1,7 @@
 /* The tables of a plane: event_metadata and stat_metadata, and values that are given by reference to them. */
 #include "input/xla/plane.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdlib.h>
 
@@ -102,20 +102,20 @@ static bool read_entry(xfile *file, xrange entry, int64_t *key, xrange *value)
 }
 
 /* The name in an XStatMetadata. */
-static bool read_name(xplane *plane, xfile *file, xrange message, gt_text *name)
+static bool read_name(xplane *plane, xfile *file, xrange message, gt_str *name)
 {
     bool damaged = false;
     xfield field;
-    *name = (gt_text){"", 0};
+    *name = (gt_str){"", 0};
     while (xfile_next(file, &message, &field, &damaged))
         if (field.number == 2 && !xfile_copy(file, field.body, &plane->arena, name)) return false;
     return !damaged;
 }
 
-static xstat_role role_of(gt_text name)
+static xstat_role role_of(gt_str name)
 {
     for (size_t i = 0; i < GT_LENGTH(roles); i++)
-        if (gt_text_is(name, roles[i].name)) return roles[i].role;
+        if (gt_str_equals(name, roles[i].name)) return roles[i].role;
     return XSTAT_OTHER;
 }
 
@@ -123,14 +123,14 @@ static bool add_stat_name(xplane *plane, xfile *file, xrange entry)
 {
     int64_t id;
     xrange message;
-    gt_text name;
+    gt_str name;
     if (plane->stat_count == GT_MAP_NONE || !read_entry(file, entry, &id, &message) ||
         !read_name(plane, file, message, &name))
         return false;
     xstat_role role = role_of(name);
     plane->has_role[role] = true;
     index_put(&plane->stat_index, id, (uint32_t)plane->stat_count);
-    GT_PUSH(plane->stats, plane->stat_count, plane->stat_capacity, ((xstat_name){name, GT_TEXT_NONE, role}));
+    GT_PUSH(plane->stats, plane->stat_count, plane->stat_capacity, ((xstat_name){name, GT_STR_NONE, role}));
     return true;
 }
 
@@ -155,7 +155,7 @@ static void list_roles(xplane *plane)
             index->dense[id] == GT_MAP_NONE ? XSTAT_OTHER : (uint8_t)plane->stats[index->dense[id]].role;
 }
 
-bool xplane_open(xplane *plane, xfile *file, gt_strings *strings, bool holds_kinds)
+bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds)
 {
     plane->strings = strings;
     xrange rest = plane->range;
@@ -196,7 +196,7 @@ void xplane_close(xplane *plane)
 typedef struct xstat {
     uint64_t integer;
     bool is_integer;
-    gt_text text;
+    gt_str text;
     bool is_text;
     uint64_t reference;
     bool is_reference;
@@ -224,11 +224,11 @@ static bool read_stat(gt_proto proto, xstat *stat)
     return !proto.damaged;
 }
 
-static uint32_t intern(gt_strings *strings, gt_text text)
+static uint32_t intern(gt_interner *strings, gt_str text)
 {
     gt_buffer repaired = {0};
     text = gt_utf8_repair(text, &repaired);
-    uint32_t id = gt_strings_add(strings, text.bytes, text.len);
+    uint32_t id = gt_interner_add(strings, text.bytes, text.len);
     gt_buffer_free(&repaired);
     return id;
 }
@@ -237,11 +237,11 @@ static uint32_t intern(gt_strings *strings, gt_text text)
 static uint32_t text_of(xplane *plane, const xstat *stat)
 {
     if (stat->is_text) return intern(plane->strings, stat->text);
-    if (!stat->is_reference) return GT_TEXT_NONE;
+    if (!stat->is_reference) return GT_STR_NONE;
     uint32_t place = index_get(&plane->stat_index, (int64_t)stat->reference);
-    if (place == GT_MAP_NONE) return GT_TEXT_EMPTY;
+    if (place == GT_MAP_NONE) return GT_STR_EMPTY;
     xstat_name *name = &plane->stats[place];
-    if (name->text == GT_TEXT_NONE) name->text = intern(plane->strings, name->name);
+    if (name->text == GT_STR_NONE) name->text = intern(plane->strings, name->name);
     return name->text;
 }
 
@@ -255,7 +255,7 @@ static bool is_empty(const xplane *plane, const xstat *stat)
 static void set_text(xplane *plane, const xstat *stat, uint32_t *text)
 {
     uint32_t id = text_of(plane, stat);
-    if (id != GT_TEXT_NONE) *text = id;
+    if (id != GT_STR_NONE) *text = id;
 }
 
 static void set_integer(const xstat *stat, uint64_t *value, bool *has)
@@ -351,7 +351,7 @@ bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uin
 /* ---- kinds of events ---- */
 
 /* The compiled module in a stat of that role: where its bytes lie in the message. */
-static void find_proto(const xplane *plane, gt_text stat, gt_text *bytes)
+static void find_proto(const xplane *plane, gt_str stat, gt_str *bytes)
 {
     gt_proto proto = gt_proto_begin(stat);
     gt_proto_field field;
@@ -361,14 +361,14 @@ static void find_proto(const xplane *plane, gt_text stat, gt_text *bytes)
 }
 
 /* `place`: where in the file the message begins. */
-static bool read_kind(xplane *plane, xevent_kind *kind, gt_text message, uint64_t place)
+static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t place)
 {
-    gt_text name = {"", 0}, shown = {"", 0}, module = {"", 0};
+    gt_str name = {"", 0}, shown = {"", 0}, module = {"", 0};
     gt_proto proto = gt_proto_begin(message);
     gt_proto_field field;
     kind->is_read = true;
     while (gt_proto_next(&proto, &field)) {
-        gt_text body = gt_proto_bytes(&field);
+        gt_str body = gt_proto_bytes(&field);
         if (field.number == 2) name = body;
         if (field.number == 4) shown = body;
         if (field.number != 5) continue;
@@ -381,20 +381,20 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_text message, uint64_
         kind->hlo_proto.begin = place + (uint64_t)(module.bytes - message.bytes);
         kind->hlo_proto.end = kind->hlo_proto.begin + module.len;
     }
-    for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= gt_text_is(name, dropped[i]);
+    for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= gt_str_equals(name, dropped[i]);
     kind->name = intern(plane->strings, shown.len ? shown : name);
     return !proto.damaged;
 }
 
 bool xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind)
 {
-    gt_text message;
+    gt_str message;
     return xfile_show(file, kind->range, &message) && read_kind(plane, kind, message, kind->range.begin);
 }
 
 const xevent_kind *xplane_kind(xplane *plane, int64_t id)
 {
-    static const xevent_kind unknown = {.is_read = true, .name = GT_TEXT_EMPTY};
+    static const xevent_kind unknown = {.is_read = true, .name = GT_STR_EMPTY};
     uint32_t place = index_get(&plane->kind_index, id);
     if (place == GT_MAP_NONE) return &unknown;
     xevent_kind *kind = &plane->kinds[place];

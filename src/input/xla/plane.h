@@ -25,7 +25,7 @@ typedef enum xstat_role {
 /* What the stats of an event say, texts as ids. Each is given or not, so that what an event says itself
  * stands before what its kind says. */
 typedef struct xattributes {
-    uint32_t hlo_op, hlo_module, tf_op; /* GT_TEXT_NONE: not given */
+    uint32_t hlo_op, hlo_module, tf_op; /* GT_STR_NONE: not given */
     bool has_program, has_correlation, has_group, has_scope, has_graph;
     bool has_details, details_are_given; /* they may be given, and empty */
     uint64_t program_id, correlation;
@@ -33,14 +33,14 @@ typedef struct xattributes {
 } xattributes;
 
 typedef struct xstat_name {
-    gt_text name;
+    gt_str name;
     uint32_t text; /* its id, once asked for */
     xstat_role role;
 } xstat_name;
 
 typedef struct xevent_kind {
-    gt_text message; /* where the plane holds them */
-    xrange range;    /* of the message */
+    gt_str message; /* where the plane holds them */
+    xrange range;   /* of the message */
     int64_t id;
     bool is_read; /* the fields below are */
     bool is_dropped, has_attributes;
@@ -58,10 +58,10 @@ typedef struct xindex {
 
 typedef struct xplane {
     xrange range;
-    gt_text name;
+    gt_str name;
     int64_t id;
     gt_arena arena;
-    gt_strings *strings; /* where texts go */
+    gt_interner *strings; /* where texts go */
     xstat_name *stats;
     size_t stat_count, stat_capacity;
     xevent_kind *kinds;
@@ -77,7 +77,7 @@ typedef struct xplane {
 bool xplane_peek(xplane *plane, xfile *file, xrange range);
 /* The names of the plane. `holds_kinds`: the messages of the kinds of events, too, for xplane_kind. False
  * where the message is damaged. */
-bool xplane_open(xplane *plane, xfile *file, gt_strings *strings, bool holds_kinds);
+bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds);
 /* Passes over the stats of these roles from here on. */
 void xplane_pass_over(xplane *plane, const xstat_role *roles, size_t count);
 void xplane_close(xplane *plane);

@@ -60,14 +60,14 @@ static bool take_once(xplane *place, bool *is_taken, const xplane *plane)
 static void add_plane(reader *r, xplane plane)
 {
     bool is_used = false;
-    if (gt_text_begins(plane.name, "/device:GPU:") && plane.has_lines) {
+    if (gt_str_starts_with(plane.name, "/device:GPU:") && plane.has_lines) {
         GT_PUSH(r->gpus.items, r->gpus.count, r->gpus.capacity, plane);
         is_used = true;
-    } else if (gt_text_is(plane.name, "/host:CPU")) {
+    } else if (gt_str_equals(plane.name, "/host:CPU")) {
         is_used = take_once(&r->host, &r->has_host, &plane);
-    } else if (gt_text_is(plane.name, "/host:metadata")) {
+    } else if (gt_str_equals(plane.name, "/host:metadata")) {
         is_used = take_once(&r->metadata, &r->has_metadata, &plane);
-    } else if (gt_text_is(plane.name, "/host:__ScopeRangeCallStack__")) {
+    } else if (gt_str_equals(plane.name, "/host:__ScopeRangeCallStack__")) {
         is_used = take_once(&r->scopes, &r->has_scopes, &plane);
     }
     if (!is_used) xplane_close(&plane);
@@ -114,7 +114,7 @@ static bool list_planes(reader *r, bool strict)
 static uint32_t op_of(reader *r, const xattributes *a)
 {
     gt_jax *trace = r->trace;
-    uint32_t tf_op = a->hlo_op == GT_TEXT_NONE ? a->tf_op : GT_TEXT_NONE;
+    uint32_t tf_op = a->hlo_op == GT_STR_NONE ? a->tf_op : GT_STR_NONE;
     if (!a->hlo_op && !a->hlo_module && !tf_op) return GT_JAX_NONE;
     uint64_t names = (a->hlo_op ? a->hlo_op : (uint64_t)tf_op | 0x80000000u) << 32 | a->hlo_module;
     uint64_t program = a->has_program ? a->program_id + 1 : 0;
@@ -167,8 +167,8 @@ static void take_line(void *context, const xline *l)
     gt_jax_line line = {
         .gpu = (uint32_t)trace->gpu_count - 1,
         .tid = l->tid,
-        .thread_name = gt_strings_add(trace->strings, l->shown_name.bytes, l->shown_name.len),
-        .is_counter = gt_text_is(l->name, "_counters_"),
+        .thread_name = gt_interner_add(trace->strings, l->shown_name.bytes, l->shown_name.len),
+        .is_counter = gt_str_equals(l->name, "_counters_"),
         .is_derived = l->tid >= FIRST_DERIVED_TID,
     };
     GT_PUSH(trace->lines, trace->line_count, trace->line_capacity, line);
@@ -188,7 +188,7 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
     if (is_new)
         GT_PUSH(trace->gpus, trace->gpu_count, trace->gpu_capacity,
                 ((gt_jax_gpu){.pid = pid,
-                              .plane = gt_strings_add(trace->strings, plane->name.bytes, plane->name.len),
+                              .plane = gt_interner_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
     bool sound = xplane_open(plane, &r->file, trace->strings, true);
     if (sound && !has_followers) xplane_pass_over(plane, viewer_roles, GT_LENGTH(viewer_roles));
@@ -209,7 +209,7 @@ static bool read_scopes(reader *r)
     xfield field;
     gt_jax_scopes *scopes = &r->scope_parents;
     while (xfile_next(&r->file, &plane, &field, &is_damaged)) {
-        gt_text bytes;
+        gt_str bytes;
         if (field.number != 6) continue;
         if (!xfile_show(&r->file, field.body, &bytes)) return damaged(r, &r->scopes);
         gt_proto stat = gt_proto_begin(bytes);
@@ -311,14 +311,14 @@ gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, cons
 
 /* ---- detection ---- */
 
-static bool is_plain_text(gt_text name)
+static bool is_plain_text(gt_str name)
 {
     for (size_t i = 0; i < name.len; i++)
         if ((unsigned char)name.bytes[i] < ' ') return false;
     return name.len > 0;
 }
 
-bool gt_is_xplane(gt_text first_bytes)
+bool gt_is_xplane(gt_str first_bytes)
 {
     gt_proto space = gt_proto_begin(first_bytes), plane;
     if (first_bytes.len < 4 || first_bytes.bytes[0] != (1 << 3 | GT_WIRE_BYTES)) return false;

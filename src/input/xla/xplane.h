@@ -19,6 +19,6 @@ gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, cons
                                      gt_error *error);
 
 /* Whether the bytes begin as such a profile does: a plane with a name. */
-bool gt_is_xplane(gt_text first_bytes);
+bool gt_is_xplane(gt_str first_bytes);
 
 #endif

@@ -22,17 +22,17 @@ static const double SMALLEST_TICK_FONT = 11;
 static const double LINES_PER_TICK =
     2.4; /* of the y axis: lines of text from one tick to the next, at least */
 
-void gt_range_add(gt_range *range, double value)
+void gt_axis_range_add(gt_axis_range *range, double value)
 {
     range->low = fmin(range->low, value);
     range->high = fmax(range->high, value);
 }
 
-gt_range gt_range_widened(gt_range range)
+gt_axis_range gt_axis_range_widened(gt_axis_range range)
 {
     double more = (range.high - range.low) * 0.05;
     if (!(more > 0)) more = range.low == 0 ? 1 : fabs(range.low) * 0.05;
-    return (gt_range){range.low - more, range.high + more};
+    return (gt_axis_range){range.low - more, range.high + more};
 }
 
 gt_place gt_axes_place(const gt_axes *axes, double x, double y)
@@ -149,8 +149,8 @@ static void lay_out(gt_axes *axes, gt_place upper_left, gt_place lower_right, co
     }
 }
 
-gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_range x, gt_range y,
-                     const gt_axes_text *text)
+gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_axis_range x,
+                     gt_axis_range y, const gt_axes_text *text)
 {
     gt_axes axes = {.figure = figure, .x = x, .y = y};
     lay_out(&axes, upper_left, lower_right, text);

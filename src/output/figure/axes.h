@@ -7,13 +7,13 @@
 
 #include "output/figure/figure.h"
 
-typedef struct gt_range {
+typedef struct gt_axis_range {
     double low, high;
-} gt_range; /* {INFINITY, -INFINITY} holds nothing */
+} gt_axis_range; /* {INFINITY, -INFINITY} holds nothing */
 
-void gt_range_add(gt_range *range, double value);
+void gt_axis_range_add(gt_axis_range *range, double value);
 /* The range with 5% more on each side; one without width gets some. */
-gt_range gt_range_widened(gt_range range);
+gt_axis_range gt_axis_range_widened(gt_axis_range range);
 
 typedef struct gt_x_tick {
     double at;
@@ -30,7 +30,7 @@ typedef struct gt_axes_text {
 typedef struct gt_axes {
     gt_figure *figure;
     gt_place upper_left, lower_right; /* of the frame */
-    gt_range x, y;
+    gt_axis_range x, y;
 } gt_axes;
 
 /* The look that all plots share. */
@@ -38,8 +38,8 @@ extern const gt_font GT_FIGURE_TITLE_FONT, GT_TITLE_FONT, GT_LABEL_FONT, GT_TICK
 extern const gt_stroke GT_FRAME_STROKE;
 
 /* Draws a frame with all its texts into the rectangle between two corners. */
-gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_range x, gt_range y,
-                     const gt_axes_text *text);
+gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_axis_range x,
+                     gt_axis_range y, const gt_axes_text *text);
 gt_place gt_axes_place(const gt_axes *axes, double x, double y);
 
 #endif

@@ -1,7 +1,7 @@
 /* Pictures by Cairo; see figure.h. */
 #include "output/figure/figure.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "output/figure/cairo_library.h"
 #include "output/file.h"
 
@@ -161,8 +161,8 @@ static void set_font(gt_figure *figure, gt_font font)
 /* Cairo gives up on a picture at the first byte that is not UTF-8. */
 static const char *repaired(const char *text, gt_buffer *scratch)
 {
-    gt_text sound = gt_utf8_repair((gt_text){text, strlen(text)}, scratch);
-    return sound.bytes == text ? text : gt_buffer_text(scratch).bytes;
+    gt_str sound = gt_utf8_repair((gt_str){text, strlen(text)}, scratch);
+    return sound.bytes == text ? text : gt_buffer_str(scratch).bytes;
 }
 
 double gt_figure_text_width(gt_figure *figure, const char *text, gt_font font)

@@ -25,7 +25,7 @@ static void add_uint(gt_buffer *out, uint64_t value)
 
 static void add_text_id(gt_timeline *t, gt_buffer *out, uint32_t text)
 {
-    gt_json_string_add(out, gt_strings_get(t->strings, text), &t->part);
+    gt_json_string_add(out, gt_interner_get(t->strings, text), &t->part);
 }
 
 /* JSON knows no infinities and no NaN. */
@@ -40,7 +40,7 @@ static void add_double(gt_buffer *out, double value)
 /* Nanoseconds, never negative, as microseconds. */
 static void add_time(gt_buffer *out, int64_t ns)
 {
-    char *to = gt_buffer_room(out, GT_NUMBER_MAX + 4);
+    char *to = gt_buffer_reserve(out, GT_NUMBER_MAX + 4);
     size_t len = gt_print_int(to, ns / 1000);
     to[len] = '.';
     to[len + 1] = (char)('0' + ns / 100 % 10);
@@ -94,10 +94,10 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
     case GT_TIMELINE_NOTE_BOOL:
         gt_buffer_add_cstr(out, note.yes ? "true" : "false");
         break;
-    case GT_TIMELINE_NOTE_TEXT:
+    case GT_TIMELINE_NOTE_STRING:
         gt_json_string_add(out, note.text, &t->part);
         break;
-    case GT_TIMELINE_NOTE_WORD:
+    case GT_TIMELINE_NOTE_LITERAL:
         add_text_id(t, out, note.word);
         break;
     case GT_TIMELINE_NOTE_JSON:
@@ -109,7 +109,7 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 
 static void value(gt_timeline *t, double number)
 {
-    add_note(t, gt_strings_add_cstr(t->strings, "value"),
+    add_note(t, gt_interner_add_cstr(t->strings, "value"),
              (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = number});
 }
 
@@ -176,7 +176,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
         write_meta(t, "thread_name", pid, (int64_t)row->lanes[lane].id, row->name);
 }
 
-static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body)
+static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_str body)
 {
     const gt_timeline_track_row *row = &t->tracks[entry->track];
     gt_buffer *out = &t->packet;

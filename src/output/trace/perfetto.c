@@ -83,7 +83,7 @@ enum { FIELD_MAX = 2 * VARINT_MAX };
 
 static uint8_t *room(gt_buffer *buffer, size_t need)
 {
-    return (uint8_t *)gt_buffer_room(buffer, need);
+    return (uint8_t *)gt_buffer_reserve(buffer, need);
 }
 
 static void took(gt_buffer *buffer, const uint8_t *end)
@@ -108,7 +108,7 @@ static void put_bytes(gt_buffer *buffer, unsigned number, const void *bytes, siz
 }
 
 /* Text from a trace may be any bytes; protobuf wants UTF-8. */
-static void put_text(gt_buffer *buffer, unsigned number, gt_text text, gt_buffer *scratch)
+static void put_text(gt_buffer *buffer, unsigned number, gt_str text, gt_buffer *scratch)
 {
     text = gt_utf8_repair(text, scratch);
     put_bytes(buffer, number, text.bytes, text.len);
@@ -163,7 +163,7 @@ static void put_note(gt_timeline *t, uint32_t key, unsigned field, uint64_t numb
     took(&t->body, out);
 }
 
-static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_text text)
+static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_str text)
 {
     uint8_t head[2 * FIELD_MAX], *end = int_field(head, NOTE_NAME, intern(t, key, ROLE_KEY));
     text = gt_utf8_repair(text, &t->part);
@@ -191,10 +191,10 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
     case GT_TIMELINE_NOTE_BOOL:
         put_note(t, key, NOTE_BOOL, note.yes);
         break;
-    case GT_TIMELINE_NOTE_TEXT:
+    case GT_TIMELINE_NOTE_STRING:
         put_long_note(t, key, NOTE_TEXT, note.text);
         break;
-    case GT_TIMELINE_NOTE_WORD:
+    case GT_TIMELINE_NOTE_LITERAL:
         put_note(t, key, NOTE_WORD, intern(t, note.word, ROLE_WORD));
         break;
     case GT_TIMELINE_NOTE_JSON:
@@ -240,7 +240,7 @@ static void write_interned(gt_timeline *t, uint32_t first, uint32_t last, uint32
             if (!(t->roles[text] >> role & 1)) continue;
             entry.len = 0;
             put_int(&entry, INTERNED_IID, text);
-            put_text(&entry, INTERNED_TEXT, gt_strings_get(t->strings, text), &t->part);
+            put_text(&entry, INTERNED_TEXT, gt_interner_get(t->strings, text), &t->part);
             put_bytes(&table, interned_fields[role], entry.bytes, entry.len);
         }
     put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
@@ -256,8 +256,8 @@ static void write_process(gt_timeline *t, uint32_t process)
     const gt_timeline_process_row *row = &t->processes[process];
     gt_buffer described = {0}, inner = {0};
     put_int(&inner, PROCESS_PID, (uint64_t)row->pid);
-    if (row->name) put_text(&inner, PROCESS_NAME, gt_strings_get(t->strings, row->name), &t->part);
-    if (row->label) put_text(&inner, PROCESS_LABELS, gt_strings_get(t->strings, row->label), &t->part);
+    if (row->name) put_text(&inner, PROCESS_NAME, gt_interner_get(t->strings, row->name), &t->part);
+    if (row->label) put_text(&inner, PROCESS_LABELS, gt_interner_get(t->strings, row->label), &t->part);
     put_int(&described, DESCRIPTOR_UUID, process_uuid(process));
     put_bytes(&described, DESCRIPTOR_PROCESS, inner.bytes, inner.len);
     put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
@@ -286,7 +286,7 @@ static void describe_thread(gt_timeline *t, const gt_timeline_track_row *row, gt
     gt_buffer inner = {0};
     put_int(&inner, THREAD_PID, (uint64_t)t->processes[row->process].pid);
     put_int(&inner, THREAD_TID, (uint64_t)row->tid);
-    if (row->name) put_text(&inner, THREAD_NAME, gt_strings_get(t->strings, row->name), &t->part);
+    if (row->name) put_text(&inner, THREAD_NAME, gt_interner_get(t->strings, row->name), &t->part);
     put_bytes(described, DESCRIPTOR_THREAD, inner.bytes, inner.len);
     gt_buffer_free(&inner);
 }
@@ -309,7 +309,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
     if (is_thread && lane == 0) {
         describe_thread(t, row, &described);
     } else {
-        gt_text name = row->name ? gt_strings_get(t->strings, row->name) : (gt_text){"overlapping", 11};
+        gt_str name = row->name ? gt_interner_get(t->strings, row->name) : (gt_str){"overlapping", 11};
         put_text(&described, DESCRIPTOR_NAME, name, &t->part);
     }
     if (row->form == GT_FORM_COUNTER) put_bytes(&described, DESCRIPTOR_COUNTER, "", 0);
@@ -320,7 +320,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
 }
 
 /* A packet of a track event: its own few fields, then the body as it was said. */
-static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t time_ns, gt_text body)
+static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t time_ns, gt_str body)
 {
     uint8_t head[2 * FIELD_MAX], *head_end = int_field(head, EVENT_TYPE, type);
     head_end = int_field(head_end, EVENT_TRACK, uuid);
@@ -336,7 +336,7 @@ static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t ti
     write_packet(t);
 }
 
-static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body)
+static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_str body)
 {
     static const unsigned types[] = {
         [GT_TIMELINE_SLICE] = TYPE_BEGIN, [GT_TIMELINE_MARK] = TYPE_MARK, [GT_TIMELINE_VALUE] = TYPE_VALUE};
@@ -345,7 +345,7 @@ static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, g
 
 static void write_end(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns)
 {
-    write_event(t, t->tracks[track].lanes[lane].id, TYPE_END, end_ns, (gt_text){"", 0});
+    write_event(t, t->tracks[track].lanes[lane].id, TYPE_END, end_ns, (gt_str){"", 0});
 }
 
 const gt_timeline_writer gt_timeline_perfetto = {

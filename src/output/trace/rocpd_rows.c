@@ -47,7 +47,7 @@ static bool prepare(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table table
     gt_buffer_add_cstr(&sql, ") VALUES (?");
     for (const char *at = tables[table].columns; (at = strchr(at, ',')); at++) gt_buffer_add_cstr(&sql, ",?");
     gt_buffer_add_cstr(&sql, ")");
-    set->inserts[table] = gt_database_prepare(&rows->database, gt_buffer_text(&sql).bytes, rows->error);
+    set->inserts[table] = gt_database_prepare(&rows->database, gt_buffer_str(&sql).bytes, rows->error);
     gt_buffer_free(&sql);
     return set->inserts[table] != NULL;
 }
@@ -57,7 +57,7 @@ static int bind(gt_rocpd_rows *rows, sqlite3_stmt *statement, int parameter, con
     if (v->kind == GT_ROCPD_INT) return sqlite3_bind_int64(statement, parameter, v->integer);
     if (v->kind == GT_ROCPD_REAL) return sqlite3_bind_double(statement, parameter, v->real);
     if (v->kind == GT_ROCPD_NONE) return sqlite3_bind_null(statement, parameter);
-    gt_text repaired = gt_utf8_repair(v->text, &rows->scratch);
+    gt_str repaired = gt_utf8_repair(v->text, &rows->scratch);
     return sqlite3_bind_text64(statement, parameter, repaired.bytes, repaired.len, SQLITE_TRANSIENT,
                                SQLITE_UTF8);
 }

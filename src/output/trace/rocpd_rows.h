@@ -2,7 +2,7 @@
 #ifndef GT_OUTPUT_TRACE_ROCPD_ROWS_H
 #define GT_OUTPUT_TRACE_ROCPD_ROWS_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "output/trace/rocpd_schema.h"
 
 typedef enum gt_rocpd_table {
@@ -24,10 +24,10 @@ typedef enum gt_rocpd_table {
 } gt_rocpd_table;
 
 typedef struct gt_rocpd_value {
-    enum { GT_ROCPD_NONE, GT_ROCPD_INT, GT_ROCPD_REAL, GT_ROCPD_TEXT } kind;
+    enum { GT_ROCPD_NONE, GT_ROCPD_INT, GT_ROCPD_REAL, GT_ROCPD_STRING } kind;
     int64_t integer;
     double real;
-    gt_text text;
+    gt_str text;
 } gt_rocpd_value;
 
 typedef struct gt_rocpd_rows {

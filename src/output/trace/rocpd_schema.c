@@ -4,7 +4,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -306,7 +306,7 @@ static bool create_union(gt_database *database, const char *name, const char *co
         gt_buffer_add_cstr(&sql, name);
         gt_buffer_add_cstr(&sql, suffix);
     }
-    bool done = gt_database_run(database, gt_buffer_text(&sql).bytes, error);
+    bool done = gt_database_run(database, gt_buffer_str(&sql).bytes, error);
     gt_buffer_free(&sql);
     return done;
 }
@@ -323,7 +323,7 @@ bool gt_rocpd_create_views(gt_database *database, const char *const *guids, size
         gt_buffer_add_cstr(&sql, views[i].name);
         gt_buffer_add_cstr(&sql, " AS ");
         add_expanded(&sql, views[i].select);
-        ok = gt_database_run(database, gt_buffer_text(&sql).bytes, error);
+        ok = gt_database_run(database, gt_buffer_str(&sql).bytes, error);
     }
     gt_buffer_free(&sql);
     return ok;

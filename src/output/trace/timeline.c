@@ -19,27 +19,27 @@ gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_fo
 {
     gt_timeline *t = gt_alloc_zero(1, sizeof *t);
     t->writer = writers[format];
-    t->strings = gt_strings_new();
+    t->strings = gt_interner_new();
     t->file = gt_text_file_open(output, path, threads, error);
-    if (t->file) t->spool = gt_spool_open(path, error);
+    if (t->file) t->spool = gt_temp_store_open(path, error);
     if (t->spool) return t;
     gt_timeline_drop(t);
     return NULL;
 }
 
-gt_strings *gt_timeline_strings(const gt_timeline *t)
+gt_interner *gt_timeline_strings(const gt_timeline *t)
 {
     return t->strings;
 }
 
 /* ---- processes and tracks ---- */
 
-static uint32_t text_id(gt_timeline *t, gt_text text)
+static uint32_t text_id(gt_timeline *t, gt_str text)
 {
-    return text.len ? gt_strings_add(t->strings, text.bytes, text.len) : GT_TEXT_NONE;
+    return text.len ? gt_interner_add(t->strings, text.bytes, text.len) : GT_STR_NONE;
 }
 
-uint32_t gt_timeline_process(gt_timeline *t, int64_t pid, gt_text name)
+uint32_t gt_timeline_process(gt_timeline *t, int64_t pid, gt_str name)
 {
     gt_timeline_process_row row = {.pid = pid, .name = text_id(t, name)};
     GT_PUSH(t->processes, t->process_count, t->process_capacity, row);
@@ -57,17 +57,17 @@ uint32_t gt_timeline_track(gt_timeline *t, uint32_t process, gt_track_ask ask)
     return (uint32_t)t->track_count - 1;
 }
 
-void gt_timeline_name_process(gt_timeline *t, uint32_t process, gt_text name)
+void gt_timeline_name_process(gt_timeline *t, uint32_t process, gt_str name)
 {
     t->processes[process].name = text_id(t, name);
 }
 
-void gt_timeline_label_process(gt_timeline *t, uint32_t process, gt_text label)
+void gt_timeline_label_process(gt_timeline *t, uint32_t process, gt_str label)
 {
     t->processes[process].label = text_id(t, label);
 }
 
-void gt_timeline_name_track(gt_timeline *t, uint32_t track, gt_text name)
+void gt_timeline_name_track(gt_timeline *t, uint32_t track, gt_str name)
 {
     t->tracks[track].name = text_id(t, name);
 }
@@ -126,17 +126,17 @@ void gt_timeline_note_bool(gt_timeline *t, uint32_t key, bool value)
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_BOOL, .yes = value});
 }
 
-void gt_timeline_note_text(gt_timeline *t, uint32_t key, gt_text value)
+void gt_timeline_note_string(gt_timeline *t, uint32_t key, gt_str value)
 {
-    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_TEXT, .text = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_STRING, .text = value});
 }
 
-void gt_timeline_note_word(gt_timeline *t, uint32_t key, uint32_t value)
+void gt_timeline_note_literal(gt_timeline *t, uint32_t key, uint32_t value)
 {
-    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_WORD, .word = value});
+    t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_LITERAL, .word = value});
 }
 
-void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_text value)
+void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_str value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_JSON, .text = value});
 }
@@ -144,7 +144,7 @@ void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_text value)
 size_t gt_timeline_end(gt_timeline *t)
 {
     if (t->writer->end) t->writer->end(t);
-    t->entry.place = gt_spool_add(t->spool, t->body.bytes, t->body.len);
+    t->entry.place = gt_temp_store_add(t->spool, t->body.bytes, t->body.len);
     GT_PUSH(t->entries, t->entry_count, t->entry_capacity, t->entry);
     return t->entry_count - 1;
 }
@@ -234,7 +234,7 @@ static void place_arrows(gt_timeline *t)
 
 static void flush(gt_timeline *t)
 {
-    gt_text_file_write(t->file, gt_buffer_text(&t->out));
+    gt_text_file_write(t->file, gt_buffer_str(&t->out));
     t->out.len = 0;
 }
 
@@ -269,15 +269,15 @@ static void end_slices(gt_timeline *t, uint32_t track, size_t lane_number, int64
 }
 
 /* What was said of an event, and the arrows that were said apart from it. */
-static gt_text body_of(gt_timeline *t, size_t place)
+static gt_str body_of(gt_timeline *t, size_t place)
 {
-    gt_text body = gt_spool_read(t->spool, t->entries[t->order[place]].place);
+    gt_str body = gt_temp_store_read(t->spool, t->entries[t->order[place]].place);
     if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != place) return body;
     t->body.len = 0;
     gt_buffer_add(&t->body, body.bytes, body.len);
     for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == place; t->next_arrow++)
         t->writer->flow(t, t->arrows[t->next_arrow].flow, t->arrows[t->next_arrow].arrives);
-    return (gt_text){t->body.bytes, t->body.len};
+    return (gt_str){t->body.bytes, t->body.len};
 }
 
 static void write_entry(gt_timeline *t, size_t place)
@@ -300,7 +300,7 @@ static void end_all_slices(gt_timeline *t)
 
 bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *error)
 {
-    bool ok = gt_spool_seal(t->spool, error);
+    bool ok = gt_temp_store_seal(t->spool, error);
     if (ok && t->entry_count > UINT32_MAX) ok = gt_fail(error, "more than %u events", UINT32_MAX);
     if (ok) {
         sort_entries(t);
@@ -328,7 +328,7 @@ void gt_timeline_drop(gt_timeline *t)
 {
     gt_error ignored;
     if (t->file) gt_text_file_close(t->file, &ignored);
-    gt_spool_close(t->spool);
+    gt_temp_store_close(t->spool);
     for (size_t i = 0; i < t->track_count; i++) {
         for (size_t lane = 0; lane < t->tracks[i].lane_count; lane++) free(t->tracks[i].lanes[lane].open);
         free(t->tracks[i].lanes);
@@ -346,6 +346,6 @@ void gt_timeline_drop(gt_timeline *t)
     gt_buffer_free(&t->part);
     gt_buffer_free(&t->out);
     gt_map_free(&t->tids);
-    gt_strings_free(t->strings);
+    gt_interner_free(t->strings);
     free(t);
 }

@@ -15,7 +15,7 @@
 #ifndef GT_OUTPUT_TRACE_TIMELINE_H
 #define GT_OUTPUT_TRACE_TIMELINE_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 #include "output/output.h"
 
 typedef enum gt_timeline_format { GT_TIMELINE_PERFETTO, GT_TIMELINE_CHROME } gt_timeline_format;
@@ -35,7 +35,7 @@ typedef enum gt_track_form {
 typedef struct gt_track_ask {
     gt_track_form form;
     int64_t tid; /* of threads, and of queues that have a number to be kept; GT_NO_TID: none */
-    gt_text name;
+    gt_str name;
 } gt_track_ask;
 #define GT_NO_TID INT64_MIN
 
@@ -44,14 +44,14 @@ typedef struct gt_timeline gt_timeline;
 /* NULL where the file cannot be made. */
 gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_format format, unsigned threads,
                              gt_error *error);
-gt_strings *gt_timeline_strings(const gt_timeline *timeline);
+gt_interner *gt_timeline_strings(const gt_timeline *timeline);
 
-uint32_t gt_timeline_process(gt_timeline *timeline, int64_t pid, gt_text name);
+uint32_t gt_timeline_process(gt_timeline *timeline, int64_t pid, gt_str name);
 uint32_t gt_timeline_track(gt_timeline *timeline, uint32_t process, gt_track_ask ask);
 /* Names may become known late. */
-void gt_timeline_name_process(gt_timeline *timeline, uint32_t process, gt_text name);
-void gt_timeline_label_process(gt_timeline *timeline, uint32_t process, gt_text label);
-void gt_timeline_name_track(gt_timeline *timeline, uint32_t track, gt_text name);
+void gt_timeline_name_process(gt_timeline *timeline, uint32_t process, gt_str name);
+void gt_timeline_label_process(gt_timeline *timeline, uint32_t process, gt_str label);
+void gt_timeline_name_track(gt_timeline *timeline, uint32_t track, gt_str name);
 
 /* One event: begin, any notes, end. A slice that ends before it starts is drawn without length. */
 void gt_timeline_begin(gt_timeline *timeline, gt_timeline_kind kind, uint32_t track, int64_t start_ns,
@@ -63,10 +63,11 @@ void gt_timeline_note_int(gt_timeline *timeline, uint32_t key, int64_t value);
 void gt_timeline_note_uint(gt_timeline *timeline, uint32_t key, uint64_t value);
 void gt_timeline_note_double(gt_timeline *timeline, uint32_t key, double value);
 void gt_timeline_note_bool(gt_timeline *timeline, uint32_t key, bool value);
-void gt_timeline_note_text(gt_timeline *timeline, uint32_t key, gt_text value);
-void gt_timeline_note_word(gt_timeline *timeline, uint32_t key, uint32_t value); /* a text that comes often */
-void gt_timeline_note_json(gt_timeline *timeline, uint32_t key, gt_text value);  /* any JSON value */
-size_t gt_timeline_end(gt_timeline *timeline);                                   /* the event's number */
+void gt_timeline_note_string(gt_timeline *timeline, uint32_t key, gt_str value);
+void gt_timeline_note_literal(gt_timeline *timeline, uint32_t key,
+                              uint32_t value);                                 /* a text that comes often */
+void gt_timeline_note_json(gt_timeline *timeline, uint32_t key, gt_str value); /* any JSON value */
+size_t gt_timeline_end(gt_timeline *timeline);                                 /* the event's number */
 /* A slice's end that becomes known late. */
 void gt_timeline_set_end(gt_timeline *timeline, size_t number, int64_t end_ns);
 /* As gt_timeline_flow, of the innermost slice that starts on the track at that time; it may be said before or

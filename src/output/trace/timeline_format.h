@@ -3,15 +3,15 @@
 #define GT_OUTPUT_TRACE_TIMELINE_FORMAT_H
 
 #include "base/map.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "output/trace/lanes.h"
-#include "output/spool.h"
+#include "output/temp_store.h"
 #include "output/text_file.h"
 #include "output/trace/timeline.h"
 
 typedef struct gt_timeline_process_row {
     int64_t pid;
-    uint32_t name, label; /* text ids here and below; GT_TEXT_NONE where there is none */
+    uint32_t name, label; /* text ids here and below; GT_STR_NONE where there is none */
 } gt_timeline_process_row;
 
 typedef struct gt_timeline_lane {
@@ -54,8 +54,8 @@ typedef enum gt_timeline_note_type {
     GT_TIMELINE_NOTE_UINT,
     GT_TIMELINE_NOTE_DOUBLE,
     GT_TIMELINE_NOTE_BOOL,
-    GT_TIMELINE_NOTE_TEXT,
-    GT_TIMELINE_NOTE_WORD,
+    GT_TIMELINE_NOTE_STRING,
+    GT_TIMELINE_NOTE_LITERAL,
     GT_TIMELINE_NOTE_JSON,
 } gt_timeline_note_type;
 
@@ -66,7 +66,7 @@ typedef struct gt_timeline_note {
         uint64_t natural;
         double real;
         bool yes;
-        gt_text text; /* of TEXT and JSON */
+        gt_str text; /* of TEXT and JSON */
         uint32_t word;
     };
 } gt_timeline_note;
@@ -76,8 +76,8 @@ typedef struct gt_timeline_writer gt_timeline_writer;
 struct gt_timeline {
     const gt_timeline_writer *writer;
     gt_text_file *file;
-    gt_spool *spool;
-    gt_strings *strings;
+    gt_temp_store *spool;
+    gt_interner *strings;
     gt_timeline_process_row *processes;
     size_t process_count, process_capacity;
     gt_timeline_track_row *tracks;
@@ -109,7 +109,7 @@ struct gt_timeline_writer {
 
     void (*write_head)(gt_timeline *t); /* before the first event: names, processes */
     void (*describe)(gt_timeline *t, uint32_t track, size_t lane); /* before the first event on a lane */
-    void (*write)(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_text body);
+    void (*write)(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_str body);
     /* The end of a slice; NULL where its length says it. */
     void (*write_end)(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns);
     void (*write_tail)(gt_timeline *t); /* NULL where a file needs no closing */

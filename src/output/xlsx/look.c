@@ -102,7 +102,7 @@ static size_t shown_width(const char *format, const extent *values)
     return digits + separators + (point ? strlen(point) : 0) + values->any_negative;
 }
 
-static size_t char_count(gt_text text)
+static size_t char_count(gt_str text)
 {
     size_t count = 0;
     for (size_t i = 0; i < text.len; i++) count += (text.bytes[i] & 0xC0) != 0x80;
@@ -115,13 +115,13 @@ static size_t widest_text(const gt_table *table, const gt_column *column, size_t
     size_t widest = 0;
     for (size_t row = 0; row < rows && widest < MAX_WIDTH; row++) {
         if (gt_column_is_null(column, row)) continue;
-        gt_text text;
-        if (column->type == GT_TYPE_TEXT) {
-            text = gt_strings_get(table->strings, column->texts[row]);
+        gt_str text;
+        if (column->type == GT_TYPE_STRING) {
+            text = gt_interner_get(table->strings, column->texts[row]);
         } else {
             literal.len = 0;
             gt_literal_add(&literal, column, row, table->strings);
-            text = gt_buffer_text(&literal);
+            text = gt_buffer_str(&literal);
         }
         size_t width = char_count(text);
         if (width > widest) widest = width;
@@ -137,7 +137,7 @@ static size_t longest_word(const char *name)
     size_t longest = 0;
     while (*name) {
         size_t len = strcspn(name, " ");
-        size_t width = char_count((gt_text){name, len});
+        size_t width = char_count((gt_str){name, len});
         if (width > longest) longest = width;
         name += len + (name[len] == ' ');
     }
@@ -150,7 +150,7 @@ size_t gt_xlsx_header_lines(const char *name, double width)
     size_t lines = 1, used = 0;
     while (*name) {
         size_t len = strcspn(name, " ");
-        size_t word = char_count((gt_text){name, len});
+        size_t word = char_count((gt_str){name, len});
         if (used > 0 && used + 1 + word > room) {
             lines++;
             used = 0;
@@ -170,7 +170,7 @@ static size_t header_width(const char *name)
 {
     size_t word = longest_word(name);
     if (word > LONGEST_WORD) word = LONGEST_WORD;
-    size_t half = (char_count((gt_text){name, strlen(name)}) + 1) / 2;
+    size_t half = (char_count((gt_str){name, strlen(name)}) + 1) / 2;
     return (word > half ? word : half) + FILTER_BUTTON;
 }
 

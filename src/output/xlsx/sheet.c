@@ -71,7 +71,7 @@ static int style_of(const char *number_format)
 
 static bool holds_texts(const gt_column *column)
 {
-    return column->type == GT_TYPE_TEXT || column->type == GT_TYPE_LIST;
+    return column->type == GT_TYPE_STRING || column->type == GT_TYPE_LIST;
 }
 
 static void find_looks(sheet *of)
@@ -113,7 +113,7 @@ static char *put_text(char *to, const char *text)
 
 enum { CELL_MAX = 128 }; /* room for a cell's tags, its name and a number */
 
-static void write_text(sheet *of, size_t column, gt_text text, int style)
+static void write_text(sheet *of, size_t column, gt_str text, int style)
 {
     bool cut = false;
     text = gt_xlsx_acceptable(text, &of->acceptable, &cut);
@@ -142,7 +142,7 @@ static void write_int(sheet *of, size_t column, int64_t value)
 static void write_float(sheet *of, size_t column, double value)
 {
     if (!isfinite(value)) {
-        write_text(of, column, value > 0 ? (gt_text){"inf", 3} : (gt_text){"-inf", 4}, GT_STYLE_NONE);
+        write_text(of, column, value > 0 ? (gt_str){"inf", 3} : (gt_str){"-inf", 4}, GT_STYLE_NONE);
         return;
     }
     char *start = gt_zip_room(of->zip, CELL_MAX), *to = put_name(of, start, column);
@@ -176,13 +176,13 @@ static void write_cell(sheet *of, size_t row, size_t c)
     case GT_TYPE_BOOL:
         write_bool(of, c, column->bools[row]);
         return;
-    case GT_TYPE_TEXT:
-        write_text(of, c, gt_strings_get(of->table->strings, column->texts[row]), text_style);
+    case GT_TYPE_STRING:
+        write_text(of, c, gt_interner_get(of->table->strings, column->texts[row]), text_style);
         return;
     case GT_TYPE_LIST:
         of->literal.len = 0;
         gt_literal_add(&of->literal, column, row, of->table->strings);
-        write_text(of, c, gt_buffer_text(&of->literal), text_style);
+        write_text(of, c, gt_buffer_str(&of->literal), text_style);
         return;
     }
 }
@@ -210,7 +210,7 @@ static void write_names(sheet *of)
     for (size_t c = 0; c < of->fit.columns; c++) {
         const gt_column *column = &of->table->columns[c];
         if (!*column->name) continue; /* as pandas writes it: a cell without anything */
-        write_text(of, c, (gt_text){column->name, strlen(column->name)},
+        write_text(of, c, (gt_str){column->name, strlen(column->name)},
                    holds_texts(column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
     }
     gt_zip_add(of->zip, "</row>");
@@ -246,7 +246,7 @@ static void write_heading(sheet *of, size_t c, const char *text)
 {
     bool is_number = *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
     if (!is_number) {
-        write_text(of, c, (gt_text){text, strlen(text)}, GT_STYLE_NUMBER_HEADER);
+        write_text(of, c, (gt_str){text, strlen(text)}, GT_STYLE_NUMBER_HEADER);
         return;
     }
     char *start = gt_zip_room(of->zip, CELL_MAX), *to = put_name(of, start, c);
@@ -285,7 +285,7 @@ static size_t run_of_equals(const sheet *of, size_t row)
 {
     const gt_column *first = &of->table->columns[0];
     size_t next = row + 1;
-    if (first->type != GT_TYPE_TEXT) return 1;
+    if (first->type != GT_TYPE_STRING) return 1;
     while (next < of->fit.rows && first->texts[next] == first->texts[row]) next++;
     return next - row;
 }

@@ -12,7 +12,7 @@ static const char cut_mark[] = " ... (cut)";
 /* ---- what Excel accepts ---- */
 
 /* Most texts need nothing done: printable ASCII of a length that fits, without Excel's own escape "_x". */
-static bool is_plain(gt_text text)
+static bool is_plain(gt_str text)
 {
     if (text.len > GT_EXCEL_CELL_CHARS) return false;
     for (size_t i = 0; i < text.len; i++) {
@@ -46,7 +46,7 @@ static void add_escape(gt_buffer *out, uint32_t code_point)
     gt_buffer_add_cstr(out, escape);
 }
 
-static gt_text made_acceptable(gt_text text, gt_buffer *out, bool *cut)
+static gt_str made_acceptable(gt_str text, gt_buffer *out, bool *cut)
 {
     size_t room = GT_EXCEL_CELL_CHARS, used = 0, fits_with_mark = 0;
     const char *place = text.bytes, *end = text.bytes + text.len;
@@ -69,10 +69,10 @@ static gt_text made_acceptable(gt_text text, gt_buffer *out, bool *cut)
         }
         if (used + strlen(cut_mark) <= room) fits_with_mark = out->len;
     }
-    return gt_buffer_text(out);
+    return gt_buffer_str(out);
 }
 
-gt_text gt_xlsx_acceptable(gt_text text, gt_buffer *scratch, bool *cut)
+gt_str gt_xlsx_acceptable(gt_str text, gt_buffer *scratch, bool *cut)
 {
     return is_plain(text) ? text : made_acceptable(text, scratch, cut);
 }
@@ -80,7 +80,7 @@ gt_text gt_xlsx_acceptable(gt_text text, gt_buffer *scratch, bool *cut)
 void gt_xlsx_legal_name(const char *name, gt_buffer *legal)
 {
     gt_buffer valid = {0};
-    gt_text text = gt_utf8_repair((gt_text){name, strlen(name)}, &valid);
+    gt_str text = gt_utf8_repair((gt_str){name, strlen(name)}, &valid);
     for (size_t i = 0; i < text.len; i++) {
         unsigned char byte = (unsigned char)text.bytes[i];
         gt_buffer_add(legal, byte < 0x20 || strchr("[]:*?/\\'", byte) ? "_" : &text.bytes[i], 1);
@@ -92,7 +92,7 @@ void gt_xlsx_legal_name(const char *name, gt_buffer *legal)
 
 /* ---- as XML ---- */
 
-void gt_xlsx_write_escaped(gt_zip *zip, gt_text text)
+void gt_xlsx_write_escaped(gt_zip *zip, gt_str text)
 {
     size_t from = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -110,7 +110,7 @@ static bool is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-void gt_xlsx_write_inline(gt_zip *zip, gt_text text)
+void gt_xlsx_write_inline(gt_zip *zip, gt_str text)
 {
     bool edges = text.len > 0 && (is_space(text.bytes[0]) || is_space(text.bytes[text.len - 1]));
     gt_zip_add(zip, edges ? "<is><t xml:space=\"preserve\">" : "<is><t>");

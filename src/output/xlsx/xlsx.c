@@ -39,7 +39,7 @@ static void add_sheet_name(workbook *book, const char *name)
 {
     gt_buffer legal = {0};
     gt_xlsx_legal_name(name, &legal);
-    const char *given = gt_names_add(&book->names, gt_buffer_text(&legal).bytes, GT_EXCEL_NAME_CHARS);
+    const char *given = gt_names_add(&book->names, gt_buffer_str(&legal).bytes, GT_EXCEL_NAME_CHARS);
     gt_buffer_free(&legal);
     if (strcmp(given, name) != 0)
         gt_warn("sheet %s is called %s in the workbook: Excel allows %d characters, none of []:*?/\\', no "
@@ -170,7 +170,7 @@ static void write_styles(workbook *book)
 static void add_quoted_name(workbook *book, size_t sheet)
 {
     gt_zip_add(&book->zip, "'");
-    gt_xlsx_write_escaped(&book->zip, (gt_text){book->names.names[sheet], strlen(book->names.names[sheet])});
+    gt_xlsx_write_escaped(&book->zip, (gt_str){book->names.names[sheet], strlen(book->names.names[sheet])});
     gt_zip_add(&book->zip, "'!");
 }
 
@@ -220,7 +220,7 @@ static void write_workbook(workbook *book)
                              "\"><bookViews><workbookView activeTab=\"0\"/></bookViews><sheets>");
     for (size_t i = 0; i < book->count; i++) {
         gt_zip_add(zip, "<sheet name=\"");
-        gt_xlsx_write_escaped(zip, (gt_text){book->names.names[i], strlen(book->names.names[i])});
+        gt_xlsx_write_escaped(zip, (gt_str){book->names.names[i], strlen(book->names.names[i])});
         add_numbered(zip, "\" sheetId=\"%zu\" r:id=\"rId%zu\"/>", i + 1);
     }
     gt_zip_add(zip, "</sheets>");

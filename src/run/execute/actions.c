@@ -46,7 +46,7 @@ static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *e
     gt_shell_quote(&line, action->path);
     gt_buffer_add_cstr(&line, " ");
     gt_buffer_add_cstr(&line, action->args);
-    const char *argv[] = {"bash", "-c", gt_buffer_text(&line).bytes, NULL};
+    const char *argv[] = {"bash", "-c", gt_buffer_str(&line).bytes, NULL};
     gt_child_setup setup = {.argv = argv,
                             .environment = gt_plan_environment(plan),
                             .directory = plan->workdir,
@@ -74,9 +74,9 @@ static bool check_therock(const gt_plan *plan)
         if (access(manifest, F_OK) == 0) found = manifest;
     }
     if (found)
-        gt_say("ROCm of TheRock found: %s", found);
+        gt_info("ROCm of TheRock found: %s", found);
     else
-        gt_say("no ROCm of TheRock found");
+        gt_info("no ROCm of TheRock found");
     return true;
 }
 

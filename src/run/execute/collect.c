@@ -37,7 +37,7 @@ static void warn(const gt_error *error)
 
 static void add_output(collector *c, const char *path)
 {
-    gt_words_list_add(c->plan->arena, &c->outcome->files, path);
+    gt_arg_list_add(c->plan->arena, &c->outcome->files, path);
 }
 
 static void link_to(collector *c, const char *from, const char *to)

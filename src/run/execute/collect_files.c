@@ -1,7 +1,7 @@
 /* Walks a tree a few levels deep, and makes links and merged files. */
 #include "run/execute/collect_files.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "input/rocprof/files.h"
 #include "output/file.h"
 #include "os/paths.h"

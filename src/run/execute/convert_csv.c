@@ -75,15 +75,15 @@ typedef struct maker {
 
 static uint32_t *texts_of(maker *m, int column, size_t rows)
 {
-    if (column <= TEXT_OF) return gt_store_texts(m->store, (size_t)(TEXT_OF - column));
+    if (column <= TEXT_OF) return gt_store_string_ids(m->store, (size_t)(TEXT_OF - column));
     uint32_t *texts = gt_alloc((rows + 1) * sizeof *texts);
-    uint32_t kind = gt_strings_add_cstr(m->run->strings, m->kind);
+    uint32_t kind = gt_interner_add_cstr(m->run->strings, m->kind);
     for (size_t i = 0; i < rows; i++)
         texts[i] = column == KIND ? kind
                    : column == KERNEL_NAME
                        ? gt_rocprof_kernel_name(m->run, m->kernels[i])
-                       : gt_strings_add_cstr(m->run->strings,
-                                             gt_copy_direction_name((gt_copy_direction)m->directions[i]));
+                       : gt_interner_add_cstr(m->run->strings,
+                                              gt_copy_direction_name((gt_copy_direction)m->directions[i]));
     return texts;
 }
 
@@ -113,13 +113,13 @@ static gt_table *make_table(maker *m, const char *name, const csv_column *column
     for (size_t c = 0; c < count; c++) {
         int column = columns[c].column;
         bool is_text = column <= TEXT_OF || column == KIND || column == KERNEL_NAME || column == DIRECTION;
-        gt_table_add_column(table, columns[c].name, is_text ? GT_TYPE_TEXT : GT_TYPE_INT);
+        gt_table_add_column(table, columns[c].name, is_text ? GT_TYPE_STRING : GT_TYPE_INT);
     }
     gt_table_add_rows(table, rows);
     for (size_t c = 0; c < count && rows; c++) {
         void *cells;
         size_t size;
-        if (table->columns[c].type == GT_TYPE_TEXT) {
+        if (table->columns[c].type == GT_TYPE_STRING) {
             cells = texts_of(m, columns[c].column, rows);
             size = rows * sizeof(uint32_t);
             memcpy(table->columns[c].texts, cells, size);
@@ -145,7 +145,7 @@ static void keep_hip(gt_table *table, const gt_store *calls)
     free(domains);
 }
 
-bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_words_list *written,
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
                     gt_arena *arena, gt_error *error)
 {
     gt_read_options options = {.threads = gt_threads_default(),
@@ -170,7 +170,7 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_word
     bool sound =
         !count || (gt_output_csvs(output, to, tables, count, error) && gt_output_commit(output, error));
     for (size_t i = 0; sound && i < gt_output_file_count(output); i++)
-        gt_words_list_add(arena, written, gt_output_file_path(output, i));
+        gt_arg_list_add(arena, written, gt_output_file_path(output, i));
     gt_output_free(output);
     for (size_t i = 0; i < GT_LENGTH(all); i++) gt_table_free(all[i]);
     free(dispatches.kernels);

@@ -8,7 +8,7 @@
 
 /* Reads the folder as one run and writes the tables that have rows into `to`. `kernels` counts dispatches.
  * Paths that were written are added. */
-bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_words_list *written,
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
                     gt_arena *arena, gt_error *error);
 
 #endif

@@ -41,7 +41,7 @@ static bool failed(run *r, const char *reason)
 
 /* ---- before ---- */
 
-static bool collect_text(void *context, gt_child_stream stream, gt_text line)
+static bool collect_text(void *context, gt_child_stream stream, gt_str line)
 {
     (void)stream;
     gt_buffer_add(context, line.bytes, line.len);
@@ -50,7 +50,7 @@ static bool collect_text(void *context, gt_child_stream stream, gt_text line)
 }
 
 /* What a program prints when asked for help. */
-static gt_text help_of(const char *const *argv, gt_buffer *text)
+static gt_str help_of(const char *const *argv, gt_buffer *text)
 {
     gt_child_setup setup = {.argv = argv,
                             .silent = true,
@@ -61,7 +61,7 @@ static gt_text help_of(const char *const *argv, gt_buffer *text)
     gt_child_result result;
     gt_error ignored;
     gt_child_run(&setup, &result, &ignored);
-    return gt_buffer_text(text);
+    return gt_buffer_str(text);
 }
 
 /* rtl of some versions has no --mode. */
@@ -70,7 +70,7 @@ static void fit_rtl(gt_plan *plan, gt_profiler *profiler, const char *help)
     if (strstr(help, "--mode") || profiler->options.count < 3 ||
         strcmp(profiler->options.items[1], "--mode") != 0)
         return;
-    gt_words_list_add(plan->arena, &plan->warnings, "this rtl has no --mode: it is left out");
+    gt_arg_list_add(plan->arena, &plan->warnings, "this rtl has no --mode: it is left out");
     for (size_t i = 3; i < profiler->options.count; i++)
         profiler->options.items[i - 2] = profiler->options.items[i];
     profiler->options.count -= 2;
@@ -121,7 +121,7 @@ static bool write_counters(const gt_profiler *profiler, gt_error *error)
     gt_buffer text = {0};
     gt_counter_file_add(profiler->counter_file, &text);
     gt_output *output = gt_output_new();
-    bool sound = gt_output_text(output, profiler->counter_path, gt_buffer_text(&text), error) &&
+    bool sound = gt_output_whole_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
                  gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(&text);
@@ -149,7 +149,7 @@ static bool prepare(run *r)
 static void say_all(const gt_plan *plan)
 {
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
-    for (size_t i = 0; i < plan->notes.count; i++) gt_say("%s", plan->notes.items[i]);
+    for (size_t i = 0; i < plan->notes.count; i++) gt_info("%s", plan->notes.items[i]);
 }
 
 static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
@@ -163,7 +163,7 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
 
 /* ---- the command ---- */
 
-static bool see_line(void *context, gt_child_stream stream, gt_text line)
+static bool see_line(void *context, gt_child_stream stream, gt_str line)
 {
     run *r = context;
     if (!r->outcome->performance)
@@ -186,18 +186,18 @@ static void stop_samplers(run *r)
 {
     for (size_t i = 0; i < r->plan->sampler_count; i++)
         if (gt_sampler_stop(r->samplers[i]))
-            gt_words_list_add(r->plan->arena, &r->outcome->files, r->plan->samplers[i].file);
+            gt_arg_list_add(r->plan->arena, &r->outcome->files, r->plan->samplers[i].file);
     if (r->has_sensors) r->sensors.close(&r->sensors);
 }
 
 static void write_libraries(run *r)
 {
     gt_error error;
-    const char *model = gt_settings_text(r->plan->env, "MAD_MODEL_NAME");
+    const char *model = gt_settings_string(r->plan->env, "MAD_MODEL_NAME");
     if (!r->libraries) return;
     if (gt_library_trace_write(r->libraries, r->plan->library_file, model ? model : getenv("MAD_MODEL_NAME"),
                                &error))
-        gt_words_list_add(r->plan->arena, &r->outcome->files, r->plan->library_file);
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, r->plan->library_file);
     else
         gt_warn("%s", error.text);
     gt_library_trace_free(r->libraries);
@@ -208,7 +208,7 @@ static void run_command(run *r)
     gt_plan *plan = r->plan;
     const char *line[] = {"bash", "-c", plan->shell_line, NULL}, *const *argv = line;
     if (plan->image) {
-        gt_words_list_add(plan->arena, &plan->docker, ""); /* room for the end */
+        gt_arg_list_add(plan->arena, &plan->docker, ""); /* room for the end */
         plan->docker.items[--plan->docker.count] = NULL;
         argv = plan->docker.items;
     }
@@ -265,7 +265,7 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     write_libraries(&r);
     do_actions(&r, plan->post, plan->post_count, true);
     gt_collect(plan, outcome);
-    gt_words_list_add(plan->arena, &outcome->files, plan->log_path);
+    gt_arg_list_add(plan->arena, &outcome->files, plan->log_path);
     clock_gettime(CLOCK_REALTIME, &outcome->end);
     return !outcome->failed;
 }

@@ -12,20 +12,20 @@
 
 enum { CONFIGS_MAX = 1000000 };
 
-typedef bool matcher(gt_text line, gt_text *config);
+typedef bool matcher(gt_str line, gt_str *config);
 
-static gt_text from(gt_text line, const char *begin)
+static gt_str from(gt_str line, const char *begin)
 {
-    return (gt_text){begin, (size_t)(line.bytes + line.len - begin)};
+    return (gt_str){begin, (size_t)(line.bytes + line.len - begin)};
 }
 
-static const char *find(gt_text line, const char *word)
+static const char *find(gt_str line, const char *word)
 {
     return memmem(line.bytes, line.len, word, strlen(word));
 }
 
 /* ./rocblas-bench .*$    where the first dot is any character */
-static bool match_rocblas(gt_text line, gt_text *config)
+static bool match_rocblas(gt_str line, gt_str *config)
 {
     if (!line.len) return false;
     const char *found = find(from(line, line.bytes + 1), "/rocblas-bench ");
@@ -34,14 +34,14 @@ static bool match_rocblas(gt_text line, gt_text *config)
 }
 
 /* ^.*rocblas_function: .*$ */
-static bool match_rocblas_function(gt_text line, gt_text *config)
+static bool match_rocblas_function(gt_str line, gt_str *config)
 {
     *config = line;
     return find(line, "rocblas_function: ");
 }
 
 /* hipblaslt-bench .*$ */
-static bool match_hipblaslt(gt_text line, gt_text *config)
+static bool match_hipblaslt(gt_str line, gt_str *config)
 {
     const char *found = find(line, "hipblaslt-bench ");
     if (found) *config = from(line, found);
@@ -49,7 +49,7 @@ static bool match_hipblaslt(gt_text line, gt_text *config)
 }
 
 /* ^Running kernel: (.*)$ */
-static bool match_tensile(gt_text line, gt_text *config)
+static bool match_tensile(gt_str line, gt_str *config)
 {
     static const char words[] = "Running kernel: ";
     if (line.len < sizeof words - 1 || memcmp(line.bytes, words, sizeof words - 1) != 0) return false;
@@ -59,7 +59,7 @@ static bool match_tensile(gt_text line, gt_text *config)
 
 /* MIOpen\(HIP\): Command \[.*\] (./bin/MIOpenDriver .*)$    .* takes as much as it can: the last driver
  * counts */
-static bool match_miopen(gt_text line, gt_text *config)
+static bool match_miopen(gt_str line, gt_str *config)
 {
     static const char words[] = "MIOpen(HIP): Command [", driver[] = "/bin/MIOpenDriver ";
     const char *begin = find(line, words), *last = NULL;
@@ -86,7 +86,7 @@ static const struct {
 /* The configs of one library, in the order they were first met: ids are dense from 2 on. */
 typedef struct counts {
     bool wanted;
-    gt_strings *configs;
+    gt_interner *configs;
     uint64_t *calls; /* by id */
     size_t calls_capacity;
 } counts;
@@ -96,11 +96,11 @@ struct gt_library_trace {
     bool full;
 };
 
-gt_library_trace *gt_library_trace_new(const gt_words_list *modes)
+gt_library_trace *gt_library_trace_new(const gt_arg_list *modes)
 {
     gt_library_trace *trace = gt_alloc_zero(1, sizeof *trace);
     for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
-        trace->counts[i].configs = gt_strings_new();
+        trace->counts[i].configs = gt_interner_new();
         for (size_t m = 0; m < modes->count; m++)
             if (strcmp(modes->items[m], libraries[i].mode) == 0) trace->counts[i].wanted = true;
     }
@@ -111,23 +111,23 @@ void gt_library_trace_free(gt_library_trace *trace)
 {
     if (!trace) return;
     for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
-        gt_strings_free(trace->counts[i].configs);
+        gt_interner_free(trace->counts[i].configs);
         free(trace->counts[i].calls);
     }
     free(trace);
 }
 
-static void count(gt_library_trace *trace, counts *c, gt_text config)
+static void count(gt_library_trace *trace, counts *c, gt_str config)
 {
-    uint32_t before = gt_strings_count(c->configs),
-             id = gt_strings_find(c->configs, config.bytes, config.len);
-    if (id == GT_TEXT_NONE && before > CONFIGS_MAX) {
+    uint32_t before = gt_interner_count(c->configs),
+             id = gt_interner_find(c->configs, config.bytes, config.len);
+    if (id == GT_STR_NONE && before > CONFIGS_MAX) {
         if (!trace->full)
             gt_warn("more than %d different calls of libraries: further ones are not counted", CONFIGS_MAX);
         trace->full = true;
         return;
     }
-    if (id == GT_TEXT_NONE) id = gt_strings_add(c->configs, config.bytes, config.len);
+    if (id == GT_STR_NONE) id = gt_interner_add(c->configs, config.bytes, config.len);
     size_t old = c->calls_capacity;
     if (id >= old) {
         c->calls = gt_grow(c->calls, &c->calls_capacity, (size_t)id + 1, sizeof *c->calls);
@@ -136,11 +136,11 @@ static void count(gt_library_trace *trace, counts *c, gt_text config)
     c->calls[id]++;
 }
 
-bool gt_library_trace_see(gt_library_trace *trace, gt_text line)
+bool gt_library_trace_see(gt_library_trace *trace, gt_str line)
 {
     bool seen = false;
     for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
-        gt_text config;
+        gt_str config;
         if (!trace->counts[i].wanted || !libraries[i].match(line, &config)) continue;
         count(trace, &trace->counts[i], config);
         seen = true;
@@ -149,7 +149,7 @@ bool gt_library_trace_see(gt_library_trace *trace, gt_text line)
 }
 
 /* A field with as few quotes as can be. */
-static void add_field(gt_buffer *row, gt_text text)
+static void add_field(gt_buffer *row, gt_str text)
 {
     bool quoted = memchr(text.bytes, ',', text.len) || memchr(text.bytes, '"', text.len) ||
                   memchr(text.bytes, '\r', text.len) || memchr(text.bytes, '\n', text.len);
@@ -163,20 +163,20 @@ static void add_field(gt_buffer *row, gt_text text)
 
 static void add_text(gt_buffer *row, const char *text)
 {
-    add_field(row, (gt_text){text, strlen(text)});
+    add_field(row, (gt_str){text, strlen(text)});
     gt_buffer_add_cstr(row, ",");
 }
 
 static void write_rows(gt_file *file, const counts *c, const char *beginning, const char *library)
 {
     gt_buffer row = {0};
-    for (uint32_t id = GT_TEXT_EMPTY; id < c->calls_capacity && id < gt_strings_count(c->configs); id++) {
+    for (uint32_t id = GT_STR_EMPTY; id < c->calls_capacity && id < gt_interner_count(c->configs); id++) {
         if (!c->calls[id]) continue;
         char calls[32];
         row.len = 0;
         gt_buffer_add_cstr(&row, beginning);
         add_text(&row, library);
-        add_field(&row, gt_strings_get(c->configs, id));
+        add_field(&row, gt_interner_get(c->configs, id));
         int len = snprintf(calls, sizeof calls, ",%llu\r\n", (unsigned long long)c->calls[id]);
         gt_buffer_add(&row, calls, (size_t)len);
         gt_file_write(file, row.bytes, row.len);
@@ -207,7 +207,7 @@ bool gt_library_trace_write(const gt_library_trace *trace, const char *path, con
     if (sound) {
         gt_file_write(&file, header, sizeof header - 1);
         for (size_t i = 0; i < GT_LENGTH(libraries); i++)
-            write_rows(&file, &trace->counts[i], gt_buffer_text(&beginning).bytes, libraries[i].library);
+            write_rows(&file, &trace->counts[i], gt_buffer_str(&beginning).bytes, libraries[i].library);
         sound = gt_file_close(&file, error) && gt_output_commit(output, error);
     }
     gt_output_free(output);

@@ -31,7 +31,7 @@ static const char *part(gt_arena *arena, const char *text, regmatch_t match)
     return gt_arena_bytes(arena, text + match.rm_so, (size_t)(match.rm_eo - match.rm_so));
 }
 
-bool gt_performance_find(gt_arena *arena, gt_text line, const char **number, const char **metric)
+bool gt_performance_find(gt_arena *arena, gt_str line, const char **number, const char **metric)
 {
     regmatch_t match[6];
     char text[LINE_MAX_BYTES];

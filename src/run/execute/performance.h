@@ -6,7 +6,7 @@
 #include "run/plan/settings.h"
 
 /* Looks at one line. The number is as written. Texts are in the arena. */
-bool gt_performance_find(gt_arena *arena, gt_text line, const char **number, const char **metric);
+bool gt_performance_find(gt_arena *arena, gt_str line, const char **number, const char **metric);
 
 enum { GT_PERFORMANCES_MAX = 64 };
 

@@ -33,10 +33,10 @@ static void put_time(gt_json_writer *w, const char *key, struct timespec at)
 {
     char text[GT_CLOCK_TEXT];
     gt_clock_print(text, at);
-    gt_json_put_text(w, key, text);
+    gt_json_put_cstr(w, key, text);
 }
 
-static void put_files(gt_json_writer *w, const gt_words_list *files)
+static void put_files(gt_json_writer *w, const gt_arg_list *files)
 {
     gt_json_key(w, "files");
     gt_json_open(w, '[');
@@ -44,9 +44,9 @@ static void put_files(gt_json_writer *w, const gt_words_list *files)
         struct stat status;
         if (stat(files->items[i], &status) != 0) continue;
         gt_json_open(w, '{');
-        gt_json_put_text(w, "path", files->items[i]);
+        gt_json_put_cstr(w, "path", files->items[i]);
         gt_json_put_int(w, "bytes", (int64_t)status.st_size);
-        gt_json_put_text(w, "kind", gt_record_kind(files->items[i]));
+        gt_json_put_cstr(w, "kind", gt_record_kind(files->items[i]));
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -58,8 +58,8 @@ static void put_performance(gt_json_writer *w, const gt_outcome *outcome)
     if (outcome->performance)
         gt_json_add_real(w, strtod(outcome->performance, NULL));
     else
-        gt_json_add_text(w, NULL);
-    gt_json_put_text(w, "metric", outcome->metric);
+        gt_json_add_cstr(w, NULL);
+    gt_json_put_cstr(w, "metric", outcome->metric);
 }
 
 bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char *path, gt_error *error)
@@ -72,14 +72,14 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_json_key(&w, "duration_s");
     gt_json_add_real(&w, (double)(outcome->end.tv_sec - outcome->begin.tv_sec) +
                              (double)(outcome->end.tv_nsec - outcome->begin.tv_nsec) * 1e-9);
-    gt_json_put_text(&w, "status", outcome->failed ? "FAILURE" : "SUCCESS");
+    gt_json_put_cstr(&w, "status", outcome->failed ? "FAILURE" : "SUCCESS");
     if (outcome->exit_code < 0)
-        gt_json_put_text(&w, "exit_code", NULL);
+        gt_json_put_cstr(&w, "exit_code", NULL);
     else
         gt_json_put_int(&w, "exit_code", outcome->exit_code);
     gt_json_key(&w, "timed_out");
     gt_json_add_bool(&w, outcome->timed_out);
-    gt_json_put_text(&w, "reason", outcome->reason);
+    gt_json_put_cstr(&w, "reason", outcome->reason);
     put_performance(&w, outcome);
     gt_json_put_int(&w, "passes", (int64_t)plan->profiler->passes);
     put_files(&w, &outcome->files);
@@ -87,7 +87,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_buffer_add_cstr(&w.text, "\n");
     gt_output *output = gt_output_new();
     bool sound =
-        gt_output_text(output, path, gt_buffer_text(&w.text), error) && gt_output_commit(output, error);
+        gt_output_whole_file(output, path, gt_buffer_str(&w.text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&w);
     return sound;

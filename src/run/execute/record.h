@@ -14,7 +14,7 @@ typedef struct gt_outcome {
     int interrupted;                  /* the signal; 0 for none */
     const char *reason;               /* why it failed, in words; NULL where the exit code says it */
     const char *performance, *metric; /* what the command printed of itself; NULL: nothing */
-    gt_words_list files;              /* what came of it, as absolute paths */
+    gt_arg_list files;                /* what came of it, as absolute paths */
 } gt_outcome;
 
 /* Writes the plan, the outcome and the files with their sizes to a path. */

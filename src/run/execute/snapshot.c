@@ -28,8 +28,8 @@ static const char *line_of(gt_arena *arena, const char *path, const char *key, c
     gt_buffer text = {0};
     gt_error ignored;
     const char *found = NULL;
-    if (gt_small_file_read(path, 1 << 22, &text, &ignored)) {
-        const char *line = gt_buffer_text(&text).bytes;
+    if (gt_read_small_file(path, 1 << 22, &text, &ignored)) {
+        const char *line = gt_buffer_str(&text).bytes;
         while (line && *line && !found) {
             size_t len = strcspn(line, "\n");
             const char *value = line;
@@ -110,11 +110,11 @@ static void add_variables(snapshot *s)
 
 bool gt_snapshot_write(const gt_plan *plan, gt_error *error)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     char *name = gt_format("%s_env", plan->name);
     snapshot s = {.table = gt_table_new(name, strings), .arena = plan->arena};
     static const char *const columns[] = {"section", "key", "value"};
-    for (size_t i = 0; i < GT_LENGTH(columns); i++) gt_table_add_column(s.table, columns[i], GT_TYPE_TEXT);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) gt_table_add_column(s.table, columns[i], GT_TYPE_STRING);
     add_system(&s);
     add_gpus(&s);
     add_variables(&s);
@@ -123,7 +123,7 @@ bool gt_snapshot_write(const gt_plan *plan, gt_error *error)
         gt_output_csvs(output, plan->output_dir, &s.table, 1, error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_table_free(s.table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     free(name);
     return sound;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool add_samples(gt_table_list *tables, gt_strings *strings, const gt_sampler_plan *sampler,
+static bool add_samples(gt_table_list *tables, gt_interner *strings, const gt_sampler_plan *sampler,
                         gt_error *error)
 {
     if (access(sampler->file, F_OK) != 0) return true;
@@ -23,7 +23,7 @@ static bool add_samples(gt_table_list *tables, gt_strings *strings, const gt_sam
     return true;
 }
 
-static bool add_calls(gt_table_list *tables, gt_strings *strings, const char *path, gt_error *error)
+static bool add_calls(gt_table_list *tables, gt_interner *strings, const char *path, gt_error *error)
 {
     static const char *const columns[] = {"library", "config", "calls"};
     static const gt_sort_key order[] = {{"calls", true}};
@@ -37,7 +37,7 @@ static bool add_calls(gt_table_list *tables, gt_strings *strings, const char *pa
 
 bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *error)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table_list tables = {0};
     bool sound = true;
     *path = NULL;
@@ -53,6 +53,6 @@ bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *erro
         gt_output_free(output);
     }
     gt_table_list_free(&tables);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return sound;
 }

@@ -74,7 +74,7 @@ const char *gt_config_find(const char *path)
 static bool write_config(gt_output *output, const char *folder, const gt_config *config, gt_error *error)
 {
     char *path = gt_format("%s/%s.json", folder, config->name);
-    bool sound = gt_output_text(output, path, (gt_text){config->json, strlen(config->json)}, error);
+    bool sound = gt_output_whole_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
     free(path);
     return sound;
 }

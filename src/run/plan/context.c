@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    TEXT = 1 << GT_VALUE_TEXT,
+    TEXT = 1 << GT_VALUE_STRING,
     NONE = 1 << GT_VALUE_NONE,
     BOOL = 1 << GT_VALUE_BOOL,
     DICT = 1 << GT_VALUE_DICT
@@ -94,13 +94,13 @@ static bool check_items(const gt_value *value, const key_rule *rule, gt_error *e
 static bool check_types(const gt_value *context, gt_error *error)
 {
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
-        const gt_value *value = gt_value_of_key(context, rules[i].key);
+        const gt_value *value = gt_value_get(context, rules[i].key);
         if (value->type == GT_VALUE_MISSING) continue;
         if (!is_of(value, rules[i].types) || (rules[i].not_empty && !value->count))
             return wrong_key(rules[i].key, rules[i].expected, error);
         if (!check_items(value, &rules[i], error)) return false;
     }
-    const gt_value *path = gt_value_of_key(gt_value_of_key(context, "docker_env_vars"), "ROCM_PATH");
+    const gt_value *path = gt_value_get(gt_value_get(context, "docker_env_vars"), "ROCM_PATH");
     return path->type == GT_VALUE_MISSING || is_of(path, TEXT | NONE) ||
            wrong_key("docker_env_vars['ROCM_PATH']", "a string (container ROCm root override)", error);
 }
@@ -108,11 +108,11 @@ static bool check_types(const gt_value *context, gt_error *error)
 /* gpu_vendor and guest_os in capitals, and one of those that are known. */
 static const gt_value *settle_choice(gt_arena *arena, const gt_value *context, size_t which, gt_error *error)
 {
-    const char *key = choices[which].key, *text = gt_settings_text(context, key);
-    gt_value capital = gt_settings_copy_text(arena, text ? text : choices[which].initial);
+    const char *key = choices[which].key, *text = gt_settings_string(context, key);
+    gt_value capital = gt_settings_copy_string(arena, text ? text : choices[which].initial);
     for (char *c = (char *)capital.text.bytes; *c; c++) *c = (char)toupper((unsigned char)*c);
     for (size_t i = 0; choices[which].choices[i]; i++)
-        if (gt_value_is_text(&capital, choices[which].choices[i]))
+        if (gt_value_equals_cstr(&capital, choices[which].choices[i]))
             return gt_settings_with(arena, context, key, capital);
     gt_fail(error, "Invalid %s: %.200s\nSupported values: %s", key, text, choices[which].supported);
     return NULL;
@@ -121,12 +121,12 @@ static const gt_value *settle_choice(gt_arena *arena, const gt_value *context, s
 /* Docker wants texts; Python prints True. */
 static const gt_value *settle_build_arguments(gt_arena *arena, const gt_value *context)
 {
-    const gt_value *given = gt_value_of_key(context, "docker_build_arg");
+    const gt_value *given = gt_value_get(context, "docker_build_arg");
     if (given->type != GT_VALUE_DICT || !given->count) return context;
     gt_value *items = gt_arena_alloc(arena, given->count * sizeof *items);
     for (uint32_t i = 0; i < given->count; i += 2) {
         items[i] = given->items[i];
-        items[i + 1] = gt_settings_copy_text(arena, gt_settings_print(arena, &given->items[i + 1]));
+        items[i + 1] = gt_settings_copy_string(arena, gt_settings_print(arena, &given->items[i + 1]));
     }
     gt_value texts = {.type = GT_VALUE_DICT, .count = given->count, .items = items};
     return gt_settings_with(arena, context, "docker_build_arg", texts);
@@ -136,7 +136,7 @@ static const gt_value *load_file(gt_arena *arena, const char *path, gt_error *er
 {
     const char *shipped = access(path, F_OK) != 0 ? gt_config_find(path) : NULL;
     gt_error reason;
-    const gt_value *value = shipped ? gt_settings_parse(arena, (gt_text){shipped, strlen(shipped)}, &reason)
+    const gt_value *value = shipped ? gt_settings_parse(arena, (gt_str){shipped, strlen(shipped)}, &reason)
                                     : gt_settings_read(arena, path, &reason);
     if (!value) return gt_fail(error, "Failed to load additional context file: %.900s", reason.text), NULL;
     if (value->type == GT_VALUE_DICT) return value;
@@ -147,7 +147,7 @@ static const gt_value *load_file(gt_arena *arena, const char *path, gt_error *er
 static const gt_value *load_text(gt_arena *arena, const char *text, gt_error *error)
 {
     gt_error reason;
-    const gt_value *value = gt_settings_parse_typed(arena, (gt_text){text, strlen(text)}, &reason);
+    const gt_value *value = gt_settings_parse_typed(arena, (gt_str){text, strlen(text)}, &reason);
     if (!value) return gt_fail(error, "Invalid additional_context format: %.900s", reason.text), NULL;
     if (value->type == GT_VALUE_DICT) return value;
     gt_fail(error, "additional_context must be a JSON object at the top level, not a list or scalar.");
@@ -181,9 +181,9 @@ static int64_t gpus_of(const gt_value *object)
 
 int64_t gt_context_gpus_or(const gt_value *context, int64_t otherwise)
 {
-    const gt_value *k8s = gt_value_of_key(context, "k8s");
-    if (k8s->type == GT_VALUE_MISSING) k8s = gt_value_of_key(context, "kubernetes");
-    const gt_value *places[] = {context, gt_value_of_key(context, "slurm"), k8s};
+    const gt_value *k8s = gt_value_get(context, "k8s");
+    if (k8s->type == GT_VALUE_MISSING) k8s = gt_value_get(context, "kubernetes");
+    const gt_value *places[] = {context, gt_value_get(context, "slurm"), k8s};
     for (size_t i = 0; i < GT_LENGTH(places); i++) {
         int64_t gpus = gpus_of(places[i]);
         if (gpus != INT64_MIN) return gpus;

@@ -48,20 +48,20 @@ void gt_counter_file_add(const gt_counter_file *file, gt_buffer *text)
 }
 
 /* The next line, from *at on. */
-static bool next_line(const char **at, const char *end, gt_text *line)
+static bool next_line(const char **at, const char *end, gt_str *line)
 {
     if (*at == end) return false;
     const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    *line = (gt_text){*at, (size_t)((stop ? stop : end) - *at)};
+    *line = (gt_str){*at, (size_t)((stop ? stop : end) - *at)};
     *at = stop ? stop + 1 : end;
     return true;
 }
 
-size_t gt_counter_passes(gt_text text, size_t *in_comments)
+size_t gt_counter_passes(gt_str text, size_t *in_comments)
 {
     const char *at = text.bytes, *end = at + text.len;
     size_t passes = 0;
-    gt_text line;
+    gt_str line;
     *in_comments = 0;
     while (next_line(&at, end, &line)) {
         const char *mark = memmem(line.bytes, line.len, "pmc:", 4);
@@ -72,7 +72,7 @@ size_t gt_counter_passes(gt_text text, size_t *in_comments)
     return passes;
 }
 
-static void add_if_named(gt_text word, const char *const *names, size_t count, gt_buffer *list)
+static void add_if_named(gt_str word, const char *const *names, size_t count, gt_buffer *list)
 {
     for (size_t i = 0; i < count; i++) {
         if (strlen(names[i]) != word.len || memcmp(names[i], word.bytes, word.len) != 0) continue;
@@ -81,7 +81,7 @@ static void add_if_named(gt_text word, const char *const *names, size_t count, g
     }
 }
 
-void gt_counters_unknown(gt_text text, gt_buffer *nowhere, gt_buffer *only_old)
+void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old)
 {
     const char *end = text.bytes + text.len;
     for (const char *at = text.bytes; at < end;) {
@@ -91,7 +91,7 @@ void gt_counters_unknown(gt_text text, gt_buffer *nowhere, gt_buffer *only_old)
             at++;
             continue;
         }
-        gt_text word = {begin, (size_t)(at - begin)};
+        gt_str word = {begin, (size_t)(at - begin)};
         add_if_named(word, nowhere_names, GT_LENGTH(nowhere_names), nowhere);
         add_if_named(word, old_names, GT_LENGTH(old_names), only_old);
     }

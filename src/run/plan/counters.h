@@ -2,7 +2,7 @@
 #ifndef GT_RUN_PLAN_COUNTERS_H
 #define GT_RUN_PLAN_COUNTERS_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 typedef struct gt_counter_file {
     const char *name;     /* "compute_bound.txt" */
@@ -16,10 +16,10 @@ void gt_counter_file_add(const gt_counter_file *file, gt_buffer *text);
 
 /* Passes that rocprofv3 makes of a text file: one a line that holds "pmc:" (also in a comment: *in_comments
  * counts those, which rocprofv3 1.0 runs without counters). */
-size_t gt_counter_passes(gt_text text, size_t *in_comments);
+size_t gt_counter_passes(gt_str text, size_t *in_comments);
 
 /* Adds, with ", " between them, the counters of a text file that no GPU has, and those that only older ones
  * have (gfx90a and before): as of rocprofiler-sdk 1.0. */
-void gt_counters_unknown(gt_text text, gt_buffer *nowhere, gt_buffer *only_old);
+void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old);
 
 #endif

@@ -70,7 +70,7 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
         if (value->type != GT_VALUE_NONE)
             plan->env =
                 gt_settings_with(plan->arena, plan->env, name,
-                                 gt_settings_copy_text(plan->arena, gt_settings_print(plan->arena, value)));
+                                 gt_settings_copy_string(plan->arena, gt_settings_print(plan->arena, value)));
     }
     return true;
 }
@@ -79,12 +79,12 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
 
 static bool expects_many_processes(const gt_value *context)
 {
-    const gt_value *distributed = gt_value_of_key(context, "distributed");
+    const gt_value *distributed = gt_value_get(context, "distributed");
     return gt_settings_int(distributed, "nproc_per_node", 1) > 1 ||
            gt_settings_int(distributed, "nnodes", 1) > 1;
 }
 
-static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_words_list *words,
+static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_arg_list *words,
                          gt_error *error)
 {
     gt_profiler *profiler = gt_arena_alloc(plan->arena, sizeof *profiler);
@@ -106,7 +106,7 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_wo
 
 static bool add_piece(gt_plan *plan, const gt_stack_piece *piece, gt_error *error)
 {
-    gt_words_list words = {0};
+    gt_arg_list words = {0};
     bool plain = gt_shell_split(plan->arena, piece->cmd, &words);
     if (plain && words.count == 0) return true;
     if (plain && gt_stage_is_library_trace(&words)) {
@@ -147,8 +147,8 @@ static gt_action *actions_of(gt_plan *plan, const gt_value *scripts, size_t *cou
 {
     gt_action *actions = gt_arena_alloc(plan->arena, (scripts->count + 1) * sizeof *actions);
     for (uint32_t i = 0; i < scripts->count; i++) {
-        const char *path = gt_settings_text(&scripts->items[i], "path"),
-                   *args = gt_settings_text(&scripts->items[i], "args");
+        const char *path = gt_settings_string(&scripts->items[i], "path"),
+                   *args = gt_settings_string(&scripts->items[i], "args");
         actions[i] = (gt_action){gt_stage_action(path), path, args};
     }
     *count = scripts->count;
@@ -157,12 +157,12 @@ static gt_action *actions_of(gt_plan *plan, const gt_value *scripts, size_t *cou
 
 static void add_snapshot(gt_plan *plan)
 {
-    const char *mode = gt_settings_text(plan->context, "rocenv_mode");
+    const char *mode = gt_settings_string(plan->context, "rocenv_mode");
     plan->pre[plan->pre_count++] =
         (gt_action){GT_ACTION_ENVIRONMENT, "scripts/common/pre_scripts/run_rocenv_tool.sh",
                     gt_arena_format(plan->arena, "%s_env %s %s", plan->name, mode ? mode : "lite",
-                                    gt_settings_text(plan->context, "guest_os"))};
-    gt_words_list_add(
+                                    gt_settings_string(plan->context, "guest_os"))};
+    gt_arg_list_add(
         plan->arena, &plan->outputs,
         gt_path_join(plan->arena, plan->output_dir, gt_arena_format(plan->arena, "%s_env.csv", plan->name)));
 }
@@ -175,25 +175,25 @@ static bool wants_snapshot(const gt_plan_request *request)
 
 static void list_outputs(gt_plan *plan)
 {
-    gt_words_list_add(plan->arena, &plan->outputs, plan->log_path);
+    gt_arg_list_add(plan->arena, &plan->outputs, plan->log_path);
     for (size_t i = 0; i < plan->piece_count; i++)
         if (plan->pieces[i].profiler && plan->pieces[i].profiler->output_dir)
-            gt_words_list_add(plan->arena, &plan->outputs, plan->pieces[i].profiler->output_dir);
+            gt_arg_list_add(plan->arena, &plan->outputs, plan->pieces[i].profiler->output_dir);
     for (size_t i = 0; i < plan->sampler_count; i++)
-        gt_words_list_add(plan->arena, &plan->outputs, plan->samplers[i].file);
-    if (plan->library_modes.count) gt_words_list_add(plan->arena, &plan->outputs, plan->library_file);
-    gt_words_list_add(plan->arena, &plan->outputs, plan->record_path);
+        gt_arg_list_add(plan->arena, &plan->outputs, plan->samplers[i].file);
+    if (plan->library_modes.count) gt_arg_list_add(plan->arena, &plan->outputs, plan->library_file);
+    gt_arg_list_add(plan->arena, &plan->outputs, plan->record_path);
 }
 
 static void note_passes(gt_plan *plan)
 {
     if (plan->profiler->passes > 1)
-        gt_words_list_add(plan->arena, &plan->notes,
-                          gt_arena_format(plan->arena,
-                                          "the command runs %zu times, once for each list of counters",
-                                          plan->profiler->passes));
+        gt_arg_list_add(plan->arena, &plan->notes,
+                        gt_arena_format(plan->arena,
+                                        "the command runs %zu times, once for each list of counters",
+                                        plan->profiler->passes));
     if (plan->profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->profiler->path)
-        gt_words_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is on this machine");
+        gt_arg_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is on this machine");
 }
 
 static bool make_pieces(gt_plan *plan, const gt_stack *stack, gt_error *error)
@@ -245,11 +245,11 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     plan->profiler = &plan->none;
     gt_stack stack;
     if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
-    if (stack.warning) gt_words_list_add(arena, &plan->warnings, stack.warning);
+    if (stack.warning) gt_arg_list_add(arena, &plan->warnings, stack.warning);
     name_places(plan, request);
-    if (!add_variables(plan, gt_value_of_key(plan->context, "env_vars"), "env_vars", error) ||
+    if (!add_variables(plan, gt_value_get(plan->context, "env_vars"), "env_vars", error) ||
         !add_variables(plan, stack.env, "tools", error) ||
-        !add_variables(plan, gt_value_of_key(plan->context, "docker_env_vars"), "docker_env_vars", error))
+        !add_variables(plan, gt_value_get(plan->context, "docker_env_vars"), "docker_env_vars", error))
         return false;
     if (!make_pieces(plan, &stack, error)) return false;
     plan->pre = actions_of(plan, stack.pre, &plan->pre_count);

@@ -56,12 +56,12 @@ typedef struct gt_plan {
     gt_profiler *profiler; /* the outermost one; `none` where there is none */
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
     size_t sampler_count;
-    gt_words_list library_modes; /* empty: no trace of library calls */
+    gt_arg_list library_modes; /* empty: no trace of library calls */
     const char *library_file;
     const char *image;            /* of the container; NULL: on this machine itself */
-    gt_words_list docker;         /* the call of docker, once the line is known */
+    gt_arg_list docker;           /* the call of docker, once the line is known */
     const struct gt_slurm *slurm; /* NULL: the run is local */
-    gt_words_list outputs, notes, warnings;
+    gt_arg_list outputs, notes, warnings;
 } gt_plan;
 
 typedef struct gt_plan_request {

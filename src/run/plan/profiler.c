@@ -16,8 +16,8 @@ typedef struct planner {
     gt_arena *arena;
     const gt_profiler_place *place;
     gt_profiler *profiler;
-    gt_rocprof_options options;
-    gt_words_list *notes, *warnings;
+    gt_profiler_options options;
+    gt_arg_list *notes, *warnings;
     gt_error *error;
 } planner;
 
@@ -29,28 +29,28 @@ const char *gt_profiler_kind_name(gt_profiler_kind kind)
     return names[kind];
 }
 
-static void say(gt_arena *arena, gt_words_list *list, const char *format, ...)
+static void say(gt_arena *arena, gt_arg_list *list, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(gt_arena *arena, gt_words_list *list, const char *format, ...)
+static void say(gt_arena *arena, gt_arg_list *list, const char *format, ...)
 {
     char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    gt_words_list_add(arena, list, text);
+    gt_arg_list_add(arena, list, text);
 }
 
 /* ---- which program ---- */
 
-static bool is_wrapper(const gt_words_list *words)
+static bool is_wrapper(const gt_arg_list *words)
 {
     return words->count >= 2 &&
            (gt_path_is_named(words->items[0], "bash") || gt_path_is_named(words->items[0], "sh")) &&
            gt_path_is_named(words->items[1], "rocprof_wrapper.sh");
 }
 
-bool gt_profiler_is_called(const gt_words_list *words)
+bool gt_profiler_is_called(const gt_arg_list *words)
 {
     return is_wrapper(words) || (words->count && gt_path_is_named(words->items[0], "rocprofv3"));
 }
@@ -73,8 +73,8 @@ static long rocm_version(gt_arena *arena, char *text, size_t size)
         gt_buffer version = {0};
         gt_error ignored;
         bool found =
-            gt_small_file_read(gt_path_join(arena, places[i], ".info/version"), 4096, &version, &ignored) &&
-            sscanf(gt_buffer_text(&version).bytes, "%3d.%3d.%3d", &major, &minor, &patch) == 3;
+            gt_read_small_file(gt_path_join(arena, places[i], ".info/version"), 4096, &version, &ignored) &&
+            sscanf(gt_buffer_str(&version).bytes, "%3d.%3d.%3d", &major, &minor, &patch) == 3;
         gt_buffer_free(&version);
         if (!found) continue;
         snprintf(text, size, "%d.%d.%d", major, minor, patch);
@@ -101,14 +101,14 @@ static void choose_program(planner *p, bool wrapper)
 
 /* ---- rocprofv3 ---- */
 
-static const char *first_value(const gt_rocprof_option *option)
+static const char *first_value(const gt_profiler_option *option)
 {
     return option && option->value_count ? option->values[0] : NULL;
 }
 
 static void settle_output_dir(planner *p)
 {
-    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-directory");
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-directory");
     const char *given = first_value(option);
     p->profiler->output_dir = !given || gt_path_is_named(given, "rocprof_output")
                                   ? p->place->run_dir
@@ -118,7 +118,7 @@ static void settle_output_dir(planner *p)
 
 static void settle_output_file(planner *p)
 {
-    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-file");
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-file");
     const char *given = first_value(option);
     if (!given || !p->place->many_processes || strchr(given, '%') || strchr(given, '$')) return;
     char name[512];
@@ -128,21 +128,21 @@ static void settle_output_file(planner *p)
         given, name);
 }
 
-static void note_counters(planner *p, gt_text text)
+static void note_counters(planner *p, gt_str text)
 {
     gt_buffer nowhere = {0}, only_old = {0};
     gt_counters_unknown(text, &nowhere, &only_old);
     if (nowhere.len)
         say(p->arena, p->notes, "no GPU has these counters, their passes give no values: %s",
-            gt_buffer_text(&nowhere).bytes);
+            gt_buffer_str(&nowhere).bytes);
     if (only_old.len)
         say(p->arena, p->notes, "gfx90a and before only, not on gfx942 and gfx950: %s",
-            gt_buffer_text(&only_old).bytes);
+            gt_buffer_str(&only_old).bytes);
     gt_buffer_free(&nowhere);
     gt_buffer_free(&only_old);
 }
 
-static void count_text_passes(planner *p, gt_text text)
+static void count_text_passes(planner *p, gt_str text)
 {
     size_t in_comments;
     p->profiler->passes = gt_counter_passes(text, &in_comments);
@@ -168,14 +168,14 @@ static size_t count_yaml_jobs(const char *text)
     return jobs;
 }
 
-static void count_passes(planner *p, const char *path, gt_text text)
+static void count_passes(planner *p, const char *path, gt_str text)
 {
     const char *dot = strrchr(path, '.');
     size_t jobs = 0;
     if (dot && strcmp(dot, ".json") == 0) {
         gt_error ignored;
         const gt_value *value = gt_settings_parse(p->arena, text, &ignored);
-        jobs = value ? gt_value_of_key(value, "jobs")->count : 0;
+        jobs = value ? gt_value_get(value, "jobs")->count : 0;
     } else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0)) {
         jobs = count_yaml_jobs(text.bytes);
     } else {
@@ -188,7 +188,7 @@ static void count_passes(planner *p, const char *path, gt_text text)
 /* -i: a list that comes with gputally where the path names one and no such file is there. */
 static bool settle_input(planner *p)
 {
-    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "input");
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, "input");
     const char *given = first_value(option);
     if (!given) return true;
     const char *path = gt_path_absolute(p->arena, p->place->workdir, given);
@@ -204,10 +204,10 @@ static bool settle_input(planner *p)
         p->profiler->counter_path = path;
     } else {
         sound =
-            gt_small_file_read(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
+            gt_read_small_file(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
             gt_fail(p->error, "tool %.200s: cannot read its counters: %.700s", p->place->tool, reason.text);
     }
-    if (sound) count_passes(p, path, gt_buffer_text(&text));
+    if (sound) count_passes(p, path, gt_buffer_str(&text));
     option->values[0] = path;
     gt_buffer_free(&text);
     return sound;
@@ -215,17 +215,17 @@ static bool settle_input(planner *p)
 
 static void settle_formats(planner *p)
 {
-    const gt_rocprof_option *option = gt_rocprof_option_find(&p->options, "output-format");
+    const gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-format");
     for (size_t i = 0; option && i < option->value_count; i++)
-        gt_words_list_add(p->arena, &p->profiler->formats, option->values[i]);
-    if (!p->profiler->formats.count) gt_words_list_add(p->arena, &p->profiler->formats, "rocpd");
+        gt_arg_list_add(p->arena, &p->profiler->formats, option->values[i]);
+    if (!p->profiler->formats.count) gt_arg_list_add(p->arena, &p->profiler->formats, "rocpd");
 }
 
 /* Options that configs have and no rocprofv3 knows. */
 static void drop_foreign(planner *p)
 {
-    gt_rocprof_option *name = gt_rocprof_option_find(&p->options, "perfetto-trace-filename");
-    gt_rocprof_option *counters = gt_rocprof_option_find(&p->options, "counter-collection");
+    gt_profiler_option *name = gt_profiler_option_find(&p->options, "perfetto-trace-filename");
+    gt_profiler_option *counters = gt_profiler_option_find(&p->options, "counter-collection");
     if (name) {
         name->dropped = true;
         p->profiler->trace_name = first_value(name);
@@ -242,8 +242,8 @@ static void drop_foreign(planner *p)
 /* The preset asks for stochastic samples by time, which no GPU offers. */
 static void mend_pc_sampling(planner *p)
 {
-    gt_rocprof_option *method = gt_rocprof_option_find(&p->options, "pc-sampling-method");
-    const gt_rocprof_option *unit = gt_rocprof_option_find(&p->options, "pc-sampling-unit");
+    gt_profiler_option *method = gt_profiler_option_find(&p->options, "pc-sampling-method");
+    const gt_profiler_option *unit = gt_profiler_option_find(&p->options, "pc-sampling-unit");
     if (p->place->own_cmd || !first_value(method) || !first_value(unit)) return;
     if (strcmp(method->values[0], "stochastic") != 0 || strcmp(unit->values[0], "time") != 0) return;
     method->values[0] = "host_trap";
@@ -253,13 +253,13 @@ static void mend_pc_sampling(planner *p)
 
 static void emit(planner *p, const char *word)
 {
-    gt_words_list_add(p->arena, &p->profiler->options, word);
+    gt_arg_list_add(p->arena, &p->profiler->options, word);
 }
 
 static void emit_all(planner *p)
 {
     for (size_t i = 0; i < p->options.count; i++) {
-        const gt_rocprof_option *option = &p->options.items[i];
+        const gt_profiler_option *option = &p->options.items[i];
         if (option->dropped) continue;
         bool joined = option->takes == GT_TAKES_TRUTH && option->value_count;
         if (joined) { /* --hip-trace=false stays one word */
@@ -275,7 +275,7 @@ static void emit_all(planner *p)
 
 static bool plan_rocprofv3(planner *p)
 {
-    bool has_dir = first_value(gt_rocprof_option_find(&p->options, "output-directory")) != NULL;
+    bool has_dir = first_value(gt_profiler_option_find(&p->options, "output-directory")) != NULL;
     settle_output_dir(p);
     settle_output_file(p);
     drop_foreign(p);
@@ -293,8 +293,8 @@ static bool plan_rocprofv3(planner *p)
 
 static void emit_if_on(planner *p, const char *name, const char *legacy)
 {
-    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, name);
-    if (gt_rocprof_option_is_on(&p->options, name)) {
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, name);
+    if (gt_profiler_option_is_on(&p->options, name)) {
         for (size_t i = 0; i < p->profiler->options.count; i++)
             if (strcmp(p->profiler->options.items[i], legacy) == 0)
                 legacy = NULL, i = p->profiler->options.count - 1;
@@ -305,7 +305,7 @@ static void emit_if_on(planner *p, const char *name, const char *legacy)
 
 static void emit_value(planner *p, const char *name, const char *legacy, const char *ending)
 {
-    gt_rocprof_option *option = gt_rocprof_option_find(&p->options, name);
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, name);
     if (!first_value(option)) return;
     char value[4096];
     snprintf(value, sizeof value, "%s%s", option->values[0], ending);
@@ -324,7 +324,7 @@ static void warn_of_dropped(planner *p)
     }
     if (list.len)
         say(p->arena, p->warnings, "the legacy rocprof has no such options, they are left out: %.800s",
-            gt_buffer_text(&list).bytes);
+            gt_buffer_str(&list).bytes);
     gt_buffer_free(&list);
 }
 
@@ -336,17 +336,17 @@ static bool plan_legacy(planner *p)
     static const char *const api[] = {"hip-trace", "hsa-trace", "sys-trace", "runtime-trace"};
     bool has_api = false;
     for (size_t i = 0; i < GT_LENGTH(api); i++)
-        has_api = has_api || gt_rocprof_option_is_on(&p->options, api[i]);
+        has_api = has_api || gt_profiler_option_is_on(&p->options, api[i]);
     emit_if_on(p, "hip-trace", "--hip-trace");
     emit_if_on(p, "hsa-trace", "--hsa-trace");
     emit_if_on(p, "sys-trace", "--sys-trace");
-    bool runtime = gt_rocprof_option_is_on(&p->options, "runtime-trace");
+    bool runtime = gt_profiler_option_is_on(&p->options, "runtime-trace");
     if (!has_api) {
         emit_if_on(p, "kernel-trace", "--hip-trace");
         emit_if_on(p, "memory-copy-trace", "--hip-trace");
     }
-    gt_rocprof_option *implied[] = {gt_rocprof_option_find(&p->options, "kernel-trace"),
-                                    gt_rocprof_option_find(&p->options, "memory-copy-trace")};
+    gt_profiler_option *implied[] = {gt_profiler_option_find(&p->options, "kernel-trace"),
+                                     gt_profiler_option_find(&p->options, "memory-copy-trace")};
     for (size_t i = 0; i < GT_LENGTH(implied); i++)
         if (implied[i]) implied[i]->dropped = true; /* an API trace holds them */
     emit_if_on(p, "runtime-trace", "--hip-trace");
@@ -356,18 +356,18 @@ static bool plan_legacy(planner *p)
     emit_value(p, "input", "-i", "");
     emit_value(p, "output-directory", "-d", "");
     emit_value(p, "output-file", "-o", ".csv");
-    if (gt_rocprof_option_is_on(&p->options, "truncate-kernels")) {
+    if (gt_profiler_option_is_on(&p->options, "truncate-kernels")) {
         emit(p, "--basenames");
         emit(p, "on");
-        gt_rocprof_option_find(&p->options, "truncate-kernels")->dropped = true;
+        gt_profiler_option_find(&p->options, "truncate-kernels")->dropped = true;
     }
     warn_of_dropped(p);
-    gt_words_list_add(p->arena, &p->profiler->formats, "csv");
+    gt_arg_list_add(p->arena, &p->profiler->formats, "csv");
     return true;
 }
 
-bool gt_profiler_plan(gt_arena *arena, const gt_words_list *words, const gt_profiler_place *place,
-                      gt_profiler *profiler, gt_words_list *notes, gt_words_list *warnings, gt_error *error)
+bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profiler_place *place,
+                      gt_profiler *profiler, gt_arg_list *notes, gt_arg_list *warnings, gt_error *error)
 {
     *profiler = (gt_profiler){.passes = 1, .own_cmd = place->own_cmd};
     planner p = {.arena = arena,
@@ -383,8 +383,8 @@ bool gt_profiler_plan(gt_arena *arena, const gt_words_list *words, const gt_prof
         say(arena, notes, "tool %.200s: the separator -- is missing at the end of its cmd and was added",
             place->tool);
     for (size_t i = end + 1; i < words->count; i++)
-        gt_words_list_add(arena, &profiler->before_app, words->items[i]);
-    p.options = gt_rocprof_options_parse(arena, words->items + first, end - first);
+        gt_arg_list_add(arena, &profiler->before_app, words->items[i]);
+    p.options = gt_profiler_options_parse(arena, words->items + first, end - first);
     choose_program(&p, wrapper);
     return profiler->kind == GT_PROFILER_ROCPROF ? plan_legacy(&p) : plan_rocprofv3(&p);
 }
@@ -401,23 +401,23 @@ static bool help_names(const char *help, const char *option)
     return false;
 }
 
-void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_words_list *notes)
+void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_arg_list *notes)
 {
     if (profiler->own_cmd || profiler->kind != GT_PROFILER_ROCPROFV3 || !strstr(help, "--")) return;
-    gt_rocprof_options options =
-        gt_rocprof_options_parse(arena, profiler->options.items, profiler->options.count);
+    gt_profiler_options options =
+        gt_profiler_options_parse(arena, profiler->options.items, profiler->options.count);
     planner p = {.arena = arena, .profiler = profiler, .options = options};
     for (size_t i = 0; i < options.count; i++) {
-        gt_rocprof_option *option = &options.items[i];
+        gt_profiler_option *option = &options.items[i];
         if (strncmp(option->written, "--", 2) != 0 || help_names(help, option->written)) continue;
         option->dropped = true;
         say(arena, notes, "this rocprofv3 has no %s: it is left out", option->written);
     }
-    profiler->options = (gt_words_list){0};
+    profiler->options = (gt_arg_list){0};
     emit_all(&p);
 }
 
-bool gt_profiler_is_noise(gt_profiler_kind kind, gt_text line)
+bool gt_profiler_is_noise(gt_profiler_kind kind, gt_str line)
 {
     static const char *const v3[] = {"sql text value for value is empty. Using NULL instead"};
     static const char *const legacy[] = {"WARNING: We are phasing out", "roctracer/rocprofiler",

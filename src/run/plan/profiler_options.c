@@ -8,7 +8,7 @@
 static const struct {
     const char *name;
     const char *short_name; /* with its dash; NULL: none */
-    gt_rocprof_takes takes;
+    gt_profiler_option_values takes;
 } table[] = {
     {"input", "-i", GT_TAKES_ONE},
     {"output-file", "-o", GT_TAKES_ONE},
@@ -110,7 +110,7 @@ static bool is_truth(const char *word, bool *value)
     return false;
 }
 
-static void look_up(gt_rocprof_option *option)
+static void look_up(gt_profiler_option *option)
 {
     const char *name = option->written;
     option->takes = GT_TAKES_UNKNOWN;
@@ -125,7 +125,7 @@ static void look_up(gt_rocprof_option *option)
 }
 
 /* How many of the words that follow are the option's values. */
-static size_t values_of(const gt_rocprof_option *option, const char *const *words, size_t count)
+static size_t values_of(const gt_profiler_option *option, const char *const *words, size_t count)
 {
     bool value;
     size_t n = 0;
@@ -140,13 +140,13 @@ static size_t values_of(const gt_rocprof_option *option, const char *const *word
     }
 }
 
-gt_rocprof_options gt_rocprof_options_parse(gt_arena *arena, const char *const *words, size_t count)
+gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const *words, size_t count)
 {
-    gt_rocprof_options options = {.items = gt_arena_alloc(arena, (count + 1) * sizeof *options.items)};
+    gt_profiler_options options = {.items = gt_arena_alloc(arena, (count + 1) * sizeof *options.items)};
     for (size_t i = 0; i < count;) {
         const char *word = words[i++], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-        gt_rocprof_option *option = &options.items[options.count++];
-        *option = (gt_rocprof_option){.written = word};
+        gt_profiler_option *option = &options.items[options.count++];
+        *option = (gt_profiler_option){.written = word};
         if (equals) option->written = gt_arena_bytes(arena, word, (size_t)(equals - word));
         look_up(option);
         size_t n = equals ? 1 : word[0] == '-' ? values_of(option, words + i, count - i) : 0;
@@ -158,7 +158,7 @@ gt_rocprof_options gt_rocprof_options_parse(gt_arena *arena, const char *const *
     return options;
 }
 
-gt_rocprof_option *gt_rocprof_option_find(const gt_rocprof_options *options, const char *name)
+gt_profiler_option *gt_profiler_option_find(const gt_profiler_options *options, const char *name)
 {
     for (size_t i = options->count; i--;)
         if (!options->items[i].dropped && strcmp(options->items[i].name, name) == 0)
@@ -166,9 +166,9 @@ gt_rocprof_option *gt_rocprof_option_find(const gt_rocprof_options *options, con
     return NULL;
 }
 
-bool gt_rocprof_option_is_on(const gt_rocprof_options *options, const char *name)
+bool gt_profiler_option_is_on(const gt_profiler_options *options, const char *name)
 {
-    const gt_rocprof_option *option = gt_rocprof_option_find(options, name);
+    const gt_profiler_option *option = gt_profiler_option_find(options, name);
     bool value = true;
     if (option && option->value_count) is_truth(option->values[0], &value);
     return option && value;

@@ -29,7 +29,7 @@ static gt_value trimmed(gt_arena *arena, const char *text)
     size_t len = strlen(text);
     while (len && isspace((unsigned char)text[len - 1])) len--;
     while (len && isspace((unsigned char)*text)) text++, len--;
-    return (gt_value){.type = GT_VALUE_TEXT, .text = {gt_arena_bytes(arena, text, len), len}};
+    return (gt_value){.type = GT_VALUE_STRING, .text = {gt_arena_bytes(arena, text, len), len}};
 }
 
 /* Scripts as {"path", "args"}, both trimmed; args "" where there are none. */
@@ -41,7 +41,7 @@ static bool check_scripts(builder *b, const gt_value **scripts, const char *whos
         return gt_fail(b->error, "%s: more than %d scripts", whose, SCRIPTS_MAX);
     for (uint32_t i = 0; gt_value_is_list(*scripts) && i < (*scripts)->count; i++) {
         const gt_value *entry = &(*scripts)->items[i];
-        const char *path = gt_settings_text(entry, "path"), *args = gt_settings_text(entry, "args");
+        const char *path = gt_settings_string(entry, "path"), *args = gt_settings_string(entry, "args");
         if (!path || (!args && gt_settings_has(entry, "args")))
             return gt_fail(b->error,
                            "%s: entry %u must be an object with path and, if any, args, both strings", whose,
@@ -82,7 +82,7 @@ static bool check_families(builder *b, const gt_tool *tool)
             char text[512];
             snprintf(text, sizeof text, "%.200s and %.200s both run a profiler; they may disturb each other",
                      b->rocprof, tool->name);
-            b->stack->warning = gt_settings_copy_text(b->arena, text).text.bytes;
+            b->stack->warning = gt_settings_copy_string(b->arena, text).text.bytes;
         }
         b->rocprof = tool->name;
     }
@@ -95,8 +95,8 @@ static bool check_families(builder *b, const gt_tool *tool)
 
 static bool add_tool(builder *b, const gt_value *entry, const gt_value *more_tools)
 {
-    const char *name = gt_settings_text(entry, "name"), *cmd = gt_settings_text(entry, "cmd");
-    const gt_value *env = gt_value_of_key(entry, "env_vars");
+    const char *name = gt_settings_string(entry, "name"), *cmd = gt_settings_string(entry, "cmd");
+    const gt_value *env = gt_value_get(entry, "env_vars");
     if (!name) return gt_fail(b->error, "tools: each entry must be an object with a name (a string)");
     if (!cmd && gt_settings_has(entry, "cmd"))
         return gt_fail(b->error, "tool %.200s: cmd must be a string", name);
@@ -104,7 +104,7 @@ static bool add_tool(builder *b, const gt_value *entry, const gt_value *more_too
         return gt_fail(b->error, "tool %.200s: env_vars must be an object", name);
     gt_tool tool;
     if (!gt_tool_find(b->arena, more_tools, name, &tool, b->error) || !check_families(b, &tool)) return false;
-    bool from_file = gt_settings_has(gt_value_of_key(more_tools, "tools"), name);
+    bool from_file = gt_settings_has(gt_value_get(more_tools, "tools"), name);
     if (cmd) tool.cmd = cmd;
     tool.env = gt_settings_update(b->arena, tool.env, env);
     if (!check_scripts(b, &tool.pre, name) || !check_scripts(b, &tool.post, name)) return false;
@@ -129,11 +129,11 @@ bool gt_stack_build(gt_arena *arena, const gt_value *context, const gt_value *mo
                     gt_error *error)
 {
     builder b = {.arena = arena, .stack = stack, .error = error};
-    const gt_value *tools = gt_value_of_key(context, "tools");
-    const char *own = gt_settings_text(context, "encapsulate_script");
+    const gt_value *tools = gt_value_get(context, "tools");
+    const char *own = gt_settings_string(context, "encapsulate_script");
     if (tools->count > TOOLS_MAX) return gt_fail(error, "more than %d tools", TOOLS_MAX);
-    *stack = (gt_stack){.pre = gt_value_of_key(context, "pre_scripts"),
-                        .post = gt_value_of_key(context, "post_scripts"),
+    *stack = (gt_stack){.pre = gt_value_get(context, "pre_scripts"),
+                        .post = gt_value_get(context, "post_scripts"),
                         .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     stack->pieces = gt_arena_alloc(arena, (tools->count + 1) * sizeof *stack->pieces);
     bool sound =

@@ -40,19 +40,19 @@ gt_action_kind gt_stage_action(const char *path)
     return GT_ACTION_SCRIPT;
 }
 
-bool gt_stage_is_library_trace(const gt_words_list *words)
+bool gt_stage_is_library_trace(const gt_arg_list *words)
 {
     return words->count == 2 && gt_path_is_named(words->items[0], "python3") &&
            gt_path_is_named(words->items[1], "get_library_trace.py");
 }
 
-bool gt_stage_is_rtl(const gt_words_list *words)
+bool gt_stage_is_rtl(const gt_arg_list *words)
 {
     return words->count == 2 && gt_path_is_named(words->items[0], "bash") &&
            gt_path_is_named(words->items[1], "rtl_trace_wrapper.sh");
 }
 
-bool gt_stage_is_rpd(const gt_words_list *words)
+bool gt_stage_is_rpd(const gt_arg_list *words)
 {
     return words->count == 1 && gt_path_is_named(words->items[0], "runTracer.sh");
 }
@@ -60,7 +60,7 @@ bool gt_stage_is_rpd(const gt_words_list *words)
 /* A variable as the command will see it; NULL where it is not set or empty. */
 static const char *variable(const gt_plan *plan, const char *name)
 {
-    const char *text = gt_settings_text(plan->env, name);
+    const char *text = gt_settings_string(plan->env, name);
     if (!text) text = getenv(name);
     return text && *text ? text : NULL;
 }
@@ -99,11 +99,11 @@ void gt_stage_plan_library(gt_plan *plan)
         if (!variable(plan, libraries[i].variable) &&
             !list_holds(variable(plan, "TRACE_MODE"), libraries[i].mode))
             continue;
-        gt_words_list_add(plan->arena, &plan->library_modes, libraries[i].mode);
+        gt_arg_list_add(plan->arena, &plan->library_modes, libraries[i].mode);
         for (size_t v = 0; v < GT_LENGTH(libraries[i].env) && libraries[i].env[v][0]; v++)
             if (!gt_settings_has(plan->env, libraries[i].env[v][0]))
                 plan->env = gt_settings_with(plan->arena, plan->env, libraries[i].env[v][0],
-                                             gt_settings_copy_text(plan->arena, libraries[i].env[v][1]));
+                                             gt_settings_copy_string(plan->arena, libraries[i].env[v][1]));
     }
     const char *file = variable(plan, "OUTPUT_FILE");
     plan->library_file = gt_path_absolute(plan->arena, plan->output_dir, file ? file : "library_trace.csv");
@@ -124,25 +124,25 @@ bool gt_stage_plan_rtl(gt_plan *plan, gt_profiler *profiler)
         gt_path_absolute(plan->arena, plan->output_dir, folder ? folder : "rocm_trace_lite_output");
     file = file ? gt_path_absolute(plan->arena, plan->output_dir, file)
                 : gt_path_join(plan->arena, profiler->output_dir, "trace.db");
-    gt_words_list *options = &profiler->options;
-    gt_words_list_add(plan->arena, options, "trace");
+    gt_arg_list *options = &profiler->options;
+    gt_arg_list_add(plan->arena, options, "trace");
     if (mode) {
-        gt_words_list_add(plan->arena, options, "--mode");
-        gt_words_list_add(plan->arena, options, mode);
+        gt_arg_list_add(plan->arena, options, "--mode");
+        gt_arg_list_add(plan->arena, options, mode);
     }
-    gt_words_list_add(plan->arena, options, "-o");
-    gt_words_list_add(plan->arena, options, file);
-    gt_words_list_add(plan->arena, &profiler->formats, "rocpd");
+    gt_arg_list_add(plan->arena, options, "-o");
+    gt_arg_list_add(plan->arena, options, file);
+    gt_arg_list_add(plan->arena, &profiler->formats, "rocpd");
     return true;
 }
 
-bool gt_stage_plan_rpd(gt_plan *plan, const gt_words_list *words, gt_profiler *profiler)
+bool gt_stage_plan_rpd(gt_plan *plan, const gt_arg_list *words, gt_profiler *profiler)
 {
     *profiler = (gt_profiler){.kind = GT_PROFILER_RPD, .passes = 1};
     profiler->path =
         gt_path_search(plan->arena, gt_path_absolute(plan->arena, plan->workdir, words->items[0]), "");
     profiler->output_dir = gt_path_join(plan->arena, plan->output_dir, "rpd_output");
-    gt_words_list_add(plan->arena, &profiler->formats, "rpd");
+    gt_arg_list_add(plan->arena, &profiler->formats, "rpd");
     return true;
 }
 

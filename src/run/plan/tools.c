@@ -126,10 +126,10 @@ static const gt_value *scripts_of(gt_arena *arena, const script *scripts)
     static const gt_value empty = {.type = GT_VALUE_LIST};
     const gt_value *list = &empty;
     for (size_t i = 0; i < SCRIPTS_MAX && scripts[i].path; i++) {
-        const gt_value *entry =
-            gt_settings_with(arena, &gt_value_missing, "path", gt_settings_copy_text(arena, scripts[i].path));
+        const gt_value *entry = gt_settings_with(arena, &gt_value_missing, "path",
+                                                 gt_settings_copy_string(arena, scripts[i].path));
         if (scripts[i].args)
-            entry = gt_settings_with(arena, entry, "args", gt_settings_copy_text(arena, scripts[i].args));
+            entry = gt_settings_with(arena, entry, "args", gt_settings_copy_string(arena, scripts[i].args));
         list = gt_settings_push(arena, list, *entry);
     }
     return list;
@@ -140,7 +140,7 @@ static gt_tool built_in(gt_arena *arena, const tool_row *row)
     static const gt_value empty = {.type = GT_VALUE_DICT};
     const gt_value *env = &empty;
     for (size_t i = 0; i < ENV_MAX && row->env[i][0]; i++)
-        env = gt_settings_with(arena, env, row->env[i][0], gt_settings_copy_text(arena, row->env[i][1]));
+        env = gt_settings_with(arena, env, row->env[i][0], gt_settings_copy_string(arena, row->env[i][1]));
     return (gt_tool){.name = row->name,
                      .cmd = row->cmd,
                      .env = env,
@@ -151,14 +151,14 @@ static gt_tool built_in(gt_arena *arena, const tool_row *row)
 /* An entry of a file: what it lacks is empty. */
 static bool own_tool(const gt_value *entry, const char *name, gt_tool *tool, gt_error *error)
 {
-    const gt_value *cmd = gt_value_of_key(entry, "cmd"), *env = gt_value_of_key(entry, "env_vars");
+    const gt_value *cmd = gt_value_get(entry, "cmd"), *env = gt_value_get(entry, "env_vars");
     *tool = (gt_tool){.name = name,
-                      .cmd = cmd->type == GT_VALUE_TEXT ? cmd->text.bytes : "",
+                      .cmd = cmd->type == GT_VALUE_STRING ? cmd->text.bytes : "",
                       .env = env,
-                      .pre = gt_value_of_key(entry, "pre_scripts"),
-                      .post = gt_value_of_key(entry, "post_scripts")};
+                      .pre = gt_value_get(entry, "pre_scripts"),
+                      .post = gt_value_get(entry, "post_scripts")};
     bool sound = entry->type == GT_VALUE_DICT &&
-                 (cmd->type == GT_VALUE_TEXT || cmd->type == GT_VALUE_MISSING) &&
+                 (cmd->type == GT_VALUE_STRING || cmd->type == GT_VALUE_MISSING) &&
                  (env->type == GT_VALUE_DICT || env->type == GT_VALUE_MISSING) &&
                  (gt_value_is_list(tool->pre) || tool->pre->type == GT_VALUE_MISSING) &&
                  (gt_value_is_list(tool->post) || tool->post->type == GT_VALUE_MISSING);
@@ -172,7 +172,7 @@ static bool own_tool(const gt_value *entry, const char *name, gt_tool *tool, gt_
 
 bool gt_tool_find(gt_arena *arena, const gt_value *more, const char *name, gt_tool *tool, gt_error *error)
 {
-    const gt_value *own = gt_value_of_key(gt_value_of_key(more, "tools"), name);
+    const gt_value *own = gt_value_get(gt_value_get(more, "tools"), name);
     if (own->type != GT_VALUE_MISSING) {
         if (!own_tool(own, name, tool, error)) return false;
     } else {

@@ -16,8 +16,8 @@ static unsigned long number_in(gt_arena *arena, const char *folder, const char *
     gt_buffer text = {0};
     gt_error ignored;
     unsigned long number = 0;
-    if (gt_small_file_read(gt_path_join(arena, folder, name), 4096, &text, &ignored))
-        number = strtoul(gt_buffer_text(&text).bytes, NULL, 0);
+    if (gt_read_small_file(gt_path_join(arena, folder, name), 4096, &text, &ignored))
+        number = strtoul(gt_buffer_str(&text).bytes, NULL, 0);
     gt_buffer_free(&text);
     return number;
 }

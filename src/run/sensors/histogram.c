@@ -69,7 +69,7 @@ static void add_value(gt_histogram *histogram, const char *name, const char *tex
 static const char *cell(const gt_table *table, size_t column, size_t row)
 {
     const gt_column *c = &table->columns[column];
-    return c->type == GT_TYPE_TEXT ? gt_strings_get(table->strings, c->texts[row]).bytes : "";
+    return c->type == GT_TYPE_STRING ? gt_interner_get(table->strings, c->texts[row]).bytes : "";
 }
 
 static void add_long(gt_histogram *histogram, const gt_table *table, size_t name, size_t value)
@@ -122,17 +122,17 @@ static void add_file(gt_histogram *histogram, const char *path)
 {
     gt_error error;
     if (access(path, F_OK) != 0) return;
-    gt_strings *strings = gt_strings_new();
-    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_TEXT, strings, &error);
+    gt_interner *strings = gt_interner_new();
+    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_STRINGS, strings, &error);
     if (table)
         gt_histogram_add(histogram, table);
     else
         gt_warn("%s", error.text);
     if (table) gt_table_free(table);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
-void gt_histogram_write(const char *folder, gt_words_list *written, gt_arena *arena)
+void gt_histogram_write(const char *folder, gt_arg_list *written, gt_arena *arena)
 {
     gt_histogram histogram = {0};
     const char *path = gt_path_join(arena, folder, "instruction_histogram.json");
@@ -146,8 +146,8 @@ void gt_histogram_write(const char *folder, gt_words_list *written, gt_arena *ar
     gt_error error;
     gt_histogram_print(&histogram, &text);
     gt_output *output = gt_output_new();
-    if (gt_output_text(output, path, gt_buffer_text(&text), &error) && gt_output_commit(output, &error))
-        gt_words_list_add(arena, written, path);
+    if (gt_output_whole_file(output, path, gt_buffer_str(&text), &error) && gt_output_commit(output, &error))
+        gt_arg_list_add(arena, written, path);
     else
         gt_warn("%s", error.text);
     gt_output_free(output);

@@ -2,7 +2,7 @@
 #ifndef GT_RUN_SENSORS_HISTOGRAM_H
 #define GT_RUN_SENSORS_HISTOGRAM_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 #include "os/shell_words.h"
 #include "table/table.h"
 
@@ -23,6 +23,6 @@ void gt_histogram_print(const gt_histogram *histogram, gt_buffer *text);
 
 /* Reads rocprofv3_output_counter_collection.csv and ..._domain_stats.csv of a folder and writes the file
  * beside them; nothing where they hold no such counters. */
-void gt_histogram_write(const char *folder, gt_words_list *written, gt_arena *arena);
+void gt_histogram_write(const char *folder, gt_arg_list *written, gt_arena *arena);
 
 #endif

@@ -168,8 +168,8 @@ bool gt_sensors_open_fake(gt_arena *arena, gt_sensors *sensors)
     *f = (fake){0};
     clock_gettime(CLOCK_MONOTONIC, &f->begin);
     *sensors = (gt_sensors){"fake", 0, f, fake_power, fake_memory, fake_is_secondary, fake_close};
-    if (!gt_small_file_read(path, 1 << 22, &text, &error)) gt_warn("%s", error.text);
-    for (const char *line = gt_buffer_text(&text).bytes; *line;) {
+    if (!gt_read_small_file(path, 1 << 22, &text, &error)) gt_warn("%s", error.text);
+    for (const char *line = gt_buffer_str(&text).bytes; *line;) {
         fake_row row;
         if (read_fake_row(line, &row)) {
             GT_PUSH(f->rows, f->count, f->capacity, row);

@@ -41,8 +41,8 @@ static void line(gt_buffer *lines, const char *format, ...)
 
 gt_distributed gt_distributed_of(const gt_value *settings, int64_t nodes, int64_t gpus)
 {
-    const gt_value *distributed = gt_value_of_key(settings, "distributed");
-    const char *name = gt_settings_text(distributed, "launcher");
+    const gt_value *distributed = gt_value_get(settings, "distributed");
+    const char *name = gt_settings_string(distributed, "launcher");
     return (gt_distributed){
         name ? name : "torchrun", nodes, gt_settings_int(distributed, "nproc_per_node", gpus),
         gt_settings_int(distributed, "port", gt_settings_int(distributed, "master_port", 29500))};
@@ -82,9 +82,9 @@ static void export_primus(const gt_value *settings, gt_buffer *lines)
 {
     static const char *const keys[][2] = {
         {"config", "PRIMUS_CONFIG_PATH"}, {"cli_extra", "PRIMUS_CLI_EXTRA"}, {"backend", "BACKEND"}};
-    const gt_value *primus = gt_value_of_key(gt_value_of_key(settings, "distributed"), "primus");
+    const gt_value *primus = gt_value_get(gt_value_get(settings, "distributed"), "primus");
     for (size_t i = 0; i < GT_LENGTH(keys); i++) {
-        const char *text = gt_settings_text(primus, keys[i][0]);
+        const char *text = gt_settings_string(primus, keys[i][0]);
         if (!text) continue;
         gt_buffer_add_cstr(lines, "export ");
         gt_buffer_add_cstr(lines, keys[i][1]);

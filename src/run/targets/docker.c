@@ -56,13 +56,13 @@ static const char *const forwarded[] = {
 
 typedef struct builder {
     const gt_plan *plan;
-    gt_words_list *words;
+    gt_arg_list *words;
     gt_error *error;
 } builder;
 
 static void add(builder *b, const char *word)
 {
-    gt_words_list_add(b->plan->arena, b->words, word);
+    gt_arg_list_add(b->plan->arena, b->words, word);
 }
 
 static void add_joined(builder *b, const char *format, const char *first, const char *second)
@@ -152,7 +152,7 @@ static void add_nvidia_gpus(builder *b, const size_t *chosen, size_t count)
         gt_buffer_add_cstr(&list, number);
     }
     add(b, "--gpus");
-    add_joined(b, "\"device=%s\"%s", gt_buffer_text(&list).bytes,
+    add_joined(b, "\"device=%s\"%s", gt_buffer_str(&list).bytes,
                ""); /* docker reads it as one field of a CSV row */
     gt_buffer_free(&list);
 }
@@ -174,7 +174,7 @@ static bool add_gpus(builder *b, bool is_amd)
     size_t there = is_amd ? gpus.count : count_nvidia(), count;
     size_t *chosen = gt_arena_alloc(b->plan->arena, (there + 1) * sizeof *chosen);
     int64_t wanted = gt_context_gpus_or(b->plan->context, -1);
-    if (!gt_docker_choose_gpus(gt_settings_text(b->plan->context, "docker_gpus"), wanted, there, chosen,
+    if (!gt_docker_choose_gpus(gt_settings_string(b->plan->context, "docker_gpus"), wanted, there, chosen,
                                &count, b->error))
         return false;
     if (count && is_amd) add_amd_gpus(b, &gpus, chosen, count);
@@ -188,7 +188,7 @@ static bool add_gpus(builder *b, bool is_amd)
 
 static void add_mounts(builder *b)
 {
-    const gt_value *mounts = gt_value_of_key(b->plan->context, "docker_mounts");
+    const gt_value *mounts = gt_value_get(b->plan->context, "docker_mounts");
     add(b, "-v");
     add_joined(b, "%s:%s", b->plan->workdir, b->plan->workdir);
     if (strcmp(b->plan->workdir, b->plan->output_dir) != 0) {
@@ -204,7 +204,7 @@ static void add_mounts(builder *b)
 
 static void add_cpus(builder *b)
 {
-    const char *cpus = gt_settings_text(b->plan->context, "docker_cpus");
+    const char *cpus = gt_settings_string(b->plan->context, "docker_cpus");
     if (!cpus) return;
     char *clean = gt_strdup(cpus), *to = clean;
     for (const char *from = cpus; *from; from++)
@@ -221,7 +221,7 @@ static void add_variables(builder *b, const char *vendor)
     add_variable(b, "MAD_MODEL_NAME", b->plan->name);
     add_variable(b, "JENKINS_BUILD_NUMBER", build && *build ? build : "0");
     add_variable(b, "MAD_GPU_VENDOR", vendor);
-    add_variable(b, "MAD_GUEST_OS", gt_settings_text(b->plan->context, "guest_os"));
+    add_variable(b, "MAD_GUEST_OS", gt_settings_string(b->plan->context, "guest_os"));
     for (size_t i = 0; i < GT_LENGTH(forwarded); i++)
         if (getenv(forwarded[i]) && !gt_settings_has(env, forwarded[i]))
             add_variable(b, forwarded[i], getenv(forwarded[i]));
@@ -237,10 +237,10 @@ static const char *container_name(const gt_plan *plan)
     return gt_arena_bytes(plan->arena, name, strlen(name));
 }
 
-bool gt_docker_make(const gt_plan *plan, const char *image, gt_words_list *words, gt_error *error)
+bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error)
 {
     builder b = {.plan = plan, .words = words, .error = error};
-    const char *vendor = gt_settings_text(plan->context, "gpu_vendor");
+    const char *vendor = gt_settings_string(plan->context, "gpu_vendor");
     bool is_amd = strcmp(vendor, "AMD") == 0;
     if (image[0] == '-') return gt_fail(error, "'%.200s' is no name of an image", image);
     add(&b, "docker");

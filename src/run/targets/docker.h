@@ -8,7 +8,7 @@
 /* The words of "docker run ... IMAGE bash -c LINE", for the plan's line and variables. The container sees the
  * work folder and the output folder under their own names. False where the context asks for GPUs that are not
  * there. */
-bool gt_docker_make(const gt_plan *plan, const char *image, gt_words_list *words, gt_error *error);
+bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
 
 /* Which GPUs docker_gpus ("all", "0,2-4"; NULL: all) means, the first `wanted` of them (-1: all), sorted; how
  * many are put into `chosen`, which has room for `there`. */

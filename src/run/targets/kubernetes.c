@@ -49,7 +49,7 @@ static void put(writer *w, int indent, const char *key, const char *value)
     gt_buffer_add_cstr(w->text, key);
     if (value) {
         gt_buffer_add_cstr(w->text, " ");
-        gt_json_string_add(w->text, (gt_text){value, strlen(value)}, &w->scratch);
+        gt_json_string_add(w->text, (gt_str){value, strlen(value)}, &w->scratch);
     }
     gt_buffer_add_cstr(w->text, "\n");
 }
@@ -59,7 +59,7 @@ static bool is_plain(const char *text)
     for (const char *c = text; *c; c++)
         if ((iscntrl((unsigned char)*c) && *c != '\n') || (c == text && isspace((unsigned char)*c)))
             return false;
-    return gt_utf8_is_valid((gt_text){text, strlen(text)});
+    return gt_utf8_is_valid((gt_str){text, strlen(text)});
 }
 
 /* A text of several lines, as a block where YAML can show it so. */
@@ -86,7 +86,7 @@ static void put_number(writer *w, int indent, const char *key, int64_t value)
 
 static const char *setting(writer *w, const char *key)
 {
-    const gt_value *value = gt_value_of_key(w->k8s, key);
+    const gt_value *value = gt_value_get(w->k8s, key);
     return gt_value_is_empty(value) ? NULL : gt_settings_print(w->plan->arena, value);
 }
 
@@ -128,7 +128,7 @@ static bool put_config(writer *w, gt_error *error)
     bool fits = json.text.len <= CONFIG_MAX_BYTES;
     begin_object(w, "v1", "ConfigMap", named(w, "-config"));
     put(w, 0, "data:", NULL);
-    put_block(w, 2, "context.json:", gt_buffer_text(&json.text).bytes);
+    put_block(w, 2, "context.json:", gt_buffer_str(&json.text).bytes);
     gt_json_writer_free(&json);
     return fits || gt_fail(error, "the context is too large for a ConfigMap");
 }
@@ -149,11 +149,11 @@ static void put_service(writer *w)
 
 static void put_resources(writer *w)
 {
-    bool is_amd = gt_value_is_text(gt_value_of_key(w->settings, "gpu_vendor"), "AMD");
+    bool is_amd = gt_value_equals_cstr(gt_value_get(w->settings, "gpu_vendor"), "AMD");
     const char *own = setting(w, "gpu_resource_name");
     gt_buffer key = {0};
     const char *resource = own ? own : is_amd ? "amd.com/gpu" : "nvidia.com/gpu";
-    gt_json_string_add(&key, (gt_text){resource, strlen(resource)}, &w->scratch);
+    gt_json_string_add(&key, (gt_str){resource, strlen(resource)}, &w->scratch);
     gt_buffer_add_cstr(&key, ":");
     static const char *const parts[][3] = {{"requests:", "memory", "cpu"},
                                            {"limits:", "memory_limit", "cpu_limit"}};
@@ -162,7 +162,7 @@ static void put_resources(writer *w)
     put(w, 8, "resources:", NULL);
     for (size_t i = 0; i < GT_LENGTH(parts); i++) {
         put(w, 10, parts[i][0], NULL);
-        put(w, 12, gt_buffer_text(&key).bytes, gpus);
+        put(w, 12, gt_buffer_str(&key).bytes, gpus);
         put(w, 12, "memory:", setting(w, parts[i][1]));
         put(w, 12, "cpu:", setting(w, parts[i][2]));
     }
@@ -171,8 +171,8 @@ static void put_resources(writer *w)
 
 static void put_container(writer *w)
 {
-    const gt_value *env = gt_value_of_key(w->settings, "env_vars");
-    const gt_value *allowed = gt_value_of_key(w->k8s, "allow_privileged_profiling");
+    const gt_value *env = gt_value_get(w->settings, "env_vars");
+    const gt_value *allowed = gt_value_get(w->k8s, "allow_privileged_profiling");
     put(w, 6, "containers:", NULL);
     put(w, 6, "- name:", "gputally");
     put(w, 8, "image:", w->image);
@@ -188,7 +188,7 @@ static void put_container(writer *w)
         put(w, 8, "- name:", env->items[i].text.bytes);
         put(w, 10, "value:", gt_settings_print(w->plan->arena, &env->items[i + 1]));
     }
-    if (gt_value_of_key(w->settings, "tools")->count &&
+    if (gt_value_get(w->settings, "tools")->count &&
         (allowed->type == GT_VALUE_MISSING || allowed->type == GT_VALUE_NONE || !gt_value_is_empty(allowed)))
         put(w, 8,
             "securityContext:\n          capabilities:\n            add: [\"SYS_PTRACE\"]\n          "
@@ -205,14 +205,14 @@ static void put_container(writer *w)
 
 static void put_selector(writer *w)
 {
-    const gt_value *selector = gt_value_of_key(w->k8s, "node_selector");
+    const gt_value *selector = gt_value_get(w->k8s, "node_selector");
     if (selector->type != GT_VALUE_DICT || !selector->count) return;
     put(w, 6, "nodeSelector:", NULL);
     for (uint32_t i = 0; i < selector->count; i += 2) {
         gt_buffer key = {0};
         gt_json_string_add(&key, selector->items[i].text, &w->scratch);
         gt_buffer_add_cstr(&key, ":");
-        put(w, 8, gt_buffer_text(&key).bytes, gt_settings_print(w->plan->arena, &selector->items[i + 1]));
+        put(w, 8, gt_buffer_str(&key).bytes, gt_settings_print(w->plan->arena, &selector->items[i + 1]));
         gt_buffer_free(&key);
     }
 }
@@ -280,7 +280,7 @@ static const char *object_name(const gt_plan *plan)
 
 static const gt_value *layer(gt_arena *arena, const gt_value *below, const char *json)
 {
-    return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_text){json, strlen(json)}));
+    return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_str){json, strlen(json)}));
 }
 
 static const gt_value *settings_of(const gt_plan *plan, int64_t gpus, int64_t nodes)
@@ -290,8 +290,8 @@ static const gt_value *settings_of(const gt_plan *plan, int64_t gpus, int64_t no
         layer(arena, layer(arena, &gt_value_missing, defaults), gpus * nodes > 1 ? many_gpus : one_gpu);
     if (nodes > 1) settings = layer(arena, settings, many_nodes);
     settings = gt_settings_merge(arena, settings, plan->context);
-    const gt_value *other = gt_value_of_key(plan->context, "kubernetes"); /* the other name of the key */
-    const gt_value *k8s = gt_settings_merge(arena, gt_value_of_key(settings, "k8s"), other);
+    const gt_value *other = gt_value_get(plan->context, "kubernetes"); /* the other name of the key */
+    const gt_value *k8s = gt_settings_merge(arena, gt_value_get(settings, "k8s"), other);
     return gt_settings_with(arena, settings, "k8s", *k8s);
 }
 
@@ -303,7 +303,7 @@ bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *cons
         return gt_fail(
             error,
             "an image that holds gputally is required: --docker=IMAGE or MAD_CONTAINER_IMAGE of the context");
-    int64_t nodes = gt_settings_int(gt_value_of_key(plan->context, "distributed"), "nnodes", 1);
+    int64_t nodes = gt_settings_int(gt_value_get(plan->context, "distributed"), "nnodes", 1);
     int64_t gpus = gt_context_gpus_or(plan->context, 1);
     if (nodes < 1 || nodes > 100000 || gpus < 1 || gpus > 1024)
         return gt_fail(error, "k8s: nnodes must be from 1 to 100000 and gpu_count from 1 to 1024");
@@ -314,7 +314,7 @@ bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *cons
                 .gpus = gpus,
                 .text = &out->text};
     w.settings = settings_of(plan, gpus, nodes);
-    w.k8s = gt_value_of_key(w.settings, "k8s");
+    w.k8s = gt_value_get(w.settings, "k8s");
     w.distributed = gt_distributed_of(w.settings, nodes, gpus);
     if (nodes > 1 && strcmp(w.distributed.name, "deepspeed") == 0)
         return gt_fail(

@@ -69,7 +69,7 @@ static bool add_directive(writer *w, const char *name, const char *value)
             return gt_fail(w->error, "slurm: the value of %s holds a control character", name);
     const char *text =
         value ? gt_arena_format(w->arena, "--%s=%s", name, value) : gt_arena_format(w->arena, "--%s", name);
-    gt_words_list_add(w->arena, &w->out->directives, text);
+    gt_arg_list_add(w->arena, &w->out->directives, text);
     add(w, "#SBATCH ");
     add(w, text);
     add(w, "\n");
@@ -87,7 +87,7 @@ static const char *without_blanks(writer *w, const char *text)
 
 static bool add_optional(writer *w, const char *key)
 {
-    const gt_value *value = gt_value_of_key(w->slurm, key);
+    const gt_value *value = gt_value_get(w->slurm, key);
     if (gt_value_is_empty(value)) return true;
     const char *text = gt_settings_print(w->arena, value);
     return add_directive(w, key, strcmp(key, "nodelist") == 0 ? without_blanks(w, text) : text);
@@ -113,7 +113,7 @@ static bool add_directives(writer *w)
 
 static void add_modules(writer *w)
 {
-    const gt_value *modules = gt_value_of_key(w->slurm, "modules");
+    const gt_value *modules = gt_value_get(w->slurm, "modules");
     for (uint32_t i = 0; gt_value_is_list(modules) && i < modules->count; i++) {
         add(w, "module load ");
         gt_shell_quote(&w->out->text, gt_settings_print(w->arena, &modules->items[i]));
@@ -128,9 +128,9 @@ static void add_devices(writer *w)
         gt_buffer_add_cstr(&list, i ? "," : "");
         gt_buffer_add_cstr(&list, number(w, i));
     }
-    const char *devices = gt_buffer_text(&list).bytes;
+    const char *devices = gt_buffer_str(&list).bytes;
     bool one_only = strncmp(w->launcher.name, "vllm", 4) == 0 || strncmp(w->launcher.name, "sglang", 6) == 0;
-    bool is_amd = gt_value_is_text(gt_value_of_key(w->settings, "gpu_vendor"), "AMD");
+    bool is_amd = gt_value_equals_cstr(gt_value_get(w->settings, "gpu_vendor"), "AMD");
     if (!one_only || is_amd) add_export(w, "HIP_VISIBLE_DEVICES", devices);
     if (!one_only) add_export(w, "ROCR_VISIBLE_DEVICES", devices);
     if (!one_only || !is_amd) add_export(w, "CUDA_VISIBLE_DEVICES", devices);
@@ -139,7 +139,7 @@ static void add_devices(writer *w)
 
 static void add_interface(writer *w)
 {
-    const char *given = gt_settings_text(w->slurm, "network_interface");
+    const char *given = gt_settings_string(w->slurm, "network_interface");
     if (given) {
         add(w, "GPUTALLY_INTERFACE=");
         gt_shell_quote(&w->out->text, given);
@@ -155,20 +155,19 @@ static void add_interface(writer *w)
 
 static bool add_variables(writer *w)
 {
-    const gt_value *env = gt_value_of_key(w->settings, "env_vars"),
-                   *distributed = gt_value_of_key(w->settings, "distributed");
+    const gt_value *env = gt_value_get(w->settings, "env_vars"),
+                   *distributed = gt_value_get(w->settings, "distributed");
     add(w, "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n");
     add_export(w, "MASTER_PORT", number(w, w->launcher.port));
     add(w, "export WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n");
     add_export(w, "GPUS_PER_NODE", number(w, w->gpus));
     add_devices(w);
     for (uint32_t i = 0; env->type == GT_VALUE_DICT && i < env->count; i += 2)
-        if (!gt_value_is_text(&env->items[i], "MIOPEN_USER_DB_PATH") &&
+        if (!gt_value_equals_cstr(&env->items[i], "MIOPEN_USER_DB_PATH") &&
             env->items[i + 1].type != GT_VALUE_NONE)
             add_export(w, env->items[i].text.bytes, gt_settings_print(w->arena, &env->items[i + 1]));
     add_interface(w);
-    add_export(w, "DISTRIBUTED_BACKEND",
-               gt_settings_print(w->arena, gt_value_of_key(distributed, "backend")));
+    add_export(w, "DISTRIBUTED_BACKEND", gt_settings_print(w->arena, gt_value_get(distributed, "backend")));
     add(w, "export MAD_DEPLOYMENT_TYPE=slurm MAD_SLURM_JOB_ID=$SLURM_JOB_ID MAD_IN_SLURM_JOB=1\n");
     add_export(w, "MAD_TOTAL_NODES", number(w, w->nodes));
     add_export(w, "MAD_LAUNCHER_TYPE", w->launcher.name);
@@ -181,8 +180,8 @@ static bool add_variables(writer *w)
 static bool add_task(writer *w)
 {
     gt_buffer task = {0};
-    const gt_value *env = gt_value_of_key(w->settings, "env_vars");
-    const char *database = gt_settings_text(env, "MIOPEN_USER_DB_PATH");
+    const gt_value *env = gt_value_get(w->settings, "env_vars");
+    const char *database = gt_settings_string(env, "MIOPEN_USER_DB_PATH");
     gt_buffer_add_cstr(&task,
                        "export NODE_RANK=$SLURM_PROCID RANK=$SLURM_PROCID MAD_NODE_RANK=$SLURM_PROCID\n"
                        "if [ \"$SLURM_PROCID\" = 0 ]; then export MAD_COLLECT_METRICS=true; else export "
@@ -205,7 +204,7 @@ static bool add_task(writer *w)
     char start[96];
     snprintf(start, sizeof start, "srun --ntasks=%" PRId64 " --ntasks-per-node=1 bash -c ", w->nodes);
     add(w, start);
-    gt_shell_quote(&w->out->text, gt_buffer_text(&task).bytes);
+    gt_shell_quote(&w->out->text, gt_buffer_str(&task).bytes);
     add(w, "\n");
     gt_buffer_free(&task);
     return sound;
@@ -213,7 +212,7 @@ static bool add_task(writer *w)
 
 static const gt_value *layer(gt_arena *arena, const gt_value *below, const char *json)
 {
-    return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_text){json, strlen(json)}));
+    return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_str){json, strlen(json)}));
 }
 
 bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *error)
@@ -221,17 +220,17 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
     const gt_plan *plan = request->plan;
     *slurm = (gt_slurm){0};
     writer w = {.request = request, .plan = plan, .arena = plan->arena, .out = slurm, .error = error};
-    w.nodes = gt_settings_int(gt_value_of_key(plan->context, "slurm"), "nodes", 1);
+    w.nodes = gt_settings_int(gt_value_get(plan->context, "slurm"), "nodes", 1);
     if (w.nodes < 1 || w.nodes > 100000) return gt_fail(error, "slurm: nodes must be from 1 to 100000");
     w.settings =
         layer(w.arena, layer(w.arena, &gt_value_missing, defaults), w.nodes > 1 ? many_nodes : one_node);
     w.settings = gt_settings_merge(w.arena, w.settings, plan->context);
-    w.slurm = gt_value_of_key(w.settings, "slurm");
+    w.slurm = gt_value_get(w.settings, "slurm");
     w.gpus = gt_settings_int(w.slurm, "gpus_per_node", 8);
     if (w.gpus < 1 || w.gpus > 1024) return gt_fail(error, "slurm: gpus_per_node must be from 1 to 1024");
     w.launcher = gt_distributed_of(w.settings, w.nodes, w.gpus);
-    const char *output_dir = gt_settings_text(w.slurm, "output_dir"),
-               *workspace = gt_settings_text(w.slurm, "shared_workspace");
+    const char *output_dir = gt_settings_string(w.slurm, "output_dir"),
+               *workspace = gt_settings_string(w.slurm, "shared_workspace");
     w.output_dir = gt_path_absolute(w.arena, plan->output_dir, output_dir ? output_dir : "slurm_results");
     slurm->nodes = w.nodes;
     slurm->script =
@@ -250,7 +249,7 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
 /* MIOpen's database is one of each node, which the script sees to. */
 static const gt_value *context_for_nodes(const gt_plan *plan)
 {
-    const gt_value *env = gt_value_of_key(plan->context, "env_vars");
+    const gt_value *env = gt_value_get(plan->context, "env_vars");
     if (!gt_settings_has(env, "MIOPEN_USER_DB_PATH")) return plan->context;
     env = gt_settings_with(plan->arena, env, "MIOPEN_USER_DB_PATH", gt_value_none);
     return gt_settings_with(plan->arena, plan->context, "env_vars", *env);
@@ -263,8 +262,8 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
     gt_buffer_add_cstr(&json.text, "\n");
     gt_output *output = gt_output_new();
     gt_buffer script = slurm->text;
-    bool sound = gt_output_text(output, slurm->script, gt_buffer_text(&script), error) &&
-                 gt_output_text(output, slurm->context_path, gt_buffer_text(&json.text), error) &&
+    bool sound = gt_output_whole_file(output, slurm->script, gt_buffer_str(&script), error) &&
+                 gt_output_whole_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
                  gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&json);

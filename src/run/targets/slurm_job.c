@@ -27,7 +27,7 @@ static double poll_s(void)
     return seconds > 0 ? seconds : 30;
 }
 
-static bool keep_line(void *context, gt_child_stream stream, gt_text line)
+static bool keep_line(void *context, gt_child_stream stream, gt_str line)
 {
     gt_buffer *text = context;
     if (stream == GT_CHILD_STDOUT) {
@@ -49,7 +49,7 @@ static bool ask(const char *const *argv, gt_buffer *text, int *interrupted)
     bool ran = gt_child_run(&setup, &result, &error);
     if (!ran) fprintf(stderr, "gputally: %s\n", error.text);
     while (text->len && isspace((unsigned char)text->bytes[text->len - 1])) text->len--;
-    gt_buffer_text(text);
+    gt_buffer_str(text);
     if (ran && result.interrupted) *interrupted = result.interrupted;
     return ran && result.exit_code == 0;
 }
@@ -125,16 +125,16 @@ static void add_node(gt_arena *arena, summary *s, const char *folder, int64_t ra
     gt_error error;
     const gt_value *record =
         gt_settings_read(arena, gt_path_join(arena, folder, "gputally_run.json"), &error);
-    const char *status = record ? gt_settings_text(record, "status") : NULL;
-    const char *metric = record ? gt_settings_text(record, "metric") : NULL;
-    const gt_value *value = record ? gt_value_of_key(record, "performance") : &gt_value_missing;
+    const char *status = record ? gt_settings_string(record, "status") : NULL;
+    const char *metric = record ? gt_settings_string(record, "metric") : NULL;
+    const gt_value *value = record ? gt_value_get(record, "performance") : &gt_value_missing;
     gt_json_open(&s->json, '{');
     gt_json_put_int(&s->json, "node", rank);
-    gt_json_put_text(&s->json, "folder", folder);
-    gt_json_put_text(&s->json, "status", status ? status : "MISSING");
-    gt_json_put_value(&s->json, "exit_code", record ? gt_value_of_key(record, "exit_code") : &gt_value_none);
+    gt_json_put_cstr(&s->json, "folder", folder);
+    gt_json_put_cstr(&s->json, "status", status ? status : "MISSING");
+    gt_json_put_value(&s->json, "exit_code", record ? gt_value_get(record, "exit_code") : &gt_value_none);
     gt_json_put_value(&s->json, "performance", value);
-    gt_json_put_text(&s->json, "metric", metric);
+    gt_json_put_cstr(&s->json, "metric", metric);
     gt_json_close(&s->json, '}');
     s->all_succeeded = s->all_succeeded && status && strcmp(status, "SUCCESS") == 0;
     if (metric && (value->type == GT_VALUE_FLOAT || value->type == GT_VALUE_INT))
@@ -148,8 +148,8 @@ static bool summarise(const gt_plan *plan, const gt_slurm *slurm, const char *jo
     const char *folder = gt_path_join(arena, slurm->results_dir, job);
     summary s = {.all_succeeded = true};
     gt_json_open(&s.json, '{');
-    gt_json_put_text(&s.json, "job", job);
-    gt_json_put_text(&s.json, "name", plan->name);
+    gt_json_put_cstr(&s.json, "job", job);
+    gt_json_put_cstr(&s.json, "name", plan->name);
     gt_json_key(&s.json, "nodes");
     gt_json_open(&s.json, '[');
     for (int64_t rank = 0; rank < slurm->nodes; rank++) {
@@ -164,9 +164,9 @@ static bool summarise(const gt_plan *plan, const gt_slurm *slurm, const char *jo
     gt_error error;
     gt_output *output = gt_output_new();
     const char *path = gt_path_join(arena, folder, "results_summary.json");
-    if (gt_output_text(output, path, gt_buffer_text(&s.json.text), &error) &&
+    if (gt_output_whole_file(output, path, gt_buffer_str(&s.json.text), &error) &&
         gt_output_commit(output, &error))
-        gt_say("%s", path);
+        gt_info("%s", path);
     else
         gt_warn("%s", error.text);
     gt_output_free(output);
@@ -190,7 +190,7 @@ bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm)
         fprintf(stderr, "gputally: %s could not be submitted\n", slurm->script);
         return false;
     }
-    gt_say("job %s: %s", job, slurm->script);
+    gt_info("job %s: %s", job, slurm->script);
     if (!wait_for(job, &interrupted)) return false;
     bool done = completed(job, &interrupted);
     bool all = summarise(plan, slurm, job);

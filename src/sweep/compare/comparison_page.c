@@ -112,7 +112,7 @@ char *gt_relative_path(const char *from_folder, const char *to)
     const char *rest = target + shared;
     while (*rest == '/') rest++;
     gt_buffer_add_cstr(&path, *rest || path.len ? rest : ".");
-    char *relative = gt_strdup(gt_buffer_text(&path).bytes);
+    char *relative = gt_strdup(gt_buffer_str(&path).bytes);
     gt_buffer_free(&path);
     return relative;
 }
@@ -123,7 +123,7 @@ static bool read_file(FILE *file, gt_buffer *bytes)
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > LARGEST_PLOT)
         return false;
     size_t size = (size_t)status.st_size;
-    bytes->len = fread(gt_buffer_room(bytes, size), 1, size, file);
+    bytes->len = fread(gt_buffer_reserve(bytes, size), 1, size, file);
     return bytes->len == size;
 }
 

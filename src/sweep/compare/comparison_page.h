@@ -2,7 +2,7 @@
 #ifndef GT_SWEEP_COMPARE_COMPARISON_PAGE_H
 #define GT_SWEEP_COMPARE_COMPARISON_PAGE_H
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 typedef struct gt_compared_sweep {
     const char *path; /* as it was given */

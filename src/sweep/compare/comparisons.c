@@ -51,7 +51,7 @@ static size_t find_reports(const job *j, const task *t, gt_compare_report *repor
 
 static bool compare(const job *j, const task *t, gt_compare_report *reports, size_t count, gt_error *error)
 {
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table_list tables = {0};
     char *path = gt_format("%s/comparisons/compare_%sch_rank%" PRId64 "_across_threads.xlsx", j->analysis,
                            t->channels, t->rank);
@@ -62,7 +62,7 @@ static bool compare(const job *j, const task *t, gt_compare_report *reports, siz
                 gt_table_list_write(&tables, path, error);
     free(path);
     gt_table_list_free(&tables);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     return made;
 }
 
@@ -75,7 +75,7 @@ static void do_task(void *context, size_t index)
     size_t count = find_reports(j, t, reports);
     bool made = count > 1 && compare(j, t, reports, count, &error);
     if (count == 1)
-        gt_say("Skip comparison of %sch rank %" PRId64 " - only in 1 thread config", t->channels, t->rank);
+        gt_info("Skip comparison of %sch rank %" PRId64 " - only in 1 thread config", t->channels, t->rank);
     else if (count > 1 && !made)
         gt_warn("comparison of %sch rank %" PRId64 ": %s", t->channels, t->rank, error.text);
     for (size_t i = 0; i < count; i++) {

@@ -68,17 +68,17 @@ static void free_labels(tick_labels *labels)
     free(labels->texts);
 }
 
-static gt_range range_of_values(const gt_variance_rows *rows)
+static gt_axis_range range_of_values(const gt_variance_rows *rows)
 {
-    gt_range range = {INFINITY, -INFINITY};
-    for (size_t i = 0; i < rows->count; i++) gt_range_add(&range, rows->items[i].time_diff_us);
-    return gt_range_widened(range);
+    gt_axis_range range = {INFINITY, -INFINITY};
+    for (size_t i = 0; i < rows->count; i++) gt_axis_range_add(&range, rows->items[i].time_diff_us);
+    return gt_axis_range_widened(range);
 }
 
 /* Groups stand at 0, 1, 2 and so on, half a unit free beside the outermost. */
-static gt_range range_of_groups(const gt_variance_groups *groups)
+static gt_axis_range range_of_groups(const gt_variance_groups *groups)
 {
-    return (gt_range){-0.5, (double)groups->count - 0.5};
+    return (gt_axis_range){-0.5, (double)groups->count - 0.5};
 }
 
 static bool write_figure(gt_figure *figure, const char *folder, size_t file, gt_output *output,
@@ -157,7 +157,7 @@ typedef struct interaction {
     gt_series *series;
     char (*names)[32];
     size_t series_count;
-    gt_range x, y;
+    gt_axis_range x, y;
 } interaction;
 
 static const int64_t REFERENCE_CHANNELS[] = {28, 42, 56, 70};
@@ -188,8 +188,8 @@ static void fill_series(interaction *in, size_t index, const gt_variance_rows *r
     for (size_t c = 0; c < in->channel_count; c++) {
         double mean = as_reference ? mean_of(channels, means, in->channels[c]) : means[c];
         points[c] = (gt_place){(double)in->channels[c], isnan(mean) && as_reference ? 0 : mean};
-        gt_range_add(&in->x, points[c].x);
-        gt_range_add(&in->y, points[c].y); /* passes over NaN */
+        gt_axis_range_add(&in->x, points[c].x);
+        gt_axis_range_add(&in->y, points[c].y); /* passes over NaN */
     }
     in->series[index] = (gt_series){print_key(in->names[index], KINDS[GT_BY_THREADS].box_label, threads),
                                     points, in->channel_count, gt_series_colour(index),
@@ -208,8 +208,8 @@ static interaction make_interaction(const gt_variance_rows *rows, bool as_refere
     double *means = gt_variance_means(rows);
     for (size_t t = 0; t < in.series_count; t++) fill_series(&in, t, rows, means, as_reference);
     free(means);
-    in.x = gt_range_widened(in.x);
-    in.y = gt_range_widened(in.y);
+    in.x = gt_axis_range_widened(in.x);
+    in.y = gt_axis_range_widened(in.y);
     return in;
 }
 

@@ -15,7 +15,7 @@ enum { WARNINGS_MAX = 10 };
 
 /* ---- cells ---- */
 
-static bool text_number(gt_text text, double *number)
+static bool text_number(gt_str text, double *number)
 {
     char *end;
     *number = strtod(text.bytes, &end);
@@ -34,8 +34,8 @@ static bool cell_number(const gt_table *table, size_t column, size_t row, double
     case GT_TYPE_FLOAT:
         *number = c->floats[row];
         return true;
-    case GT_TYPE_TEXT:
-        return text_number(gt_strings_get(table->strings, c->texts[row]), number);
+    case GT_TYPE_STRING:
+        return text_number(gt_interner_get(table->strings, c->texts[row]), number);
     default:
         return false;
     }

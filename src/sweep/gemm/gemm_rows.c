@@ -18,18 +18,18 @@ double gt_gemm_number(const gt_table *table, const char *name, size_t row)
     const gt_column *column = &table->columns[index];
     if (column->type == GT_TYPE_INT) return (double)column->ints[row];
     if (column->type == GT_TYPE_FLOAT) return column->floats[row];
-    if (column->type != GT_TYPE_TEXT) return NAN;
+    if (column->type != GT_TYPE_STRING) return NAN;
     char *end;
-    gt_text text = gt_strings_get(table->strings, column->texts[row]);
+    gt_str text = gt_interner_get(table->strings, column->texts[row]);
     double number = strtod(text.bytes, &end);
     return text.len && end == text.bytes + text.len ? number : NAN;
 }
 
-gt_text gt_gemm_text(const gt_table *table, const char *name, size_t row)
+gt_str gt_gemm_string(const gt_table *table, const char *name, size_t row)
 {
     size_t index = gt_table_find(table, name);
-    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_TEXT) return (gt_text){"", 0};
-    return gt_strings_get(table->strings, table->columns[index].texts[row]);
+    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return (gt_str){"", 0};
+    return gt_interner_get(table->strings, table->columns[index].texts[row]);
 }
 
 size_t gt_gemm_new_columns(gt_table *table, const gt_gemm_column *columns, size_t count)

@@ -25,7 +25,7 @@ void gt_gemm_rows_free(gt_gemm_rows *rows);
 /* The number in a cell of a column of any type; NaN where it is none or the table has no such column. */
 double gt_gemm_number(const gt_table *table, const char *column, size_t row);
 /* The text of a column; empty where it is none. */
-gt_text gt_gemm_text(const gt_table *table, const char *column, size_t row);
+gt_str gt_gemm_string(const gt_table *table, const char *column, size_t row);
 
 typedef struct gt_gemm_column {
     const char *name;

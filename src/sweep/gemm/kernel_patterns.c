@@ -20,27 +20,27 @@ static bool is_space(char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-static gt_text stripped(gt_text text)
+static gt_str stripped(gt_str text)
 {
     while (text.len && is_space(*text.bytes)) text.bytes++, text.len--;
     while (text.len && is_space(text.bytes[text.len - 1])) text.len--;
     return text;
 }
 
-static gt_text from(gt_text text, size_t at)
+static gt_str from(gt_str text, size_t at)
 {
-    return (gt_text){text.bytes + at, text.len - at};
+    return (gt_str){text.bytes + at, text.len - at};
 }
 
-static gt_text cut_at_arguments(gt_text text)
+static gt_str cut_at_arguments(gt_str text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.bytes[i] == '(' && !gt_text_begins(from(text, i), ANONYMOUS))
-            return (gt_text){text.bytes, i};
+        if (text.bytes[i] == '(' && !gt_str_starts_with(from(text, i), ANONYMOUS))
+            return (gt_str){text.bytes, i};
     return text;
 }
 
-static gt_text behind_namespaces(gt_text text)
+static gt_str behind_namespaces(gt_str text)
 {
     for (size_t i = text.len; i-- > 1;)
         if (text.bytes[i] == ':' && text.bytes[i - 1] == ':') return from(text, i + 1);
@@ -48,10 +48,10 @@ static gt_text behind_namespaces(gt_text text)
 }
 
 /* "void at::native::f<int>(float*)" gives "f". A name of which nothing would be left stays whole. */
-static gt_text shortened(gt_text name)
+static gt_str shortened(gt_str name)
 {
-    gt_text text = name;
-    if (gt_text_begins(text, "void ")) text = from(text, 5);
+    gt_str text = name;
+    if (gt_str_starts_with(text, "void ")) text = from(text, 5);
     const char *template = memchr(text.bytes, '<', text.len);
     if (template) text.len = (size_t)(template - text.bytes);
     text = stripped(behind_namespaces(cut_at_arguments(text)));
@@ -61,7 +61,7 @@ static gt_text shortened(gt_text name)
 /* ---- the expression ---- */
 
 /* A control character cannot stand in the job file: any character matches in its place. */
-static void add_escaped(gt_buffer *regex, gt_text name)
+static void add_escaped(gt_buffer *regex, gt_str name)
 {
     for (size_t i = 0; i < name.len; i++) {
         char byte = name.bytes[i];
@@ -79,25 +79,25 @@ static void make_regex(gt_kernel_patterns *patterns, bool exact)
     gt_buffer_add_cstr(regex, exact ? "^(" : "(");
     for (size_t i = 0; i < patterns->count; i++) {
         if (i) gt_buffer_add(regex, "|", 1);
-        add_escaped(regex, gt_strings_get(patterns->strings, patterns->items[i].name));
+        add_escaped(regex, gt_interner_get(patterns->strings, patterns->items[i].name));
     }
     gt_buffer_add_cstr(regex, exact ? ")$" : ")");
 }
 
 /* The names in byte order, each with its original by id: the last one that was met. */
 void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *names, size_t count,
-                             gt_strings *strings, bool exact)
+                             gt_interner *strings, bool exact)
 {
     *patterns = (gt_kernel_patterns){.strings = strings};
     uint32_t *ids = NULL, *originals = NULL;
     size_t capacity = 0, id_count = 0, known = 0;
     for (size_t row = 0; row < count; row++) {
-        gt_text whole = stripped(gt_strings_get(strings, names->texts[row]));
+        gt_str whole = stripped(gt_interner_get(strings, names->texts[row]));
         if (!whole.len) continue;
-        gt_text name = exact ? whole : shortened(whole);
+        gt_str name = exact ? whole : shortened(whole);
         uint32_t original =
-            name.len < whole.len ? gt_strings_add(strings, whole.bytes, whole.len) : GT_TEXT_NONE;
-        uint32_t id = gt_strings_add(strings, name.bytes, name.len);
+            name.len < whole.len ? gt_interner_add(strings, whole.bytes, whole.len) : GT_STR_NONE;
+        uint32_t id = gt_interner_add(strings, name.bytes, name.len);
         if (id >= known) {
             size_t need = (size_t)id * 2;
             originals = gt_realloc(originals, need * sizeof *originals);
@@ -105,16 +105,16 @@ void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *name
             known = need;
         }
         if (originals[id] == UINT32_MAX) {
-            originals[id] = GT_TEXT_NONE;
+            originals[id] = GT_STR_NONE;
             GT_PUSH(ids, id_count, capacity, id);
         }
-        if (original != GT_TEXT_NONE) originals[id] = original;
+        if (original != GT_STR_NONE) originals[id] = original;
     }
-    gt_sort_texts(ids, id_count, strings);
+    gt_sort_strings(ids, id_count, strings);
     patterns->items = gt_alloc(id_count * sizeof *patterns->items);
     for (size_t i = 0; i < id_count; i++) {
         patterns->items[patterns->count++] = (gt_kernel_pattern){ids[i], originals[ids[i]]};
-        patterns->shortened += originals[ids[i]] != GT_TEXT_NONE;
+        patterns->shortened += originals[ids[i]] != GT_STR_NONE;
     }
     free(ids);
     free(originals);
@@ -143,7 +143,7 @@ static void add_on_one_line(gt_buffer *out, const char *text)
     for (; *text; text++) gt_buffer_add(out, (unsigned char)*text < ' ' ? " " : text, 1);
 }
 
-static void add_quoted(gt_buffer *yaml, gt_text text)
+static void add_quoted(gt_buffer *yaml, gt_str text)
 {
     gt_buffer_add(yaml, "'", 1);
     for (size_t i = 0; i < text.len; i++)
@@ -158,7 +158,7 @@ void gt_kernel_patterns_job(const gt_kernel_patterns *patterns, const char *sour
     gt_buffer_add_cstr(yaml, "\n# Kernel name patterns: ");
     add_number(yaml, patterns->count);
     gt_buffer_add_cstr(yaml, "\njobs:\n  - kernel_include_regex: ");
-    add_quoted(yaml, (gt_text){patterns->regex.bytes, patterns->regex.len});
+    add_quoted(yaml, (gt_str){patterns->regex.bytes, patterns->regex.len});
     gt_buffer_add_cstr(yaml, "\n    kernel_trace: true\n    output_format: [json, csv]\n    pmc:\n");
     for (size_t i = 0; i < GT_LENGTH(counters); i++) {
         gt_buffer_add_cstr(yaml, "      - ");
@@ -167,7 +167,7 @@ void gt_kernel_patterns_job(const gt_kernel_patterns *patterns, const char *sour
     }
 }
 
-static void add_original(gt_buffer *list, gt_text original)
+static void add_original(gt_buffer *list, gt_str original)
 {
     const char *at = original.bytes, *end = at + original.len;
     for (size_t i = 0; i < ORIGINAL_SHOWN && at < end; i++) gt_utf8_next(&at, end);
@@ -190,12 +190,12 @@ void gt_kernel_patterns_list(const gt_kernel_patterns *patterns, const char *sou
     }
     gt_buffer_add_cstr(list, "\n");
     for (size_t i = 0; i < patterns->count; i++) {
-        gt_text name = gt_strings_get(patterns->strings, patterns->items[i].name);
+        gt_str name = gt_interner_get(patterns->strings, patterns->items[i].name);
         add_number(list, i + 1);
         gt_buffer_add_cstr(list, ". ");
         gt_buffer_add(list, name.bytes, name.len);
         gt_buffer_add_cstr(list, "\n");
-        if (patterns->items[i].original != GT_TEXT_NONE)
-            add_original(list, gt_strings_get(patterns->strings, patterns->items[i].original));
+        if (patterns->items[i].original != GT_STR_NONE)
+            add_original(list, gt_interner_get(patterns->strings, patterns->items[i].original));
     }
 }

@@ -37,7 +37,7 @@ static void round_columns(gt_table *table)
             table->columns[c].floats[row] = with_16_digits(table->columns[c].floats[row]);
 }
 
-gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_strings *strings,
+gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_interner *strings,
                                     gt_table **table, gt_error *error)
 {
     gt_workbook *book;
@@ -78,30 +78,30 @@ void gt_report_grid_close(gt_report_grid *grid)
 uint32_t gt_report_grid_find(const gt_report_grid *grid, const char *name)
 {
     for (uint32_t c = grid->grid.rows ? grid->grid.columns : 0; c-- > 0;) {
-        const gt_cell *cell = gt_sheet_grid_at(&grid->grid, 0, c);
-        if (cell->kind == GT_CELL_TEXT && cell->len == strlen(name) &&
+        const gt_sheet_cell *cell = gt_sheet_grid_at(&grid->grid, 0, c);
+        if (cell->kind == GT_CELL_STRING && cell->len == strlen(name) &&
             memcmp(cell->bytes, name, cell->len) == 0)
             return c;
     }
     return UINT32_MAX;
 }
 
-uint32_t gt_cell_as_text(const gt_cell *cell, gt_strings *strings)
+uint32_t gt_sheet_cell_as_string(const gt_sheet_cell *cell, gt_interner *strings)
 {
     char text[GT_NUMBER_MAX];
     switch (cell->kind) {
-    case GT_CELL_TEXT:
-        return gt_strings_add(strings, cell->bytes, cell->len);
+    case GT_CELL_STRING:
+        return gt_interner_add(strings, cell->bytes, cell->len);
     case GT_CELL_BOOL:
-        return gt_strings_add_cstr(strings, cell->truth ? "True" : "False");
+        return gt_interner_add_cstr(strings, cell->truth ? "True" : "False");
     case GT_CELL_NUMBER:
         if (!cell->is_real && fabs(cell->number) <= MOST_WHOLE)
-            return gt_strings_add(strings, text, gt_print_int(text, (int64_t)cell->number));
-        return gt_strings_add(strings, text, gt_print_double(text, cell->number));
+            return gt_interner_add(strings, text, gt_print_int(text, (int64_t)cell->number));
+        return gt_interner_add(strings, text, gt_print_double(text, cell->number));
     case GT_CELL_MISSING:
         break;
     }
-    return GT_TEXT_NONE;
+    return GT_STR_NONE;
 }
 
 static double number_of_text(const char *bytes, size_t len)
@@ -116,14 +116,14 @@ static double number_of_text(const char *bytes, size_t len)
     return *end ? NAN : number;
 }
 
-double gt_cell_as_number(const gt_cell *cell)
+double gt_sheet_cell_as_number(const gt_sheet_cell *cell)
 {
     switch (cell->kind) {
     case GT_CELL_NUMBER:
         return cell->number;
     case GT_CELL_BOOL:
         return cell->truth;
-    case GT_CELL_TEXT:
+    case GT_CELL_STRING:
         return number_of_text(cell->bytes, cell->len);
     case GT_CELL_MISSING:
         break;

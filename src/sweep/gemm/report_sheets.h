@@ -15,7 +15,7 @@ typedef enum gt_sheet_found {
 } gt_sheet_found;
 
 /* The sheet as pandas.read_excel has it: one type a column. */
-gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_strings *strings,
+gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_interner *strings,
                                     gt_table **table, gt_error *error);
 
 /* The sheet cell by cell; gt_report_grid_close in any case. */
@@ -30,9 +30,9 @@ void gt_report_grid_close(gt_report_grid *grid);
 /* The column whose first cell is that text, the last of several; UINT32_MAX where none is. */
 uint32_t gt_report_grid_find(const gt_report_grid *grid, const char *name);
 
-/* A cell as Python's str prints it, as text of `strings`; GT_TEXT_NONE where it is missing. */
-uint32_t gt_cell_as_text(const gt_cell *cell, gt_strings *strings);
+/* A cell as Python's str prints it, as text of `strings`; GT_STR_NONE where it is missing. */
+uint32_t gt_sheet_cell_as_string(const gt_sheet_cell *cell, gt_interner *strings);
 /* As Python's float() takes it; NaN where it cannot be. */
-double gt_cell_as_number(const gt_cell *cell);
+double gt_sheet_cell_as_number(const gt_sheet_cell *cell);
 
 #endif

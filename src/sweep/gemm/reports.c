@@ -46,7 +46,7 @@ typedef struct task {
 typedef struct setting {
     gt_sweep_traces traces;
     gt_table **rows; /* of collectives, one table a trace */
-    gt_strings *strings;
+    gt_interner *strings;
     size_t left; /* traces not done yet */
     size_t devices;
 } setting;
@@ -59,7 +59,7 @@ typedef struct job {
     setting *settings;
     task *tasks;
     size_t count, capacity, next;
-    unsigned threads_a_trace;
+    unsigned threads_per_trace;
     uint64_t memory, memory_used;
     size_t active;
     pthread_mutex_t lock;
@@ -133,7 +133,7 @@ static void keep_rows(setting *s, const task *t, gt_table *rows, size_t devices)
  * matched by their order. */
 static gt_pytorch *read_torch(job *j, const task *t, bool *whole)
 {
-    gt_read_options read = {.threads = j->threads_a_trace, .strict = true, .is_part = true};
+    gt_read_options read = {.threads = j->threads_per_trace, .strict = true, .is_part = true};
     gt_error error = {""};
     gt_pytorch *trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
     *whole = trace != NULL;
@@ -175,7 +175,7 @@ static bool report_rocprof(const job *j, const task *t, gt_error *error)
     options.short_threshold_us = SHORT_KERNEL_US;
     options.limit_details = true;
     options.topk_kernels = DETAILED_KERNELS;
-    gt_read_options read = {.threads = j->threads_a_trace,
+    gt_read_options read = {.threads = j->threads_per_trace,
                             .strict = j->options->strict,
                             .is_part = true,
                             .wanted = gt_rocprof_options_wanted(&options)};
@@ -256,7 +256,7 @@ static void finish_setting(job *j, size_t index)
                     config->channels);
         gt_table_free(rows);
     }
-    gt_strings_free(s->strings);
+    gt_interner_free(s->strings);
     s->strings = NULL;
 }
 
@@ -322,7 +322,7 @@ static void add_tasks(job *j)
         if (!s->traces.count) gt_warn("Skip %s/%sch - no traces", config->threads, config->channels);
         s->left = s->traces.count;
         s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
-        s->strings = s->left ? gt_strings_new() : NULL;
+        s->strings = s->left ? gt_interner_new() : NULL;
         j->totals->of_config[i].traces = s->traces.count;
         for (size_t r = 0; r < s->traces.count; r++) {
             struct stat status;
@@ -340,7 +340,7 @@ static void read_all(job *j)
     for (size_t i = 0; i < j->count; i++) bytes += j->tasks[i].bytes;
     unsigned threads = j->options->threads ? j->options->threads : 1;
     unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
-    j->threads_a_trace = threads / at_once;
+    j->threads_per_trace = threads / at_once;
     j->memory = gt_memory_limit() / MEMORY_SHARE;
     char title[64];
     snprintf(title, sizeof title, "%zu traces", j->count);
@@ -402,7 +402,7 @@ static void free_job(job *j)
     for (size_t i = 0; i < j->sweep->count; i++) {
         gt_sweep_traces_free(&j->settings[i].traces);
         free(j->settings[i].rows);
-        gt_strings_free(j->settings[i].strings);
+        gt_interner_free(j->settings[i].strings);
     }
     free(j->settings);
     free(j->tasks);

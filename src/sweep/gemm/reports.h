@@ -20,13 +20,13 @@ typedef struct gt_sweep_report_options {
 } gt_sweep_report_options;
 
 /* What became of one setting. */
-typedef struct gt_sweep_made {
+typedef struct gt_sweep_report_written {
     size_t traces, reports;
     bool collective;
-} gt_sweep_made;
+} gt_sweep_report_written;
 
 typedef struct gt_sweep_totals {
-    gt_sweep_made *of_config; /* in the order of the sweep's */
+    gt_sweep_report_written *of_config; /* in the order of the sweep's */
     size_t comparisons;
     size_t failed; /* documents that should be there and are not; each has been warned of */
 } gt_sweep_totals;

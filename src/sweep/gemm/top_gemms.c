@@ -34,7 +34,7 @@ typedef struct task {
 typedef struct job {
     const char *analysis;
     int64_t top;
-    gt_strings *strings;
+    gt_interner *strings;
     task *tasks;
     size_t count, files;
     pthread_mutex_t lock;
@@ -43,7 +43,7 @@ typedef struct job {
 /* ---- one sheet ---- */
 
 /* What 'name':\s*'([^']+)' finds first. */
-static bool first_name(gt_text text, gt_text *name)
+static bool first_name(gt_str text, gt_str *name)
 {
     static const char key[] = "'name':";
     const char *end = text.bytes + text.len, *at = text.bytes;
@@ -55,7 +55,7 @@ static bool first_name(gt_text text, gt_text *name)
         start++;
         const char *close = memchr(start, '\'', (size_t)(end - start));
         if (!close || close == start) continue;
-        *name = (gt_text){start, (size_t)(close - start)};
+        *name = (gt_str){start, (size_t)(close - start)};
         return true;
     }
     return false;
@@ -85,11 +85,11 @@ static void find_rows(sheet *s)
     s->rows = gt_alloc(s->grid->rows * sizeof *s->rows);
     s->difference = gt_alloc(s->grid->rows * sizeof *s->difference);
     for (uint32_t row = 1; row < s->grid->rows; row++) {
-        const gt_cell *details = gt_sheet_grid_at(s->grid, row, s->details);
-        double shortest = gt_cell_as_number(gt_sheet_grid_at(s->grid, row, s->shortest));
-        double longest = gt_cell_as_number(gt_sheet_grid_at(s->grid, row, s->longest));
-        gt_text name;
-        if (details->kind != GT_CELL_TEXT || !first_name((gt_text){details->bytes, details->len}, &name))
+        const gt_sheet_cell *details = gt_sheet_grid_at(s->grid, row, s->details);
+        double shortest = gt_sheet_cell_as_number(gt_sheet_grid_at(s->grid, row, s->shortest));
+        double longest = gt_sheet_cell_as_number(gt_sheet_grid_at(s->grid, row, s->longest));
+        gt_str name;
+        if (details->kind != GT_CELL_STRING || !first_name((gt_str){details->bytes, details->len}, &name))
             continue;
         if (isnan(shortest) || isnan(longest)) continue;
         s->difference[s->count] = longest - shortest;
@@ -101,45 +101,47 @@ static void find_rows(sheet *s)
 static void fill_own(gt_table *table, size_t row, const sheet *s, uint32_t index, const task *t)
 {
     const int64_t numbers[] = {t->threads, t->channels, t->rank};
-    gt_strings *strings = table->strings;
+    gt_interner *strings = table->strings;
     char text[GT_NUMBER_MAX];
-    gt_text name = {"", 0};
-    const gt_cell *details = gt_sheet_grid_at(s->grid, s->rows[index], s->details);
-    const gt_cell *shortest = gt_sheet_grid_at(s->grid, s->rows[index], s->shortest);
-    const gt_cell *longest = gt_sheet_grid_at(s->grid, s->rows[index], s->longest);
-    first_name((gt_text){details->bytes, details->len}, &name);
+    gt_str name = {"", 0};
+    const gt_sheet_cell *details = gt_sheet_grid_at(s->grid, s->rows[index], s->details);
+    const gt_sheet_cell *shortest = gt_sheet_grid_at(s->grid, s->rows[index], s->shortest);
+    const gt_sheet_cell *longest = gt_sheet_grid_at(s->grid, s->rows[index], s->longest);
+    first_name((gt_str){details->bytes, details->len}, &name);
     for (size_t n = 0; n < GT_LENGTH(numbers); n++)
-        gt_table_set_text(table, THREADS + n, row,
-                          gt_strings_add(strings, text, gt_print_int(text, numbers[n])));
-    gt_table_set_text(table, KERNEL_NAME, row, gt_strings_add(strings, name.bytes, name.len));
-    gt_table_set_text(table, TIME_MIN, row, gt_cell_as_text(shortest, strings));
-    gt_table_set_text(table, TIME_MAX, row, gt_cell_as_text(longest, strings));
-    gt_table_set_text(table, TIME_DIFF, row,
-                      gt_strings_add(strings, text, gt_print_double(text, s->difference[index])));
+        gt_table_set_string(table, THREADS + n, row,
+                            gt_interner_add(strings, text, gt_print_int(text, numbers[n])));
+    gt_table_set_string(table, KERNEL_NAME, row, gt_interner_add(strings, name.bytes, name.len));
+    gt_table_set_string(table, TIME_MIN, row, gt_sheet_cell_as_string(shortest, strings));
+    gt_table_set_string(table, TIME_MAX, row, gt_sheet_cell_as_string(longest, strings));
+    gt_table_set_string(table, TIME_DIFF, row,
+                        gt_interner_add(strings, text, gt_print_double(text, s->difference[index])));
 }
 
 /* The first rows of the sheet as a table with columns named as in the result. */
 static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order, size_t count,
-                           gt_strings *strings)
+                           gt_interner *strings)
 {
     gt_table *table = gt_table_new("GEMM", strings);
     gt_table_add_rows(table, count);
-    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_filled(table, own_columns[c], GT_TYPE_TEXT);
+    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_filled(table, own_columns[c], GT_TYPE_STRING);
     size_t *column_of = gt_alloc(s->grid->columns * sizeof *column_of);
     for (uint32_t c = 0; c < s->grid->columns; c++) {
-        gt_text header = gt_strings_get(strings, gt_cell_as_text(gt_sheet_grid_at(s->grid, 0, c), strings));
+        gt_str header =
+            gt_interner_get(strings, gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, 0, c), strings));
         char *name = gt_format("col_%s", header.bytes);
         column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, name);
         if (header.len && column_of[c] == SIZE_MAX)
-            column_of[c] = gt_table_add_filled(table, name, GT_TYPE_TEXT);
+            column_of[c] = gt_table_add_filled(table, name, GT_TYPE_STRING);
         free(name);
     }
     for (size_t i = 0; i < count; i++) {
         fill_own(table, i, s, order[i], t);
         for (uint32_t c = 0; c < s->grid->columns; c++)
             if (column_of[c] != SIZE_MAX)
-                gt_table_set_text(table, column_of[c], i,
-                                  gt_cell_as_text(gt_sheet_grid_at(s->grid, s->rows[order[i]], c), strings));
+                gt_table_set_string(
+                    table, column_of[c], i,
+                    gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, s->rows[order[i]], c), strings));
     }
     free(column_of);
     return table;
@@ -153,7 +155,7 @@ static size_t kept_rows(size_t count, int64_t top)
     return dropped < count ? count - (size_t)dropped : 0;
 }
 
-static void take_sheet(job *j, task *t, sheet *s, gt_strings *strings)
+static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
 {
     find_rows(s);
     uint32_t *order = gt_order_new(s->count);
@@ -176,7 +178,7 @@ static void read_report(void *context, size_t index)
     gt_error error = {""};
     gt_report_grid grid;
     sheet s = {0};
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     char *path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
                            j->analysis, t->threads, t->channels, t->rank);
     gt_sheet_found found = GT_SHEET_BROKEN;
@@ -198,7 +200,7 @@ static void read_report(void *context, size_t index)
     if (t->table) gt_table_use_strings(t->table, j->strings);
     j->files += found == GT_SHEET_READ;
     pthread_mutex_unlock(&j->lock);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
     free(path);
 }
 
@@ -237,7 +239,8 @@ static void sort_rows(gt_top_gemms *found, const job *j)
     free(unsorted);
 }
 
-gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options *options, gt_strings *strings)
+gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options *options,
+                               gt_interner *strings)
 {
     job j = {.analysis = analysis, .top = options->top, .strings = strings};
     j.tasks =

@@ -26,7 +26,7 @@ typedef struct gt_top_gemms {
 /* Reads the reports under the folder `analysis`. Those that are missing or cannot be read are warned of and
  * left out. */
 gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options *options,
-                               gt_strings *strings);
+                               gt_interner *strings);
 void gt_top_gemms_free(gt_top_gemms *found);
 
 #endif

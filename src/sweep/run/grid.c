@@ -1,7 +1,7 @@
 /* Reads axes from option values and counts through their points; see grid.h. */
 #include "sweep/run/grid.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -186,7 +186,7 @@ char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *
         gt_buffer_add_cstr(&path, gt_sweep_grid_value(grid, point, i));
         gt_buffer_add_cstr(&path, place + 2);
     }
-    char *folder = gt_strdup(gt_buffer_text(&path).bytes);
+    char *folder = gt_strdup(gt_buffer_str(&path).bytes);
     gt_buffer_free(&path);
     return folder;
 }

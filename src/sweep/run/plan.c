@@ -1,7 +1,7 @@
 /* Fills in the command and the environment of a point; see run_plan.h. */
 #include "sweep/run/plan.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 #include "os/paths.h"
 
 #include <ctype.h>
@@ -67,7 +67,7 @@ static const char *filled_in(const gt_run_plan *plan, size_t point, gt_run_point
     gt_buffer out = {0};
     gt_error ignored; /* the plan was checked */
     fill_in(plan, point, made, text, &out, &ignored);
-    const char *kept = gt_arena_bytes(&made->arena, gt_buffer_text(&out).bytes, out.len);
+    const char *kept = gt_arena_bytes(&made->arena, gt_buffer_str(&out).bytes, out.len);
     gt_buffer_free(&out);
     return kept;
 }
@@ -110,9 +110,9 @@ bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error)
 }
 
 /* Puts a NULL behind the last word. */
-static void end_list(gt_run_point *made, gt_words_list *list)
+static void end_list(gt_run_point *made, gt_arg_list *list)
 {
-    gt_words_list_add(&made->arena, list, "");
+    gt_arg_list_add(&made->arena, list, "");
     list->items[--list->count] = NULL;
 }
 
@@ -124,7 +124,7 @@ static bool same_variable(const char *a, const char *b)
     return len == name_length(b) && memcmp(a, b, len) == 0;
 }
 
-static bool has_variable(const gt_words_list *list, const char *variable)
+static bool has_variable(const gt_arg_list *list, const char *variable)
 {
     for (size_t i = 0; i < list->count; i++)
         if (same_variable(list->items[i], variable)) return true;
@@ -147,7 +147,7 @@ static void set_variable(const gt_run_plan *plan, gt_run_point *made, const char
             made->variables.items[i] = gt_arena_bytes(&made->arena, variable, strlen(variable));
             return;
         }
-    gt_words_list_add(&made->arena, &made->variables, variable);
+    gt_arg_list_add(&made->arena, &made->variables, variable);
 }
 
 static void set_pair(const gt_run_plan *plan, gt_run_point *made, const char *name, const char *value)
@@ -171,9 +171,9 @@ static void make_environment(const gt_run_plan *plan, size_t point, gt_run_point
 
     for (char **inherited = environ; *inherited; inherited++)
         if (!has_variable(&made->variables, *inherited) && !is_unset(plan, *inherited))
-            gt_words_list_add(&made->arena, &made->environment, *inherited);
+            gt_arg_list_add(&made->arena, &made->environment, *inherited);
     for (size_t i = 0; i < made->variables.count; i++)
-        gt_words_list_add(&made->arena, &made->environment, made->variables.items[i]);
+        gt_arg_list_add(&made->arena, &made->environment, made->variables.items[i]);
     end_list(made, &made->environment);
 }
 
@@ -181,7 +181,7 @@ static void make_environment(const gt_run_plan *plan, size_t point, gt_run_point
 
 static void add_words(gt_run_point *made, const char *const *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) gt_words_list_add(&made->arena, &made->argv, words[i]);
+    for (size_t i = 0; i < count; i++) gt_arg_list_add(&made->arena, &made->argv, words[i]);
 }
 
 /* Without a job file rocprofv3 of today writes a database only: the formats that reports are made of are
@@ -218,7 +218,7 @@ gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point)
     size_t count;
     const char *const *words = command_of(plan, &count);
     for (size_t i = 0; i < count; i++)
-        gt_words_list_add(&made.arena, &made.argv, filled_in(plan, point, &made, words[i]));
+        gt_arg_list_add(&made.arena, &made.argv, filled_in(plan, point, &made, words[i]));
     end_list(&made, &made.argv);
     make_environment(plan, point, &made);
     return made;
@@ -242,7 +242,7 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t point)
         gt_buffer_add_cstr(&title, "=");
         gt_buffer_add_cstr(&title, gt_sweep_grid_value(grid, point, axis));
     }
-    char *text = gt_strdup(gt_buffer_text(&title).bytes);
+    char *text = gt_strdup(gt_buffer_str(&title).bytes);
     gt_buffer_free(&title);
     return text;
 }

@@ -35,9 +35,9 @@ typedef struct gt_run_point {
     gt_arena arena;
     const char *folder, *profiler_folder; /* as the command sees them: below the root as given */
     const char *rocprof_folder;           /* NULL without rocprofv3 */
-    gt_words_list argv;                   /* a NULL behind the last */
-    gt_words_list variables;              /* "NAME=value" of those that the sweep sets */
-    gt_words_list environment;            /* all of it; a NULL behind the last */
+    gt_arg_list argv;                     /* a NULL behind the last */
+    gt_arg_list variables;                /* "NAME=value" of those that the sweep sets */
+    gt_arg_list environment;              /* all of it; a NULL behind the last */
 } gt_run_point;
 
 /* The plan must have been checked. */

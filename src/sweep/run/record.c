@@ -112,17 +112,17 @@ static void put_time(gt_json_writer *w, const char *key, time_t at, bool known)
 {
     char text[GT_TIME_TEXT];
     gt_print_time(text, "%Y-%m-%dT%H:%M:%S%z", at);
-    gt_json_put_text(w, key, known ? text : NULL);
+    gt_json_put_cstr(w, key, known ? text : NULL);
 }
 
-static void put_variables(gt_json_writer *w, const gt_words_list *variables)
+static void put_variables(gt_json_writer *w, const gt_arg_list *variables)
 {
     gt_json_key(w, "env");
     gt_json_open(w, '{');
     for (size_t i = 0; i < variables->count; i++) {
         const char *variable = variables->items[i], *equals = strchr(variable, '=');
         char *name = gt_format("%.*s", (int)(equals - variable), variable);
-        gt_json_put_text(w, name, equals + 1);
+        gt_json_put_cstr(w, name, equals + 1);
         free(name);
     }
     gt_json_close(w, '}');
@@ -133,7 +133,7 @@ static void put_values(gt_json_writer *w, const gt_sweep_grid *grid, size_t poin
     gt_json_key(w, "values");
     gt_json_open(w, '{');
     for (size_t i = 0; i < grid->axis_count; i++)
-        gt_json_put_text(w, grid->axes[i].name, gt_sweep_grid_value(grid, point, i));
+        gt_json_put_cstr(w, grid->axes[i].name, gt_sweep_grid_value(grid, point, i));
     gt_json_close(w, '}');
 }
 
@@ -142,16 +142,16 @@ static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t index, 
     gt_run_point point = gt_run_point_make(plan, index);
     gt_json_open(w, '{');
     put_values(w, &plan->grid, index);
-    gt_json_put_text(w, "directory", point.folder);
-    gt_json_put_text(w, "status", gt_run_status_names[outcome->status]);
+    gt_json_put_cstr(w, "directory", point.folder);
+    gt_json_put_cstr(w, "status", gt_run_status_names[outcome->status]);
     gt_json_key(w, "exit_code");
     if (was_run(outcome))
         gt_json_add_int(w, outcome->exit_code);
     else
-        gt_json_add_text(w, NULL);
+        gt_json_add_cstr(w, NULL);
     put_time(w, "start", outcome->started, was_run(outcome));
     put_time(w, "end", outcome->ended, was_run(outcome));
-    gt_json_put_texts(w, "argv", point.argv.items, point.argv.count);
+    gt_json_put_cstrs(w, "argv", point.argv.items, point.argv.count);
     put_variables(w, &point.variables);
     gt_json_close(w, '}');
     gt_run_point_free(&point);
@@ -161,10 +161,10 @@ void gt_run_json(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t
 {
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
-    gt_json_put_text(&w, "program", "gputally " GT_VERSION);
+    gt_json_put_cstr(&w, "program", "gputally " GT_VERSION);
     put_time(&w, "start", started, true);
-    gt_json_put_text(&w, "sweep", plan->root);
-    gt_json_put_texts(&w, "unset", plan->unset, plan->unset_count);
+    gt_json_put_cstr(&w, "sweep", plan->root);
+    gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
     gt_json_key(&w, "points");
     gt_json_open(&w, '[');
     size_t points = gt_sweep_grid_points(&plan->grid);

@@ -102,7 +102,7 @@ static void log_values(runner *r, const char *what, const gt_sweep_axis *axis)
         if (i) gt_buffer_add_cstr(&list, " ");
         gt_buffer_add_cstr(&list, axis->values[i]);
     }
-    log_line(r, "Testing %s: %s", what, gt_buffer_text(&list).bytes);
+    log_line(r, "Testing %s: %s", what, gt_buffer_str(&list).bytes);
     gt_buffer_free(&list);
 }
 
@@ -134,7 +134,7 @@ static char *describe_variables(const gt_run_plan *plan, size_t point)
         gt_buffer_add_cstr(&text, "=");
         gt_buffer_add_cstr(&text, gt_sweep_grid_value(grid, point, axis));
     }
-    char *described = gt_strdup(gt_buffer_text(&text).bytes);
+    char *described = gt_strdup(gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
     return described;
 }
@@ -145,7 +145,7 @@ static bool write_whole(const char *path, gt_buffer *text, gt_error *error)
 {
     gt_output *output = gt_output_new();
     bool written =
-        gt_output_text(output, path, gt_buffer_text(text), error) && gt_output_commit(output, error);
+        gt_output_whole_file(output, path, gt_buffer_str(text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(text);
     return written;
@@ -166,7 +166,7 @@ static bool write_summary(runner *r, gt_error *error)
 {
     gt_buffer text = {0};
     gt_run_summary(r->plan, r->outcomes, time(NULL), &text);
-    if (!r->options->quiet) printf("\n%s\n", gt_buffer_text(&text).bytes);
+    if (!r->options->quiet) printf("\n%s\n", gt_buffer_str(&text).bytes);
     if (!write_whole(r->summary_path, &text, error)) return false;
     log_line(r, "Summary saved to: %s", r->summary_path);
     return true;
@@ -357,7 +357,7 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
         bool skipped = options->skip_existing && gt_sweep_has_folder(point.folder);
         add_shell_line(&line, plan, &point);
         printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, the folder is there" : "");
-        if (!skipped) printf("%s\n", gt_buffer_text(&line).bytes);
+        if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
         gt_buffer_free(&line);
         free(title);
         gt_run_point_free(&point);

@@ -133,7 +133,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
 typedef struct job {
     gt_setting_reports *reports;
     const char *sheet;
-    gt_strings *strings;
+    gt_interner *strings;
     pthread_mutex_t lock;
 } job;
 
@@ -142,7 +142,7 @@ static void read_report(void *context, size_t index)
     job *j = context;
     gt_setting_report *report = &j->reports->items[index];
     gt_error error = {""};
-    gt_strings *strings = gt_strings_new();
+    gt_interner *strings = gt_interner_new();
     gt_table *table;
     if (gt_read_report_table(report->path, j->sheet, strings, &table, &error) != GT_SHEET_READ)
         gt_warn("%s: left out", error.text);
@@ -150,10 +150,10 @@ static void read_report(void *context, size_t index)
     if (table) gt_table_use_strings(table, j->strings);
     report->table = table;
     pthread_mutex_unlock(&j->lock);
-    gt_strings_free(strings);
+    gt_interner_free(strings);
 }
 
-void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_strings *strings,
+void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_interner *strings,
                              unsigned threads)
 {
     job j = {.reports = reports, .sheet = sheet, .strings = strings};
@@ -172,11 +172,11 @@ void gt_setting_reports_free(gt_setting_reports *reports)
 const char *const gt_setting_columns[GT_SETTING_COLUMNS] = {"full_config", "threads_num", "thread_config",
                                                             "channels_num", "channel_config"};
 
-void gt_add_text_column(gt_table *table, const char *name, const char *text)
+void gt_add_string_column(gt_table *table, const char *name, const char *text)
 {
-    uint32_t id = gt_strings_add_cstr(table->strings, text);
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_TEXT);
-    for (size_t row = 0; row < table->row_count; row++) gt_table_set_text(table, column, row, id);
+    uint32_t id = gt_interner_add_cstr(table->strings, text);
+    size_t column = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    for (size_t row = 0; row < table->row_count; row++) gt_table_set_string(table, column, row, id);
 }
 
 static void add_int_column(gt_table *table, const char *name, int64_t number)
@@ -189,10 +189,10 @@ void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t 
                             const char *channel_config, int64_t channels)
 {
     char *full = gt_format("%s_%s", thread_config, channel_config);
-    gt_add_text_column(table, gt_setting_columns[0], full);
+    gt_add_string_column(table, gt_setting_columns[0], full);
     add_int_column(table, gt_setting_columns[1], threads);
-    gt_add_text_column(table, gt_setting_columns[2], thread_config);
+    gt_add_string_column(table, gt_setting_columns[2], thread_config);
     add_int_column(table, gt_setting_columns[3], channels);
-    gt_add_text_column(table, gt_setting_columns[4], channel_config);
+    gt_add_string_column(table, gt_setting_columns[4], channel_config);
     free(full);
 }

@@ -28,7 +28,7 @@ typedef enum gt_report_kind {
 bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_report_kind kind,
                              gt_error *error);
 /* Reads a sheet of each, several at a time; those that lack it or cannot be read are warned of. */
-void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_strings *strings,
+void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_interner *strings,
                              unsigned threads);
 void gt_setting_reports_free(gt_setting_reports *reports);
 
@@ -40,6 +40,6 @@ extern const char *const gt_setting_columns[GT_SETTING_COLUMNS];
 void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
                             const char *channel_config, int64_t channels);
 /* A new column with the same text in every row. */
-void gt_add_text_column(gt_table *table, const char *name, const char *text);
+void gt_add_string_column(gt_table *table, const char *name, const char *text);
 
 #endif

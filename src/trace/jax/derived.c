@@ -1,7 +1,7 @@
 /* The lines of a viewer, built up event by event; only their number is kept. */
 #include "trace/jax/derived.h"
 #include "base/length.h"
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const struct {
 enum { CHAIN_MAX = 64, PARTS_MAX = 256 };
 
 typedef struct open_event {
-    uint32_t name; /* GT_TEXT_NONE: none is open */
+    uint32_t name; /* GT_STR_NONE: none is open */
     bool has_group, has_scope;
     int64_t group, scope;
 } open_event;
@@ -38,7 +38,7 @@ typedef struct level_list {
 
 typedef struct builder {
     const gt_jax *trace;
-    gt_strings *names;
+    gt_interner *names;
     level_list open[DERIVED_LINES];
     size_t count;
     gt_buffer text;
@@ -67,10 +67,10 @@ static void add_level(builder *b, derived_line line, size_t level, open_event ne
     b->count++;
 }
 
-static open_event named(builder *b, size_t event, gt_text name)
+static open_event named(builder *b, size_t event, gt_str name)
 {
     const bool has_group = b->trace->flags[event] & GT_JAX_HAS_GROUP;
-    return (open_event){.name = gt_strings_add(b->names, name.bytes, name.len),
+    return (open_event){.name = gt_interner_add(b->names, name.bytes, name.len),
                         .has_group = has_group,
                         .group = has_group ? b->trace->group[event] : 0};
 }
@@ -78,19 +78,19 @@ static open_event named(builder *b, size_t event, gt_text name)
 /* ---- names ---- */
 
 typedef struct part_list {
-    gt_text items[PARTS_MAX];
+    gt_str items[PARTS_MAX];
     size_t count;
 } part_list;
 
-static part_list split(gt_text text, const char *separator)
+static part_list split(gt_str text, const char *separator)
 {
     part_list parts = {.count = 0};
     size_t len = strlen(separator);
     while (parts.count + 1 < PARTS_MAX) {
         const char *at = text.len >= len ? memmem(text.bytes, text.len, separator, len) : NULL;
         if (!at) break;
-        parts.items[parts.count++] = (gt_text){text.bytes, (size_t)(at - text.bytes)};
-        text = (gt_text){at + len, text.len - (size_t)(at + len - text.bytes)};
+        parts.items[parts.count++] = (gt_str){text.bytes, (size_t)(at - text.bytes)};
+        text = (gt_str){at + len, text.len - (size_t)(at + len - text.bytes)};
     }
     parts.items[parts.count++] = text;
     return parts;
@@ -110,7 +110,7 @@ static bool in_class(char c, const char *class)
     return false;
 }
 
-static size_t match(gt_text text, const char *first, const char *rest)
+static size_t match(gt_str text, const char *first, const char *rest)
 {
     if (!text.len || !in_class(text.bytes[0], first)) return 0;
     size_t i = 1;
@@ -118,13 +118,13 @@ static size_t match(gt_text text, const char *first, const char *rest)
     return i;
 }
 
-static bool is_jax_type(gt_text type)
+static bool is_jax_type(gt_str type)
 {
     size_t len = match(type, "a_", "a0_");
     return len && (len == type.len || (type.bytes[len] == '[' && type.bytes[type.len - 1] == ']'));
 }
 
-static gt_text without_number(gt_text name)
+static gt_str without_number(gt_str name)
 {
     size_t i = name.len;
     while (i && in_class(name.bytes[i - 1], "0")) i--;
@@ -132,7 +132,7 @@ static gt_text without_number(gt_text name)
     return name;
 }
 
-static bool has_name_scope(gt_text op, gt_text type)
+static bool has_name_scope(gt_str op, gt_str type)
 {
     if (match(op, "Aa0.", "Aa0_./>-") == op.len && op.len && match(type, "A_", "Aa0_") == type.len &&
         type.len)
@@ -143,12 +143,12 @@ static bool has_name_scope(gt_text op, gt_text type)
 
 /* ---- lines ---- */
 
-static void add_framework(builder *b, size_t event, gt_text full)
+static void add_framework(builder *b, size_t event, gt_str full)
 {
     const char *colon = full.len ? memchr(full.bytes, ':', full.len) : NULL;
-    gt_text op = {full.bytes, colon ? (size_t)(colon - full.bytes) : full.len};
-    gt_text type = colon ? (gt_text){colon + 1, full.len - op.len - 1} : (gt_text){"", 0};
-    bool is_iterator = gt_text_is(op, "Iterator");
+    gt_str op = {full.bytes, colon ? (size_t)(colon - full.bytes) : full.len};
+    gt_str type = colon ? (gt_str){colon + 1, full.len - op.len - 1} : (gt_str){"", 0};
+    bool is_iterator = gt_str_equals(op, "Iterator");
     if (colon && !is_iterator && has_name_scope(op, type)) {
         part_list parts = split(op, "/");
         for (size_t i = 0; i + 1 < parts.count; i++)
@@ -172,8 +172,8 @@ static size_t chain_of(const gt_jax *trace, size_t event, const gt_jax_scopes *s
     return count;
 }
 
-static gt_text print(builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static gt_text print(builder *b, const char *format, ...)
+static gt_str print(builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static gt_str print(builder *b, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -183,13 +183,13 @@ static gt_text print(builder *b, const char *format, ...)
     b->text.len = 0;
     if (len > 0) gt_buffer_add(&b->text, text, (size_t)len);
     if (len >= 0) free(text);
-    return gt_buffer_text(&b->text);
+    return gt_buffer_str(&b->text);
 }
 
 static void add_module(builder *b, size_t event, const gt_jax_op *op, const int64_t *chain,
                        size_t chain_count)
 {
-    const char *module = gt_strings_get(b->trace->strings, op->hlo_module).bytes;
+    const char *module = gt_interner_get(b->trace->strings, op->hlo_module).bytes;
     open_event next =
         named(b, event,
               op->has_program ? print(b, "%s(%" PRIu64 ")", module, op->program_id) : print(b, "%s", module));
@@ -200,8 +200,8 @@ static void add_module(builder *b, size_t event, const gt_jax_op *op, const int6
 
 static void add_ops(builder *b, size_t event, const gt_jax_op *op, const int64_t *chain, size_t chain_count)
 {
-    part_list names = split(gt_strings_get(b->trace->strings, op->hlo_op), "::");
-    const char *module = gt_strings_get(b->trace->strings, op->hlo_module).bytes;
+    part_list names = split(gt_interner_get(b->trace->strings, op->hlo_op), "::");
+    const char *module = gt_interner_get(b->trace->strings, op->hlo_module).bytes;
     for (size_t i = 0; i < names.count; i++) {
         int len = (int)names.items[i].len;
         open_event next =
@@ -231,12 +231,12 @@ static void add_event(builder *b, size_t event, const gt_jax_scopes *scopes)
     const gt_jax_op *op = &trace->ops[trace->op[event]];
     int64_t chain[CHAIN_MAX];
     size_t chain_count = chain_of(trace, event, scopes, chain);
-    if (gt_strings_get(trace->strings, op->hlo_module).len) add_module(b, event, op, chain, chain_count);
-    if (op->hlo_op != GT_TEXT_NONE) {
+    if (gt_interner_get(trace->strings, op->hlo_module).len) add_module(b, event, op, chain, chain_count);
+    if (op->hlo_op != GT_STR_NONE) {
         add_ops(b, event, op, chain, chain_count);
         if (op->source.found) add_source(b, event, &op->source);
-    } else if (gt_strings_get(trace->strings, op->tf_op).len) {
-        add_framework(b, event, gt_strings_get(trace->strings, op->tf_op));
+    } else if (gt_interner_get(trace->strings, op->tf_op).len) {
+        add_framework(b, event, gt_interner_get(trace->strings, op->tf_op));
     }
 }
 
@@ -276,11 +276,11 @@ size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_gpu *gpu, const gt
         if (trace->line[i] == line) order[kept++] = i;
     qsort_r(order, kept, sizeof *order, by_start_and_length, (void *)(uintptr_t)trace);
 
-    builder b = {.trace = trace, .names = gt_strings_new()};
+    builder b = {.trace = trace, .names = gt_interner_new()};
     for (size_t i = 0; i < kept; i++) add_event(&b, order[i], scopes);
     for (size_t i = 0; i < DERIVED_LINES; i++) free(b.open[i].items);
     gt_buffer_free(&b.text);
-    gt_strings_free(b.names);
+    gt_interner_free(b.names);
     free(order);
     return b.count;
 }

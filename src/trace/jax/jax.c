@@ -9,14 +9,14 @@
 gt_jax *gt_jax_new(void)
 {
     gt_jax *trace = gt_alloc_zero(1, sizeof *trace);
-    trace->strings = gt_strings_new();
+    trace->strings = gt_interner_new();
     return trace;
 }
 
 void gt_jax_free(gt_jax *trace)
 {
     if (!trace) return;
-    gt_strings_free(trace->strings);
+    gt_interner_free(trace->strings);
     gt_arena_free(&trace->arena);
     void *owned[] = {trace->gpus,     trace->lines,  trace->ops,         trace->records,
                      trace->start_ps, trace->dur_ps, trace->correlation, trace->launch_us,
@@ -42,9 +42,9 @@ double gt_jax_dur_us(const gt_jax *trace, size_t event)
     return (double)trace->dur_ps[event] / 1e6;
 }
 
-gt_text gt_jax_name(const gt_jax *trace, size_t event)
+gt_str gt_jax_name(const gt_jax *trace, size_t event)
 {
-    return gt_strings_get(trace->strings, trace->name[event]);
+    return gt_interner_get(trace->strings, trace->name[event]);
 }
 
 const gt_jax_line *gt_jax_line_of(const gt_jax *trace, size_t event)
@@ -59,7 +59,7 @@ uint32_t gt_jax_pid(const gt_jax *trace, size_t event)
 
 uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event)
 {
-    return trace->op[event] == GT_JAX_NONE ? GT_TEXT_NONE : trace->ops[trace->op[event]].hlo_op;
+    return trace->op[event] == GT_JAX_NONE ? GT_STR_NONE : trace->ops[trace->op[event]].hlo_op;
 }
 
 const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event)
@@ -71,7 +71,7 @@ const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event)
 
 /* ---- kinds ---- */
 
-bool gt_begins_in_any_case(gt_text text, const char *lower_case)
+bool gt_str_starts_with_nocase(gt_str text, const char *lower_case)
 {
     size_t len = strlen(lower_case);
     if (text.len < len) return false;
@@ -82,26 +82,26 @@ bool gt_begins_in_any_case(gt_text text, const char *lower_case)
     return true;
 }
 
-gt_jax_kind gt_jax_kind_of(gt_text thread_name, gt_text event_name)
+gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name)
 {
-    if (!gt_text_begins(thread_name, "Stream") || gt_text_contains(thread_name, "py_xla"))
+    if (!gt_str_starts_with(thread_name, "Stream") || gt_str_contains(thread_name, "py_xla"))
         return GT_JAX_OTHER;
-    if (gt_begins_in_any_case(event_name, "copy") || gt_begins_in_any_case(event_name, "memcpy"))
+    if (gt_str_starts_with_nocase(event_name, "copy") || gt_str_starts_with_nocase(event_name, "memcpy"))
         return GT_JAX_MEMCPY;
-    return gt_begins_in_any_case(event_name, "memset") ? GT_JAX_MEMSET : GT_JAX_KERNEL;
+    return gt_str_starts_with_nocase(event_name, "memset") ? GT_JAX_MEMSET : GT_JAX_KERNEL;
 }
 
 /* Each name and each thread is looked at once. */
 void gt_jax_find_kinds(gt_jax *trace)
 {
     enum { NOT_ASKED = 0xff };
-    const gt_text stream = {"Stream", 6};
-    size_t names = gt_strings_count(trace->strings);
+    const gt_str stream = {"Stream", 6};
+    size_t names = gt_interner_count(trace->strings);
     uint8_t *of_name = gt_alloc(names), *is_stream = gt_alloc(trace->line_count);
     memset(of_name, NOT_ASKED, names);
     for (size_t i = 0; i < trace->line_count; i++) {
-        gt_text thread = gt_strings_get(trace->strings, trace->lines[i].thread_name);
-        is_stream[i] = gt_jax_kind_of(thread, (gt_text){"", 0}) != GT_JAX_OTHER;
+        gt_str thread = gt_interner_get(trace->strings, trace->lines[i].thread_name);
+        is_stream[i] = gt_jax_kind_of(thread, (gt_str){"", 0}) != GT_JAX_OTHER;
     }
     trace->kind = gt_alloc(trace->count);
     for (size_t i = 0; i < trace->count; i++) {

@@ -5,7 +5,7 @@
 #define GT_TRACE_JAX_JAX_H
 
 #include "base/memory.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ typedef struct gt_jax_line {
     bool is_derived;      /* made by a profile viewer */
 } gt_jax_line;
 
-/* An instruction as the compiler printed it, in the pieces that reports show. Texts are ids; GT_TEXT_NONE
+/* An instruction as the compiler printed it, in the pieces that reports show. Texts are ids; GT_STR_NONE
  * where the instruction has no such piece. */
 typedef struct gt_hlo_record {
     uint32_t output;          /* bf16[8,16]{1,0} */
@@ -43,7 +43,7 @@ typedef struct gt_hlo_record {
 
 /* What an instruction says of the program that it comes from. */
 typedef struct gt_hlo_source {
-    gt_text op_name, op_type, file;
+    gt_str op_name, op_type, file;
     int64_t line;
     bool found;
 } gt_hlo_source;
@@ -74,7 +74,7 @@ typedef enum gt_jax_flag {
 } gt_jax_flag;
 
 typedef struct gt_jax {
-    gt_strings *strings;
+    gt_interner *strings;
     gt_arena arena; /* of sources and operand lists */
 
     gt_jax_gpu *gpus; /* ascending by pid; only those with events */
@@ -105,7 +105,7 @@ void gt_jax_free(gt_jax *trace);
 uint64_t gt_jax_uid(const gt_jax *trace, size_t event);
 double gt_jax_start_us(const gt_jax *trace, size_t event);
 double gt_jax_dur_us(const gt_jax *trace, size_t event);
-gt_text gt_jax_name(const gt_jax *trace, size_t event);
+gt_str gt_jax_name(const gt_jax *trace, size_t event);
 const gt_jax_line *gt_jax_line_of(const gt_jax *trace, size_t event);
 uint32_t gt_jax_pid(const gt_jax *trace, size_t event);
 uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event); /* text, NONE for none */
@@ -113,10 +113,10 @@ uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event); /* text, NONE for non
 const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event);
 
 /* What an event on this thread is. */
-gt_jax_kind gt_jax_kind_of(gt_text thread_name, gt_text event_name);
+gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name);
 
 /* The part of the text from a letter of either case on: whether it begins so. */
-bool gt_begins_in_any_case(gt_text text, const char *lower_case);
+bool gt_str_starts_with_nocase(gt_str text, const char *lower_case);
 
 /* ---- while a profile is read ---- */
 

@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef struct gt_xla_group {
     const int64_t *ranks;
@@ -20,7 +20,7 @@ typedef struct gt_xla_collective {
 } gt_xla_collective;
 
 typedef struct gt_xla {
-    gt_strings *strings; /* borrowed */
+    gt_interner *strings; /* borrowed */
     gt_arena arena;
     gt_xla_collective *items;
     size_t count, capacity;

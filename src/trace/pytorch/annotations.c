@@ -49,7 +49,7 @@ uint32_t *gt_annotations_find(const gt_pytorch *trace, const char *prefix)
     uint8_t *wanted = gt_names_with_prefix(trace->strings, prefix);
     if (!wanted) return NULL;
     uint32_t *found = gt_alloc_zero(trace->count, sizeof *found);
-    uint32_t none = gt_strings_add_cstr(trace->strings, "NA");
+    uint32_t none = gt_interner_add_cstr(trace->strings, "NA");
     annotations a = list_annotations(trace);
     for (uint32_t row = 0; row < trace->count; row++)
         if (wanted[trace->name[row]]) found[row] = annotation_of(trace, &a, row, none);

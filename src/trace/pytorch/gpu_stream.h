@@ -2,7 +2,7 @@
 #ifndef GT_TRACE_PYTORCH_GPU_STREAM_H
 #define GT_TRACE_PYTORCH_GPU_STREAM_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 typedef struct gt_stream_event {
     double start_us, dur_us;
@@ -10,7 +10,7 @@ typedef struct gt_stream_event {
 } gt_stream_event;
 
 typedef struct gt_gpu_stream {
-    gt_strings *strings;    /* borrowed */
+    gt_interner *strings;   /* borrowed */
     gt_stream_event *items; /* by start */
     size_t count;
 } gt_gpu_stream;

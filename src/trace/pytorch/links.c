@@ -25,7 +25,7 @@ static int64_t *link_ids(const gt_pytorch *trace)
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
     for (size_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) ||
-            !gt_text_contains_in_any_case(gt_pytorch_name(trace, (uint32_t)row), "launch"))
+            !gt_str_contains_nocase(gt_pytorch_name(trace, (uint32_t)row), "launch"))
             continue;
         if (correlations[row] != GT_EVENT_NONE) return correlations;
         break;
@@ -75,8 +75,8 @@ static void index_arrows(const gt_pytorch *trace, lookup *l)
     size_t count = gt_store_count(trace->arrows);
     int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW),
             *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
-    uint32_t *processes = gt_store_texts(trace->arrows, GT_EVENT_PROCESS);
-    uint32_t *threads = gt_store_texts(trace->arrows, GT_EVENT_THREAD);
+    uint32_t *processes = gt_store_string_ids(trace->arrows, GT_EVENT_PROCESS);
+    uint32_t *threads = gt_store_string_ids(trace->arrows, GT_EVENT_THREAD);
     uint8_t *kinds = gt_alloc(count);
     l->arrow_tracks = gt_alloc(count * sizeof *l->arrow_tracks);
     for (size_t i = 0; i < count; i++) kinds[i] = (uint8_t)wide[i];
@@ -133,7 +133,7 @@ static void link(gt_pytorch *trace, size_t *capacity, uint32_t runtime, uint32_t
     trace->parent[gpu] = runtime;
 }
 
-static bool is_graph_launch(gt_text name)
+static bool is_graph_launch(gt_str name)
 {
     return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
 }
@@ -199,9 +199,9 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
 
 /* ---- recompute ---- */
 
-static bool is_recompute_root(gt_text name)
+static bool is_recompute_root(gt_str name)
 {
-    return gt_text_contains(name, "torch/utils/checkpoint.py") && gt_text_contains(name, "recompute_fn");
+    return gt_str_contains(name, "torch/utils/checkpoint.py") && gt_str_contains(name, "recompute_fn");
 }
 
 void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked)

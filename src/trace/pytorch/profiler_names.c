@@ -23,21 +23,21 @@ static uint32_t *first_events(const gt_pytorch *trace, const uint8_t *wanted, ui
     return first;
 }
 
-/* The name without its number, GT_TEXT_NONE where it has none. */
-static uint32_t strip(gt_strings *strings, uint32_t name)
+/* The name without its number, GT_STR_NONE where it has none. */
+static uint32_t strip(gt_interner *strings, uint32_t name)
 {
-    gt_text text = gt_strings_get(strings, name);
+    gt_str text = gt_interner_get(strings, name);
     size_t len = text.len;
     while (text.bytes[len - 1] >= '0' && text.bytes[len - 1] <= '9') len--;
     bool numbered = len < text.len && text.bytes[len - 1] == '_' && len > sizeof PREFIX;
-    return numbered ? gt_strings_add(strings, text.bytes, len - 1) : GT_TEXT_NONE;
+    return numbered ? gt_interner_add(strings, text.bytes, len - 1) : GT_STR_NONE;
 }
 
 void gt_profiler_names_strip(gt_pytorch *trace)
 {
     uint8_t *wanted = gt_names_with_prefix(trace->strings, PREFIX);
     if (!wanted) return;
-    uint32_t names = gt_strings_count(trace->strings);
+    uint32_t names = gt_interner_count(trace->strings);
     uint32_t *first = first_events(trace, wanted, names), *stripped = gt_alloc_zero(names, sizeof *stripped);
     for (uint32_t name = 0; name < names; name++)
         if (first[name] != GT_NO_EVENT && trace->kind[first[name]] == GT_KIND_CPU_OP)

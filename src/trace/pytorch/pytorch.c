@@ -58,13 +58,13 @@ static gt_track_names *track_of(struct gt_tracks *tracks, uint32_t process, uint
 static struct gt_tracks *read_tracks(gt_pytorch *trace)
 {
     struct gt_tracks *tracks = gt_alloc_zero(1, sizeof *tracks);
-    tracks->unknown = gt_strings_add_cstr(trace->strings, "Unknown");
+    tracks->unknown = gt_interner_add_cstr(trace->strings, "Unknown");
     uint32_t *names = NULL, *labels = NULL;
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_METADATA) continue;
         if (!names) {
-            names = gt_store_texts(trace->store, GT_EVENT_META_NAME);
-            labels = gt_store_texts(trace->store, GT_EVENT_META_LABELS);
+            names = gt_store_string_ids(trace->store, GT_EVENT_META_NAME);
+            labels = gt_store_string_ids(trace->store, GT_EVENT_META_LABELS);
         }
         const char *what = gt_pytorch_name(trace, (uint32_t)row).bytes;
         gt_track_names *track = track_of(tracks, trace->process[row], trace->thread[row]);
@@ -77,7 +77,7 @@ static struct gt_tracks *read_tracks(gt_pytorch *trace)
     return tracks;
 }
 
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *strings, bool has_python)
+gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python)
 {
     gt_pytorch *trace = gt_alloc_zero(1, sizeof *trace);
     trace->strings = strings;
@@ -86,15 +86,15 @@ gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *string
     trace->count = trace->recorded = gt_store_count(store);
     trace->events = gt_store_records(store);
     trace->has_python = has_python;
-    trace->uid = gt_store_places(store);
+    trace->uid = gt_store_row_order(store);
     trace->kind = bytes_of(store, GT_EVENT_KIND);
     trace->integral = bytes_of(store, GT_EVENT_INTEGRAL);
-    trace->name = gt_store_texts(store, GT_EVENT_NAME);
+    trace->name = gt_store_string_ids(store, GT_EVENT_NAME);
     trace->start_us = gt_store_times(store, GT_EVENT_START);
     trace->dur_us = gt_store_times(store, GT_EVENT_DURATION);
     trace->end_us = gt_alloc(trace->count * sizeof *trace->end_us);
-    trace->process = gt_store_texts(store, GT_EVENT_PROCESS);
-    trace->thread = gt_store_texts(store, GT_EVENT_THREAD);
+    trace->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
+    trace->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
     check_times(trace);
     trace->gpu_only = !memchr(trace->kind, GT_KIND_CPU_OP, trace->count);
     trace->tracks = read_tracks(trace);
@@ -115,7 +115,7 @@ void gt_pytorch_free(gt_pytorch *trace)
     free(trace->tracks);
     gt_store_free(trace->store);
     gt_store_free(trace->arrows);
-    gt_strings_free(trace->strings);
+    gt_interner_free(trace->strings);
     free(trace);
 }
 
@@ -126,15 +126,15 @@ uint32_t *gt_no_events(size_t count)
     return rows;
 }
 
-gt_text gt_pytorch_name(const gt_pytorch *trace, uint32_t row)
+gt_str gt_pytorch_name(const gt_pytorch *trace, uint32_t row)
 {
-    return gt_strings_get(trace->strings, trace->name[row]);
+    return gt_interner_get(trace->strings, trace->name[row]);
 }
 
 gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row)
 {
     struct gt_tracks *tracks = trace->tracks;
-    uint32_t zero = gt_strings_find(trace->strings, "0", 1);
+    uint32_t zero = gt_interner_find(trace->strings, "0", 1);
     gt_track_names track = {tracks->unknown, tracks->unknown, tracks->unknown};
     uint32_t at = gt_map_get(&tracks->names, trace->process[row], zero);
     if (at != GT_MAP_NONE) {
@@ -147,7 +147,7 @@ gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row)
 }
 
 /* One pass for the three words: each has a c that few other letters stand beside. */
-bool gt_is_communication(gt_text name)
+bool gt_is_communication(gt_str name)
 {
     static const char reduce[] = "cross_device_reduce";
     const char *bytes = name.bytes;

@@ -37,14 +37,14 @@ static inline bool gt_kind_is_host(uint8_t kind)
 }
 
 typedef struct gt_pytorch {
-    gt_strings *strings; /* owned: names and every other text */
-    gt_store *store;     /* the columns that few analyses need, such as input shapes; one entry a row */
-    gt_store *arrows;    /* of the same columns: only until launches are linked, then NULL */
-    size_t count;        /* rows */
-    size_t recorded;     /* of them, those that the file has; tree_edit.h adds others behind these */
-    size_t events;       /* in the file, kept or not */
-    bool has_python;     /* python functions were kept */
-    bool gpu_only;       /* the trace has no cpu_op */
+    gt_interner *strings; /* owned: names and every other text */
+    gt_store *store;      /* the columns that few analyses need, such as input shapes; one entry a row */
+    gt_store *arrows;     /* of the same columns: only until launches are linked, then NULL */
+    size_t count;         /* rows */
+    size_t recorded;      /* of them, those that the file has; tree_edit.h adds others behind these */
+    size_t events;        /* in the file, kept or not */
+    bool has_python;      /* python functions were kept */
+    bool gpu_only;        /* the trace has no cpu_op */
 
     /* By row. */
     uint32_t *uid;
@@ -79,7 +79,7 @@ typedef struct gt_pytorch {
 } gt_pytorch;
 
 /* From the store's columns to arrays; takes over both stores and the strings. */
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_strings *strings, bool has_python);
+gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python);
 void gt_pytorch_free(gt_pytorch *trace);
 
 /* Who called whom: fills parent, preorder and subtree_end of host events. */
@@ -92,7 +92,7 @@ void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marke
 /* The nearest cpu_op above a row, GT_NO_EVENT where there is none. */
 uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row);
 /* Text of a row's name. */
-gt_text gt_pytorch_name(const gt_pytorch *trace, uint32_t row);
+gt_str gt_pytorch_name(const gt_pytorch *trace, uint32_t row);
 
 /* process_name, process_labels (of the process's thread 0) and thread_name of a row, as text ids; "Unknown"
  * where the trace does not say. */
@@ -102,6 +102,6 @@ typedef struct gt_track_names {
 gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row);
 
 /* Kernel names of collectives: contain rccl, nccl or cross_device_reduce, in any case. */
-bool gt_is_communication(gt_text name);
+bool gt_is_communication(gt_str name);
 
 #endif

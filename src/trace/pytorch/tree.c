@@ -71,8 +71,8 @@ static void close_top(gt_pytorch *trace, open_events *open)
 
 static bool is_execute(const gt_pytorch *trace, uint32_t row)
 {
-    gt_text name = gt_pytorch_name(trace, row);
-    return gt_text_is(name, "execute");
+    gt_str name = gt_pytorch_name(trace, row);
+    return gt_str_equals(name, "execute");
 }
 
 void gt_tree_inherit(gt_pytorch *trace, uint32_t row)

@@ -64,7 +64,7 @@ static void add_rows(gt_tree_edit *e)
     enum { INPUTS = GT_LENGTH(inputs) };
     gt_pytorch *trace = e->trace;
     uint32_t *columns[INPUTS];
-    for (size_t i = 0; i < INPUTS; i++) columns[i] = gt_store_texts(trace->store, inputs[i]);
+    for (size_t i = 0; i < INPUTS; i++) columns[i] = gt_store_string_ids(trace->store, inputs[i]);
     gt_new_row *rows = gt_alloc(e->count * sizeof *rows);
     for (size_t i = 0; i < e->count; i++) {
         uint32_t of = e->changes[i].row, like = e->changes[i].op.arguments_of;

@@ -15,7 +15,7 @@
 typedef struct gt_new_op {
     uint32_t name;         /* text id */
     uint32_t arguments_of; /* the row whose inputs (dims, types, strides, concrete inputs) are its own */
-    uint32_t extra;        /* more arguments: the text id of a JSON object, or GT_TEXT_NONE */
+    uint32_t extra;        /* more arguments: the text id of a JSON object, or GT_STR_NONE */
 } gt_new_op;
 
 typedef struct gt_tree_edit gt_tree_edit;

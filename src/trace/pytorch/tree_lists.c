@@ -89,10 +89,10 @@ void gt_tree_lists_number(const gt_tree_lists *l, gt_pytorch *trace)
 
 /* ---- new rows ---- */
 
-static void set_text(gt_cell *cells, uint64_t *present, size_t column, uint32_t id)
+static void set_text(gt_store_cell *cells, uint64_t *present, size_t column, uint32_t id)
 {
     cells[column].text = id;
-    if (id != GT_TEXT_NONE) *present |= UINT64_C(1) << column;
+    if (id != GT_STR_NONE) *present |= UINT64_C(1) << column;
 }
 
 static void add_to_store(gt_pytorch *trace, const gt_new_row *rows, size_t count)
@@ -100,7 +100,7 @@ static void add_to_store(gt_pytorch *trace, const gt_new_row *rows, size_t count
     gt_store_writer *writer = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, trace->strings);
     for (size_t i = 0; i < count; i++) {
         const gt_new_row *row = &rows[i];
-        gt_cell cells[GT_EVENT_COLUMNS] = {0};
+        gt_store_cell cells[GT_EVENT_COLUMNS] = {0};
         uint64_t present = UINT64_C(1) << GT_EVENT_KIND | UINT64_C(1) << GT_EVENT_SEQUENCE;
         cells[GT_EVENT_KIND].integer = GT_KIND_CPU_OP;
         cells[GT_EVENT_SEQUENCE].integer = row->sequence;

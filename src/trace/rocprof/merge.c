@@ -15,10 +15,10 @@ typedef struct merge {
 
 static uint32_t text_of(merge *m, uint32_t id)
 {
-    if (id == GT_TEXT_NONE) return GT_TEXT_NONE;
+    if (id == GT_STR_NONE) return GT_STR_NONE;
     if (id >= m->text_count || !m->texts[id]) {
-        gt_text text = gt_strings_get(m->from->strings, id);
-        uint32_t here = gt_strings_add(m->to->strings, text.bytes, text.len);
+        gt_str text = gt_interner_get(m->from->strings, id);
+        uint32_t here = gt_interner_add(m->to->strings, text.bytes, text.len);
         if (id >= m->text_count) return here;
         m->texts[id] = here;
     }
@@ -48,12 +48,13 @@ static change change_of(const gt_store_column *columns, size_t column)
 }
 
 /* A whole column as cells of this run. */
-static gt_cell *column_cells(merge *m, const gt_store *store, const gt_store_column *columns, size_t column)
+static gt_store_cell *column_cells(merge *m, const gt_store *store, const gt_store_column *columns,
+                                   size_t column)
 {
     size_t count = gt_store_count(store);
-    gt_cell *cells = gt_alloc(count * sizeof *cells);
-    if (columns[column].type == GT_STORE_TEXT) {
-        uint32_t *texts = gt_store_texts(store, column);
+    gt_store_cell *cells = gt_alloc(count * sizeof *cells);
+    if (columns[column].type == GT_STORE_STRING) {
+        uint32_t *texts = gt_store_string_ids(store, column);
         for (size_t i = 0; i < count; i++) cells[i].text = text_of(m, texts[i]);
         free(texts);
     } else if (columns[column].type == GT_STORE_TIME) {
@@ -79,10 +80,10 @@ static void move_store(merge *m, gt_store *from, size_t width, gt_store_writer *
 {
     if (!from || !writer) return;
     size_t count = gt_store_count(from);
-    gt_cell *cells[GT_STORE_MAX_COLUMNS];
+    gt_store_cell *cells[GT_STORE_MAX_COLUMNS];
     for (size_t c = 0; c < width; c++) cells[c] = column_cells(m, from, columns, c);
     for (size_t i = 0; i < count; i++) {
-        gt_cell row[GT_STORE_MAX_COLUMNS];
+        gt_store_cell row[GT_STORE_MAX_COLUMNS];
         uint64_t present = 0;
         for (size_t c = 0; c < to_width; c++) {
             bool process = c >= width && change_of(columns, c) == PROCESS;
@@ -103,7 +104,7 @@ static size_t less(size_t a, size_t b)
 static merge begin(gt_rocprof_writers *writers, gt_rocprof *other, int64_t first_process)
 {
     merge m = {.writers = writers, .to = writers->run, .from = other, .first_process = first_process};
-    m.text_count = gt_strings_count(other->strings);
+    m.text_count = gt_interner_count(other->strings);
     m.texts = gt_alloc_zero(m.text_count, sizeof *m.texts);
     return m;
 }

@@ -39,8 +39,8 @@ const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
 
 const gt_store_column gt_call_columns[GT_CALL_COLUMNS] = {
     [GT_CALL_DOMAIN] = {GT_STORE_INT, GT_CALL_OTHER},
-    [GT_CALL_KIND] = {GT_STORE_TEXT, 0},
-    [GT_CALL_NAME] = {GT_STORE_TEXT, 0},
+    [GT_CALL_KIND] = {GT_STORE_STRING, 0},
+    [GT_CALL_NAME] = {GT_STORE_STRING, 0},
     [GT_CALL_START] = {GT_STORE_INT, 0},
     [GT_CALL_END] = {GT_STORE_INT, 0},
     [GT_CALL_PROCESS] = {GT_STORE_INT, 0},
@@ -53,13 +53,13 @@ const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
     [GT_COUNTER_PROCESS] = {GT_STORE_INT, 0},
     [GT_COUNTER_DISPATCH] = {GT_STORE_INT, 0},
     [GT_COUNTER_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
-    [GT_COUNTER_NAME] = {GT_STORE_TEXT, 0},
+    [GT_COUNTER_NAME] = {GT_STORE_STRING, 0},
     [GT_COUNTER_VALUE] = {GT_STORE_TIME, 0},
 };
 
 const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
     [GT_STATS_OF] = {GT_STORE_INT, GT_STATS_OTHER},
-    [GT_STATS_NAME] = {GT_STORE_TEXT, 0},
+    [GT_STATS_NAME] = {GT_STORE_STRING, 0},
     [GT_STATS_COUNT] = {GT_STORE_INT, 0},
     [GT_STATS_TOTAL] = {GT_STORE_INT, 0},
     [GT_STATS_MIN] = {GT_STORE_INT, 0},
@@ -129,7 +129,7 @@ const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS] = {
     }
 #define T                                                                                                    \
     {                                                                                                        \
-        GT_STORE_TEXT, 0                                                                                     \
+        GT_STORE_STRING, 0                                                                                   \
     }
 const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS] = {
     [GT_AGENT_ID] = {GT_STORE_INT, 0},
@@ -205,7 +205,7 @@ size_t gt_copy_width(unsigned wanted)
 gt_rocprof *gt_rocprof_new_wanted(unsigned wanted)
 {
     gt_rocprof *run = gt_alloc_zero(1, sizeof *run);
-    gt_strings *strings = run->strings = gt_strings_new();
+    gt_interner *strings = run->strings = gt_interner_new();
     run->wanted = wanted;
     run->dispatches = gt_store_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
     run->copies = gt_store_new(gt_copy_columns, gt_copy_width(wanted), strings);
@@ -213,7 +213,7 @@ gt_rocprof *gt_rocprof_new_wanted(unsigned wanted)
     if (wanted & GT_WANT_COUNTERS)
         run->counters = gt_store_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
     if (wanted & GT_WANT_AGENTS) run->agents = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
-    run->hostname = gt_strings_add_cstr(strings, "unknown");
+    run->hostname = gt_interner_add_cstr(strings, "unknown");
     run->processes = 1;
     return run;
 }
@@ -244,11 +244,11 @@ const char *gt_copy_direction_name(gt_copy_direction direction)
     return directions[direction];
 }
 
-gt_copy_direction gt_copy_direction_of(gt_text name)
+gt_copy_direction gt_copy_direction_of(gt_str name)
 {
     for (int d = GT_COPY_HOST_TO_HOST; d < GT_COPY_DIRECTIONS; d++) {
         const char *short_form = directions[d] + strlen("MEMORY_COPY_");
-        if (gt_text_contains(name, short_form)) return (gt_copy_direction)d;
+        if (gt_str_contains(name, short_form)) return (gt_copy_direction)d;
     }
     return GT_COPY_UNKNOWN;
 }
@@ -268,7 +268,7 @@ const char *gt_call_domain_name(gt_call_domain domain)
     return domains[domain];
 }
 
-gt_call_domain gt_call_domain_of(gt_text kind)
+gt_call_domain gt_call_domain_of(gt_str kind)
 {
     for (int d = 0; d < GT_CALL_OTHER; d++) {
         size_t len = (size_t)(strchr(domains[d], '_') - domains[d]) + 1; /* "hip_" */
@@ -281,7 +281,7 @@ gt_call_domain gt_call_domain_of(gt_text kind)
 
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run)
 {
-    gt_strings *strings = run->strings;
+    gt_interner *strings = run->strings;
     unsigned wanted = run->wanted;
     gt_rocprof_writers w = {.run = run};
     w.dispatches = gt_store_writer_new(gt_dispatch_columns, gt_dispatch_width(wanted), strings);
@@ -297,19 +297,19 @@ static uint64_t mask(size_t width)
     return (UINT64_C(1) << width) - 1;
 }
 
-void gt_rocprof_write_dispatch(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+void gt_rocprof_write_dispatch(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
 {
     gt_store_writer_add(w->dispatches, present & mask(gt_dispatch_width(w->run->wanted)), cells);
 }
 
-void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
 {
     gt_store_writer_add(w->copies, present & mask(gt_copy_width(w->run->wanted)), cells);
 }
 
-void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_cell *cells)
+void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
 {
-    gt_strings *strings = w->run->strings;
+    gt_interner *strings = w->run->strings;
     if (!w->stats) w->stats = gt_store_writer_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
     if (!w->run->stats) w->run->stats = gt_store_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
     gt_store_writer_add(w->stats, present, cells);
@@ -392,6 +392,6 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->stats);
     gt_kernel_names_free(run->kernel_names);
     free(run->process);
-    gt_strings_free(run->strings);
+    gt_interner_free(run->strings);
     free(run);
 }

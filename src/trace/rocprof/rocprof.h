@@ -84,7 +84,7 @@ typedef enum gt_copy_direction {
 /* "MEMORY_COPY_HOST_TO_DEVICE" and so on, as rocprofv3 writes them; the name that contains one of these gives
  * its direction. */
 const char *gt_copy_direction_name(gt_copy_direction direction);
-gt_copy_direction gt_copy_direction_of(gt_text name);
+gt_copy_direction gt_copy_direction_of(gt_str name);
 
 /* Columns of gt_rocprof.calls: API calls and ranges that the program marked. */
 enum {
@@ -115,7 +115,7 @@ typedef enum gt_call_domain {
  */
 const char *gt_call_domain_name(gt_call_domain domain);
 /* The domain of a kind ("HIP_RUNTIME_API_EXT") or of a category ("hip_api"). */
-gt_call_domain gt_call_domain_of(gt_text kind);
+gt_call_domain gt_call_domain_of(gt_str kind);
 
 /* Columns of gt_rocprof.counters: one row a dispatch and counter, summed over the hardware's instances. */
 enum {
@@ -174,12 +174,12 @@ extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
 /* One process of the run: a rank, where a job has one process a GPU. */
 typedef struct gt_rocprof_process {
     int64_t pid;
-    uint32_t hostname, command; /* text ids; GT_TEXT_NONE where the format does not say */
+    uint32_t hostname, command; /* text ids; GT_STR_NONE where the format does not say */
     int64_t init_ns, fini_ns;
 } gt_rocprof_process;
 
 typedef struct gt_rocprof {
-    gt_strings *strings;  /* owned; kernel names are here */
+    gt_interner *strings; /* owned; kernel names are here */
     unsigned wanted;      /* which of the rest is there */
     gt_store *dispatches; /* in file order; never NULL. gt_dispatch_width columns wide */
     gt_store *copies;     /* never NULL; gt_copy_width columns wide */
@@ -216,9 +216,9 @@ typedef struct gt_rocprof_writers {
 } gt_rocprof_writers;
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
 /* One record; columns that are not wanted are passed over. Into the other stores: gt_store_writer_add. */
-void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
-void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
-void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_cell *cells);
+void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
+void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
+void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 /* Puts what was written so far into the run's stores. */
 void gt_rocprof_write_flush(gt_rocprof_writers *writers);
 /* The same, for the last time. */
@@ -237,7 +237,7 @@ typedef struct gt_kernel_use {
 } gt_kernel_use;
 #define GT_KERNEL_USE_UNKNOWN ((gt_kernel_use){-1, -1, -1, -1})
 
-/* Names a kernel. The last name given to an id wins; GT_TEXT_NONE takes a name back (a symbol without one).
+/* Names a kernel. The last name given to an id wins; GT_STR_NONE takes a name back (a symbol without one).
  * The map is made with the first name: a new run has kernel_names NULL. */
 void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text);
 /* The same, and what its dispatches use. */
@@ -271,10 +271,10 @@ int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t
 
 /* A kernel's short name, as rocprofv3's JSON has it, from its long forms, so that names are comparable
  * between formats: of `void at::foo<int>(float*) [clone .kd]` it is `foo`. A view into `name`. */
-gt_text gt_kernel_short_name(gt_text name);
+gt_str gt_kernel_short_name(gt_str name);
 /* The short name's id in `strings` of a name as CSV files and rocpd display it: there the `.kd` of names that
  * are not C++ has been taken off, and is put back. */
-uint32_t gt_kernel_name_of_displayed(gt_strings *strings, gt_text name);
+uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 
 /* Frees the run itself too. NULL is allowed. */
 void gt_rocprof_free(gt_rocprof *run);

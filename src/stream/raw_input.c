@@ -1,7 +1,7 @@
 /* Reading stored bytes: pread where the file allows it, so that several threads can share it; read from
  * pipes; memcpy from memory. Nothing is mapped: reading into a small buffer again and again is faster than
  * page faults. */
-#include "stream/stored.h"
+#include "stream/raw_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool cannot_read(const gt_stored *stored, gt_error *error)
+static bool cannot_read(const gt_raw_input *stored, gt_error *error)
 {
     return gt_fail(error, "cannot read %s: %s", stored->path, strerror(errno));
 }
 
-/* Waits for a pipe to have something. False where gt_stored_stop was called. */
-static bool wait_for_pipe(const gt_stored *stored)
+/* Waits for a pipe to have something. False where gt_raw_input_stop was called. */
+static bool wait_for_pipe(const gt_raw_input *stored)
 {
     struct pollfd waited[2] = {{.fd = stored->fd, .events = POLLIN},
                                {.fd = stored->stop_pipe[0], .events = POLLIN}};
@@ -25,7 +25,7 @@ static bool wait_for_pipe(const gt_stored *stored)
     return !waited[1].revents;
 }
 
-static bool read_fd(gt_stored *stored, uint8_t *out, size_t room, size_t *got, gt_error *error)
+static bool read_fd(gt_raw_input *stored, uint8_t *out, size_t room, size_t *got, gt_error *error)
 {
     while (*got < room) {
         ssize_t n;
@@ -44,7 +44,7 @@ static bool read_fd(gt_stored *stored, uint8_t *out, size_t room, size_t *got, g
     return true;
 }
 
-static size_t read_memory(const gt_stored *stored, uint8_t *out, size_t room)
+static size_t read_memory(const gt_raw_input *stored, uint8_t *out, size_t room)
 {
     uint64_t left = stored->offset < stored->size ? stored->size - stored->offset : 0;
     size_t len = left < room ? (size_t)left : room;
@@ -52,7 +52,7 @@ static size_t read_memory(const gt_stored *stored, uint8_t *out, size_t room)
     return len;
 }
 
-bool gt_stored_read(gt_stored *stored, uint8_t *out, size_t room, size_t *got, gt_error *error)
+bool gt_raw_input_read(gt_raw_input *stored, uint8_t *out, size_t room, size_t *got, gt_error *error)
 {
     bool read = true;
     *got = 0;
@@ -71,14 +71,14 @@ bool gt_stored_read(gt_stored *stored, uint8_t *out, size_t room, size_t *got, g
 }
 
 /* A pipe is read once: what is taken to look at it is kept for the first real reading. */
-static bool look_at_head(gt_stored *stored, gt_error *error)
+static bool look_at_head(gt_raw_input *stored, gt_error *error)
 {
     if (!read_fd(stored, stored->head, sizeof stored->head, &stored->head_len, error)) return false;
     if (!stored->regular) stored->head_left = stored->head_len;
     return true;
 }
 
-static bool prepare_file(gt_stored *stored, gt_error *error)
+static bool prepare_file(gt_raw_input *stored, gt_error *error)
 {
     struct stat status;
     if (fstat(stored->fd, &status) != 0) return cannot_read(stored, error);
@@ -94,9 +94,9 @@ static bool prepare_file(gt_stored *stored, gt_error *error)
     return look_at_head(stored, error);
 }
 
-bool gt_stored_open(gt_stored *stored, const char *path, gt_error *error)
+bool gt_raw_input_open(gt_raw_input *stored, const char *path, gt_error *error)
 {
-    *stored = (gt_stored){.path = path, .fd = STDIN_FILENO, .stop_pipe = {-1, -1}};
+    *stored = (gt_raw_input){.path = path, .fd = STDIN_FILENO, .stop_pipe = {-1, -1}};
     if (strcmp(path, "-") == 0) {
         stored->path = "standard input";
     } else {
@@ -105,40 +105,40 @@ bool gt_stored_open(gt_stored *stored, const char *path, gt_error *error)
         stored->owns_fd = true;
     }
     if (prepare_file(stored, error)) return true;
-    gt_stored_close(stored);
+    gt_raw_input_close(stored);
     return false;
 }
 
-void gt_stored_memory(gt_stored *stored, const void *bytes, size_t len)
+void gt_raw_input_memory(gt_raw_input *stored, const void *bytes, size_t len)
 {
-    *stored =
-        (gt_stored){.path = "memory", .memory = bytes ? bytes : (const void *)"", .fd = -1, .regular = true};
+    *stored = (gt_raw_input){
+        .path = "memory", .memory = bytes ? bytes : (const void *)"", .fd = -1, .regular = true};
     stored->size = len;
     stored->stop_pipe[0] = stored->stop_pipe[1] = -1;
     stored->head_len = len < GT_STORED_HEAD ? len : GT_STORED_HEAD;
     memcpy(stored->head, stored->memory, stored->head_len);
 }
 
-void gt_stored_share(gt_stored *stored, const gt_stored *original, uint64_t offset)
+void gt_raw_input_share(gt_raw_input *stored, const gt_raw_input *original, uint64_t offset)
 {
-    *stored = (gt_stored){.path = original->path,
-                          .memory = original->memory,
-                          .fd = original->fd,
-                          .regular = original->regular,
-                          .base = original->base,
-                          .size = original->size,
-                          .offset = offset,
-                          .stop_pipe = {-1, -1}};
+    *stored = (gt_raw_input){.path = original->path,
+                             .memory = original->memory,
+                             .fd = original->fd,
+                             .regular = original->regular,
+                             .base = original->base,
+                             .size = original->size,
+                             .offset = offset,
+                             .stop_pipe = {-1, -1}};
 }
 
-void gt_stored_close(gt_stored *stored)
+void gt_raw_input_close(gt_raw_input *stored)
 {
     if (stored->owns_fd) close(stored->fd);
     for (int i = 0; i < 2; i++)
         if (stored->stop_pipe[i] >= 0) close(stored->stop_pipe[i]);
 }
 
-void gt_stored_stop(gt_stored *stored)
+void gt_raw_input_stop(gt_raw_input *stored)
 {
     if (stored->stop_pipe[1] < 0) return;
     while (write(stored->stop_pipe[1], "", 1) < 0 && errno == EINTR) {

@@ -1,6 +1,6 @@
 /* Texts for the sheets of a diff, each made once: ids are carried over by a table, modules by the innermost
  * one. */
-#include "analysis/diff/texts.h"
+#include "analysis/diff/strings.h"
 
 #include "compat/python_literal.h"
 #include "base/memory.h"
@@ -24,8 +24,7 @@ static const size_t argument_columns[GT_DIFF_ARGUMENTS] = {
 typedef struct texts_of_side {
     const gt_diff_side *side;
     gt_python_literals *literals;
-    uint32_t
-        *carried; /* by text id: the id in the first trace; GT_TEXT_NONE: not known yet. NULL: the same */
+    uint32_t *carried; /* by text id: the id in the first trace; GT_STR_NONE: not known yet. NULL: the same */
     size_t carried_count;
     uint32_t *arguments[GT_DIFF_ARGUMENTS]; /* by row: JSON texts; NULL: not asked for yet */
     uint32_t *module;                       /* by row: the innermost module around it; NULL: there are none */
@@ -33,8 +32,8 @@ typedef struct texts_of_side {
     uint32_t null_text;
 } texts_of_side;
 
-struct gt_diff_texts {
-    gt_strings *strings;
+struct gt_diff_strings {
+    gt_interner *strings;
     texts_of_side sides[2];
     gt_buffer buffer;
     gt_row_list rows;
@@ -42,51 +41,51 @@ struct gt_diff_texts {
 
 /* ---- */
 
-uint32_t gt_diff_text(gt_diff_texts *t, size_t side, uint32_t id)
+uint32_t gt_diff_text(gt_diff_strings *t, size_t side, uint32_t id)
 {
     texts_of_side *s = &t->sides[side];
-    if (side == 0 || id <= GT_TEXT_EMPTY) return id;
+    if (side == 0 || id <= GT_STR_EMPTY) return id;
     if (id >= s->carried_count) { /* texts made since */
         size_t before = s->carried_count;
-        s->carried_count = gt_strings_count(s->side->trace->strings) + 1024;
+        s->carried_count = gt_interner_count(s->side->trace->strings) + 1024;
         s->carried = gt_realloc(s->carried, s->carried_count * sizeof *s->carried);
         memset(s->carried + before, 0, (s->carried_count - before) * sizeof *s->carried);
     }
     if (!s->carried[id]) {
-        gt_text text = gt_strings_get(s->side->trace->strings, id);
-        s->carried[id] = gt_strings_add(t->strings, text.bytes, text.len);
+        gt_str text = gt_interner_get(s->side->trace->strings, id);
+        s->carried[id] = gt_interner_add(t->strings, text.bytes, text.len);
     }
     return s->carried[id];
 }
 
-uint32_t gt_diff_argument(gt_diff_texts *t, size_t side, uint32_t row, size_t which)
+uint32_t gt_diff_argument(gt_diff_strings *t, size_t side, uint32_t row, size_t which)
 {
     texts_of_side *s = &t->sides[side];
     if (!s->arguments[which])
-        s->arguments[which] = gt_store_texts(s->side->trace->store, argument_columns[which]);
+        s->arguments[which] = gt_store_string_ids(s->side->trace->store, argument_columns[which]);
     uint32_t json = s->arguments[which][row];
-    if (json == GT_TEXT_NONE || json == s->null_text) return GT_TEXT_EMPTY;
+    if (json == GT_STR_NONE || json == s->null_text) return GT_STR_EMPTY;
     return gt_diff_text(t, side, gt_python_literals_of(s->literals, json));
 }
 
-static gt_text shown(const gt_diff_side *side, uint32_t row)
+static gt_str shown(const gt_diff_side *side, uint32_t row)
 {
-    return gt_strings_get(side->trace->strings, gt_diff_shown_name(side, row));
+    return gt_interner_get(side->trace->strings, gt_diff_shown_name(side, row));
 }
 
 /* ---- modules ---- */
 
 static bool is_module(const gt_pytorch *trace, uint32_t row)
 {
-    gt_text name = gt_pytorch_name(trace, row);
+    gt_str name = gt_pytorch_name(trace, row);
     return trace->kind[row] == GT_KIND_PYTHON && name.len >= sizeof MODULE_PREFIX - 1 &&
            memcmp(name.bytes, MODULE_PREFIX, sizeof MODULE_PREFIX - 1) == 0;
 }
 
 /* Without "_12" at the end. */
-static gt_text module_name(const gt_pytorch *trace, uint32_t row)
+static gt_str module_name(const gt_pytorch *trace, uint32_t row)
 {
-    gt_text name = gt_pytorch_name(trace, row);
+    gt_str name = gt_pytorch_name(trace, row);
     size_t end = name.len;
     while (end && name.bytes[end - 1] >= '0' && name.bytes[end - 1] <= '9') end--;
     if (end < name.len && end && name.bytes[end - 1] == '_') name.len = end - 1;
@@ -108,7 +107,7 @@ static uint32_t *find_modules(const gt_diff_side *side)
     return module;
 }
 
-static uint32_t stack_of(gt_diff_texts *t, texts_of_side *s, uint32_t module)
+static uint32_t stack_of(gt_diff_strings *t, texts_of_side *s, uint32_t module)
 {
     uint32_t *known = gt_map_put(&s->stacks, module, 0);
     if (*known != GT_MAP_NONE) return *known;
@@ -116,32 +115,32 @@ static uint32_t stack_of(gt_diff_texts *t, texts_of_side *s, uint32_t module)
     for (uint32_t row = module; row != GT_NO_EVENT && t->rows.count < MODULES_MAX; row = s->module[row])
         GT_PUSH(t->rows.items, t->rows.count, t->rows.capacity, row);
     for (size_t i = t->rows.count; i-- > 0;) {
-        gt_text name = module_name(s->side->trace, t->rows.items[i]);
+        gt_str name = module_name(s->side->trace, t->rows.items[i]);
         gt_buffer_add(&t->buffer, name.bytes, name.len);
         if (i) gt_buffer_add(&t->buffer, ";", 1);
     }
-    *known = gt_strings_add(t->strings, t->buffer.bytes, t->buffer.len);
+    *known = gt_interner_add(t->strings, t->buffer.bytes, t->buffer.len);
     return *known;
 }
 
-gt_diff_modules gt_diff_modules_of(gt_diff_texts *t, size_t side, uint32_t row)
+gt_diff_modules gt_diff_modules_of(gt_diff_strings *t, size_t side, uint32_t row)
 {
     texts_of_side *s = &t->sides[side];
     if (row >= s->side->trace->recorded)
-        return (gt_diff_modules){GT_TEXT_EMPTY, GT_TEXT_EMPTY}; /* an op of ours */
+        return (gt_diff_modules){GT_STR_EMPTY, GT_STR_EMPTY}; /* an op of ours */
     uint32_t module = s->module ? s->module[row] : GT_NO_EVENT;
     if (module == GT_NO_EVENT) {
-        uint32_t root = gt_strings_add_cstr(t->strings, "root");
+        uint32_t root = gt_interner_add_cstr(t->strings, "root");
         return (gt_diff_modules){root, root};
     }
-    gt_text name = module_name(s->side->trace, module);
-    return (gt_diff_modules){stack_of(t, s, module), gt_strings_add(t->strings, name.bytes, name.len)};
+    gt_str name = module_name(s->side->trace, module);
+    return (gt_diff_modules){stack_of(t, s, module), gt_interner_add(t->strings, name.bytes, name.len)};
 }
 
 /* ---- calls ---- */
 
 /* Adds a text without "(12)". */
-static void add_without_numbers(gt_buffer *buffer, gt_text text)
+static void add_without_numbers(gt_buffer *buffer, gt_str text)
 {
     for (size_t at = 0; at < text.len;) {
         size_t end = at + 1;
@@ -156,70 +155,70 @@ static void add_without_numbers(gt_buffer *buffer, gt_text text)
     }
 }
 
-uint32_t gt_diff_call_name(gt_diff_texts *t, const gt_diff_node *node, size_t side)
+uint32_t gt_diff_call_name(gt_diff_strings *t, const gt_diff_node *node, size_t side)
 {
     t->buffer.len = 0;
     add_without_numbers(&t->buffer, shown(t->sides[side].side, node->rows[side]));
-    return gt_strings_add(t->strings, gt_buffer_text(&t->buffer).bytes, t->buffer.len);
+    return gt_interner_add(t->strings, gt_buffer_str(&t->buffer).bytes, t->buffer.len);
 }
 
-uint32_t gt_diff_common_name(gt_diff_texts *t, const gt_diff_node *node)
+uint32_t gt_diff_common_name(gt_diff_strings *t, const gt_diff_node *node)
 {
     uint32_t first = gt_diff_call_name(t, node, 0), second = gt_diff_call_name(t, node, 1);
     if (first == second) return first;
-    gt_text a = gt_strings_get(t->strings, first), b = gt_strings_get(t->strings, second);
+    gt_str a = gt_interner_get(t->strings, first), b = gt_interner_get(t->strings, second);
     t->buffer.len = 0;
     gt_buffer_add(&t->buffer, a.bytes, a.len);
     gt_buffer_add_cstr(&t->buffer, " | ");
     gt_buffer_add(&t->buffer, b.bytes, b.len);
-    return gt_strings_add(t->strings, t->buffer.bytes, t->buffer.len);
+    return gt_interner_add(t->strings, t->buffer.bytes, t->buffer.len);
 }
 
-static uint32_t join_names(gt_diff_texts *t, size_t side, bool backwards, const char *between)
+static uint32_t join_names(gt_diff_strings *t, size_t side, bool backwards, const char *between)
 {
     t->buffer.len = 0;
     for (size_t i = 0; i < t->rows.count; i++) {
-        gt_text name = shown(t->sides[side].side, t->rows.items[backwards ? t->rows.count - 1 - i : i]);
+        gt_str name = shown(t->sides[side].side, t->rows.items[backwards ? t->rows.count - 1 - i : i]);
         if (i) gt_buffer_add_cstr(&t->buffer, between);
         gt_buffer_add(&t->buffer, name.bytes, name.len);
     }
-    return gt_strings_add(t->strings, gt_buffer_text(&t->buffer).bytes, t->buffer.len);
+    return gt_interner_add(t->strings, gt_buffer_str(&t->buffer).bytes, t->buffer.len);
 }
 
-uint32_t gt_diff_child_names(gt_diff_texts *t, size_t side, uint32_t row)
+uint32_t gt_diff_child_names(gt_diff_strings *t, size_t side, uint32_t row)
 {
     t->rows.count = 0;
     if (row != GT_NO_EVENT) gt_diff_gpu_children(t->sides[side].side, row, &t->rows);
     return join_names(t, side, false, "; ");
 }
 
-uint32_t gt_diff_call_stack(gt_diff_texts *t, size_t side, uint32_t row)
+uint32_t gt_diff_call_stack(gt_diff_strings *t, size_t side, uint32_t row)
 {
     const gt_diff_side *s = t->sides[side].side;
     t->rows.count = 0;
     for (row = gt_diff_parent(s, row); row != GT_NO_EVENT && t->rows.count < CALLS_MAX;
          row = gt_diff_parent(s, row))
-        if (s->trace->name[row] > GT_TEXT_EMPTY) GT_PUSH(t->rows.items, t->rows.count, t->rows.capacity, row);
+        if (s->trace->name[row] > GT_STR_EMPTY) GT_PUSH(t->rows.items, t->rows.count, t->rows.capacity, row);
     return join_names(t, side, true, ", ");
 }
 
 /* ---- */
 
-gt_diff_texts *gt_diff_texts_new(const gt_diff_tree *merged)
+gt_diff_strings *gt_diff_strings_new(const gt_diff_tree *merged)
 {
-    gt_diff_texts *t = gt_alloc_zero(1, sizeof *t);
+    gt_diff_strings *t = gt_alloc_zero(1, sizeof *t);
     t->strings = merged->sides[0]->trace->strings;
     for (size_t i = 0; i < 2; i++) {
         texts_of_side *s = &t->sides[i];
         s->side = merged->sides[i];
         s->literals = gt_python_literals_new(s->side->trace->strings, GT_PYTHON_TUPLES);
-        s->null_text = gt_strings_find(s->side->trace->strings, "null", 4);
+        s->null_text = gt_interner_find(s->side->trace->strings, "null", 4);
         if (s->side->trace->has_python) s->module = find_modules(s->side);
     }
     return t;
 }
 
-void gt_diff_texts_free(gt_diff_texts *t)
+void gt_diff_strings_free(gt_diff_strings *t)
 {
     if (!t) return;
     for (size_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /* Alike ops: groups of a table's rows, and the rows of each group side by side. */
-#include "analysis/pytorch/alike.h"
+#include "analysis/pytorch/op_groups.h"
 
 #include "base/length.h"
 #include "base/memory.h"
@@ -29,18 +29,18 @@ void gt_kernel_lists_append(gt_kernel_lists *l, const gt_kernel_lists *more)
     }
 }
 
-static uint32_t moved(uint32_t id, uint32_t *map, const gt_strings *from, gt_strings *to)
+static uint32_t moved(uint32_t id, uint32_t *map, const gt_interner *from, gt_interner *to)
 {
-    if (id != GT_TEXT_NONE && map[id] == GT_TEXT_NONE) {
-        gt_text text = gt_strings_get(from, id);
-        map[id] = gt_strings_add(to, text.bytes, text.len);
+    if (id != GT_STR_NONE && map[id] == GT_STR_NONE) {
+        gt_str text = gt_interner_get(from, id);
+        map[id] = gt_interner_add(to, text.bytes, text.len);
     }
     return map[id];
 }
 
-void gt_kernel_lists_use_strings(gt_kernel_lists *l, const gt_strings *from, gt_strings *to)
+void gt_kernel_lists_use_strings(gt_kernel_lists *l, const gt_interner *from, gt_interner *to)
 {
-    uint32_t *map = gt_alloc_zero(gt_strings_count(from), sizeof *map);
+    uint32_t *map = gt_alloc_zero(gt_interner_count(from), sizeof *map);
     for (size_t i = 0; i < l->kernel_count; i++) {
         l->kernels[i].name = moved(l->kernels[i].name, map, from, to);
         l->kernels[i].stream = moved(l->kernels[i].stream, map, from, to);
@@ -59,9 +59,9 @@ void gt_kernel_lists_free(gt_kernel_lists *l)
 
 static const gt_group_options KEEP = {.keep_nulls = true};
 
-gt_alike gt_alike_find(const gt_table *ops, const char *const *keys, size_t key_count)
+gt_op_groups gt_op_groups_find(const gt_table *ops, const char *const *keys, size_t key_count)
 {
-    gt_alike a = {.ops = ops, .keys = gt_alloc(key_count * sizeof *a.keys)};
+    gt_op_groups a = {.ops = ops, .keys = gt_alloc(key_count * sizeof *a.keys)};
     for (size_t i = 0; i < key_count; i++)
         if (gt_table_find(ops, keys[i]) != SIZE_MAX) a.keys[a.key_count++] = keys[i];
     a.groups = gt_groups_find(ops, a.keys, a.key_count, KEEP);
@@ -73,7 +73,7 @@ gt_alike gt_alike_find(const gt_table *ops, const char *const *keys, size_t key_
     return a;
 }
 
-void gt_alike_free(gt_alike *a)
+void gt_op_groups_free(gt_op_groups *a)
 {
     free(a->keys);
     gt_groups_free(&a->groups);
@@ -81,7 +81,7 @@ void gt_alike_free(gt_alike *a)
     free(a->begin);
 }
 
-gt_table *gt_alike_measure(const gt_alike *a, const gt_aggregate *measures, size_t measure_count)
+gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measures, size_t measure_count)
 {
     gt_aggregate *used = gt_alloc(measure_count * sizeof *used);
     size_t count = 0;
@@ -90,14 +90,15 @@ gt_table *gt_alike_measure(const gt_alike *a, const gt_aggregate *measures, size
             used[count++] = measures[i];
     gt_table *sheet = gt_table_group(a->ops, a->keys, a->key_count, used, count, KEEP);
     free(used);
-    size_t group = gt_table_add_zeroed(sheet, GT_ALIKE_GROUP, GT_TYPE_INT);
+    size_t group = gt_table_add_zeroed(sheet, GT_OP_GROUPS_MEMBER, GT_TYPE_INT);
     for (size_t row = 0; row < sheet->row_count; row++) sheet->columns[group].ints[row] = (int64_t)row;
     return sheet;
 }
 
 /* ---- kernels ---- */
 
-static void add_lists(const gt_alike *a, size_t group, const gt_kernel_lists *lists, gt_kernel_stats *stats)
+static void add_lists(const gt_op_groups *a, size_t group, const gt_kernel_lists *lists,
+                      gt_kernel_stats *stats)
 {
     for (size_t i = a->begin[group]; i < a->begin[group + 1]; i++) {
         size_t list = a->rows[i], first = list ? lists->ends[list - 1] : 0, end = lists->ends[list];
@@ -105,12 +106,12 @@ static void add_lists(const gt_alike *a, size_t group, const gt_kernel_lists *li
     }
 }
 
-void gt_alike_describe(const gt_alike *a, gt_table *sheet, const gt_kernel_lists *lists, const char *summary,
-                       const char *trunc, const gt_alike_watch *watch)
+void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kernel_lists *lists,
+                           const char *summary, const char *trunc, const gt_op_groups_observe *watch)
 {
-    size_t summaries = gt_table_add_zeroed(sheet, summary, GT_TYPE_TEXT);
-    size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_TEXT);
-    const int64_t *group_of = gt_table_column(sheet, GT_ALIKE_GROUP)->ints;
+    size_t summaries = gt_table_add_zeroed(sheet, summary, GT_TYPE_STRING);
+    size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_STRING);
+    const int64_t *group_of = gt_table_column(sheet, GT_OP_GROUPS_MEMBER)->ints;
     gt_kernel_stats stats = {.strings = sheet->strings,
                              .hide_call_stacks = watch && watch->hide_call_stacks,
                              .plain = watch && watch->plain};
@@ -126,8 +127,8 @@ void gt_alike_describe(const gt_alike *a, gt_table *sheet, const gt_kernel_lists
 
 /* ---- overlap ---- */
 
-void gt_alike_sort_together(gt_table *sheet, const gt_alike *a, const char *apart, const char *time,
-                            const char *uid)
+void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, const char *apart, const char *time,
+                       const char *uid)
 {
     const gt_sort_key order[] = {{"together_us", true}, {"together_uid", false}, {time, true}, {uid, false}};
     const gt_aggregate measures[] = {{time, GT_GROUP_SUM, time}, {uid, GT_GROUP_MIN, uid}};
@@ -153,7 +154,7 @@ void gt_alike_sort_together(gt_table *sheet, const gt_alike *a, const char *apar
     free(keys);
 }
 
-void gt_alike_round_overlap(gt_table *sheet)
+void gt_op_groups_round_overlap(gt_table *sheet)
 {
     static const char *const columns[] = {"overlap_pct_mean", "overlap_pct_median", "overlap_pct_std",
                                           "overlap_pct_min", "overlap_pct_max"};

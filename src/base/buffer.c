@@ -1,5 +1,5 @@
 /* Buffers and UTF-8; see text.h. */
-#include "base/text.h"
+#include "base/buffer.h"
 
 #include "base/length.h"
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 /* ---- buffers ---- */
 
-char *gt_buffer_room(gt_buffer *buffer, size_t need)
+char *gt_buffer_reserve(gt_buffer *buffer, size_t need)
 {
     if (buffer->capacity - buffer->len < need || !buffer->bytes)
         buffer->bytes = gt_grow(buffer->bytes, &buffer->capacity, buffer->len + (need ? need : 1), 1);
@@ -22,7 +22,7 @@ char *gt_buffer_room(gt_buffer *buffer, size_t need)
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len)
 {
     if (len == 0) return;
-    memcpy(gt_buffer_room(buffer, len), bytes, len);
+    memcpy(gt_buffer_reserve(buffer, len), bytes, len);
     buffer->len += len;
 }
 
@@ -33,18 +33,18 @@ void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
 
 void gt_buffer_add_spaces(gt_buffer *buffer, size_t count)
 {
-    memset(gt_buffer_room(buffer, count), ' ', count);
+    memset(gt_buffer_reserve(buffer, count), ' ', count);
     buffer->len += count;
 }
 
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value)
 {
-    buffer->len += gt_print_int(gt_buffer_room(buffer, GT_NUMBER_MAX), value);
+    buffer->len += gt_print_int(gt_buffer_reserve(buffer, GT_NUMBER_MAX), value);
 }
 
 void gt_buffer_add_double(gt_buffer *buffer, double value)
 {
-    buffer->len += gt_print_double(gt_buffer_room(buffer, GT_NUMBER_MAX), value);
+    buffer->len += gt_print_double(gt_buffer_reserve(buffer, GT_NUMBER_MAX), value);
 }
 
 void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...)
@@ -53,7 +53,7 @@ void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
-    if (len > 0) vsnprintf(gt_buffer_room(buffer, (size_t)len + 1), (size_t)len + 1, format, again);
+    if (len > 0) vsnprintf(gt_buffer_reserve(buffer, (size_t)len + 1), (size_t)len + 1, format, again);
     if (len > 0) buffer->len += (size_t)len;
     va_end(again);
     va_end(args);
@@ -61,13 +61,13 @@ void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...)
 
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point)
 {
-    buffer->len += gt_utf8_put(gt_buffer_room(buffer, 4), code_point);
+    buffer->len += gt_utf8_put(gt_buffer_reserve(buffer, 4), code_point);
 }
 
-gt_text gt_buffer_text(gt_buffer *buffer)
+gt_str gt_buffer_str(gt_buffer *buffer)
 {
-    *gt_buffer_room(buffer, 1) = 0;
-    return (gt_text){buffer->bytes, buffer->len};
+    *gt_buffer_reserve(buffer, 1) = 0;
+    return (gt_str){buffer->bytes, buffer->len};
 }
 
 void gt_buffer_free(gt_buffer *buffer)
@@ -142,7 +142,7 @@ static const char *skip_ascii(const char *place, const char *end)
     return place;
 }
 
-bool gt_utf8_is_valid(gt_text text)
+bool gt_utf8_is_valid(gt_str text)
 {
     const char *place = text.bytes, *end = text.bytes + text.len;
     bool valid = true;
@@ -150,11 +150,11 @@ bool gt_utf8_is_valid(gt_text text)
     return valid;
 }
 
-gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch)
+gt_str gt_utf8_repair(gt_str text, gt_buffer *scratch)
 {
     if (gt_utf8_is_valid(text)) return text;
     scratch->len = 0;
     const char *place = text.bytes, *end = text.bytes + text.len;
     while (place < end) gt_buffer_add_code_point(scratch, gt_utf8_next(&place, end));
-    return gt_buffer_text(scratch);
+    return gt_buffer_str(scratch);
 }

@@ -1,5 +1,5 @@
 /* Each record stands behind its length of four bytes. */
-#include "output/spool.h"
+#include "output/temp_store.h"
 
 #include "base/memory.h"
 #include "output/file.h"
@@ -16,7 +16,7 @@ enum {
     READS_HELD = 4096, /* after so many, what they touched is given back */
 };
 
-struct gt_spool {
+struct gt_temp_store {
     char *path; /* of the document, for the sentence */
     int descriptor, failure;
     uint64_t size;
@@ -41,21 +41,21 @@ static int open_unnamed(const char *path)
     return descriptor;
 }
 
-gt_spool *gt_spool_open(const char *path, gt_error *error)
+gt_temp_store *gt_temp_store_open(const char *path, gt_error *error)
 {
     int descriptor = open_unnamed(path);
     if (descriptor < 0) {
         gt_fail_writing(error, path, errno);
         return NULL;
     }
-    gt_spool *spool = gt_alloc_zero(1, sizeof *spool);
+    gt_temp_store *spool = gt_alloc_zero(1, sizeof *spool);
     spool->path = gt_strdup(path);
     spool->descriptor = descriptor;
     spool->buffer = gt_alloc(BUFFER);
     return spool;
 }
 
-static void write_through(gt_spool *spool, const char *bytes, size_t len)
+static void write_through(gt_temp_store *spool, const char *bytes, size_t len)
 {
     while (len > 0 && !spool->failure) {
         ssize_t written = write(spool->descriptor, bytes, len);
@@ -68,7 +68,7 @@ static void write_through(gt_spool *spool, const char *bytes, size_t len)
     }
 }
 
-static void add(gt_spool *spool, const void *bytes, size_t len)
+static void add(gt_temp_store *spool, const void *bytes, size_t len)
 {
     if (len > BUFFER - spool->used) {
         write_through(spool, spool->buffer, spool->used);
@@ -83,7 +83,7 @@ static void add(gt_spool *spool, const void *bytes, size_t len)
     spool->size += len;
 }
 
-uint64_t gt_spool_add(gt_spool *spool, const void *bytes, size_t len)
+uint64_t gt_temp_store_add(gt_temp_store *spool, const void *bytes, size_t len)
 {
     uint64_t place = spool->size;
     uint32_t length = (uint32_t)len;
@@ -96,7 +96,7 @@ uint64_t gt_spool_add(gt_spool *spool, const void *bytes, size_t len)
     return place;
 }
 
-bool gt_spool_seal(gt_spool *spool, gt_error *error)
+bool gt_temp_store_seal(gt_temp_store *spool, gt_error *error)
 {
     write_through(spool, spool->buffer, spool->used);
     if (spool->failure) return gt_fail_writing(error, spool->path, spool->failure);
@@ -107,7 +107,7 @@ bool gt_spool_seal(gt_spool *spool, gt_error *error)
     return true;
 }
 
-gt_text gt_spool_read(gt_spool *spool, uint64_t place)
+gt_str gt_temp_store_read(gt_temp_store *spool, uint64_t place)
 {
     uint32_t len;
     if (++spool->reads == READS_HELD) {
@@ -115,10 +115,10 @@ gt_text gt_spool_read(gt_spool *spool, uint64_t place)
         spool->reads = 0;
     }
     memcpy(&len, spool->map + place, sizeof len);
-    return (gt_text){(const char *)spool->map + place + sizeof len, len};
+    return (gt_str){(const char *)spool->map + place + sizeof len, len};
 }
 
-void gt_spool_close(gt_spool *spool)
+void gt_temp_store_close(gt_temp_store *spool)
 {
     if (!spool) return;
     if (spool->map) munmap((void *)(uintptr_t)spool->map, spool->size);

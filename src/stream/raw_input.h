@@ -1,6 +1,6 @@
 /* The bytes of a trace as they are stored: in a file, behind a pipe, or in memory. */
-#ifndef GT_STREAM_STORED_H
-#define GT_STREAM_STORED_H
+#ifndef GT_STREAM_RAW_INPUT_H
+#define GT_STREAM_RAW_INPUT_H
 
 #include "base/error.h"
 
@@ -10,7 +10,7 @@
 
 enum { GT_STORED_HEAD = 4 }; /* bytes that tell the compression */
 
-typedef struct gt_stored {
+typedef struct gt_raw_input {
     const char *path;      /* for messages; not owned */
     const uint8_t *memory; /* where the bytes are in memory, else NULL */
     int fd;                /* else -1 */
@@ -22,21 +22,21 @@ typedef struct gt_stored {
     uint8_t head[GT_STORED_HEAD]; /* the first bytes, and how many of those taken from a pipe are still to be
                                      read */
     size_t head_len, head_left;
-    int stop_pipe[2]; /* written to by gt_stored_stop; -1 where reading cannot block for long */
+    int stop_pipe[2]; /* written to by gt_raw_input_stop; -1 where reading cannot block for long */
     _Atomic uint64_t consumed;
-} gt_stored;
+} gt_raw_input;
 
 /* Opens a path, or standard input for "-", and looks at its first bytes. */
-bool gt_stored_open(gt_stored *stored, const char *path, gt_error *error);
-void gt_stored_memory(gt_stored *stored, const void *bytes, size_t len);
+bool gt_raw_input_open(gt_raw_input *stored, const char *path, gt_error *error);
+void gt_raw_input_memory(gt_raw_input *stored, const void *bytes, size_t len);
 /* The same file or memory, read from `offset` on. The original must outlive it. */
-void gt_stored_share(gt_stored *stored, const gt_stored *original, uint64_t offset);
-void gt_stored_close(gt_stored *stored);
+void gt_raw_input_share(gt_raw_input *stored, const gt_raw_input *original, uint64_t offset);
+void gt_raw_input_close(gt_raw_input *stored);
 
 /* Reads until `room` is full or the end is met, which is where *got < room. */
-bool gt_stored_read(gt_stored *stored, uint8_t *out, size_t room, size_t *got, gt_error *error);
+bool gt_raw_input_read(gt_raw_input *stored, uint8_t *out, size_t room, size_t *got, gt_error *error);
 
 /* Makes a read that waits for a pipe, on another thread, return as if the end were met. */
-void gt_stored_stop(gt_stored *stored);
+void gt_raw_input_stop(gt_raw_input *stored);
 
 #endif

@@ -1,6 +1,6 @@
 /* Words in one pass (Aho-Corasick): a state is the longest beginning of a word that the text read so far ends
  * with. Each state knows the words that end in it and, for every letter, the state that comes next. */
-#include "base/words.h"
+#include "base/keywords.h"
 
 #include "base/memory.h"
 
@@ -17,30 +17,30 @@ typedef struct state {
     uint16_t ends;          /* which of the sets holds the words that end here */
 } state;
 
-struct gt_words {
+struct gt_keywords {
     uint8_t letter_of[256];
     state *states;
     size_t state_count, state_capacity;
-    gt_word_set *sets;
+    gt_keyword_set *sets;
     size_t set_count, set_capacity;
     size_t word_count;
     bool ready;
 };
 
-gt_words *gt_words_new(void)
+gt_keywords *gt_keywords_new(void)
 {
-    gt_words *words = gt_alloc_zero(1, sizeof *words);
+    gt_keywords *words = gt_alloc_zero(1, sizeof *words);
     for (size_t i = 0; alphabet[i]; i++) {
         unsigned char c = (unsigned char)alphabet[i];
         words->letter_of[c] = (uint8_t)(i + 1);
         if (c >= 'a' && c <= 'z') words->letter_of[c - 'a' + 'A'] = (uint8_t)(i + 1);
     }
     GT_PUSH(words->states, words->state_count, words->state_capacity, (state){0});
-    GT_PUSH(words->sets, words->set_count, words->set_capacity, (gt_word_set){0});
+    GT_PUSH(words->sets, words->set_count, words->set_capacity, (gt_keyword_set){0});
     return words;
 }
 
-void gt_words_free(gt_words *words)
+void gt_keywords_free(gt_keywords *words)
 {
     if (!words) return;
     free(words->states);
@@ -58,7 +58,7 @@ static void require(bool possible, const char *list)
     abort();
 }
 
-static uint16_t add_word(gt_words *words, const char *word, size_t len, const char *list)
+static uint16_t add_word(gt_keywords *words, const char *word, size_t len, const char *list)
 {
     uint16_t at = START;
     for (size_t i = 0; i < len; i++) {
@@ -73,22 +73,22 @@ static uint16_t add_word(gt_words *words, const char *word, size_t len, const ch
     return at;
 }
 
-static void unite(gt_word_set *set, const gt_word_set *more)
+static void unite(gt_keyword_set *set, const gt_keyword_set *more)
 {
-    for (size_t i = 0; i < GT_WORDS_MAX / 64; i++) set->bits[i] |= more->bits[i];
+    for (size_t i = 0; i < GT_KEYWORDS_MAX / 64; i++) set->bits[i] |= more->bits[i];
 }
 
-gt_word_set gt_words_add(gt_words *words, const char *list)
+gt_keyword_set gt_keywords_add(gt_keywords *words, const char *list)
 {
-    gt_word_set added = {0};
+    gt_keyword_set added = {0};
     require(!words->ready, list);
     for (const char *word = list + strspn(list, " "); *word; word += strspn(word, " ")) {
         size_t len = strcspn(word, " ");
         uint16_t last = add_word(words, word, len, list);
         state *end = &words->states[last];
         if (end->ends == NO_WORDS) {
-            require(words->word_count < GT_WORDS_MAX, list);
-            gt_word_set one = {0};
+            require(words->word_count < GT_KEYWORDS_MAX, list);
+            gt_keyword_set one = {0};
             one.bits[words->word_count / 64] = UINT64_C(1) << words->word_count % 64;
             words->word_count++;
             end->ends = (uint16_t)words->set_count;
@@ -103,7 +103,7 @@ gt_word_set gt_words_add(gt_words *words, const char *list)
 /* ---- finding ---- */
 
 /* States in the order of their depth: what a state falls back to is ready before it. */
-static void make_ready(gt_words *words)
+static void make_ready(gt_keywords *words)
 {
     state *states = words->states;
     uint16_t *queue = gt_alloc(words->state_count * sizeof *queue);
@@ -135,9 +135,9 @@ static void make_ready(gt_words *words)
     words->ready = true;
 }
 
-gt_word_set gt_words_find(gt_words *words, gt_text text)
+gt_keyword_set gt_keywords_find(gt_keywords *words, gt_str text)
 {
-    gt_word_set found = {0};
+    gt_keyword_set found = {0};
     uint16_t at = START;
     if (!words->ready) make_ready(words);
     for (size_t i = 0; i < text.len; i++) {

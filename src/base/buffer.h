@@ -1,8 +1,8 @@
 /* Text that may hold anything: buffers of bytes, and UTF-8 read and repaired. */
-#ifndef GT_BASE_TEXT_H
-#define GT_BASE_TEXT_H
+#ifndef GT_BASE_BUFFER_H
+#define GT_BASE_BUFFER_H
 
-#include "base/strings.h"
+#include "base/interner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ typedef struct gt_buffer {
     size_t len, capacity;
 } gt_buffer;
 
-char *gt_buffer_room(gt_buffer *buffer, size_t need); /* where the next bytes go; the caller adds to len */
+char *gt_buffer_reserve(gt_buffer *buffer, size_t need); /* where the next bytes go; the caller adds to len */
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len);
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text);
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value);
@@ -21,7 +21,7 @@ void gt_buffer_add_double(gt_buffer *buffer, double value); /* as gt_print_doubl
 void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_buffer_add_spaces(gt_buffer *buffer, size_t count);
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
-gt_text gt_buffer_text(gt_buffer *buffer);                             /* its bytes, with a NUL behind them */
+gt_str gt_buffer_str(gt_buffer *buffer);                               /* its bytes, with a NUL behind them */
 void gt_buffer_free(gt_buffer *buffer);
 
 /* ASCII alone, whatever the locale. */
@@ -46,8 +46,8 @@ enum { GT_REPLACEMENT = 0xFFFD };
  * could have begun a character, as Python's errors="replace". */
 uint32_t gt_utf8_next(const char **place, const char *end);
 size_t gt_utf8_put(char *out, uint32_t code_point); /* as UTF-8, at most 4 bytes; returns how many */
-bool gt_utf8_is_valid(gt_text text);
+bool gt_utf8_is_valid(gt_str text);
 /* The text itself where it is valid; else a repaired copy in `scratch`, which is emptied first. */
-gt_text gt_utf8_repair(gt_text text, gt_buffer *scratch);
+gt_str gt_utf8_repair(gt_str text, gt_buffer *scratch);
 
 #endif

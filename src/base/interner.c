@@ -1,5 +1,5 @@
 /* The intern table: open addressing over ids, texts in an arena. */
-#include "base/strings.h"
+#include "base/interner.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -12,7 +12,7 @@ typedef struct entry {
     uint32_t hash; /* where it would like to stand, and what a probe compares first */
 } entry;
 
-struct gt_strings {
+struct gt_interner {
     gt_arena arena;
     entry *entries;
     size_t count, capacity;
@@ -43,7 +43,7 @@ uint64_t gt_hash_bytes(const void *bytes, size_t len)
     return hash_from(len * 0x9E3779B97F4A7C15u, bytes, len);
 }
 
-bool gt_text_contains_in_any_case(gt_text text, const char *word)
+bool gt_str_contains_nocase(gt_str text, const char *word)
 {
     size_t len = strlen(word);
     for (size_t at = 0; at + len <= text.len; at++)
@@ -52,25 +52,25 @@ bool gt_text_contains_in_any_case(gt_text text, const char *word)
     return false;
 }
 
-int gt_text_compare(gt_text a, gt_text b)
+int gt_str_compare(gt_str a, gt_str b)
 {
     size_t len = a.len < b.len ? a.len : b.len;
     int order = len ? memcmp(a.bytes, b.bytes, len) : 0;
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-gt_strings *gt_strings_new(void)
+gt_interner *gt_interner_new(void)
 {
-    gt_strings *s = gt_alloc_zero(1, sizeof *s);
+    gt_interner *s = gt_alloc_zero(1, sizeof *s);
     s->mask = 255;
     s->seed = gt_map_seed();
     s->slots = gt_alloc_zero(s->mask + 1, sizeof *s->slots);
-    GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_TEXT_NONE: in no slot */
-    gt_strings_add(s, "", 0);
+    GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_STR_NONE: in no slot */
+    gt_interner_add(s, "", 0);
     return s;
 }
 
-void gt_strings_free(gt_strings *s)
+void gt_interner_free(gt_interner *s)
 {
     if (!s) return;
     gt_arena_free(&s->arena);
@@ -79,13 +79,13 @@ void gt_strings_free(gt_strings *s)
     free(s);
 }
 
-static uint32_t short_hash(const gt_strings *s, const void *bytes, size_t len)
+static uint32_t short_hash(const gt_interner *s, const void *bytes, size_t len)
 {
     uint64_t hash = hash_from(s->seed ^ len, bytes, len);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-static size_t find_slot(const gt_strings *s, const void *bytes, size_t len, uint32_t hash)
+static size_t find_slot(const gt_interner *s, const void *bytes, size_t len, uint32_t hash)
 {
     size_t at = hash & s->mask;
     for (; s->slots[at]; at = (at + 1) & s->mask) {
@@ -95,7 +95,7 @@ static size_t find_slot(const gt_strings *s, const void *bytes, size_t len, uint
     return at;
 }
 
-static void double_slots(gt_strings *s)
+static void double_slots(gt_interner *s)
 {
     size_t mask = s->mask * 2 + 1;
     uint32_t *slots = gt_alloc_zero(mask + 1, sizeof *slots);
@@ -109,7 +109,7 @@ static void double_slots(gt_strings *s)
     s->mask = mask;
 }
 
-uint32_t gt_strings_add(gt_strings *s, const void *bytes, size_t len)
+uint32_t gt_interner_add(gt_interner *s, const void *bytes, size_t len)
 {
     uint32_t hash = short_hash(s, bytes, len);
     size_t at = find_slot(s, bytes, len, hash);
@@ -122,22 +122,22 @@ uint32_t gt_strings_add(gt_strings *s, const void *bytes, size_t len)
     return id;
 }
 
-uint32_t gt_strings_add_cstr(gt_strings *s, const char *text)
+uint32_t gt_interner_add_cstr(gt_interner *s, const char *text)
 {
-    return gt_strings_add(s, text, strlen(text));
+    return gt_interner_add(s, text, strlen(text));
 }
 
-uint32_t gt_strings_find(const gt_strings *s, const void *bytes, size_t len)
+uint32_t gt_interner_find(const gt_interner *s, const void *bytes, size_t len)
 {
     return s->slots[find_slot(s, bytes, len, short_hash(s, bytes, len))];
 }
 
-gt_text gt_strings_get(const gt_strings *s, uint32_t id)
+gt_str gt_interner_get(const gt_interner *s, uint32_t id)
 {
-    return (gt_text){s->entries[id].bytes, s->entries[id].len};
+    return (gt_str){s->entries[id].bytes, s->entries[id].len};
 }
 
-uint32_t gt_strings_count(const gt_strings *s)
+uint32_t gt_interner_count(const gt_interner *s)
 {
     return (uint32_t)s->count;
 }

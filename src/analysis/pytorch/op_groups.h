@@ -1,19 +1,20 @@
 /* Ops that are alike, as one row of a sheet: which they are, what is measured of them, which kernels they
  * ran.
  *
- *     gt_alike alike = gt_alike_find(ops, keys, key_count);
- *     gt_table *sheet = gt_alike_measure(&alike, measures, measure_count);
+ *     gt_op_groups alike = gt_op_groups_find(ops, keys, key_count);
+ *     gt_table *sheet = gt_op_groups_measure(&alike, measures, measure_count);
  *     ... sort the sheet, cut it ...
- *     gt_alike_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+ *     gt_op_groups_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
  *
- * The sheet's column GT_ALIKE_GROUP says which group a row is; who made the sheet drops it in the end. */
-#ifndef GT_ANALYSIS_PYTORCH_ALIKE_H
-#define GT_ANALYSIS_PYTORCH_ALIKE_H
+ * The sheet's column GT_OP_GROUPS_MEMBER says which group a row is; who made the sheet drops it in the end.
+ */
+#ifndef GT_ANALYSIS_PYTORCH_OP_GROUPS_H
+#define GT_ANALYSIS_PYTORCH_OP_GROUPS_H
 
 #include "analysis/pytorch/kernel_stats.h"
 #include "table/group.h"
 
-#define GT_ALIKE_GROUP "group"
+#define GT_OP_GROUPS_MEMBER "group"
 
 /* Rows of lists of measures: the first value of a column, and what most rates are told by. */
 /* clang-format off */
@@ -38,41 +39,41 @@ void gt_kernel_lists_close(gt_kernel_lists *lists); /* it is whole: the next one
 /* Adds copies of all lists of another. */
 void gt_kernel_lists_append(gt_kernel_lists *lists, const gt_kernel_lists *more);
 /* Moves names and streams to another intern table. */
-void gt_kernel_lists_use_strings(gt_kernel_lists *lists, const gt_strings *from, gt_strings *to);
+void gt_kernel_lists_use_strings(gt_kernel_lists *lists, const gt_interner *from, gt_interner *to);
 void gt_kernel_lists_free(gt_kernel_lists *lists);
 
-typedef struct gt_alike {
+typedef struct gt_op_groups {
     const gt_table *ops; /* borrowed */
     const char **keys;   /* those that the table has */
     size_t key_count;
     gt_groups groups;
     uint32_t *rows, *begin; /* of group g: rows[begin[g] .. begin[g + 1]), ascending */
-} gt_alike;
+} gt_op_groups;
 
 /* Ops with the same keys are alike, missing ones being alike too. Keys that the table lacks are passed over.
  */
-gt_alike gt_alike_find(const gt_table *ops, const char *const *keys, size_t key_count);
-void gt_alike_free(gt_alike *alike);
+gt_op_groups gt_op_groups_find(const gt_table *ops, const char *const *keys, size_t key_count);
+void gt_op_groups_free(gt_op_groups *alike);
 
 /* One row a group, in the order first seen: keys, measures (those of columns that the table lacks are passed
  * over), the group's number. */
-gt_table *gt_alike_measure(const gt_alike *alike, const gt_aggregate *measures, size_t measure_count);
+gt_table *gt_op_groups_measure(const gt_op_groups *alike, const gt_aggregate *measures, size_t measure_count);
 
 /* Adds the cells of kernel_stats.h for the rows that the sheet still has. */
-typedef struct gt_alike_watch {
+typedef struct gt_op_groups_observe {
     bool hide_call_stacks, plain;                                           /* as in kernel_stats.h */
     void (*shown)(void *context, size_t row, const gt_kernel_stats *stats); /* after each row; may be NULL */
     void *context;
-} gt_alike_watch;
-void gt_alike_describe(const gt_alike *alike, gt_table *sheet, const gt_kernel_lists *lists,
-                       const char *summary, const char *trunc, const gt_alike_watch *watch);
+} gt_op_groups_observe;
+void gt_op_groups_describe(const gt_op_groups *alike, gt_table *sheet, const gt_kernel_lists *lists,
+                           const char *summary, const char *trunc, const gt_op_groups_observe *watch);
 
 /* What sheets of overlapping kernels have besides. Ops that differ only in what ran beside them stand
  * together: the longest total `time` first, then the least `uid`, and among themselves the same way. The key
  * by which they differ is `apart`. */
-void gt_alike_sort_together(gt_table *sheet, const gt_alike *alike, const char *apart, const char *time,
-                            const char *uid);
+void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *alike, const char *apart, const char *time,
+                       const char *uid);
 /* Rounds overlap_pct_* to 0.01; the deviation of a single value is 0. */
-void gt_alike_round_overlap(gt_table *sheet);
+void gt_op_groups_round_overlap(gt_table *sheet);
 
 #endif

@@ -1,6 +1,6 @@
 /* Two intern tables side by side: raw texts, and (the caller's) what they mean; `meanings` leads from one to
  * the other. */
-#include "input/json/intern.h"
+#include "input/json/interner.h"
 #include "base/memory.h"
 #include "json/reader.h"
 #include "json/text.h"
@@ -9,36 +9,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gt_intern {
-    gt_intern_kind kind;
-    gt_strings *strings;
-    gt_strings *raws;
-    uint32_t *meanings; /* by raw id; GT_TEXT_NONE where not yet known */
+struct gt_json_interner {
+    gt_json_interner_kind kind;
+    gt_interner *strings;
+    gt_interner *raws;
+    uint32_t *meanings; /* by raw id; GT_STR_NONE where not yet known */
     size_t capacity;
     char *scratch;
     size_t scratch_capacity;
 };
 
-gt_intern *gt_intern_new(gt_intern_kind kind, gt_strings *strings)
+gt_json_interner *gt_json_interner_new(gt_json_interner_kind kind, gt_interner *strings)
 {
-    gt_intern *intern = gt_alloc_zero(1, sizeof *intern);
+    gt_json_interner *intern = gt_alloc_zero(1, sizeof *intern);
     intern->kind = kind;
     intern->strings = strings;
-    intern->raws = gt_strings_new();
+    intern->raws = gt_interner_new();
     return intern;
 }
 
-void gt_intern_free(gt_intern *intern)
+void gt_json_interner_free(gt_json_interner *intern)
 {
     if (!intern) return;
-    gt_strings_free(intern->raws);
+    gt_interner_free(intern->raws);
     free(intern->meanings);
     free(intern->scratch);
     free(intern);
 }
 
 /* The JSON text without white space between tokens. The text must be valid. */
-static size_t minify(gt_text raw, char *out)
+static size_t minify(gt_str raw, char *out)
 {
     const char *p = raw.bytes, *end = p + raw.len;
     char *start = out;
@@ -57,26 +57,26 @@ static size_t minify(gt_text raw, char *out)
     return (size_t)(out - start);
 }
 
-static uint32_t decode_string(gt_intern *intern, gt_text raw)
+static uint32_t decode_string(gt_json_interner *intern, gt_str raw)
 {
-    if (gt_json_text_is_plain(raw)) return gt_strings_add(intern->strings, raw.bytes, raw.len);
-    if (gt_json_text_bad_escape(raw)) return GT_TEXT_NONE;
-    size_t len = gt_json_text_decode(raw, intern->scratch);
-    return gt_strings_add(intern->strings, intern->scratch, len);
+    if (gt_json_string_is_plain(raw)) return gt_interner_add(intern->strings, raw.bytes, raw.len);
+    if (gt_json_string_bad_escape(raw)) return GT_STR_NONE;
+    size_t len = gt_json_string_decode(raw, intern->scratch);
+    return gt_interner_add(intern->strings, intern->scratch, len);
 }
 
-static uint32_t decode_value(gt_intern *intern, gt_text raw)
+static uint32_t decode_value(gt_json_interner *intern, gt_str raw)
 {
     gt_json json;
-    gt_json_begin_text(&json, raw);
-    if (!gt_json_skip(&json) || !gt_json_finish(&json)) return GT_TEXT_NONE;
+    gt_json_begin_str(&json, raw);
+    if (!gt_json_skip(&json) || !gt_json_finish(&json)) return GT_STR_NONE;
     size_t len = minify(raw, intern->scratch);
-    return gt_strings_add(intern->strings, intern->scratch, len);
+    return gt_interner_add(intern->strings, intern->scratch, len);
 }
 
-uint32_t gt_intern_add(gt_intern *intern, gt_text raw)
+uint32_t gt_json_interner_add(gt_json_interner *intern, gt_str raw)
 {
-    uint32_t id = gt_strings_add(intern->raws, raw.bytes, raw.len);
+    uint32_t id = gt_interner_add(intern->raws, raw.bytes, raw.len);
     if (id < intern->capacity && intern->meanings[id]) return id;
     size_t before = intern->capacity;
     intern->meanings = gt_grow(intern->meanings, &intern->capacity, id + 1, sizeof *intern->meanings);
@@ -85,15 +85,15 @@ uint32_t gt_intern_add(gt_intern *intern, gt_text raw)
     intern->scratch = gt_grow(intern->scratch, &intern->scratch_capacity, raw.len * 3 + 1, 1);
     intern->meanings[id] =
         intern->kind == GT_INTERN_STRINGS ? decode_string(intern, raw) : decode_value(intern, raw);
-    return intern->meanings[id] ? id : GT_TEXT_NONE;
+    return intern->meanings[id] ? id : GT_STR_NONE;
 }
 
-gt_text gt_intern_raw(const gt_intern *intern, uint32_t raw_id)
+gt_str gt_json_interner_raw(const gt_json_interner *intern, uint32_t raw_id)
 {
-    return gt_strings_get(intern->raws, raw_id);
+    return gt_interner_get(intern->raws, raw_id);
 }
 
-uint32_t gt_intern_meaning(const gt_intern *intern, uint32_t raw_id)
+uint32_t gt_json_interner_decoded(const gt_json_interner *intern, uint32_t raw_id)
 {
     return intern->meanings[raw_id];
 }

@@ -1,7 +1,7 @@
 /* Twins: calls are sorted into shapes, a shape being the names on four levels below a call. How alike two
  * calls are depends on their shapes alone, so that only shapes are compared with each other, and a loop of a
  * thousand equal calls costs as much as its length. */
-#include "analysis/diff/twins.h"
+#include "analysis/diff/rematch.h"
 
 #include "base/length.h"
 #include "base/log.h"
@@ -36,7 +36,7 @@ typedef struct calls_of_list {
 } calls_of_list;
 
 typedef struct shape {
-    uint32_t levels[LEVELS]; /* ids of lists of names; GT_TEXT_EMPTY: nothing there */
+    uint32_t levels[LEVELS]; /* ids of lists of names; GT_STR_EMPTY: nothing there */
     uint32_t depth;          /* how many levels were looked at: one of them without calls is the last */
 } shape;
 
@@ -50,10 +50,10 @@ typedef struct waiting {
     uint32_t rank, index, shape;
 } waiting;
 
-struct gt_diff_twins {
+struct gt_diff_rematch {
     calls_of_list lists[2];
-    gt_strings *levels, *shapes; /* lists of names and shapes, as bytes */
-    gt_map shape_places;         /* shape to its place among those of the name, by list */
+    gt_interner *levels, *shapes; /* lists of names and shapes, as bytes */
+    gt_map shape_places;          /* shape to its place among those of the name, by list */
     struct {
         uint32_t count[2], stamp;
         bool matched;
@@ -74,17 +74,17 @@ struct gt_diff_twins {
     bool warned;
 };
 
-gt_diff_twins *gt_diff_twins_new(gt_diff_side *first, gt_diff_side *second)
+gt_diff_rematch *gt_diff_rematch_new(gt_diff_side *first, gt_diff_side *second)
 {
-    gt_diff_twins *t = gt_alloc_zero(1, sizeof *t);
+    gt_diff_rematch *t = gt_alloc_zero(1, sizeof *t);
     t->lists[0].side = first;
     t->lists[1].side = second;
-    t->levels = gt_strings_new();
-    t->shapes = gt_strings_new();
+    t->levels = gt_interner_new();
+    t->shapes = gt_interner_new();
     return t;
 }
 
-void gt_diff_twins_free(gt_diff_twins *t)
+void gt_diff_rematch_free(gt_diff_rematch *t)
 {
     if (!t) return;
     for (size_t i = 0; i < 2; i++) {
@@ -96,17 +96,17 @@ void gt_diff_twins_free(gt_diff_twins *t)
     void *arrays[] = {t->by_name, t->frontier.items, t->below.items, t->level.items, t->pairs,
                       t->rank,    t->partners,       t->matched,     t->waiting,     t->changed.items};
     for (size_t k = 0; k < GT_LENGTH(arrays); k++) free(arrays[k]);
-    gt_strings_free(t->levels);
-    gt_strings_free(t->shapes);
+    gt_interner_free(t->levels);
+    gt_interner_free(t->shapes);
     gt_map_free(&t->shape_places);
     free(t);
 }
 
 /* ---- shapes ---- */
 
-static uint32_t shape_of(gt_diff_twins *t, gt_diff_side *side, uint32_t row)
+static uint32_t shape_of(gt_diff_rematch *t, gt_diff_side *side, uint32_t row)
 {
-    shape made = {{GT_TEXT_EMPTY, GT_TEXT_EMPTY, GT_TEXT_EMPTY, GT_TEXT_EMPTY}, 0};
+    shape made = {{GT_STR_EMPTY, GT_STR_EMPTY, GT_STR_EMPTY, GT_STR_EMPTY}, 0};
     t->frontier.count = 0;
     GT_PUSH(t->frontier.items, t->frontier.count, t->frontier.capacity, row);
     while (made.depth < LEVELS && t->frontier.count) {
@@ -118,24 +118,24 @@ static uint32_t shape_of(gt_diff_twins *t, gt_diff_side *side, uint32_t row)
         if (t->level.count) {
             qsort(t->level.items, t->level.count, sizeof *t->level.items, gt_by_row);
             made.levels[made.depth] =
-                gt_strings_add(t->levels, t->level.items, t->level.count * sizeof *t->level.items);
+                gt_interner_add(t->levels, t->level.items, t->level.count * sizeof *t->level.items);
         }
         made.depth++;
         gt_row_list swap = t->frontier;
         t->frontier = t->below;
         t->below = swap;
     }
-    return gt_strings_add(t->shapes, &made, sizeof made);
+    return gt_interner_add(t->shapes, &made, sizeof made);
 }
 
-static shape get_shape(const gt_diff_twins *t, uint32_t id)
+static shape get_shape(const gt_diff_rematch *t, uint32_t id)
 {
     shape s;
-    memcpy(&s, gt_strings_get(t->shapes, id).bytes, sizeof s);
+    memcpy(&s, gt_interner_get(t->shapes, id).bytes, sizeof s);
     return s;
 }
 
-static uint32_t name_at(gt_text level, size_t index)
+static uint32_t name_at(gt_str level, size_t index)
 {
     uint32_t name;
     memcpy(&name, level.bytes + index * sizeof name, sizeof name);
@@ -143,9 +143,9 @@ static uint32_t name_at(gt_text level, size_t index)
 }
 
 /* How many names two levels share. */
-static uint32_t names_in_common(const gt_diff_twins *t, uint32_t a, uint32_t b)
+static uint32_t names_in_common(const gt_diff_rematch *t, uint32_t a, uint32_t b)
 {
-    gt_text first = gt_strings_get(t->levels, a), second = gt_strings_get(t->levels, b);
+    gt_str first = gt_interner_get(t->levels, a), second = gt_interner_get(t->levels, b);
     uint32_t common = 0;
     for (size_t i = 0, j = 0; i < first.len / 4 && j < second.len / 4;) {
         uint32_t left = name_at(first, i), right = name_at(second, j);
@@ -156,7 +156,7 @@ static uint32_t names_in_common(const gt_diff_twins *t, uint32_t a, uint32_t b)
     return common;
 }
 
-static scored_pair score(const gt_diff_twins *t, uint32_t first, uint32_t second)
+static scored_pair score(const gt_diff_rematch *t, uint32_t first, uint32_t second)
 {
     shape a = get_shape(t, first), b = get_shape(t, second);
     uint32_t depth = a.depth > b.depth ? a.depth : b.depth;
@@ -178,7 +178,7 @@ static int by_score(const void *left, const void *right)
 
 /* ---- the calls of one name ---- */
 
-static void gather_shapes(gt_diff_twins *t, size_t which, uint32_t name)
+static void gather_shapes(gt_diff_rematch *t, size_t which, uint32_t name)
 {
     calls_of_list *l = &t->lists[which];
     l->members.count = l->shape.count = l->shapes.count = l->ends.count = l->next.count = 0;
@@ -209,7 +209,7 @@ static void gather_shapes(gt_diff_twins *t, size_t which, uint32_t name)
         l->by_shape.items[l->ends.items[l->shape.items[k]]++] = l->members.items[k];
 }
 
-static void score_shapes(gt_diff_twins *t)
+static void score_shapes(gt_diff_rematch *t)
 {
     size_t firsts = t->lists[0].shapes.count, seconds = t->lists[1].shapes.count;
     t->pair_count = 0;
@@ -238,7 +238,7 @@ static int by_turn(const void *left, const void *right)
 }
 
 /* Calls of the name that are matched with one of the same name. */
-static void list_matched(gt_diff_twins *t, uint32_t name)
+static void list_matched(gt_diff_rematch *t, uint32_t name)
 {
     calls_of_list *a = &t->lists[0], *b = &t->lists[1];
     t->matched_count = 0;
@@ -253,7 +253,7 @@ static void list_matched(gt_diff_twins *t, uint32_t name)
     if (t->matched_count) qsort(t->matched, t->matched_count, sizeof *t->matched, by_turn);
 }
 
-static bool pair_up(gt_diff_twins *t, uint32_t i, uint32_t j)
+static bool pair_up(gt_diff_rematch *t, uint32_t i, uint32_t j)
 {
     if (t->lists[0].paired[i] != GT_NO_INDEX || t->lists[1].paired[j] != GT_NO_INDEX) return false;
     t->lists[0].paired[i] = j;
@@ -270,7 +270,7 @@ static uint32_t first_alone(calls_of_list *l, uint32_t place)
 }
 
 /* The calls of the first list whose shapes are in pairs[begin .. end), which is one rank. */
-static void list_waiting(gt_diff_twins *t, size_t begin, size_t end)
+static void list_waiting(gt_diff_rematch *t, size_t begin, size_t end)
 {
     calls_of_list *a = &t->lists[0];
     t->waiting_count = 0;
@@ -289,7 +289,7 @@ static void list_waiting(gt_diff_twins *t, size_t begin, size_t end)
 }
 
 /* The first call that a shape may be paired with at this rank. */
-static uint32_t first_partner(gt_diff_twins *t, uint32_t place, size_t end)
+static uint32_t first_partner(gt_diff_rematch *t, uint32_t place, size_t end)
 {
     uint32_t first = GT_NO_INDEX;
     for (size_t k = t->partners[place]; k < end && t->pairs[k].first == place; k++) {
@@ -299,7 +299,7 @@ static uint32_t first_partner(gt_diff_twins *t, uint32_t place, size_t end)
     return first;
 }
 
-static void pair_members(gt_diff_twins *t)
+static void pair_members(gt_diff_rematch *t)
 {
     size_t left = t->lists[0].members.count, others = t->lists[1].members.count,
            seconds = t->lists[1].shapes.count;
@@ -321,7 +321,7 @@ static void pair_members(gt_diff_twins *t)
 }
 
 /* What cannot be compared keeps the partners that it has. */
-static void keep_partners(gt_diff_twins *t)
+static void keep_partners(gt_diff_rematch *t)
 {
     if (!t->warned)
         gt_warn("calls of one name differ in more ways than can be compared; they are matched by their order "
@@ -332,7 +332,7 @@ static void keep_partners(gt_diff_twins *t)
             t->lists[w].handled[t->lists[w].members.items[k]] = 0;
 }
 
-static void pair_name(gt_diff_twins *t, uint32_t name)
+static void pair_name(gt_diff_rematch *t, uint32_t name)
 {
     gt_map_free(&t->shape_places);
     for (size_t w = 0; w < 2; w++) gather_shapes(t, w, name);
@@ -362,7 +362,7 @@ static void take_list(calls_of_list *l, const uint32_t *rows, size_t count)
     }
 }
 
-static void make_room_for(gt_diff_twins *t, uint32_t name)
+static void make_room_for(gt_diff_rematch *t, uint32_t name)
 {
     size_t before = t->name_capacity;
     if (name < before) return;
@@ -370,7 +370,7 @@ static void make_room_for(gt_diff_twins *t, uint32_t name)
     memset(t->by_name + before, 0, (t->name_capacity - before) * sizeof *t->by_name);
 }
 
-static void count_name(gt_diff_twins *t, size_t which, uint32_t index)
+static void count_name(gt_diff_rematch *t, size_t which, uint32_t index)
 {
     uint32_t name = t->lists[which].names[index];
     make_room_for(t, name);
@@ -382,13 +382,13 @@ static void count_name(gt_diff_twins *t, size_t which, uint32_t index)
     if (t->lists[which].partner[index] != GT_NO_INDEX) t->by_name[name].matched = true;
 }
 
-static bool is_ambiguous(const gt_diff_twins *t, uint32_t name)
+static bool is_ambiguous(const gt_diff_rematch *t, uint32_t name)
 {
     const uint32_t *count = t->by_name[name].count;
     return t->by_name[name].matched && count[0] && count[1] && (count[0] > 1 || count[1] > 1);
 }
 
-static void count_names(gt_diff_twins *t, const gt_diff_ops *ops)
+static void count_names(gt_diff_rematch *t, const gt_diff_ops *ops)
 {
     for (size_t k = 0; k < ops->count; k++)
         if (gt_diff_op_is_match(ops->items[k])) {
@@ -404,7 +404,7 @@ static void count_names(gt_diff_twins *t, const gt_diff_ops *ops)
 }
 
 /* Whether any call has another partner than before. */
-static bool has_new_pairs(const gt_diff_twins *t)
+static bool has_new_pairs(const gt_diff_rematch *t)
 {
     const calls_of_list *a = &t->lists[0];
     for (size_t i = 0; i < a->count; i++)
@@ -412,13 +412,13 @@ static bool has_new_pairs(const gt_diff_twins *t)
     return false;
 }
 
-static bool was_handled(const gt_diff_twins *t, gt_diff_op op)
+static bool was_handled(const gt_diff_rematch *t, gt_diff_op op)
 {
     return (op.i != GT_NO_INDEX && t->lists[0].handled[op.i]) ||
            (op.j != GT_NO_INDEX && t->lists[1].handled[op.j]);
 }
 
-static void write_ops(gt_diff_twins *t, gt_diff_ops *ops)
+static void write_ops(gt_diff_rematch *t, gt_diff_ops *ops)
 {
     const calls_of_list *a = &t->lists[0], *b = &t->lists[1];
     gt_diff_ops *made = &t->changed;
@@ -436,8 +436,8 @@ static void write_ops(gt_diff_twins *t, gt_diff_ops *ops)
     *made = swap;
 }
 
-void gt_diff_twins_pair(gt_diff_twins *t, const uint32_t *first, size_t first_count, const uint32_t *second,
-                        size_t second_count, gt_diff_ops *ops)
+void gt_diff_rematch_pair(gt_diff_rematch *t, const uint32_t *first, size_t first_count,
+                          const uint32_t *second, size_t second_count, gt_diff_ops *ops)
 {
     take_list(&t->lists[0], first, first_count);
     take_list(&t->lists[1], second, second_count);

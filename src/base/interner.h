@@ -1,0 +1,63 @@
+/* Interned text: equal texts have equal ids, so that comparing and grouping by text is comparing integers.
+ *
+ * Ids are dense and start at 2: GT_STR_NONE (0) means that there is no text, GT_STR_EMPTY (1) is "".
+ * Texts are bytes with a length and a NUL behind them; they stay where they are until the table is freed. */
+#ifndef GT_BASE_INTERNER_H
+#define GT_BASE_INTERNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+enum { GT_STR_NONE = 0, GT_STR_EMPTY = 1 };
+
+typedef struct gt_str {
+    const char *bytes;
+    size_t len;
+} gt_str;
+
+typedef struct gt_interner gt_interner;
+
+gt_interner *gt_interner_new(void);
+void gt_interner_free(gt_interner *strings);
+
+uint32_t gt_interner_add(gt_interner *strings, const void *bytes, size_t len);
+uint32_t gt_interner_add_cstr(gt_interner *strings, const char *text);
+uint32_t gt_interner_find(const gt_interner *strings, const void *bytes,
+                          size_t len); /* GT_STR_NONE if absent */
+
+gt_str gt_interner_get(const gt_interner *strings, uint32_t id); /* NONE gives "" */
+uint32_t gt_interner_count(const gt_interner *strings);          /* one more than the highest id */
+
+uint64_t gt_hash_bytes(const void *bytes, size_t len);
+int gt_str_compare(gt_str a, gt_str b); /* byte order, shorter first: the order of UTF-8 code points */
+
+/* Text against a word. */
+static inline bool gt_str_equals(gt_str text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len == len && memcmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_str_equals_nocase(gt_str text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len == len && strncasecmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_str_starts_with(gt_str text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && memcmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_str_contains(gt_str text, const char *word)
+{
+    return memmem(text.bytes, text.len, word, strlen(word)) != NULL;
+}
+
+bool gt_str_contains_nocase(gt_str text, const char *word); /* a word of at least one letter */
+
+#endif

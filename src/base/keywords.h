@@ -1,0 +1,39 @@
+/* Which of many words are in a text? All are looked for in one pass over it, in upper and lower case alike.
+ *
+ *     gt_keywords *words = gt_keywords_new();
+ *     gt_keyword_set attention = gt_keywords_add(words, "attention attn sdpa");
+ *     gt_keyword_set found = gt_keywords_find(words, name);
+ *     if (gt_keyword_sets_intersect(&found, &attention)) ...
+ *
+ * A word is found wherever it stands, also inside of another one. */
+#ifndef GT_BASE_KEYWORDS_H
+#define GT_BASE_KEYWORDS_H
+
+#include "base/interner.h"
+
+#include <stdbool.h>
+
+enum { GT_KEYWORDS_MAX = 256 };
+
+typedef struct gt_keyword_set {
+    uint64_t bits[GT_KEYWORDS_MAX / 64];
+} gt_keyword_set; /* {0} is empty */
+
+typedef struct gt_keywords gt_keywords;
+gt_keywords *gt_keywords_new(void);
+void gt_keywords_free(gt_keywords *words);
+
+/* Adds words of a-z, 0-9, '_' and ':', given as one text with spaces between them, and says which they are.
+ * No more words are added once gt_keywords_find was called. */
+gt_keyword_set gt_keywords_add(gt_keywords *words, const char *list);
+/* The words that the text holds. */
+gt_keyword_set gt_keywords_find(gt_keywords *words, gt_str text);
+
+static inline bool gt_keyword_sets_intersect(const gt_keyword_set *a, const gt_keyword_set *b)
+{
+    uint64_t both = 0;
+    for (size_t i = 0; i < GT_KEYWORDS_MAX / 64; i++) both |= a->bits[i] & b->bits[i];
+    return both != 0;
+}
+
+#endif
