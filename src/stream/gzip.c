@@ -22,7 +22,8 @@ typedef struct gzip_unpacker {
     const char *damage;
     uint32_t crc, text_len; /* of the member so far; for a header, its own */
     size_t history_len;     /* text of the member that `history` holds: the last of it, for the next piece */
-    gt_inflate inflate;
+    const gt_inflater *inflater;
+    void *inflate; /* its state */
     uint8_t history[GT_INFLATE_HISTORY];
 } gzip_unpacker;
 
@@ -37,6 +38,8 @@ static gt_unpacker *gzip_begin(gt_raw_input *stored)
     z->stage = MEMBER_HEADER;
     z->damage = NULL;
     z->history_len = 0;
+    z->inflater = gt_inflater_best();
+    z->inflate = gt_alloc(z->inflater->state_size);
     gt_feed_begin(&z->feed, stored);
     return (gt_unpacker *)z;
 }
@@ -45,6 +48,7 @@ static void gzip_end(gt_unpacker *unpacker)
 {
     gzip_unpacker *z = (gzip_unpacker *)unpacker;
     gt_feed_end(&z->feed);
+    free(z->inflate);
     free(z);
 }
 
@@ -129,7 +133,7 @@ static bool read_header(gzip_unpacker *z, gt_error *error)
     if (z->stage == ENDED) return true;
     z->stage = MEMBER_DATA;
     z->crc = z->text_len = 0;
-    gt_inflate_begin(&z->inflate);
+    z->inflater->begin(z->inflate);
     return true;
 }
 
@@ -139,7 +143,7 @@ static bool read_data(gzip_unpacker *z, const uint8_t *history, uint8_t **out, u
 {
     uint8_t *begin = *out;
     gt_inflate_result result =
-        gt_inflate_run(&z->inflate, &z->feed.next, z->feed.end, z->feed.last, history, out, out_end);
+        z->inflater->run(z->inflate, &z->feed.next, z->feed.end, z->feed.last, history, out, out_end);
     size_t len = (size_t)(*out - begin);
     z->crc = libdeflate_crc32(z->crc, begin, len);
     z->text_len += (uint32_t)len;
@@ -154,7 +158,7 @@ static bool read_data(gzip_unpacker *z, const uint8_t *history, uint8_t **out, u
     case GT_INFLATE_CUT:
         return ends_early(z);
     default:
-        return invalid(z, z->inflate.why, error);
+        return invalid(z, z->inflater->why(z->inflate), error);
     }
 }
 

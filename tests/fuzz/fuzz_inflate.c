@@ -20,7 +20,9 @@ static void expect(bool holds)
 
 static void compare_with_zlib(const uint8_t *data, size_t len, size_t piece, size_t first)
 {
-    static gt_inflate state;
+    static uint64_t state[1 << 13];
+    const gt_inflater *inflater = &gt_inflater_own;
+    expect(sizeof state >= inflater->state_size);
     z_stream z = {
         .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len, .next_out = zlib_text, .avail_out = ROOM};
     expect(inflateInit2(&z, -15) == Z_OK);
@@ -32,11 +34,11 @@ static void compare_with_zlib(const uint8_t *data, size_t len, size_t piece, siz
     uint8_t *out = our_text;
     bool last = first >= len;
     gt_inflate_result result;
-    gt_inflate_begin(&state);
+    inflater->begin(state);
     for (;;) {
         size_t room = (size_t)(our_text + ROOM - out);
-        result = gt_inflate_run(&state, &in, last ? data + len : data + first, last, our_text, &out,
-                                out + (room < piece ? room : piece));
+        result = inflater->run(state, &in, last ? data + len : data + first, last, our_text, &out,
+                               out + (room < piece ? room : piece));
         if (result == GT_INFLATE_HUNGRY && !last)
             last = true;
         else if (result != GT_INFLATE_FULL || out == our_text + ROOM)

@@ -1,5 +1,5 @@
-/* Inflate held against zlib: the same output, and the same verdict on data that is whole, cut or invalid,
- * wherever input and output are split. */
+/* Both decoders compared with zlib: the same output, and the same verdict on data that is complete, cut or
+ * invalid, wherever input and output are split. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,8 @@ typedef struct outcome {
     uint8_t *text;
 } outcome;
 
-static gt_inflate state;
+static const gt_inflater *inflater; /* the decoder under test */
+static void *state;
 static uint8_t our_text[ROOM], zlib_text[ROOM];
 
 static uint32_t random_state = 1;
@@ -60,11 +61,11 @@ static outcome by_us(const uint8_t *data, size_t len, size_t first, size_t piece
     uint8_t *out = our_text;
     bool last = first >= len;
     size_t shown = last ? len : first;
-    gt_inflate_begin(&state);
+    inflater->begin(state);
     outcome o = {.text = our_text};
     for (;;) {
         uint8_t *end = (size_t)(our_text + ROOM - out) > piece ? out + piece : our_text + ROOM;
-        o.result = gt_inflate_run(&state, &in, exact + shown, last, our_text, &out, end);
+        o.result = inflater->run(state, &in, exact + shown, last, our_text, &out, end);
         assert_true(in <= exact + shown && out <= end);
         if (o.result == GT_INFLATE_HUNGRY) {
             assert_false(last);
@@ -80,13 +81,31 @@ static outcome by_us(const uint8_t *data, size_t len, size_t first, size_t piece
     return o;
 }
 
+/* ISA-L promises less than ours on damaged data: at a cut it may hold back the last few bytes, and it accepts
+ * some sets of codes that zlib rejects (the checksum of the file finds those). On complete data it must
+ * agree. */
+static void assert_same_or_laxer(outcome isal, outcome zlibs)
+{
+    if (zlibs.result == GT_INFLATE_INVALID) return;
+    if (zlibs.result == GT_INFLATE_CUT && isal.result == GT_INFLATE_INVALID) return; /* see cut_anywhere */
+    assert_int_equal(isal.result, zlibs.result);
+    assert_true(isal.len <= zlibs.len);
+    assert_true(zlibs.result == GT_INFLATE_CUT ? zlibs.len - isal.len < 8 : zlibs.len == isal.len);
+    assert_memory_equal(isal.text, zlibs.text, isal.len);
+    if (isal.result == GT_INFLATE_END) assert_int_equal(isal.used, zlibs.used);
+}
+
 static void assert_same(outcome ours, outcome zlibs)
 {
+    if (inflater == &gt_inflater_isal) {
+        assert_same_or_laxer(ours, zlibs);
+        return;
+    }
     assert_int_equal(ours.result, zlibs.result);
     assert_int_equal(ours.len, zlibs.len);
     assert_memory_equal(ours.text, zlibs.text, ours.len);
     if (ours.result == GT_INFLATE_END) assert_int_equal(ours.used, zlibs.used);
-    if (ours.result == GT_INFLATE_INVALID) assert_non_null(state.why);
+    if (ours.result == GT_INFLATE_INVALID) assert_non_null(inflater->why(state));
 }
 
 static gt_inflate_result compare(const uint8_t *data, size_t len)
@@ -205,13 +224,13 @@ static void history_is_enough(void **unused)
     size_t len = deflate_raw(data_buffer, text_buffer, 300000, 9, Z_DEFAULT_STRATEGY, 0), total = 0,
            kept_len = 0;
     const uint8_t *in = data_buffer;
-    gt_inflate_begin(&state);
+    inflater->begin(state);
     for (gt_inflate_result result = GT_INFLATE_FULL; result == GT_INFLATE_FULL;) {
         uint8_t *begin = place + GT_INFLATE_HISTORY, *out = begin;
         memset(place, 0xee, sizeof place);
         memcpy(begin - kept_len, kept, kept_len);
         const uint8_t *history = begin - kept_len;
-        result = gt_inflate_run(&state, &in, data_buffer + len, true, history, &out, begin + 5000);
+        result = inflater->run(state, &in, data_buffer + len, true, history, &out, begin + 5000);
         assert_true(result == GT_INFLATE_FULL || result == GT_INFLATE_END);
         assert_memory_equal(begin, text_buffer + total, out - begin);
         total += (size_t)(out - begin);
@@ -229,8 +248,10 @@ static void cut_anywhere(void **unused)
             make_text(text_buffer, 1500, kind);
             size_t len =
                 deflate_raw(data_buffer, text_buffer, 1500, 6, strategy ? Z_FIXED : Z_DEFAULT_STRATEGY, 400);
-            for (size_t cut = 0; cut < len; cut++)
+            for (size_t cut = 0; cut < len; cut++) {
                 assert_int_equal(compare(data_buffer, cut), GT_INFLATE_CUT);
+                assert_int_equal(by_us(data_buffer, cut, cut, ROOM).result, GT_INFLATE_CUT);
+            }
         }
 }
 
@@ -403,6 +424,34 @@ static void bad_headers(void **unused)
         assert_int_equal(compare(cases[i].bytes, cases[i].len), cases[i].result);
 }
 
+static int use(const gt_inflater *chosen)
+{
+    inflater = chosen;
+    free(state);
+    state = malloc(chosen->state_size);
+    return state ? 0 : -1;
+}
+
+static int use_own(void **unused)
+{
+    (void)unused;
+    return use(&gt_inflater_own);
+}
+
+static int use_isal(void **unused)
+{
+    (void)unused;
+    return use(&gt_inflater_isal);
+}
+
+static int free_state(void **unused)
+{
+    (void)unused;
+    free(state);
+    state = NULL;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,5 +461,6 @@ int main(void)
         cmocka_unit_test(random_bytes),          cmocka_unit_test(random_codes),
         cmocka_unit_test(odd_code_sets),         cmocka_unit_test(bad_headers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("own", tests, use_own, free_state);
+    return failed + cmocka_run_group_tests_name("ISA-L", tests, use_isal, free_state);
 }
