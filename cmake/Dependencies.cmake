@@ -1,0 +1,83 @@
+# Finds the libraries that gputally uses. pkg-config is asked first where it is installed, because it knows libraries
+# in unusual places; libraries without a .pc file (libdeflate and ISA-L before Debian 12, for example) are found by
+# their header and file name.
+#
+#     gputally_find(NAME HEADER header LIBRARY library MODULE pkg-config-name PACKAGE debian-package
+#                   [SUFFIXES include-sub-folder...])
+#
+# sets NAME_FOUND and, if the library is there, creates the target deps::NAME. Missing packages are collected in
+# GPUTALLY_MISSING, and gputally_require() reports all of them at once.
+find_package(PkgConfig QUIET)
+set(GPUTALLY_MISSING "")
+
+function(gputally_find name)
+  cmake_parse_arguments(ARG "" "HEADER;LIBRARY;MODULE;PACKAGE" "SUFFIXES" ${ARGN})
+  if(PKG_CONFIG_FOUND AND ARG_MODULE)
+    pkg_check_modules(PC_${name} QUIET ${ARG_MODULE})
+  endif()
+  find_path(${name}_INCLUDE_DIR ${ARG_HEADER} HINTS ${PC_${name}_INCLUDE_DIRS} PATH_SUFFIXES ${ARG_SUFFIXES})
+  find_library(${name}_LIBRARY NAMES ${ARG_LIBRARY} HINTS ${PC_${name}_LIBRARY_DIRS})
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
+    set(${name}_FOUND FALSE PARENT_SCOPE)
+    set(GPUTALLY_MISSING ${GPUTALLY_MISSING} ${ARG_PACKAGE} PARENT_SCOPE)
+    return()
+  endif()
+  set(${name}_FOUND TRUE PARENT_SCOPE)
+  add_library(deps::${name} UNKNOWN IMPORTED)
+  set_target_properties(deps::${name} PROPERTIES
+    IMPORTED_LOCATION ${${name}_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${${name}_INCLUDE_DIR})
+endfunction()
+
+function(gputally_require purpose)
+  if(GPUTALLY_MISSING)
+    string(REPLACE ";" " " packages "${GPUTALLY_MISSING}")
+    message(FATAL_ERROR "${purpose} needs libraries that were not found; Debian packages: ${packages}")
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+gputally_find(ZSTD HEADER zstd.h LIBRARY zstd MODULE libzstd PACKAGE libzstd-dev)
+gputally_find(DEFLATE HEADER libdeflate.h LIBRARY deflate MODULE libdeflate PACKAGE libdeflate-dev)
+gputally_find(ISAL HEADER isa-l/igzip_lib.h LIBRARY isal MODULE libisal PACKAGE libisal-dev)
+gputally_find(ZLIB HEADER zlib.h LIBRARY z MODULE zlib PACKAGE zlib1g-dev)
+# Without its pkg-config module, which would put minizip's zip.h before libzip's.
+gputally_find(MINIZIP HEADER minizip/unzip.h LIBRARY minizip PACKAGE libminizip-dev)
+gputally_find(SQLITE HEADER sqlite3.h LIBRARY sqlite3 MODULE sqlite3 PACKAGE libsqlite3-dev)
+gputally_find(EXPAT HEADER expat.h LIBRARY expat MODULE expat PACKAGE libexpat1-dev)
+gputally_find(PCRE2 HEADER pcre2.h LIBRARY pcre2-8 MODULE libpcre2-8 PACKAGE libpcre2-dev)
+gputally_find(CAIRO HEADER cairo.h LIBRARY cairo MODULE cairo PACKAGE libcairo2-dev SUFFIXES cairo)
+gputally_require("gputally")
+
+# Cairo is not linked: it is loaded when the first figure is drawn.
+set(GPUTALLY_LIBRARIES deps::ZSTD deps::DEFLATE deps::ISAL deps::MINIZIP deps::ZLIB deps::SQLITE deps::EXPAT deps::PCRE2
+    Threads::Threads m ${CMAKE_DL_LIBS})
+
+# The same for programs that link libgputally.a: Libs.private of gputally.pc. The libraries are named here instead of
+# in Requires.private, because pkg-config refuses a module that requires one without a .pc file.
+set(GPUTALLY_PC_LIBS "")
+foreach(name ZSTD DEFLATE ISAL MINIZIP ZLIB SQLITE EXPAT PCRE2)
+  get_filename_component(folder ${${name}_LIBRARY} DIRECTORY)
+  get_filename_component(library ${${name}_LIBRARY} NAME_WE)
+  string(REGEX REPLACE "^lib" "" library ${library})
+  if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+    string(APPEND GPUTALLY_PC_LIBS "-L${folder} ")
+  endif()
+  string(APPEND GPUTALLY_PC_LIBS "-l${library} ")
+endforeach()
+string(APPEND GPUTALLY_PC_LIBS "-lm")
+foreach(library ${CMAKE_DL_LIBS})
+  string(APPEND GPUTALLY_PC_LIBS " -l${library}")
+endforeach()
+string(APPEND GPUTALLY_PC_LIBS " -pthread")
+
+# For the tests only.
+gputally_find(CMOCKA HEADER cmocka.h LIBRARY cmocka MODULE cmocka PACKAGE libcmocka-dev)
+gputally_find(ZIP HEADER zip.h LIBRARY zip MODULE libzip PACKAGE libzip-dev)
+foreach(name CMOCKA ZIP)
+  if(${name}_FOUND)
+    add_library(PkgConfig::${name} INTERFACE IMPORTED) # the name that the test targets use
+    set_target_properties(PkgConfig::${name} PROPERTIES INTERFACE_LINK_LIBRARIES deps::${name})
+  endif()
+endforeach()
