@@ -1,64 +1,72 @@
-# The front door: each target installs the Debian packages it needs (scripts/packages.txt), then lets CMake build.
+# The entry points: install the Debian packages that a target needs (scripts/packages.txt), then build with CMake.
 # `make help` lists the targets.
 
 TRACE     ?= examples/transformer_training.json.gz
 REPORT    ?= build/report
 SECONDS   ?= 60
-# Looking for leaks takes seconds a program, in some sandboxes minutes for all.
+# The leak check takes seconds per program, and minutes in total in some sandboxes.
 LEAKS     ?= 0
+WERROR    ?= OFF
 PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
-CMAKE      = cmake -S . -Wno-dev
-BUILD      = cmake --build
-# The x86-64 code is tested in emulation where the machine is another one.
+# Groups of scripts/packages.txt that `make deps` installs.
+GROUP     ?= build
+# The x86-64 code is tested in emulation on other machines.
 CROSS     := $(if $(filter x86_64,$(shell uname -m)),,cross)
+# Configures a build folder and builds targets: $(BUILD) FOLDER [-DOPTION=VALUE...] [TARGET...]
+BUILD      = JOBS=$(JOBS) scripts/build
+# Runs a command that uses packages unpacked under build/deps.
+RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build report test asan fuzz bench install format clean
+.PHONY: help build deps report test asan fuzz bench install format clean distclean
+# Prerequisites are made in the order given, also with -j: first packages, then the build.
+.NOTPARALLEL:
 
-help: ## this list
+help: ## print this list
 	@echo "Usage: make [target] [NAME=value ...]"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
-build: ## the optimised program, build/gputally (the default)
-	@scripts/install-packages build
-	@mkdir -p build
-	@$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@$(BUILD) build -j$(JOBS) --target gputally_bin gputally_static gputally_shared manual -- --no-print-directory
+build: ## build the optimised program, build/gputally (the default)
+	@$(BUILD) build -DCMAKE_BUILD_TYPE=Release -DGPUTALLY_WERROR=$(WERROR) product
 
-report: build ## a report from the example trace, or from TRACE=file, into REPORT=folder
+deps: ## install the packages that building needs; GROUP="build test" names other groups of scripts/packages.txt
+	@scripts/install-packages $(GROUP)
+
+report: deps build ## write a report of the example trace, or of TRACE=file, to REPORT=folder
 	@name=$$(basename "$(TRACE)"); name=$${name%%.json*}; \
 	build/gputally report "$(TRACE)" --output_csvs_dir "$(REPORT)" \
 	    --output_xlsx_path "$(REPORT)/$${name%_results}_perf_report.xlsx"
 
-test: build ## all tests
-	@scripts/install-packages test $(CROSS)
-	@scripts/test build $(JOBS)
+test: GROUP = build test $(CROSS)
+test: deps build ## run all tests
+	@$(RUN) scripts/test build $(JOBS)
 
-asan: ## the unit tests and command-line tests under AddressSanitizer and UBSan; LEAKS=1 looks for leaks as well
-	@scripts/install-packages build test
-	@$(CMAKE) -B build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_TESTS=ON >/dev/null
-	@$(BUILD) build-asan -j$(JOBS) -- --no-print-directory
-	@ASAN_OPTIONS=detect_leaks=$(LEAKS) scripts/test --unit build-asan $(JOBS)
+asan: GROUP = build test
+asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks
+	@$(BUILD) build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_TESTS=ON -DGPUTALLY_WERROR=$(WERROR)
+	@ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --unit build-asan $(JOBS)
 
-fuzz: ## the fuzz targets, SECONDS=n each (60 unless told)
-	@scripts/install-packages build fuzz
-	@CC=clang $(CMAKE) -B build-fuzz -DGPUTALLY_FUZZ=ON -DGPUTALLY_TESTS=OFF >/dev/null
-	@$(BUILD) build-fuzz -j$(JOBS) --target fuzz_targets -- --no-print-directory
-	@scripts/fuzz build-fuzz $(SECONDS)
+fuzz: GROUP = build fuzz
+fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)
+	@CC=clang $(BUILD) build-fuzz -DGPUTALLY_FUZZ=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) fuzz_targets
+	@$(RUN) scripts/fuzz build-fuzz $(SECONDS)
 
-bench: ## the benchmarks: our time over a simdjson pass of the same file
-	@scripts/install-packages build bench
-	@$(CMAKE) -B build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF >/dev/null
-	@$(BUILD) build-bench -j$(JOBS) -- --no-print-directory
-	@scripts/bench --bin build-bench/gputally --bench_dir build-bench
+bench: GROUP = build bench
+bench: deps ## run the benchmarks: our time divided by that of a simdjson pass over the same file
+	@$(BUILD) build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR)
+	@$(RUN) scripts/bench --bin build-bench/gputally --bench_dir build-bench
 
-install: build ## program, libraries, header, man page, completion and old names under PREFIX (/usr/local)
-	@cmake --install build --prefix $(abspath $(PREFIX))
+install: build ## install program, libraries, header, man page, completion and old names under PREFIX (/usr/local)
+	@$(RUN) cmake --install build --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
 
-format: ## lays out the C code by .clang-format
-	@scripts/install-packages format
-	@find src include tests -name '*.[ch]' -print0 | xargs -0 clang-format -i
+format: GROUP = format
+format: deps ## format the C code according to .clang-format
+	@find src include tests -name '*.[ch]' -print0 | $(RUN) xargs -0 clang-format -i
 
-clean: ## removes what was built
-	rm -rf build build-asan build-fuzz build-bench build-x86-64
+clean: ## remove what was built, except packages unpacked under build/deps
+	@rm -rf build-asan build-fuzz build-bench build-x86-64
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+
+distclean: clean ## remove the unpacked packages as well
+	@rm -rf build
