@@ -1,6 +1,6 @@
 /* The table of commands. Adding a command is adding a row here and a file that defines its syntax and run
  * function. */
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/commands/batch.h"
 #include "base/length.h"
 #include "cli/commands/compare.h"

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMON_H
 #define GT_CLI_COMMON_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "input/options.h"
 
 extern const gt_option_group gt_output_group; /* where the report goes */

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_DESTINATIONS_H
 #define GT_CLI_DESTINATIONS_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "output/output.h"
 #include "report/tables.h"
 

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_HELP_H
 #define GT_CLI_HELP_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 

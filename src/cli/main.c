@@ -1,7 +1,7 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/length.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/suggest.h"

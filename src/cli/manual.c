@@ -1,7 +1,7 @@
 /* Commands and options as sections of a man page, from the same tables as the help. Groups of options that
  * every command has are described once. */
 #include "cli/manual.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef GT_CLI_TRACES_H
 #define GT_CLI_TRACES_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/destinations.h"
 #include "input/options.h"
 #include "stream/stream.h"

@@ -9,11 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool gt_fail_writing(gt_error *error, const char *path, int error_number)
-{
-    return gt_fail(error, "cannot write %s: %s", path, strerror(error_number));
-}
-
 bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *error)
 {
     const char *temporary = gt_output_add_file(output, path, error);

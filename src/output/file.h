@@ -7,14 +7,6 @@
 
 #include "output/output.h"
 
-/* Creates an empty file that the commit will rename to `path`, and gives its name, which lives as long as the
- * output; for writers that open files by name. NULL on failure. Missing folders are made. */
-const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
-bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
-
-/* "cannot write report.xlsx: No space left on device" */
-bool gt_fail_writing(gt_error *error, const char *path, int error_number);
-
 enum { GT_FILE_BUFFER = 256 * 1024 };
 
 typedef struct gt_file {

@@ -5,7 +5,7 @@
  * exit() and the signals that end a program walk too. The chain has a lock that a signal handler can take:
  * its holder has blocked these signals, so the handler never waits for its own thread. */
 #include "base/length.h"
-#include "output/file.h"
+#include "output/output.h"
 
 #include "base/memory.h"
 
@@ -45,6 +45,11 @@ struct gt_output {
     pid_t owner; /* a forked child does not clean up */
     gt_output *next;
 };
+
+bool gt_fail_writing(gt_error *error, const char *path, int error_number)
+{
+    return gt_fail(error, "cannot write %s: %s", path, strerror(error_number));
+}
 
 /* ---- the chain of outputs ---- */
 

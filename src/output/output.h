@@ -31,6 +31,14 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error);
 
+/* Creates an empty file that the commit will rename to `path`, and gives its name, which lives as long as the
+ * output; for writers that open files by name. NULL on failure. Missing folders are made. */
+const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
+bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
+
+/* "cannot write report.xlsx: No space left on device" */
+bool gt_fail_writing(gt_error *error, const char *path, int error_number);
+
 /* Gives every file its final name, or none: false leaves the files that stood there before. */
 bool gt_output_commit(gt_output *output, gt_error *error);
 

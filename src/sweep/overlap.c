@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "sweep/gemm/gemm_rows.h"
 #include "sweep/run/layout.h"
-#include "sweep/gemm/report_sheets.h"
+#include "sweep/report_sheets.h"
 #include "table/sort.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "input/sheets/xlsx_table.h"
-#include "sweep/gemm/report_sheets.h"
+#include "sweep/report_sheets.h"
 #include "sweep/run_timelines.h"
 #include "table/sort.h"
 

@@ -3,7 +3,7 @@
 #define GT_TRANSFORM_CONVERT_KEYS_H
 
 /* Arguments, in the order in which they are written. */
-typedef enum key {
+typedef enum rocprof_key {
     KEY_BEGIN,
     KEY_END,
     KEY_DELTA,
@@ -41,7 +41,7 @@ typedef enum key {
     KEY_HOST,
     KEY_COMMAND,
     KEYS
-} key;
+} rocprof_key;
 
 static const char *const key_names[KEYS] = {
     [KEY_BEGIN] = "begin_ns",

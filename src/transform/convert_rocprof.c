@@ -125,17 +125,17 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
 
 /* ---- notes ---- */
 
-static void note(conversion *c, key k, int64_t value)
+static void note(conversion *c, rocprof_key k, int64_t value)
 {
     gt_timeline_note_int(c->timeline, c->keys[k], value);
 }
 
-static void note_word(conversion *c, key k, uint32_t text)
+static void note_word(conversion *c, rocprof_key k, uint32_t text)
 {
     if (text) gt_timeline_note_literal(c->timeline, c->keys[k], text);
 }
 
-static void note_agent(conversion *c, uint32_t agent, key label, key id)
+static void note_agent(conversion *c, uint32_t agent, rocprof_key label, rocprof_key id)
 {
     const gt_convert_agent *row = &c->agents.rows[agent];
     note_word(c, label, row->label);
@@ -305,10 +305,10 @@ static int64_t product(const gt_store_cell *sizes)
 }
 
 /* Where the size is not that of one row, its axes too. */
-static void note_axes(conversion *c, key first, const gt_store_cell *sizes)
+static void note_axes(conversion *c, rocprof_key first, const gt_store_cell *sizes)
 {
     if (sizes[1].integer == 1 && sizes[2].integer == 1) return;
-    for (int axis = 0; axis < 3; axis++) note(c, (key)((int)first + axis), sizes[axis].integer);
+    for (int axis = 0; axis < 3; axis++) note(c, (rocprof_key)((int)first + axis), sizes[axis].integer);
 }
 
 static void note_dispatch_details(conversion *c, const gt_store_cell *cells)

@@ -2,9 +2,9 @@
  * and rocprofv3 and PyTorch traces in this format. */
 #include "base/memory.h"
 #include "input/chrome/chrome.h"
-#include "input/chrome/kineto_perfetto.h"
+#include "input/chrome/kineto.h"
 #include "input/perfetto/record.h"
-#include "input/perfetto/origin.h"
+#include "input/perfetto_origin.h"
 #include "input/rocprof/perfetto.h"
 #include "report/pftrace.h"
 #include "report/pytorch.h"

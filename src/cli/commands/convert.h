@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_CONVERT_H
 #define GT_CLI_COMMANDS_CONVERT_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_convert_syntax;
 

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_JAX_ANALYSIS_H
 #define GT_CLI_COMMANDS_JAX_ANALYSIS_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_jax_analysis_syntax;
 

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_JAX_COLLECTIVE_H
 #define GT_CLI_COMMANDS_JAX_COLLECTIVE_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_jax_collective_syntax;
 

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_MODEL_H
 #define GT_CLI_COMMANDS_MODEL_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_model_syntax;
 gt_exit gt_cmd_model(const gt_call *call);

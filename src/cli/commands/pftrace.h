@@ -3,7 +3,7 @@
 #ifndef GT_CLI_COMMANDS_PFTRACE_H
 #define GT_CLI_COMMANDS_PFTRACE_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_pftrace_api_syntax, gt_pftrace_activity_syntax, gt_pftrace_copy_syntax;
 

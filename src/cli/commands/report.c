@@ -10,7 +10,7 @@
 #include "cli/inputs/profiles.h"
 #include "cli/traces.h"
 #include "input/detect.h"
-#include "input/perfetto/origin.h"
+#include "input/perfetto_origin.h"
 #include "input/rocprof/rocprof.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_REPORT_H
 #define GT_CLI_COMMANDS_REPORT_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_report_syntax;
 

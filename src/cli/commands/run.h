@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_RUN_H
 #define GT_CLI_COMMANDS_RUN_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_run_syntax;
 

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_RUN_REPORTS_H
 #define GT_CLI_COMMANDS_RUN_REPORTS_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "run/execute/record.h"
 
 /* Whether --report's text is auto, none, or kinds of reports with commas between them. */

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_COMMANDS_SPLIT_H
 #define GT_CLI_COMMANDS_SPLIT_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 
 extern const gt_syntax gt_split_syntax;
 gt_exit gt_cmd_split(const gt_call *call);

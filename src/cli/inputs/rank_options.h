@@ -2,7 +2,7 @@
 #ifndef GT_CLI_INPUTS_RANK_OPTIONS_H
 #define GT_CLI_INPUTS_RANK_OPTIONS_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/inputs/rank_files.h"
 
 /* Rows of an option table; commands differ in what they do without a number of ranks or a rank's trace. */

@@ -2,7 +2,7 @@
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "input/options.h"
 #include "report/tables.h"
 #include "sweep/run/layout.h"

@@ -4,7 +4,6 @@
 #include "input/chrome/events.h"
 #include "input/detect.h"
 #include "input/chrome/kineto_fields.h"
-#include "input/chrome/kineto_perfetto.h"
 
 #include <string.h>
 

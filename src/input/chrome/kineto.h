@@ -20,7 +20,11 @@ gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_re
  * from the other events. */
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                            gt_store *store, gt_store *arrows, gt_error *error);
-/* As gt_kineto_read. */
+/* The same for a trace in Perfetto's protobuf format, where every argument of the Chrome trace is a debug
+ * annotation (kineto_perfetto.c). */
+bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                             gt_store *store, gt_store *arrows, gt_error *error);
+/* As gt_kineto_read, from a stream at its beginning. */
 gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                                   gt_error *error);
 

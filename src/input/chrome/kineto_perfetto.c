@@ -1,7 +1,7 @@
 /* Slices become the rows that their Chrome events would; flow ids become arrows, and the names of tracks
  * become metadata. Events are counted as they come, so that a row's uid is its slice's place among the
  * slices. */
-#include "input/chrome/kineto_perfetto.h"
+#include "input/chrome/kineto.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"

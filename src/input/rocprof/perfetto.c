@@ -58,17 +58,17 @@ typedef struct reading {
     size_t kept, timeless;
 } reading;
 
-static bool has(const reading *r, field f)
+static bool has(const reading *r, rocprof_arg f)
 {
     return r->record.present >> f & 1;
 }
 
-static int64_t int_of(const reading *r, field f, int64_t otherwise)
+static int64_t int_of(const reading *r, rocprof_arg f, int64_t otherwise)
 {
     return has(r, f) ? r->record.cells[f].integer : otherwise;
 }
 
-static gt_str text_of(const reading *r, field f)
+static gt_str text_of(const reading *r, rocprof_arg f)
 {
     return gt_interner_get(r->texts, has(r, f) ? (uint32_t)r->record.cells[f].text : GT_STR_NONE);
 }
@@ -150,7 +150,7 @@ static void add_processes(reading *r)
     }
 }
 
-static int32_t use_of(const reading *r, field f)
+static int32_t use_of(const reading *r, rocprof_arg f)
 {
     int64_t value = int_of(r, f, -1);
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
@@ -158,7 +158,7 @@ static int32_t use_of(const reading *r, field f)
 
 static int64_t kernel_of(reading *r)
 {
-    field from = has(r, KERNEL_NAME) ? KERNEL_NAME : NAME;
+    rocprof_arg from = has(r, KERNEL_NAME) ? KERNEL_NAME : NAME;
     if (!has(r, from)) return GT_NO_KERNEL_ID;
     uint32_t text = (uint32_t)r->record.cells[from].text;
     gt_kernel_use use = {use_of(r, VGPRS), use_of(r, ACCUM_VGPRS), use_of(r, SGPRS), -1};
@@ -186,12 +186,12 @@ static void set(row *to, size_t column, int64_t value)
     to->present |= UINT64_C(1) << column;
 }
 
-static void copy_int(const reading *r, row *to, size_t column, field from)
+static void copy_int(const reading *r, row *to, size_t column, rocprof_arg from)
 {
     if (has(r, from)) set(to, column, r->record.cells[from].integer);
 }
 
-static void copy_agent(const reading *r, row *to, size_t column, field label, field id)
+static void copy_agent(const reading *r, row *to, size_t column, rocprof_arg label, rocprof_arg id)
 {
     if (has(r, id))
         copy_int(r, to, column, id);
@@ -205,10 +205,12 @@ static void add_place(const reading *r, gt_row_order *to)
 }
 
 /* A size by its axes, or where only their product is known, as one row. */
-static void copy_size(const reading *r, row *to, size_t first_column, field product, field first_axis)
+static void copy_size(const reading *r, row *to, size_t first_column, rocprof_arg product,
+                      rocprof_arg first_axis)
 {
     copy_int(r, to, first_column, product);
-    for (size_t axis = 0; axis < 3; axis++) copy_int(r, to, first_column + axis, (field)(first_axis + axis));
+    for (size_t axis = 0; axis < 3; axis++)
+        copy_int(r, to, first_column + axis, (rocprof_arg)(first_axis + axis));
 }
 
 static void add_counters(reading *r)
@@ -282,7 +284,7 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
     copy_int(r, &to, GT_CALL_CORRELATION, CORRELATION);
     copy_int(r, &to, GT_CALL_STREAM, STREAM);
     static const struct {
-        field from;
+        rocprof_arg from;
         size_t column;
     } texts[] = {{NAME, GT_CALL_NAME}, {KIND, GT_CALL_KIND}};
     for (size_t i = 0; i < GT_LENGTH(texts); i++) {

@@ -4,7 +4,7 @@
 
 #include "input/json/record.h"
 
-typedef enum field {
+typedef enum rocprof_arg {
     CATEGORY,
     NAME,
     PID,
@@ -49,7 +49,7 @@ typedef enum field {
     HOST,
     COMMAND,
     FIELDS
-} field;
+} rocprof_arg;
 
 static const gt_field fields[FIELDS] = {
     [CATEGORY] = {"cat", GT_FIELD_STRING, true},

@@ -6,7 +6,7 @@
 #include "run/execute/actions.h"
 #include "os/child.h"
 #include "run/execute/collect.h"
-#include "run/targets/docker.h"
+#include "run/plan/docker.h"
 #include "run/execute/library_trace.h"
 #include "os/paths.h"
 #include "run/execute/performance.h"

@@ -1,6 +1,5 @@
 /* A plan as JSON: what --dry-run prints and what the record of a run begins with. */
 #include "run/plan/plan.h"
-#include "run/targets/slurm.h"
 
 static void write_actions(gt_json_writer *w, const char *key, const gt_action *actions, size_t count)
 {

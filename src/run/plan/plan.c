@@ -2,7 +2,7 @@
  * here where they are known, everything else left to the shell as it was written. */
 #include "run/plan/plan.h"
 #include "base/length.h"
-#include "run/targets/docker.h"
+#include "run/plan/docker.h"
 #include "os/paths.h"
 #include "run/plan/stages.h"
 

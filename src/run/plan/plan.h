@@ -6,6 +6,7 @@
 #include "json/writer.h"
 #include "run/plan/profiler.h"
 #include "run/plan/stack.h"
+#include "run/sensors/sampler.h"
 
 /* What is done for a script that a tool names. All but SCRIPT are done here, without the file. */
 typedef enum gt_action_kind {
@@ -23,14 +24,17 @@ typedef struct gt_action {
     const char *path, *args;
 } gt_action;
 
-typedef struct gt_sampler_plan {
-    const char *mode;    /* "power" or "vram" */
-    const char *devices; /* "all" or numbers with commas */
-    double period_s;
-    const char *file;
-} gt_sampler_plan;
-
 enum { GT_SAMPLERS_MAX = 2 };
+
+/* What a run on a SLURM cluster needs; run/targets/slurm.h makes it. */
+typedef struct gt_slurm {
+    const char *script;       /* path of the batch script */
+    const char *context_path; /* the context, as each node gets it */
+    const char *results_dir;  /* <output_dir>/<name>; then the job's number and node_<rank> */
+    gt_arg_list directives;   /* "--nodes=2", in their order */
+    gt_buffer text;           /* the script; the caller frees it */
+    int64_t nodes;
+} gt_slurm;
 
 /* One piece of the line that is run, outermost first. */
 typedef struct gt_plan_piece {
@@ -58,9 +62,9 @@ typedef struct gt_plan {
     size_t sampler_count;
     gt_arg_list library_modes; /* empty: no trace of library calls */
     const char *library_file;
-    const char *image;            /* of the container; NULL: on this machine itself */
-    gt_arg_list docker;           /* the call of docker, once the line is known */
-    const struct gt_slurm *slurm; /* NULL: the run is local */
+    const char *image;     /* of the container; NULL: on this machine itself */
+    gt_arg_list docker;    /* the call of docker, once the line is known */
+    const gt_slurm *slurm; /* NULL: the run is local */
     gt_arg_list outputs, notes, warnings;
 } gt_plan;
 

@@ -2,8 +2,15 @@
 #ifndef GT_RUN_SENSORS_SAMPLER_H
 #define GT_RUN_SENSORS_SAMPLER_H
 
-#include "run/plan/plan.h"
 #include "run/sensors/sensors.h"
+
+/* What is sampled, how often, and into which file. */
+typedef struct gt_sampler_plan {
+    const char *mode;    /* "power" or "vram" */
+    const char *devices; /* "all" or numbers with commas */
+    double period_s;
+    const char *file;
+} gt_sampler_plan;
 
 typedef struct gt_sampler gt_sampler;
 

@@ -5,15 +5,6 @@
 
 #include "run/execute/record.h"
 
-typedef struct gt_slurm {
-    const char *script;       /* path of the batch script */
-    const char *context_path; /* the context, as each node gets it */
-    const char *results_dir;  /* <output_dir>/<name>; then the job's number and node_<rank> */
-    gt_arg_list directives;   /* "--nodes=2", in their order */
-    gt_buffer text;           /* the script; the caller frees it */
-    int64_t nodes;
-} gt_slurm;
-
 typedef struct gt_slurm_request {
     const gt_plan *plan;
     const char *gputally;           /* this program */

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/threads.h"
 #include "sweep/run/layout.h"
-#include "sweep/gemm/report_sheets.h"
+#include "sweep/report_sheets.h"
 #include "table/sort.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "sweep/run/layout.h"
-#include "sweep/gemm/report_sheets.h"
+#include "sweep/report_sheets.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Categories that only one of the profilers writes. */
-#include "input/perfetto/origin.h"
+#include "input/perfetto_origin.h"
 #include "input/chrome/kineto_fields.h"
 #include "input/perfetto/perfetto.h"
 #include "trace/rocprof/rocprof.h"

@@ -1,5 +1,5 @@
 /* Workbooks opened for one sheet, numbers rounded. */
-#include "sweep/gemm/report_sheets.h"
+#include "sweep/report_sheets.h"
 #include "base/number.h"
 
 #include <ctype.h>

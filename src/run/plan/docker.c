@@ -1,5 +1,5 @@
 /* Docker's options by vendor, GPUs as devices, variables one by one: no shell sees any of them. */
-#include "run/targets/docker.h"
+#include "run/plan/docker.h"
 #include "base/length.h"
 #include "os/child.h"
 #include "run/plan/context.h"

@@ -1,6 +1,6 @@
-/* The commands of gputally: one table, one row a command. */
-#ifndef GT_CLI_COMMANDS_H
-#define GT_CLI_COMMANDS_H
+/* What a command of gputally is, and how one is found; commands.c has the table of all of them. */
+#ifndef GT_CLI_COMMAND_H
+#define GT_CLI_COMMAND_H
 
 #include "cli/journal.h"
 #include "cli/options.h"

@@ -2,8 +2,8 @@
  *
  * The Python tool writes numbers with 16 digits, ours has all of them: numbers are rounded to 16 when they
  * are read, so that both give the same results. */
-#ifndef GT_SWEEP_GEMM_REPORT_SHEETS_H
-#define GT_SWEEP_GEMM_REPORT_SHEETS_H
+#ifndef GT_SWEEP_REPORT_SHEETS_H
+#define GT_SWEEP_REPORT_SHEETS_H
 
 #include "input/sheets/sheet_grid.h"
 #include "table/table.h"

@@ -1,6 +1,6 @@
 /* A command inside of a container: the call of docker that a plan asks for. */
-#ifndef GT_RUN_TARGETS_DOCKER_H
-#define GT_RUN_TARGETS_DOCKER_H
+#ifndef GT_RUN_PLAN_DOCKER_H
+#define GT_RUN_PLAN_DOCKER_H
 
 #include "run/sensors/gpus.h"
 #include "run/plan/plan.h"
