@@ -3,7 +3,7 @@
 
 #include "api/report.h"
 #include "base/log.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 #include "output/output.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "extension/apply.h"
 
 #include "base/length.h"
+#include "compat/python_repr.h"
 #include "base/memory.h"
 #include "trace/pytorch/tree_rewire.h"
 

@@ -1,7 +1,8 @@
 /* The pull reader. Each call works on the text in hand; where that ends in the middle of a token, the token's
  * beginning is kept, more text is fetched behind it and the token is read again. */
 #include "json/reader.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 #include "json/scan.h"
 
 #include <stdarg.h>

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/interner.h"
+#include "json/number.h"
 #include "stream/stream.h"
 
 enum { GT_JSON_MAX_DEPTH = 1024 };
@@ -31,12 +32,6 @@ typedef enum gt_json_type {
     GT_JSON_FALSE,
     GT_JSON_NULL,
 } gt_json_type;
-
-typedef struct gt_json_number {
-    bool is_int; /* written without fraction and exponent, and within int64 */
-    int64_t integer;
-    double real; /* always set; what strtod gives */
-} gt_json_number;
 
 typedef struct gt_json {
     const uint8_t *at, *end; /* the text not yet read */

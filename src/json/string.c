@@ -1,7 +1,12 @@
-/* Escapes one at a time, for the reader of traces and the readers of their arguments alike. */
+/* Strings: escapes one at a time, whole strings, and JSON text that is copied in another form. */
 #include "json/string.h"
 
+#include "json/scan.h"
+
+#include <stdio.h>
 #include <string.h>
+
+/* ---- reading ---- */
 
 /* Four hexadecimal digits at `place`, or -1. */
 static int hex4(const char *place, const char *end)
@@ -20,7 +25,7 @@ static int hex4(const char *place, const char *end)
     return value;
 }
 
-/* What the escape \u at *place stands for, whose first digits are `code`. */
+/* The code point of the escape \u at *place whose four digits are `code`, a surrogate. */
 static uint32_t surrogate(const char **place, const char *end, int code)
 {
     const char *next = *place + 6;
@@ -49,6 +54,69 @@ uint32_t gt_json_escape(const char **place, const char *end)
     return (uint32_t)code;
 }
 
+const char *gt_json_string_bad_escape(gt_str raw)
+{
+    const char *p = raw.bytes, *end = p + raw.len;
+    while ((p = memchr(p, '\\', (size_t)(end - p))))
+        if (gt_json_escape(&p, end) == GT_JSON_NO_ESCAPE) return p;
+    return NULL;
+}
+
+/* The length of the UTF-8 sequence at p, 0 where there is none. */
+static size_t utf8_len(const uint8_t *p, const uint8_t *end)
+{
+    if (p[0] < 0x80) return 1;
+    size_t left = (size_t)(end - p);
+    bool second = left >= 2 && (p[1] & 0xC0) == 0x80;
+    bool third = left >= 3 && (p[2] & 0xC0) == 0x80;
+    bool fourth = left >= 4 && (p[3] & 0xC0) == 0x80;
+    if (p[0] >= 0xC2 && p[0] <= 0xDF) return second ? 2 : 0;
+    if (p[0] >= 0xE0 && p[0] <= 0xEF) {
+        if (!second || !third || (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)) return 0;
+        return 3;
+    }
+    if (p[0] >= 0xF0 && p[0] <= 0xF4) {
+        if (!second || !third || !fourth || (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+            return 0;
+        return 4;
+    }
+    return 0;
+}
+
+bool gt_json_string_is_plain(gt_str raw)
+{
+    const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
+    while (p < end) {
+        if (*p == '\\') return false;
+        size_t len = utf8_len(p, end);
+        if (!len) return false;
+        p += len;
+    }
+    return true;
+}
+
+size_t gt_json_string_decode(gt_str raw, char *out)
+{
+    const char *p = raw.bytes, *end = p + raw.len;
+    char *start = out;
+    while (p < end) {
+        size_t len = *p == '\\' ? 0 : utf8_len((const uint8_t *)p, (const uint8_t *)end);
+        if (len) {
+            memcpy(out, p, len);
+            out += len;
+            p += len;
+            continue;
+        }
+        uint32_t code_point = *p == '\\' ? gt_json_escape(&p, end) : gt_utf8_next(&p, end);
+        if (code_point == GT_JSON_NO_ESCAPE) {
+            p = end;
+            code_point = GT_REPLACEMENT;
+        }
+        out += gt_utf8_put(out, code_point);
+    }
+    return (size_t)(out - start);
+}
+
 bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch, gt_str *text)
 {
     const char *begin = *place, *p = begin;
@@ -73,9 +141,13 @@ bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch
     return true;
 }
 
-void gt_json_string_add(gt_buffer *out, gt_str text, gt_buffer *scratch)
+/* ---- writing ---- */
+
+static const char hex_digits[] = "0123456789abcdef";
+
+/* short_escapes: letters by byte, 0 where there is none. */
+static void add_string(gt_buffer *out, gt_str text, gt_buffer *scratch, const char short_escapes[0x20])
 {
-    static const char digits[] = "0123456789abcdef";
     text = gt_utf8_repair(text, scratch);
     char *to = gt_buffer_reserve(out, 6 * text.len + 2), *begin = to;
     *to++ = '"';
@@ -84,15 +156,112 @@ void gt_json_string_add(gt_buffer *out, gt_str text, gt_buffer *scratch)
         if (c == '"' || c == '\\') {
             *to++ = '\\';
             *to++ = (char)c;
+        } else if (c < 0x20 && short_escapes[c]) {
+            *to++ = '\\';
+            *to++ = short_escapes[c];
         } else if (c < 0x20) {
             memcpy(to, "\\u00", 4);
-            to[4] = digits[c >> 4];
-            to[5] = digits[c & 15];
+            to[4] = hex_digits[c >> 4];
+            to[5] = hex_digits[c & 15];
             to += 6;
         } else {
             *to++ = (char)c;
         }
     }
     *to++ = '"';
+    out->len += (size_t)(to - begin);
+}
+
+void gt_json_string_add(gt_buffer *out, gt_str text, gt_buffer *scratch)
+{
+    static const char none[0x20];
+    add_string(out, text, scratch, none);
+}
+
+void gt_json_string_add_short(gt_buffer *out, gt_str text, gt_buffer *scratch)
+{
+    static const char letters[0x20] = {['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't', ['\b'] = 'b', ['\f'] = 'f'};
+    add_string(out, text, scratch, letters);
+}
+
+/* ---- JSON text from JSON text ---- */
+
+static void add_code_unit(gt_buffer *out, unsigned unit)
+{
+    char escape[8];
+    gt_buffer_add(out, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", unit & 0xFFFF));
+}
+
+/* Raw bytes of which some are not ASCII or are control characters. */
+static void add_escaped(gt_buffer *out, gt_str raw)
+{
+    const char *at = raw.bytes, *end = at + raw.len;
+    while (at < end) {
+        uint32_t code = gt_utf8_next(&at, end);
+        if (code >= 0x20 && code < 0x7F) {
+            char byte = (char)code;
+            gt_buffer_add(out, &byte, 1);
+        } else if (code >= 0x10000) {
+            add_code_unit(out, 0xD800 + ((code - 0x10000) >> 10));
+            add_code_unit(out, 0xDC00 + (code & 0x3FF));
+        } else {
+            add_code_unit(out, code);
+        }
+    }
+}
+
+static bool is_printable_ascii(gt_str raw)
+{
+    unsigned odd = 0;
+    for (size_t i = 0; i < raw.len; i++) odd |= (uint8_t)((uint8_t)raw.bytes[i] - 0x20) >= 0x5F;
+    return !odd;
+}
+
+void gt_json_raw_add_ascii(gt_buffer *out, gt_str raw)
+{
+    if (is_printable_ascii(raw))
+        gt_buffer_add(out, raw.bytes, raw.len);
+    else
+        add_escaped(out, raw);
+}
+
+void gt_json_add_ascii(gt_buffer *out, gt_str json)
+{
+    const uint8_t *at = (const uint8_t *)json.bytes, *end = at + json.len;
+    char *to = gt_buffer_reserve(out, json.len); /* enough for everything that is copied unchanged */
+    while (at < end) {
+        if (*at != '"') {
+            *to = (char)*at;
+            to += *at++ > ' ';
+            continue;
+        }
+        const uint8_t *close = gt_scan_string(at + 1, end);
+        gt_str raw = {(const char *)at + 1, (size_t)(close - at) - 1};
+        if (is_printable_ascii(raw)) {
+            memcpy(to, at, raw.len + 2);
+            to += raw.len + 2;
+        } else {
+            out->len = (size_t)(to - out->bytes);
+            gt_buffer_add(out, "\"", 1);
+            add_escaped(out, raw);
+            gt_buffer_add(out, "\"", 1);
+            to = gt_buffer_reserve(out, (size_t)(end - close));
+        }
+        at = close + 1;
+    }
+    out->len = (size_t)(to - out->bytes);
+}
+
+void gt_json_add_compact(gt_buffer *out, gt_str json)
+{
+    char *to = gt_buffer_reserve(out, json.len), *begin = to;
+    bool in_string = false;
+    for (size_t i = 0; i < json.len; i++) {
+        char byte = json.bytes[i];
+        if (!in_string && (byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r')) continue;
+        *to++ = byte;
+        if (byte == '"') in_string = !in_string;
+        if (in_string && byte == '\\' && i + 1 < json.len) *to++ = json.bytes[++i];
+    }
     out->len += (size_t)(to - begin);
 }

@@ -3,7 +3,6 @@
 
 #include "json/string.h"
 #include "base/length.h"
-#include "compat/python_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,59 +245,6 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_str json)
     free(p.open);
     gt_buffer_free(&p.scratch);
     return sound ? keep_items(arena, &value, 1) : &gt_value_missing;
-}
-
-/* ---- printing ---- */
-
-static void print_items(gt_buffer *buffer, const gt_value *value)
-{
-    static const char brackets[][3] = {
-        [GT_VALUE_LIST] = "[]", [GT_VALUE_TUPLE] = "()", [GT_VALUE_DICT] = "{}"};
-    const char *around = brackets[value->type];
-    bool is_dict = value->type == GT_VALUE_DICT;
-    gt_buffer_add(buffer, &around[0], 1);
-    for (uint32_t i = 0; i < value->count; i++) {
-        if (i) gt_buffer_add_cstr(buffer, is_dict && i % 2 ? ": " : ", ");
-        gt_value_print_inside(buffer, &value->items[i]);
-    }
-    if (value->type == GT_VALUE_TUPLE && value->count == 1) gt_buffer_add(buffer, ",", 1);
-    gt_buffer_add(buffer, &around[1], 1);
-}
-
-void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
-{
-    switch (value->type) {
-    case GT_VALUE_MISSING:
-    case GT_VALUE_NONE:
-        gt_buffer_add_cstr(buffer, "None");
-        break;
-    case GT_VALUE_BOOL:
-        gt_buffer_add_cstr(buffer, value->boolean ? "True" : "False");
-        break;
-    case GT_VALUE_INT:
-        gt_buffer_add_int(buffer, value->integer);
-        break;
-    case GT_VALUE_FLOAT:
-        gt_buffer_add_double(buffer, value->number);
-        break;
-    case GT_VALUE_BIG:
-        gt_buffer_add(buffer, value->text.bytes, value->text.len);
-        break;
-    case GT_VALUE_STRING:
-        gt_python_add_repr(buffer, value->text);
-        break;
-    default:
-        print_items(buffer, value);
-        break;
-    }
-}
-
-void gt_value_print(gt_buffer *buffer, const gt_value *value)
-{
-    if (value->type == GT_VALUE_STRING)
-        gt_buffer_add(buffer, value->text.bytes, value->text.len);
-    else
-        gt_value_print_inside(buffer, value);
 }
 
 /* ---- the texts of a trace ---- */

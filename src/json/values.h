@@ -71,11 +71,6 @@ const gt_value *gt_value_get(const gt_value *dict, const char *key);
 /* The value of a JSON text, in the arena; MISSING where the text is no JSON or nests deeper than 64 lists. */
 const gt_value *gt_value_parse(gt_arena *arena, gt_str json);
 
-/* Adds the value as Python's str() gives it: texts as they are, but in quotes inside of lists. */
-void gt_value_print(gt_buffer *buffer, const gt_value *value);
-/* As repr() does: as it looks inside of a list. */
-void gt_value_print_inside(gt_buffer *buffer, const gt_value *value);
-
 /* The values of a trace's texts, each parsed when it is first asked for. */
 typedef struct gt_values gt_values;
 gt_values *gt_values_new(const gt_interner *strings);

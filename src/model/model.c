@@ -5,7 +5,7 @@
 #include "model/model.h"
 
 #include "base/map.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "model/family.h"
 #include "model/triton.h"
 #include "trace/events.h"

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 #include "output/names.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "output/display.h"
 
 #include "base/length.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "output/markdown.h"
 
 #include "base/memory.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 
 #include <ctype.h>
 #include <math.h>

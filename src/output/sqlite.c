@@ -4,7 +4,7 @@
 #include "output/database.h"
 
 #include "base/memory.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 #include "output/names.h"
 
 #include <stdlib.h>

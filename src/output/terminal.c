@@ -6,7 +6,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "output/display.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "report/diff_text.h"
 
 #include "base/memory.h"
+#include "json/string.h"
 #include "base/buffer.h"
 
 #include <stdlib.h>
@@ -140,40 +141,18 @@ size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_no
 
 /* ---- JSON ---- */
 
-static void write_escape(gt_file *file, unsigned char byte)
-{
-    static const char short_escapes[] = "\"\"\\\\\nn\rr\tt\bb\ff";
-    for (size_t i = 0; short_escapes[i]; i += 2)
-        if ((unsigned char)short_escapes[i] == byte) {
-            gt_file_put(file, '\\');
-            gt_file_put(file, short_escapes[i + 1]);
-            return;
-        }
-    static const char digits[] = "0123456789abcdef";
-    write_cstr(file, "\\u00");
-    gt_file_put(file, digits[byte >> 4]);
-    gt_file_put(file, digits[byte & 15]);
-}
-
-static void write_json(gt_file *file, gt_str text, gt_buffer *scratch)
-{
-    text = gt_utf8_repair(text, scratch);
-    gt_file_put(file, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.bytes[i];
-        if (byte < 0x20 || byte == '"' || byte == '\\')
-            write_escape(file, byte);
-        else
-            gt_file_put(file, text.bytes[i]);
-    }
-    gt_file_put(file, '"');
-}
-
 typedef struct map_writer {
     gt_file *file;
     const gt_table *map;
-    gt_buffer scratch;
+    gt_buffer text, scratch;
 } map_writer;
+
+static void write_json(map_writer *w, gt_str text)
+{
+    w->text.len = 0;
+    gt_json_string_add_short(&w->text, text, &w->scratch);
+    gt_file_write(w->file, w->text.bytes, w->text.len);
+}
 
 static void new_line(map_writer *w, size_t depth)
 {
@@ -183,8 +162,7 @@ static void new_line(map_writer *w, size_t depth)
 
 static void write_cell(map_writer *w, const char *column, size_t row)
 {
-    write_json(w->file, gt_interner_get(w->map->strings, gt_table_column(w->map, column)->texts[row]),
-               &w->scratch);
+    write_json(w, gt_interner_get(w->map->strings, gt_table_column(w->map, column)->texts[row]));
     write_cstr(w->file, ": ");
 }
 
@@ -196,7 +174,7 @@ static void write_list(map_writer *w, const char *column, size_t row, size_t dep
     for (size_t i = begin; i < end; i++) {
         if (i > begin) gt_file_put(w->file, ',');
         new_line(w, depth + 1);
-        write_json(w->file, gt_interner_get(w->map->strings, lists->items->texts[i]), &w->scratch);
+        write_json(w, gt_interner_get(w->map->strings, lists->items->texts[i]));
     }
     if (end > begin) new_line(w, depth);
     gt_file_put(w->file, ']');
@@ -251,5 +229,6 @@ void gt_diff_write_map(gt_file *file, const gt_table *map)
     }
     if (map->row_count) new_line(&w, 0);
     gt_file_put(file, '}');
+    gt_buffer_free(&w.text);
     gt_buffer_free(&w.scratch);
 }

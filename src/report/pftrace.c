@@ -1,6 +1,7 @@
 /* The pftrace reports. */
 #include "report/pftrace.h"
 #include "base/length.h"
+#include "json/string.h"
 #include "report/summary.h"
 
 #include "analysis/pftrace/categories.h"
@@ -45,8 +46,7 @@ static void add_agents(gt_buffer *out, const gt_pftrace_work *work, const gt_int
 {
     gt_buffer_add_cstr(out, "- Agents (GPUs): ");
     for (size_t i = 0; i < work->agents.count; i++) {
-        gt_str name = gt_interner_get(strings, work->agents.names[i]);
-        if (name.len >= 2 && name.bytes[0] == '"') name = (gt_str){name.bytes + 1, name.len - 2};
+        gt_str name = gt_json_unquote(gt_interner_get(strings, work->agents.names[i]));
         if (i) gt_buffer_add_cstr(out, ", ");
         gt_buffer_add(out, name.bytes, name.len);
     }

@@ -1,6 +1,7 @@
 /* Columns in the trace's order, and agents' numbers. */
 #include "trace/chrome.h"
 #include "base/memory.h"
+#include "json/string.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ double *gt_chrome_times(const gt_chrome *trace, size_t column)
 
 int64_t gt_chrome_agent_number(gt_str json, bool only_numbers)
 {
-    if (json.len >= 2 && json.bytes[0] == '"') json = (gt_str){json.bytes + 1, json.len - 2};
+    json = gt_json_unquote(json);
     size_t at = json.len;
     while (at && isdigit((unsigned char)json.bytes[at - 1])) at--;
     if (at == json.len || json.len - at > 9 || (only_numbers && at)) return -1;

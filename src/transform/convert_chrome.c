@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/chrome/events.h"
-#include "json/text.h"
+#include "json/number.h"
 #include "transform/convert_values.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Values are read when they are used: most stay the text that they are. See convert_values.h. */
 #include "transform/convert_values.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ gt_str gt_raw_decode(gt_str value, gt_buffer *room)
 bool gt_raw_int(gt_str value, int64_t *number)
 {
     gt_json_number read;
-    if (gt_raw_is_string(value)) value = (gt_str){value.bytes + 1, value.len - 2};
+    value = gt_json_unquote(value);
     if (!value.len || !gt_json_parse_number(value, &read) || !read.is_int) return false;
     *number = read.integer;
     return true;
@@ -60,22 +61,6 @@ bool gt_raw_ns(gt_str value, int64_t *ns)
 }
 
 /* ---- notes ---- */
-
-/* Takes out white space between tokens. */
-static gt_str tight(gt_buffer *out, gt_str value)
-{
-    out->len = 0;
-    char *to = gt_buffer_reserve(out, value.len), *begin = to;
-    bool in_string = false;
-    for (size_t i = 0; i < value.len; i++) {
-        char byte = value.bytes[i];
-        if (!in_string && (byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r')) continue;
-        *to++ = byte;
-        if (byte == '"') in_string = !in_string;
-        if (in_string && byte == '\\' && i + 1 < value.len) *to++ = value.bytes[++i];
-    }
-    return (gt_str){begin, (size_t)(to - begin)};
-}
 
 /* Integers of 64 bits without sign occur: addresses, hashes. */
 static bool is_unsigned(gt_str word, uint64_t *number)
@@ -112,7 +97,9 @@ void gt_raw_note(gt_timeline *timeline, uint32_t key, gt_str value, gt_buffer *r
         break;
     case '{':
     case '[':
-        gt_timeline_note_json(timeline, key, tight(room, value));
+        room->len = 0;
+        gt_json_add_compact(room, value);
+        gt_timeline_note_json(timeline, key, (gt_str){room->bytes, room->len});
         break;
     case 't':
     case 'f':

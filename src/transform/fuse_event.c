@@ -2,7 +2,8 @@
  * texts, and what lies between them is copied. */
 #include "transform/fuse_event.h"
 #include "base/length.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 #include "json/scan.h"
 
 #include <math.h>
@@ -117,9 +118,7 @@ gt_str gt_fuse_event_written(const gt_fuse_event *event, gt_fuse_member member)
 
 gt_str gt_fuse_event_value(const gt_fuse_event *event, gt_fuse_member member)
 {
-    gt_str value = gt_fuse_event_written(event, member);
-    if (value.len && value.bytes[0] == '"') return (gt_str){value.bytes + 1, value.len - 2};
-    return value;
+    return gt_json_unquote(gt_fuse_event_written(event, member));
 }
 
 static bool read_int(gt_str word, gt_wide_int *value)
@@ -150,65 +149,6 @@ void gt_buffer_add_wide_int(gt_buffer *buffer, gt_wide_int value)
     while (left /= 10);
     if (value < 0) *--at = '-';
     gt_buffer_add(buffer, at, (size_t)(digits + sizeof digits - at));
-}
-
-static void add_code_unit(gt_buffer *out, unsigned unit)
-{
-    char escape[8];
-    gt_buffer_add(out, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", unit & 0xFFFF));
-}
-
-/* A string's raw bytes, of which some are not ASCII or are control characters. */
-static void add_escaped(gt_buffer *out, gt_str raw)
-{
-    const char *at = raw.bytes, *end = at + raw.len;
-    while (at < end) {
-        uint32_t code = gt_utf8_next(&at, end);
-        if (code >= 0x20 && code < 0x7F) {
-            char byte = (char)code;
-            gt_buffer_add(out, &byte, 1);
-        } else if (code >= 0x10000) {
-            add_code_unit(out, 0xD800 + ((code - 0x10000) >> 10));
-            add_code_unit(out, 0xDC00 + (code & 0x3FF));
-        } else {
-            add_code_unit(out, code);
-        }
-    }
-}
-
-static bool is_printable_ascii(gt_str raw)
-{
-    unsigned odd = 0;
-    for (size_t i = 0; i < raw.len; i++) odd |= (uint8_t)((uint8_t)raw.bytes[i] - 0x20) >= 0x5F;
-    return !odd;
-}
-
-/* Copies JSON text that begins and ends outside strings. */
-static void add_json(gt_buffer *out, const char *text, size_t len)
-{
-    const uint8_t *at = (const uint8_t *)text, *end = at + len;
-    char *to = gt_buffer_reserve(out, len); /* what is copied as it stands fits */
-    while (at < end) {
-        if (*at != '"') {
-            *to = (char)*at;
-            to += *at++ > ' ';
-            continue;
-        }
-        const uint8_t *close = gt_scan_string(at + 1, end);
-        gt_str raw = {(const char *)at + 1, (size_t)(close - at) - 1};
-        if (is_printable_ascii(raw)) {
-            memcpy(to, at, raw.len + 2);
-            to += raw.len + 2;
-        } else {
-            out->len = (size_t)(to - out->bytes);
-            gt_buffer_add(out, "\"", 1);
-            add_escaped(out, raw);
-            gt_buffer_add(out, "\"", 1);
-            to = gt_buffer_reserve(out, (size_t)(end - close));
-        }
-        at = close + 1;
-    }
-    out->len = (size_t)(to - out->bytes);
 }
 
 /* A place of the text and what stands there instead; an insertion where it has no length. */
@@ -327,7 +267,7 @@ static unsigned change_args(edits *e, const gt_fuse_event *event, const gt_fuse_
             continue;
         }
         begin_member_edit(e, event, raw);
-        add_json(&e->texts, old.bytes, old.len);
+        gt_json_add_ascii(&e->texts, old);
         end_edit(e);
     }
     *add_rank = !event->at[GT_FUSE_RANK].end;
@@ -355,7 +295,7 @@ static void add_members(edits *e, const gt_fuse_event *event, const gt_fuse_chan
         gt_buffer_add_cstr(&e->texts, "\"");
         gt_buffer_add_cstr(&e->texts, raws[raw_of(change->moved[i].member)].raw_key);
         gt_buffer_add_cstr(&e->texts, "\":");
-        add_json(&e->texts, old.bytes, old.len);
+        gt_json_add_ascii(&e->texts, old);
         comma = ",";
     }
 }
@@ -391,12 +331,12 @@ static void write_edited(const gt_fuse_event *event, edits *e, gt_buffer *out)
 {
     size_t from = 0;
     for (size_t i = 0; i < e->count; i++) {
-        add_json(out, event->text + from, e->items[i].begin - from);
+        gt_json_add_ascii(out, (gt_str){event->text + from, e->items[i].begin - from});
         gt_buffer_add(out, e->texts.bytes + e->items[i].text_begin,
                       e->items[i].text_end - e->items[i].text_begin);
         from = e->items[i].end;
     }
-    add_json(out, event->text + from, event->len - from);
+    gt_json_add_ascii(out, (gt_str){event->text + from, event->len - from});
     gt_buffer_free(&e->texts);
 }
 
@@ -435,10 +375,7 @@ static void put_before_name(edits *e, const gt_fuse_event *event, const char *pr
     begin_member_edit(e, event, GT_FUSE_NAME);
     gt_buffer_add_cstr(&e->texts, "\"");
     gt_buffer_add_cstr(&e->texts, prefix);
-    if (is_printable_ascii(raw))
-        gt_buffer_add(&e->texts, raw.bytes, raw.len);
-    else
-        add_escaped(&e->texts, raw);
+    gt_json_raw_add_ascii(&e->texts, raw);
     gt_buffer_add_cstr(&e->texts, "\"");
     end_edit(e);
 }

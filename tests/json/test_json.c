@@ -7,7 +7,8 @@
 
 #include "base/memory.h"
 #include "json/reader.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "json/scan_number.h"
+#include "json/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include "model/annotation.h"
 #include "model/gemm_kernel.h"
+#include "compat/python_repr.h"
 #include "json/values.h"
 
 #include <stdlib.h>

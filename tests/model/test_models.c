@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "compat/python_repr.h"
 #include "base/buffer.h"
 #include "model/metrics.h"
 #include "model/model.h"

@@ -2,6 +2,7 @@
 #include "analysis/batch/params.h"
 
 #include "base/map.h"
+#include "compat/python_repr.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "analysis/collective/match.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "table/group.h"
 
 #include <math.h>

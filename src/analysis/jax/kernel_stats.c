@@ -1,7 +1,7 @@
 /* Durations are gathered group by group, measured and printed. */
 #include "analysis/jax/kernel_stats.h"
 #include "base/memory.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "table/stats.h"
 
 #include <stdlib.h>

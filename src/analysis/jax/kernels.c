@@ -3,7 +3,7 @@
 #include "analysis/jax/models.h"
 #include "analysis/jax/operands.h"
 #include "base/log.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "analysis/jax/gemm.h"
 #include "analysis/jax/operands.h"
 #include "base/length.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "model/gemm_kernel.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "analysis/jax/kernel_stats.h"
 #include "analysis/jax/models.h"
 #include "base/length.h"
+#include "compat/python_repr.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "model/metrics.h"

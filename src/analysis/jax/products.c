@@ -11,6 +11,7 @@
 #include "analysis/jax/models.h"
 #include "analysis/jax/timeline.h"
 #include "base/length.h"
+#include "compat/python_repr.h"
 #include "base/log.h"
 #include "model/gemm_kernel.h"
 #include "model/metrics.h"

@@ -3,7 +3,7 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "table/group.h"
 #include "table/sort.h"
 

@@ -4,7 +4,7 @@
 #include "analysis/pytorch/entry_point.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 
 #include <stdlib.h>
 #include <string.h>

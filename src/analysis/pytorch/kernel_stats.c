@@ -4,7 +4,7 @@
 #include "compat/python_literal.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "table/stats.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "analysis/pytorch/op_overlap.h"
 
 #include "base/memory.h"
-#include "compat/python_text.h"
+#include "compat/python_repr.h"
 #include "trace/intervals.h"
 
 #include <math.h>

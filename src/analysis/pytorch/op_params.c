@@ -3,6 +3,7 @@
 #include "analysis/pytorch/op_params.h"
 
 #include "base/map.h"
+#include "compat/python_repr.h"
 #include "base/memory.h"
 #include "table/group.h"
 

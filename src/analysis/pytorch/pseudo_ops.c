@@ -3,6 +3,7 @@
 #include "analysis/pytorch/pseudo_ops.h"
 
 #include "base/length.h"
+#include "json/string.h"
 #include "base/memory.h"
 #include "json/values.h"
 #include "trace/pytorch/calls.h"
@@ -409,12 +410,9 @@ static void add_heads(const search *s, gt_buffer *json)
 
 static void add_json_text(gt_buffer *json, const char *text)
 {
-    gt_buffer_add_cstr(json, "\"");
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') gt_buffer_add_cstr(json, "\\");
-        if ((unsigned char)*text >= ' ') gt_buffer_add(json, text, 1);
-    }
-    gt_buffer_add_cstr(json, "\"");
+    gt_buffer scratch = {0};
+    gt_json_string_add(json, (gt_str){text, strlen(text)}, &scratch);
+    gt_buffer_free(&scratch);
 }
 
 /* The model and how many GPUs share it are not in a trace: the environment may say so. */

@@ -2,6 +2,8 @@
  * model says of them, and the least time that the op can take on a GPU. */
 #include "cli/commands/model.h"
 #include "base/length.h"
+#include "json/string.h"
+#include "compat/python_repr.h"
 #include "cli/suggest.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -94,12 +96,9 @@ static bool shapes_to_json(const char *text, gt_buffer *json)
 
 static void add_quoted(gt_buffer *json, const char *text, size_t len)
 {
-    gt_buffer_add_cstr(json, "\"");
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '"' || text[i] == '\\') gt_buffer_add_cstr(json, "\\");
-        gt_buffer_add(json, &text[i], 1);
-    }
-    gt_buffer_add_cstr(json, "\"");
+    gt_buffer scratch = {0};
+    gt_json_string_add(json, (gt_str){text, len}, &scratch);
+    gt_buffer_free(&scratch);
 }
 
 static void add_dtype(gt_buffer *json, const char *name, size_t len)

@@ -1,6 +1,6 @@
 /* Files by the endings of their names, a few values of the manifest, one of the log. */
 #include "cli/inputs/capture.h"
-#include "json/string.h"
+#include "compat/python_literal.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "input/json/record.h"
@@ -62,17 +62,11 @@ static char *beside(const char *kernels_csv, const char *ending)
 /* A JSON value as Python's str() prints it. */
 static char *python_text(gt_str json)
 {
-    if (!json.len || strcmp(json.bytes, "null") == 0) return gt_strdup("None");
-    if (strcmp(json.bytes, "true") == 0) return gt_strdup("True");
-    if (strcmp(json.bytes, "false") == 0) return gt_strdup("False");
-    if (json.bytes[0] != '"') return gt_strdup(json.bytes);
-    const char *at = json.bytes + 1;
-    gt_buffer scratch = {0};
-    gt_str text;
-    char *copy = gt_json_string_read(&at, json.bytes + json.len, &scratch, &text)
-                     ? gt_format("%.*s", (int)text.len, text.bytes)
-                     : gt_strdup(json.bytes);
-    gt_buffer_free(&scratch);
+    if (!json.len) return gt_strdup("None");
+    gt_buffer text = {0};
+    gt_python_add_json(&text, json, GT_PYTHON_LISTS);
+    char *copy = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
     return copy;
 }
 

@@ -3,7 +3,7 @@
 #include "input/json/interner.h"
 #include "base/memory.h"
 #include "json/reader.h"
-#include "json/text.h"
+#include "json/string.h"
 #include "json/scan.h"
 
 #include <stdlib.h>

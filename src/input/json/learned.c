@@ -7,9 +7,9 @@
  * last time. And of several edges the one used last is tried first. */
 #include "input/json/learned.h"
 #include "base/memory.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 #include "json/scan.h"
-#include "json/scan_number.h"
 
 #include <stdlib.h>
 #include <string.h>

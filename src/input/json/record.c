@@ -3,7 +3,8 @@
 #include "input/json/record.h"
 #include "base/memory.h"
 #include "input/json/interner.h"
-#include "json/text.h"
+#include "json/number.h"
+#include "json/string.h"
 #include "input/json/learned.h"
 
 #include <math.h>

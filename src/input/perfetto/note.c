@@ -2,7 +2,7 @@
 #include "input/perfetto/note.h"
 #include "json/string.h"
 #include "base/number.h"
-#include "json/text.h"
+#include "json/number.h"
 #include "input/perfetto/state.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "input/sheets/csv_scan.h"
 #include "input/rocprof/csv_row.h"
-#include "json/scan_number.h"
+#include "json/number.h"
 
 #include <ctype.h>
 #include <stdlib.h>

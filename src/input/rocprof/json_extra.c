@@ -2,7 +2,7 @@
  * take their place when the process has been read. */
 #include "input/rocprof/json_extra.h"
 #include "base/memory.h"
-#include "json/text.h"
+#include "json/string.h"
 #include "input/json/records.h"
 #include "input/rocprof/agents.h"
 

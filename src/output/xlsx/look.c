@@ -4,7 +4,7 @@
 #include "output/xlsx/look.h"
 
 #include "base/length.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 
 #include <ctype.h>
 #include <math.h>

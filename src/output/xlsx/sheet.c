@@ -6,7 +6,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "compat/literal.h"
+#include "compat/python_repr.h"
 #include "output/xlsx/look.h"
 #include "output/xlsx/text.h"
 

@@ -1,76 +1,12 @@
-/* Escapes, UTF-8 and numbers. Exactness first: a number is what strtod makes of it; the usual ones take a
- * short way that gives the same bits (an integer below 2^53 divided once by a power of ten is rounded once).
- */
-#include "json/text.h"
-#include "json/string.h"
+/* The exact value of a JSON number: what strtod makes of it. Most numbers take a shorter way that gives the same
+ * bits: an integer below 2^53 divided once by a power of ten is rounded once, as strtod rounds. */
+#include "json/number.h"
+
 #include "base/length.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <string.h>
-
-const char *gt_json_string_bad_escape(gt_str raw)
-{
-    const char *p = raw.bytes, *end = p + raw.len;
-    while ((p = memchr(p, '\\', (size_t)(end - p))))
-        if (gt_json_escape(&p, end) == GT_JSON_NO_ESCAPE) return p;
-    return NULL;
-}
-
-/* The length of the UTF-8 sequence at p, 0 where there is none. */
-static size_t utf8_len(const uint8_t *p, const uint8_t *end)
-{
-    if (p[0] < 0x80) return 1;
-    size_t left = (size_t)(end - p);
-    bool second = left >= 2 && (p[1] & 0xC0) == 0x80;
-    bool third = left >= 3 && (p[2] & 0xC0) == 0x80;
-    bool fourth = left >= 4 && (p[3] & 0xC0) == 0x80;
-    if (p[0] >= 0xC2 && p[0] <= 0xDF) return second ? 2 : 0;
-    if (p[0] >= 0xE0 && p[0] <= 0xEF) {
-        if (!second || !third || (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)) return 0;
-        return 3;
-    }
-    if (p[0] >= 0xF0 && p[0] <= 0xF4) {
-        if (!second || !third || !fourth || (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
-            return 0;
-        return 4;
-    }
-    return 0;
-}
-
-bool gt_json_string_is_plain(gt_str raw)
-{
-    const uint8_t *p = (const uint8_t *)raw.bytes, *end = p + raw.len;
-    while (p < end) {
-        if (*p == '\\') return false;
-        size_t len = utf8_len(p, end);
-        if (!len) return false;
-        p += len;
-    }
-    return true;
-}
-
-size_t gt_json_string_decode(gt_str raw, char *out)
-{
-    const char *p = raw.bytes, *end = p + raw.len;
-    char *start = out;
-    while (p < end) {
-        size_t len = *p == '\\' ? 0 : utf8_len((const uint8_t *)p, (const uint8_t *)end);
-        if (len) {
-            memcpy(out, p, len);
-            out += len;
-            p += len;
-            continue;
-        }
-        uint32_t code_point = *p == '\\' ? gt_json_escape(&p, end) : gt_utf8_next(&p, end);
-        if (code_point == GT_JSON_NO_ESCAPE) {
-            p = end;
-            code_point = GT_REPLACEMENT;
-        }
-        out += gt_utf8_put(out, code_point);
-    }
-    return (size_t)(out - start);
-}
 
 static const char *digits_end(const char *p, const char *end)
 {

@@ -1,13 +1,25 @@
-/* Reading JSON numbers out of text, eight digits at a time.
+/* JSON numbers: a whole word at once (gt_json_parse_number), or out of running text (gt_scan_...), eight digits
+ * at a time.
  *
- * Up to 8 bytes behind a number are read, and the first byte behind the text must be none that a number can
- * have: true of a stream's blocks, whose pad begins with a quote. */
-#ifndef GT_JSON_SCAN_NUMBER_H
-#define GT_JSON_SCAN_NUMBER_H
+ * The gt_scan functions read up to 8 bytes past a number, and the byte after the text must be one that no number
+ * contains. Both hold for the blocks of a stream, whose padding begins with a quote. */
+#ifndef GT_JSON_NUMBER_H
+#define GT_JSON_NUMBER_H
 
-#include "json/text.h"
+#include "base/interner.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+
+typedef struct gt_json_number {
+    bool is_int; /* written without fraction and exponent, and within int64 */
+    int64_t integer;
+    double real; /* always set; what strtod gives */
+} gt_json_number;
+
+/* Reads a number as written; NaN, Infinity and -Infinity are numbers too. False if the word is not a number. */
+bool gt_json_parse_number(gt_str word, gt_json_number *number);
 
 static inline bool gt_scan_is_digit(uint8_t c)
 {
