@@ -1,8 +1,9 @@
-/* Allocation that cannot fail from the caller's view, growable arrays by doubling, arenas of 64 KiB blocks.
- */
+/* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
+#include "base/guard.h"
 #include "base/length.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,31 +13,202 @@
 #include <malloc.h>
 #endif
 
-static _Noreturn void out_of_memory(size_t size)
+/* ---- heaps: sets of the blocks that are in use ----
+ *
+ * A set beside malloc's own memory, and not a header before each block: so a block is the same with and
+ * without a heap, and whoever has one may free it without knowing whether a heap tracks it. Blocks are few
+ * and large, since arenas and columns hold the small things; the cost of the set does not show in a report's
+ * time. The set is split so that threads seldom wait for each other. */
+
+enum { SHARDS = 16, FIRST_SLOTS = 64 };
+
+typedef struct shard {
+    pthread_mutex_t lock;
+    void **slots; /* linear probing, at most two thirds full; NULL where empty */
+    size_t count, mask;
+} shard;
+
+struct gt_heap {
+    shard shards[SHARDS];
+};
+
+static _Thread_local gt_heap *heap; /* that tracks what this thread allocates; NULL: none */
+
+void gt_heap_clear(gt_heap *h)
 {
-    fprintf(stderr, "gputally: out of memory: %zu more bytes could not be had\n", size);
-    exit(1);
+    for (size_t i = 0; i < SHARDS; i++) {
+        shard *s = &h->shards[i];
+        for (size_t at = 0; s->slots && at <= s->mask; at++) {
+            free(s->slots[at]);
+            s->slots[at] = NULL;
+        }
+        s->count = 0;
+    }
 }
+
+void gt_heap_free(gt_heap *h)
+{
+    if (!h) return;
+    gt_heap_clear(h);
+    for (size_t i = 0; i < SHARDS; i++) {
+        free(h->shards[i].slots);
+        pthread_mutex_destroy(&h->shards[i].lock);
+    }
+    free(h);
+}
+
+gt_heap *gt_heap_use(gt_heap *h)
+{
+    gt_heap *before = heap;
+    heap = h;
+    return before;
+}
+
+size_t gt_heap_count(const gt_heap *h)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SHARDS; i++) count += h->shards[i].count;
+    return count;
+}
+
+static uint64_t hash_of(const void *block)
+{
+    return ((uint64_t)(uintptr_t)block >> 4) * 0x9E3779B97F4A7C15u;
+}
+
+static shard *shard_of(const void *block)
+{
+    return &heap->shards[hash_of(block) >> 60];
+}
+
+static size_t home_of(const shard *s, const void *block)
+{
+    return (size_t)(hash_of(block) >> 20) & s->mask;
+}
+
+static void put(shard *s, void *block)
+{
+    size_t at = home_of(s, block);
+    while (s->slots[at]) at = (at + 1) & s->mask;
+    s->slots[at] = block;
+}
+
+static bool grow_shard(shard *s)
+{
+    size_t slots = s->slots ? (s->mask + 1) * 2 : FIRST_SLOTS;
+    shard bigger = {.slots = calloc(slots, sizeof *bigger.slots), .mask = slots - 1};
+    if (!bigger.slots) return false;
+    for (size_t at = 0; s->slots && at <= s->mask; at++)
+        if (s->slots[at]) put(&bigger, s->slots[at]);
+    free(s->slots);
+    s->slots = bigger.slots;
+    s->mask = bigger.mask;
+    return true;
+}
+
+/* False if the set is full and cannot grow. */
+static bool add(shard *s, void *block, bool must_grow)
+{
+    pthread_mutex_lock(&s->lock);
+    bool grown = (s->count + 1) * 3 <= (s->mask + 1) * 2 || grow_shard(s);
+    bool fits = grown || (!must_grow && s->count < s->mask);
+    if (fits) {
+        put(s, block);
+        s->count++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return fits;
+}
+
+/* Ends the call if the set cannot grow; the block is freed then. */
+static void track(void *block)
+{
+    if (add(shard_of(block), block, true)) return;
+    free(block);
+    gt_raise_out_of_memory(sizeof block);
+}
+
+/* The same after a realloc, which must not fail any more, because its caller still has the old address. The
+ * room that is left above two thirds is for this. */
+static void track_moved(void *block)
+{
+    add(shard_of(block), block, false);
+}
+
+/* Takes a block out of the set, before it is freed: from then on another thread may get it. Blocks behind it
+ * move up so that a search still finds them. */
+static bool untrack(const void *block)
+{
+    shard *s = shard_of(block);
+    pthread_mutex_lock(&s->lock);
+    size_t at = home_of(s, block);
+    while (s->slots[at] && s->slots[at] != block) at = (at + 1) & s->mask;
+    bool found = s->slots[at] != NULL;
+    size_t hole = at;
+    while (found && s->slots[at = (at + 1) & s->mask]) {
+        size_t home = home_of(s, s->slots[at]);
+        if (((at - home) & s->mask) < ((at - hole) & s->mask)) continue; /* its home is after the hole */
+        s->slots[hole] = s->slots[at];
+        hole = at;
+    }
+    if (found) s->slots[hole] = NULL;
+    s->count -= found;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+gt_heap *gt_heap_new(void)
+{
+    gt_heap *h = calloc(1, sizeof *h);
+    if (!h) return NULL;
+    bool whole = true;
+    for (size_t i = 0; i < SHARDS; i++) {
+        pthread_mutex_init(&h->shards[i].lock, NULL);
+        whole = grow_shard(&h->shards[i]) && whole;
+    }
+    if (whole) return h;
+    gt_heap_free(h);
+    return NULL;
+}
+
+/* ---- allocation ---- */
 
 void *gt_alloc(size_t size)
 {
     void *p = malloc(size ? size : 1);
-    if (!p) out_of_memory(size);
+    if (!p) gt_raise_out_of_memory(size);
+    if (heap) track(p);
     return p;
 }
 
 void *gt_alloc_zero(size_t count, size_t size)
 {
     void *p = calloc(count ? count : 1, size ? size : 1);
-    if (!p) out_of_memory(count * size);
+    if (!p) gt_raise_out_of_memory(count * size);
+    if (heap) track(p);
     return p;
 }
 
 void *gt_realloc(void *old, size_t size)
 {
+    bool tracked = heap && old && untrack(old);
     void *p = realloc(old, size ? size : 1);
-    if (!p) out_of_memory(size);
+    if (tracked) track_moved(p ? p : old);
+    if (!p) gt_raise_out_of_memory(size);
+    if (heap && !old) track(p);
     return p;
+}
+
+void gt_free(void *block)
+{
+    if (heap && block) untrack(block);
+    free(block);
+}
+
+void *gt_adopt(void *block)
+{
+    if (heap && block) track(block);
+    return block;
 }
 
 char *gt_strdup(const char *text)
@@ -64,15 +236,16 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
     size_t wanted = *capacity + *capacity / 2 + 8;
     if (wanted < need) wanted = need;
     size_t bytes;
-    if (__builtin_mul_overflow(wanted, item_size, &bytes)) out_of_memory(SIZE_MAX);
-    *capacity = wanted;
-    return gt_realloc(items, bytes);
+    if (__builtin_mul_overflow(wanted, item_size, &bytes)) gt_raise_out_of_memory(SIZE_MAX);
+    items = gt_realloc(items, bytes);
+    *capacity = wanted; /* not before: if there is no memory, another thread may still see the array */
+    return items;
 }
 
 void gt_memory_trim(void)
 {
 #ifdef __GLIBC__
-    malloc_trim(0);
+    if (!heap) malloc_trim(0); /* the memory of a process that uses the library is not ours to arrange */
 #endif
 }
 
@@ -124,12 +297,12 @@ void gt_arena_free(gt_arena *arena)
 {
     for (struct gt_arena_block *block = arena->blocks, *before; block; block = before) {
         before = block->before;
-        free(block);
+        gt_free(block);
     }
     *arena = (gt_arena){0};
 }
 
-/* The limits of control groups, of version 2 and 1, as a container sees its own. */
+/* The limits of control groups, version 2 and version 1, as a container sees its own. */
 static const char *const limit_files[] = {"/sys/fs/cgroup/memory.max",
                                           "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
 
@@ -141,7 +314,7 @@ uint64_t gt_memory_limit(void)
         FILE *file = fopen(limit_files[i], "re");
         unsigned long long bytes;
         if (file && fscanf(file, "%llu", &bytes) == 1 && bytes && (!limit || bytes < limit))
-            limit = bytes; /* "max": none */
+            limit = bytes; /* "max" means none */
         if (file) fclose(file);
     }
     return limit;

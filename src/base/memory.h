@@ -1,22 +1,35 @@
-/* Memory that is there or ends the program with one sentence, growable arrays, and arenas.
+/* Memory: allocation that never returns NULL, heaps that track it, growable arrays and arenas.
  *
- * Running out of memory is the one failure that is not passed up as a gt_error: nothing sensible is left to
- * do. */
+ * Running out of memory is not passed up as a gt_error, because every function would have to: gt_raise ends
+ * the call or the program (base/guard.h). Everything allocated here is freed with gt_free, never with free:
+ * in a guarded call a heap tracks the blocks. */
 #ifndef GT_BASE_MEMORY_H
 #define GT_BASE_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-void *gt_alloc(size_t size); /* uninitialised; never NULL, also for size 0 */
+void *gt_alloc(size_t size); /* uninitialised; not NULL for size 0 either */
 void *gt_alloc_zero(size_t count, size_t size);
-void *gt_realloc(void *old, size_t size);
+void *gt_realloc(void *old, size_t size); /* if there is no memory, `old` stays as it is */
+void gt_free(void *block);                /* also for blocks that malloc returned; NULL does nothing */
 char *gt_strdup(const char *text);
-char *gt_format(const char *format, ...)
-    __attribute__((format(printf, 1, 2), nonnull(1))); /* the caller frees it */
+/* A formatted string that the caller frees. */
+char *gt_format(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 
-/* Makes room for `need` elements in a growable array: items = gt_grow(items, &capacity, need, sizeof *items).
- */
+/* Hands a block that libc allocated (realpath, getcwd, ...) to the heap of the guarded call. Returns it. */
+void *gt_adopt(void *block);
+
+/* A heap: the blocks that one guarded call, or several one after the other, have allocated and not freed. Its
+ * functions return NULL instead of raising. */
+typedef struct gt_heap gt_heap;
+gt_heap *gt_heap_new(void);          /* NULL if there is no memory */
+void gt_heap_clear(gt_heap *heap);   /* frees all blocks */
+void gt_heap_free(gt_heap *heap);    /* the same, and the heap; NULL does nothing */
+gt_heap *gt_heap_use(gt_heap *heap); /* tracks this thread's blocks from now on; returns the heap before */
+size_t gt_heap_count(const gt_heap *heap); /* blocks in use, for tests */
+
+/* Makes room for `need` items in a growable array: items = gt_grow(items, &capacity, need, sizeof *items). */
 void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
 
 /* Appends one value: GT_PUSH(list->items, list->count, list->capacity, value). */
@@ -26,22 +39,23 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
         (items)[(count)++] = (value);                                                                        \
     } while (0)
 
-/* Gives memory that was freed back to the system: after a step that needed much for a short time. */
+/* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
+ * guarded call. */
 void gt_memory_trim(void);
 
-/* Bytes of memory that this process may use: what the machine has, or its control group allows; 0 where
- * neither says. */
+/* Bytes of memory that this process may use: the machine's memory or the limit of its control group; 0 if
+ * neither is known. */
 uint64_t gt_memory_limit(void);
 
-/* An arena: many small allocations with one owner, freed together. Up to 64 bytes behind each may be read
- * (not written), so that loops over 16 bytes at a time need not stop short. */
+/* An arena: many small allocations with one owner, freed together. Up to 64 bytes after each may be read (not
+ * written), so that loops may read 16 bytes at a time. */
 typedef struct gt_arena {
     struct gt_arena_block *blocks;
     char *next, *end;
 } gt_arena;
 
 void *gt_arena_alloc(gt_arena *arena, size_t size);                   /* aligned to 8 bytes, uninitialised */
-char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len); /* a copy with a NUL behind it */
+char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len); /* a NUL-terminated copy */
 char *gt_arena_format(gt_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_arena_free(gt_arena *arena);
 
