@@ -166,7 +166,7 @@ void gputally_report_free(gputally_report *report)
     if (!report) return;
     gt_table_list_free(&report->tables);
     if (report->trace) report->free_trace(report->trace);
-    free(report);
+    gt_free(report);
 }
 
 gputally_kind gputally_report_kind(const gputally_report *report)

@@ -72,7 +72,7 @@ gt_str gt_buffer_str(gt_buffer *buffer)
 
 void gt_buffer_free(gt_buffer *buffer)
 {
-    free(buffer->bytes);
+    gt_free(buffer->bytes);
     *buffer = (gt_buffer){0};
 }
 

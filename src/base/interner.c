@@ -74,9 +74,9 @@ void gt_interner_free(gt_interner *s)
 {
     if (!s) return;
     gt_arena_free(&s->arena);
-    free(s->entries);
-    free(s->slots);
-    free(s);
+    gt_free(s->entries);
+    gt_free(s->slots);
+    gt_free(s);
 }
 
 static uint32_t short_hash(const gt_interner *s, const void *bytes, size_t len)
@@ -104,7 +104,7 @@ static void double_slots(gt_interner *s)
         while (slots[at]) at = (at + 1) & mask;
         slots[at] = id;
     }
-    free(s->slots);
+    gt_free(s->slots);
     s->slots = slots;
     s->mask = mask;
 }

@@ -43,9 +43,9 @@ gt_keywords *gt_keywords_new(void)
 void gt_keywords_free(gt_keywords *words)
 {
     if (!words) return;
-    free(words->states);
-    free(words->sets);
-    free(words);
+    gt_free(words->states);
+    gt_free(words->sets);
+    gt_free(words);
 }
 
 /* ---- adding ---- */
@@ -130,8 +130,8 @@ static void make_ready(gt_keywords *words)
             }
         }
     }
-    free(queue);
-    free(shorter);
+    gt_free(queue);
+    gt_free(shorter);
     words->ready = true;
 }
 

@@ -69,7 +69,7 @@ void gt_log_once(bool on)
         char text[MESSAGE_MAX + 64];
         snprintf(text, sizeof text, "%zu more times: %s", once.given[i].more, once.given[i].text);
         if (once.given[i].more) print_text(once.given[i].warning, text);
-        free(once.given[i].text);
+        gt_free(once.given[i].text);
     }
     once.count = 0;
     once.on = on;

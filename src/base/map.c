@@ -43,7 +43,7 @@ static void grow(gt_map *map)
     pthread_once(&seeded, make_seed);
     for (size_t i = 0; i < map->capacity; i++)
         if (map->entries[i].used) *find(&bigger, map->entries[i].a, map->entries[i].b) = map->entries[i];
-    free(map->entries);
+    gt_free(map->entries);
     *map = bigger;
 }
 
@@ -67,6 +67,6 @@ uint32_t gt_map_get(const gt_map *map, uint64_t a, uint64_t b)
 
 void gt_map_free(gt_map *map)
 {
-    free(map->entries);
+    gt_free(map->entries);
     *map = (gt_map){0};
 }

@@ -245,6 +245,6 @@ double gt_read_double(gt_str text)
     memcpy(copy, text.bytes, text.len);
     copy[text.len] = 0;
     double value = strtod(copy, NULL);
-    if (copy != short_copy) free(copy);
+    if (copy != short_copy) gt_free(copy);
     return value;
 }

@@ -131,7 +131,7 @@ void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), voi
         if (!jobs[i].started) work(context, i);
     for (unsigned i = 1; i < n; i++)
         if (jobs[i].started) pthread_join(jobs[i].thread, NULL);
-    free(jobs);
+    gt_free(jobs);
 }
 
 typedef struct queue {

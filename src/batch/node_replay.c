@@ -171,7 +171,7 @@ static void log_command(const gt_node_replay *replay, const gt_bench_op *op, con
                       replay->bench == GT_BENCH_HIPBLASLT ? gt_buffer_str(&log) : gt_buffer_str(&run.errors),
                       commands);
     unlink(log_path);
-    free(log_path);
+    gt_free(log_path);
     gt_buffer_free(&log);
     gt_replay_run_free(&run);
 }
@@ -210,7 +210,7 @@ static double run_bench(const gt_node_replay *replay, const char *line, const gt
     const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
     memcpy(argv, words->items, words->count * sizeof *argv);
     gt_replay_run run = gt_replay_run_program(argv, NULL);
-    free(argv);
+    gt_free(argv);
     double time_us = (double)NAN;
     if (run.exit_code != 0)
         say_failure(replay, line, run.exit_code);
@@ -269,9 +269,9 @@ static gt_table *new_sheet(const gt_node_replay *replay)
     gt_table *sheet = gt_table_new(title, replay->sheet->strings);
     for (size_t c = 0; c < COLUMNS; c++) {
         gt_table_add_column(sheet, names[c], c == NUMBER ? GT_TYPE_INT : GT_TYPE_FLOAT);
-        free(names[c]);
+        gt_free(names[c]);
     }
-    free(title);
+    gt_free(title);
     return sheet;
 }
 
@@ -316,7 +316,7 @@ static bool replay_row(const gt_node_replay *replay, size_t row, gt_table *resul
         add_row(results, bench_us, replay_us, gt_table_column(replay->sheet, PROFILE_TIME)->floats[row]);
     }
     gt_buffer_free(&commands);
-    free(path);
+    gt_free(path);
     return written;
 }
 

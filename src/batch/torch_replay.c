@@ -129,7 +129,7 @@ gt_replay_run gt_replay_run_program(const char *const *argv, const char *const *
         .argv = argv, .environment = all, .silent = true, .line = keep_line, .line_context = &run};
     gt_child_result result;
     gt_child_run(&setup, &result, &error); /* where it cannot be started, the exit code tells */
-    free(all);
+    gt_free(all);
     if (result.interrupted) {
         signal(result.interrupted, SIG_DFL);
         raise(result.interrupted);
@@ -168,7 +168,7 @@ gt_replay_run gt_torch_log(const gt_bench_op *op, gt_bench bench, const char *lo
     const char *const hipblaslt[] = {"HIPBLASLT_LOG_MASK=32", path, NULL};
     const char *const miopen[] = {"MIOPEN_ENABLE_LOGGING_CMD=1", NULL};
     gt_replay_run run = run_script("log", op, bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
-    free(path);
+    gt_free(path);
     return run;
 }
 

@@ -41,7 +41,7 @@ static char *xlsx_of_folder(const char *folder)
 {
     char *whole = realpath(folder, NULL);
     char *xlsx = gt_format("%s" REPORT_SUFFIX, whole ? whole : folder);
-    free(whole);
+    gt_free(whole);
     return xlsx;
 }
 
@@ -77,7 +77,7 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
     size_t dir_len = strlen(csvs_dir);
     char *folder = gt_format("%s%s%.*s", csvs_dir, csvs_dir[dir_len - 1] == '/' ? "" : "/",
                              (int)(strlen(name) - strlen(REPORT_SUFFIX)), name);
-    free(xlsx);
+    gt_free(xlsx);
     return folder;
 }
 
@@ -117,9 +117,9 @@ gt_destinations gt_destinations_named(const gt_arguments *arguments)
 
 void gt_destinations_free(gt_destinations *destinations)
 {
-    free(destinations->xlsx_path);
-    free(destinations->csvs_dir);
-    free(destinations->db_path);
+    gt_free(destinations->xlsx_path);
+    gt_free(destinations->csvs_dir);
+    gt_free(destinations->db_path);
     *destinations = (gt_destinations){0};
 }
 

@@ -104,6 +104,6 @@ gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t coun
     gt_exit status = sound ? make_all(call, paths, count, &read, destinations, make)
                            : gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
-    free(destinations);
+    gt_free(destinations);
     return status;
 }

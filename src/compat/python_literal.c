@@ -226,8 +226,8 @@ void gt_python_literals_free(gt_python_literals *l)
 {
     if (!l) return;
     gt_buffer_free(&l->buffer);
-    free(l->known);
-    free(l);
+    gt_free(l->known);
+    gt_free(l);
 }
 
 /* ---- Python to JSON ---- */

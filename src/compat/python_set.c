@@ -57,7 +57,7 @@ static void grow(gt_python_set *set)
         set->used++;
     }
     set->filled = set->used;
-    free(old);
+    gt_free(old);
 }
 
 void gt_python_set_add(gt_python_set *set, uint32_t value)
@@ -97,6 +97,6 @@ void gt_python_set_clear(gt_python_set *set)
 
 void gt_python_set_free(gt_python_set *set)
 {
-    free(set->slots);
+    gt_free(set->slots);
     *set = (gt_python_set){0};
 }

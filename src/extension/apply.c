@@ -141,12 +141,12 @@ static bool change_tree(applying *a, const gt_value *document)
     bool any = a->added || pairs->count || lists->count;
     bool done = !a->bad && (!any || gt_tree_rewire(a->trace, &rewiring, a->error));
     a->answer->added = a->added;
-    free(rows);
-    free(parent_of);
-    free(parents);
-    free(callers);
-    free(begins);
-    free(children.items);
+    gt_free(rows);
+    gt_free(parent_of);
+    gt_free(parents);
+    gt_free(callers);
+    gt_free(begins);
+    gt_free(children.items);
     return done;
 }
 
@@ -337,7 +337,7 @@ bool gt_extension_apply(gt_pytorch *trace, gt_str text, gt_extension_answer *ans
         answer->extension = gt_extension_new(trace->strings);
         done = do_all(&a, &arena, document);
         if (a.bad) gt_fail(error, "the extension's answer makes no sense in its part \"%s\"", a.bad);
-        free(a.row_of);
+        gt_free(a.row_of);
     }
     gt_arena_free(&arena);
     return done;

@@ -148,7 +148,7 @@ static void put_tree(writing *w)
         if (i) fputc(',', w->file);
         put_uid(w, roots.items[i]);
     }
-    free(roots.items);
+    gt_free(roots.items);
     fputc(']', w->file);
 }
 
@@ -202,7 +202,7 @@ static void put_gemm_kernels(writing *w)
         comma = ",";
     }
     fputc(']', w->file);
-    free(seen);
+    gt_free(seen);
 }
 
 void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_extension_source *source)
@@ -223,7 +223,7 @@ void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_e
     put_links(&w);
     put_gemm_kernels(&w);
     fputs("}\n", file);
-    free(absolute);
+    gt_free(absolute);
     gt_calls_free(w.calls);
     gt_buffer_free(&w.text);
     gt_buffer_free(&w.scratch);

@@ -242,7 +242,7 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_str json)
     parser p = {.place = json.bytes, .end = json.bytes + json.len, .arena = arena};
     gt_value value;
     bool sound = parse_value(&p, 0, &value) && look(&p) == 0 && p.place == p.end;
-    free(p.open);
+    gt_free(p.open);
     gt_buffer_free(&p.scratch);
     return sound ? keep_items(arena, &value, 1) : &gt_value_missing;
 }
@@ -267,8 +267,8 @@ void gt_values_free(gt_values *values)
 {
     if (!values) return;
     gt_arena_free(&values->arena);
-    free(values->known);
-    free(values);
+    gt_free(values->known);
+    gt_free(values);
 }
 
 const gt_value *gt_values_get(gt_values *values, uint32_t text)

@@ -50,8 +50,8 @@ static bool read_groups(gt_reader *r, pairs *x, pairs *w)
 
 static void free_pairs(pairs *x, pairs *w)
 {
-    free(x->items);
-    free(w->items);
+    gt_free(x->items);
+    gt_free(w->items);
 }
 
 /* ---- sizes: the second type is taken for the output's ---- */
@@ -166,7 +166,7 @@ static void add_groups(gt_reader *r, const pairs *x, const pairs *w)
     gt_value list = gt_value_tuple(r->arena, groups, x->count);
     list.type = GT_VALUE_LIST;
     gt_add_value(r, "group_pairs", list);
-    free(groups);
+    gt_free(groups);
 }
 
 static void sum_groups(gt_reader *r, const pairs *x, const pairs *w, sizes size)

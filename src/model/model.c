@@ -51,10 +51,10 @@ void gt_models_free(gt_models *models)
     gt_arena_free(&models->arena);
     gt_map_free(&models->paths);
     gt_map_free(&models->sequences);
-    free(models->by_name);
-    free(models->results);
-    free(models->remembered);
-    free(models);
+    gt_free(models->by_name);
+    gt_free(models->results);
+    gt_free(models->remembered);
+    gt_free(models);
 }
 
 uint32_t gt_models_reserve(gt_models *models, uint32_t count)

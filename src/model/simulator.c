@@ -42,11 +42,11 @@ gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python)
 void gt_simulator_free(gt_simulator *s)
 {
     if (!s) return;
-    free(s->folder);
-    free(s->script);
+    gt_free(s->folder);
+    gt_free(s->script);
     gt_interner_free(s->commands);
-    free(s->times_us);
-    free(s);
+    gt_free(s->times_us);
+    gt_free(s);
 }
 
 /* ---- running ---- */
@@ -181,7 +181,7 @@ static double simulate(gt_simulator *s, const simulated_gemm *g)
     write_command(s, g, &line);
     double *answer = answer_of(s, &line);
     if (*answer == 0) *answer = run(s, line.arguments);
-    for (size_t i = 0; i < line.count; i++) free(line.arguments[i]);
+    for (size_t i = 0; i < line.count; i++) gt_free(line.arguments[i]);
     return *answer;
 }
 

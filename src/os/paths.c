@@ -42,7 +42,7 @@ const char *gt_path_current(gt_arena *arena)
 {
     char *path = getcwd(NULL, 0);
     const char *kept = gt_arena_bytes(arena, path ? path : "/", path ? strlen(path) : 1);
-    free(path);
+    gt_free(path);
     return kept;
 }
 
@@ -95,7 +95,7 @@ bool gt_path_make_folder(const char *path, gt_error *error)
         *at = was;
         if (!was) break;
     }
-    free(part);
+    gt_free(part);
     return sound;
 }
 

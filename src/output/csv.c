@@ -160,7 +160,7 @@ static bool write_one(gt_output *output, const char *dir, const char *name, cons
         if (*p == '/') *p = '_';
     gt_file file;
     bool ok = gt_file_open(&file, output, path, error);
-    free(path);
+    gt_free(path);
     if (!ok) return false;
     gt_csv_write(&file, table);
     return gt_file_close(&file, error);

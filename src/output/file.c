@@ -56,8 +56,8 @@ bool gt_file_close(gt_file *file, gt_error *error)
     gt_file_flush(file);
     if (close(file->descriptor) != 0 && !file->failure && errno != EINTR) file->failure = errno;
     bool ok = !file->failure || gt_fail_writing(error, file->path, file->failure);
-    free(file->buffer);
-    free(file->path);
+    gt_free(file->buffer);
+    gt_free(file->path);
     return ok;
 }
 

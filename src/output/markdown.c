@@ -110,6 +110,6 @@ void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max)
             add_cell(out, &layouts[c], cell, behind);
         }
     }
-    free(layouts);
+    gt_free(layouts);
     gt_buffer_free(&scratch);
 }

@@ -32,7 +32,7 @@ const char *gt_names_add(gt_names *names, const char *wanted, size_t max_chars)
         char suffix[16];
         size_t suffix_len = (size_t)snprintf(suffix, sizeof suffix, "_%u", number);
         size_t kept = max_chars > suffix_len ? max_chars - suffix_len : 0;
-        free(name);
+        gt_free(name);
         name = gt_format("%.*s%s", (int)bytes_of_chars(wanted, kept), wanted, suffix);
     }
     GT_PUSH(names->names, names->count, names->capacity, name);
@@ -41,7 +41,7 @@ const char *gt_names_add(gt_names *names, const char *wanted, size_t max_chars)
 
 void gt_names_free(gt_names *names)
 {
-    for (size_t i = 0; i < names->count; i++) free(names->names[i]);
-    free(names->names);
+    for (size_t i = 0; i < names->count; i++) gt_free(names->names[i]);
+    gt_free(names->names);
     *names = (gt_names){0};
 }

@@ -150,8 +150,8 @@ static void free_made(made *item)
 {
     while (item) {
         made *older = item->older;
-        free(item->path);
-        free(item);
+        gt_free(item->path);
+        gt_free(item);
         item = older;
     }
 }
@@ -169,12 +169,12 @@ void gt_output_free(gt_output *output)
 
     free_made(output->newest);
     for (size_t i = 0; i < output->document_count; i++) {
-        free(output->documents[i].path);
-        free(output->documents[i].target);
-        free(output->documents[i].temporary);
+        gt_free(output->documents[i].path);
+        gt_free(output->documents[i].target);
+        gt_free(output->documents[i].temporary);
     }
-    free(output->documents);
-    free(output);
+    gt_free(output->documents);
+    gt_free(output);
 }
 
 size_t gt_output_file_count(const gt_output *output)
@@ -234,7 +234,7 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
         part[end] = '/';
     }
     if (failure) gt_fail(error, "cannot make the folder %s: %s", part, strerror(failure));
-    free(part);
+    gt_free(part);
     return !failure;
 }
 
@@ -254,11 +254,11 @@ static char *resolve(const char *path)
     if (target) return target;
     char *folder = folder_of(path);
     char *real_folder = realpath(folder, NULL);
-    free(folder);
+    gt_free(folder);
     if (!real_folder) return gt_strdup(path);
     const char *slash = strrchr(path, '/');
     target = gt_format("%s/%s", strcmp(real_folder, "/") ? real_folder : "", slash ? slash + 1 : path);
-    free(real_folder);
+    gt_free(real_folder);
     return target;
 }
 
@@ -288,15 +288,15 @@ static char *make_temporary(gt_output *output, const char *target, mode_t mode)
     char *temporary = NULL;
     int failure = EEXIST;
     for (int attempt = 0; failure == EEXIST && attempt < 1000; attempt++) {
-        free(temporary);
+        gt_free(temporary);
         char number[16] = "";
         if (attempt > 0) snprintf(number, sizeof number, "-%d", attempt);
         temporary = gt_format("%s/.%.200s.tmp-%d%s", folder, name, (int)getpid(), number);
         failure = make(output, temporary, false, mode);
     }
-    free(folder);
+    gt_free(folder);
     if (!failure) return temporary;
-    free(temporary);
+    gt_free(temporary);
     errno = failure;
     return NULL;
 }
@@ -309,7 +309,7 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
 
     char *folder = folder_of(path);
     bool has_folder = gt_output_add_folder(output, folder, error);
-    free(folder);
+    gt_free(folder);
     if (!has_folder) return NULL;
 
     char *target = resolve(path);
@@ -320,7 +320,7 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
         if (!temporary) gt_fail_writing(error, path, errno);
     }
     if (!temporary) {
-        free(target);
+        gt_free(target);
         return NULL;
     }
     document added = {.path = gt_strdup(path), .target = target, .temporary = temporary};

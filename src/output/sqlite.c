@@ -108,7 +108,7 @@ static bool write_table(writer *to, const gt_table *table, gt_error *error)
     bool reserved = strncasecmp(table->name, "sqlite_", 7) == 0;
     char *wanted = gt_format("%s%s", reserved ? "_" : "", table->name);
     const char *name = gt_names_add(&to->table_names, wanted, NAME_CHARS);
-    free(wanted);
+    gt_free(wanted);
     if (!create_table(to, table, name, error)) return false;
     sqlite3_stmt *insert = prepare_insert(to, table, name, error);
     bool ok = insert && write_rows(to, insert, table, error);

@@ -35,9 +35,9 @@ static int open_unnamed(const char *path)
         char *name = gt_format("%s/.gputally-XXXXXX", folder);
         descriptor = mkostemp(name, O_CLOEXEC);
         if (descriptor >= 0) unlink(name);
-        free(name);
+        gt_free(name);
     }
-    free(folder);
+    gt_free(folder);
     return descriptor;
 }
 
@@ -123,7 +123,7 @@ void gt_temp_store_close(gt_temp_store *spool)
     if (!spool) return;
     if (spool->map) munmap((void *)(uintptr_t)spool->map, spool->size);
     close(spool->descriptor);
-    free(spool->buffer);
-    free(spool->path);
-    free(spool);
+    gt_free(spool->buffer);
+    gt_free(spool->path);
+    gt_free(spool);
 }

@@ -204,7 +204,7 @@ void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t co
     }
     gt_buffer_free(&cut);
     gt_buffer_free(&line);
-    free(texts);
+    gt_free(texts);
 }
 
 /* ---- rows of a table ---- */
@@ -329,7 +329,7 @@ void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const 
     gt_buffer_free(&line);
     for (size_t i = 0; i < count; i++) {
         for (size_t text = 0; text <= rows; text++) gt_buffer_free(&made[i].texts[text]);
-        free(made[i].texts);
+        gt_free(made[i].texts);
     }
-    free(made);
+    gt_free(made);
 }

@@ -163,7 +163,7 @@ gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned th
     gt_text_file *file = gt_alloc_zero(1, sizeof *file);
     size_t len = strlen(path);
     if (!gt_file_open(&file->file, output, path, error)) {
-        free(file);
+        gt_free(file);
         return NULL;
     }
     file->gzip = len >= 3 && strcmp(path + len - 3, ".gz") == 0;
@@ -191,7 +191,7 @@ static bool take_own_text(void *piece)
 {
     gt_buffer *own = piece;
     gt_buffer_free(own);
-    free(own);
+    gt_free(own);
     return true;
 }
 
@@ -228,10 +228,10 @@ bool gt_text_file_close(gt_text_file *file, gt_error *error)
         gt_buffer_free(&file->slots[i].text);
         gt_buffer_free(&file->slots[i].packed);
     }
-    free(file->slots);
+    gt_free(file->slots);
     pthread_mutex_destroy(&file->lock);
     pthread_cond_destroy(&file->added);
     pthread_cond_destroy(&file->made);
-    free(file);
+    gt_free(file);
     return closed;
 }

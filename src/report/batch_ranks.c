@@ -206,7 +206,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
     gt_progress_end();
     pthread_mutex_destroy(&j.lock);
     for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);
-    free(j.rows);
+    gt_free(j.rows);
     if (j.failed == count) return true;
     *error = j.error;
     gt_batch_ranks_free(ranks);
@@ -218,11 +218,11 @@ void gt_batch_ranks_free(gt_batch_ranks *ranks)
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_free(ranks->parts[i]);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) {
         gt_batch_ops_free(&ranks->ops[i]);
-        free(ranks->ops_found[i]);
+        gt_free(ranks->ops_found[i]);
         gt_table_free(ranks->arguments[i]);
     }
     for (size_t i = 0; i < ranks->count; i++) gt_table_free(ranks->timelines[i]);
-    free(ranks->timelines);
+    gt_free(ranks->timelines);
     gt_table_list_free(&ranks->kernels);
     gt_interner_free(ranks->strings);
     *ranks = (gt_batch_ranks){0};

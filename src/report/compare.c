@@ -174,9 +174,9 @@ typedef struct sources {
 static void sources_free(sources *s)
 {
     for (size_t i = 0; i < s->count; i++) gt_table_free(s->tables[i]);
-    free(s->items);
-    free(s->tables);
-    free(s->keys);
+    gt_free(s->items);
+    gt_free(s->tables);
+    gt_free(s->keys);
 }
 
 /* The name under which a report has the sheet, NULL where it has not. */
@@ -291,7 +291,7 @@ static void add_splits(work *w, const gt_merged *merged, const rule *how, const 
             gt_table *table = gt_compare_split(merged, name, split, variant, how->differences[0]);
             hide_columns(table, how);
             gt_table_list_add(w->tables, table);
-            free(name);
+            gt_free(name);
         }
 }
 
@@ -409,7 +409,7 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
         gt_table_list_add(tables, w.met);
     else
         gt_table_free(w.met);
-    free(w.sheets_met);
+    gt_free(w.sheets_met);
     return sound;
 }
 
@@ -432,7 +432,7 @@ static void print_change(const gt_terminal *terminal, const gt_table *table, con
         gt_terminal_heading(terminal, heading);
         gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
     }
-    free(from), free(to), free(diff), free(pct), free(heading);
+    gt_free(from), gt_free(to), gt_free(diff), gt_free(pct), gt_free(heading);
 }
 
 void gt_compare_print_met(FILE *out, const gt_table *met)

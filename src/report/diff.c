@@ -66,7 +66,7 @@ void gt_diff_free(gt_diff *d)
     gt_table_free(d->parts);
     gt_table_free(d->differences);
     gt_diff_tree_free(d->tree);
-    free(d);
+    gt_free(d);
 }
 
 const gt_table_list *gt_diff_tables(const gt_diff *d)
@@ -86,7 +86,7 @@ static bool write_tree(const gt_diff *d, gt_output *output, const char *dir, gt_
     gt_file file;
     char *path = path_in(dir, "merged_tree_output", ".txt");
     bool open = gt_file_open(&file, output, path, error);
-    free(path);
+    gt_free(path);
     if (!open) return false;
     size_t too_deep = gt_diff_write_tree(&file, d->tree, d->prune_non_gpu);
     if (too_deep)
@@ -100,7 +100,7 @@ static bool write_map(const gt_table *map, gt_output *output, const char *dir, g
     gt_file file;
     char *path = path_in(dir, map->name, ".json");
     bool open = gt_file_open(&file, output, path, error);
-    free(path);
+    gt_free(path);
     if (!open) return false;
     gt_diff_write_map(&file, map);
     return gt_file_close(&file, error);

@@ -132,8 +132,8 @@ size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_no
         GT_PUSH(w.stack, w.count, w.capacity, ((pending){tree->roots[i], 0, i + 1 == tree->root_count}));
         while (w.count) write_call(&w, w.stack[--w.count]);
     }
-    free(w.stack);
-    free(w.lengths);
+    gt_free(w.stack);
+    gt_free(w.lengths);
     gt_buffer_free(&w.prefix);
     gt_buffer_free(&w.scratch);
     return w.left_out;

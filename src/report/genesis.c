@@ -44,8 +44,8 @@ static bool find_steady_state(const gt_rocprof *run, const gt_genesis_options *o
     int64_t *ends = gt_store_ints(run->dispatches, GT_DISPATCH_END);
     bool found = gt_steady_state_find(starts, ends, gt_store_count(run->dispatches), options->gap_ns,
                                       options->fallback_ns, steady, error);
-    free(starts);
-    free(ends);
+    gt_free(starts);
+    gt_free(ends);
     return found;
 }
 
@@ -74,10 +74,10 @@ static void add_section(gt_table_list *made, const char *section, gt_table_list 
         char *name = gt_format("%s_%s", section, made->items[i]->name);
         if (strlen(name) > SHEET_NAME_MAX) name[SHEET_NAME_MAX] = 0;
         gt_table_rename(made->items[i], name);
-        free(name);
+        gt_free(name);
         add_if_filled(tables, made->items[i]);
     }
-    free(made->items);
+    gt_free(made->items);
     *made = (gt_table_list){0};
 }
 
@@ -117,7 +117,7 @@ __attribute__((format(printf, 2, 3))) static void add_format(gt_buffer *out, con
     int len = vasprintf(&line, format, args);
     va_end(args);
     if (len > 0) gt_buffer_add(out, line, (size_t)len);
-    free(line);
+    gt_free(line);
 }
 
 /* 1234567 as 1,234,567. */

@@ -68,7 +68,7 @@ static void add_xla(gt_buffer *out, const gt_table *top)
                                gt_interner_get(top->strings, names->texts[row]).bytes, ms->floats[row],
                                (long long)counts->ints[row], shares->floats[row] * 100.0);
         gt_buffer_add_cstr(out, line);
-        free(line);
+        gt_free(line);
     }
 }
 
@@ -135,7 +135,7 @@ static void add_calls(const gt_chrome *trace, const gt_pftrace_activity_options 
     gt_pftrace_keep_long(&calls, options->min_event_ns);
     gt_table_list_add(tables,
                       gt_pftrace_hip_summary(trace, &calls, options->by_stream, options->by_operation));
-    free(calls.items);
+    gt_free(calls.items);
 }
 
 void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activity_options *options,
@@ -156,7 +156,7 @@ void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activit
     if (options->kernel_summary) add_kernels(trace, options, &work, totals, tables);
     if (options->hip_summary) add_calls(trace, options, limits, tables);
     if (markdown) add_markdown(markdown, options, &work, tables, trace->strings);
-    free(totals);
+    gt_free(totals);
     gt_pftrace_work_free(&work);
 }
 
@@ -190,7 +190,7 @@ static void print_categories(const gt_terminal *terminal, const gt_table *table)
     gt_table_keep(shown, keep);
     gt_terminal_heading(terminal, "GPU time by category");
     gt_terminal_rows(terminal, shown, columns, GT_LENGTH(columns), SIZE_MAX);
-    free(keep);
+    gt_free(keep);
     gt_table_free(shown);
 }
 

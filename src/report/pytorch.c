@@ -127,7 +127,7 @@ static bool add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
     bool made = add_unified_sheets(perf, options, tables, error);
     if (phases) gt_add_phase_op_sheets(trace, launchers, phases, tables);
     for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
-    free(families.items);
+    gt_free(families.items);
     gt_perf_free(perf);
     return made;
 }
@@ -191,7 +191,7 @@ static void add_extra_sheets(const gt_pytorch *trace, const gt_hta_options *opti
     gt_table_list extra = {0};
     gt_extra_tables(trace, 0, options, &extra);
     for (size_t i = 0; i < extra.count; i++) add_if_any(tables, extra.items[i]);
-    free(extra.items);
+    gt_free(extra.items);
 }
 
 /* The names that older documents give to three sheets. */
@@ -203,7 +203,7 @@ static void use_seed_names(gt_table_list *tables)
     for (size_t i = 0; i < tables->count; i++)
         for (size_t n = 0; n < GT_LENGTH(names); n++)
             if (strcmp(tables->items[i]->name, names[n][0]) == 0) {
-                free(tables->items[i]->name);
+                gt_free(tables->items[i]->name);
                 tables->items[i]->name = gt_strdup(names[n][1]);
             }
 }
@@ -242,7 +242,7 @@ static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tab
 static void free_answer(gt_extension_answer *answer, gt_pytorch *trace)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) gt_table_free(answer->sheets[i]);
-    free(answer->sheets);
+    gt_free(answer->sheets);
     gt_extension_free(answer->extension);
     trace->extension = NULL;
 }

@@ -5,6 +5,7 @@
 #include "analysis/phases/ops.h"
 #include "base/length.h"
 #include "base/log.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 
@@ -64,5 +65,5 @@ void gt_add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_laun
             gt_table_free(sheet);
         }
     }
-    free(kernel_phases);
+    gt_free(kernel_phases);
 }

@@ -185,16 +185,16 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     pthread_mutex_destroy(&j.lock);
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
-    free(j.tables);
-    free(j.extra_tables);
-    free(j.is_done);
-    free(j.said);
+    gt_free(j.tables);
+    gt_free(j.extra_tables);
+    gt_free(j.is_done);
+    gt_free(j.said);
 }
 
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
-    for (size_t i = 0; i < traces->rank_count; i++) free(traces->problems[i]);
-    free(traces->problems);
+    for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
+    gt_free(traces->problems);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
     gt_interner_free(traces->strings);

@@ -83,7 +83,7 @@ static gt_table *histogram_of(const gt_table *kernels, int64_t bins, gt_error *e
     for (size_t row = 0; row < kernels->row_count; row++) dur_us[row] = (double)dur_ns[row] / 1000.0;
     gt_table *histogram =
         gt_short_kernel_histogram(kernels->strings, dur_us, kernels->row_count, bins, error);
-    free(dur_us);
+    gt_free(dur_us);
     return histogram;
 }
 
@@ -113,7 +113,7 @@ static bool add_process_summary(gt_rocprof *run, gt_table_list *tables, gt_error
 {
     int64_t *durations = gt_rocprof_dispatch_durations(run, error);
     if (durations) add_if_there(tables, gt_rocprof_process_summary(run, durations));
-    free(durations);
+    gt_free(durations);
     return durations != NULL;
 }
 
@@ -155,7 +155,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
         gt_table_free(kernels);
     }
     for (size_t i = 0; i < later_sheets.count; i++) gt_table_list_add(tables, later_sheets.items[i]);
-    free(later_sheets.items);
+    gt_free(later_sheets.items);
     return true;
 }
 

@@ -17,7 +17,7 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const c
             .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
         };
     gt_terminal_bars(terminal, bars, table->row_count, "ms");
-    free(bars);
+    gt_free(bars);
 }
 
 void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline)

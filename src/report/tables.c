@@ -31,7 +31,7 @@ const gt_table *gt_table_list_find(const gt_table_list *list, const char *name)
 void gt_table_list_free(gt_table_list *list)
 {
     for (size_t i = 0; i < list->count; i++) gt_table_free(list->items[i]);
-    free(list->items);
+    gt_free(list->items);
     *list = (gt_table_list){0};
 }
 

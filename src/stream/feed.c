@@ -13,7 +13,7 @@ void gt_feed_begin(gt_feed *feed, gt_raw_input *stored)
 
 void gt_feed_end(gt_feed *feed)
 {
-    free(feed->buffer);
+    gt_free(feed->buffer);
 }
 
 size_t gt_feed_len(const gt_feed *feed)

@@ -48,8 +48,8 @@ static void gzip_end(gt_unpacker *unpacker)
 {
     gzip_unpacker *z = (gzip_unpacker *)unpacker;
     gt_feed_end(&z->feed);
-    free(z->inflate);
-    free(z);
+    gt_free(z->inflate);
+    gt_free(z);
 }
 
 static const char *gzip_damage(const gt_unpacker *unpacker)

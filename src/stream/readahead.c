@@ -126,7 +126,7 @@ void gt_readahead_free(gt_readahead *a)
     }
     pthread_mutex_destroy(&a->lock);
     pthread_cond_destroy(&a->changed);
-    for (int i = 0; i < SLOTS; i++) free(a->slots[i].memory);
+    for (int i = 0; i < SLOTS; i++) gt_free(a->slots[i].memory);
     a->kind->end(a->unpacker);
-    free(a);
+    gt_free(a);
 }

@@ -51,8 +51,8 @@ gt_stream *gt_stream_open(const char *path, gt_error *error)
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
     stream->path = gt_strdup(path);
     if (!gt_raw_input_open(&stream->stored, stream->path, error)) {
-        free(stream->path);
-        free(stream);
+        gt_free(stream->path);
+        gt_free(stream);
         return NULL;
     }
     begin(stream, 0);
@@ -91,9 +91,9 @@ void gt_stream_close(gt_stream *stream)
     if (!stream) return;
     if (stream->ahead) gt_readahead_free(stream->ahead);
     gt_raw_input_close(&stream->stored);
-    free(stream->buffer);
-    free(stream->path);
-    free(stream);
+    gt_free(stream->buffer);
+    gt_free(stream->path);
+    gt_free(stream);
 }
 
 static void write_pad(uint8_t *end)
@@ -180,7 +180,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
     if (keep_len) memcpy(block - keep_len, keep, keep_len);
     release_block(stream);
     stream->holds_block = true;
-    free(stream->buffer); /* of a huge record, if there was one */
+    gt_free(stream->buffer); /* of a huge record, if there was one */
     stream->buffer = NULL;
     stream->capacity = 0;
     write_pad(block + block_len);

@@ -37,7 +37,7 @@ static void zstd_end(gt_unpacker *unpacker)
     zstd_unpacker *z = (zstd_unpacker *)unpacker;
     ZSTD_freeDStream(z->zstd);
     gt_feed_end(&z->feed);
-    free(z);
+    gt_free(z);
 }
 
 static const char *zstd_damage(const gt_unpacker *unpacker)

@@ -107,7 +107,7 @@ static void make_text(gt_table *table, size_t index)
         gt_table_set_string(table, added, row, printed(table, &table->columns[index], row));
     gt_table_drop_column(table, index);
     gt_table_move_column(table, added - 1, index);
-    free(name);
+    gt_free(name);
 }
 
 static bool is_number(gt_type type)
@@ -157,8 +157,8 @@ static bool add_operations(gt_table *all, gt_error *error)
         char *called = operation_name(size_of(gt_table_column(all, SIZE_COLUMN), row));
         gt_table_set_cstr(all, id, row, number);
         gt_table_set_cstr(all, name, row, called);
-        free(number);
-        free(called);
+        gt_free(number);
+        gt_free(called);
     }
     gt_groups_free(&groups);
     return true;

@@ -33,7 +33,7 @@ static void name_setting(gt_table *table, const gt_sweep_config *config)
     gt_table_rename_column(table, 0, "Kernel_Name");
     gt_add_setting_columns(table, config->threads, threads, channels, config->channels_number);
     for (size_t c = 0; c < GT_SETTING_COLUMNS; c++) gt_table_move_column(table, counted + c, c);
-    free(channels);
+    gt_free(channels);
 }
 
 static void read_setting(void *context, size_t index)
@@ -57,7 +57,7 @@ static void read_setting(void *context, size_t index)
     j->tables[index] = table;
     pthread_mutex_unlock(&j->lock);
     gt_rocprof_free(run);
-    free(folder);
+    gt_free(folder);
 }
 
 static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *error)
@@ -72,7 +72,7 @@ static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *err
         char *name = gt_format("Pivot_%s", counter);
         gt_table_rename(pivot, name);
         gt_table_list_add(tables, pivot);
-        free(name);
+        gt_free(name);
     }
     return true;
 }
@@ -95,7 +95,7 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
         if (j.tables[i] && sound) sound = gt_table_append_outer(all, j.tables[i], error);
         gt_table_free(j.tables[i]);
     }
-    free(j.tables);
+    gt_free(j.tables);
     gt_table_list_add(tables, all);
     if (sound && !all->row_count) sound = gt_fail(error, "no setting has counters");
     return sound && add_pivots(all, tables, error);

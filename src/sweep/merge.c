@@ -182,7 +182,7 @@ static void add_metadata(merger *m, int64_t process, const char *name, const cha
                              ",\"tid\":0,\"ts\":0,\"args\":{%s}}",
                              m->written++ ? ",\n" : "", name, process, args);
     gt_buffer_add_cstr(&m->batch, record);
-    free(record);
+    gt_free(record);
 }
 
 static void name_processes(merger *m, size_t rank)
@@ -226,6 +226,6 @@ bool gt_merge_ranks(gt_output *output, const char *path, char *const *paths, siz
     gt_buffer_free(&m.batch);
     gt_interner_free(m.names);
     gt_map_free(&m.threads);
-    free(m.kinds);
+    gt_free(m.kinds);
     return merged && closed;
 }

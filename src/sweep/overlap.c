@@ -113,13 +113,13 @@ static void read_setting(void *context, size_t index)
     if (read) take_sheet(s, &sheet, w->table->strings);
     pthread_mutex_unlock(&w->lock);
     gt_report_grid_close(&sheet);
-    free(path);
+    gt_free(path);
 }
 
 static void free_setting(setting *s)
 {
-    for (size_t i = 0; i < s->rank_count; i++) free(s->ranks[i].items);
-    free(s->ranks);
+    for (size_t i = 0; i < s->rank_count; i++) gt_free(s->ranks[i].items);
+    gt_free(s->ranks);
     gt_map_free(&s->of_rank);
 }
 
@@ -202,7 +202,7 @@ static void fill_row(work *w, size_t row, size_t first, const rank_list *list, d
         gt_table_set_string(w->table, first + LARGEST_COLUMN, row, largest_one->name);
         gt_table_set_float(w->table, first + TOTAL_COLUMN, row, length_of_union(intervals, count));
     }
-    free(intervals);
+    gt_free(intervals);
     gt_buffer_free(&names);
 }
 
@@ -263,10 +263,10 @@ static void sort_counts(gt_overlap_counts *counts)
     for (size_t i = 0; i < counts->count; i++) keys[i] = (int64_t)counts->items[i].count;
     gt_order_by_ints(order, counts->count, keys, NULL, true);
     for (size_t i = 0; i < counts->count; i++) sorted[i] = counts->items[order[i]];
-    free(counts->items);
+    gt_free(counts->items);
     counts->items = sorted;
-    free(order);
-    free(keys);
+    gt_free(order);
+    gt_free(keys);
 }
 
 bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
@@ -283,7 +283,7 @@ bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned thread
     fill_rows(&w, gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns)));
     sort_counts(counts);
     for (size_t i = 0; i < w.setting_count; i++) free_setting(&w.settings[i]);
-    free(w.settings);
+    gt_free(w.settings);
     gt_map_free(&w.setting_of);
     gt_map_free(&w.counted);
     gt_gemm_rows_free(&w.rows);

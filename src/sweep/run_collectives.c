@@ -84,7 +84,7 @@ static gt_table *first_rows(const gt_table *table)
     gt_table *firsts = gt_table_copy(table);
     gt_table_keep(firsts, keep);
     gt_table_sort(firsts, order, GT_LENGTH(order));
-    free(keep);
+    gt_free(keep);
     gt_map_free(&places);
     return firsts;
 }
@@ -105,8 +105,8 @@ static void match_rows(gt_table *baseline, gt_table *test)
     }
     gt_table_take(baseline, base_rows, count);
     gt_table_take(test, test_rows, count);
-    free(base_rows);
-    free(test_rows);
+    gt_free(base_rows);
+    gt_free(test_rows);
     gt_map_free(&places);
 }
 
@@ -121,7 +121,7 @@ static void add_column(gt_table *table, const char *before, const char *measure,
         if (whole && !isnan(values[row])) gt_table_set_int(table, column, row, (int64_t)values[row]);
         if (!whole) gt_table_set_float(table, column, row, values[row]);
     }
-    free(name);
+    gt_free(name);
 }
 
 static void add_measure(gt_table *table, size_t measure, const gt_column *base, const gt_column *test,
@@ -150,7 +150,7 @@ static void add_measure(gt_table *table, size_t measure, const gt_column *base, 
     if (MEASURES[measure].is_good != NEITHER)
         add_column(table, "percent_change", name, false, values[CHANGE]);
     add_column(table, "ratio", name, false, values[RATIO]);
-    for (size_t i = 0; i < COLUMNS; i++) free(values[i]);
+    for (size_t i = 0; i < COLUMNS; i++) gt_free(values[i]);
 }
 
 static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, const char *name,
@@ -229,6 +229,6 @@ bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_
     }
     gt_workbook_close(book);
     for (size_t i = 0; i < compared.count; i++) gt_table_list_add(tables, compared.items[i]);
-    free(compared.items);
+    gt_free(compared.items);
     return made;
 }

@@ -17,10 +17,10 @@ typedef struct place {
 
 static void free_place(place *p)
 {
-    free(p->folder);
-    free(p->prefix);
-    free(p->collective);
-    free(p->label);
+    gt_free(p->folder);
+    gt_free(p->prefix);
+    gt_free(p->collective);
+    gt_free(p->label);
 }
 
 /* The last part of a path without '/' at its end, which is cut off of it. */
@@ -58,9 +58,9 @@ static place place_of(const char *whole_path)
         p.collective = gt_strdup("collective_all_ranks.xlsx");
         p.label = gt_strdup(last);
     }
-    free(above);
-    free(last);
-    free(threads);
+    gt_free(above);
+    gt_free(last);
+    gt_free(threads);
     return p;
 }
 
@@ -86,7 +86,7 @@ static void add_ranks(gt_setting_reports *ranks, const place *p)
     }
     if (ranks->count) qsort(ranks->items, ranks->count, sizeof *ranks->items, by_rank);
     gt_names_found_free(&names);
-    free(folder);
+    gt_free(folder);
 }
 
 bool gt_run_reports_find(gt_run_reports *reports, const char *run, gt_error *error)
@@ -99,7 +99,7 @@ bool gt_run_reports_find(gt_run_reports *reports, const char *run, gt_error *err
     reports->label = gt_strdup(p.label);
     reports->collective = gt_format("%s/collective_reports/%s", p.folder, p.collective);
     if (!gt_sweep_has_file(reports->collective)) {
-        free(reports->collective);
+        gt_free(reports->collective);
         reports->collective = NULL;
     }
     bool found = reports->ranks.count > 0;
@@ -113,7 +113,7 @@ bool gt_run_reports_find(gt_run_reports *reports, const char *run, gt_error *err
 void gt_run_reports_free(gt_run_reports *reports)
 {
     gt_setting_reports_free(&reports->ranks);
-    free(reports->collective);
-    free(reports->label);
+    gt_free(reports->collective);
+    gt_free(reports->label);
     *reports = (gt_run_reports){0};
 }

@@ -143,7 +143,7 @@ static comparison new_comparison(const char *name, bool by_rank, const gt_run_si
         if (columns[i].only_by_rank && !by_rank) continue;
         char *full = gt_format("%s%s", columns[i].before ? columns[i].before : "", columns[i].name);
         gt_table_add_column(c.table, full, columns[i].type);
-        free(full);
+        gt_free(full);
     }
     return c;
 }
@@ -226,7 +226,7 @@ gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline,
         gt_table_set_float(table, 2, row, two_decimals(summary->columns[TEST].floats[i]));
         gt_table_set_float(table, 3, row, two_decimals(change));
         gt_table_set_cstr(table, 4, row, status_of(change, 0));
-        free(metric);
+        gt_free(metric);
     }
     return table;
 }

@@ -67,7 +67,7 @@ static void make_geometric(gt_table *means, const gt_table *rows)
         for (size_t c = TIME; c < SOURCE_COLUMNS; c++)
             means->columns[c].floats[g] =
                 geometric_mean(rows->columns[c].floats, groups.of_row, rows->row_count, g, logs);
-    free(logs);
+    gt_free(logs);
     gt_groups_free(&groups);
 }
 
@@ -140,7 +140,7 @@ static gt_table *pivot_of(const gt_table *all, const char *values, const char *n
     for (size_t row = 0; row < all->row_count; row++)
         keep[row] = !gt_column_is_null(gt_table_column(all, values), row);
     gt_table_keep(filled, keep);
-    free(keep);
+    gt_free(keep);
     gt_table *pivot = gt_table_pivot(
         filled, &(gt_pivot){.index = index, .index_count = 1, .columns = "full_config", .values = values},
         error);

@@ -72,7 +72,7 @@ static void find_traces(job *j, const gt_gemm_rows *rows)
         j->traces[i].path = gt_sweep_torch_trace(folder, run->rank);
         if (!j->traces[i].path)
             gt_warn("no trace of rank %" PRId64 " in %s: its rows have no timestamps", run->rank, folder);
-        free(folder);
+        gt_free(folder);
     }
 }
 
@@ -157,10 +157,10 @@ bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *optio
     f.first = gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns));
     fill_rows(&f, &rows, j.traces);
     for (size_t i = 0; i < j.count; i++) {
-        free(j.traces[i].path);
+        gt_free(j.traces[i].path);
         gt_kernel_list_free(j.traces[i].kernels);
     }
-    free(j.traces);
+    gt_free(j.traces);
     gt_gemm_rows_free(&rows);
     return true;
 }

@@ -33,7 +33,7 @@ void gt_group_wide_sums(const uint32_t *group_of_row, size_t row_count, const in
     for (size_t row = 0; row < row_count; row++)
         if (group_of_row[row] < group_count && !(nulls && nulls[row])) wide[group_of_row[row]] += values[row];
     for (size_t g = 0; g < group_count; g++) sums[g] = (double)wide[g];
-    free(wide);
+    gt_free(wide);
 }
 
 void gt_group_floats(const uint32_t *group_of_row, size_t row_count, const double *values,
@@ -82,7 +82,7 @@ void gt_group_stds(const uint32_t *group_of_row, size_t row_count, gt_numbers va
     }
     for (size_t g = 0; g < group_count; g++)
         stds[g] = state[g].count > 1.0 ? sqrt(state[g].squares / (state[g].count - 1.0)) : NAN;
-    free(state);
+    gt_free(state);
 }
 
 void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *medians,
@@ -106,6 +106,6 @@ void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers
         medians[g] = gt_median_in_place(laid_out + begin, ends[g] - begin);
         begin = ends[g];
     }
-    free(laid_out);
-    free(ends);
+    gt_free(laid_out);
+    gt_free(ends);
 }

@@ -21,12 +21,12 @@ void gt_column_init(gt_column *column, const char *name, gt_type type)
 void gt_column_free(gt_column *column)
 {
     if (column->items) gt_column_free(column->items);
-    free(column->items);
-    free(column->ints); /* whichever array it is */
-    free(column->nulls);
-    free(column->name);
-    free(column->over);
-    free(column->under);
+    gt_free(column->items);
+    gt_free(column->ints); /* whichever array it is */
+    gt_free(column->nulls);
+    gt_free(column->name);
+    gt_free(column->over);
+    gt_free(column->under);
 }
 
 void gt_column_reserve(gt_column *column, size_t cells)
@@ -128,8 +128,8 @@ void gt_column_make_float(gt_column *column, size_t rows)
             floats[row] =
                 column->type == GT_TYPE_INT ? (double)column->ints[row] : (double)column->bools[row];
     }
-    free(column->ints);
-    free(column->nulls);
+    gt_free(column->ints);
+    gt_free(column->nulls);
     column->floats = floats;
     column->nulls = NULL;
     column->type = GT_TYPE_FLOAT;
@@ -194,7 +194,7 @@ static void take_lists(gt_column *taken, const gt_column *column, const uint32_t
     taken->list_cells = count;
     gt_column_free(taken->items);
     *taken->items = gt_column_take(column->items, items, item_count);
-    free(items);
+    gt_free(items);
 }
 
 static void take_nulls(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
@@ -244,7 +244,7 @@ static void append_lists(gt_column *column, size_t rows, const gt_column *more, 
     for (size_t row = 0; row < more_rows; row++) all[row] = (uint32_t)row;
     gt_column packed =
         gt_column_take(more, all, more_rows); /* its ends are whole and its items in row order */
-    free(all);
+    gt_free(all);
     size_t items = settle_list_ends(column, rows);
     for (size_t row = 0; row < more_rows; row++)
         column->list_ends[rows + row] = items + packed.list_ends[row];

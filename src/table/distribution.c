@@ -44,7 +44,7 @@ gt_box gt_box_of(const double *values, size_t count)
 
 void gt_box_free(gt_box *box)
 {
-    free(box->outliers);
+    gt_free(box->outliers);
     *box = (gt_box){0};
 }
 

@@ -60,10 +60,10 @@ static void summarize(const job *j, source *s)
 
 static void source_free(source *s)
 {
-    free(s->widened);
-    free(s->ints);
-    free(s->wide_sums);
-    free(s->floats);
+    gt_free(s->widened);
+    gt_free(s->ints);
+    gt_free(s->wide_sums);
+    gt_free(s->floats);
 }
 
 static gt_column *add_result(job *j, const char *name, gt_type type)
@@ -199,7 +199,7 @@ static void make_picked(job *j, source *s, const char *name, bool last)
     gt_column picked = gt_column_take(s->column, rows, j->groups.count);
     GT_PUSH(j->result->columns, j->result->column_count, j->result->column_capacity, picked);
     gt_table_rename_column(j->result, j->result->column_count - 1, name);
-    free(rows);
+    gt_free(rows);
 }
 
 static void make_first(job *j, source *s, const char *name)
@@ -241,7 +241,7 @@ gt_table *gt_table_group(const gt_table *table, const char *const *keys, size_t 
         makers[aggregates[a].kind](&j, s, aggregates[a].name);
     }
     for (size_t c = 0; c < table->column_count; c++) source_free(&sources[c]);
-    free(sources);
+    gt_free(sources);
     gt_groups_free(&j.groups);
     return j.result;
 }

@@ -55,9 +55,9 @@ static numbering *numbering_new(uint64_t code_bound, size_t row_count)
 static void numbering_free(numbering *numbers)
 {
     if (!numbers) return;
-    free(numbers->direct);
-    free(numbers->slots);
-    free(numbers);
+    gt_free(numbers->direct);
+    gt_free(numbers->slots);
+    gt_free(numbers);
 }
 
 static inline size_t home_of(uint64_t code, unsigned slot_bits)
@@ -85,7 +85,7 @@ static void make_room(numbering *numbers, size_t more)
         if (before[i].number_plus_one)
             *find_slot(slots, mask, home_of(before[i].code, numbers->slot_bits), before[i].code) = before[i];
     numbers->slots = slots;
-    free(before);
+    gt_free(before);
 }
 
 /* Replaces codes by their numbers. */
@@ -315,7 +315,7 @@ static void sort_groups(gt_groups *groups, const key *keys, size_t key_count, co
     for (size_t i = 0; i < groups->count; i++) number[groups->of_row[groups->first_row[i]]] = (uint32_t)i;
     for (size_t row = 0; row < groups->row_count; row++)
         if (groups->of_row[row] != GT_NO_GROUP) groups->of_row[row] = number[groups->of_row[row]];
-    free(number);
+    gt_free(number);
 }
 
 gt_groups gt_groups_find(const gt_table *table, const char *const *names, size_t key_count,
@@ -329,7 +329,7 @@ gt_groups gt_groups_find(const gt_table *table, const char *const *names, size_t
     }
     gt_groups groups = number_rows(keys, key_count, table->row_count, options.keep_nulls);
     if (options.sorted) sort_groups(&groups, keys, key_count, table->strings);
-    free(keys);
+    gt_free(keys);
     return groups;
 }
 
@@ -342,7 +342,7 @@ gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, cons
 
 void gt_groups_free(gt_groups *groups)
 {
-    free(groups->of_row);
-    free(groups->first_row);
+    gt_free(groups->of_row);
+    gt_free(groups->first_row);
     *groups = (gt_groups){0};
 }

@@ -33,8 +33,8 @@ static members members_new(const uint32_t *group_of_row, size_t row_count, size_
 
 static void members_free(members *m)
 {
-    free(m->rows);
-    free(m->ends);
+    gt_free(m->rows);
+    gt_free(m->ends);
 }
 
 static const uint32_t *members_of(const members *m, size_t group, size_t *count)
@@ -63,7 +63,7 @@ static gt_table *copy_keys(const gt_table *table, const gt_join *join)
         GT_PUSH(keys->columns, keys->column_count, keys->column_capacity, column);
     }
     keys->row_count = table->row_count;
-    free(rows);
+    gt_free(rows);
     return keys;
 }
 
@@ -145,7 +145,7 @@ static void add_column(gt_table *result, const gt_column *column, const uint32_t
 {
     gt_column taken = gt_column_take(column, rows, count);
     if (other && gt_table_find(other, column->name) != SIZE_MAX) {
-        free(taken.name);
+        gt_free(taken.name);
         taken.name = gt_format("%s%s", column->name, suffix);
     }
     GT_PUSH(result->columns, result->column_count, result->column_capacity, taken);
@@ -188,9 +188,9 @@ gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_jo
     gt_groups_free(&w.groups);
     members_free(&w.left);
     members_free(&w.right);
-    free(w.left_rows);
-    free(w.right_rows);
-    free(w.key_rows);
+    gt_free(w.left_rows);
+    gt_free(w.right_rows);
+    gt_free(w.key_rows);
     gt_table_free(moved);
     return result;
 }

@@ -77,12 +77,12 @@ static bool add_column(work *w, size_t g, size_t *next, gt_error *error)
         gt_fail(error, "column '%s' would have two values of '%s' in one cell", name, w->pivot->values);
     } else {
         gt_column taken = gt_column_take(gt_table_column(table, w->pivot->values), w->cells, w->index.count);
-        free(taken.name);
+        gt_free(taken.name);
         taken.name = gt_strdup(name);
         GT_PUSH(w->result->columns, w->result->column_count, w->result->column_capacity, taken);
         if (w->pivot->fill) fill_nulls(w->result, w->result->column_count - 1, w->pivot->fill_value);
     }
-    free(name);
+    gt_free(name);
     return !clash;
 }
 
@@ -104,7 +104,7 @@ static uint32_t *order_by_group(const gt_groups *groups)
     uint32_t *rows = gt_order_new(groups->row_count);
     for (size_t row = 0; row < groups->row_count; row++) values[row] = groups->of_row[row];
     gt_order_by_ints(rows, groups->row_count, values, NULL, false);
-    free(values);
+    gt_free(values);
     return rows;
 }
 
@@ -123,7 +123,7 @@ static gt_table *copy_placed(const gt_table *table, const gt_pivot *pivot)
     for (size_t row = 0; row < table->row_count; row++)
         if (is_placed(table, pivot, row)) rows[count++] = (uint32_t)row;
     gt_table *placed = gt_table_copy_rows(table, rows, count);
-    free(rows);
+    gt_free(rows);
     return placed;
 }
 
@@ -143,8 +143,8 @@ gt_table *gt_table_pivot(const gt_table *table, const gt_pivot *pivot, gt_error 
     }
     gt_groups_free(&w.index);
     gt_groups_free(&w.columns);
-    free(w.by_column);
-    free(w.cells);
+    gt_free(w.by_column);
+    gt_free(w.cells);
     gt_table_free(placed);
     return w.result;
 }

@@ -94,7 +94,7 @@ static void sort_words(uint64_t *keys, uint32_t *rows, size_t count, spread seen
     for (size_t i = 0; i < count; i++) rows[i] = (uint32_t)(from[i] & row_mask);
     if (keep_keys)
         for (size_t i = 0; i < count; i++) keys[i] = (from[i] >> row_bits) + seen.least;
-    free(spare);
+    gt_free(spare);
 }
 
 static void sort_pairs(uint64_t *keys, uint32_t *rows, size_t count, spread seen)
@@ -122,8 +122,8 @@ static void sort_pairs(uint64_t *keys, uint32_t *rows, size_t count, spread seen
     }
     if (from_rows != rows) memcpy(rows, from_rows, count * sizeof *rows);
     for (size_t i = 0; i < count; i++) keys[i] = from[i] + seen.least;
-    free(spare_keys);
-    free(spare_rows);
+    gt_free(spare_keys);
+    gt_free(spare_rows);
 }
 
 void gt_radix_sort(uint64_t *keys, uint32_t *rows, size_t count, bool keep_keys)

@@ -29,7 +29,7 @@ gt_table *gt_table_copy(const gt_table *table)
 {
     uint32_t *rows = all_rows(table);
     gt_table *copy = gt_table_copy_rows(table, rows, table->row_count);
-    free(rows);
+    gt_free(rows);
     return copy;
 }
 
@@ -50,7 +50,7 @@ void gt_table_keep(gt_table *table, const uint8_t *keep)
     for (size_t row = 0; row < table->row_count; row++)
         if (keep[row]) rows[kept++] = (uint32_t)row;
     if (kept < table->row_count) gt_table_take(table, rows, kept);
-    free(rows);
+    gt_free(rows);
 }
 
 void gt_table_head(gt_table *table, int64_t count)
@@ -72,7 +72,7 @@ void gt_table_use_strings(gt_table *table, gt_interner *strings)
     uint32_t *map = gt_alloc_zero(gt_interner_count(table->strings), sizeof *map);
     for (size_t c = 0; c < table->column_count; c++)
         gt_column_move_strings(&table->columns[c], table->row_count, table->strings, strings, map);
-    free(map);
+    gt_free(map);
     table->strings = strings;
 }
 

@@ -62,7 +62,7 @@ static size_t put_nulls_last(uint32_t *rows, size_t count, const gt_column *colu
             rows[valued++] = row;
     }
     if (missing_count) memcpy(rows + valued, missing, missing_count * sizeof *rows);
-    free(missing);
+    gt_free(missing);
     return valued;
 }
 
@@ -80,7 +80,7 @@ static uint32_t *rank_texts(const uint32_t *rows, size_t count, const uint32_t *
     }
     gt_sort_strings(seen, seen_count, strings);
     for (size_t i = 0; i < seen_count; i++) rank[seen[i]] = (uint32_t)i;
-    free(seen);
+    gt_free(seen);
     return rank;
 }
 
@@ -100,7 +100,7 @@ static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const 
     case GT_TYPE_STRING: {
         uint32_t *rank = rank_texts(rows, count, column->texts, strings);
         for (size_t i = 0; i < count; i++) keys[i] = rank[column->texts[rows[i]]];
-        free(rank);
+        gt_free(rank);
         break;
     }
     case GT_TYPE_LIST:
@@ -117,7 +117,7 @@ void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, c
     if (descending)
         for (size_t i = 0; i < valued; i++) keys[i] = ~keys[i];
     gt_radix_sort(keys, rows, valued, false);
-    free(keys);
+    gt_free(keys);
 }
 
 /* The casts: a column's arrays are not const, but nothing here writes to them. */
@@ -156,7 +156,7 @@ void gt_table_sort(gt_table *table, const gt_sort_key *keys, size_t key_count)
     size_t row = 0;
     while (row < table->row_count && rows[row] == row) row++;
     if (row < table->row_count) gt_table_take(table, rows, table->row_count);
-    free(rows);
+    gt_free(rows);
 }
 
 /* ---- text in byte order ---- */
@@ -218,6 +218,6 @@ void gt_sort_strings(uint32_t *ids, size_t count, const gt_interner *strings)
                 GT_PUSH(runs, run_count, capacity, ((text_run){longer, end, run.depth + CHUNK_BYTES}));
         }
     }
-    free(runs);
-    free(keys);
+    gt_free(runs);
+    gt_free(keys);
 }

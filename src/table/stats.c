@@ -93,7 +93,7 @@ double gt_std_pairwise(const double *values, size_t count, size_t ddof)
     double mean = gt_mean(values, count), *squares = gt_alloc(count * sizeof *squares);
     for (size_t i = 0; i < count; i++) squares[i] = (values[i] - mean) * (values[i] - mean);
     double std = sqrt(gt_sum_pairwise(squares, count) / (double)(valued - ddof));
-    free(squares);
+    gt_free(squares);
     return std;
 }
 
@@ -145,8 +145,8 @@ static void sort_values(double *values, size_t count)
     for (size_t i = 0; i < count; i++) keys[i] = ordered_bits(values[i]);
     gt_radix_sort(keys, unused, count, true);
     for (size_t i = 0; i < count; i++) values[i] = from_ordered_bits(keys[i]);
-    free(keys);
-    free(unused);
+    gt_free(keys);
+    gt_free(unused);
 }
 
 static void insertion_sort(double *values, size_t count)
@@ -210,7 +210,7 @@ double gt_median(const double *values, size_t count)
     size_t valued;
     double *copy = copy_valued(values, count, &valued);
     double median = gt_median_in_place(copy, valued);
-    free(copy);
+    gt_free(copy);
     return median;
 }
 
@@ -234,7 +234,7 @@ double gt_quantile(const double *values, size_t count, double q)
         else
             result = between(a, gt_select(copy + below + 1, valued - below - 1, 0), place - (double)below);
     }
-    free(copy);
+    gt_free(copy);
     return result;
 }
 

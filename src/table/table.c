@@ -19,9 +19,9 @@ void gt_table_free(gt_table *table)
 {
     if (!table) return;
     for (size_t c = 0; c < table->column_count; c++) gt_column_free(&table->columns[c]);
-    free(table->columns);
-    free(table->name);
-    free(table);
+    gt_free(table->columns);
+    gt_free(table->name);
+    gt_free(table);
 }
 
 /* ---- columns ---- */
@@ -91,21 +91,21 @@ void gt_table_rename(gt_table *table, const char *name)
 {
     char *before = table->name;
     table->name = gt_strdup(name);
-    free(before);
+    gt_free(before);
 }
 
 void gt_table_rename_column(gt_table *table, size_t column, const char *name)
 {
     char *before = table->columns[column].name;
     table->columns[column].name = gt_strdup(name);
-    free(before);
+    gt_free(before);
 }
 
 void gt_table_set_headings(gt_table *table, size_t column, const char *over, const char *under)
 {
     gt_column *headed = &table->columns[column];
-    free(headed->over);
-    free(headed->under);
+    gt_free(headed->over);
+    gt_free(headed->under);
     headed->over = over ? gt_strdup(over) : NULL;
     headed->under = under ? gt_strdup(under) : NULL;
 }

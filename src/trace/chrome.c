@@ -12,8 +12,8 @@ void gt_chrome_free(gt_chrome *trace)
     if (!trace) return;
     gt_store_free(trace->store);
     gt_interner_free(trace->strings);
-    free(trace->order);
-    free(trace);
+    gt_free(trace->order);
+    gt_free(trace);
 }
 
 #define IN_ORDER(values)                                                                                     \
@@ -21,7 +21,7 @@ void gt_chrome_free(gt_chrome *trace)
         if (!trace->order) return values;                                                                    \
         __typeof__(values) ordered = gt_alloc(trace->count * sizeof *ordered);                               \
         for (size_t i = 0; i < trace->count; i++) ordered[i] = values[trace->order[i]];                      \
-        free(values);                                                                                        \
+        gt_free(values);                                                                                        \
         return ordered;                                                                                      \
     } while (0)
 

@@ -57,6 +57,6 @@ uint32_t gt_id_get(gt_id_table *table, int64_t id)
 
 void gt_id_table_free(gt_id_table *table)
 {
-    free(table->rows);
+    gt_free(table->rows);
     gt_map_free(&table->map);
 }

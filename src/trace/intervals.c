@@ -28,7 +28,7 @@ void gt_intervals_add(gt_intervals *list, double start, double end)
 
 void gt_intervals_free(gt_intervals *list)
 {
-    free(list->items);
+    gt_free(list->items);
     *list = (gt_intervals){0};
 }
 
@@ -106,7 +106,7 @@ void gt_intervals_merge(gt_intervals *list)
     if (!is_sorted(list)) {
         gt_interval *spare = gt_alloc(list->count / 2 * sizeof *spare);
         sort_runs(list->items, list->count, spare);
-        free(spare);
+        gt_free(spare);
     }
     size_t count = list->count;
     list->count = 0; /* what is appended never overtakes what is read */

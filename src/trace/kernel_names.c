@@ -29,10 +29,10 @@ struct gt_kernel_names {
 void gt_kernel_names_free(struct gt_kernel_names *names)
 {
     if (!names) return;
-    free(names->items);
+    gt_free(names->items);
     gt_map_free(&names->uses);
     gt_map_free(&names->ids);
-    free(names);
+    gt_free(names);
 }
 
 static struct gt_kernel_names *names_of(gt_rocprof *run)
@@ -134,7 +134,7 @@ static uint8_t *names_in_use(const gt_rocprof *run)
         size_t place = find_place(run->kernel_names, kernel_ids[i]);
         if (place != SIZE_MAX) used[place] = 1;
     }
-    free(kernel_ids);
+    gt_free(kernel_ids);
     return used;
 }
 
@@ -188,7 +188,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
         names->items[kept].text = move_text(strings, run->strings, names->items[i].text);
         kept++;
     }
-    free(used);
+    gt_free(used);
     names->count = kept;
     names->capacity = kept ? kept : 1;
     names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
@@ -239,7 +239,7 @@ uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
     for (size_t i = 0; i < count; i++)
         texts[i] = i && kernel_ids[i] == kernel_ids[i - 1] ? texts[i - 1]
                                                            : gt_rocprof_kernel_name(run, kernel_ids[i]);
-    free(kernel_ids);
+    gt_free(kernel_ids);
     return texts;
 }
 
@@ -291,6 +291,6 @@ uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name)
     memcpy(with_suffix, short_name.bytes, short_name.len);
     memcpy(with_suffix + short_name.len, ".kd", 3);
     uint32_t id = gt_interner_add(strings, with_suffix, short_name.len + 3);
-    free(with_suffix);
+    gt_free(with_suffix);
     return id;
 }

@@ -22,7 +22,7 @@ void gt_order_rows(uint32_t *rows, size_t count, const double *times)
             size_t middle = begin + 1;
             while (middle < count && comes_first(times[rows[middle - 1]], times[rows[middle]])) middle++;
             if (begin == 0 && middle == count) {
-                free(spare);
+                gt_free(spare);
                 return;
             }
             if (!spare) spare = gt_alloc(count * sizeof *spare);
@@ -39,7 +39,7 @@ void gt_order_rows(uint32_t *rows, size_t count, const double *times)
         memcpy(rows, spare, count * sizeof *rows);
         if (runs <= 1) break;
     }
-    free(spare);
+    gt_free(spare);
 }
 
 int gt_by_row(const void *left, const void *right)

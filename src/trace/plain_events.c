@@ -23,7 +23,7 @@ gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings)
     int64_t *integral = gt_store_ints(store, GT_PLAIN_INTEGRAL);
     e->integral = gt_alloc(e->count);
     for (size_t i = 0; i < e->count; i++) e->integral[i] = (uint8_t)integral[i];
-    free(integral);
+    gt_free(integral);
     gt_store_free(store);
     return e;
 }
@@ -32,10 +32,10 @@ void gt_plain_events_free(gt_plain_events *e)
 {
     if (!e) return;
     uint32_t *texts[] = {e->phase, e->category, e->name, e->process, e->thread, e->flow, e->correlation};
-    for (size_t i = 0; i < GT_LENGTH(texts); i++) free(texts[i]);
-    free(e->start_us);
-    free(e->dur_us);
-    free(e->integral);
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) gt_free(texts[i]);
+    gt_free(e->start_us);
+    gt_free(e->dur_us);
+    gt_free(e->integral);
     gt_interner_free(e->strings);
-    free(e);
+    gt_free(e);
 }

@@ -93,9 +93,9 @@ void gt_store_writer_free(gt_store_writer *w)
 {
     if (!w) return;
     gt_store_piece_free(w->piece);
-    for (size_t c = 0; c < w->column_count; c++) free(w->cells[c]);
-    free(w->places);
-    free(w);
+    for (size_t c = 0; c < w->column_count; c++) gt_free(w->cells[c]);
+    gt_free(w->places);
+    gt_free(w);
 }
 
 /* Packs the open segment and begins the next. */
@@ -160,17 +160,17 @@ gt_store_piece *gt_store_writer_take(gt_store_writer *w)
 static void free_segments(gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
-        free(piece->segments[i]->data);
-        free(piece->segments[i]);
+        gt_free(piece->segments[i]->data);
+        gt_free(piece->segments[i]);
     }
-    free(piece->segments);
+    gt_free(piece->segments);
 }
 
 void gt_store_piece_free(gt_store_piece *piece)
 {
     if (!piece) return;
     free_segments(piece);
-    free(piece);
+    gt_free(piece);
 }
 
 size_t gt_store_piece_records(const gt_store_piece *piece)
@@ -194,10 +194,10 @@ void gt_store_free(gt_store *store)
 {
     if (!store) return;
     free_segments(&store->all);
-    for (size_t i = 0; i < store->adopted_count; i++) free(store->adopted[i].ids);
-    free(store->adopted);
-    free(store->columns);
-    free(store);
+    for (size_t i = 0; i < store->adopted_count; i++) gt_free(store->adopted[i].ids);
+    gt_free(store->adopted);
+    gt_free(store->columns);
+    gt_free(store);
 }
 
 void gt_store_append(gt_store *store, gt_store_piece *piece)
@@ -209,8 +209,8 @@ void gt_store_append(gt_store *store, gt_store_piece *piece)
         GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
     }
     store->all.records += piece->records;
-    free(piece->segments);
-    free(piece);
+    gt_free(piece->segments);
+    gt_free(piece);
 }
 
 void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
@@ -369,8 +369,8 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
 
 void gt_store_scan_free(gt_store_scan *scan)
 {
-    free(scan->cells);
-    free(scan);
+    gt_free(scan->cells);
+    gt_free(scan);
 }
 
 /* ---- one event ---- */
@@ -413,7 +413,7 @@ void gt_store_writer_sort(gt_store_writer *w, const double *keys)
         gt_store_get(held, rows[i], cells);
         gt_store_writer_add(w, UINT64_MAX >> (64 - w->column_count), cells);
     }
-    free(rows);
+    gt_free(rows);
     gt_store_free(held);
 }
 

@@ -62,6 +62,6 @@ void gt_convert_agent_notes(gt_timeline *timeline, const gt_rocprof *run, const 
 
 void gt_convert_agents_free(gt_convert_agents *agents)
 {
-    free(agents->rows);
+    gt_free(agents->rows);
     gt_map_free(&agents->of);
 }

@@ -241,7 +241,7 @@ static void add_value(conversion *c, uint32_t key, gt_str value)
                       event_name);
     gt_timeline_value(c->timeline, number.real);
     gt_timeline_end(c->timeline);
-    free(both);
+    gt_free(both);
 }
 
 static void add_name(conversion *c, uint32_t key, gt_str value)
@@ -386,6 +386,6 @@ bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_o
     for (int m = 0; m < MEMBERS; m++) gt_buffer_free(&c.raw[m]);
     gt_map *maps[] = {&c.processes, &c.tracks, &c.counters, &c.open};
     for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
-    free(c.slices);
+    gt_free(c.slices);
     return accepted;
 }

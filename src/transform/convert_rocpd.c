@@ -379,7 +379,7 @@ static bool add_views(conversion *c)
     const char **guids = gt_alloc(c->set_count * sizeof *guids);
     for (size_t i = 0; i < c->set_count; i++) guids[i] = c->sets[i].tables.guid;
     bool made = gt_rocpd_create_views(&c->rows.database, guids, c->set_count, c->rows.error);
-    free(guids);
+    gt_free(guids);
     return made;
 }
 
@@ -416,7 +416,7 @@ bool gt_convert_rocpd(gt_rocprof *run, gt_output *output, const char *path, gt_r
     bool ok = add_all(&c, totals);
     gt_progress_end();
     for (size_t i = 0; i < c.set_count; i++) free_set(&c.sets[i]);
-    free(c.sets);
+    gt_free(c.sets);
     gt_buffer_free(&c.json);
     gt_buffer_free(&c.rows.scratch);
     return gt_database_end(&c.rows.database, ok, error);

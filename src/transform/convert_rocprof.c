@@ -66,7 +66,7 @@ static uint32_t add_process(conversion *c, gt_map *pids, const gt_rocprof_proces
     while (gt_map_get(pids, pid, 0) != GT_MAP_NONE) pid += UINT64_C(1) << 22;
     *gt_map_put(pids, pid, 0) = 0;
     uint32_t added = gt_timeline_process(c->timeline, (int64_t)pid, (gt_str){name, strlen(name)});
-    free(name);
+    gt_free(name);
     return added;
 }
 
@@ -168,8 +168,8 @@ static bool keeps_order(const gt_store *store, size_t start_column, size_t end_c
         keeps = starts[i] >= 0 && ends[i] >= starts[i];
         if (i) keeps &= starts[i] > starts[i - 1] || (starts[i] == starts[i - 1] && ends[i] <= ends[i - 1]);
     }
-    free(starts);
-    free(ends);
+    gt_free(starts);
+    gt_free(ends);
     return keeps;
 }
 
@@ -285,8 +285,8 @@ static void gather_counters(conversion *c)
         c->next_counter[i] = *first;
         *first = (uint32_t)i;
     }
-    free(processes);
-    free(dispatches);
+    gt_free(processes);
+    gt_free(dispatches);
 }
 
 static void note_counters(conversion *c, int64_t process, int64_t dispatch)
@@ -397,7 +397,7 @@ static int64_t first_time(const conversion *c)
     int64_t *starts = gt_store_ints(c->run->dispatches, GT_DISPATCH_START), first = c->run->init_ns;
     for (size_t i = 0; i < gt_store_count(c->run->dispatches); i++)
         if (!first || starts[i] < first) first = starts[i];
-    free(starts);
+    gt_free(starts);
     return first;
 }
 
@@ -422,7 +422,7 @@ static void add_agents(conversion *c)
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
-    free(tracks);
+    gt_free(tracks);
 }
 
 void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
@@ -437,12 +437,12 @@ void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
     gather_counters(&c);
     add_copies(&c);
     add_dispatches(&c);
-    free(c.moved);
-    free(c.processes);
+    gt_free(c.moved);
+    gt_free(c.processes);
     gt_convert_agents_free(&c.agents);
-    free(c.next_counter);
-    free(c.counter_names);
-    free(c.counter_values);
+    gt_free(c.next_counter);
+    gt_free(c.counter_names);
+    gt_free(c.counter_values);
     gt_map_free(&c.threads);
     gt_map_free(&c.queues);
     gt_map_free(&c.counters);

@@ -88,7 +88,7 @@ static process *find_process(process_list *list, const gt_fuse_change *change, g
 static void free_processes(process_list *list)
 {
     gt_map_free(&list->places);
-    free(list->items);
+    gt_free(list->items);
     *list = (process_list){0};
 }
 
@@ -199,9 +199,9 @@ static void free_batch(batch *b)
 {
     if (!b) return;
     gt_buffer_free(&b->text);
-    free(b->places);
+    gt_free(b->places);
     free_processes(&b->processes);
-    free(b);
+    gt_free(b);
 }
 
 static void hand_out(copier *c)
@@ -309,7 +309,7 @@ static void free_copier(copier *c)
 {
     free_batch(c->filling);
     for (size_t i = 0; i < c->idle_count; i++) free_batch(c->idle[i]);
-    free(c->idle);
+    gt_free(c->idle);
     free_processes(&c->processes);
 }
 

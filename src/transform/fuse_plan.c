@@ -123,7 +123,7 @@ bool gt_fuse_plan_make(gt_fuse_plan *p, char *const *paths, size_t rank_count, c
     }
     plan_ids(p, &range);
     if (options->align_times && planned) plan_times(p, paths, bases, first, rank_count);
-    free(bases);
+    gt_free(bases);
     return planned;
 }
 
@@ -139,5 +139,5 @@ gt_fuse_change gt_fuse_plan_of_rank(const gt_fuse_plan *p, size_t rank)
 
 void gt_fuse_plan_free(gt_fuse_plan *p)
 {
-    free(p->shift_ns);
+    gt_free(p->shift_ns);
 }

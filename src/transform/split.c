@@ -77,7 +77,7 @@ static gt_step_mix mix_of(const splitting *s, const gt_split_part *part)
     gt_serving_step *steps = gt_alloc(part->step_count * sizeof *steps);
     for (size_t i = 0; i < part->step_count; i++) steps[i] = s->steps[part->steps[i]];
     gt_step_mix mix = gt_step_mix_of(steps, part->step_count);
-    free(steps);
+    gt_free(steps);
     return mix;
 }
 
@@ -97,7 +97,7 @@ static void add_single_steps(splitting *s, gt_step_range range)
         char *step = file_name_of_step(name);
         gt_split_part *part =
             add_part(s, i, gt_format("%s/%s_annotation_iteration_%zu_%s.json.gz", s->dir, s->base, i, step));
-        free(step);
+        gt_free(step);
         add_steps(part, i, i + 1);
         part->mix = mix_of(s, part);
     }
@@ -110,7 +110,7 @@ static void add_range(splitting *s, gt_step_range range)
     add_steps(part, range.begin, range.end);
     char *label = gt_format("iterations_%zu_%zu", range.begin, range.end);
     name_by_mix(s, part, s->dir, label);
-    free(label);
+    gt_free(label);
 }
 
 /* How many of the steps have prefill where requests come and go as was meant, and how many steps show that.
@@ -183,8 +183,8 @@ static void add_phases(splitting *s, gt_step_range working, const gt_step_range 
                                 part->step_count, (long long)mix.batch_size, (long long)mix.requests);
         part->idx = 0;
         name_by_mix(s, part, dir, label);
-        free(dir);
-        free(label);
+        gt_free(dir);
+        gt_free(label);
     }
 }
 
@@ -209,7 +209,7 @@ static bool plan(splitting *s, const char *path, gt_error *error)
         add_phases(s, working, regions ? regions : &whole, region_count);
     else
         add_windows(s, working, regions ? regions : &whole, region_count);
-    free(regions);
+    gt_free(regions);
     return true;
 }
 
@@ -223,7 +223,7 @@ static void find_events(splitting *s, uint8_t *chosen)
         gt_step_span *spans = gt_alloc(part->step_count * sizeof *spans);
         for (size_t i = 0; i < part->step_count; i++) spans[i] = s->spans[part->steps[i]];
         part->found = gt_step_finder_find(finder, spans, part->step_count);
-        free(spans);
+        gt_free(spans);
         for (size_t i = 0; i < part->found.count; i++) chosen[part->found.events[i]] = 1;
     }
     gt_step_finder_free(finder);
@@ -282,9 +282,9 @@ static bool write_parts(splitting *s, gt_output *output, const char *path, unsig
     for (size_t p = 0; done && p < s->count; p++)
         done = write_part(output, &s->parts[p], &copy, rank_of, threads, error);
     gt_trace_copy_free(&copy);
-    free(near_path);
-    free(rank_of);
-    free(chosen);
+    gt_free(near_path);
+    gt_free(rank_of);
+    gt_free(chosen);
     return done && gt_split_write_details(output, s->dir, s->parts, s->count, s->steps, error);
 }
 
@@ -316,14 +316,14 @@ static bool find_steps(splitting *s, const char *path, gt_error *error)
 static void splitting_free(splitting *s)
 {
     for (size_t p = 0; p < s->count; p++) {
-        free(s->parts[p].path);
-        free(s->parts[p].steps);
-        free(s->parts[p].found.events);
+        gt_free(s->parts[p].path);
+        gt_free(s->parts[p].steps);
+        gt_free(s->parts[p].found.events);
     }
-    free(s->parts);
-    free(s->spans);
-    free(s->steps);
-    free(s->base);
+    gt_free(s->parts);
+    gt_free(s->spans);
+    gt_free(s->steps);
+    gt_free(s->base);
     gt_plain_events_free(s->events);
 }
 

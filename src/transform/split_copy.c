@@ -97,7 +97,7 @@ bool gt_trace_copy_make(gt_trace_copy *copy, const char *path, const char *near_
 void gt_trace_copy_free(gt_trace_copy *copy)
 {
     gt_temp_store_close(copy->spool);
-    free(copy->places);
+    gt_free(copy->places);
     gt_buffer_free(&copy->before);
     gt_buffer_free(&copy->behind);
 }

@@ -98,7 +98,7 @@ static bool write_file(gt_output *output, const char *dir, const char *name, con
         gt_file_write(&file, text->bytes, text->len);
         written = gt_file_close(&file, error);
     }
-    free(path);
+    gt_free(path);
     return written;
 }
 

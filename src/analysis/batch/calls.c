@@ -83,8 +83,8 @@ static void add_measure(gt_table *sheet, const gt_table *all, const gt_groups *c
         char *name = gt_format("%s_%lld", measures[measure].name, rank), *under = gt_format("%lld", rank);
         size_t column = gt_table_add_filled(sheet, name, measures[measure].type);
         gt_table_set_headings(sheet, column, measures[measure].name, under);
-        free(name);
-        free(under);
+        gt_free(name);
+        gt_free(under);
     }
     const gt_column *values = gt_table_column(all, measures[measure].name);
     for (size_t row = 0; row < all->row_count; row++) {

@@ -103,8 +103,8 @@ static void add_work(gt_table *table, const gt_pytorch_kernels *kernels)
     }
     gt_calls_free(works.calls);
     gt_map_free(&works.places);
-    free(works.items);
-    free(works.below.items);
+    gt_free(works.items);
+    gt_free(works.below.items);
     gt_intervals_free(&works.spare);
 }
 
@@ -113,7 +113,7 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
     const gt_pytorch *trace = kernels->trace;
     char *name = gt_format("kernels_%lld", (long long)rank);
     gt_table *table = gt_table_new(name, trace->strings);
-    free(name);
+    gt_free(name);
     gt_table_add_rows(table, kernels->count);
     add_uids(table, "UID", trace, kernels->rows);
     add_names(table, "Kernel name", trace, kernels->rows);

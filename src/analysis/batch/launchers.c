@@ -152,7 +152,7 @@ static double group_time(const gt_table *launchers, const group *groups, group w
     for (size_t row = 0; row < launchers->row_count; row++)
         if (groups[row] == wanted) of_group[count++] = times_ms[row];
     double sum_ms = gt_sum_pairwise(of_group, count);
-    free(of_group);
+    gt_free(of_group);
     return sum_ms / 1000;
 }
 
@@ -205,6 +205,6 @@ gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timeline
     add_line(sheet, "Other", group_time(launchers, groups, OTHER), &total_s);
     add_line(sheet, "Total", total_s, &ignored);
     *other_count = list_others(launchers, groups, others);
-    free(groups);
+    gt_free(groups);
     return sheet;
 }

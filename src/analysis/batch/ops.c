@@ -237,7 +237,7 @@ static gt_table *make_rows(const finder *f)
     const gt_model_result **results = gt_alloc(f->rows.count * sizeof *results);
     for (size_t i = 0; i < f->rows.count; i++) results[i] = f->rows.items[i].metrics.result;
     gt_batch_params_add(table, results);
-    free(results);
+    gt_free(results);
     return table;
 }
 
@@ -252,9 +252,9 @@ static gt_batch_ops find_ops(gt_perf *perf, const gt_row_list *rows)
         f.rows.kernels = (gt_kernel_lists){0}; /* they have a new owner */
     }
     gt_op_rows_free(&f.rows);
-    free(f.copies);
-    free(f.non_copy_us);
-    free(f.spare.items);
+    gt_free(f.copies);
+    gt_free(f.non_copy_us);
+    gt_free(f.spare.items);
     return ops;
 }
 
@@ -272,10 +272,10 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
         if (*group == GT_BATCH_GROUPS) continue;
         GT_PUSH(rows[*group].items, rows[*group].count, rows[*group].capacity, row);
     }
-    free(group_of_name);
+    gt_free(group_of_name);
     for (size_t group = 0; group < GT_BATCH_GROUPS; group++) {
         ops[group] = find_ops(perf, &rows[group]);
-        free(rows[group].items);
+        gt_free(rows[group].items);
     }
 }
 
@@ -336,7 +336,7 @@ static void add_shares(gt_table *sheet)
     double total = gt_sum_pairwise(sums, sheet->row_count);
     gt_cumulative_sum(cells, sums, sheet->row_count);
     for (size_t row = 0; row < sheet->row_count; row++) cells[row] /= total;
-    free(sums);
+    gt_free(sums);
 }
 
 static void arrange(gt_table *sheet, const gt_table *rows)
@@ -348,7 +348,7 @@ static void arrange(gt_table *sheet, const gt_table *rows)
         names[count++] = measures[i].name;
     }
     gt_table_select(sheet, names, count);
-    free(names);
+    gt_free(names);
 }
 
 gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table **arguments)
@@ -363,7 +363,7 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
     const gt_op_groups_observe watch = {.plain = true};
     gt_op_groups_describe(&alike, sheet, &ops->kernels, DETAILS, "trunc_kernel_details", &watch);
     gt_op_groups_free(&alike);
-    free(keys);
+    gt_free(keys);
     if (arguments) {
         *arguments = gt_table_copy(sheet);
         gt_table_select(*arguments, json_columns, GT_LENGTH(json_columns));

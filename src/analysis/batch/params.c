@@ -45,7 +45,7 @@ static size_t column_of(gt_table *table, const char *parameter)
     char *name = gt_format(GT_PARAM_PREFIX "%s", parameter);
     size_t column = gt_table_find(table, name);
     if (column == SIZE_MAX) column = gt_table_add_filled(table, name, GT_TYPE_STRING);
-    free(name);
+    gt_free(name);
     return column;
 }
 
@@ -80,7 +80,7 @@ void gt_batch_params_add(gt_table *table, const gt_model_result *const *results)
             table->columns[column].texts[row] = text_of(table->strings, &parameter->value, &spare);
         }
     }
-    free(firsts);
+    gt_free(firsts);
     gt_buffer_free(&spare);
 }
 

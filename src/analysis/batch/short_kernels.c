@@ -50,7 +50,7 @@ gt_table *gt_batch_kernel_counts_of_rank(const gt_pytorch *trace, int64_t rank)
         counts[linked ? LINKED : UNLINKED]++;
         counts[linked ? SHORT_LINKED : SHORT_UNLINKED] += is_short;
     }
-    free(external_ids);
+    gt_free(external_ids);
     gt_table *table = gt_table_new("linked_and_short_kernels", trace->strings);
     for (size_t c = 0; c < COUNTS; c++) gt_table_add_column(table, count_columns[c], GT_TYPE_INT);
     gt_table_add_row(table);
@@ -75,7 +75,7 @@ gt_table *gt_batch_unlinked_of_rank(const gt_pytorch *trace)
         gt_table_set_cstr(table, CATEGORY, added, gpu_categories[trace->kind[row]]);
         gt_table_set_float(table, DURATION, added, duration_us(trace, row));
     }
-    free(external_ids);
+    gt_free(external_ids);
     return table;
 }
 

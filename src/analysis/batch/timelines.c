@@ -26,7 +26,7 @@ static void add_rank(gt_table *sheet, const gt_table *timeline, int64_t rank)
     for (size_t i = 0; i < GT_LENGTH(columns); i++) {
         char *name = gt_format("%s_%lld", columns[i][1], (long long)rank);
         size_t column = gt_table_add_filled(sheet, name, GT_TYPE_FLOAT);
-        free(name);
+        gt_free(name);
         const gt_column *from = timeline ? gt_table_column(timeline, columns[i][0]) : NULL;
         for (size_t row = 0; from && row < TYPES; row++)
             sheet->columns[column].floats[row] = from->floats[row];
@@ -54,7 +54,7 @@ static void add_statistics(gt_table *sheet, size_t ranks)
         sheet->columns[average].floats[row] = times[count];
         sheet->columns[deviation].floats[row] = gt_std_pairwise(times, count + 1, 1);
     }
-    free(times);
+    gt_free(times);
 }
 
 gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,

@@ -51,7 +51,7 @@ void gt_aggregate_list_add_wanted(gt_aggregate_list *list, const char *column, c
     for (size_t i = 0; i < wanted->count; i++) {
         char *name = gt_format("%s_%s", column, known[wanted->items[i]].name);
         const char *kept = gt_arena_bytes(&list->names, name, strlen(name));
-        free(name);
+        gt_free(name);
         add(list, (gt_aggregate){column, known[wanted->items[i]].kind, kept},
             known[wanted->items[i]].squared);
     }
@@ -66,8 +66,8 @@ gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table
         double *values = grouped->columns[key_count + i].floats;
         for (size_t row = 0; row < grouped->row_count; row++) values[row] *= values[row];
     }
-    free(list->items);
-    free(list->squared);
+    gt_free(list->items);
+    gt_free(list->squared);
     gt_arena_free(&list->names);
     *list = (gt_aggregate_list){0};
     return grouped;

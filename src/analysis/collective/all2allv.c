@@ -153,7 +153,7 @@ static gt_table *begin_table(const gt_collective_matches *matches, const uint32_
     gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
     gt_table_rename(table, "nccl_all2allv");
     gt_table_select(table, taken, GT_LENGTH(taken));
-    free(firsts);
+    gt_free(firsts);
     return table;
 }
 
@@ -205,14 +205,14 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
         bool agrees = gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), false, error);
         *disagreeing += !agrees;
         if (!agrees && mismatch == GT_MISMATCH_FAILS) {
-            free(exchanges);
+            gt_free(exchanges);
             return NULL;
         }
         if (agrees || mismatch == GT_MISMATCH_KEPT) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
     }
     gt_table *table = count ? make_table(matches, exchanges, count, rank_columns)
                             : gt_table_new("nccl_all2allv", matches->events->strings);
-    free(exchanges);
+    gt_free(exchanges);
     return table;
 }
 

@@ -103,7 +103,7 @@ static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
         if (!*is) *is = gt_is_communication(gt_pytorch_name(trace, row)) ? 2 : 1;
         if (*is == 2) GT_PUSH(rows, *count, capacity, row);
     }
-    free(known);
+    gt_free(known);
     if (!*count) return rows;
 
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
@@ -113,8 +113,8 @@ static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
         uint32_t row = rows[i];
         if (correlations[row] != GT_EVENT_NONE || external_ids[row] != GT_EVENT_NONE) rows[linked++] = row;
     }
-    free(correlations);
-    free(external_ids);
+    gt_free(correlations);
+    gt_free(external_ids);
     *count = linked;
     return rows;
 }
@@ -134,7 +134,7 @@ static void add_ints(gt_table *table, const char *name, const gt_store *store, s
     for (size_t i = 0; i < table->row_count; i++)
         if (values[row_at(rows, i)] != GT_EVENT_NONE)
             gt_table_set_int(table, added, i, values[row_at(rows, i)]);
-    free(values);
+    gt_free(values);
 }
 
 static void add_texts(gt_table *table, const char *name, const gt_store *store, size_t event_column,
@@ -144,7 +144,7 @@ static void add_texts(gt_table *table, const char *name, const gt_store *store, 
     if (!table->row_count) return;
     uint32_t *texts = gt_store_string_ids(store, event_column);
     for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
-    free(texts);
+    gt_free(texts);
 }
 
 /* As integers where each of them was written as one. */
@@ -167,8 +167,8 @@ static void add_times(gt_table *table, const char *name, const gt_store *store, 
         else
             table->columns[added].floats[i] = time;
     }
-    free(times);
-    free(integral);
+    gt_free(times);
+    gt_free(integral);
 }
 
 static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
@@ -230,7 +230,7 @@ gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
     gt_table *table = table_of(trace->store, rows, count, rank);
     name_collectives(table, trace, rows);
     add_sizes(table);
-    free(rows);
+    gt_free(rows);
     return table;
 }
 
@@ -298,10 +298,10 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
         const char *name = by_order_alone ? "" : gt_interner_get(table->strings, names[row]).bytes;
         char *text = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)place);
         gt_table_set_cstr(table, id, row, text);
-        free(text);
+        gt_free(text);
     }
-    free(by_start);
-    free(next);
+    gt_free(by_start);
+    gt_free(next);
     gt_groups_free(&groups);
 }
 

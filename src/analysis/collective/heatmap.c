@@ -105,6 +105,6 @@ gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_s
     gt_int_list_free(&splits);
     gt_int_list_free(&group);
     gt_map_free(&map.places);
-    free(map.pairs);
+    gt_free(map.pairs);
     return table;
 }

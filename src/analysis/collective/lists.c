@@ -35,6 +35,6 @@ void gt_int_list_read(gt_int_list *list, gt_str text)
 
 void gt_int_list_free(gt_int_list *list)
 {
-    free(list->items);
+    gt_free(list->items);
     *list = (gt_int_list){0};
 }

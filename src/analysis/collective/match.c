@@ -30,15 +30,15 @@ gt_collective_matches gt_collective_match(const gt_table *events)
         matches.rows[next[groups.of_row[row]]++] = (uint32_t)row;
         if (ranks[row] >= matches.ranks) matches.ranks = ranks[row] + 1;
     }
-    free(next);
+    gt_free(next);
     gt_groups_free(&groups);
     return matches;
 }
 
 void gt_collective_matches_free(gt_collective_matches *matches)
 {
-    free(matches->begins);
-    free(matches->rows);
+    gt_free(matches->begins);
+    gt_free(matches->rows);
     *matches = (gt_collective_matches){0};
 }
 
@@ -138,7 +138,7 @@ static void add_part(gt_table *table, const gt_column_head *part, size_t count, 
     for (size_t i = 0; i < count; i++) {
         char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name);
         gt_table_add_filled(table, name, part[i].type);
-        free(name);
+        gt_free(name);
     }
 }
 
@@ -157,5 +157,5 @@ void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_col
 
 void gt_rank_columns_end(gt_rank_columns *columns)
 {
-    for (size_t part = 0; part < 2; part++) free(columns->firsts[part]);
+    for (size_t part = 0; part < 2; part++) gt_free(columns->firsts[part]);
 }

@@ -121,9 +121,9 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync)
     gt_table *table = to_table(stragglers, sync, seen);
     gt_table_sort(table, least_wait_first, 1);
     for (int64_t rank = 0; rank < matches->ranks; rank++) {
-        free(stragglers[rank].waits);
-        free(stragglers[rank].durations);
+        gt_free(stragglers[rank].waits);
+        gt_free(stragglers[rank].durations);
     }
-    free(stragglers);
+    gt_free(stragglers);
     return table;
 }

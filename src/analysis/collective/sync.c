@@ -68,7 +68,7 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
 
 void gt_collective_sync_free(gt_collective_sync *sync)
 {
-    free(sync->collectives);
+    gt_free(sync->collectives);
     *sync = (gt_collective_sync){0};
 }
 
@@ -148,7 +148,7 @@ static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
     gt_table *table = gt_table_copy_rows(matches->events, firsts, sync->count);
     gt_table_rename(table, "nccl_implicit_sync");
     gt_table_select(table, taken, GT_LENGTH(taken));
-    free(firsts);
+    gt_free(firsts);
     return table;
 }
 
@@ -249,8 +249,8 @@ static void add_totals(gt_table *summary, const gt_table *table, gt_group_option
         values[ends[groups.of_row[row]]++] = gt_column_number(latency, row);
     for (size_t g = 0, begin = 0; g < groups.count; begin = ends[g++])
         gt_table_set_float(summary, total, g, gt_sum_pairwise(values + begin, ends[g] - begin) / 1000);
-    free(ends);
-    free(values);
+    gt_free(ends);
+    gt_free(values);
     gt_groups_free(&groups);
 }
 

@@ -47,7 +47,7 @@ static void make_text(gt_table *table, size_t column)
         gt_table_set_string(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
     gt_table_drop_column(table, column);
     gt_table_move_column(table, made - 1, column);
-    free(name);
+    gt_free(name);
 }
 
 /* A key that is a number in one report and text in another, or missing throughout one of them, is text in
@@ -74,7 +74,7 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
     for (size_t c = rule->key_count; c < table->column_count; c++) {
         char *name = gt_format("%s::%s", report->tag, table->columns[c].name);
         gt_table_rename_column(table, c, name);
-        free(name);
+        gt_free(name);
     }
     return table;
 }
@@ -125,7 +125,7 @@ static size_t add_named(gt_table *table, const char *column, const char *tag, co
 {
     char *name = gt_format("%s__%s_%s", column, tag, change);
     size_t index = gt_table_add_filled(table, name, type);
-    free(name);
+    gt_free(name);
     return index;
 }
 
@@ -133,7 +133,7 @@ static size_t find_tagged(const gt_table *table, const char *tag, const char *co
 {
     char *name = gt_format("%s::%s", tag, column);
     size_t index = gt_table_find(table, name);
-    free(name);
+    gt_free(name);
     return index;
 }
 
@@ -191,7 +191,7 @@ gt_merged *gt_compare_merge(const char *name, const gt_compared *reports, size_t
         add_changes(merged, rule, tables);
     }
     for (size_t i = 0; i < count; i++) gt_table_free(tables[i]);
-    free(tables);
+    gt_free(tables);
     if (merged->table) return merged;
     gt_merged_free(merged);
     return NULL;
@@ -201,9 +201,9 @@ void gt_merged_free(gt_merged *merged)
 {
     if (!merged) return;
     gt_table_free(merged->table);
-    free(merged->tags);
-    free(merged->report_of_column);
-    free(merged);
+    gt_free(merged->tags);
+    gt_free(merged->report_of_column);
+    gt_free(merged);
 }
 
 /* ---- asking ---- */
@@ -219,7 +219,7 @@ static void sort_descending(gt_table *table, const char *tag, const char *column
     char *name = gt_format("%s::%s", tag, column);
     gt_sort_key key = {name, .descending = true};
     if (gt_table_find(table, name) != SIZE_MAX) gt_table_sort(table, &key, 1);
-    free(name);
+    gt_free(name);
 }
 
 void gt_merged_sort(gt_merged *merged, size_t report, const char *column)
@@ -249,7 +249,7 @@ static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, 
         keep[row] = gt_column_is_null(base, row) != wanted[split].in_base &&
                     gt_column_is_null(other, row) != wanted[split].in_variant;
     gt_table_keep(table, keep);
-    free(keep);
+    gt_free(keep);
 }
 
 gt_table *gt_compare_split(const gt_merged *merged, const char *name, gt_split split, size_t variant,

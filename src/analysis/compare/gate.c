@@ -100,9 +100,9 @@ bool gt_gate_parse(gt_gate *gate, const char *condition, gt_error *error)
 
 void gt_gate_free(gt_gate *gate)
 {
-    free(gate->sheet);
-    free(gate->row);
-    free(gate->column);
+    gt_free(gate->sheet);
+    gt_free(gate->row);
+    gt_free(gate->column);
     *gate = (gt_gate){0};
 }
 

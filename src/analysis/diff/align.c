@@ -53,11 +53,11 @@ void gt_aligner_free(gt_aligner *a)
     if (t) {
         void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
                           t->between, t->up,   t->down,  t->kept};
-        for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+        for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     }
-    free(t);
-    free(a->symbol_of);
-    free(a->stamp_of);
+    gt_free(t);
+    gt_free(a->symbol_of);
+    gt_free(a->stamp_of);
     *a = (gt_aligner){0};
 }
 

@@ -240,8 +240,8 @@ static bool choose_wrappers(gt_diff_matcher *m, uint8_t *chosen[2])
                 chosen[w][k] = 1;
                 any = true;
             }
-    free(sequences[0].items);
-    free(sequences[1].items);
+    gt_free(sequences[0].items);
+    gt_free(sequences[1].items);
     return any;
 }
 
@@ -266,10 +266,10 @@ static void open_wrappers(gt_diff_matcher *m, size_t w, const uint8_t *chosen, g
         while (tags->count < opened.count) push_row(tags, match_of[k]);
     }
     sort_by_start(m, m->sides[w], &opened, tags->items);
-    free(list->items);
+    gt_free(list->items);
     *list = opened;
-    free(match_of);
-    free(open);
+    gt_free(match_of);
+    gt_free(open);
 }
 
 /* Keeps the matches and aligns the others anew. */
@@ -292,8 +292,8 @@ static bool align_opened(gt_diff_matcher *m, const gt_row_list tags[2])
     }
     m->ops.count = 0;
     for (uint32_t k = 0; k < matches; k++) gt_diff_ops_add(&m->ops, places[0].items[k], places[1].items[k]);
-    free(places[0].items);
-    free(places[1].items);
+    gt_free(places[0].items);
+    gt_free(places[1].items);
     if (!m->left[0].count || !m->left[1].count) {
         for (size_t k = 0; k < m->left[0].count; k++)
             gt_diff_ops_add(&m->ops, m->left[0].items[k], GT_NO_INDEX);
@@ -320,11 +320,11 @@ static bool open_unmatched(gt_diff_matcher *m)
         gt_row_list tags[2] = {{0}, {0}};
         for (size_t w = 0; w < 2; w++) open_wrappers(m, w, chosen[w], &tags[w]);
         aligned = align_opened(m, tags);
-        free(tags[0].items);
-        free(tags[1].items);
+        gt_free(tags[0].items);
+        gt_free(tags[1].items);
     }
-    free(chosen[0]);
-    free(chosen[1]);
+    gt_free(chosen[0]);
+    gt_free(chosen[1]);
     return aligned;
 }
 
@@ -339,8 +339,8 @@ static bool align_loosely(gt_diff_matcher *m)
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < still[w].count; k++) push_row(&rows[w], m->inside[w].items[still[w].items[k]]);
     bool aligned = align(m, rows, true, &m->loose);
-    free(rows[0].items);
-    free(rows[1].items);
+    gt_free(rows[0].items);
+    gt_free(rows[1].items);
     if (!aligned) return false;
     m->made.count = 0;
     for (size_t k = 0; k < m->parts.count; k++)
@@ -420,10 +420,10 @@ void gt_diff_matcher_free(gt_diff_matcher *m)
     for (size_t w = 0; w < 2; w++) {
         void *arrays[] = {m->lists[w].items, m->left[w].items,   m->inside[w].items, m->still[w].items,
                           m->keys[w].items,  m->marks[w].stamps, m->marks[w].rows};
-        for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+        for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     }
     void *arrays[] = {m->ops.items, m->all.items,   m->names.items, m->spare.items,
                       m->starts,    m->parts.items, m->loose.items, m->made.items};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
-    free(m);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free(m);
 }

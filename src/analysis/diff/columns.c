@@ -125,7 +125,7 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
         any = true;
     }
     gt_map_free(&second_at);
-    free(rows);
+    gt_free(rows);
     return any;
 }
 
@@ -178,6 +178,6 @@ void gt_diff_add_columns(gt_table *sheet, const gt_unified *unified, const gt_di
         gt_buffer_free(&all[row].ids);
         gt_buffer_free(&all[row].names);
     }
-    free(all);
+    gt_free(all);
     gt_map_free(&row_of_kernel);
 }

@@ -246,9 +246,9 @@ void gt_diff_name_ops(gt_table *summary, const gt_diff_stats *stats)
     gt_map_free(&n.module_at);
     gt_map_free(&n.visited);
     gt_map_free(&n.names);
-    free(n.uses);
-    free(n.modules);
-    free(n.left[0].items);
-    free(n.left[1].items);
+    gt_free(n.uses);
+    gt_free(n.modules);
+    gt_free(n.left[0].items);
+    gt_free(n.left[1].items);
     gt_buffer_free(&n.buffer);
 }

@@ -159,6 +159,6 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats)
         gt_table_set_float(table, second, row, d->busy_us[1] / 1000.0);
         gt_table_set_float(table, change, row, (d->busy_us[1] - d->busy_us[0]) / 1000.0);
     }
-    free(list.items);
+    gt_free(list.items);
     return table;
 }

@@ -91,15 +91,15 @@ void gt_diff_rematch_free(gt_diff_rematch *t)
         calls_of_list *l = &t->lists[i];
         void *arrays[] = {l->names,       l->partner,      l->paired,     l->handled,        l->members.items,
                           l->shape.items, l->shapes.items, l->ends.items, l->by_shape.items, l->next.items};
-        for (size_t k = 0; k < GT_LENGTH(arrays); k++) free(arrays[k]);
+        for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
     }
     void *arrays[] = {t->by_name, t->frontier.items, t->below.items, t->level.items, t->pairs,
                       t->rank,    t->partners,       t->matched,     t->waiting,     t->changed.items};
-    for (size_t k = 0; k < GT_LENGTH(arrays); k++) free(arrays[k]);
+    for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
     gt_interner_free(t->levels);
     gt_interner_free(t->shapes);
     gt_map_free(&t->shape_places);
-    free(t);
+    gt_free(t);
 }
 
 /* ---- shapes ---- */

@@ -248,8 +248,8 @@ static void find_roots(gt_diff_side *s)
         }
     }
     gt_map_free(&seen);
-    free(tops.items);
-    free(ops.items);
+    gt_free(tops.items);
+    gt_free(ops.items);
 }
 
 /* ---- wrappers ---- */
@@ -335,6 +335,6 @@ void gt_diff_side_free(gt_diff_side *s)
     gt_map_free(&s->children_of);
     gt_map_free(&s->parent_of);
     void *arrays[] = {s->normal, s->loose, s->roots.items, s->wrapped, s->branches, s->spare.items};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
-    free(s);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free(s);
 }

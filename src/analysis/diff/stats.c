@@ -333,11 +333,11 @@ gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, bool explain)
     stats.identical = w.row_count && are_identical(&w, stats.table);
     gt_diff_strings_free(w.texts);
     gt_intervals_free(&w.spare);
-    free(w.done);
-    free(w.stack);
-    free(w.rows);
-    free(w.groups);
-    free(w.work.items);
+    gt_free(w.done);
+    gt_free(w.stack);
+    gt_free(w.rows);
+    gt_free(w.groups);
+    gt_free(w.work.items);
     return stats;
 }
 
@@ -350,7 +350,7 @@ gt_table *gt_diff_stats_sheet(gt_diff_stats *stats)
         for (size_t i = 0; i < sheet->row_count; i++) keep[i] = stats->sides[i] == 0;
         gt_table_keep(sheet, keep);
         gt_table_drop_column(sheet, gt_table_find(sheet, "source"));
-        free(keep);
+        gt_free(keep);
     }
     return sheet;
 }
@@ -358,7 +358,7 @@ gt_table *gt_diff_stats_sheet(gt_diff_stats *stats)
 void gt_diff_stats_free(gt_diff_stats *stats)
 {
     gt_table_free(stats->table);
-    free(stats->gpu_rows);
-    free(stats->sides);
+    gt_free(stats->gpu_rows);
+    gt_free(stats->sides);
     *stats = (gt_diff_stats){0};
 }

@@ -224,12 +224,12 @@ void gt_diff_strings_free(gt_diff_strings *t)
     for (size_t i = 0; i < 2; i++) {
         texts_of_side *s = &t->sides[i];
         gt_python_literals_free(s->literals);
-        free(s->carried);
-        for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) free(s->arguments[a]);
-        free(s->module);
+        gt_free(s->carried);
+        for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) gt_free(s->arguments[a]);
+        gt_free(s->module);
         gt_map_free(&s->stacks);
     }
     gt_buffer_free(&t->buffer);
-    free(t->rows.items);
-    free(t);
+    gt_free(t->rows.items);
+    gt_free(t);
 }

@@ -97,7 +97,7 @@ gt_diff_tree *gt_diff_tree_new(const gt_pytorch *first, const gt_pytorch *second
     made = made && merge_roots(&m, error);
     gt_diff_matcher_free(m.matcher);
     gt_map_free(&m.known);
-    free(m.stack);
+    gt_free(m.stack);
     if (made) return merged;
     gt_diff_tree_free(merged);
     return NULL;
@@ -108,8 +108,8 @@ void gt_diff_tree_free(gt_diff_tree *merged)
     if (!merged) return;
     for (size_t w = 0; w < 2; w++) gt_diff_side_free(merged->sides[w]);
     gt_interner_free(merged->names);
-    free(merged->nodes);
-    free(merged->children);
-    free(merged->roots);
-    free(merged);
+    gt_free(merged->nodes);
+    gt_free(merged->children);
+    gt_free(merged->roots);
+    gt_free(merged);
 }

@@ -38,7 +38,7 @@ static gt_table *group_rows(const gt_table *stats)
         if (is_key(stats->columns[c].name)) keys[count++] = stats->columns[c].name;
     gt_table *table = gt_table_group(stats, keys, count, measures, GT_LENGTH(measures),
                                      (gt_group_options){.keep_nulls = true});
-    free(keys);
+    gt_free(keys);
     gt_table_rename(table, "diff_stats_unique_args_summary");
     gt_table_move_column(table, gt_table_find(table, "operation_count"), 1);
     return table;
@@ -89,7 +89,7 @@ static void sort_rows(gt_table *table)
     for (uint32_t i = 0; i < table->row_count; i++) rows[i] = i;
     qsort_r(rows, table->row_count, sizeof *rows, by_sum, &o);
     gt_table_take(table, rows, table->row_count);
-    free(rows);
+    gt_free(rows);
 }
 
 /* ---- maps of ops ---- */
@@ -204,11 +204,11 @@ static gt_table *map_ops(const gt_table *summary)
         fill_list(table, "kernels", row, &kernels, &k, of);
         fill_list(table, "nn_module_parents", row, &modules, &m, of);
     }
-    free(kernels.items);
-    free(modules.items);
-    free(places);
-    free(sources);
-    free(ops.items);
+    gt_free(kernels.items);
+    gt_free(modules.items);
+    gt_free(places);
+    gt_free(sources);
+    gt_free(ops.items);
     return table;
 }
 
@@ -227,7 +227,7 @@ static gt_table *map_of_source(const gt_table *both, size_t source, const char *
     gt_table_drop_column(table, gt_table_find(table, "nn_module_parents"));
     gt_table_drop_column(table, gt_table_find(table, "source"));
     gt_table_rename(table, name);
-    free(rows);
+    gt_free(rows);
     return table;
 }
 
@@ -239,7 +239,7 @@ static void drop_second(gt_table *table)
     for (size_t row = 0; row < table->row_count; row++) drop[row] = !drop[row];
     gt_table_keep(table, drop);
     gt_table_drop_column(table, gt_table_find(table, "source"));
-    free(drop);
+    gt_free(drop);
 }
 
 gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats)

@@ -50,15 +50,15 @@ gt_hta_streams gt_hta_streams_find(const gt_hta_events *events)
         GT_PUSH(streams.numbers, streams.count, number_capacity, entries[i].stream);
         GT_PUSH(streams.ends, ends, end_capacity, i + 1);
     }
-    free(entries);
+    gt_free(entries);
     return streams;
 }
 
 void gt_hta_streams_free(gt_hta_streams *streams)
 {
-    free(streams->numbers);
-    free(streams->ends);
-    free(streams->places);
+    gt_free(streams->numbers);
+    gt_free(streams->ends);
+    gt_free(streams->places);
     *streams = (gt_hta_streams){0};
 }
 

@@ -144,7 +144,7 @@ static double last_step_start(const source *s)
     }
     for (size_t i = 0; i < count; i++) last = fmax(last, starts[i]);
     gt_map_free(&places);
-    free(starts);
+    gt_free(starts);
     return count >= 2 ? last : INFINITY;
 }
 
@@ -229,14 +229,14 @@ gt_hta_events gt_hta_events_find(const gt_pytorch *trace, const gt_hta_options *
     }
     if (l.range.end_us > l.range.start_us) events.span_us = l.range.end_us - l.range.start_us;
     gt_map_free(&l.rows);
-    free(s.correlation);
-    free(s.stream);
-    free(s.types);
+    gt_free(s.correlation);
+    gt_free(s.stream);
+    gt_free(s.types);
     return events;
 }
 
 void gt_hta_events_free(gt_hta_events *events)
 {
-    free(events->kernels);
+    gt_free(events->kernels);
     *events = (gt_hta_events){0};
 }

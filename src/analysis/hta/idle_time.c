@@ -104,7 +104,7 @@ static void add_streams(gt_table *table, const gt_hta_events *events, int64_t ra
         category categories[CATEGORIES] = {0};
         if (sort_intervals(events, streams.places + begin, streams.ends[i] - begin, categories))
             add(table, rank, streams.numbers[i], categories);
-        for (size_t c = 0; c < CATEGORIES; c++) free(categories[c].intervals_us);
+        for (size_t c = 0; c < CATEGORIES; c++) gt_free(categories[c].intervals_us);
     }
     gt_hta_streams_free(&streams);
 }

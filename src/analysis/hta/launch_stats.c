@@ -48,7 +48,7 @@ static gt_table *begin_table(const gt_hta_events *events)
         for (size_t i = 0; i < COLUMNS_A_METRIC; i++) {
             char *name = gt_format("%s_%s", metrics[m], of[i].name);
             gt_table_add_column(table, name, of[i].type);
-            free(name);
+            gt_free(name);
         }
     }
     for (size_t i = 0; i < OUTLIERS; i++) gt_table_add_column(table, outlier_names[i], GT_TYPE_INT);
@@ -80,7 +80,7 @@ static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank,
         gt_table_set_float(table, column + 1, row, gt_mean(values[m], count));
         gt_hta_set_time(table, column + 3, row, gt_quantile(values[m], count, 1));
         gt_table_set_float(table, column + 2, row, gt_median_in_place(values[m], count));
-        free(values[m]);
+        gt_free(values[m]);
     }
     for (size_t i = 0; i < OUTLIERS; i++) gt_table_set_int(table, FIRST_OUTLIER + i, row, outliers[i]);
 }
@@ -102,6 +102,6 @@ gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank)
         add_call(table, events, rank, calls + begin, i + 1 - begin);
         begin = i + 1;
     }
-    free(calls);
+    gt_free(calls);
     return table;
 }

@@ -75,8 +75,8 @@ gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank)
         gt_table_set_float(table, relative, row,
                            events->span_us != 0 ? full_us / events->span_us : (double)NAN);
     }
-    free(changes);
-    free(lengths);
+    gt_free(changes);
+    gt_free(lengths);
     gt_hta_streams_free(&streams);
     return table;
 }

@@ -63,8 +63,8 @@ static void add(total_list *list, uint32_t name, int64_t count, double time_us)
 
 static void free_totals(total_list *list)
 {
-    free(list->items);
-    free(list->place_of);
+    gt_free(list->items);
+    gt_free(list->place_of);
 }
 
 static int by_name(const void *left, const void *right, void *strings)
@@ -158,7 +158,7 @@ static void sum_up(const gt_jax *trace, total_list *classes, total_list *names)
         add(classes, texts[a->class], 1, dur_us);
         if (a->class == GT_JAX_CLASS_XLA) add(names, trace->name[i], 1, dur_us);
     }
-    free(answers);
+    gt_free(answers);
 }
 
 /* Between total_time and total_comm_time. */
@@ -182,7 +182,7 @@ static void add_overlap(gt_table *averages)
     memmove(rows + before + 1, rows + before, (count - 1 - before) * sizeof *rows);
     rows[before] = (uint32_t)count - 1;
     gt_table_take(averages, rows, count);
-    free(rows);
+    gt_free(rows);
 }
 
 static double computation_us(const gt_table *by_gpu)

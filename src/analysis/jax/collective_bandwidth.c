@@ -209,10 +209,10 @@ gt_table *gt_jax_collective_groups(gt_jax_collectives *c)
         }
         s->bandwidth = gt_mean(means.bandwidths, means.count);
         s->bus_bandwidth = gt_mean(means.bus_bandwidths, means.count);
-        free(means.bandwidths);
-        free(means.bus_bandwidths);
+        gt_free(means.bandwidths);
+        gt_free(means.bus_bandwidths);
         gt_map_free(&index.first);
-        free(index.next);
+        gt_free(index.next);
     }
     if (disagreeing)
         gt_warn("%zu collectives have no bandwidth: the nodes' dumps disagree on their groups", disagreeing);
@@ -258,8 +258,8 @@ static void add_collective(gt_jax_collectives *c, gt_table *table, const uint32_
         first_slices[row] = order[begin];
         begins[row] = begin;
     }
-    free(bandwidths);
-    free(bus);
+    gt_free(bandwidths);
+    gt_free(bus);
 }
 
 /* Adds a collective, whose slices begin at `begin` of the order, to what is known of its kind. */
@@ -302,10 +302,10 @@ gt_table *gt_jax_collective_bandwidths(gt_jax_collectives *c)
     gt_table_take(table, rows, table->row_count);
     for (size_t i = 0; i < table->row_count; i++)
         add_to_kind(c, order, begins[rows[i]], table->columns[3].ints[i]);
-    free(rows);
-    free(begins);
-    free(first_slices);
-    free(order);
+    gt_free(rows);
+    gt_free(begins);
+    gt_free(first_slices);
+    gt_free(order);
     return table;
 }
 

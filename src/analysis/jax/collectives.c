@@ -55,15 +55,15 @@ gt_jax_collectives *gt_jax_collectives_new(int64_t gpus_per_node)
 void gt_jax_collectives_free(gt_jax_collectives *c)
 {
     if (!c) return;
-    for (size_t i = 0; i < c->slice_count; i++) free(c->slices[i].events);
+    for (size_t i = 0; i < c->slice_count; i++) gt_free(c->slices[i].events);
     for (size_t k = 0; k < KINDS; k++) {
-        free(c->of_kind[k].bandwidths);
-        free(c->of_kind[k].bus_bandwidths);
+        gt_free(c->of_kind[k].bandwidths);
+        gt_free(c->of_kind[k].bus_bandwidths);
     }
-    free(c->slices);
-    free(c->events);
+    gt_free(c->slices);
+    gt_free(c->events);
     gt_interner_free(c->strings);
-    free(c);
+    gt_free(c);
 }
 
 gt_interner *gt_jax_collectives_strings(gt_jax_collectives *c)
@@ -85,7 +85,7 @@ static uint32_t process_name(gt_jax_collectives *c, const char *host, const gt_j
 {
     char *name = gt_format("%s %s", host, gt_interner_get(trace->strings, gpu->plane).bytes);
     uint32_t id = gt_interner_add_cstr(c->strings, name);
-    free(name);
+    gt_free(name);
     return id;
 }
 
@@ -145,7 +145,7 @@ static void number_events(gt_jax_collectives *c)
         bool goes_on = before && before->name == e->name && before->node == e->node && before->pid == e->pid;
         e->index = goes_on ? before->index + 1 : 0;
     }
-    free(order);
+    gt_free(order);
 }
 
 static void make_slices(gt_jax_collectives *c)
@@ -160,7 +160,7 @@ static void make_slices(gt_jax_collectives *c)
             slice new = {
                 .name = e->name, .id = gt_interner_add_cstr(c->strings, id), .bandwidth = (double)NAN};
             GT_PUSH(c->slices, c->slice_count, c->slice_capacity, new);
-            free(id);
+            gt_free(id);
         }
         slice *s = &c->slices[*place];
         e->id = s->id;

@@ -55,7 +55,7 @@ uint32_t *gt_jax_kernel_stats(const gt_groups *groups, const uint32_t *names, co
         cells[g] = gt_interner_add(strings, cell.bytes, cell.len);
     }
     gt_buffer_free(&cell);
-    free(gathered);
-    free(ends);
+    gt_free(gathered);
+    gt_free(ends);
     return cells;
 }

@@ -83,16 +83,16 @@ gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace)
         gt_jax_class op = trace->op[i] == GT_JAX_NONE ? GT_JAX_CLASS_XLA : (gt_jax_class)of_op[trace->op[i]];
         k.classes[at++] = (uint8_t)gt_jax_class_joined((gt_jax_class)of_name[trace->name[i]], op);
     }
-    free(of_name);
-    free(of_op);
+    gt_free(of_name);
+    gt_free(of_op);
     return k;
 }
 
 void gt_jax_kernels_free(gt_jax_kernels *k)
 {
-    free(k->events);
-    free(k->classes);
-    free(k->details);
+    gt_free(k->events);
+    gt_free(k->classes);
+    gt_free(k->details);
     gt_arena_free(&k->arena);
     *k = (gt_jax_kernels){0};
 }
@@ -221,7 +221,7 @@ gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords
     gt_table_add_rows(table, rows);
     common_texts texts = add_common_texts(k->trace->strings);
     for (size_t row = 0; row < rows; row++) set_row(table, row, k, wanted[row], &texts, &cell);
-    free(wanted);
+    gt_free(wanted);
     gt_buffer_free(&cell);
     return table;
 }
@@ -234,7 +234,7 @@ gt_table *gt_jax_xla_perf(gt_jax_kernels *k, const gt_table *launchers)
     for (size_t row = 0; row < launchers->row_count; row++)
         if (k->classes[numbers[row]] == GT_JAX_CLASS_XLA) kept[count++] = (uint32_t)row;
     gt_table *table = gt_table_copy_rows(launchers, kept, count);
-    free(kept);
+    gt_free(kept);
     gt_table_rename(table, "df_xla_perf");
     size_t bytes = gt_table_add_zeroed(table, "total_input_bytes", GT_TYPE_INT), unknown = 0;
     for (size_t row = 0; row < table->row_count; row++) {

@@ -312,8 +312,8 @@ static void find_totals(const gt_gpu_stream *stream, bool by_path, gt_llama_tota
         total.p90_us = gt_quantile(durations, total.count, 0.9);
         keep_total(best, count, most, total);
     }
-    free(durations);
-    free(events);
+    gt_free(durations);
+    gt_free(events);
 }
 
 bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
@@ -323,7 +323,7 @@ bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_
     infer_sizes(stream, s);
     time_list starts = find_tokens(stream, token_mark);
     bool found = measure_layers(stream, &starts, tokens, layers, s);
-    free(starts.items);
+    gt_free(starts.items);
     find_totals(stream, false, s->kernels, &s->kernel_count, GT_LLAMA_KERNELS);
     find_totals(stream, true, s->paths, &s->path_count, GT_LLAMA_PATHS);
     return found ||

@@ -149,7 +149,7 @@ static modelled_list find_modelled(gt_jax_kernels *k, gt_jax_class class, gt_are
         else
             list.failed++;
     }
-    free(known.items);
+    gt_free(known.items);
     gt_map_free(&known.of);
     return list;
 }
@@ -261,7 +261,7 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
     size_t details = gt_table_add_zeroed(sheet, DETAILS, GT_TYPE_STRING);
     memcpy(sheet->columns[details].texts, cells, groups.count * sizeof *cells);
     gt_table_move_column(sheet, details, gt_table_find(sheet, BEFORE_DETAILS) + 1);
-    free(cells);
+    gt_free(cells);
     gt_groups_free(&groups);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     return sheet;
@@ -281,7 +281,7 @@ gt_table *gt_jax_op_sheet(gt_jax_kernels *k, gt_jax_class class)
         gt_table_rename(sheet, sheet_names[class]);
         gt_table_free(rows);
     }
-    free(list.items);
+    gt_free(list.items);
     gt_arena_free(&arena);
     return sheet;
 }

@@ -184,7 +184,7 @@ gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
         gt_table_select(s.table, NULL, 0);
     else if (!s.has_transpose)
         gt_table_drop_column(s.table, TRANSPOSE);
-    free(s.product_of);
+    gt_free(s.product_of);
     gt_buffer_free(&s.text);
     gt_arena_free(&s.arena);
     return s.table;

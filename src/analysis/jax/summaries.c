@@ -89,9 +89,9 @@ static void add_categories(gt_table *table, const gt_table *rows, const char *ke
                                 gt_interner_add(rows->strings, cell.bytes, cell.len));
     }
     gt_buffer_free(&cell);
-    free(order);
-    free(texts);
-    free(group_of);
+    gt_free(order);
+    gt_free(texts);
+    gt_free(group_of);
     gt_groups_free(&pairs);
     gt_groups_free(&groups);
 }

@@ -145,7 +145,7 @@ static size_t order_gpus(const gt_jax *trace, size_t *order)
         placed[i].slot = gt_python_set_slot(&set, trace->gpus[placed[i].gpu].pid);
     qsort(placed, count, sizeof *placed, by_slot);
     for (size_t i = 0; i < count; i++) order[i] = placed[i].gpu;
-    free(placed);
+    gt_free(placed);
     gt_python_set_free(&set);
     return count;
 }
@@ -184,7 +184,7 @@ gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
     }
     for (size_t p = 0; p < PARTS; p++) sums[p] /= (double)(averaged ? averaged : 1);
     if (averaged) add_rows(timeline.averages, sums);
-    free(buckets);
-    free(order);
+    gt_free(buckets);
+    gt_free(order);
     return timeline;
 }

@@ -55,7 +55,7 @@ gt_table *gt_jax_unique_args(gt_jax_kernels *kernels, const gt_table *launchers)
                                           launchers->strings, rest_of, &c);
     size_t details = gt_table_add_zeroed(table, "kernel_details_summary", GT_TYPE_STRING);
     if (groups.count) memcpy(table->columns[details].texts, cells, groups.count * sizeof *cells);
-    free(cells);
+    gt_free(cells);
     gt_groups_free(&groups);
     gt_table_sort(table, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(table, gt_table_find(table, "total_direct_kernel_time_sum"));

@@ -260,8 +260,8 @@ static void add_measure(gt_table *table, const gt_groups *groups, const gt_colum
         table->columns[to[3]].ints[g] = s.max;
         table->columns[to[4]].floats[g] = s.std;
     }
-    free(ends);
-    free(sorted);
+    gt_free(ends);
+    gt_free(sorted);
 }
 
 static gt_table *summarize(const gt_table *pairs)
@@ -305,7 +305,7 @@ static void close_finder(finder *f)
 {
     void *const arrays[] = {f->known,   f->correlations, f->are_calls, f->pids,         f->tids,
                             f->devices, f->categories,   f->names,     f->kernel_names, f->next};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_pftrace_call_times_free(&f->times);
     gt_pftrace_agents_free(&f->agents);
     gt_map_free(&f->last_call);

@@ -90,7 +90,7 @@ static void add_gpu(gt_table *table, size_t gpu, const gt_pftrace_totals *totals
     for (size_t r = 0; r < ROWS; r++)
         add_row(table, name, r, (double)ns[r] / 1e6, r < GT_PFTRACE_CLASSES ? (double)totals->count[r] : 0.0,
                 share(ns[r], totals->compute_ns), share(ns[r], total));
-    free(name);
+    gt_free(name);
 }
 
 /* The mean of one column over the GPUs, for one category. */
@@ -99,7 +99,7 @@ static double mean_of(const gt_table *table, size_t column, size_t which, size_t
     double *values = gt_alloc(gpus * sizeof *values);
     for (size_t gpu = 0; gpu < gpus; gpu++) values[gpu] = table->columns[column].floats[gpu * ROWS + which];
     double mean = gt_mean(values, gpus);
-    free(values);
+    gt_free(values);
     return mean;
 }
 

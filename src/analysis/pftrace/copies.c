@@ -81,11 +81,11 @@ gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
                                          gt_interner_get(strings, sources[i]),
                                          gt_interner_get(strings, destinations[i]), only_numbers));
     }
-    free(bytes);
-    free(categories);
-    free(names);
-    free(sources);
-    free(destinations);
+    gt_free(bytes);
+    gt_free(categories);
+    gt_free(names);
+    gt_free(sources);
+    gt_free(destinations);
     gt_table *table = gt_table_group(copies, keys, GT_LENGTH(keys), counted, GT_LENGTH(counted),
                                      (gt_group_options){.sorted = true});
     gt_table_rename(table, "memory_copy_by_copy_bytes");

@@ -90,7 +90,7 @@ static void measure(gt_table *table, const duration_columns *c, size_t row, cons
     table->columns[c->median].floats[row] = gt_median_in_place(values, count);
     table->columns[c->min].ints[row] = min;
     table->columns[c->max].ints[row] = max;
-    free(values);
+    gt_free(values);
 }
 
 /* One row a group of events, which have the column dur_ns: its keys and what was measured of it. */
@@ -109,8 +109,8 @@ static gt_table *measure_groups(const gt_table *events, const char *const *keys,
         size_t begin = g ? ends[g - 1] : 0;
         measure(table, &columns, g, sorted + begin, ends[g] - begin);
     }
-    free(sorted);
-    free(ends);
+    gt_free(sorted);
+    gt_free(ends);
     gt_groups_free(&groups);
     return table;
 }
@@ -187,7 +187,7 @@ static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_
     size_t column = gt_table_add_zeroed(events, name, GT_TYPE_INT);
     for (size_t i = 0; i < events->row_count; i++)
         events->columns[column].ints[i] = values[rows[i]] == GT_CHROME_NONE ? 0 : values[rows[i]];
-    free(values);
+    gt_free(values);
 }
 
 /* A table of Name and dur_ns, and the events' places in the trace. */
@@ -234,8 +234,8 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
         add_sizes(table, "BlockX", "BlockY", "BlockZ", "BlockXYZ");
     }
     gt_table_free(events);
-    free(lists);
-    free(rows);
+    gt_free(lists);
+    gt_free(rows);
     return finish(table, "kernel_summary", options->baseline_ns,
                   options->by_name ? by_name : by_configuration,
                   options->by_name ? GT_LENGTH(by_name) : GT_LENGTH(by_configuration));
@@ -254,6 +254,6 @@ gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *
     if (by_operation) add_recorded(events, trace, rows, keys[key_count++] = "Op", GT_CHROME_OPERATION);
     gt_table *table = measure_groups(events, keys, key_count);
     gt_table_free(events);
-    free(rows);
+    gt_free(rows);
     return finish(table, "hip_summary", total_ns, by_name, GT_LENGTH(by_name));
 }

@@ -56,15 +56,15 @@ gt_pftrace_agents gt_pftrace_find_agents(const gt_chrome *trace)
         }
         agents.of_event[i] = place[texts[i]] - 1;
     }
-    free(place);
-    free(texts);
+    gt_free(place);
+    gt_free(texts);
     return agents;
 }
 
 void gt_pftrace_agents_free(gt_pftrace_agents *agents)
 {
-    free(agents->names);
-    free(agents->of_event);
+    gt_free(agents->names);
+    gt_free(agents->of_event);
     *agents = (gt_pftrace_agents){0};
 }
 
@@ -88,8 +88,8 @@ void gt_pftrace_activity_times(const gt_chrome *trace, int64_t **begin_ns, int64
         if (__builtin_mul_overflow(at, unit, &begins[i])) begins[i] = 0;
         if (__builtin_mul_overflow(whole(dur[i]), unit, &deltas[i])) deltas[i] = 0;
     }
-    free(ts);
-    free(dur);
+    gt_free(ts);
+    gt_free(dur);
     *begin_ns = begins;
     *dur_ns = deltas;
 }
@@ -115,16 +115,16 @@ gt_pftrace_call_times gt_pftrace_find_call_times(const gt_chrome *trace)
         if (has_time && __builtin_add_overflow(t.begin_ns[i], t.dur_ns[i], &t.end_ns[i]))
             t.begin_ns[i] = t.dur_ns[i] = t.end_ns[i] = GT_CHROME_NONE;
     }
-    free(ts);
-    free(dur);
+    gt_free(ts);
+    gt_free(dur);
     return t;
 }
 
 void gt_pftrace_call_times_free(gt_pftrace_call_times *times)
 {
-    free(times->begin_ns);
-    free(times->end_ns);
-    free(times->dur_ns);
+    gt_free(times->begin_ns);
+    gt_free(times->end_ns);
+    gt_free(times->dur_ns);
 }
 
 /* ---- lists ---- */
@@ -179,10 +179,10 @@ static columns open_columns(const gt_chrome *trace)
 
 static void close_columns(columns *c)
 {
-    free(c->begin_ns);
-    free(c->dur_ns);
-    free(c->tids);
-    free(c->names);
+    gt_free(c->begin_ns);
+    gt_free(c->dur_ns);
+    gt_free(c->tids);
+    gt_free(c->names);
 }
 
 /* Whether an event counts: it lasts, its end and the sum of all durations fit, and its thread is within the
@@ -237,13 +237,13 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
 void gt_pftrace_work_free(gt_pftrace_work *work)
 {
     for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
-        free(work->compute[gpu].items);
-        free(work->communication[gpu].items);
+        gt_free(work->compute[gpu].items);
+        gt_free(work->communication[gpu].items);
     }
-    free(work->compute);
-    free(work->communication);
-    free(work->classes);
-    free(work->xla.items);
+    gt_free(work->compute);
+    gt_free(work->communication);
+    gt_free(work->classes);
+    gt_free(work->xla.items);
     gt_pftrace_agents_free(&work->agents);
 }
 
@@ -261,8 +261,8 @@ gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits 
         if (event_at(&c, i, tid, limits, &event)) add(&list, event);
     }
     close_columns(&c);
-    free(categories);
-    free(other_tids);
+    gt_free(categories);
+    gt_free(other_tids);
     sort_list(&list, trace->strings);
     return list;
 }
@@ -275,6 +275,6 @@ uint32_t gt_pftrace_merged_name(gt_interner *strings, uint32_t name)
     for (size_t i = 0; i < text.len; i++)
         if (!isdigit((unsigned char)text.bytes[i])) merged[len++] = text.bytes[i];
     uint32_t id = gt_interner_add(strings, merged, len);
-    free(merged);
+    gt_free(merged);
     return id;
 }

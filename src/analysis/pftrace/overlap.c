@@ -105,8 +105,8 @@ int64_t gt_pftrace_overlap(const gt_pftrace_list *compute, const gt_pftrace_list
     uint64_t sum = 0;
     for (size_t i = 0; i < communication->count; i++)
         sum += (uint64_t)overlap_with(&w, communication->items[i].begin_ns, end_of(&communication->items[i]));
-    free(w.next);
-    free(w.total_ns);
-    free(w.latest);
+    gt_free(w.next);
+    gt_free(w.total_ns);
+    gt_free(w.latest);
     return (int64_t)sum;
 }

@@ -201,7 +201,7 @@ void gt_inference_categories_free(gt_inference_categories *c)
 {
     if (!c) return;
     gt_keywords_free(c->words);
-    free(c);
+    gt_free(c);
 }
 
 /* ---- asking ---- */

@@ -137,9 +137,9 @@ void gt_phase_names_free(gt_phase_names *names)
 {
     if (!names) return;
     gt_keywords_free(names->words);
-    free(names->places);
-    free(names->facts);
-    free(names);
+    gt_free(names->places);
+    gt_free(names->facts);
+    gt_free(names);
 }
 
 /* ---- one op ---- */

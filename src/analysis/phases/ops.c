@@ -94,8 +94,8 @@ static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_la
     for (size_t row = 0; row < sheet->row_count; row++)
         gt_table_set_string(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
     gt_inference_categories_free(c.names);
-    free(c.known);
-    free(c.found.items);
+    gt_free(c.known);
+    gt_free(c.found.items);
     gt_buffer_free(&c.joined);
 }
 
@@ -116,7 +116,7 @@ static gt_table *launchers_of(const gt_pytorch *trace, const gt_launchers *launc
     gt_table_add_direct_times(table, trace, launchers);
     for (size_t i = 0; i < launchers->count; i++) keep[i] = gt_phases_of_launcher(phases, i) == phase;
     gt_table_keep(table, keep);
-    free(keep);
+    gt_free(keep);
     return table;
 }
 

@@ -161,8 +161,8 @@ static void count_names(gt_phases *p)
     p->seldom_max = gt_quantile(different, count, rule->prefill);
     p->often_min = gt_quantile(different, count, rule->decode);
     p->between = rule->between;
-    free(first);
-    free(different);
+    gt_free(first);
+    gt_free(different);
 }
 
 static gt_phase by_frequency(gt_phases *p, const judged *op)
@@ -276,12 +276,12 @@ void gt_phases_free(gt_phases *p)
 {
     if (!p) return;
     gt_phase_names_free(p->names);
-    free(p->of_launcher);
-    free(p->counts);
-    for (size_t i = 0; i < ARGUMENTS; i++) free(p->arguments[i]);
+    gt_free(p->of_launcher);
+    gt_free(p->counts);
+    for (size_t i = 0; i < ARGUMENTS; i++) gt_free(p->arguments[i]);
     gt_values_free(p->values);
     gt_models_free(p->models);
-    free(p);
+    gt_free(p);
 }
 
 gt_phase gt_phases_of_launcher(const gt_phases *p, size_t launcher)

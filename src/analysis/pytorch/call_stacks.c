@@ -45,14 +45,14 @@ gt_call_stacks *gt_call_stacks_new(const gt_calls *calls)
 void gt_call_stacks_free(gt_call_stacks *s)
 {
     if (!s) return;
-    free(s->nodes);
+    gt_free(s->nodes);
     gt_map_free(&s->places);
     gt_map_free(&s->of_text);
-    free(s->of_number);
-    free(s->frames);
-    free(s->way.items);
+    gt_free(s->of_number);
+    gt_free(s->frames);
+    gt_free(s->way.items);
     gt_buffer_free(&s->buffer);
-    free(s);
+    gt_free(s);
 }
 
 /* ---- frames ---- */
@@ -149,7 +149,7 @@ uint32_t gt_call_stack_text(gt_call_stacks *s, uint32_t stack)
         gt_buffer_add_cstr(&s->buffer, "]");
         s->nodes[stack].text = gt_interner_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
         *gt_map_put(&s->of_text, s->nodes[stack].text, 0) = stack;
-        free(frames);
+        gt_free(frames);
     }
     return s->nodes[stack].text;
 }
@@ -225,7 +225,7 @@ static uint32_t find_entry_point(const gt_call_stacks *s, uint32_t op_name, cons
     gt_str *frames = gt_alloc(flat->count * sizeof *frames);
     for (size_t i = 0; i < flat->count; i++) frames[i] = gt_interner_get(s->trace->strings, flat->items[i]);
     size_t place = gt_entry_point(gt_interner_get(s->trace->strings, op_name), frames, flat->count);
-    free(frames);
+    gt_free(frames);
     return place == SIZE_MAX ? gt_interner_add_cstr(s->trace->strings, "Not found") : flat->items[place];
 }
 
@@ -241,8 +241,8 @@ gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *s, uint32_t op_name,
     chains c = list_chains(s, kernels, count);
     paths.full = print_chains(s, &c, &flat);
     paths.entry_point = find_entry_point(s, op_name, &flat);
-    free(flat.items);
-    free(c.texts.items);
-    free(c.ends);
+    gt_free(flat.items);
+    gt_free(c.texts.items);
+    gt_free(c.ends);
     return paths;
 }

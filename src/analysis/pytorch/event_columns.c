@@ -1,5 +1,6 @@
 /* Columns from events: copies of the store's values, with the type that all of them share. */
 #include "analysis/pytorch/event_columns.h"
+#include "base/memory.h"
 
 #include "compat/python_literal.h"
 
@@ -18,7 +19,7 @@ void gt_table_add_event_strings(gt_table *table, const char *name, const gt_pyto
     uint32_t *values = gt_store_string_ids(trace->store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = values[rows[i]];
-    free(values);
+    gt_free(values);
 }
 
 /* ---- times ---- */

@@ -33,14 +33,14 @@ void gt_extension_free(gt_extension *e)
 {
     if (!e) return;
     gt_arena_free(&e->arena);
-    free(e->models);
-    free(e->categories);
-    free(e->families);
-    free(e->results);
+    gt_free(e->models);
+    gt_free(e->categories);
+    gt_free(e->families);
+    gt_free(e->results);
     gt_map_free(&e->model_of);
     gt_map_free(&e->category_of);
     gt_map_free(&e->result_of);
-    free(e);
+    gt_free(e);
 }
 
 /* ---- being told ---- */

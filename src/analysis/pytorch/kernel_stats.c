@@ -151,7 +151,7 @@ static void keep_shown(gt_kernel_stats *s, const measured *places)
     gt_kernel_detail *shown = gt_alloc(s->kernel_count * sizeof *shown);
     for (size_t i = 0; i < s->kernel_count; i++) shown[i] = *places[i].kernel;
     memcpy(s->pattern, shown, s->kernel_count * sizeof *shown);
-    free(shown);
+    gt_free(shown);
     s->shown_count = s->kernel_count;
 }
 
@@ -162,7 +162,7 @@ gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
     measured *places = gt_alloc(s->kernel_count * sizeof *places);
     double *dur_us = gt_alloc(s->list_count * sizeof *dur_us);
     for (size_t i = 0; i < s->kernel_count; i++) places[i] = measure(s, i, dur_us);
-    free(dur_us);
+    gt_free(dur_us);
     if (!s->plain) qsort(places, s->kernel_count, sizeof *places, by_total_and_name);
 
     s->summary.len = s->trunc.len = 0;
@@ -173,15 +173,15 @@ gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
         add_trunc(&s->trunc, s, &places[i]);
     }
     keep_shown(s, places);
-    free(places);
+    gt_free(places);
     s->kernel_count = s->list_count = 0;
     return (gt_kernel_stats_cells){finish(&s->summary, s->strings), finish(&s->trunc, s->strings)};
 }
 
 void gt_kernel_stats_free(gt_kernel_stats *s)
 {
-    free(s->pattern);
-    free(s->dur_us);
+    gt_free(s->pattern);
+    gt_free(s->dur_us);
     gt_buffer_free(&s->summary);
     gt_buffer_free(&s->trunc);
     *s = (gt_kernel_stats){0};

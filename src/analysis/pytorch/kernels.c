@@ -53,8 +53,8 @@ gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
 
 void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
 {
-    free(kernels->rows);
-    free(kernels->cpu_ops);
+    gt_free(kernels->rows);
+    gt_free(kernels->cpu_ops);
     *kernels = (gt_pytorch_kernels){0};
 }
 
@@ -110,7 +110,7 @@ static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *
         if (parent) parent[i] = trace->name[op != GT_NO_EVENT ? op : call];
     }
     gt_op_categories_free(categories);
-    free(first_kernel);
+    gt_free(first_kernel);
 }
 
 /* ---- the sheet ---- */
@@ -139,7 +139,7 @@ static double time_of_all(const gt_pytorch_kernels *kernels)
     double *dur_us = gt_alloc(kernels->count * sizeof *dur_us);
     for (size_t i = 0; i < kernels->count; i++) dur_us[i] = kernels->trace->dur_us[kernels->rows[i]];
     double sum = gt_sum_pairwise(dur_us, kernels->count);
-    free(dur_us);
+    gt_free(dur_us);
     return sum;
 }
 

@@ -54,8 +54,8 @@ static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t
         l->items[index_of[op]].count++;
         ++*kernel_count;
     }
-    free(index_of);
-    free(cache.known);
+    gt_free(index_of);
+    gt_free(cache.known);
     return launcher_of;
 }
 
@@ -72,7 +72,7 @@ static void place_kernels(const gt_pytorch *trace, gt_launchers *l, const uint32
         if (launcher_of[row] != GT_NO_EVENT) l->kernels[next[launcher_of[row]]++] = row;
     for (size_t i = 0; i < l->count; i++)
         gt_order_rows(l->kernels + l->items[i].first, l->items[i].count, trace->start_us);
-    free(next);
+    gt_free(next);
 }
 
 static void sort_launchers(const gt_pytorch *trace, gt_launchers *l)
@@ -86,10 +86,10 @@ static void sort_launchers(const gt_pytorch *trace, gt_launchers *l)
     }
     gt_order_rows(order, l->count, starts);
     for (size_t i = 0; i < l->count; i++) items[i] = l->items[order[i]];
-    free(l->items);
+    gt_free(l->items);
     l->items = items;
-    free(order);
-    free(starts);
+    gt_free(order);
+    gt_free(starts);
 }
 
 /* ---- times ---- */
@@ -111,7 +111,7 @@ static void measure(const gt_pytorch *trace, gt_launchers *l)
         item->subtree_integral = subtree.integral;
     }
     gt_intervals_free(&spare);
-    free(below.items);
+    gt_free(below.items);
     gt_calls_free(calls);
 }
 
@@ -121,7 +121,7 @@ gt_launchers gt_launchers_find(const gt_pytorch *trace)
     size_t kernel_count;
     uint32_t *launcher_of = assign_kernels(trace, &l, &kernel_count);
     place_kernels(trace, &l, launcher_of, kernel_count);
-    free(launcher_of);
+    gt_free(launcher_of);
     sort_launchers(trace, &l);
     measure(trace, &l);
     return l;
@@ -129,7 +129,7 @@ gt_launchers gt_launchers_find(const gt_pytorch *trace)
 
 void gt_launchers_free(gt_launchers *l)
 {
-    free(l->items);
-    free(l->kernels);
+    gt_free(l->items);
+    gt_free(l->kernels);
     *l = (gt_launchers){0};
 }

@@ -93,7 +93,7 @@ uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_
 void gt_op_categories_free(gt_op_categories *c)
 {
     if (!c) return;
-    free(c->of_name);
-    free(c->of_kernel);
-    free(c);
+    gt_free(c->of_name);
+    gt_free(c->of_kernel);
+    gt_free(c);
 }

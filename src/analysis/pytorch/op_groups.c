@@ -45,13 +45,13 @@ void gt_kernel_lists_use_strings(gt_kernel_lists *l, const gt_interner *from, gt
         l->kernels[i].name = moved(l->kernels[i].name, map, from, to);
         l->kernels[i].stream = moved(l->kernels[i].stream, map, from, to);
     }
-    free(map);
+    gt_free(map);
 }
 
 void gt_kernel_lists_free(gt_kernel_lists *l)
 {
-    free(l->kernels);
-    free(l->ends);
+    gt_free(l->kernels);
+    gt_free(l->ends);
     *l = (gt_kernel_lists){0};
 }
 
@@ -75,10 +75,10 @@ gt_op_groups gt_op_groups_find(const gt_table *ops, const char *const *keys, siz
 
 void gt_op_groups_free(gt_op_groups *a)
 {
-    free(a->keys);
+    gt_free(a->keys);
     gt_groups_free(&a->groups);
-    free(a->rows);
-    free(a->begin);
+    gt_free(a->rows);
+    gt_free(a->begin);
 }
 
 gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measures, size_t measure_count)
@@ -89,7 +89,7 @@ gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measur
         if (!measures[i].column || gt_table_find(a->ops, measures[i].column) != SIZE_MAX)
             used[count++] = measures[i];
     gt_table *sheet = gt_table_group(a->ops, a->keys, a->key_count, used, count, KEEP);
-    free(used);
+    gt_free(used);
     size_t group = gt_table_add_zeroed(sheet, GT_OP_GROUPS_MEMBER, GT_TYPE_INT);
     for (size_t row = 0; row < sheet->row_count; row++) sheet->columns[group].ints[row] = (int64_t)row;
     return sheet;
@@ -151,7 +151,7 @@ void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, const char *apart
     gt_table_drop_column(sheet, total_us);
     gt_table_free(totals);
     gt_groups_free(&together);
-    free(keys);
+    gt_free(keys);
 }
 
 void gt_op_groups_round_overlap(gt_table *sheet)

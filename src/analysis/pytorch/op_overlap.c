@@ -113,11 +113,11 @@ gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *r, const uint32_t *rows, 
 void gt_op_overlap_reader_free(gt_op_overlap_reader *r)
 {
     if (!r) return;
-    free(r->streams);
-    free(r->place_of);
-    free(r->kernels);
-    free(r->sums);
+    gt_free(r->streams);
+    gt_free(r->place_of);
+    gt_free(r->kernels);
+    gt_free(r->sums);
     gt_intervals_free(&r->beside);
     gt_buffer_free(&r->names);
-    free(r);
+    gt_free(r);
 }

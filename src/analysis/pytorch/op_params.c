@@ -41,12 +41,12 @@ void gt_op_params_free(gt_op_params *p)
 {
     if (!p) return;
     gt_map_free(&p->places);
-    free(p->results);
-    free(p->names);
-    free(p->columns);
+    gt_free(p->results);
+    gt_free(p->names);
+    gt_free(p->columns);
     gt_table_free(p->table);
-    free(p->row_of);
-    free(p);
+    gt_free(p->row_of);
+    gt_free(p);
 }
 
 /* ---- which columns there are and what they hold ---- */
@@ -109,7 +109,7 @@ static void add_column(gt_op_params *p, const parameter_column *column, gt_buffe
 {
     char *name = gt_format("param: %s", column->name);
     size_t index = gt_table_add_zeroed(p->table, name, GT_TYPE_STRING);
-    free(name);
+    gt_free(name);
     for (size_t i = 0; i < p->count; i++)
         p->table->columns[index].texts[i] =
             cell_text(p, column, gt_model_parameter(p->results[i], column->name), spare);
@@ -126,7 +126,7 @@ static void join_equal(gt_op_params *p)
     p->row_of = groups.of_row;
     groups.of_row = NULL;
     gt_groups_free(&groups);
-    free(keys);
+    gt_free(keys);
 }
 
 const gt_table *gt_op_params_finish(gt_op_params *p)

@@ -21,11 +21,11 @@ void gt_op_rows_set_overlap(gt_op_rows *r, gt_op_overlap overlap)
 
 void gt_op_rows_free(gt_op_rows *r)
 {
-    free(r->items);
+    gt_free(r->items);
     gt_kernel_lists_free(&r->kernels);
     gt_kernel_lists_free(&r->beside);
-    free(r->beside_names);
-    free(r->beside_pct);
+    gt_free(r->beside_names);
+    gt_free(r->beside_pct);
     *r = (gt_op_rows){0};
 }
 
@@ -100,6 +100,6 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     gt_op_metrics *metrics = gt_alloc(r->count * sizeof *metrics);
     for (size_t i = 0; i < r->count; i++) metrics[i] = r->items[i].metrics;
     gt_op_metrics_add_columns(table, metrics);
-    free(metrics);
+    gt_free(metrics);
     return table;
 }

@@ -190,7 +190,7 @@ static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels
     add_measures(&names, overlap, GT_LENGTH(overlap));
     add_measures(&names, times, GT_LENGTH(times));
     gt_table_select(sheet, names.items, names.count);
-    free(names.items);
+    gt_free(names.items);
     size_t beside = gt_table_find(sheet, OVERLAPPING);
     if (beside != SIZE_MAX) gt_table_rename_column(sheet, beside, OVERLAPPING "_first");
 }
@@ -235,7 +235,7 @@ static void keep_named(gt_table *sheet, const char *const *names, size_t count, 
     for (size_t row = 0; row < sheet->row_count; row++)
         kept[row] = is_one_of(gt_interner_get(sheet->strings, texts[row]), names, count) == keep;
     gt_table_keep(sheet, kept);
-    free(kept);
+    gt_free(kept);
 }
 
 /* Puts the rows of `more` behind those of the sheet; frees `more`. */
@@ -261,7 +261,7 @@ static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_
     }
     char *name = gt_format("%s%s%s", family, pass, with_overlap ? "_kl_overlap" : "");
     gt_table_rename(sheet, name);
-    free(name);
+    gt_free(name);
     GT_PUSH(sheets->items, sheets->count, sheets->capacity, sheet);
 }
 
@@ -329,7 +329,7 @@ static gt_row_list *find_families(const gt_perf *p)
         gt_row_list *rows = &families[*family];
         if (*family != GT_FAMILY_NONE) GT_PUSH(rows->items, rows->count, rows->capacity, row);
     }
-    free(family_of_name);
+    gt_free(family_of_name);
     return families;
 }
 
@@ -355,9 +355,9 @@ gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
             all.without_shapes += left.without_shapes;
         }
         ops += families[family].count;
-        free(families[family].items);
+        gt_free(families[family].items);
     }
-    free(families);
+    gt_free(families);
     warn(all, ops);
     return sheets;
 }

@@ -66,7 +66,7 @@ static void add_arguments(gt_ops *ops)
         uint32_t *cells = gt_table_add_array(ops->table, arguments[a].name, GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < ops->launchers->count; i++)
             cells[i] = gt_python_literals_of(literals, json[ops->launchers->items[i].row]);
-        free(json);
+        gt_free(json);
     }
     gt_python_literals_free(literals);
 }
@@ -154,6 +154,6 @@ void gt_ops_free(gt_ops *ops)
 {
     if (!ops) return;
     gt_table_free(ops->table);
-    free(ops->streams);
-    free(ops);
+    gt_free(ops->streams);
+    gt_free(ops);
 }

@@ -112,9 +112,9 @@ static void add_categories(const gt_ops *ops, gt_table *by_name)
         for (; next < list.count && (size_t)list.group[list.order[next]] == row; next++)
             gt_list_push_string(cells, list.category[list.order[next]]);
     }
-    free(list.group);
-    free(list.category);
-    free(list.order);
+    gt_free(list.group);
+    gt_free(list.category);
+    gt_free(list.order);
 }
 
 gt_table *gt_ops_summary(const gt_ops *ops)

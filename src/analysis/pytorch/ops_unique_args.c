@@ -131,7 +131,7 @@ static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
         for (size_t k = 0; k < overlap.count; k++) gt_kernel_lists_push(&lists, overlap.kernels[k]);
         gt_kernel_lists_close(&lists);
     }
-    free(rows);
+    gt_free(rows);
     gt_op_overlap_reader_free(reader);
     return lists;
 }

@@ -87,7 +87,7 @@ static void number_streams(sweep *s)
         s->stream_of[i] = *number;
     }
     s->active_streams = gt_alloc(s->stream_count * sizeof *s->active_streams);
-    free(texts);
+    gt_free(texts);
     gt_map_free(&numbers);
 }
 
@@ -198,8 +198,8 @@ static bool sweep_all(sweep *s)
         gt_order_rows(by_end, count, s->end_us);
         fits = sweep_over(s, by_start, by_end, count);
     }
-    free(by_start);
-    free(by_end);
+    gt_free(by_start);
+    gt_free(by_end);
     return fits;
 }
 
@@ -270,17 +270,17 @@ gt_overlaps *gt_overlaps_find(const gt_pytorch *trace, bool include_unlinked, gt
     gt_python_set_free(&s.running);
     void *arrays[] = {s.rows,   s.start_us, s.end_us,         s.stream_of, s.next,
                       s.before, s.streams,  s.active_streams, s.met,       s.pairs};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     return overlaps;
 }
 
 void gt_overlaps_free(gt_overlaps *o)
 {
     if (!o) return;
-    free(o->index_of);
-    free(o->begin);
-    free(o->partners);
-    free(o);
+    gt_free(o->index_of);
+    gt_free(o->begin);
+    gt_free(o->partners);
+    gt_free(o);
 }
 
 const uint32_t *gt_overlaps_of(const gt_overlaps *o, uint32_t row, size_t *count)

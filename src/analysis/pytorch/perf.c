@@ -55,19 +55,19 @@ void gt_perf_free(gt_perf *p)
     gt_gradients_free(p->gradients);
     gt_models_free(p->models);
     gt_simulator_free(p->simulator);
-    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) free(p->arguments[i]);
-    free(p->annotations);
-    free(p->sequences);
-    free(p->streams);
-    free(p->launcher_at);
-    free(p->communicates);
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) gt_free(p->arguments[i]);
+    gt_free(p->annotations);
+    gt_free(p->sequences);
+    gt_free(p->streams);
+    gt_free(p->launcher_at);
+    gt_free(p->communicates);
     gt_op_overlap_reader_free(p->overlap_reader);
-    free(p->kernels.items);
-    free(p->names.items);
-    free(p->functions.items);
-    free(p->spare_rows.items);
+    gt_free(p->kernels.items);
+    gt_free(p->names.items);
+    gt_free(p->functions.items);
+    gt_free(p->spare_rows.items);
     gt_intervals_free(&p->spare);
-    free(p);
+    gt_free(p);
 }
 
 /* ---- models ---- */

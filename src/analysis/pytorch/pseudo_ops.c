@@ -124,7 +124,7 @@ static bool has_function(search *s, const char *pattern)
             *answer = regexec(&expression, gt_pytorch_name(s->trace, row).bytes, 0, NULL, 0) == 0 ? YES : NO;
         if (*answer == YES) GT_PUSH(s->matches.items, s->matches.count, s->matches.capacity, row);
     }
-    free(known);
+    gt_free(known);
     regfree(&expression);
     gt_order_rows(s->matches.items, s->matches.count, s->trace->start_us);
     return s->matches.count > 0;
@@ -200,7 +200,7 @@ static uint32_t add_name(search *s, const char *beginning, const char *end)
 {
     char *name = gt_format("%s%s", beginning, end);
     uint32_t id = gt_interner_add_cstr(s->trace->strings, name);
-    free(name);
+    gt_free(name);
     return id;
 }
 
@@ -217,7 +217,7 @@ static uint32_t gemm_arguments(search *s, const char *type, size_t index, bool g
         gt_format("{\"MoE GEMM type\":\"%s\",\"MoE GEMM index\":%zu,\"MoE GEMM gated\":%s,\"MoE topk\":%lld}",
                   type, index, gated ? "true" : "false", (long long)topk);
     uint32_t id = gt_interner_add_cstr(s->trace->strings, json);
-    free(json);
+    gt_free(json);
     return id;
 }
 
@@ -340,7 +340,7 @@ static void add_moe_stages(search *s, const detector *d)
         const char *stage = strrchr(gt_pytorch_name(s->trace, function).bytes, ' ') + 1;
         char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", stage);
         added.extra = gt_interner_add_cstr(s->trace->strings, json);
-        free(json);
+        gt_free(json);
         gt_tree_wrap_event(s->edit, function, added);
     }
 }
@@ -425,7 +425,7 @@ static uint32_t attention_arguments(search *s, const char *mode, size_t call)
     gt_buffer json = {0};
     gt_buffer_add_cstr(
         &json, head = gt_format("{\"v4_mode\":\"%s\",\"v4_call_index\":%zu,\"v4_tp\":%ld", mode, call, tp));
-    free(head);
+    gt_free(head);
     gt_buffer_add_cstr(&json, ",\"v4_model_name\":");
     if (model)
         add_json_text(&json, model);
@@ -460,9 +460,9 @@ size_t gt_pseudo_ops_add(gt_pytorch *trace)
         if (applies(&s, &detectors[i])) detectors[i].add(&s, &detectors[i]);
     gt_calls_free(s.calls);
     gt_arena_free(&s.arena);
-    free(s.dims);
-    free(s.concrete);
-    free(s.matches.items);
-    free(s.gpu.items);
+    gt_free(s.dims);
+    gt_free(s.concrete);
+    gt_free(s.matches.items);
+    gt_free(s.gpu.items);
     return gt_tree_edit_finish(s.edit);
 }

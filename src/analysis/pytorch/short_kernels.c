@@ -67,7 +67,7 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
     for (size_t i = 0; i < kernels.count; i++) dur_us[i] = kernels.trace->dur_us[kernels.rows[i]];
     gt_table *histogram =
         gt_short_kernel_histogram(kernels.trace->strings, dur_us, kernels.count, options->bins, error);
-    free(dur_us);
+    gt_free(dur_us);
     gt_pytorch_kernels_free(&kernels);
     return histogram;
 }

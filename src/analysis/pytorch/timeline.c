@@ -79,7 +79,7 @@ static size_t collect(const gt_pytorch *trace, selection events, gt_intervals ru
         gt_intervals_add(&running[in], trace->start_us[row], trace->end_us[row]);
         count++;
     }
-    free(of_name);
+    gt_free(of_name);
     for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);
     return count;
 }

@@ -225,8 +225,8 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     add_categories(&b, u->table);
     add_models(&b, u->table);
     add_durations(&b, u->table);
-    free(b.chosen);
-    free(b.gpu.items);
+    gt_free(b.chosen);
+    gt_free(b.gpu.items);
     gt_unified_events_free(&events);
     return u;
 }
@@ -235,10 +235,10 @@ void gt_unified_free(gt_unified *u)
 {
     if (!u) return;
     gt_op_rows_free(&u->ops);
-    free(u->gpu.items);
+    gt_free(u->gpu.items);
     gt_table_free(u->table);
     gt_call_stacks_free(u->stacks);
-    free(u);
+    gt_free(u);
 }
 
 gt_unified_ops gt_unified_ops_of(const gt_unified *u)

@@ -177,7 +177,7 @@ static void descend_from_roots(search *s)
             descend(s, row);
     gt_row_list roots = gt_calls_cpu_roots(s->perf->calls);
     for (size_t i = 0; i < roots.count; i++) descend(s, roots.items[i]);
-    free(roots.items);
+    gt_free(roots.items);
 }
 
 /* ---- kernels that are left ---- */
@@ -197,8 +197,8 @@ static void leave(left_overs *l, uint32_t kernel, uint32_t row)
 
 static void left_overs_free(left_overs *l)
 {
-    free(l->kernels);
-    free(l->rows);
+    gt_free(l->kernels);
+    gt_free(l->rows);
 }
 
 /* Brings the kernels of one event together, where its first one stands. */
@@ -224,8 +224,8 @@ static void bring_together(left_overs *l)
         sorted.rows[place] = l->rows[i];
     }
     gt_map_free(&ranks);
-    free(rank_of);
-    free(begin);
+    gt_free(rank_of);
+    gt_free(begin);
     left_overs_free(l);
     *l = sorted;
 }
@@ -295,17 +295,17 @@ gt_unified_events gt_unified_events_find(gt_perf *perf)
     look_below(&s);
     descend_from_roots(&s);
     make_up_rest(&s);
-    free(s.modelled_below);
-    free(s.to_kernel);
-    free(s.visited);
-    free(s.sole);
-    free(s.covered);
-    free(s.gpu.items);
+    gt_free(s.modelled_below);
+    gt_free(s.to_kernel);
+    gt_free(s.visited);
+    gt_free(s.sole);
+    gt_free(s.covered);
+    gt_free(s.gpu.items);
     return s.events;
 }
 
 void gt_unified_events_free(gt_unified_events *events)
 {
-    free(events->items);
+    gt_free(events->items);
     *events = (gt_unified_events){0};
 }

@@ -88,7 +88,7 @@ static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t 
         records->columns[0].texts[row] = names[i] ? names[i] : unknown;
         records->columns[1].ints[row++] = durations[i];
     }
-    free(names);
+    gt_free(names);
     return records;
 }
 
@@ -107,8 +107,8 @@ static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed
         names = by_name(records, CALL_AGGREGATES);
         gt_table_free(records);
     }
-    free(durations);
-    free(domains);
+    gt_free(durations);
+    gt_free(domains);
     return names;
 }
 
@@ -142,8 +142,8 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
         else
             records->columns[2].ints[i] = bytes[i];
     }
-    free(directions);
-    free(bytes);
+    gt_free(directions);
+    gt_free(bytes);
     return records;
 }
 
@@ -178,7 +178,7 @@ gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error
         names = by_name(records, GT_LENGTH(aggregates));
         add_bandwidth(names);
         gt_table_free(records);
-        free(durations);
+        gt_free(durations);
     } else {
         names = gt_rocprof_stats_by_name(run, GT_STATS_COPIES);
     }

@@ -7,6 +7,7 @@
 
 #include "base/length.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "table/group.h"
 
 #include <stdlib.h>
@@ -35,11 +36,11 @@ static gt_table *rows_of(gt_rocprof *run)
         rows->columns[3].texts[i] = names[i];
         rows->columns[4].floats[i] = values[i];
     }
-    free(kernels);
-    free(dispatches);
-    free(processes);
-    free(names);
-    free(values);
+    gt_free(kernels);
+    gt_free(dispatches);
+    gt_free(processes);
+    gt_free(names);
+    gt_free(values);
     return rows;
 }
 

@@ -77,7 +77,7 @@ static void add_gpu(gt_table *summary, const gt_table *samples, size_t column, c
         gt_table_set_float(summary, 5, row, gt_quantile(values, rows, 0.95));
         if (is_power) gt_table_set_float(summary, 6, row, energy_of(values, times, rows));
     }
-    free(values);
+    gt_free(values);
 }
 
 gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool is_power)
@@ -89,6 +89,6 @@ gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool
     for (size_t i = 0; i < (is_power ? 5 : 4); i++) gt_table_add_column(summary, figures[i], GT_TYPE_FLOAT);
     double *times = samples->column_count ? times_of(samples) : NULL;
     for (size_t c = 1; c < samples->column_count; c++) add_gpu(summary, samples, c, times, is_power);
-    free(times);
+    gt_free(times);
     return summary;
 }

@@ -11,6 +11,7 @@
 #include "analysis/rocprof/gpu_timeline.h"
 
 #include "base/length.h"
+#include "base/memory.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -44,8 +45,8 @@ static gt_intervals running(const gt_store *events, size_t start_column, size_t 
     gt_intervals_reserve(&list, count);
     for (size_t i = 0; i < count; i++)
         gt_intervals_add(&list, (double)starts[i] / 1000.0, (double)ends[i] / 1000.0);
-    free(starts);
-    free(ends);
+    gt_free(starts);
+    gt_free(ends);
     gt_intervals_merge(&list);
     return list;
 }

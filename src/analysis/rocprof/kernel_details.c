@@ -8,6 +8,7 @@
 #include "analysis/rocprof/kernel_details.h"
 
 #include "base/length.h"
+#include "base/memory.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void add_recorded(gt_table *details, const gt_store *dispatches, const ui
     int64_t *cells = details->columns[column].ints;
     int64_t *values = gt_store_ints(dispatches, recorded[which].column);
     for (size_t row = 0; row < details->row_count; row++) cells[row] = values[order[row]];
-    free(values);
+    gt_free(values);
 }
 
 void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max)
@@ -44,5 +45,5 @@ void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t 
     gt_table_take(kernels, order, count < rows_max ? count : rows_max);
     gt_kernel_times_to_us(kernels, GT_KERNEL_DUR_NS, "Kernel duration (µs)");
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) add_recorded(kernels, run->dispatches, order, i);
-    free(order);
+    gt_free(order);
 }

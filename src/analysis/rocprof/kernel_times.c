@@ -1,5 +1,6 @@
 /* Kernel names and durations of a run as a table. */
 #include "analysis/rocprof/kernel_times.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
         memcpy(kernels->columns[GT_KERNEL_NAME].texts, names, count * sizeof *names);
         memcpy(kernels->columns[GT_KERNEL_DUR_NS].ints, durations, count * sizeof *durations);
     }
-    free(names);
-    free(durations);
+    gt_free(names);
+    gt_free(durations);
     return kernels;
 }
 

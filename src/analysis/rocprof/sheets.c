@@ -33,21 +33,21 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
             size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_STRING);
             uint32_t *texts = gt_store_string_ids(run->agents, column);
             for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = texts[row];
-            free(texts);
+            gt_free(texts);
             continue;
         }
         size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_INT);
         int64_t *ints = gt_store_ints(run->agents, column);
         for (size_t row = 0; row < count; row++)
             if (ints[row] != GT_AGENT_ABSENT) gt_table_set_int(sheet, at, row, ints[row]);
-        free(ints);
+        gt_free(ints);
     }
     int64_t *processes = gt_store_ints(run->agents, GT_AGENT_PROCESS);
     uint8_t *keep = gt_alloc_zero(count, 1);
     for (size_t row = 0; row < count; row++) keep[row] = is_first_of_host(run, processes[row]);
     gt_table_keep(sheet, keep);
-    free(keep);
-    free(processes);
+    gt_free(keep);
+    gt_free(processes);
     return sheet;
 }
 
@@ -84,8 +84,8 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         if (process->fini_ns > process->init_ns)
             gt_table_set_float(sheet, 6, row, ((double)process->fini_ns - (double)process->init_ns) / 1e6);
     }
-    free(processes);
-    free(counts);
-    free(totals);
+    gt_free(processes);
+    gt_free(counts);
+    gt_free(totals);
     return sheet;
 }

@@ -38,7 +38,7 @@ gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
         count += dur_ns[row] < threshold_ns;
     }
     gt_table *short_kernels = gt_table_copy_rows(kernels, rows, count);
-    free(rows);
+    gt_free(rows);
     return short_kernels;
 }
 
@@ -78,7 +78,7 @@ gt_table *gt_short_kernel_histogram(gt_interner *strings, const double *dur_us, 
         histogram->columns[start].floats[row] = edges[row];
         histogram->columns[end].floats[row] = edges[row + 1];
     }
-    free(edges);
+    gt_free(edges);
     if (binned) return histogram;
     gt_table_free(histogram);
     gt_fail(error, "the durations of the short kernels are too far out to be put in bins");

@@ -3,6 +3,7 @@
 #include "analysis/rocprof/stats.h"
 
 #include "base/length.h"
+#include "base/memory.h"
 #include "table/group.h"
 
 #include <stdlib.h>
@@ -32,11 +33,11 @@ static gt_table *rows_of(const gt_rocprof *run, int64_t of)
         size_t at = gt_table_add_zeroed(rows, ints[c].name, GT_TYPE_INT);
         int64_t *values = gt_store_ints(run->stats, ints[c].column);
         for (size_t i = 0; i < count; i++) rows->columns[at].ints[i] = values[i];
-        free(values);
+        gt_free(values);
     }
-    free(kinds);
-    free(names);
-    free(stds);
+    gt_free(kinds);
+    gt_free(names);
+    gt_free(stds);
     return rows;
 }
 

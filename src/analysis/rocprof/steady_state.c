@@ -46,7 +46,7 @@ void gt_steady_state_cutoff(const int64_t *starts, const int64_t *ends, size_t c
         found->cutoff_ns = minus(ends[order[count - 1]], fallback_ns);
         name_last(found, fallback_ns);
     }
-    free(order);
+    gt_free(order);
 }
 
 /* What starts from the cutoff on. */
@@ -69,7 +69,7 @@ static void measure(const int64_t *starts, const int64_t *ends, size_t count, gt
             running_until = end;
         }
     }
-    free(order);
+    gt_free(order);
     int64_t total = minus(state->end_ns, state->begin_ns);
     state->busy_percent =
         state->dispatches ? 100.0 * (double)state->busy_ns / (double)(total > 1 ? total : 1) : 0.0;

@@ -75,8 +75,8 @@ gt_step_span *gt_step_spans_find(const gt_plain_events *e, size_t *count)
                                   e->start_us[row] + dur};
     }
     *count = rows.count;
-    free(rows.items);
-    free(kinds);
+    gt_free(rows.items);
+    gt_free(kinds);
     return spans;
 }
 
@@ -119,8 +119,8 @@ static void sort_lasting(gt_step_finder *f)
         size_t begin = t ? f->thread_end[t - 1] : 0;
         gt_order_rows(f->lasting + begin, f->thread_end[t] - begin, e->start_us);
     }
-    free(place);
-    free(thread_of);
+    gt_free(place);
+    gt_free(thread_of);
 }
 
 static bool is_gpu_category(gt_str category)
@@ -159,7 +159,7 @@ static void sort_joined(gt_step_finder *f)
     /* Each end has become the beginning; the next one's beginning is the end. */
     memmove(f->joined_end, f->joined_end + 1, (texts - 1) * sizeof *f->joined_end);
     f->joined_end[texts - 1] = e->count;
-    free(id_of);
+    gt_free(id_of);
 }
 
 gt_step_finder *gt_step_finder_new(const gt_plain_events *events)
@@ -179,16 +179,16 @@ void gt_step_finder_free(gt_step_finder *f)
 {
     if (!f) return;
     gt_map_free(&f->threads);
-    free(f->lasting);
-    free(f->thread_end);
-    free(f->joined);
-    free(f->joined_end);
-    free(f->is_gpu);
-    free(f->timeless.items);
-    free(f->taken);
-    free(f->launches);
+    gt_free(f->lasting);
+    gt_free(f->thread_end);
+    gt_free(f->joined);
+    gt_free(f->joined_end);
+    gt_free(f->is_gpu);
+    gt_free(f->timeless.items);
+    gt_free(f->taken);
+    gt_free(f->launches);
     gt_python_set_free(&f->set);
-    free(f);
+    gt_free(f);
 }
 
 /* ---- finding ---- */
@@ -318,7 +318,7 @@ gt_step_events gt_step_finder_find(gt_step_finder *f, const gt_step_span *steps,
     gt_step_events found = {.is_integral = true};
     row_list own = {0};
     for (size_t i = 0; i < count; i++) find_step(f, &found, &steps[i], &own);
-    free(own.items);
+    gt_free(own.items);
     for (size_t i = 0; i < f->timeless.count; i++) take(f, &found, f->timeless.items[i]);
     for (size_t i = 0; i < found.count; i++) f->taken[found.events[i]] = 0;
     if (found.count) qsort(found.events, found.count, sizeof *found.events, by_place);

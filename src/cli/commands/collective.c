@@ -71,7 +71,7 @@ static bool read_aggregations(const gt_arguments *arguments, gt_aggregations *wa
         size_t len = strcspn(at, " ");
         char *word = gt_format("%.*s", (int)len, at);
         bool known = gt_aggregations_add(wanted, word, error);
-        free(word);
+        gt_free(word);
         if (!known) return false;
         at += len;
     }

@@ -243,12 +243,12 @@ gt_exit gt_cmd_compare(const gt_call *call)
     }
     for (size_t i = 0; i < c.count; i++) {
         gt_perf_sheets_close(c.reports[i].sheets);
-        free(c.own_tags[i]);
+        gt_free(c.own_tags[i]);
     }
     for (size_t i = 0; i < c.options.gate_count; i++) gt_gate_free(&c.options.gates[i]);
-    free(c.options.gates);
-    free(c.groups);
-    free(c.reports);
-    free(c.own_tags);
+    gt_free(c.options.gates);
+    gt_free(c.groups);
+    gt_free(c.reports);
+    gt_free(c.own_tags);
     return status;
 }

@@ -133,8 +133,8 @@ static void show(const gt_call *call, const gt_rocprof *run, const gt_table_list
         char *xlsx = realpath(to->xlsx_path, NULL), *text = realpath(to->text_path, NULL);
         printf("\n=== Done ===\n  Excel   : %s\n  Summary : %s\n", xlsx ? xlsx : to->xlsx_path,
                text ? text : to->text_path);
-        free(xlsx);
-        free(text);
+        gt_free(xlsx);
+        gt_free(text);
         return;
     }
     gt_terminal terminal = gt_terminal_for(stdout);
@@ -166,7 +166,7 @@ static bool write_report(const gt_call *call, const gt_capture *capture, const g
     gt_output_free(output);
     gt_destinations_free(&to);
     gt_buffer_free(&summary);
-    free(text_path);
+    gt_free(text_path);
     return written;
 }
 

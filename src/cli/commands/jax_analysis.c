@@ -81,9 +81,9 @@ static bool write_table(gt_output *output, const char *dir, const char *file, gt
     gt_table_rename(table, name);
     written = written && (!f.csv || gt_output_csvs(output, dir, &table, 1, error));
     gt_table_rename(table, sheet);
-    free(xlsx);
-    free(name);
-    free(sheet);
+    gt_free(xlsx);
+    gt_free(name);
+    gt_free(sheet);
     return written;
 }
 

@@ -61,7 +61,7 @@ static void find_below(gt_path_list *list, const char *folder, const char *patte
 {
     char *whole = gt_format("%s/%s", folder, pattern);
     gt_path_list found = gt_path_pattern_find(whole);
-    free(whole);
+    gt_free(whole);
     for (size_t i = 0; i < found.count; i++) add_path(list, found.items[i]);
     gt_path_list_free(&found);
 }
@@ -164,7 +164,7 @@ static bool add_node(gt_jax_collectives *collectives, int64_t node, const char *
     if (!trace) return false;
     char *host = host_of(path);
     gt_jax_collectives_add(collectives, node, host, trace, program);
-    free(host);
+    gt_free(host);
     gt_jax_free(trace);
     return true;
 }
@@ -199,7 +199,7 @@ static bool make_report(const gt_call *call, const nodes *n, const gt_read_optio
                 add_node(collectives, (int64_t)i, n->profiles.items[i], &programs[i], read, error);
     sound = sound && write_report(call, collectives, n->profiles.items[0], error);
     for (size_t i = 0; i < n->profiles.count; i++) gt_xla_free(&programs[i]);
-    free(programs);
+    gt_free(programs);
     gt_jax_collectives_free(collectives);
     return sound;
 }

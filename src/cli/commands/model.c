@@ -285,7 +285,7 @@ static gt_exit no_model(const gt_call *call, const char *op)
     for (size_t i = 0; i < count; i++)
         if (ops[i]->evaluate) names[known++] = ops[i]->name;
     const char *nearest = gt_nearest(op, names, known);
-    free(names);
+    gt_free(names);
     if (nearest)
         return gt_usage_error(call->program, "there is no model of '%s' (did you mean %s?)", op, nearest);
     return gt_usage_error(call->program, "there is no model of '%s'; '%s list' names those that there are",

@@ -187,7 +187,7 @@ static bool make_report(const gt_trace_call *call, sheet_maker *make, const char
     gt_journal_info("  Found %zu trace events", gt_store_records(trace->store));
     char *md_path = make == make_activity_sheets ? markdown_path(call) : NULL;
     bool made = make_and_write(call, trace, make, md_path, error);
-    free(md_path);
+    gt_free(md_path);
     gt_chrome_free(trace);
     return made;
 }

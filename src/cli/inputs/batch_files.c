@@ -76,10 +76,10 @@ static found_files find_files(const gt_batch_search *search, const gt_rank_regex
         char *folder = folder_of(paths.items[i]);
         found_file file = {absolute(folder), gt_strdup(paths.items[i]), rank};
         GT_PUSH(found.items, found.count, found.capacity, file);
-        free(folder);
+        gt_free(folder);
     }
     gt_path_list_free(&paths);
-    free(pattern);
+    gt_free(pattern);
     if (found.count) qsort(found.items, found.count, sizeof *found.items, by_folder_rank_and_path);
     return found;
 }
@@ -96,7 +96,7 @@ static gt_batch_folder make_folder(found_file *files, size_t count, const char *
     for (size_t i = 0; i < count; i++) {
         folder.files[i] = files[i].path;
         folder.ranks[i] = files[i].rank;
-        if (i) free(files[i].folder);
+        if (i) gt_free(files[i].folder);
     }
     return folder;
 }
@@ -107,7 +107,7 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
     gt_rank_regex regex;
     char *expression = gt_format("%s(?P<rank>[0-9]+)", search->rank_pattern);
     bool sound = gt_rank_regex_compile(&regex, expression, "rank_pattern", error);
-    free(expression);
+    gt_free(expression);
     if (!sound) return false;
     found_files found = find_files(search, &regex, &files->without_rank);
     char *base = absolute(search->base);
@@ -117,8 +117,8 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
         GT_PUSH(files->folders, files->count, files->capacity,
                 make_folder(&found.items[first], next - first, base));
     }
-    free(base);
-    free(found.items);
+    gt_free(base);
+    gt_free(found.items);
     gt_rank_regex_free(&regex);
     return true;
 }
@@ -127,12 +127,12 @@ void gt_batch_files_free(gt_batch_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
         gt_batch_folder *folder = &files->folders[i];
-        for (size_t f = 0; f < folder->count; f++) free(folder->files[f]);
-        free(folder->files);
-        free(folder->ranks);
-        free(folder->path);
-        free(folder->relative);
+        for (size_t f = 0; f < folder->count; f++) gt_free(folder->files[f]);
+        gt_free(folder->files);
+        gt_free(folder->ranks);
+        gt_free(folder->path);
+        gt_free(folder->relative);
     }
-    free(files->folders);
+    gt_free(files->folders);
     *files = (gt_batch_files){0};
 }

@@ -32,12 +32,12 @@ static char *find_in(const char *folder, const char *ending)
     char *best = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (with_ending(entry->d_name, ending) && (!best || strcmp(entry->d_name, best) < 0)) {
-            free(best);
+            gt_free(best);
             best = gt_strdup(entry->d_name);
         }
     if (dir) closedir(dir);
     char *path = best ? gt_format("%s/%s", folder, best) : NULL;
-    free(best);
+    gt_free(best);
     return path;
 }
 
@@ -53,7 +53,7 @@ static char *beside(const char *kernels_csv, const char *ending)
     size_t prefix = strlen(kernels_csv) - strlen("_kernel_trace.csv");
     char *path = gt_format("%.*s%s", (int)prefix, kernels_csv, ending);
     if (is_file(path)) return path;
-    free(path);
+    gt_free(path);
     return NULL;
 }
 
@@ -90,7 +90,7 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
     for (size_t f = 0; read && f < FIELDS; f++) {
         bool has = record.present >> f & 1;
         if (f == TIMESTAMP && !has) continue; /* the folder's name stands for it */
-        free(*texts[f]);
+        gt_free(*texts[f]);
         *texts[f] = python_text(gt_interner_get(strings, has ? (uint32_t)record.cells[f].text : GT_STR_NONE));
     }
     c->has_manifest = read;
@@ -118,7 +118,7 @@ static double read_wall_time(const char *path)
             double value = strtod(at, &end);
             if (len && at[len] == 's' && end == at + len) seconds = value;
         }
-    free(line);
+    gt_free(line);
     if (log) fclose(log);
     return seconds;
 }
@@ -130,7 +130,7 @@ static char *base_name(const char *folder)
     char *path = realpath(folder, NULL);
     const char *slash = path ? strrchr(path, '/') : NULL;
     char *name = gt_strdup(slash ? slash + 1 : folder);
-    free(path);
+    gt_free(path);
     return name;
 }
 
@@ -147,17 +147,17 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     c->pftrace = find_first(folders, "_results.pftrace");
     if (c->kernels_csv) c->hip_csv = beside(c->kernels_csv, "_hip_api_trace.csv");
     if (c->kernels_csv) c->hsa_csv = beside(c->kernels_csv, "_hsa_api_trace.csv");
-    free(usual);
-    free(inner);
+    gt_free(usual);
+    gt_free(inner);
     bool read = true;
     for (size_t i = 0; read && !c->has_manifest && i < GT_LENGTH(manifests); i++) {
         char *path = gt_format("%s/%s", folder, manifests[i]);
         if (is_file(path)) read = read_manifest(c, path, error);
-        free(path);
+        gt_free(path);
     }
     char *log = gt_format("%s/run.log", folder);
     c->wall_time_s = read_wall_time(log);
-    free(log);
+    gt_free(log);
     return read;
 }
 
@@ -165,6 +165,6 @@ void gt_capture_free(gt_capture *c)
 {
     char *const texts[] = {c->folder,  c->kernels_csv, c->json,  c->pftrace,      c->hip_csv,
                            c->hsa_csv, c->title,       c->steps, c->environments, c->precision};
-    for (size_t i = 0; i < GT_LENGTH(texts); i++) free(texts[i]);
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) gt_free(texts[i]);
     *c = (gt_capture){0};
 }

@@ -49,7 +49,7 @@ static void go_on(gt_path_list *found, char *path, const char *rest)
         }
         if (S_ISDIR(status.st_mode)) expand(found, path, rest);
     }
-    free(path);
+    gt_free(path);
 }
 
 static bool was_visited(const folder *above, const struct stat *status)
@@ -77,7 +77,7 @@ static void expand_all(gt_path_list *found, const char *path, const char *rest, 
         if (!*rest && !is_folder)
             GT_PUSH(found->items, found->count, found->capacity, below);
         else
-            free(below);
+            gt_free(below);
     }
     if (names) closedir(names);
 }
@@ -93,7 +93,7 @@ static void expand_magic(gt_path_list *found, const char *path, const char *name
         go_on(found, join(path, entry->d_name, strlen(entry->d_name)), rest);
     }
     if (names) closedir(names);
-    free(wanted);
+    gt_free(wanted);
 }
 
 static void expand(gt_path_list *found, const char *path, const char *pattern)
@@ -121,7 +121,7 @@ static void settle(gt_path_list *found)
     size_t kept = 0;
     for (size_t i = 0; i < found->count; i++) {
         if (kept && strcmp(found->items[kept - 1], found->items[i]) == 0)
-            free(found->items[i]);
+            gt_free(found->items[i]);
         else
             found->items[kept++] = found->items[i];
     }
@@ -147,7 +147,7 @@ gt_path_list gt_path_pattern_find_below(const char *folder_path, const char *pat
 
 void gt_path_list_free(gt_path_list *paths)
 {
-    for (size_t i = 0; i < paths->count; i++) free(paths->items[i]);
-    free(paths->items);
+    for (size_t i = 0; i < paths->count; i++) gt_free(paths->items[i]);
+    gt_free(paths->items);
     *paths = (gt_path_list){0};
 }

@@ -68,7 +68,7 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
     for (size_t i = 0; !found && i < GT_LENGTH(run_folders); i++) {
         char *folder = gt_format("%s/%s", path, run_folders[i]);
         found = add_newest_run(list, folder);
-        free(folder);
+        gt_free(folder);
     }
     return found ||
            gt_fail(error, "%s: this folder holds no JAX profile (plugins/profile/RUN/HOST.xplane.pb)", path);
@@ -76,7 +76,7 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
 
 void gt_profiles_free(gt_profile_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) free(list->paths[i]);
-    free(list->paths);
+    for (size_t i = 0; i < list->count; i++) gt_free(list->paths[i]);
+    gt_free(list->paths);
     *list = (gt_profile_list){0};
 }

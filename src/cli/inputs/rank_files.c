@@ -20,7 +20,7 @@ static bool exists(const char *path)
 
 static void make_room(gt_rank_files *files, size_t count)
 {
-    free(files->paths);
+    gt_free(files->paths);
     files->count = count;
     files->paths = gt_alloc_zero(count, sizeof *files->paths);
 }
@@ -33,7 +33,7 @@ static char *absolute(const char *path)
     if (path[0] == '/') return gt_strdup(path);
     char *here = getcwd(NULL, 0);
     char *whole = gt_format("%s/%s", here ? here : "", path);
-    free(here);
+    gt_free(here);
     return whole;
 }
 
@@ -56,7 +56,7 @@ static char *common_folder(char *const *paths, size_t count)
         char *path = absolute(paths[i]);
         if (common) {
             cut_to_common(common, path);
-            free(path);
+            gt_free(path);
         } else {
             common = path;
         }
@@ -77,7 +77,7 @@ static char *in_folder(const char *folder, size_t rank)
     for (size_t i = 0; i < GT_LENGTH(endings); i++) {
         char *path = gt_format("%s/rank%zu_trace.json%s", folder, rank, endings[i]);
         if (exists(path)) return path;
-        free(path);
+        gt_free(path);
     }
     return gt_format("%s/rank%zu_trace.json", folder, rank);
 }
@@ -100,7 +100,7 @@ static size_t count_by_name(const gt_rank_search *search)
     for (bool there = true; there && rank < GT_MOST_RANKS; rank += there) {
         char *path = expected_path(search, rank);
         there = exists(path);
-        free(path);
+        gt_free(path);
     }
     return rank ? rank : 1; /* so that the missing rank 0 is named */
 }
@@ -122,7 +122,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
             gt_fail(error, "Expected trace file not found: %s", path);
         else
             gt_warn("rank %zu: %s is not there", rank, path);
-        free(path);
+        gt_free(path);
         if (!search->allow_missing) return false;
     }
     if (search->folder) {
@@ -130,8 +130,8 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
     } else {
         char *two[] = {by_pattern(search->pattern, 0), by_pattern(search->pattern, 1)};
         files->common_folder = common_folder(two, 2);
-        free(two[0]);
-        free(two[1]);
+        gt_free(two[0]);
+        gt_free(two[1]);
     }
     return true;
 }
@@ -181,7 +181,7 @@ static void list_missing(gt_buffer *out, const gt_rank_files *files)
         if (files->paths[rank]) continue;
         char *number = gt_format("%s%zu", out->len ? ", " : "", rank);
         gt_buffer_add_cstr(out, number);
-        free(number);
+        gt_free(number);
     }
 }
 
@@ -229,8 +229,8 @@ bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_e
 
 void gt_rank_files_free(gt_rank_files *files)
 {
-    for (size_t i = 0; i < files->count; i++) free(files->paths[i]);
-    free(files->paths);
-    free(files->common_folder);
+    for (size_t i = 0; i < files->count; i++) gt_free(files->paths[i]);
+    gt_free(files->paths);
+    gt_free(files->common_folder);
     *files = (gt_rank_files){0};
 }

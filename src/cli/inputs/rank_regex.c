@@ -37,6 +37,6 @@ int64_t gt_rank_regex_find(const gt_rank_regex *regex, const char *text)
         for (regoff_t i = number.rm_so; i < number.rm_eo && rank >= 0; i++)
             rank = isdigit((unsigned char)text[i]) && rank < INT32_MAX ? rank * 10 + (text[i] - '0') : -1;
     }
-    free(found);
+    gt_free(found);
     return rank;
 }

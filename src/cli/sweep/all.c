@@ -65,7 +65,7 @@ static void add_option(words *line, const gt_call *call, const char *name)
     if (!value->given) return;
     char *word = value->text ? gt_format("--%s=%s", name, value->text) : gt_format("--%s", name);
     add_word(line, word);
-    free(word);
+    gt_free(word);
 }
 
 static const gt_command *find_step(const char *name)
@@ -107,7 +107,7 @@ static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
                          ? step->run(&of_step)
                          : gt_usage_error(program, "%s", error.text);
     gt_arguments_free(&of_step.arguments);
-    for (int i = 0; i < line.count; i++) free(line.items[i]);
+    for (int i = 0; i < line.count; i++) gt_free(line.items[i]);
     return status;
 }
 
@@ -121,7 +121,7 @@ static void name_places(const gt_call *call, char **places)
     places[ROWS] =
         gt_format("%s/" GT_SWEEP_ANALYSIS "/top%lld_gemm_kernels_time_variance.csv", here ? here : root, top);
     places[STAMPED] = gt_replace_extension(places[ROWS], "_with_timestamps.csv");
-    free(here);
+    gt_free(here);
 }
 
 /* A step that fails keeps only those from running that read its rows. Usage errors end it: the options are
@@ -143,6 +143,6 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
         if (status > worst) worst = status;
         if (i == 0 && status != GT_EXIT_DONE && !gt_sweep_has_folder(places[ANALYSIS])) break;
     }
-    for (size_t i = 0; i < PLACES; i++) free(places[i]);
+    for (size_t i = 0; i < PLACES; i++) gt_free(places[i]);
     return worst;
 }

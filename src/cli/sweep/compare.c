@@ -114,7 +114,7 @@ static bool write_all(const gt_call *call, const compared *c, gt_error *error)
         char *path =
             gt_format("%s/%s", gt_arguments_value(&call->arguments, "output")->text, documents[i].file);
         written = gt_output_xlsx(output, path, documents[i].tables->items, documents[i].tables->count, error);
-        free(path);
+        gt_free(path);
     }
     written = written && gt_output_commit(output, error);
     for (size_t i = 0; written && !gt_sweep_is_quiet(call) && i < gt_output_file_count(output); i++)

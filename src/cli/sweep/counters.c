@@ -29,7 +29,7 @@ static bool make(const gt_call *call, const char *root, const gt_read_options *r
     if (made && !gt_sweep_is_quiet(call))
         printf("%zu rows, %zu counters\n\nwrote %s.xlsx\nwrote %s.csv\n", tables.items[0]->row_count,
                tables.count - 1, stem, stem);
-    free(stem);
+    gt_free(stem);
     gt_table_list_free(&tables);
     gt_sweep_free(&sweep);
     return made;

@@ -72,9 +72,9 @@ static sweep_list list_sweeps(const gt_arguments *arguments)
 
 static void free_sweeps(sweep_list *list)
 {
-    for (size_t i = 0; i < 2 * list->count; i++) free(list->texts[i]);
-    free(list->texts);
-    free(list->items);
+    for (size_t i = 0; i < 2 * list->count; i++) gt_free(list->texts[i]);
+    gt_free(list->texts);
+    gt_free(list->items);
 }
 
 static bool make(const gt_call *call, const sweep_list *list, gt_error *error)
@@ -90,7 +90,7 @@ static bool make(const gt_call *call, const sweep_list *list, gt_error *error)
     if (made && !gt_sweep_is_quiet(call))
         printf("wrote %s (%.2f MB)\n", path, (double)page.len / (1024 * 1024));
     gt_buffer_free(&page);
-    free(folder);
+    gt_free(folder);
     return made;
 }
 

@@ -60,7 +60,7 @@ static char *named_trace(const char *folder, size_t rank, const char *name)
 {
     char *path = gt_format("%s/rank%zu/%s", folder, rank, name);
     if (gt_sweep_has_file(path)) return path;
-    free(path);
+    gt_free(path);
     return NULL;
 }
 
@@ -84,8 +84,8 @@ static rank_paths find_traces(const gt_call *call, const char *folder)
 
 static void free_paths(rank_paths *paths)
 {
-    for (size_t rank = 0; rank < paths->count; rank++) free(paths->items[rank]);
-    free(paths->items);
+    for (size_t rank = 0; rank < paths->count; rank++) gt_free(paths->items[rank]);
+    gt_free(paths->items);
 }
 
 /* ---- merging ---- */

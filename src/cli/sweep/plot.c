@@ -56,7 +56,7 @@ static bool plot(const gt_call *call, const char *path, gt_error *error)
     }
     char *folder = given ? gt_strdup(given) : gt_sweep_sibling_path(path, "plots");
     bool drawn = read && draw(call, &rows, folder, error);
-    free(folder);
+    gt_free(folder);
     gt_variance_rows_free(&rows);
     return drawn;
 }

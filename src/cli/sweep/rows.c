@@ -85,8 +85,8 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
     if (made && !gt_sweep_is_quiet(call)) printf("\nwrote %s\n", output);
     gt_table_free(table);
     gt_interner_free(strings);
-    free(output);
-    free(stem);
+    gt_free(output);
+    gt_free(stem);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }
 
@@ -112,7 +112,7 @@ static void show_timestamps(const gt_table *table)
         printf(
             "Time between shortest and longest instance (ms): mean %.3f, median %.3f, max %.3f, min %.3f\n",
             gt_mean(values, count), gt_median(values, count), most, least);
-    free(values);
+    gt_free(values);
 }
 
 static bool add_timestamps(const gt_call *call, const gt_read_options *read, gt_table *table, gt_error *error)
@@ -171,7 +171,7 @@ static bool add_overlap(const gt_call *call, const gt_read_options *read, gt_tab
     bool made = gt_sweep_add_overlap(table, gt_arguments_value(&call->arguments, "tracelens_path")->text,
                                      read->threads, &counts, error);
     if (made && !gt_sweep_is_quiet(call)) show_overlap(table, &counts);
-    free(counts.items);
+    gt_free(counts.items);
     return made;
 }
 

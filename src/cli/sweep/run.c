@@ -86,7 +86,7 @@ static bool set_each(const gt_call *call, const char *option, gt_sweep_grid *gri
         if (set(grid, value->texts[i], error)) continue;
         char *prefix = gt_format("argument --%s", option);
         gt_error_prefix(error, prefix);
-        free(prefix);
+        gt_free(prefix);
         return false;
     }
     return true;

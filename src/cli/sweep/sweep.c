@@ -215,7 +215,7 @@ bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error
     bool written = gt_output_xlsx(output, xlsx, tables->items, tables->count, error) &&
                    write_table(output, tables->items[0], csv, "\n", error) && gt_output_commit(output, error);
     gt_output_free(output);
-    free(xlsx);
-    free(csv);
+    gt_free(xlsx);
+    gt_free(csv);
     return written;
 }

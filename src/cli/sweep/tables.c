@@ -49,7 +49,7 @@ static void show_type(const gt_table *all, const char *type)
         printf("\n%s, least first\n", type);
         gt_summary_rows(&terminal, rows, columns, GT_LENGTH(columns), rows->row_count);
     }
-    free(keep);
+    gt_free(keep);
     gt_table_free(rows);
 }
 
@@ -83,7 +83,7 @@ static bool make_timeline(const gt_call *call, const gt_setting_reports *reports
         printf("\nwrote %s\n", path);
     }
     gt_table_list_free(&tables);
-    free(path);
+    gt_free(path);
     return made;
 }
 
@@ -173,7 +173,7 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
         show_best(all);
         printf("\nwrote %s.xlsx\nwrote %s.csv\n", stem, stem);
     }
-    free(stem);
+    gt_free(stem);
     gt_table_list_free(&tables);
     return made;
 }

@@ -88,7 +88,7 @@ static void find_numbers(const char *base, numbers *threads, numbers *channels, 
             if (find[2]) add_new(ranks, rank);
         }
         gt_names_found_free(&files);
-        free(folder);
+        gt_free(folder);
     }
     gt_names_found_free(&folders);
     numbers *const lists[] = {threads, channels, ranks};
@@ -120,7 +120,7 @@ static void show(const gt_top_gemms *found, const char *path)
         unique += !met[name];
         met[name] = 1;
     }
-    free(met);
+    gt_free(met);
     printf("\nUnique kernels: %zu\nAverage time difference: %.4f us\nMax time difference: %.4f us\n"
            "Min time difference: %.4f us\n\nwrote %s\n",
            unique, gt_mean(found->difference, table->row_count), most, least, path);
@@ -136,7 +136,7 @@ static bool make(const gt_call *call, const gt_top_gemms_options *options, gt_er
     bool made = found.table->row_count ? gt_sweep_write_csv(found.table, path, "\r\n", error)
                                        : gt_fail(error, "No data extracted!");
     if (made && !gt_sweep_is_quiet(call)) show(&found, path);
-    free(path);
+    gt_free(path);
     gt_top_gemms_free(&found);
     gt_interner_free(strings);
     return made;
@@ -167,8 +167,8 @@ gt_exit gt_cmd_sweep_top(const gt_call *call)
                     make(call, &options, &error);
         status = made ? GT_EXIT_DONE : gt_sweep_failed(&error);
     }
-    free(threads.items);
-    free(channels.items);
-    free(ranks.items);
+    gt_free(threads.items);
+    gt_free(channels.items);
+    gt_free(ranks.items);
     return status;
 }

@@ -62,8 +62,8 @@ static bool make(const gt_call *call, const gt_table *table, bool exact, gt_erro
         if (patterns.shortened) printf(", %zu of them by a shortened name", patterns.shortened);
         printf("\nRegex: %zu characters\n\nwrote %s\nwrote %s\n", patterns.regex.len, yaml_path, list_path);
     }
-    free(yaml_path);
-    free(list_path);
+    gt_free(yaml_path);
+    gt_free(list_path);
     gt_kernel_patterns_free(&patterns);
     return made;
 }

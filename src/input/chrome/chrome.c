@@ -210,8 +210,8 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     gt_perfetto_fill_durations(chrome->store, GT_CHROME_DUR, slices);
     chrome->order = order_of(&order);
     bool read = gt_perfetto_accept(trace, order.count, "events", options, error);
-    free(order.items);
-    free(record);
+    gt_free(order.items);
+    gt_free(record);
     gt_slices_free(slices);
     gt_store_writer_free(writer);
     gt_perfetto_records_free(records);

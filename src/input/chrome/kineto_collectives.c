@@ -173,7 +173,7 @@ void gt_rank_events_free(gt_rank_events *events)
     if (!events) return;
     gt_store_free(events->store);
     gt_interner_free(events->strings);
-    free(events);
+    gt_free(events);
 }
 
 size_t gt_kineto_count_devices(gt_stream *stream)

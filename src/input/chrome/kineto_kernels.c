@@ -70,8 +70,8 @@ static void find_extremes(gt_kernel_list *list, const gt_store *store)
         take(&list->items[*of - 1], &instance, first);
     }
     gt_store_scan_free(scan);
-    free(places);
-    free(of_name);
+    gt_free(places);
+    gt_free(of_name);
 }
 
 gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_options *options,
@@ -101,8 +101,8 @@ void gt_kernel_list_free(gt_kernel_list *list)
 {
     if (!list) return;
     gt_interner_free(list->strings);
-    free(list->items);
-    free(list);
+    gt_free(list->items);
+    gt_free(list);
 }
 
 static bool is_asked_for(gt_str name, gt_str asked, bool exact)

@@ -160,7 +160,7 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     gt_store_writer_free(r->arrows);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
-    free(r->kinds);
-    free(r);
+    gt_free(r->kinds);
+    gt_free(r);
     return read;
 }

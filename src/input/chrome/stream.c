@@ -147,8 +147,8 @@ static int64_t busiest_thread(timed_event *const *events, size_t count)
             most = sums[i];
             busiest = tids[i];
         }
-    free(sums);
-    free(tids);
+    gt_free(sums);
+    gt_free(tids);
     gt_map_free(&places);
     return busiest;
 }
@@ -164,7 +164,7 @@ static void choose_stream(reader *r, int64_t pid, gt_gpu_stream *out)
     *out = (gt_gpu_stream){.strings = r->strings, .items = gt_alloc((count + 1) * sizeof *out->items)};
     for (size_t i = 0; i < count; i++)
         if (of_gpu[i]->tid == tid) out->items[out->count++] = of_gpu[i]->event;
-    free(of_gpu);
+    gt_free(of_gpu);
 }
 
 static bool accept(const gt_json *json, const reader *r, bool found, const gt_read_options *options,
@@ -208,8 +208,8 @@ bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
         gt_gpu_stream_free(out);
         sound = gt_fail(error, "%s: nothing ran on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
     }
-    free(r.events);
-    free(r.processes);
+    gt_free(r.events);
+    gt_free(r.processes);
     gt_map_free(&r.process_of);
     return sound;
 }

@@ -32,9 +32,9 @@ void gt_json_interner_free(gt_json_interner *intern)
 {
     if (!intern) return;
     gt_interner_free(intern->raws);
-    free(intern->meanings);
-    free(intern->scratch);
-    free(intern);
+    gt_free(intern->meanings);
+    gt_free(intern->scratch);
+    gt_free(intern);
 }
 
 /* The JSON text without white space between tokens. The text must be valid. */

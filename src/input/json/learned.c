@@ -88,7 +88,7 @@ void gt_learned_free(gt_learned *learned)
 {
     if (!learned) return;
     gt_arena_free(&learned->arena);
-    free(learned);
+    gt_free(learned);
 }
 
 /* ---- learning ---- */

@@ -94,7 +94,7 @@ void gt_record_reader_free(gt_record_reader *reader)
     gt_json_interner_free(reader->strings);
     gt_json_interner_free(reader->values);
     gt_arena_free(&reader->arena);
-    free(reader);
+    gt_free(reader);
 }
 
 uint64_t gt_record_reader_misses(const gt_record_reader *reader)
@@ -124,7 +124,7 @@ uint32_t gt_record_decode(gt_record_reader *reader, gt_str raw)
     if (gt_json_string_bad_escape(raw)) return GT_STR_NONE;
     char *meaning = gt_alloc(raw.len * 3 + 1);
     uint32_t id = gt_interner_add(reader->meanings, meaning, gt_json_string_decode(raw, meaning));
-    free(meaning);
+    gt_free(meaning);
     return id;
 }
 

@@ -286,8 +286,8 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
         worker_end(&job.workers[i]);
     }
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
-    free(job.chunks);
-    free(job.workers);
+    gt_free(job.chunks);
+    gt_free(job.workers);
     pthread_mutex_destroy(&job.lock);
     gt_memory_trim(); /* the workers' buffers and texts */
 

@@ -72,16 +72,16 @@ void gt_perfetto_free(gt_perfetto *p)
     if (!p) return;
     for (size_t i = 0; i < p->sequence_count; i++) {
         for (size_t t = 0; t < TABLES; t++) gt_interned_free(&p->sequences[i].tables[t]);
-        free(p->sequences[i].clocks.items);
+        gt_free(p->sequences[i].clocks.items);
     }
-    free(p->sequences);
+    gt_free(p->sequences);
     gt_map_free(&p->sequence_of);
-    free(p->clocks.items);
+    gt_free(p->clocks.items);
     gt_tracks_free(&p->tracks);
     gt_packets_end(&p->packets);
     gt_buffer_free(&p->scratch);
-    free(p->flows.items);
-    free(p);
+    gt_free(p->flows.items);
+    gt_free(p);
 }
 
 gt_interner *gt_perfetto_strings(const gt_perfetto *p)

@@ -62,10 +62,10 @@ void gt_perfetto_records_free(gt_perfetto_records *r)
     if (!r) return;
     gt_json_interner_free(r->values);
     gt_buffer_free(&r->scratch);
-    free(r->field_of_name);
-    free(r->json_of_texts);
-    free(r->tracks);
-    free(r);
+    gt_free(r->field_of_name);
+    gt_free(r->json_of_texts);
+    gt_free(r->tracks);
+    gt_free(r);
 }
 
 double gt_perfetto_us(int64_t time_ns)
@@ -275,5 +275,5 @@ void gt_perfetto_fill_durations(gt_store *store, size_t column, gt_slices *slice
     for (size_t i = 0; i < count; i++)
         dur_us[i] = dur_ns[i] == GT_SLICE_OPEN ? (double)NAN : gt_perfetto_us(dur_ns[i]);
     gt_store_fill_times(store, column, dur_us);
-    free(dur_us);
+    gt_free(dur_us);
 }

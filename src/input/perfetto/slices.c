@@ -36,11 +36,11 @@ gt_slices *gt_slices_new(void)
 void gt_slices_free(gt_slices *s)
 {
     if (!s) return;
-    for (size_t i = 0; i < s->track_count; i++) free(s->tracks[i].edges);
-    free(s->tracks);
-    free(s->durations);
-    free(s->stack);
-    free(s);
+    for (size_t i = 0; i < s->track_count; i++) gt_free(s->tracks[i].edges);
+    gt_free(s->tracks);
+    gt_free(s->durations);
+    gt_free(s->stack);
+    gt_free(s);
 }
 
 static void grow_durations(gt_slices *s, size_t count)

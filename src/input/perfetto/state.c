@@ -39,7 +39,7 @@ void gt_interned_clear(gt_interned *table)
 
 void gt_interned_free(gt_interned *table)
 {
-    free(table->dense);
+    gt_free(table->dense);
     gt_map_free(&table->sparse);
 }
 
@@ -139,6 +139,6 @@ uint32_t gt_tracks_find(gt_tracks_list *tracks, uint64_t uuid, uint64_t space)
 
 void gt_tracks_free(gt_tracks_list *tracks)
 {
-    free(tracks->items);
+    gt_free(tracks->items);
     gt_map_free(&tracks->by_uuid);
 }

@@ -276,13 +276,13 @@ static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options 
 static void finish(gt_csv_row *r)
 {
     gt_interner_free(r->raw);
-    free(r->known);
+    gt_free(r->known);
     gt_map_free(&r->processes);
     gt_map_free(&r->counted);
     gt_arena_free(&r->arena);
     gt_buffer_free(&r->undoubled);
     gt_buffer_free(&r->repaired);
-    free(r);
+    gt_free(r);
 }
 
 bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const gt_csv_source *source,

@@ -117,7 +117,7 @@ static gt_rocprof_group *group_of(gt_rocprof_files *files, const char *folder, c
     char *prefix = gt_format("%s/%.*s", folder, len, name);
     for (size_t i = files->count; i-- > 0;) /* names come sorted: it is among the last */
         if (strcmp(files->groups[i].prefix, prefix) == 0) {
-            free(prefix);
+            gt_free(prefix);
             return &files->groups[i];
         } else if (files->count - i > 64) {
             break;
@@ -139,7 +139,7 @@ static void add_file(gt_rocprof_files *files, const char *folder, const char *na
     char *path = gt_format("%s/%s", folder, name);
     gt_trace_format format = format_of(path);
     if (!is_ours(format)) {
-        free(path);
+        gt_free(path);
         return;
     }
     gt_rocprof_group *group = group_of(files, folder, name, pass);
@@ -172,7 +172,7 @@ static void look_at(search *s, const char *folder, const char *name, unsigned pa
         if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
         *place = 0;
     }
-    free(path);
+    gt_free(path);
 }
 
 /* Folders first: of two names of one file the deeper one tells host and pass. */
@@ -182,8 +182,8 @@ static void look(search *s, const char *folder, unsigned pass, unsigned depth)
     int count = scandir(folder, &entries, NULL, by_name);
     for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, true);
     for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, false);
-    for (int i = 0; i < count; i++) free(entries[i]);
-    free(entries);
+    for (int i = 0; i < count; i++) gt_free(entries[i]);
+    gt_free(entries);
 }
 
 /* ---- one format a group ---- */
@@ -199,7 +199,7 @@ static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
         if (group->files[i].format == best) {
             group->files[kept++] = group->files[i];
         } else {
-            free(group->files[i].path);
+            gt_free(group->files[i].path);
             files->passed_over++;
         }
     }
@@ -208,10 +208,10 @@ static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
 
 static void free_group(gt_rocprof_group *group)
 {
-    for (size_t i = 0; i < group->count; i++) free(group->files[i].path);
-    free(group->files);
-    free(group->prefix);
-    free(group->host);
+    for (size_t i = 0; i < group->count; i++) gt_free(group->files[i].path);
+    gt_free(group->files);
+    gt_free(group->prefix);
+    gt_free(group->host);
 }
 
 /* Groups whose names have no prefix, where others have a process in theirs. */
@@ -248,7 +248,7 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
     search s = {.files = files};
     look(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
     gt_map_free(&s.seen);
-    free(trimmed);
+    gt_free(trimmed);
     drop_put_together(files);
     for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
@@ -258,6 +258,6 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
 void gt_rocprof_files_free(gt_rocprof_files *files)
 {
     for (size_t g = 0; g < files->count; g++) free_group(&files->groups[g]);
-    free(files->groups);
+    gt_free(files->groups);
     *files = (gt_rocprof_files){0};
 }

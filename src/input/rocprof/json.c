@@ -183,7 +183,7 @@ static void set_uses(gt_rocprof *run, const gt_store *symbols, const int64_t *id
                              use_of(columns[SYMBOL_SGPRS][i]), use_of(columns[SYMBOL_LDS][i])};
         gt_kernel_names_set_use(run, ids[i], names[i], use);
     }
-    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) free(columns[c]);
+    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) gt_free(columns[c]);
 }
 
 static bool read_symbols(reading *r)
@@ -198,8 +198,8 @@ static bool read_symbols(reading *r)
         set_uses(r->run, symbols, ids, names);
     else
         for (size_t i = 0; i < count; i++) gt_kernel_names_set(r->run, ids[i], names[i]);
-    free(ids);
-    free(names);
+    gt_free(ids);
+    gt_free(names);
     gt_store_free(symbols);
     return read;
 }
@@ -425,7 +425,7 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
         gt_rocprof_free(r.run);
     }
     for (size_t i = 0; i < r.more_count; i++) gt_rocprof_free(r.more[i]);
-    free(r.more);
+    gt_free(r.more);
     return run;
 }
 

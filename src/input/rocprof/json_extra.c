@@ -77,15 +77,15 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
 {
     if (!extra) return;
     for (size_t i = 0; i < GT_CALL_DOMAINS; i++) gt_store_free(extra->calls[i]);
-    for (size_t i = 0; i < extra->kind_count; i++) free(extra->kinds[i].operations);
-    free(extra->kinds);
-    free(extra->values);
+    for (size_t i = 0; i < extra->kind_count; i++) gt_free(extra->kinds[i].operations);
+    gt_free(extra->kinds);
+    gt_free(extra->values);
     gt_map_free(&extra->messages);
     gt_map_free(&extra->counter_names);
     gt_store_writer_free(extra->agents);
     gt_record_reader_free(extra->value_reader);
     gt_record_reader_free(extra->dispatch_reader);
-    free(extra);
+    gt_free(extra);
 }
 
 /* ---- reading ---- */
@@ -106,7 +106,7 @@ static bool read_text(gt_json *json, gt_interner *strings, uint32_t *text)
     if (!gt_json_string(json, &raw)) return false;
     char *meaning = gt_alloc(raw.len * 3);
     *text = gt_interner_add(strings, meaning, gt_json_string_decode(raw, meaning));
-    free(meaning);
+    gt_free(meaning);
     return true;
 }
 
@@ -305,7 +305,7 @@ static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain, gt_stor
         cells[GT_CALL_STREAM].integer = columns[RAW_STREAM][i];
         gt_store_writer_add(writer, (UINT64_C(1) << GT_CALL_COLUMNS) - 1, cells);
     }
-    for (size_t c = 0; c < RAW_COLUMNS; c++) free(columns[c]);
+    for (size_t c = 0; c < RAW_COLUMNS; c++) gt_free(columns[c]);
     if (domain == GT_CALL_HIP || domain == GT_CALL_HSA) extra->run->api_calls += count;
 }
 
@@ -372,7 +372,7 @@ static void finish_copies(gt_rocprof_extra *extra)
     }
     gt_store_append(run->copies, gt_store_writer_take(writer));
     gt_store_writer_free(writer);
-    for (size_t c = 0; c < GT_COPY_COLUMNS; c++) free(columns[c]);
+    for (size_t c = 0; c < GT_COPY_COLUMNS; c++) gt_free(columns[c]);
 }
 
 void gt_rocprof_extra_finish(gt_rocprof_extra *extra)

@@ -434,9 +434,9 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     gt_perfetto_free(r->trace);
     gt_interner_free(r->texts);
     gt_map_free(&r->processes);
-    free(r->kinds);
-    free(r->kernels);
-    free(r->counters);
-    free(r);
+    gt_free(r->kinds);
+    gt_free(r->kernels);
+    gt_free(r->counters);
+    gt_free(r);
     return read;
 }

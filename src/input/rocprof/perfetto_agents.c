@@ -33,8 +33,8 @@ void gt_agent_marks_free(gt_agent_marks *m)
 {
     if (!m) return;
     gt_perfetto_records_free(m->records);
-    for (size_t c = 0; c < GT_AGENT_COLUMNS; c++) free(m->paths[c]);
-    free(m);
+    for (size_t c = 0; c < GT_AGENT_COLUMNS; c++) gt_free(m->paths[c]);
+    gt_free(m);
 }
 
 void gt_agent_marks_read(gt_agent_marks *m, const gt_perfetto_event *mark, int64_t process,

@@ -52,7 +52,7 @@ static uint32_t guid_of(reading *r, sqlite3_stmt *rows, int column)
 {
     gt_str guid = gt_rocpd_string(rows, column);
     if (r->last_guid && strcmp(r->last_guid, guid.bytes) == 0) return r->last_guid_id;
-    free(r->last_guid);
+    gt_free(r->last_guid);
     r->last_guid = gt_strdup(guid.bytes);
     return r->last_guid_id = gt_interner_add(r->guids, r->last_guid, strlen(r->last_guid));
 }
@@ -420,7 +420,7 @@ static bool read_counters(reading *r, size_t set_number)
     sqlite3_finalize(rows);
     write_counters(r, &all);
     gt_map_free(&all.places);
-    free(all.items);
+    gt_free(all.items);
     return !failed;
 }
 
@@ -440,9 +440,9 @@ static void finish(reading *r)
     gt_map *maps[] = {&r->strings, &r->threads,    &r->nodes,   &r->processes,
                       &r->kernels, &r->dispatches, &r->counters};
     for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
-    free(r->thread_ids);
-    free(r->counted);
-    free(r->last_guid);
+    gt_free(r->thread_ids);
+    gt_free(r->counted);
+    gt_free(r->last_guid);
     gt_record_reader_free(r->symbol_reader);
     gt_record_reader_free(r->agent_reader);
     gt_interner_free(r->guids);

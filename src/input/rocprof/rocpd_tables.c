@@ -50,7 +50,7 @@ static bool exists_beside(const char *path, const char *ending)
     struct stat status;
     char *other = gt_format("%s%s", path, ending);
     bool exists = stat(other, &status) == 0 && status.st_size > 0;
-    free(other);
+    gt_free(other);
     return exists;
 }
 
@@ -142,7 +142,7 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     char *uri = uri_of(path, !exists_beside(path, "-wal"));
     int opened = sqlite3_open_v2(uri, &rocpd->database,
                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-    free(uri);
+    gt_free(uri);
     if (opened == SQLITE_OK) distrust(rocpd->database);
     bool sound = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
     if (sound && !rocpd->suffix_count)
@@ -164,8 +164,8 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
 void gt_rocpd_close(gt_rocpd *rocpd)
 {
     sqlite3_close(rocpd->database);
-    for (size_t i = 0; i < rocpd->suffix_count; i++) free(rocpd->suffixes[i]);
-    free(rocpd->suffixes);
+    for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
+    gt_free(rocpd->suffixes);
     *rocpd = (gt_rocpd){0};
 }
 
@@ -199,7 +199,7 @@ static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
             gt_buffer_add_cstr(&list, " ");
         }
     sqlite3_finalize(rows);
-    free(name);
+    gt_free(name);
     gt_buffer_add(&list, "", 1);
     return list.bytes;
 }
@@ -208,7 +208,7 @@ static bool lists(const char *list, const char *name)
 {
     char *padded = gt_format(" %s ", name);
     bool found = strcasestr(list, padded) != NULL;
-    free(padded);
+    gt_free(padded);
     return found;
 }
 
@@ -253,8 +253,8 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
         if (sqlite3_prepare_v2(rocpd->database, sql.bytes, -1, &rows, NULL) != SQLITE_OK) fail(rocpd, error);
         gt_buffer_free(&sql);
     }
-    free(own);
-    free(joined);
+    gt_free(own);
+    gt_free(joined);
     return rows;
 }
 

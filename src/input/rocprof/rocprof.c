@@ -29,8 +29,8 @@ static void widen(const gt_store *store, size_t start_column, size_t end_column,
         *first = starts[i] < *first ? starts[i] : *first;
         *last = ends[i] > *last ? ends[i] : *last;
     }
-    free(starts);
-    free(ends);
+    gt_free(starts);
+    gt_free(ends);
 }
 
 static void set_window(gt_rocprof *run)

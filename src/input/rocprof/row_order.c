@@ -20,5 +20,5 @@ void gt_row_order_restore(const gt_row_order *p, gt_store_writer *writer)
 
 void gt_row_order_free(gt_row_order *p)
 {
-    free(p->places);
+    gt_free(p->places);
 }

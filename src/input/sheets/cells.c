@@ -47,7 +47,7 @@ void gt_sheet_cells_add(gt_sheet_cells *cells, uint32_t row, uint32_t column, gt
 
 void gt_sheet_cells_free(gt_sheet_cells *cells)
 {
-    free(cells->items);
+    gt_free(cells->items);
     *cells = (gt_sheet_cells){0};
 }
 
@@ -219,12 +219,12 @@ static void add_column(gt_table *table, const char *wanted, const gt_sheet_cell 
 {
     char *name = gt_strdup(wanted);
     for (size_t number = 1; gt_table_find(table, name) != SIZE_MAX; number++) {
-        free(name);
+        gt_free(name);
         name = gt_format("%s.%zu", wanted, number);
     }
     fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells,
                 reading);
-    free(name);
+    gt_free(name);
 }
 
 static char *header_name(const gt_sheet_cell *header, uint32_t column, gt_interner *strings)
@@ -277,10 +277,10 @@ gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, const char *name, gt
             column[cells->items[by_column[i]].row] = cells->items[by_column[i]].cell;
         char *column_name = header_name(&column[0], c, strings);
         add_column(table, column_name, column + 1, cells->reading);
-        free(column_name);
+        gt_free(column_name);
     }
-    free(column);
-    free(ends);
-    free(by_column);
+    gt_free(column);
+    gt_free(ends);
+    gt_free(by_column);
     return table;
 }

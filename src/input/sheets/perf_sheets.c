@@ -33,8 +33,8 @@ void gt_perf_sheets_close(gt_perf_sheets *sheets)
 {
     if (!sheets) return;
     gt_workbook_close(sheets->book);
-    free(sheets->path);
-    free(sheets);
+    gt_free(sheets->path);
+    gt_free(sheets);
 }
 
 static size_t find_sheet(const gt_workbook *book, const char *name)
@@ -54,7 +54,7 @@ bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name)
     if (sheets->book) return find_sheet(sheets->book, name) != SIZE_MAX;
     char *path = csv_path(sheets, name);
     bool found = access(path, F_OK) == 0;
-    free(path);
+    gt_free(path);
     return found;
 }
 
@@ -67,7 +67,7 @@ gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_inter
     } else {
         char *path = csv_path(sheets, name);
         table = gt_csv_table_read(path, name, strings, error);
-        free(path);
+        gt_free(path);
     }
     return table;
 }

@@ -214,14 +214,14 @@ void gt_workbook_close(gt_workbook *book)
     if (!book) return;
     gt_archive_close(book->archive);
     for (size_t i = 0; i < book->sheet_count; i++) {
-        free(book->sheets[i].name);
-        free(book->sheets[i].relation);
-        free(book->sheets[i].part);
+        gt_free(book->sheets[i].name);
+        gt_free(book->sheets[i].relation);
+        gt_free(book->sheets[i].part);
     }
-    free(book->sheets);
-    free(book->shared);
+    gt_free(book->sheets);
+    gt_free(book->shared);
     texts_free(&book->texts);
-    free(book);
+    gt_free(book);
 }
 
 size_t gt_workbook_sheet_count(const gt_workbook *book)
@@ -408,7 +408,7 @@ bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_e
 
 void gt_sheet_grid_free(gt_sheet_grid *grid)
 {
-    free(grid->cells);
+    gt_free(grid->cells);
     gt_arena_free(&grid->texts);
     *grid = (gt_sheet_grid){0};
 }

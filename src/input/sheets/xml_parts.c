@@ -71,7 +71,7 @@ static gt_archive *opened(gt_archive *archive, gt_error *error)
 {
     if (archive->zip) return archive;
     gt_fail(error, "not a workbook that can be read: no whole zip archive");
-    free(archive);
+    gt_free(archive);
     return NULL;
 }
 
@@ -103,7 +103,7 @@ void gt_archive_close(gt_archive *archive)
 {
     if (!archive) return;
     unzClose(archive->zip);
-    free(archive);
+    gt_free(archive);
 }
 
 bool gt_archive_has(const gt_archive *archive, const char *part)
@@ -200,7 +200,7 @@ static bool parse_file(reading *r, unzFile file)
         sound = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
                          : gt_fail(r->error, "the compressed data is damaged");
     } while (sound && len > 0);
-    free(piece);
+    gt_free(piece);
     return sound;
 }
 

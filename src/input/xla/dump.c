@@ -111,7 +111,7 @@ static size_t read_braces(gt_str text, size_t ranks_each, gt_arena *arena, group
             GT_PUSH(groups->items, groups->count, groups->capacity,
                     keep_group(arena, ranks.items, ranks.count));
     } while (sound && at < text.len && text.bytes[at] == ',');
-    free(ranks.items);
+    gt_free(ranks.items);
     if (sound && at < text.len && text.bytes[at] == '}') return at + 1;
     groups->count = 0;
     return 0;
@@ -143,8 +143,8 @@ static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
             GT_PUSH(groups->items, groups->count, groups->capacity,
                     ((gt_xla_group){ranks + row * ranks_each, (size_t)ranks_each}));
     }
-    free(dims.items);
-    free(shape.items);
+    gt_free(dims.items);
+    gt_free(shape.items);
     return sound ? at : 0;
 }
 
@@ -356,7 +356,7 @@ void gt_xla_dump_add_line(gt_xla *program, gt_str line)
             collective.data_bytes =
                 data_bytes(output_of(name, tensors), split_dimension(line), (int64_t)groups.items[0].count);
     }
-    free(groups.items);
+    gt_free(groups.items);
     gt_xla_add(program, &collective);
 }
 

@@ -123,9 +123,9 @@ void gt_hlo_free(gt_hlo *module)
     gt_map_free(&module->by_name);
     gt_map_free(&module->by_id);
     gt_map_free(&module->by_computation);
-    free(module->places);
-    free(module->computations);
-    free(module);
+    gt_free(module->places);
+    gt_free(module->computations);
+    gt_free(module);
 }
 
 /* ---- the order of the text ---- */
@@ -147,7 +147,7 @@ static void add_sequence(const gt_hlo *module, uint32_t computation, gt_proto se
         uint32_t place = gt_map_get(&module->by_id, computation, (uint64_t)ids.items[i]);
         if (place != GT_MAP_NONE) lines->items[lines->count++] = place;
     }
-    free(ids.items);
+    gt_free(ids.items);
 }
 
 /* The sequence of each computation that has one, as messages. */
@@ -183,7 +183,7 @@ uint32_t *gt_hlo_lines(const gt_hlo *module, size_t *count)
             for (size_t i = computation->begin; i < computation->end; i++)
                 lines.items[lines.count++] = (uint32_t)i;
     }
-    free(sequences);
+    gt_free(sequences);
     *count = lines.count;
     return lines.items;
 }
@@ -275,8 +275,8 @@ hlo_instruction gt_hlo_decode(const gt_hlo *module, uint32_t instruction)
 
 void gt_hlo_forget(hlo_instruction *instruction)
 {
-    free(instruction->operands.items);
-    free(instruction->called.items);
+    gt_free(instruction->operands.items);
+    gt_free(instruction->called.items);
 }
 
 hlo_metadata gt_hlo_metadata(gt_str message)

@@ -299,7 +299,7 @@ gt_hlo_record gt_hlo_record_of(const gt_hlo *module, uint32_t index, gt_interner
     uint32_t *kept = gt_arena_alloc(arena, (operands.count + 1) * sizeof *kept);
     if (operands.count) memcpy(kept, operands.items, operands.count * sizeof *kept);
     record.operands = kept;
-    free(operands.items);
+    gt_free(operands.items);
     gt_buffer_free(&shape);
     gt_hlo_forget(&i);
     return record;

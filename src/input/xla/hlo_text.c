@@ -1,6 +1,7 @@
 /* Shapes from their messages, and the edits that readers of the module's text apply to each line. */
 #include "input/xla/hlo_text.h"
 #include "base/length.h"
+#include "base/memory.h"
 #include "input/perfetto/protobuf.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static void add_layout(gt_buffer *out, gt_str message)
         gt_buffer_add_cstr(out, ")");
     }
     gt_buffer_add_cstr(out, "}");
-    free(l.minor_to_major.items);
+    gt_free(l.minor_to_major.items);
 }
 
 static void add_array(gt_buffer *out, const shape *s)
@@ -136,8 +137,8 @@ static void add_shape(gt_buffer *out, gt_str message, int depth)
         add_array(out, &s);
     else if (depth < DEPTH_MAX)
         add_tuple(out, message, depth);
-    free(s.dimensions.items);
-    free(s.dynamic.items);
+    gt_free(s.dimensions.items);
+    gt_free(s.dynamic.items);
 }
 
 void gt_hlo_add_shape(gt_buffer *out, gt_str shape_proto)

@@ -79,7 +79,7 @@ static void index_calls(xlaunches *l, const call_list *calls)
         entry->value = (uint32_t)l->sparse_count;
         GT_PUSH(l->sparse_us, l->sparse_count, l->sparse_capacity, us);
     }
-    free(dense);
+    gt_free(dense);
 }
 
 bool xlaunches_read(xlaunches *l, xplane *host, xfile *file)
@@ -96,15 +96,15 @@ bool xlaunches_read(xlaunches *l, xplane *host, xfile *file)
             xplane_visit(host, file, &(xvisitor){&calls, take_event, take_line}) && calls.count < GT_MAP_NONE;
     }
     if (sound) index_calls(l, &calls);
-    free(calls.items);
+    gt_free(calls.items);
     gt_interner_free(unused);
     return sound;
 }
 
 void xlaunches_free(xlaunches *l)
 {
-    free(l->us_of);
-    free(l->sparse_us);
+    gt_free(l->us_of);
+    gt_free(l->sparse_us);
     gt_map_free(&l->sparse);
     *l = (xlaunches){0};
 }

@@ -308,7 +308,7 @@ static void read_products(modules *list, const char *beginning)
                                   gt_hlo_record_of(hlo, lines[i], trace->strings, &trace->arena)};
         GT_PUSH(trace->products, trace->product_count, trace->product_capacity, product);
     }
-    free(lines);
+    gt_free(lines);
 }
 
 static void free_modules(modules *list)
@@ -316,10 +316,10 @@ static void free_modules(modules *list)
     for (size_t i = 0; i < list->count; i++) {
         gt_hlo_free(list->items[i].hlo);
         gt_arena_free(&list->items[i].arena);
-        for (size_t f = 0; f < FAMILIES; f++) free(list->items[i].starts[f].items);
+        for (size_t f = 0; f < FAMILIES; f++) gt_free(list->items[i].starts[f].items);
     }
-    free(list->items);
-    free(list->aliases);
+    gt_free(list->items);
+    gt_free(list->aliases);
     gt_map_free(&list->by_program);
     gt_map_free(&list->by_entry);
     gt_map_free(&list->by_name);

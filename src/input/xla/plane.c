@@ -67,7 +67,7 @@ static uint32_t index_get(const xindex *index, int64_t id)
 
 static void index_free(xindex *index)
 {
-    free(index->dense);
+    gt_free(index->dense);
     gt_map_free(&index->sparse);
     *index = (xindex){0};
 }
@@ -179,9 +179,9 @@ void xplane_pass_over(xplane *plane, const xstat_role *passed, size_t count)
 
 void xplane_close(xplane *plane)
 {
-    free(plane->stats);
-    free(plane->kinds);
-    free(plane->roles);
+    gt_free(plane->stats);
+    gt_free(plane->kinds);
+    gt_free(plane->roles);
     index_free(&plane->stat_index);
     index_free(&plane->kind_index);
     gt_arena_free(&plane->arena);

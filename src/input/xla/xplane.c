@@ -277,13 +277,13 @@ static bool read_space(reader *r, bool strict)
 static void free_reader(reader *r)
 {
     for (size_t i = 0; i < r->gpus.count; i++) xplane_close(&r->gpus.items[i]);
-    free(r->gpus.items);
+    gt_free(r->gpus.items);
     xplane_close(&r->host);
     xplane_close(&r->metadata);
     xplane_close(&r->scopes);
     xlaunches_free(&r->launches);
     gt_map_free(&r->op_of);
-    free(r->scope_parents.ids);
+    gt_free(r->scope_parents.ids);
     gt_map_free(&r->scope_parents.parent);
     gt_window_close(&r->file.window);
 }

@@ -48,7 +48,7 @@ void gt_figure_free(gt_figure *figure)
     if (!figure) return;
     figure->cairo->destroy(figure->context);
     figure->cairo->surface_destroy(figure->surface);
-    free(figure);
+    gt_free(figure);
 }
 
 double gt_figure_width(const gt_figure *figure)

@@ -101,7 +101,7 @@ void gt_plot_series(const gt_axes *axes, const gt_series *series)
         for (size_t k = 0; k < run; k++) draw_marker(axes->figure, places[k], series);
         run = 0;
     }
-    free(places);
+    gt_free(places);
 }
 
 /* ---- legend ---- */

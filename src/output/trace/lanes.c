@@ -50,7 +50,7 @@ static void add_leaves(gt_lanes *lanes)
     bigger.ends = gt_alloc(2 * bigger.leaves * sizeof *bigger.ends);
     for (size_t i = 0; i < 2 * bigger.leaves; i++) bigger.ends[i] = INT64_MIN;
     for (size_t i = 0; i < lanes->count; i++) set_end(&bigger, i, lanes->ends[lanes->leaves + i]);
-    free(lanes->ends);
+    gt_free(lanes->ends);
     *lanes = bigger;
 }
 
@@ -74,8 +74,8 @@ size_t gt_lanes_place(gt_lanes *lanes, int64_t start, int64_t end)
 
 void gt_lanes_free(gt_lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->nested_count; i++) free(lanes->nested[i].ends);
-    free(lanes->nested);
-    free(lanes->ends);
+    for (size_t i = 0; i < lanes->nested_count; i++) gt_free(lanes->nested[i].ends);
+    gt_free(lanes->nested);
+    gt_free(lanes->ends);
     *lanes = (gt_lanes){0};
 }

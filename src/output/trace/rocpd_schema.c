@@ -268,7 +268,7 @@ void gt_rocpd_suffix(char suffix[GT_ROCPD_GUID + 2], const char *guid)
 static bool run_and_free(gt_database *database, char *sql, gt_error *error)
 {
     bool done = gt_database_run(database, sql, error);
-    free(sql);
+    gt_free(sql);
     return done;
 }
 

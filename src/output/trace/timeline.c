@@ -200,7 +200,7 @@ static void sort_entries(gt_timeline *t)
         uint32_t *swap = from;
         from = to, to = swap;
     }
-    free(to);
+    gt_free(to);
     t->order = from;
 }
 
@@ -330,22 +330,22 @@ void gt_timeline_drop(gt_timeline *t)
     if (t->file) gt_text_file_close(t->file, &ignored);
     gt_temp_store_close(t->spool);
     for (size_t i = 0; i < t->track_count; i++) {
-        for (size_t lane = 0; lane < t->tracks[i].lane_count; lane++) free(t->tracks[i].lanes[lane].open);
-        free(t->tracks[i].lanes);
+        for (size_t lane = 0; lane < t->tracks[i].lane_count; lane++) gt_free(t->tracks[i].lanes[lane].open);
+        gt_free(t->tracks[i].lanes);
         gt_lanes_free(&t->tracks[i].places);
     }
-    free(t->tracks);
-    free(t->processes);
-    free(t->entries);
-    free(t->order);
-    free(t->arrows);
+    gt_free(t->tracks);
+    gt_free(t->processes);
+    gt_free(t->entries);
+    gt_free(t->order);
+    gt_free(t->arrows);
     gt_map_free(&t->arrow_places);
-    free(t->roles);
+    gt_free(t->roles);
     gt_buffer_free(&t->body);
     gt_buffer_free(&t->packet);
     gt_buffer_free(&t->part);
     gt_buffer_free(&t->out);
     gt_map_free(&t->tids);
     gt_interner_free(t->strings);
-    free(t);
+    gt_free(t);
 }

@@ -401,7 +401,7 @@ gt_xlsx_fit gt_xlsx_write_sheet(gt_zip *zip, const gt_table *table)
         gt_zip_add(zip, "<sheetData/>");
     }
     gt_zip_add(zip, "</worksheet>");
-    free(of.texts);
+    gt_free(of.texts);
     gt_buffer_free(&of.acceptable);
     gt_buffer_free(&of.literal);
     return of.fit;

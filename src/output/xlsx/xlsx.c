@@ -240,7 +240,7 @@ static bool write_book(gt_file *file, gt_table *const *tables, size_t count)
     write_workbook(&book);
     bool fits = gt_zip_end(&book.zip);
     gt_names_free(&book.names);
-    free(book.sheets);
+    gt_free(book.sheets);
     return fits;
 }
 

@@ -246,11 +246,11 @@ bool gt_zip_end(gt_zip *zip)
     for (size_t i = 0; i < zip->count; i++) {
         const gt_zip_part *part = &zip->parts[i];
         if (!part->huge && (part->whole >= NOT_HERE || part->packed >= NOT_HERE)) fits = false;
-        free(part->name);
+        gt_free(part->name);
     }
-    free(zip->parts);
-    free(zip->deflate);
-    free(zip->buffer);
+    gt_free(zip->parts);
+    gt_free(zip->deflate);
+    gt_free(zip->buffer);
     *zip = (gt_zip){0};
     return fits;
 }

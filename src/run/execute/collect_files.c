@@ -121,7 +121,7 @@ static void add_rows(merge *m, const char *path)
         last = block[got - 1];
     }
     if (last != '\n') gt_file_put(&m->out, '\n');
-    free(line);
+    gt_free(line);
     if (in) fclose(in);
 }
 
@@ -133,6 +133,6 @@ bool gt_csv_merge(const char *const *paths, size_t count, const char *to, gt_err
     for (size_t i = 0; sound && i < count; i++) add_rows(&m, paths[i]);
     sound = sound && gt_file_close(&m.out, error) && gt_output_commit(output, error);
     gt_output_free(output);
-    free(m.header);
+    gt_free(m.header);
     return sound;
 }

@@ -130,7 +130,7 @@ static gt_table *make_table(maker *m, const char *name, const csv_column *column
                 name_processes(m->run, cells, rows);
             memcpy(table->columns[c].ints, cells, size);
         }
-        free(cells);
+        gt_free(cells);
     }
     return table;
 }
@@ -141,8 +141,8 @@ static void keep_hip(gt_table *table, const gt_store *calls)
     uint8_t *keep = gt_alloc(table->row_count + 1);
     for (size_t i = 0; i < table->row_count; i++) keep[i] = domains[i] == GT_CALL_HIP;
     gt_table_keep(table, keep);
-    free(keep);
-    free(domains);
+    gt_free(keep);
+    gt_free(domains);
 }
 
 bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
@@ -173,8 +173,8 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_
         gt_arg_list_add(arena, written, gt_output_file_path(output, i));
     gt_output_free(output);
     for (size_t i = 0; i < GT_LENGTH(all); i++) gt_table_free(all[i]);
-    free(dispatches.kernels);
-    free(copies.directions);
+    gt_free(dispatches.kernels);
+    gt_free(copies.directions);
     gt_rocprof_free(run);
     return sound;
 }

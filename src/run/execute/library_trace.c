@@ -112,9 +112,9 @@ void gt_library_trace_free(gt_library_trace *trace)
     if (!trace) return;
     for (size_t i = 0; i < GT_LENGTH(libraries); i++) {
         gt_interner_free(trace->counts[i].configs);
-        free(trace->counts[i].calls);
+        gt_free(trace->counts[i].calls);
     }
-    free(trace);
+    gt_free(trace);
 }
 
 static void count(gt_library_trace *trace, counts *c, gt_str config)

@@ -124,6 +124,6 @@ bool gt_snapshot_write(const gt_plan *plan, gt_error *error)
     gt_output_free(output);
     gt_table_free(s.table);
     gt_interner_free(strings);
-    free(name);
+    gt_free(name);
     return sound;
 }

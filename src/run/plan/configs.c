@@ -75,7 +75,7 @@ static bool write_config(gt_output *output, const char *folder, const gt_config 
 {
     char *path = gt_format("%s/%s.json", folder, config->name);
     bool sound = gt_output_whole_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
-    free(path);
+    gt_free(path);
     return sound;
 }
 

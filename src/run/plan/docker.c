@@ -69,7 +69,7 @@ static void add_joined(builder *b, const char *format, const char *first, const 
 {
     char *word = gt_format(format, first, second);
     add(b, word);
-    free(word);
+    gt_free(word);
 }
 
 static void add_variable(builder *b, const char *name, const char *value)
@@ -125,7 +125,7 @@ bool gt_docker_choose_gpus(const char *docker_gpus, int64_t wanted, size_t there
         available++;
         if (wanted < 0 || (int64_t)*count < wanted) chosen[(*count)++] = i;
     }
-    free(named);
+    gt_free(named);
     if (sound && wanted > (int64_t)available)
         return gt_fail(error,
                        "Too many gpus requested(%" PRId64 "). System has %zu gpus. Context has %zu gpus.",
@@ -211,7 +211,7 @@ static void add_cpus(builder *b)
         if (!isspace((unsigned char)*from)) *to++ = *from;
     *to = 0;
     add_joined(b, "--cpuset-cpus=%s%s", clean, "");
-    free(clean);
+    gt_free(clean);
 }
 
 static void add_variables(builder *b, const char *vendor)

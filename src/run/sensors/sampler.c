@@ -132,9 +132,9 @@ static void *sample(void *context)
 static void free_sampler(gt_sampler *s)
 {
     if (s->file) fclose(s->file);
-    free(s->part);
-    free(s->devices);
-    free(s);
+    gt_free(s->part);
+    gt_free(s->devices);
+    gt_free(s);
 }
 
 static bool start_thread(gt_sampler *s)

@@ -50,7 +50,7 @@ static const char *power_file(gt_arena *arena, const char *device)
                 found = gt_arena_bytes(arena, matches.gl_pathv[0], strlen(matches.gl_pathv[0]));
             globfree(&matches);
         }
-        free(pattern);
+        gt_free(pattern);
     }
     return found;
 }
@@ -141,7 +141,7 @@ static bool fake_is_secondary(gt_sensors *sensors, size_t device)
 static void fake_close(gt_sensors *sensors)
 {
     fake *f = sensors->state;
-    free(f->rows);
+    gt_free(f->rows);
 }
 
 static bool read_fake_row(const char *line, fake_row *row)

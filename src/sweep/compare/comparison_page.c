@@ -90,7 +90,7 @@ static bool whole_path(const char *folder, char whole[PATH_MAX])
     char *parent = gt_format("%.*s", slash ? (int)(slash - folder) : 0, folder);
     bool found = *folder && whole_path(parent, whole);
     size_t used = found ? strlen(whole) : 0, len = strlen(name);
-    free(parent);
+    gt_free(parent);
     if (!found || used + len + 2 > PATH_MAX) return false;
     if (len && strcmp(name, ".") != 0) snprintf(whole + used, PATH_MAX - used, "/%s", name);
     return true;
@@ -185,7 +185,7 @@ static void add_plot(gt_buffer *page, const gt_compared_sweep *sweep, size_t num
         add_tagged(page, "<td><div class=\"missing\">plot not available: ", gt_variance_plot_files[plot],
                    "</div></td>\n");
     }
-    free(path);
+    gt_free(path);
 }
 
 static void add_plot_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, size_t plot,
@@ -217,8 +217,8 @@ static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_
     }
     gt_html_add_text(page, DATA_FILES[file].name);
     gt_buffer_add_cstr(page, link ? "</a></li>\n" : "</li>\n");
-    free(link);
-    free(path);
+    gt_free(link);
+    gt_free(path);
 }
 
 static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,

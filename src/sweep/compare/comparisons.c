@@ -44,7 +44,7 @@ static size_t find_reports(const job *j, const task *t, gt_compare_report *repor
         if (gt_sweep_has_file(path))
             reports[count++] = (gt_compare_report){.tag = config->threads, .path = path};
         else
-            free(path);
+            gt_free(path);
     }
     return count;
 }
@@ -60,7 +60,7 @@ static bool compare(const job *j, const task *t, gt_compare_report *reports, siz
         open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
     bool made = open && gt_compare_tables(reports, count, &j->options, strings, &tables, error) &&
                 gt_table_list_write(&tables, path, error);
-    free(path);
+    gt_free(path);
     gt_table_list_free(&tables);
     gt_interner_free(strings);
     return made;
@@ -80,9 +80,9 @@ static void do_task(void *context, size_t index)
         gt_warn("comparison of %sch rank %" PRId64 ": %s", t->channels, t->rank, error.text);
     for (size_t i = 0; i < count; i++) {
         gt_perf_sheets_close(reports[i].sheets);
-        free((char *)(uintptr_t)reports[i].path);
+        gt_free((char *)(uintptr_t)reports[i].path);
     }
-    free(reports);
+    gt_free(reports);
     pthread_mutex_lock(&j->lock);
     j->done.made += made;
     j->done.failed += count > 1 && !made;
@@ -114,6 +114,6 @@ gt_sweep_comparisons gt_sweep_compare(const gt_sweep *sweep, const char *analysi
     pthread_mutex_init(&j.lock, NULL);
     gt_threads_each(j.count, threads, do_task, &j);
     pthread_mutex_destroy(&j.lock);
-    free(j.tasks);
+    gt_free(j.tasks);
     return j.done;
 }

@@ -64,8 +64,8 @@ static tick_labels label_groups(const gt_variance_groups *groups, const char *fo
 
 static void free_labels(tick_labels *labels)
 {
-    free(labels->ticks);
-    free(labels->texts);
+    gt_free(labels->ticks);
+    gt_free(labels->texts);
 }
 
 static gt_axis_range range_of_values(const gt_variance_rows *rows)
@@ -87,7 +87,7 @@ static bool write_figure(gt_figure *figure, const char *folder, size_t file, gt_
     char *path = gt_format("%s/%s", folder, gt_variance_plot_files[file]);
     bool written = gt_figure_write_png(figure, output, path, error);
     gt_figure_free(figure);
-    free(path);
+    gt_free(path);
     return written;
 }
 
@@ -207,7 +207,7 @@ static interaction make_interaction(const gt_variance_rows *rows, bool as_refere
     in.names = gt_alloc(in.series_count * sizeof *in.names);
     double *means = gt_variance_means(rows);
     for (size_t t = 0; t < in.series_count; t++) fill_series(&in, t, rows, means, as_reference);
-    free(means);
+    gt_free(means);
     in.x = gt_axis_range_widened(in.x);
     in.y = gt_axis_range_widened(in.y);
     return in;
@@ -229,12 +229,12 @@ static bool draw_interaction(const gt_variance_rows *rows, const char *folder, i
                                                 "Mean Time Difference (us)", ticks, in.channel_count, false});
     for (size_t t = 0; t < in.series_count; t++) gt_plot_series(&axes, &in.series[t]);
     gt_plot_legend(&axes, in.series, in.series_count);
-    free(ticks);
-    free(texts);
-    free(in.channels);
-    free(in.points);
-    free(in.series);
-    free(in.names);
+    gt_free(ticks);
+    gt_free(texts);
+    gt_free(in.channels);
+    gt_free(in.points);
+    gt_free(in.series);
+    gt_free(in.names);
     return write_figure(figure, folder, INTERACTION_FILE, output, error);
 }
 

@@ -85,7 +85,7 @@ static void group_rows(const gt_variance_rows *rows, gt_variance_key by, gt_vari
         }
         groups->items[groups->count - 1].count++;
     }
-    free(order);
+    gt_free(order);
 }
 
 static size_t group_of(const gt_variance_groups *groups, int64_t key)
@@ -113,7 +113,7 @@ double *gt_variance_means(const gt_variance_rows *rows)
         counts[pair]++;
     }
     for (size_t i = 0; i < pairs; i++) means[i] = counts[i] ? means[i] / (double)counts[i] : NAN;
-    free(counts);
+    gt_free(counts);
     return means;
 }
 
@@ -154,10 +154,10 @@ bool gt_variance_rows_of(const gt_table *table, const char *name, gt_variance_ro
 void gt_variance_rows_free(gt_variance_rows *rows)
 {
     for (size_t by = 0; by < GT_VARIANCE_KEYS; by++) {
-        free(rows->by[by].items);
-        free(rows->by[by].values_us);
+        gt_free(rows->by[by].items);
+        gt_free(rows->by[by].values_us);
     }
-    free(rows->items);
+    gt_free(rows->items);
     *rows = (gt_variance_rows){0};
 }
 

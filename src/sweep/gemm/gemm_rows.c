@@ -81,7 +81,7 @@ bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error)
 
 void gt_gemm_rows_free(gt_gemm_rows *rows)
 {
-    free(rows->runs);
-    free(rows->run_of_row);
+    gt_free(rows->runs);
+    gt_free(rows->run_of_row);
     *rows = (gt_gemm_rows){0};
 }

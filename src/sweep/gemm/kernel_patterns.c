@@ -116,14 +116,14 @@ void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *name
         patterns->items[patterns->count++] = (gt_kernel_pattern){ids[i], originals[ids[i]]};
         patterns->shortened += originals[ids[i]] != GT_STR_NONE;
     }
-    free(ids);
-    free(originals);
+    gt_free(ids);
+    gt_free(originals);
     make_regex(patterns, exact);
 }
 
 void gt_kernel_patterns_free(gt_kernel_patterns *patterns)
 {
-    free(patterns->items);
+    gt_free(patterns->items);
     gt_buffer_free(&patterns->regex);
     *patterns = (gt_kernel_patterns){0};
 }
@@ -134,7 +134,7 @@ static void add_number(gt_buffer *out, size_t number)
 {
     char *text = gt_format("%zu", number);
     gt_buffer_add_cstr(out, text);
-    free(text);
+    gt_free(text);
 }
 
 /* In a comment, where a line break would end it. */

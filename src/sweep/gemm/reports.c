@@ -82,7 +82,7 @@ static bool write_report(const job *j, const task *t, const gt_table_list *table
 {
     char *path = gt_sweep_report_path(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
     bool written = gt_table_list_write(tables, path, error);
-    free(path);
+    gt_free(path);
     return written;
 }
 
@@ -231,7 +231,7 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
                            config->channels);
     bool made =
         gt_collective_tables(rows, &options, &tables, error) && gt_table_list_write(&tables, path, error);
-    free(path);
+    gt_free(path);
     gt_table_list_free(&tables);
     return made;
 }
@@ -360,12 +360,12 @@ static bool make_folders(const job *j, gt_output *output, gt_error *error)
         char *collective = gt_format("%s/%s/collective_reports", j->analysis, threads);
         made = gt_output_add_folder(output, individual, error) &&
                (j->options->rocprof || gt_output_add_folder(output, collective, error));
-        free(individual);
-        free(collective);
+        gt_free(individual);
+        gt_free(collective);
     }
     char *comparisons = gt_format("%s/comparisons", j->analysis);
     made = made && gt_output_add_folder(output, comparisons, error);
-    free(comparisons);
+    gt_free(comparisons);
     return made;
 }
 
@@ -383,7 +383,7 @@ static gt_sweep_ranks ranks_of(const job *j)
     if (j->count) qsort(all, j->count, sizeof *all, by_number);
     for (size_t i = 0; i < j->count; i++)
         if (!i || all[i] != all[i - 1]) ranks.items[ranks.count++] = all[i];
-    free(all);
+    gt_free(all);
     return ranks;
 }
 
@@ -394,19 +394,19 @@ static void compare_all(job *j)
         gt_sweep_compare(j->sweep, j->analysis, &ranks, j->options->rocprof, j->options->threads);
     j->totals->comparisons = done.made;
     j->totals->failed += done.failed;
-    free(ranks.items);
+    gt_free(ranks.items);
 }
 
 static void free_job(job *j)
 {
     for (size_t i = 0; i < j->sweep->count; i++) {
         gt_sweep_traces_free(&j->settings[i].traces);
-        free(j->settings[i].rows);
+        gt_free(j->settings[i].rows);
         gt_interner_free(j->settings[i].strings);
     }
-    free(j->settings);
-    free(j->tasks);
-    free(j->analysis);
+    gt_free(j->settings);
+    gt_free(j->tasks);
+    gt_free(j->analysis);
 }
 
 bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_sweep_report_options *options,
@@ -436,6 +436,6 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_swe
 
 void gt_sweep_totals_free(gt_sweep_totals *totals)
 {
-    free(totals->of_config);
+    gt_free(totals->of_config);
     *totals = (gt_sweep_totals){0};
 }

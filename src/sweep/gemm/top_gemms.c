@@ -133,7 +133,7 @@ static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order,
         column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, name);
         if (header.len && column_of[c] == SIZE_MAX)
             column_of[c] = gt_table_add_filled(table, name, GT_TYPE_STRING);
-        free(name);
+        gt_free(name);
     }
     for (size_t i = 0; i < count; i++) {
         fill_own(table, i, s, order[i], t);
@@ -143,7 +143,7 @@ static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order,
                     table, column_of[c], i,
                     gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, s->rows[order[i]], c), strings));
     }
-    free(column_of);
+    gt_free(column_of);
     return table;
 }
 
@@ -166,9 +166,9 @@ static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
         t->difference = gt_alloc(kept * sizeof *t->difference);
         for (size_t i = 0; i < kept; i++) t->difference[i] = s->difference[order[i]];
     }
-    free(order);
-    free(s->rows);
-    free(s->difference);
+    gt_free(order);
+    gt_free(s->rows);
+    gt_free(s->difference);
 }
 
 static void read_report(void *context, size_t index)
@@ -201,7 +201,7 @@ static void read_report(void *context, size_t index)
     j->files += found == GT_SHEET_READ;
     pthread_mutex_unlock(&j->lock);
     gt_interner_free(strings);
-    free(path);
+    gt_free(path);
 }
 
 /* ---- all of them ---- */
@@ -235,8 +235,8 @@ static void sort_rows(gt_top_gemms *found, const job *j)
     gt_table_take(found->table, order, count);
     found->difference = gt_alloc(count * sizeof *found->difference);
     for (size_t i = 0; i < count; i++) found->difference[i] = unsorted[order[i]];
-    free(order);
-    free(unsorted);
+    gt_free(order);
+    gt_free(unsorted);
 }
 
 gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options *options,
@@ -258,15 +258,15 @@ gt_top_gemms gt_top_gemms_find(const char *analysis, const gt_top_gemms_options 
     sort_rows(&found, &j);
     for (size_t i = 0; i < j.count; i++) {
         gt_table_free(j.tasks[i].table);
-        free(j.tasks[i].difference);
+        gt_free(j.tasks[i].difference);
     }
-    free(j.tasks);
+    gt_free(j.tasks);
     return found;
 }
 
 void gt_top_gemms_free(gt_top_gemms *found)
 {
     gt_table_free(found->table);
-    free(found->difference);
+    gt_free(found->difference);
     *found = (gt_top_gemms){0};
 }

@@ -66,7 +66,7 @@ static gt_sweep_axis *insert_axis(gt_sweep_grid *grid, const char *name, size_t 
     char *folder = gt_format("%.*s_%%s", (int)len, name);
     grid->axes[at] = (gt_sweep_axis){.name = gt_arena_bytes(&grid->arena, name, len),
                                      .folder = gt_arena_bytes(&grid->arena, folder, strlen(folder))};
-    free(folder);
+    gt_free(folder);
     return &grid->axes[at];
 }
 

@@ -34,8 +34,8 @@ gt_names_found gt_list_folder(const char *folder)
 
 void gt_names_found_free(gt_names_found *names)
 {
-    for (size_t i = 0; i < names->count; i++) free(names->items[i]);
-    free(names->items);
+    for (size_t i = 0; i < names->count; i++) gt_free(names->items[i]);
+    gt_free(names->items);
     *names = (gt_names_found){0};
 }
 
@@ -93,15 +93,15 @@ static void add_channels(gt_sweep *sweep, const char *root, const char *threads)
         if (gt_sweep_has_folder(path)) {
             GT_PUSH(sweep->configs, sweep->count, sweep->capacity, config);
         } else {
-            free(config.threads);
-            free(config.channels);
-            free(path);
+            gt_free(config.threads);
+            gt_free(config.channels);
+            gt_free(path);
         }
     }
     if (sweep->count > first)
         qsort(sweep->configs + first, sweep->count - first, sizeof *sweep->configs, by_channels);
     gt_names_found_free(&names);
-    free(folder);
+    gt_free(folder);
 }
 
 bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
@@ -115,7 +115,7 @@ bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
             any = true;
             add_channels(sweep, root, names.items[i]);
         }
-        free(path);
+        gt_free(path);
     }
     gt_names_found_free(&names);
     if (!any) return gt_fail(error, "no *thread directories in %s", root);
@@ -126,11 +126,11 @@ bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
 void gt_sweep_free(gt_sweep *sweep)
 {
     for (size_t i = 0; i < sweep->count; i++) {
-        free(sweep->configs[i].threads);
-        free(sweep->configs[i].channels);
-        free(sweep->configs[i].folder);
+        gt_free(sweep->configs[i].threads);
+        gt_free(sweep->configs[i].channels);
+        gt_free(sweep->configs[i].folder);
     }
-    free(sweep->configs);
+    gt_free(sweep->configs);
     *sweep = (gt_sweep){0};
 }
 
@@ -158,10 +158,10 @@ static void consider(best_trace *best, const char *folder, const char *name)
     if (class >= best->class) return;
     char *path = gt_format("%s/%s", folder, name);
     if (gt_sweep_has_file(path)) {
-        free(best->path);
+        gt_free(best->path);
         *best = (best_trace){class, path};
     } else {
-        free(path);
+        gt_free(path);
     }
 }
 
@@ -179,7 +179,7 @@ static void look(best_trace *best, const char *folder, unsigned depth)
     for (size_t i = 0; i < names.count && depth; i++) {
         char *path = gt_format("%s/%s", folder, names.items[i]);
         if (is_own_folder(path)) look(best, path, depth - 1);
-        free(path);
+        gt_free(path);
     }
     gt_names_found_free(&names);
 }
@@ -190,7 +190,7 @@ static char *trace_in(const char *folder)
     look(&best, folder, 0);
     char *moved = gt_format("%s/trace", folder); /* where the Python tool moves traces to */
     if (!best.path) look(&best, moved, 0);
-    free(moved);
+    gt_free(moved);
     if (!best.path) look(&best, folder, DEPTH_MAX);
     return best.path;
 }
@@ -243,7 +243,7 @@ static void add_from_folders(gt_sweep_traces *traces, const char *profiler, cons
             char *folder = gt_format("%s/%s", profiler, names->items[i]);
             char *path = gt_sweep_has_folder(folder) ? trace_in(folder) : NULL;
             if (path) add_trace(traces, rank, path);
-            free(folder);
+            gt_free(folder);
         }
 }
 
@@ -259,7 +259,7 @@ static void add_from_files(gt_sweep_traces *traces, const char *profiler, const 
             if (gt_sweep_has_file(path))
                 add_trace(traces, rank, path);
             else
-                free(path);
+                gt_free(path);
         }
 }
 
@@ -284,7 +284,7 @@ gt_sweep_traces gt_sweep_torch_traces(const char *config_folder)
 {
     char *profiler = gt_format("%s/torch_profiler", config_folder);
     gt_sweep_traces traces = gt_sweep_traces_in(profiler);
-    free(profiler);
+    gt_free(profiler);
     return traces;
 }
 
@@ -336,14 +336,14 @@ gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
                 add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])));
     }
     gt_rocprof_files_free(&files);
-    free(first_pass);
-    free(folder);
+    gt_free(first_pass);
+    gt_free(folder);
     return traces;
 }
 
 void gt_sweep_traces_free(gt_sweep_traces *traces)
 {
-    for (size_t i = 0; i < traces->count; i++) free(traces->items[i].path);
-    free(traces->items);
+    for (size_t i = 0; i < traces->count; i++) gt_free(traces->items[i].path);
+    gt_free(traces->items);
     *traces = (gt_sweep_traces){0};
 }

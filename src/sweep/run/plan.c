@@ -154,7 +154,7 @@ static void set_pair(const gt_run_plan *plan, gt_run_point *made, const char *na
 {
     char *variable = gt_format("%s=%s", name, value);
     set_variable(plan, made, variable);
-    free(variable);
+    gt_free(variable);
 }
 
 static void make_environment(const gt_run_plan *plan, size_t point, gt_run_point *made)
@@ -209,7 +209,7 @@ gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point)
     gt_run_point made = {0};
     char *folder = gt_sweep_grid_folder(&plan->grid, point, plan->root);
     made.folder = gt_arena_bytes(&made.arena, folder, strlen(folder));
-    free(folder);
+    gt_free(folder);
     made.profiler_folder = below(&made, "torch_profiler");
     if (plan->rocprof) {
         made.rocprof_folder = below(&made, "rocprof_traces");

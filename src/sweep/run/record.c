@@ -39,7 +39,7 @@ static void add_format(gt_buffer *text, const char *format, ...)
     va_end(arguments);
     if (len < 0) return;
     gt_buffer_add(text, piece, (size_t)len);
-    free(piece);
+    gt_free(piece);
 }
 
 static void add_upper(gt_buffer *text, const char *name, int width)
@@ -82,7 +82,7 @@ static void add_folder(gt_buffer *text, const gt_run_plan *plan, size_t point, b
     }
     char *folder = gt_sweep_grid_folder(grid, point, plan->root);
     add_format(text, "    - %s/\n", folder);
-    free(folder);
+    gt_free(folder);
 }
 
 void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text)
@@ -123,7 +123,7 @@ static void put_variables(gt_json_writer *w, const gt_arg_list *variables)
         const char *variable = variables->items[i], *equals = strchr(variable, '=');
         char *name = gt_format("%.*s", (int)(equals - variable), variable);
         gt_json_put_cstr(w, name, equals + 1);
-        free(name);
+        gt_free(name);
     }
     gt_json_close(w, '}');
 }

@@ -53,7 +53,7 @@ bool gt_rocprof_jobs_write(const char *folder, gt_error *error)
     for (size_t i = 0; i < GT_ROCPROF_JOBS && written; i++) {
         char *path = gt_format("%s/%s", folder, gt_rocprof_job_names[i]);
         written = gt_output_whole_file(output, path, (gt_str){JOBS[i], strlen(JOBS[i])}, error);
-        free(path);
+        gt_free(path);
     }
     written = written && gt_output_commit(output, error);
     gt_output_free(output);

@@ -91,8 +91,8 @@ static void log_line(runner *r, const char *format, ...)
     gt_print_time(stamp, "%Y-%m-%d %H:%M:%S", time(NULL));
     char *line = gt_format("[%s] %s", stamp, text);
     put_line(r, PLAIN, line);
-    free(line);
-    free(text);
+    gt_free(line);
+    gt_free(text);
 }
 
 static void log_values(runner *r, const char *what, const gt_sweep_axis *axis)
@@ -192,7 +192,7 @@ static void log_end(runner *r, size_t index, const gt_run_outcome *outcome)
     else
         log_line(r, "[ERROR] Failed run with %s (exit code: %d, duration: %" PRId64 "s)", title,
                  outcome->exit_code, outcome->duration_s);
-    free(title);
+    gt_free(title);
 }
 
 /* Runs the command of a point whose folder is there. */
@@ -217,7 +217,7 @@ static void run_command(runner *r, size_t index, const gt_run_point *point)
     outcome->duration_s = (int64_t)child.seconds;
     outcome->status = started ? status_of(&child) : GT_RUN_FAILED;
     if (!started) log_line(r, "[ERROR] %s", error.text);
-    free(log_path);
+    gt_free(log_path);
 }
 
 static bool make_folders(const gt_run_point *point, gt_error *error)
@@ -234,7 +234,7 @@ static bool run_point(runner *r, size_t index, const gt_run_point *point, gt_err
     log_line(r, "Running with %s", variables);
     log_line(r, "Output directory: %s", point->folder);
     put_line(r, YELLOW, rule);
-    free(variables);
+    gt_free(variables);
     if (!make_folders(point, error)) return false;
     run_command(r, index, point);
     const gt_run_outcome *outcome = &r->outcomes[index];
@@ -248,7 +248,7 @@ static void skip_point(runner *r, size_t index)
     char *title = gt_run_point_title(r->plan, index);
     log_line(r, "Skipping %s (directory exists)", title);
     r->outcomes[index].status = GT_RUN_SKIPPED;
-    free(title);
+    gt_free(title);
 }
 
 /* ---- all of them ---- */
@@ -326,10 +326,10 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     sound = sound && run_points(&r, error) && finish(&r, error);
     sound = close_log(&r, sound, error);
     restore_signals(old);
-    free(r.outcomes);
-    free(r.log_path);
-    free(r.summary_path);
-    free(r.record_path);
+    gt_free(r.outcomes);
+    gt_free(r.log_path);
+    gt_free(r.summary_path);
+    gt_free(r.record_path);
     return sound;
 }
 
@@ -359,7 +359,7 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
         printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, the folder is there" : "");
         if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
         gt_buffer_free(&line);
-        free(title);
+        gt_free(title);
         gt_run_point_free(&point);
     }
 }

@@ -17,7 +17,7 @@ static bool number_without(const char *name, const char *word, int64_t *number)
     char *rest = gt_format("%.*s%s", (int)(at ? at - name : 0), name, at ? at + strlen(word) : name);
     const char *digits = rest;
     bool whole = gt_take_number(&digits, number) && !*digits;
-    free(rest);
+    gt_free(rest);
     return whole;
 }
 
@@ -51,10 +51,10 @@ static bool parse_collective_report(const char *name, gt_setting_report *report)
 
 static void free_report(gt_setting_report *report)
 {
-    free(report->path);
-    free(report->file);
-    free(report->thread_config);
-    free(report->channel_config);
+    gt_free(report->path);
+    gt_free(report->file);
+    gt_free(report->thread_config);
+    gt_free(report->channel_config);
     gt_table_free(report->table);
 }
 
@@ -88,7 +88,7 @@ static bool add_reports(gt_setting_reports *reports, const char *analysis, const
         free_report(&report);
     }
     gt_names_found_free(&names);
-    free(folder);
+    gt_free(folder);
     return sound;
 }
 
@@ -115,7 +115,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
         bool is_threads = strstr(names.items[i], "thread") && gt_sweep_has_folder(path);
         any = any || is_threads;
         if (is_threads) sound = add_reports(reports, analysis, names.items[i], kind, error);
-        free(path);
+        gt_free(path);
     }
     if (sound && !gt_sweep_has_folder(analysis))
         sound = gt_fail(error, "no folder " GT_SWEEP_ANALYSIS " in %s", root);
@@ -126,7 +126,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
     if (sound && kind == GT_REPORTS_OF_RANKS)
         qsort(reports->items, reports->count, sizeof *reports->items, by_place);
     gt_names_found_free(&names);
-    free(analysis);
+    gt_free(analysis);
     return sound;
 }
 
@@ -165,7 +165,7 @@ void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_
 void gt_setting_reports_free(gt_setting_reports *reports)
 {
     for (size_t i = 0; i < reports->count; i++) free_report(&reports->items[i]);
-    free(reports->items);
+    gt_free(reports->items);
     *reports = (gt_setting_reports){0};
 }
 
@@ -194,5 +194,5 @@ void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t 
     gt_add_string_column(table, gt_setting_columns[2], thread_config);
     add_int_column(table, gt_setting_columns[3], channels);
     gt_add_string_column(table, gt_setting_columns[4], channel_config);
-    free(full);
+    gt_free(full);
 }

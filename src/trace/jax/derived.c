@@ -182,7 +182,7 @@ static gt_str print(builder *b, const char *format, ...)
     va_end(args);
     b->text.len = 0;
     if (len > 0) gt_buffer_add(&b->text, text, (size_t)len);
-    if (len >= 0) free(text);
+    if (len >= 0) gt_free(text);
     return gt_buffer_str(&b->text);
 }
 
@@ -254,7 +254,7 @@ static uint32_t busiest_line(const gt_jax *trace, const gt_jax_gpu *gpu)
                     (counts[line] == counts[busiest] && l->tid < trace->lines[busiest].tid);
         if (more) busiest = line;
     }
-    free(counts);
+    gt_free(counts);
     return busiest;
 }
 
@@ -278,9 +278,9 @@ size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_gpu *gpu, const gt
 
     builder b = {.trace = trace, .names = gt_interner_new()};
     for (size_t i = 0; i < kept; i++) add_event(&b, order[i], scopes);
-    for (size_t i = 0; i < DERIVED_LINES; i++) free(b.open[i].items);
+    for (size_t i = 0; i < DERIVED_LINES; i++) gt_free(b.open[i].items);
     gt_buffer_free(&b.text);
     gt_interner_free(b.names);
-    free(order);
+    gt_free(order);
     return b.count;
 }

@@ -22,8 +22,8 @@ void gt_jax_free(gt_jax *trace)
                      trace->start_ps, trace->dur_ps, trace->correlation, trace->launch_us,
                      trace->name,     trace->line,   trace->op,          trace->flags,
                      trace->products, trace->group,  trace->scope,       trace->kind};
-    for (size_t i = 0; i < GT_LENGTH(owned); i++) free(owned[i]);
-    free(trace);
+    for (size_t i = 0; i < GT_LENGTH(owned); i++) gt_free(owned[i]);
+    gt_free(trace);
 }
 
 uint64_t gt_jax_uid(const gt_jax *trace, size_t event)
@@ -109,8 +109,8 @@ void gt_jax_find_kinds(gt_jax *trace)
         if (*kind == NOT_ASKED) *kind = (uint8_t)gt_jax_kind_of(stream, gt_jax_name(trace, i));
         trace->kind[i] = is_stream[trace->line[i]] ? *kind : GT_JAX_OTHER;
     }
-    free(of_name);
-    free(is_stream);
+    gt_free(of_name);
+    gt_free(is_stream);
 }
 
 /* ---- columns ---- */
@@ -212,8 +212,8 @@ static void sort_gpu(gt_jax *trace, const gt_jax_gpu *gpu)
         for (size_t i = 0; i < count; i++) memcpy(moved + i * size, items + order[i] * size, size);
         memcpy(items + gpu->begin * size, moved, count * size);
     }
-    free(moved);
-    free(order);
+    gt_free(moved);
+    gt_free(order);
 }
 
 void gt_jax_sort_events(gt_jax *trace)

@@ -5,7 +5,7 @@
 
 void gt_xla_free(gt_xla *program)
 {
-    free(program->items);
+    gt_free(program->items);
     gt_map_free(&program->by_name);
     gt_arena_free(&program->arena);
     *program = (gt_xla){0};

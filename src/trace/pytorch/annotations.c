@@ -53,8 +53,8 @@ uint32_t *gt_annotations_find(const gt_pytorch *trace, const char *prefix)
     annotations a = list_annotations(trace);
     for (uint32_t row = 0; row < trace->count; row++)
         if (wanted[trace->name[row]]) found[row] = annotation_of(trace, &a, row, none);
-    free(wanted);
-    free(a.rows);
-    free(a.latest_end_us);
+    gt_free(wanted);
+    gt_free(a.rows);
+    gt_free(a.latest_end_us);
     return found;
 }

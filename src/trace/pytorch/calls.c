@@ -53,11 +53,11 @@ gt_calls *gt_calls_new(const gt_pytorch *trace)
 void gt_calls_free(gt_calls *c)
 {
     if (!c) return;
-    free(c->row_of);
-    free(c->caller);
-    free(c->begin);
-    free(c->links);
-    free(c);
+    gt_free(c->row_of);
+    gt_free(c->caller);
+    gt_free(c->begin);
+    gt_free(c->links);
+    gt_free(c);
 }
 
 uint32_t gt_calls_first(const gt_calls *c, uint32_t row)

@@ -1,11 +1,12 @@
 /* Events by start, found by halving. */
 #include "trace/pytorch/gpu_stream.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 
 void gt_gpu_stream_free(gt_gpu_stream *stream)
 {
-    free(stream->items);
+    gt_free(stream->items);
     *stream = (gt_gpu_stream){0};
 }
 

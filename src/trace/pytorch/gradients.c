@@ -19,7 +19,7 @@ static gt_map find_autograd(const gt_pytorch *trace, const int64_t *sequences)
         uint32_t *first = gt_map_put(&found, (uint64_t)sequences[row], 0);
         if (*first == GT_MAP_NONE) *first = row;
     }
-    free(is_autograd);
+    gt_free(is_autograd);
     return found;
 }
 
@@ -66,17 +66,17 @@ gt_gradients *gt_gradients_link(const gt_calls *calls)
         list_ops(g);
     }
     gt_map_free(&autograd);
-    free(sequences);
+    gt_free(sequences);
     return g;
 }
 
 void gt_gradients_free(gt_gradients *g)
 {
     if (!g) return;
-    free(g->forward_of);
-    free(g->backward_of);
-    free(g->numbers);
-    free(g);
+    gt_free(g->forward_of);
+    gt_free(g->backward_of);
+    gt_free(g->numbers);
+    gt_free(g);
 }
 
 void gt_gradients_add_below(const gt_gradients *g, uint32_t row, gt_row_list *list)

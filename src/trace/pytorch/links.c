@@ -30,7 +30,7 @@ static int64_t *link_ids(const gt_pytorch *trace)
         if (correlations[row] != GT_EVENT_NONE) return correlations;
         break;
     }
-    free(correlations);
+    gt_free(correlations);
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
 
@@ -87,11 +87,11 @@ static void index_arrows(const gt_pytorch *trace, lookup *l)
         if (flows[i] != GT_EVENT_NONE)
             *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
     }
-    free(flows);
-    free(wide);
-    free(processes);
-    free(threads);
-    free(kinds);
+    gt_free(flows);
+    gt_free(wide);
+    gt_free(processes);
+    gt_free(threads);
+    gt_free(kinds);
 }
 
 /* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
@@ -121,8 +121,8 @@ static void free_lookup(lookup *l)
     gt_id_table_free(&l->arrow_ends);
     gt_id_table_free(&l->work);
     gt_map_free(&l->by_track);
-    free(l->arrow_tracks);
-    free(l->others);
+    gt_free(l->arrow_tracks);
+    gt_free(l->others);
 }
 
 static void link(gt_pytorch *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
@@ -192,7 +192,7 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
     }
     if (left_out) gt_warn("%zu graph launches have the ids of others and are not linked", left_out);
     free_lookup(&l);
-    free(ids);
+    gt_free(ids);
     gt_store_free(trace->arrows);
     trace->arrows = NULL;
 }
@@ -231,5 +231,5 @@ void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marke
         trace->recompute[trace->link_gpu[i]] = 1;
         *marked += (size_t)depth[trace->preorder[runtime]];
     }
-    free(depth);
+    gt_free(depth);
 }

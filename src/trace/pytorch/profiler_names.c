@@ -46,7 +46,7 @@ void gt_profiler_names_strip(gt_pytorch *trace)
         bool in_tree = gt_kind_is_host(trace->kind[row]) || trace->parent[row] != GT_NO_EVENT;
         if (in_tree && stripped[trace->name[row]]) trace->name[row] = stripped[trace->name[row]];
     }
-    free(wanted);
-    free(first);
-    free(stripped);
+    gt_free(wanted);
+    gt_free(first);
+    gt_free(stripped);
 }

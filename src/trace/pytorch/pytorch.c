@@ -39,7 +39,7 @@ static uint8_t *bytes_of(const gt_store *store, size_t column)
     size_t count = gt_store_count(store);
     uint8_t *bytes = gt_alloc(count);
     for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)values[i];
-    free(values);
+    gt_free(values);
     return bytes;
 }
 
@@ -72,8 +72,8 @@ static struct gt_tracks *read_tracks(gt_pytorch *trace)
         if (strcmp(what, "process_labels") == 0 && labels[row]) track->process_label = labels[row];
         if (strcmp(what, "thread_name") == 0 && names[row]) track->thread_name = names[row];
     }
-    free(names);
-    free(labels);
+    gt_free(names);
+    gt_free(labels);
     return tracks;
 }
 
@@ -109,14 +109,14 @@ void gt_pytorch_free(gt_pytorch *trace)
                       trace->thread,       trace->parent,    trace->preorder,  trace->subtree_end,
                       trace->cpu_op_above, trace->launch_op, trace->recompute, trace->link_runtime,
                       trace->link_gpu,     trace->extra,     trace->late_roots};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) free(arrays[i]);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_map_free(&trace->tracks->names);
-    free(trace->tracks->items);
-    free(trace->tracks);
+    gt_free(trace->tracks->items);
+    gt_free(trace->tracks);
     gt_store_free(trace->store);
     gt_store_free(trace->arrows);
     gt_interner_free(trace->strings);
-    free(trace);
+    gt_free(trace);
 }
 
 uint32_t *gt_no_events(size_t count)

@@ -53,7 +53,7 @@ static threads rows_by_thread(const gt_pytorch *trace)
     t.rows = gt_alloc(hosts * sizeof *t.rows);
     for (size_t row = 0; row < trace->count; row++)
         if (gt_kind_is_host(trace->kind[row])) t.rows[t.ends[thread_of[row]]++] = (uint32_t)row;
-    free(thread_of);
+    gt_free(thread_of);
     gt_map_free(&ids);
     return t;
 }
@@ -130,9 +130,9 @@ void gt_pytorch_build_tree(gt_pytorch *trace)
         build_thread(trace, t.rows + begin, t.ends[i] - begin, &open);
     }
     trace->numbered = open.next_number;
-    free(open.rows);
-    free(t.rows);
-    free(t.ends);
+    gt_free(open.rows);
+    gt_free(t.rows);
+    gt_free(t.ends);
 }
 
 uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row)

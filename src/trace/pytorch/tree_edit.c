@@ -86,8 +86,8 @@ static void add_rows(gt_tree_edit *e)
         };
     }
     gt_tree_append_rows(trace, rows, e->count);
-    free(rows);
-    for (size_t i = 0; i < INPUTS; i++) free(columns[i]);
+    gt_free(rows);
+    for (size_t i = 0; i < INPUTS; i++) gt_free(columns[i]);
 }
 
 /* ---- lists of children ---- */
@@ -143,9 +143,9 @@ static void make_changes(gt_tree_edit *e, size_t first_row)
 
 static void edit_free(gt_tree_edit *e)
 {
-    free(e->changes);
-    free(e->taken);
-    free(e);
+    gt_free(e->changes);
+    gt_free(e->taken);
+    gt_free(e);
 }
 
 size_t gt_tree_edit_finish(gt_tree_edit *e)

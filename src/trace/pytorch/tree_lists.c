@@ -32,12 +32,12 @@ gt_tree_lists gt_tree_lists_make(const gt_pytorch *trace, size_t rows)
 
 void gt_tree_lists_free(gt_tree_lists *lists)
 {
-    free(lists->around);
-    free(lists->first);
-    free(lists->last);
-    free(lists->before);
-    free(lists->behind);
-    free(lists->roots.items);
+    gt_free(lists->around);
+    gt_free(lists->first);
+    gt_free(lists->last);
+    gt_free(lists->before);
+    gt_free(lists->behind);
+    gt_free(lists->roots.items);
 }
 
 void gt_tree_lists_append(gt_tree_lists *l, uint32_t around, uint32_t row)

@@ -59,7 +59,7 @@ static bool check_parents(const gt_pytorch *trace, gt_error *error)
              row = trace->parent[row])
             state[row] = DONE;
     }
-    free(state);
+    gt_free(state);
     return bad == GT_NO_EVENT || fail_at(trace, bad, "is its own ancestor", error);
 }
 

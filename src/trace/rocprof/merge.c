@@ -56,11 +56,11 @@ static gt_store_cell *column_cells(merge *m, const gt_store *store, const gt_sto
     if (columns[column].type == GT_STORE_STRING) {
         uint32_t *texts = gt_store_string_ids(store, column);
         for (size_t i = 0; i < count; i++) cells[i].text = text_of(m, texts[i]);
-        free(texts);
+        gt_free(texts);
     } else if (columns[column].type == GT_STORE_TIME) {
         double *times = gt_store_times(store, column);
         for (size_t i = 0; i < count; i++) cells[i].time = times[i];
-        free(times);
+        gt_free(times);
     } else {
         int64_t *ints = gt_store_ints(store, column);
         change how = change_of(columns, column);
@@ -69,7 +69,7 @@ static gt_store_cell *column_cells(merge *m, const gt_store *store, const gt_sto
                 how == PROCESS  ? ints[i] + m->first_process
                 : how == KERNEL ? i && ints[i] == ints[i - 1] ? cells[i - 1].integer : kernel_of(m, ints[i])
                                 : ints[i];
-        free(ints);
+        gt_free(ints);
     }
     return cells;
 }
@@ -93,7 +93,7 @@ static void move_store(merge *m, gt_store *from, size_t width, gt_store_writer *
         }
         gt_store_writer_add(writer, present, row);
     }
-    for (size_t c = 0; c < width; c++) free(cells[c]);
+    for (size_t c = 0; c < width; c++) gt_free(cells[c]);
 }
 
 static size_t less(size_t a, size_t b)
@@ -114,7 +114,7 @@ void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other)
     merge m = begin(writers, other, 0);
     move_store(&m, other->counters, GT_COUNTER_COLUMNS, writers->counters, gt_counter_columns,
                GT_COUNTER_COLUMNS);
-    free(m.texts);
+    gt_free(m.texts);
 }
 
 void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
@@ -142,5 +142,5 @@ void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
                GT_COUNTER_COLUMNS);
     move_store(&m, other->agents, GT_AGENT_COLUMNS, writers->agents, gt_agent_columns, GT_AGENT_COLUMNS);
     run->api_calls += other->api_calls;
-    free(m.texts);
+    gt_free(m.texts);
 }

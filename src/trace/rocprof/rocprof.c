@@ -368,10 +368,10 @@ int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t
     if (bad < count) {
         gt_fail(error, "%s %zu: its time from %lld to %lld ns brings the time of all beyond 292 years", what,
                 bad + 1, (long long)starts[bad], (long long)durations[bad]);
-        free(durations);
+        gt_free(durations);
         durations = NULL;
     }
-    free(starts);
+    gt_free(starts);
     return durations;
 }
 
@@ -391,7 +391,7 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->agents);
     gt_store_free(run->stats);
     gt_kernel_names_free(run->kernel_names);
-    free(run->process);
+    gt_free(run->process);
     gt_interner_free(run->strings);
-    free(run);
+    gt_free(run);
 }
