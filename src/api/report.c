@@ -59,7 +59,7 @@ static bool make_rocprof(gputally_report *report, gt_stream *stream, const gputa
 
 static void free_pytorch(void *trace)
 {
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
 }
 
 static bool make_pytorch(gputally_report *report, gt_stream *stream, const gputally_options *options,
@@ -83,7 +83,8 @@ static bool make_pytorch(gputally_report *report, gt_stream *stream, const gputa
                                           &own, &wanted.gpu_arch, error);
     if (sound) {
         gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&wanted)};
-        report->trace = gt_kineto_read_stream(stream, keep, read, error);
+        gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, read, error);
+        report->trace = events ? gt_pytorch_link(gt_pytorch_build_tree(events)) : NULL;
         report->free_trace = free_pytorch;
         sound = report->trace && gt_pytorch_tables(report->trace, &wanted, &report->tables, error);
     }

@@ -4,14 +4,16 @@
 #include "base/length.h"
 #include "compat/python_repr.h"
 #include "base/memory.h"
-#include "trace/pytorch/tree_rewire.h"
+#include "trace/pytorch/calls.h"
+#include "trace/pytorch/tree_edit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct applying {
-    gt_pytorch *trace;
+    gt_pytorch_linked *trace;
+    const gt_linked_view *view; /* of the trace */
     gt_extension_answer *answer;
     gt_error *error;
     size_t events, rows; /* before anything was added */
@@ -42,7 +44,7 @@ static uint32_t row_of(const applying *a, const gt_value *uid)
 static uint32_t intern(applying *a, const gt_value *text)
 {
     if (text->type != GT_VALUE_STRING) return GT_STR_NONE;
-    return gt_interner_add(a->trace->strings, text->text.bytes, text->text.len);
+    return gt_interner_add(a->view->strings, text->text.bytes, text->text.len);
 }
 
 static double number_of(const gt_value *value)
@@ -118,7 +120,7 @@ static gt_row_list read_children(applying *a, const gt_value *lists, uint32_t *c
 static void check_hosts(applying *a, const uint32_t *rows, size_t count, const char *part)
 {
     for (size_t i = 0; i < count && !a->bad; i++)
-        if (rows[i] < a->rows && !gt_kind_is_host(a->trace->kind[rows[i]])) refuse(a, part);
+        if (rows[i] < a->rows && !gt_kind_is_host(a->view->kind[rows[i]])) refuse(a, part);
 }
 
 static bool change_tree(applying *a, const gt_value *document)
@@ -157,7 +159,7 @@ static void rename_events(applying *a, const gt_value *names)
         if (row == GT_NO_EVENT || name == GT_STR_NONE)
             refuse(a, "names");
         else
-            a->trace->name[row] = name;
+            gt_tree_rename(a->trace, row, name);
     }
 }
 
@@ -280,7 +282,7 @@ static void add_sheet(applying *a, const gt_value *entry)
     }
     gt_buffer text = {0};
     gt_buffer_add(&text, name->text.bytes, name->text.len);
-    gt_table *sheet = gt_table_new(gt_buffer_str(&text).bytes, a->trace->strings);
+    gt_table *sheet = gt_table_new(gt_buffer_str(&text).bytes, a->view->strings);
     for (uint32_t c = 0; c < columns->count; c++) {
         text.len = 0;
         gt_buffer_add(&text, titles->items[c].text.bytes, titles->items[c].text.len);
@@ -319,22 +321,27 @@ static bool has_parts(const gt_value *document)
     return true;
 }
 
-bool gt_extension_apply(gt_pytorch *trace, gt_str text, gt_extension_answer *answer, gt_error *error)
+bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_answer *answer, gt_error *error)
 {
     gt_arena arena = {0};
     const gt_value *document = gt_value_parse(&arena, text), *reason = gt_value_get(document, "error");
-    applying a = {
-        .trace = trace, .answer = answer, .error = error, .events = trace->events, .rows = trace->count};
+    const gt_linked_view *view = gt_pytorch_view(trace);
+    applying a = {.trace = trace,
+                  .view = view,
+                  .answer = answer,
+                  .error = error,
+                  .events = view->uid_count,
+                  .rows = view->count};
     bool done = false;
     if (reason->type == GT_VALUE_STRING && reason->text.len) {
         gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
     } else if (!has_parts(document)) {
         gt_fail(error, "the extension's answer is not whole");
     } else {
-        a.row_of = gt_alloc(trace->events * sizeof *a.row_of);
-        memset(a.row_of, 0xFF, trace->events * sizeof *a.row_of);
-        for (uint32_t row = 0; row < trace->count; row++) a.row_of[trace->uid[row]] = row;
-        answer->extension = gt_extension_new(trace->strings);
+        a.row_of = gt_alloc(view->uid_count * sizeof *a.row_of);
+        memset(a.row_of, 0xFF, view->uid_count * sizeof *a.row_of);
+        for (uint32_t row = 0; row < view->count; row++) a.row_of[view->uid[row]] = row;
+        answer->extension = gt_extension_new(view->strings);
         done = do_all(&a, &arena, document);
         if (a.bad) gt_fail(error, "the extension's answer makes no sense in its part \"%s\"", a.bad);
         gt_free(a.row_of);

@@ -5,6 +5,7 @@
 #include "extension/extension.h"
 
 /* `document` is the whole answer. */
-bool gt_extension_apply(gt_pytorch *trace, gt_str document, gt_extension_answer *answer, gt_error *error);
+bool gt_extension_apply(gt_pytorch_linked *trace, gt_str document, gt_extension_answer *answer,
+                        gt_error *error);
 
 #endif

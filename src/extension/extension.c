@@ -76,8 +76,8 @@ static bool read_answer(FILE *file, gt_buffer *text, gt_error *error)
     return !ferror(file) || gt_fail(error, "the extension's answer cannot be read: %s", strerror(errno));
 }
 
-bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_extension_answer *answer,
-                      gt_error *error)
+bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
+                      gt_extension_answer *answer, gt_error *error)
 {
     const char *python = source->python ? source->python : "python3";
     FILE *question = tmpfile(), *reply = tmpfile();
@@ -86,7 +86,7 @@ bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_e
     bool done = question && reply;
     if (!done) gt_fail(error, "a temporary file cannot be made: %s", strerror(errno));
     if (done) {
-        gt_extension_write_question(question, trace, source);
+        gt_extension_write_question(question, gt_pytorch_view(trace), source);
         done = fflush(question) == 0 && !ferror(question);
         if (!done) gt_fail(error, "a temporary file cannot be written: %s", strerror(errno));
         rewind(question);
@@ -94,7 +94,6 @@ bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_e
     done = done && start(python, fileno(question), fileno(reply), &child, error) &&
            wait_for(child, python, error) && read_answer(reply, &text, error) &&
            gt_extension_apply(trace, gt_buffer_str(&text), answer, error);
-    if (done) trace->extension = answer->extension;
     if (question) fclose(question);
     if (reply) fclose(reply);
     gt_buffer_free(&text);

@@ -18,14 +18,14 @@ typedef struct gt_extension_source {
 } gt_extension_source;
 
 typedef struct gt_extension_answer {
-    gt_extension *extension; /* the caller frees it, after the trace's last use */
+    gt_extension *extension; /* the caller frees it; analyses of the trace take it as an argument */
     gt_table **sheets;       /* more sheets, which the caller owns; texts are those of the trace */
     size_t sheet_count, sheet_capacity;
     size_t added; /* ops */
 } gt_extension_answer;
 
-/* Needs tree and links. On failure, which may be the extension's, the trace can only be freed. */
-bool gt_extension_run(gt_pytorch *trace, const gt_extension_source *source, gt_extension_answer *answer,
-                      gt_error *error);
+/* On failure, which may be the extension's, the trace can only be freed. */
+bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
+                      gt_extension_answer *answer, gt_error *error);
 
 #endif

@@ -15,7 +15,7 @@
 
 typedef struct writing {
     FILE *file;
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     gt_calls *calls;
     gt_buffer text, scratch;
 } writing;
@@ -96,14 +96,14 @@ static void put_added(writing *w)
                   {"Input type", GT_EVENT_INPUT_TYPES},
                   {"Input Strides", GT_EVENT_INPUT_STRIDES},
                   {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS}};
-    const gt_pytorch *trace = w->trace;
+    const gt_linked_view *trace = w->trace;
     fputs(",\"added\":[", w->file);
     gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     for (size_t row = trace->recorded; row < trace->count; row++) {
         gt_store_get(trace->store, row, cells);
         fprintf(w->file, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"UID\":%" PRIu32 ",\"name\":",
                 row > trace->recorded ? "," : "", trace->uid[row]);
-        put_text(w, gt_pytorch_name(trace, (uint32_t)row));
+        put_text(w, gt_event_name(&trace->events, (uint32_t)row));
         fputs(",\"pid\":", w->file);
         put_json(w, trace->process[row]);
         fputs(",\"tid\":", w->file);
@@ -163,7 +163,7 @@ static void put_pair(writing *w, bool first, uint32_t a, uint32_t b)
 
 static void put_links(writing *w)
 {
-    const gt_pytorch *trace = w->trace;
+    const gt_linked_view *trace = w->trace;
     fputs(",\"launches\":[", w->file);
     for (size_t i = 0; i < trace->link_count; i++)
         put_pair(w, i == 0, trace->link_runtime[i], trace->link_gpu[i]);
@@ -187,7 +187,7 @@ static const char *bool_text(const gt_value *value)
 /* What the names of kernels tell of matrices, each name once. */
 static void put_gemm_kernels(writing *w)
 {
-    const gt_pytorch *trace = w->trace;
+    const gt_linked_view *trace = w->trace;
     uint8_t *seen = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     const char *comma = "";
     fputs(",\"gemm_kernels\":[", w->file);
@@ -195,9 +195,9 @@ static void put_gemm_kernels(writing *w)
         gt_value transpose[2];
         if (trace->kind[row] != GT_KIND_KERNEL || seen[trace->name[row]]++) continue;
         seen[trace->name[row]] = 1;
-        if (!gt_gemm_transpose(gt_pytorch_name(trace, row), transpose)) continue;
+        if (!gt_gemm_transpose(gt_event_name(&trace->events, row), transpose)) continue;
         fprintf(w->file, "%s[", comma);
-        put_text(w, gt_pytorch_name(trace, row));
+        put_text(w, gt_event_name(&trace->events, row));
         fprintf(w->file, ",[%s,%s]]", bool_text(&transpose[0]), bool_text(&transpose[1]));
         comma = ",";
     }
@@ -205,7 +205,7 @@ static void put_gemm_kernels(writing *w)
     gt_free(seen);
 }
 
-void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_extension_source *source)
+void gt_extension_write_question(FILE *file, const gt_linked_view *trace, const gt_extension_source *source)
 {
     writing w = {.file = file, .trace = trace, .calls = gt_calls_new(trace)};
     char *absolute = realpath(source->file, NULL);
@@ -215,7 +215,7 @@ void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_e
     put_cstr(&w, absolute ? absolute : source->file);
     fputs(",\"python\":", file);
     put_cstr(&w, source->python);
-    fprintf(file, ",\"events\":%zu,\"python_functions\":%s", trace->events,
+    fprintf(file, ",\"events\":%zu,\"python_functions\":%s", trace->uid_count,
             trace->has_python ? "true" : "false");
     put_arch(&w, source->arch);
     put_added(&w);

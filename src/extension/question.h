@@ -6,6 +6,6 @@
 
 #include <stdio.h>
 
-void gt_extension_write_question(FILE *file, const gt_pytorch *trace, const gt_extension_source *source);
+void gt_extension_write_question(FILE *file, const gt_linked_view *trace, const gt_extension_source *source);
 
 #endif

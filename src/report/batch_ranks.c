@@ -41,7 +41,7 @@ typedef struct job {
 /* ---- one rank ---- */
 
 /* A trace whose GPU events no launch is known for has a timeline of all of them. */
-static gt_table *make_timeline(const gt_pytorch *trace, const char *path)
+static gt_table *make_timeline(const gt_linked_view *trace, const char *path)
 {
     gt_error error;
     gt_pytorch_timeline_options options = {0};
@@ -56,28 +56,26 @@ static gt_table *make_timeline(const gt_pytorch *trace, const char *path)
     return timeline;
 }
 
-static void make_ops(const gt_pytorch *trace, const gt_launchers *launchers, rank_rows *rows)
+static void make_ops(const gt_linked_view *trace, const gt_launchers *launchers, rank_rows *rows)
 {
     if (trace->gpu_only) return;
-    gt_perf *perf = gt_perf_new(trace, launchers, NULL, NULL, NULL);
+    gt_perf *perf = gt_perf_new(trace, launchers, NULL, (gt_perf_options){0});
     gt_batch_ops_of_rank(perf, rows->ops);
     gt_perf_free(perf);
 }
 
-static void make_rows(const job *j, size_t place, gt_pytorch *trace, rank_rows *rows)
+static void make_rows(const job *j, size_t place, const gt_linked_view *trace, rank_rows *rows)
 {
     int64_t number = j->ranks->numbers[place];
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
     gt_launchers launchers = gt_launchers_find(trace);
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, NULL);
     make_ops(trace, &launchers, rows);
     rows->parts[GT_BATCH_LAUNCHERS] = gt_batch_launchers_of_rank(trace, &launchers);
     rows->parts[GT_BATCH_COUNTS] = gt_batch_kernel_counts_of_rank(trace, number);
     rows->parts[GT_BATCH_UNLINKED] = gt_batch_unlinked_of_rank(trace);
     rows->parts[GT_BATCH_SHORT_OPS] = gt_batch_short_ops_of_rank(&kernels);
-    rows->parts[GT_BATCH_CALLS] = gt_batch_calls_of_rank(trace, number);
-    rows->parts[GT_BATCH_COLLECTIVES] = gt_collectives_of_rank(trace, (int64_t)place);
+    rows->parts[GT_BATCH_CALLS] = gt_batch_calls_of_rank(&trace->events, number);
+    rows->parts[GT_BATCH_COLLECTIVES] = gt_collectives_of_rank(&trace->events, (int64_t)place);
     j->ranks->timelines[place] = make_timeline(trace, j->paths[place]);
     if (j->all_kernels) rows->kernels = gt_batch_kernels_of_rank(&kernels, number);
     gt_pytorch_kernels_free(&kernels);
@@ -123,11 +121,11 @@ static void free_rows(rank_rows *rows)
 }
 
 /* Called with the lock held: the strings are shared. */
-static void keep(job *j, size_t place, const gt_pytorch *trace, rank_rows *rows)
+static void keep(job *j, size_t place, const gt_linked_view *trace, rank_rows *rows)
 {
     gt_batch_ranks *ranks = j->ranks;
     use_strings(rows, ranks->timelines[place], ranks->strings);
-    ranks->events += trace->events;
+    ranks->events += trace->uid_count;
     ranks->gpu_only &= trace->gpu_only;
     j->rows[place] = *rows;
     j->rows[place].is_done = true;
@@ -142,17 +140,18 @@ static void read_rank(job *j, size_t place)
     options.threads = j->threads_per_rank;
     options.is_part = true;
     rank_rows rows = {0};
-    gt_pytorch *trace = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &error);
-    if (trace) make_rows(j, place, trace, &rows);
+    gt_pytorch_read *read = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &error);
+    gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
+    if (trace) make_rows(j, place, gt_pytorch_view(trace), &rows);
     pthread_mutex_lock(&j->lock);
     if (trace) {
-        keep(j, place, trace, &rows);
+        keep(j, place, gt_pytorch_view(trace), &rows);
     } else if (place < j->failed) {
         j->failed = place;
         j->error = error;
     }
     pthread_mutex_unlock(&j->lock);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
 }
 
 static void work(void *context, unsigned index)

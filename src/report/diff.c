@@ -40,18 +40,15 @@ static void keep_tables(gt_diff *d, gt_diff_stats *stats)
     d->maps[2] = summary.op_maps[1];
 }
 
-gt_diff *gt_diff_new(gt_pytorch *first, gt_pytorch *second, const gt_diff_options *options, gt_error *error)
+gt_diff *gt_diff_new(const gt_linked_view *first, const gt_linked_view *second,
+                     const gt_diff_options *options, gt_error *error)
 {
-    gt_pytorch *traces[2] = {first, second};
-    for (size_t i = 0; i < 2; i++) {
-        gt_pytorch_build_tree(traces[i]);
-        gt_pytorch_link_launches(traces[i]);
-    }
     gt_diff_tree *tree = gt_diff_tree_new(first, second, error);
     if (!tree) return NULL;
     gt_diff *d = gt_alloc_zero(1, sizeof *d);
-    *d = (gt_diff){
-        .tree = tree, .events = {first->events, second->events}, .prune_non_gpu = options->prune_non_gpu};
+    *d = (gt_diff){.tree = tree,
+                   .events = {first->uid_count, second->uid_count},
+                   .prune_non_gpu = options->prune_non_gpu};
     gt_diff_stats stats = gt_diff_stats_make(tree, options->explain);
     keep_tables(d, &stats);
     gt_diff_stats_free(&stats);

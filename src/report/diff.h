@@ -22,9 +22,9 @@ typedef struct gt_diff_options {
 
 typedef struct gt_diff gt_diff;
 
-/* Both traces as they were read, for which it builds tree and links; the diff must be freed before them. NULL
- * where one has no ops. */
-gt_diff *gt_diff_new(gt_pytorch *first, gt_pytorch *second, const gt_diff_options *options, gt_error *error);
+/* Compares two traces. Borrows them: free the diff first. NULL if one has no ops. */
+gt_diff *gt_diff_new(const gt_linked_view *first, const gt_linked_view *second,
+                     const gt_diff_options *options, gt_error *error);
 void gt_diff_free(gt_diff *diff);
 
 /* diff_stats and diff_stats_unique_args_summary; none where there are no rows. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void gt_extra_tables(const gt_pytorch *trace, int64_t rank, const gt_hta_options *options,
+void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
                      gt_table_list *tables)
 {
     static gt_table *(*const sheets[])(const gt_hta_events *, int64_t) = {

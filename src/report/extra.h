@@ -9,7 +9,7 @@
 #include "report/tables.h"
 
 /* Adds all of them, also those without rows. Their texts are the trace's. */
-void gt_extra_tables(const gt_pytorch *trace, int64_t rank, const gt_hta_options *options,
+void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
                      gt_table_list *tables);
 /* Puts the rows of a later rank's sheets, which go away, below those that are there. Both lists are of
  * gt_extra_tables, or the first is empty. */

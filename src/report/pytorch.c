@@ -47,11 +47,11 @@ static void add_if_any(gt_table_list *tables, gt_table *table)
         gt_table_free(table);
 }
 
-static bool add_kernel_sheets(const gt_pytorch *trace, const gt_launchers *launchers, gt_phases *phases,
-                              double total_ms, const gt_pytorch_options *options, gt_table_list *tables,
-                              gt_error *error)
+static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                              gt_extension *extension, gt_phases *phases, double total_ms,
+                              const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, extension);
     bool made = true;
     if (options->kernel_summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
     if (options->kernel_summary && phases) gt_add_phase_kernel_sheets(&kernels, launchers, phases, tables);
@@ -85,11 +85,11 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
 }
 
 /* Holds the trace against a second one: columns of the unified sheet, and diff_stats behind it. */
-static bool add_comparison(const gt_pytorch *trace, const gt_unified *unified, gt_table *summary,
+static bool add_comparison(const gt_linked_view *trace, const gt_unified *unified, gt_table *summary,
                            const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     const char *debug = getenv("TRACELENS_DEBUG");
-    gt_diff_tree *tree = gt_diff_tree_new(trace, options->comparison, error);
+    gt_diff_tree *tree = gt_diff_tree_new(trace, gt_pytorch_view(options->comparison), error);
     if (!tree) return false;
     gt_diff_stats stats = gt_diff_stats_make(tree, debug && strcmp(debug, "1") == 0);
     gt_diff_add_columns(summary, unified, &stats);
@@ -114,11 +114,14 @@ static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options,
 }
 
 /* The sheets of performance models. Those of families are made first, since some models learn from them. */
-static bool add_performance_sheets(const gt_pytorch *trace, const gt_launchers *launchers,
-                                   const gt_phases *phases, const gt_overlaps *overlaps,
-                                   const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+static bool add_performance_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                                   gt_extension *extension, const gt_phases *phases,
+                                   const gt_overlaps *overlaps, const gt_pytorch_options *options,
+                                   gt_table_list *tables, gt_error *error)
 {
-    gt_perf *perf = gt_perf_new(trace, launchers, overlaps, options->gpu_arch, options->python_path);
+    gt_perf *perf = gt_perf_new(
+        trace, launchers, overlaps,
+        (gt_perf_options){.gpu = options->gpu_arch, .python = options->python_path, .extension = extension});
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
                                                         .by_num_kernels = options->group_by_num_kernels,
                                                         .limited = options->topk_roofline_ops.given,
@@ -133,7 +136,8 @@ static bool add_performance_sheets(const gt_pytorch *trace, const gt_launchers *
 }
 
 /* The sheets that need a host side. */
-static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
+static bool add_host_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                            gt_extension *extension, const gt_phases *phases,
                             const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     gt_overlaps *overlaps = NULL;
@@ -141,23 +145,23 @@ static bool add_host_sheets(const gt_pytorch *trace, const gt_launchers *launche
         overlaps = gt_overlaps_find(trace, options->include_unlinked_kernels, error);
         if (!overlaps) return false;
     }
-    gt_ops *ops = gt_ops_new(trace, launchers);
+    gt_ops *ops = gt_ops_new(trace, launchers, extension);
     add_op_sheets(ops, overlaps, options, tables);
     gt_ops_free(ops);
-    bool made = add_performance_sheets(trace, launchers, phases, overlaps, options, tables, error);
+    bool made = add_performance_sheets(trace, launchers, extension, phases, overlaps, options, tables, error);
     gt_overlaps_free(overlaps);
     return made;
 }
 
-static void mark_recompute(gt_pytorch *trace)
+static void mark_recompute(gt_pytorch_linked *trace)
 {
     size_t regions, marked;
     gt_pytorch_mark_recompute(trace, &regions, &marked);
     gt_info("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
-static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
-                       gt_error *error)
+static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
+                       const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     gt_table *timeline = gt_pytorch_gpu_timeline(trace,
                                                  (gt_pytorch_timeline_options){
@@ -178,15 +182,17 @@ static bool add_sheets(gt_pytorch *trace, const gt_pytorch_options *options, gt_
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
     if (phases && trace->gpu_only) gt_info_no_phase_ops();
-    bool made = (trace->gpu_only || add_host_sheets(trace, &launchers, phases, options, tables, error)) &&
-                add_kernel_sheets(trace, &launchers, phases, total_ms, options, tables, error);
+    bool made =
+        (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
+        add_kernel_sheets(trace, &launchers, extension, phases, total_ms, options, tables, error);
     gt_phases_free(phases);
     gt_launchers_free(&launchers);
-    if (made && options->coll_analysis && !trace->gpu_only) add_if_any(tables, gt_coll_analysis(trace));
+    if (made && options->coll_analysis && !trace->gpu_only)
+        add_if_any(tables, gt_coll_analysis(&trace->events));
     return made;
 }
 
-static void add_extra_sheets(const gt_pytorch *trace, const gt_hta_options *options, gt_table_list *tables)
+static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *options, gt_table_list *tables)
 {
     gt_table_list extra = {0};
     gt_extra_tables(trace, 0, options, &extra);
@@ -208,15 +214,8 @@ static void use_seed_names(gt_table_list *tables)
             }
 }
 
-static void make_tree(gt_pytorch *trace, const gt_pytorch_options *options)
-{
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
-    if (options->pseudo_ops) gt_pseudo_ops_add(trace);
-}
-
-static bool run_extension(gt_pytorch *trace, const gt_extension_source *source, gt_extension_answer *answer,
-                          gt_error *error)
+static bool run_extension(gt_pytorch_linked *trace, const gt_extension_source *source,
+                          gt_extension_answer *answer, gt_error *error)
 {
     if (!gt_extension_run(trace, source, answer, error)) return false;
     gt_info("extension %s: %zu ops added, %zu sheets", source->file, answer->added, answer->sheet_count);
@@ -239,28 +238,30 @@ static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tab
     answer->sheet_count = 0;
 }
 
-static void free_answer(gt_extension_answer *answer, gt_pytorch *trace)
+static void free_answer(gt_extension_answer *answer)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) gt_table_free(answer->sheets[i]);
     gt_free(answer->sheets);
     gt_extension_free(answer->extension);
-    trace->extension = NULL;
 }
 
-bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
+bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error)
 {
     gt_table_list made = {0};
     gt_extension_answer answer = {0};
-    make_tree(trace, options);
-    if (options->comparison && !trace->gpu_only) make_tree(options->comparison, options);
+    const gt_linked_view *view = gt_pytorch_view(trace);
+    if (options->pseudo_ops) {
+        gt_pseudo_ops_add(trace);
+        if (options->comparison && !view->gpu_only) gt_pseudo_ops_add(options->comparison);
+    }
     if (options->detect_recompute) mark_recompute(trace);
     bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
-               add_sheets(trace, options, &made, error);
-    if (all && options->extra) add_extra_sheets(trace, &options->extra_options, &made);
+               add_sheets(view, answer.extension, options, &made, error);
+    if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
     if (options->seed_names) use_seed_names(&made);
     if (all) add_extension_sheets(&answer, &made);
-    free_answer(&answer, trace);
+    free_answer(&answer);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
     if (all) made.count = 0; /* they have a new owner */
     gt_table_list_free(&made);
@@ -312,8 +313,8 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
     gt_summary_rows(terminal, kernels, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width,
-                              bool utf8)
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const gt_table_list *tables,
+                              int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
         {"gpu_timeline", gt_summary_timeline},
@@ -323,6 +324,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table
         {"ops_summary_decode", print_decode},
         {"kernel_summary", print_kernels},
     };
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     size_t kernels = 0, ops = 0;
     for (size_t row = 0; row < trace->count; row++) {
         kernels += trace->kind[row] == GT_KIND_KERNEL;
@@ -331,7 +333,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->events, ops, kernels,
+    fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->uid_count, ops, kernels,
             trace->link_count);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -47,7 +47,7 @@ typedef struct gt_pytorch_options {
     bool extra;                  /* the sheets of extra.h, as of rank 0 */
     gt_hta_options extra_options;
     /* A second trace, read with the same needs, for diff_stats; NULL: none. */
-    struct gt_pytorch *comparison;
+    gt_pytorch_linked *comparison;
     const gt_extension_source *extension; /* a Python extension to run; NULL: none */
     bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
 } gt_pytorch_options;
@@ -56,13 +56,14 @@ gt_pytorch_options gt_pytorch_options_default(void);
 /* Whether the trace must be read with its python functions. */
 bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 
-/* Builds tree and links of the trace as it was read, and adds the sheets to `tables`. Their text ids are
- * those of trace->strings: the tables must be freed before the trace. On failure nothing has been added. */
-bool gt_pytorch_tables(gt_pytorch *trace, const gt_pytorch_options *options, gt_table_list *tables,
+/* Adds the sheets to `tables`. Their string ids are those of the trace: free the tables before the trace.
+ * With pseudo_ops, detect_recompute or an extension this changes the trace, and with pseudo_ops also the
+ * comparison. On failure nothing has been added. */
+bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error);
 
 /* A short view of the report for people. */
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch *trace, const gt_table_list *tables, int width,
-                              bool utf8);
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_table_list *tables,
+                              int width, bool utf8);
 
 #endif

@@ -31,8 +31,8 @@ void gt_info_no_phase_ops(void)
     for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(phases_shown[i].name);
 }
 
-void gt_add_phase_op_sheets(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
-                            gt_table_list *tables)
+void gt_add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                            const gt_phases *phases, gt_table_list *tables)
 {
     gt_info("%s", making_op_sheets);
     for (size_t i = 0; i < PHASES_SHOWN; i++) {

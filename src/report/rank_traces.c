@@ -45,11 +45,11 @@ static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_inte
                        gt_error *error)
 {
     const gt_read_options options = {.threads = j->threads_per_rank, .strict = true, .is_part = true};
-    gt_pytorch *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
+    gt_pytorch_read *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
     if (!trace) return false;
-    gt_extra_tables(trace, (int64_t)rank, j->extra, tables);
+    gt_extra_tables(gt_pytorch_read_view(trace), (int64_t)rank, j->extra, tables);
     for (size_t i = 0; i < tables->count; i++) gt_table_use_strings(tables->items[i], strings);
-    gt_pytorch_free(trace);
+    gt_pytorch_read_free(trace);
     return true;
 }
 

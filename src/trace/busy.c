@@ -1,7 +1,7 @@
 /* The length of the union of the events' times. */
 #include "trace/busy.h"
 
-gt_busy gt_busy_time(const gt_pytorch *trace, const uint32_t *rows, size_t count, gt_intervals *spare)
+gt_busy gt_busy_time(const gt_event_view *trace, const uint32_t *rows, size_t count, gt_intervals *spare)
 {
     const uint8_t both = GT_INTEGRAL_START | GT_INTEGRAL_DURATION;
     uint8_t written = both;

@@ -11,6 +11,6 @@ typedef struct gt_busy {
 } gt_busy;
 
 /* `spare` is room for the work, kept from call to call. */
-gt_busy gt_busy_time(const gt_pytorch *trace, const uint32_t *rows, size_t count, gt_intervals *spare);
+gt_busy gt_busy_time(const gt_event_view *trace, const uint32_t *rows, size_t count, gt_intervals *spare);
 
 #endif

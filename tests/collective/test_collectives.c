@@ -44,15 +44,16 @@ static void expect_long(trace_text *ranks, size_t rank_count, bool by_order_alon
     gt_table *rows = NULL;
     for (size_t rank = 0; rank < rank_count; rank++) {
         gt_error error;
-        gt_pytorch *trace = read_trace(&ranks[rank], false);
-        gt_table *of_rank = gt_collectives_of_rank(trace, (int64_t)rank);
+        gt_pytorch_linked *linked = read_trace(&ranks[rank], false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
+        gt_table *of_rank = gt_collectives_of_rank(&trace->events, (int64_t)rank);
         if (rows) {
             if (!gt_table_append(rows, of_rank, &error)) fail_msg("%s", error.text);
             gt_table_free(of_rank);
         } else {
             gt_table_use_strings(rows = of_rank, strings);
         }
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(linked);
     }
     assert_int_equal(gt_collectives_number(rows), by_order_alone);
     assert_string_equal(rows->name, "nccl_long");
@@ -63,12 +64,13 @@ static void expect_long(trace_text *ranks, size_t rank_count, bool by_order_alon
 
 static void expect_analysis(trace_text *t, const char *expected)
 {
-    gt_pytorch *trace = read_trace(t, false);
-    gt_table *summary = gt_coll_analysis(trace);
+    gt_pytorch_linked *linked = read_trace(t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    gt_table *summary = gt_coll_analysis(&trace->events);
     assert_string_equal(summary->name, "coll_analysis");
     expect_csv(summary, expected);
     gt_table_free(summary);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static trace_text every_kind(void)

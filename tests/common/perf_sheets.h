@@ -7,19 +7,22 @@
 
 /* A trace on its way into sheets. */
 typedef struct perf_case {
-    gt_pytorch *trace;
+    gt_pytorch_linked *linked;
+    const gt_linked_view *trace; /* of it */
     gt_launchers *launchers;
     gt_overlaps *overlaps;
     gt_perf *perf;
 } perf_case;
 
-__attribute__((unused)) static perf_case begin_case(gt_pytorch *trace, bool overlap, const gt_gpu_arch *arch)
+__attribute__((unused)) static perf_case begin_case(gt_pytorch_linked *linked, bool overlap,
+                                                    const gt_gpu_arch *arch)
 {
     gt_error error;
-    perf_case c = {.trace = trace, .launchers = gt_alloc(sizeof *c.launchers)};
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    perf_case c = {.linked = linked, .trace = trace, .launchers = gt_alloc(sizeof *c.launchers)};
     *c.launchers = gt_launchers_find(trace);
     if (overlap) assert_non_null(c.overlaps = gt_overlaps_find(trace, false, &error));
-    c.perf = gt_perf_new(trace, c.launchers, c.overlaps, arch, NULL);
+    c.perf = gt_perf_new(trace, c.launchers, c.overlaps, (gt_perf_options){.gpu = arch});
     return c;
 }
 
@@ -29,7 +32,7 @@ __attribute__((unused)) static void end_case(perf_case *c)
     gt_overlaps_free(c->overlaps);
     gt_launchers_free(c->launchers);
     free(c->launchers);
-    gt_pytorch_free(c->trace);
+    gt_pytorch_linked_free(c->linked);
 }
 
 /* The named columns of a table as CSV; the names are the first line of `expected`. */

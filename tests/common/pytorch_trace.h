@@ -3,7 +3,8 @@
  *     trace_text t = new_trace();
  *     cpu(&t, "aten::relu", 1000, 100);
  *     launch(&t, "relu_kernel", 1010, 5, 1200, 30, 7);
- *     gt_pytorch *trace = read_trace(&t, false);
+ *     gt_pytorch_linked *linked = read_trace(&t, false);
+     const gt_linked_view *trace = gt_pytorch_view(linked);
  *
  * Times are written as integers where they are whole. Host events are of process 100, thread 100. */
 #ifndef GT_TEST_PYTORCH_TRACE_H
@@ -115,20 +116,18 @@ static inline void launch(trace_text *t, const char *kernel, double call_start, 
 /* ---- reading them ---- */
 
 /* Frees the text. The trace has its tree and links. */
-__attribute__((unused)) static gt_pytorch *read_trace(trace_text *t, bool python)
+__attribute__((unused)) static gt_pytorch_linked *read_trace(trace_text *t, bool python)
 {
     gt_error error;
     gt_read_options options = {.threads = 1, .strict = true};
     GT_PUSH(t->items, t->count, t->capacity, ']');
     gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &error);
-    gt_pytorch *trace =
+    gt_pytorch_read *trace =
         gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
     if (!trace) fail_msg("%s", error.text);
     gt_stream_close(stream);
     free(t->items);
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
-    return trace;
+    return gt_pytorch_link(gt_pytorch_build_tree(trace));
 }
 
 /* ---- what came out ---- */

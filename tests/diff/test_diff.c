@@ -17,23 +17,8 @@ static void launch_by(trace_text *t, const char *name, const char *kernel, doubl
     arrow(t, id, 0);
 }
 
-/* gt_diff_new builds tree and links itself. */
-static gt_pytorch *read_plain(trace_text *t, bool python)
-{
-    gt_error error;
-    gt_read_options options = {.threads = 1, .strict = true};
-    GT_PUSH(t->items, t->count, t->capacity, ']');
-    gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &error);
-    gt_pytorch *trace =
-        gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
-    if (!trace) fail_msg("%s", error.text);
-    gt_stream_close(stream);
-    free(t->items);
-    return trace;
-}
-
 typedef struct pair {
-    gt_pytorch *traces[2];
+    gt_pytorch_linked *traces[2];
     gt_diff *diff;
     gt_output *output;
 } pair;
@@ -42,8 +27,8 @@ typedef struct pair {
 static pair diff_of(trace_text *first, trace_text *second, bool python, gt_diff_options options)
 {
     gt_error error = {""};
-    pair p = {.traces = {read_plain(first, python), read_plain(second, python)}, .output = gt_output_new()};
-    p.diff = gt_diff_new(p.traces[0], p.traces[1], &options, &error);
+    pair p = {.traces = {read_trace(first, python), read_trace(second, python)}, .output = gt_output_new()};
+    p.diff = gt_diff_new(gt_pytorch_view(p.traces[0]), gt_pytorch_view(p.traces[1]), &options, &error);
     if (!p.diff) fail_msg("%s", error.text);
     if (!gt_diff_write(p.diff, p.output, scratch, &error) || !gt_output_commit(p.output, &error))
         fail_msg("%s", error.text);
@@ -54,8 +39,8 @@ static void free_pair(pair *p)
 {
     gt_output_free(p->output);
     gt_diff_free(p->diff);
-    gt_pytorch_free(p->traces[0]);
-    gt_pytorch_free(p->traces[1]);
+    gt_pytorch_linked_free(p->traces[0]);
+    gt_pytorch_linked_free(p->traces[1]);
 }
 
 /* These columns of a CSV file without quotes, by name, as lines. */
@@ -338,11 +323,11 @@ static void no_ops(void **state)
     trace_text a = one_op(30), b = new_trace();
     gpu(&b, "kernel", "gemm", 100, 5, 1, 0);
     gt_error error = {""};
-    gt_pytorch *first = read_plain(&a, false), *second = read_plain(&b, false);
-    assert_null(gt_diff_new(first, second, &NO_OPTIONS, &error));
+    gt_pytorch_linked *first = read_trace(&a, false), *second = read_trace(&b, false);
+    assert_null(gt_diff_new(gt_pytorch_view(first), gt_pytorch_view(second), &NO_OPTIONS, &error));
     assert_string_equal(error.text, "the second trace has no ops: a diff needs the host side of both");
-    gt_pytorch_free(first);
-    gt_pytorch_free(second);
+    gt_pytorch_linked_free(first);
+    gt_pytorch_linked_free(second);
 }
 
 /* A chain of calls as deep as a file can hold many of: nothing recurses, and no line is longer than its
@@ -381,9 +366,9 @@ static void report_columns(void **state)
     cpu(&b, "aten::foo", 100, 50);
     launch_by(&b, "hipLaunchKernel", "foo_kernel", 110, 20, 1);
     gt_error error = {""};
-    gt_pytorch *trace = read_plain(&a, false);
+    gt_pytorch_linked *trace = read_trace(&a, false);
     gt_pytorch_options options = gt_pytorch_options_default();
-    options.comparison = read_plain(&b, false);
+    options.comparison = read_trace(&b, false);
     gt_table_list tables = {0};
     if (!gt_pytorch_tables(trace, &options, &tables, &error)) fail_msg("%s", error.text);
     const gt_table *unified = gt_table_list_find(&tables, "unified_perf_summary");
@@ -401,8 +386,8 @@ static void report_columns(void **state)
     assert_string_equal(tables.items[at + 1]->name, "diff_stats");
     assert_int_equal(tables.items[at + 1]->row_count, 3);
     gt_table_list_free(&tables);
-    gt_pytorch_free(options.comparison);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(options.comparison);
+    gt_pytorch_linked_free(trace);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_scratch, remove_scratch)

@@ -30,13 +30,13 @@ static const char text[] =
         INPUTS LAUNCH("1", "110", "200") "," HOST("cpu_op", "my::act", "300", "20")
             INPUTS LAUNCH("2", "305", "320") "]";
 
-static void make_sheets(gt_pytorch *trace)
+static void make_sheets(const gt_linked_view *trace, gt_extension *extension)
 {
     gt_launchers launchers = gt_launchers_find(trace);
-    gt_ops *ops = gt_ops_new(trace, &launchers);
+    gt_ops *ops = gt_ops_new(trace, &launchers, extension);
     gt_table_free(gt_ops_summary(ops));
     gt_ops_free(ops);
-    gt_perf *perf = gt_perf_new(trace, &launchers, NULL, NULL, NULL);
+    gt_perf *perf = gt_perf_new(trace, &launchers, NULL, (gt_perf_options){.extension = extension});
     gt_op_sheets sheets = gt_op_sheets_make(perf, (gt_op_sheets_options){0});
     for (size_t i = 0; i < sheets.count; i++) gt_table_free(sheets.items[i]);
     free(sheets.items);
@@ -52,21 +52,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_error error = {{0}};
     gt_read_options read = {.threads = 1};
     gt_stream *stream = gt_stream_memory((const uint8_t *)text, strlen(text), 0, &error);
-    gt_pytorch *trace = gt_kineto_read_stream(stream, (gt_kineto_options){0}, &read, &error);
+    gt_pytorch_read *events = gt_kineto_read_stream(stream, (gt_kineto_options){0}, &read, &error);
     gt_stream_close(stream);
-    if (!trace) abort();
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
+    if (!events) abort();
+    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
     gt_extension_answer answer = {0};
     if (gt_extension_apply(trace, (gt_str){(const char *)data, size}, &answer, &error)) {
-        trace->extension = answer.extension;
-        make_sheets(trace);
+        make_sheets(gt_pytorch_view(trace), answer.extension);
     } else if (!error.text[0]) {
         abort();
     }
     for (size_t i = 0; i < answer.sheet_count; i++) gt_table_free(answer.sheets[i]);
     free(answer.sheets);
     gt_extension_free(answer.extension);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
     return 0;
 }

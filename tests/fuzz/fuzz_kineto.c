@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The tree is sound: parents open before their children, subtrees nest. */
-static void check_tree(const gt_pytorch *trace)
+static void check_tree(const gt_linked_view *trace)
 {
     for (uint32_t row = 0; row < trace->count; row++) {
         uint32_t parent = trace->parent[row];
@@ -46,20 +46,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t block = data[0] & 8 ? 1 + data[0] : 0;
     gt_stream *stream = gt_stream_memory(data + 1, size - 1, block, &error);
     if (!stream) return 0;
-    gt_pytorch *trace = gt_kineto_read_stream(stream, keep, &options, &error);
+    gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options, &error);
     gt_stream_close(stream);
     read_parts(data + 1, size - 1, block, &options);
-    if (!trace) {
+    if (!events) {
         if (!error.text[0]) abort(); /* a failure without a sentence */
         return 0;
     }
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
-    check_tree(trace);
+    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
+    check_tree(gt_pytorch_view(trace));
     size_t regions, marked;
     gt_pytorch_mark_recompute(trace, &regions, &marked);
-    gt_launchers launchers = gt_launchers_find(trace);
+    gt_launchers launchers = gt_launchers_find(gt_pytorch_view(trace));
     gt_launchers_free(&launchers);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
     return 0;
 }

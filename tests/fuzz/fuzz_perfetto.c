@@ -111,12 +111,13 @@ static void read_pytorch(const uint8_t *data, size_t size)
     gt_perfetto_origin origin;
     if (!gt_perfetto_find_origin(stream, &origin, &error) && !error.text[0]) abort();
     if (gt_kineto_read_perfetto(stream, keep, &options, store, arrows, &error)) {
-        gt_pytorch *trace = gt_pytorch_new(store, arrows, strings, keep.python_functions);
+        gt_pytorch_read *events = gt_pytorch_new(store, arrows, strings, keep.python_functions);
+        gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
         gt_pytorch_options wanted = gt_pytorch_options_default();
         gt_table_list tables = {0};
         if (!gt_pytorch_tables(trace, &wanted, &tables, &error) && !error.text[0]) abort();
         gt_table_list_free(&tables);
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(trace);
     } else {
         if (!error.text[0]) abort();
         gt_store_free(store);

@@ -42,13 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_read_options read = {.threads = 1};
     gt_stream *stream = gt_stream_memory(data + 2, size - 2, 0, &error);
     if (!stream) return 0;
-    gt_pytorch *trace = gt_kineto_read_stream(stream, keep, &read, &error);
+    gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &read, &error);
     gt_stream_close(stream);
-    if (!trace) return 0;
+    if (!events) return 0;
+    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
     gt_table_list tables = {0};
     if (!gt_pytorch_tables(trace, &options, &tables, &error) && !error.text[0]) abort();
     for (size_t i = 0; i < tables.count; i++) check_table(tables.items[i]);
     gt_table_list_free(&tables);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
     return 0;
 }

@@ -29,13 +29,14 @@ static void expect_sheet(trace_text t, const gt_hta_options *options,
                          gt_table *sheet(const gt_hta_events *, int64_t), const char *expected)
 {
     gt_hta_options usual = gt_hta_options_default();
-    gt_pytorch *trace = read_trace(&t, false);
-    gt_hta_events events = gt_hta_events_find(trace, options ? options : &usual);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    gt_hta_events events = gt_hta_events_find(&trace->events, options ? options : &usual);
     gt_table *table = sheet(&events, 3);
     expect_csv(table, expected);
     gt_table_free(table);
     gt_hta_events_free(&events);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 #define TEMPORAL                                                                                             \
@@ -130,13 +131,14 @@ static void no_gpu_work_no_rows(void **state)
     trace_text t = new_trace();
     cpu(&t, "aten::relu", 10, 5);
     gt_hta_options options = gt_hta_options_default();
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table_list tables = {0};
-    gt_extra_tables(trace, 0, &options, &tables);
+    gt_extra_tables(&trace->events, 0, &options, &tables);
     assert_int_equal(tables.count, 6);
     for (size_t i = 0; i < tables.count; i++) assert_int_equal(tables.items[i]->row_count, 0);
     gt_table_list_free(&tables);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

@@ -76,7 +76,7 @@ static void add_op(trace_text *t, const char *name, double start, const char *di
     host(t, "cpu_op", name, start, 90, dims ? args : "");
 }
 
-static gt_pytorch *trace_of_rows(void)
+static gt_pytorch_linked *trace_of_rows(void)
 {
     trace_text t = new_trace();
     for (int i = 0; i < ROWS; i++) {
@@ -91,7 +91,8 @@ static gt_pytorch *trace_of_rows(void)
 static void methods_say_what_is_expected(void **unused)
 {
     (void)unused;
-    gt_pytorch *trace = trace_of_rows();
+    gt_pytorch_linked *linked = trace_of_rows();
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers launchers = gt_launchers_find(trace);
     assert_int_equal(launchers.count, ROWS);
     for (int as_reference = 0; as_reference < 2; as_reference++)
@@ -107,14 +108,15 @@ static void methods_say_what_is_expected(void **unused)
             gt_phases_free(phases);
         }
     gt_launchers_free(&launchers);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* M of the last row but two is 11. */
 static void the_threshold_is_the_last_of_decode(void **unused)
 {
     (void)unused;
-    gt_pytorch *trace = trace_of_rows();
+    gt_pytorch_linked *linked = trace_of_rows();
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers launchers = gt_launchers_find(trace);
     const struct {
         int64_t threshold;
@@ -127,7 +129,7 @@ static void the_threshold_is_the_last_of_decode(void **unused)
         gt_phases_free(phases);
     }
     gt_launchers_free(&launchers);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- how often ---- */
@@ -144,16 +146,17 @@ static void expect_frequencies(const int *counts, gt_phase_method method, const 
             host(&t, "cpu_op", name, start, 90, "");
             launch(&t, "k", start + 10, 5, start + 50, 5, id);
         }
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers launchers = gt_launchers_find(trace);
     gt_phases *phases = gt_phases_find(trace, &launchers, (gt_phase_options){method, 10, false});
     for (size_t i = 0; i < launchers.count; i++) {
-        char name = gt_pytorch_name(trace, launchers.items[i].row).bytes[0];
+        char name = gt_event_name(&trace->events, launchers.items[i].row).bytes[0];
         assert_int_equal(letters[gt_phases_of_launcher(phases, i)], expected[name - 'a']);
     }
     gt_phases_free(phases);
     gt_launchers_free(&launchers);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void seldom_ops_are_prefill(void **unused)
@@ -188,7 +191,8 @@ static void kernels_have_the_phase_of_their_launcher_or_are_judged_alone(void **
     gpu(&t, "kernel", "unlinked_prompt", 1200, 5, 7, 0);
     gpu(&t, "kernel", "unlinked", 1300, 5, 8, 0);
     gpu(&t, "gpu_memcpy", "decode", 1400, 5, 9, 0);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers launchers = gt_launchers_find(trace);
     const struct {
         const char *name;
@@ -206,7 +210,7 @@ static void kernels_have_the_phase_of_their_launcher_or_are_judged_alone(void **
         for (uint32_t row = 0; row < trace->count; row++)
             for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
                 if (gt_kind_is_gpu(trace->kind[row]) &&
-                    strcmp(gt_pytorch_name(trace, row).bytes, expected[i].name) == 0) {
+                    strcmp(gt_event_name(&trace->events, row).bytes, expected[i].name) == 0) {
                     seen++;
                     assert_int_equal(letters[kernels[row]],
                                      with ? expected[i].with_launchers : expected[i].without);
@@ -216,7 +220,7 @@ static void kernels_have_the_phase_of_their_launcher_or_are_judged_alone(void **
         gt_phases_free(phases);
     }
     gt_launchers_free(&launchers);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

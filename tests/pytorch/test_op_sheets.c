@@ -9,7 +9,7 @@ static gt_op_sheets sheets_of(perf_case *c)
 }
 
 /* 2*10*512*1000 flops; 10*1000 + 1000*512 + 10*512 elements of 2 bytes; 5 and 10 microseconds. */
-static gt_pytorch *two_alike(void)
+static gt_pytorch_linked *two_alike(void)
 {
     trace_text t = new_trace();
     op_on(&t, 1, "aten::mm", 1000, 50, MM(10, 512, 1000)); /* uid 0 */
@@ -284,10 +284,10 @@ static void recomputed_ops_are_apart(void **state)
     host(&t, "python_function", "torch/utils/checkpoint.py(900): recompute_fn", 1100, 100, "");
     op_on(&t, 100, "aten::mm", 1110, 50, MM(4, 2, 8));
     launch_from(&t, 100, "gemm", 1120, 2100, 10, 8);
-    gt_pytorch *trace = read_trace(&t, true);
-    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    gt_pytorch_mark_recompute(linked, &regions, &marked);
     assert_int_equal(regions, 1);
-    perf_case c = begin_case(trace, false, NULL);
+    perf_case c = begin_case(linked, false, NULL);
     gt_op_sheets sheets = sheets_of(&c);
     expect_columns(sheets.items[0],
                    "name,is_recompute,name_count,UID_first\naten::mm,False,1,0\naten::mm,True,1,6\n");

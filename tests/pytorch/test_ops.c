@@ -23,7 +23,7 @@ static trace_text named_trace(void)
 }
 
 typedef struct sheets {
-    gt_pytorch *trace;
+    gt_pytorch_linked *trace;
     gt_launchers launchers;
     gt_ops *ops;
 } sheets;
@@ -33,15 +33,15 @@ static void read_sheets(sheets *s, trace_text *t, bool recompute)
     size_t regions, marked;
     s->trace = read_trace(t, recompute);
     if (recompute) gt_pytorch_mark_recompute(s->trace, &regions, &marked);
-    s->launchers = gt_launchers_find(s->trace);
-    s->ops = gt_ops_new(s->trace, &s->launchers);
+    s->launchers = gt_launchers_find(gt_pytorch_view(s->trace));
+    s->ops = gt_ops_new(gt_pytorch_view(s->trace), &s->launchers, NULL);
 }
 
 static void free_sheets(sheets *s)
 {
     gt_ops_free(s->ops);
     gt_launchers_free(&s->launchers);
-    gt_pytorch_free(s->trace);
+    gt_pytorch_linked_free(s->trace);
 }
 
 /* Frees the table. */
@@ -450,7 +450,7 @@ static void what_runs_beside_an_op_is_told(void **unused)
     sheets s;
     read_sheets(&s, &t, false);
     gt_error error;
-    gt_overlaps *overlaps = gt_overlaps_find(s.trace, false, &error);
+    gt_overlaps *overlaps = gt_overlaps_find(gt_pytorch_view(s.trace), false, &error);
     assert_non_null(overlaps);
     gt_table *sheet = gt_ops_unique_args(s.ops, (gt_unique_args_options){.topk = GT_ALL_OPS, .overlaps = overlaps});
     assert_int_equal(gt_table_find(sheet, "overlapping_kernel_names"), 1);

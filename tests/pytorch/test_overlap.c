@@ -34,7 +34,7 @@ static void expect_partners(const gt_overlaps *overlaps, uint32_t row, const uin
                     sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 #define ALONE(row) expect_partners(overlaps, row, NULL, 0)
 
-static gt_overlaps *find(gt_pytorch *trace, bool include_unlinked)
+static gt_overlaps *find(const gt_linked_view *trace, bool include_unlinked)
 {
     gt_error error;
     gt_overlaps *overlaps = gt_overlaps_find(trace, include_unlinked, &error);
@@ -56,7 +56,8 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     kernel(&t, 32, 1, -1);   /* 7: inside 3 and 6, without a stream */
     kernel(&t, 32, 1, -1);   /* 8: the same; both count as apart */
     kernel(&t, 100, -5, 6);  /* 9: ends before it starts */
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);
     PARTNERS(0, 1);
     PARTNERS(1, 0);
@@ -66,7 +67,7 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     PARTNERS(7, 8, 3, 6);
     PARTNERS(8, 3, 6, 7);
     gt_overlaps_free(overlaps);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void only_linked_work_is_looked_at_unless_asked(void **unused)
@@ -77,14 +78,15 @@ static void only_linked_work_is_looked_at_unless_asked(void **unused)
     launch_on(&t, 0, "kernel", "a", 1, 200, 50, 1);        /* row 2 */
     kernel(&t, 200, 50, 1);                                /* row 3: arrows are no rows */
     launch_on(&t, 2, "gpu_memcpy", "copy", 2, 210, 50, 2); /* row 5 */
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, false);
     PARTNERS(2, 5), PARTNERS(5, 2), ALONE(3);
     gt_overlaps_free(overlaps);
     overlaps = find(trace, true);
     PARTNERS(2, 3, 5), PARTNERS(3, 2, 5), PARTNERS(5, 2, 3);
     gt_overlaps_free(overlaps);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void recomputed_work_is_looked_at_apart(void **unused)
@@ -92,13 +94,14 @@ static void recomputed_work_is_looked_at_apart(void **unused)
     (void)unused;
     trace_text t = new_trace();
     for (int i = 0; i < 4; i++) kernel(&t, i, 10, i);
-    gt_pytorch *trace = read_trace(&t, false);
-    trace->recompute = gt_alloc_zero(trace->count, 1);
-    trace->recompute[1] = trace->recompute[3] = 1;
-    gt_overlaps *overlaps = find(trace, true);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const uint8_t recompute[4] = {0, 1, 0, 1};
+    gt_linked_view trace = *gt_pytorch_view(linked);
+    trace.recompute = recompute;
+    gt_overlaps *overlaps = find(&trace, true);
     PARTNERS(0, 2), PARTNERS(1, 3), PARTNERS(2, 0), PARTNERS(3, 1);
     gt_overlaps_free(overlaps);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void nothing_overlaps_in_nothing(void **unused)
@@ -106,13 +109,14 @@ static void nothing_overlaps_in_nothing(void **unused)
     (void)unused;
     trace_text t = new_trace();
     cpu(&t, "op", 0, 100);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);
     ALONE(0);
     assert_int_equal(overlaps->count, 0);
     gt_overlaps_free(overlaps);
     gt_overlaps_free(NULL);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- against comparing all with all ---- */
@@ -132,7 +136,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* Every running kernel is met at every start, in the order of the set of uids; uids are rows here. */
-static gt_python_set *overlapping_sets(const gt_pytorch *trace, const int *streams)
+static gt_python_set *overlapping_sets(const gt_linked_view *trace, const int *streams)
 {
     gt_python_set *sets = gt_alloc_zero(trace->count, sizeof *sets), running = {0};
     point *points = gt_alloc(2 * trace->count * sizeof *points);
@@ -179,7 +183,8 @@ static void random_kernels_meet_as_when_all_are_compared(void **unused)
             streams[i] = rand() % stream_count - (round % 4 == 0);
             kernel(&t, rand() % 200 * scale, rand() % (1 + round % 60) * scale, streams[i]);
         }
-        gt_pytorch *trace = read_trace(&t, false);
+        gt_pytorch_linked *linked = read_trace(&t, false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_python_set *sets = overlapping_sets(trace, streams);
         gt_overlaps *overlaps = find(trace, true);
         for (uint32_t row = 0; row < KERNELS; row++) {
@@ -192,7 +197,7 @@ static void random_kernels_meet_as_when_all_are_compared(void **unused)
         }
         free(sets);
         gt_overlaps_free(overlaps);
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(linked);
     }
 }
 
@@ -218,7 +223,8 @@ static void parts_are_rounded_as_python_rounds(void **unused)
         trace_text t = new_trace();
         kernel(&t, 1000, cases[i].busy, 0);
         kernel(&t, 1000, cases[i].beside, 1);
-        gt_pytorch *trace = read_trace(&t, false);
+        gt_pytorch_linked *linked = read_trace(&t, false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_overlaps *overlaps = find(trace, true);
         gt_op_overlap_reader *reader = gt_op_overlap_reader_new(trace, overlaps);
         gt_op_overlap overlap = gt_op_overlap_read(reader, (const uint32_t[]){0}, 1, cases[i].busy);
@@ -230,7 +236,7 @@ static void parts_are_rounded_as_python_rounds(void **unused)
         assert_string_equal(gt_interner_get(trace->strings, overlap.names).bytes, "['k1']");
         gt_op_overlap_reader_free(reader);
         gt_overlaps_free(overlaps);
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(linked);
     }
 }
 
@@ -243,7 +249,8 @@ static void partners_of_one_name_are_averaged(void **unused)
     kernel(&t, 5, 20, 2);      /* 0.2 */
     kernel(&t, 50, 40, 1);     /* 0.4 */
     kernel(&t, 95, 50.005, 1); /* 0.05, half outside */
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);
     gt_op_overlap_reader *reader = gt_op_overlap_reader_new(trace, overlaps);
     for (int again = 0; again < 2; again++) {
@@ -263,7 +270,7 @@ static void partners_of_one_name_are_averaged(void **unused)
     assert_true(isnan(none.overlap_pct));
     gt_op_overlap_reader_free(reader);
     gt_overlaps_free(overlaps);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- sizes ---- */
@@ -278,12 +285,13 @@ static void kernels_that_do_not_overlap_cost_nothing(void **unused)
     trace_text t = new_trace();
     for (int i = 0; i < KERNELS; i++) kernel(&t, i % 1000 * 1e-3, 1000.5, 0);
     for (int i = 0; i < KERNELS; i++) kernel(&t, 1000.51 + i % 1000 * 1e-3, 1000, 1);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);
     assert_int_equal(overlaps->count, 2 * KERNELS);
     assert_int_equal(overlaps->begin[overlaps->count], 0);
     gt_overlaps_free(overlaps);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

@@ -6,15 +6,15 @@
 #include "analysis/pytorch/pseudo_ops.h"
 #include "trace/pytorch/tree_edit.h"
 
-static uint32_t row_named(const gt_pytorch *trace, const char *name)
+static uint32_t row_named(const gt_linked_view *trace, const char *name)
 {
     for (uint32_t row = 0; row < trace->count; row++)
-        if (strcmp(gt_pytorch_name(trace, row).bytes, name) == 0) return row;
+        if (strcmp(gt_event_name(&trace->events, row).bytes, name) == 0) return row;
     fail_msg("no event %s", name);
     return 0;
 }
 
-static const char *extra_of(const gt_pytorch *trace, const char *name)
+static const char *extra_of(const gt_linked_view *trace, const char *name)
 {
     return gt_interner_get(trace->strings, trace->extra[row_named(trace, name)]).bytes;
 }
@@ -27,7 +27,7 @@ static void python(trace_text *t, const char *name, double start, double dur)
 /* The tree below an event: names in the order of the numbers, brackets around what is called. */
 static void print_tree(const gt_calls *calls, uint32_t row, char *out)
 {
-    strcat(out, gt_pytorch_name(calls->trace, row).bytes);
+    strcat(out, gt_event_name(&calls->trace->events, row).bytes);
     for (uint32_t c = gt_calls_first(calls, row); c != GT_NO_EVENT; c = gt_calls_next(calls, row, c)) {
         strcat(out, c == gt_calls_first(calls, row) ? "(" : " ");
         print_tree(calls, c, out);
@@ -35,7 +35,7 @@ static void print_tree(const gt_calls *calls, uint32_t row, char *out)
     if (gt_calls_first(calls, row) != GT_NO_EVENT) strcat(out, ")");
 }
 
-static void expect_tree(const gt_pytorch *trace, const char *root, const char *expected)
+static void expect_tree(const gt_linked_view *trace, const char *root, const char *expected)
 {
     char text[1024] = "";
     gt_calls *calls = gt_calls_new(trace);
@@ -58,10 +58,11 @@ static void ops_are_put_into_the_tree(void **state)
     launch(&t, "k1", 1210, 5, 2000, 10, 7);
     cpu(&t, "b1", 1220, 10);
     launch(&t, "k2", 1240, 5, 2020, 10, 8);
-    gt_pytorch *trace = read_trace(&t, false);
-    size_t before = trace->count, events = trace->events;
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    size_t before = trace->count, events = trace->uid_count;
     uint32_t launch1 = trace->parent[row_named(trace, "k1")], b = row_named(trace, "b");
-    gt_tree_edit *edit = gt_tree_edit_begin(trace);
+    gt_tree_edit *edit = gt_tree_edit_begin(linked);
     gt_new_op op = {.arguments_of = b};
     op.name = gt_interner_add_cstr(trace->strings, "around_children");
     gt_tree_wrap_children(edit, row_named(trace, "a"), op);
@@ -78,7 +79,7 @@ static void ops_are_put_into_the_tree(void **state)
 
     assert_int_equal(trace->count, before + 3);
     assert_int_equal(trace->recorded, before);
-    assert_int_equal(trace->events, events + 3);
+    assert_int_equal(trace->uid_count, events + 3);
     uint32_t children = row_named(trace, "around_children"), event = row_named(trace, "around_event"),
              launch_op = row_named(trace, "around_launch");
     assert_int_equal(trace->uid[children], events);
@@ -108,7 +109,7 @@ static void ops_are_put_into_the_tree(void **state)
     free(roots.items);
     free(gpu_rows.items);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* Changes that meet: the same place twice, a place that moved, the only child. */
@@ -119,9 +120,10 @@ static void changes_follow_each_other(void **state)
     cpu(&t, "root", 1000, 500);
     cpu(&t, "only", 1010, 100);
     launch(&t, "k1", 1020, 5, 2000, 10, 7);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     uint32_t runtime = trace->parent[row_named(trace, "k1")];
-    gt_tree_edit *edit = gt_tree_edit_begin(trace);
+    gt_tree_edit *edit = gt_tree_edit_begin(linked);
     gt_new_op op = {.arguments_of = 0};
     op.name = gt_interner_add_cstr(trace->strings, "x");
     gt_tree_wrap_event(edit, row_named(trace, "only"), op);
@@ -133,14 +135,14 @@ static void changes_follow_each_other(void **state)
     gt_tree_wrap_launch(edit, runtime, op);
     gt_tree_edit_finish(edit);
     expect_tree(trace, "root", "root(x(y(only(z(w(hipLaunchKernel))))))");
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- mixtures of experts ---- */
 
-static void expect_unified(gt_pytorch *trace, const char *expected)
+static void expect_unified(gt_pytorch_linked *linked, const char *expected)
 {
-    perf_case c = begin_case(trace, false, NULL);
+    perf_case c = begin_case(linked, false, NULL);
     gt_table *sheet = unified_sheet(&c, false);
     expect_columns(sheet, expected);
     gt_table_free(sheet);
@@ -162,8 +164,9 @@ static void triton_experts(void **state)
     launch(&t, "_matmul_ogs_NNT_bf16xbf16xmxfp4_swiglu", 1020, 5, 2000, 50, 7);
     launch(&t, "_Matmul_OGS_NNT_bf16xbf16xmxfp4", 1030, 5, 2100, 20, 8);
     launch(&t, "_finalize_matmul_scatter", 1040, 5, 2200, 5, 9);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 3);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 3);
     expect_tree(trace, "vllm::moe_forward",
                 "vllm::moe_forward(TopK(hipLaunchKernel) pseudo_op::moe_triton_unfused_up(hipLaunchKernel) "
                 "pseudo_op::moe_triton_unfused_down(hipLaunchKernel) "
@@ -174,7 +177,7 @@ static void triton_experts(void **state)
     assert_string_equal(
         extra_of(trace, "pseudo_op::moe_triton_unfused_down"),
         "{\"MoE GEMM type\":\"down\",\"MoE GEMM index\":1,\"MoE GEMM gated\":false,\"MoE topk\":4}");
-    expect_unified(trace,
+    expect_unified(linked,
                    "name,op category,ex_UID,total_duration_us,GFLOPS,Data Moved (MB),Compute Spec,"
                    "Kernel Time (µs)_sum\n"
                    "pseudo_op::moe_triton_unfused_up,MoE_unfused,18,0.0,4.831838208,284.9228269331473,"
@@ -199,12 +202,13 @@ static void experts_by_default(void **state)
     }
     host(&t, "cpu_op", "TopK", 1030, 10, "\"Concrete Inputs\":[\"\",\"2\"]"); /* the twelfth level */
     launch(&t, "matmul_ogs", 1150, 5, 2000, 50, 7);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 1);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 1);
     assert_string_equal(
         extra_of(trace, "pseudo_op::moe_triton_unfused_up"),
         "{\"MoE GEMM type\":\"up\",\"MoE GEMM index\":0,\"MoE GEMM gated\":false,\"MoE topk\":4}");
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* Only where the op calls no other op and one kernel alone multiplies. */
@@ -223,14 +227,15 @@ static void fused_experts(void **state)
     cpu(&t, "vllm::rocm_aiter_fused_moe", 1210, 50);
     cpu(&t, "aiter::inner", 1215, 20);
     launch(&t, "aiter::fmoe_g1u1", 1220, 5, 2300, 50, 10);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 1);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 1);
     expect_tree(
         trace, "vllm::moe_forward",
         "vllm::moe_forward(vllm::rocm_aiter_fused_moe(hipLaunchKernel hipLaunchKernel "
         "pseudo_op::moe_aiter_fused_1stage(hipLaunchKernel)) vllm::rocm_aiter_fused_moe(hipLaunchKernel "
         "hipLaunchKernel) vllm::rocm_aiter_fused_moe(aiter::inner(hipLaunchKernel)))");
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void quantized_experts(void **state)
@@ -241,15 +246,16 @@ static void quantized_experts(void **state)
          "\"Input Dims\":[[16,64],[8,256,32],[8,64,64],[16,2],[16,2]],\"Input type\":[\"c10::BFloat16\"]");
     launch(&t, "fused_moe_kernel_gptq_awq", 1010, 5, 2050, 30, 7); /* the second to run */
     launch(&t, "fused_moe_kernel_gptq_awq", 1020, 5, 2000, 40, 8);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 2);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 2);
     assert_string_equal(
         extra_of(trace, "pseudo_op::moe_gptq_awq_down"),
         "{\"MoE GEMM type\":\"down\",\"MoE GEMM index\":1,\"MoE GEMM gated\":false,\"MoE topk\":2}");
     /* up: 2 * 16 * 64 * 128 * 2 * 2 flops; down: 2 * 16 * 128 * 64 * 2 */
-    expect_unified(trace, "name,op category,GFLOPS,Kernel Time (µs)_sum\n"
-                          "pseudo_op::moe_gptq_awq_up,MoE_unfused,0.001048576,40\n"
-                          "pseudo_op::moe_gptq_awq_down,MoE_unfused,0.000524288,30\n");
+    expect_unified(linked, "name,op category,GFLOPS,Kernel Time (µs)_sum\n"
+                           "pseudo_op::moe_gptq_awq_up,MoE_unfused,0.001048576,40\n"
+                           "pseudo_op::moe_gptq_awq_down,MoE_unfused,0.000524288,30\n");
 }
 
 static void expert_stages(void **state)
@@ -262,8 +268,9 @@ static void expert_stages(void **state)
     python(&t, "aiter/moe.py(20): flydsl_moe_stage2", 1070, 50);
     launch(&t, "stage2", 1080, 5, 2050, 30, 8);
     python(&t, "aiter/moe.py(20): flydsl_moe_stage2", 1300, 50); /* not below the op */
-    gt_pytorch *trace = read_trace(&t, true);
-    assert_int_equal(gt_pseudo_ops_add(trace), 2);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 2);
     expect_tree(trace, "aiter::fused_moe_",
                 "aiter::fused_moe_(pseudo_op::moe_flydsl_stage1(aiter/moe.py(10): "
                 "flydsl_moe_stage1(hipLaunchKernel)) pseudo_op::moe_flydsl_stage2(aiter/moe.py(20): "
@@ -272,7 +279,7 @@ static void expert_stages(void **state)
                         "{\"MoE flydsl stage\":\"flydsl_moe_stage2\"}");
     assert_int_equal(gt_launcher_of(trace, row_named(trace, "stage1")),
                      row_named(trace, "pseudo_op::moe_flydsl_stage1"));
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- attention ---- */
@@ -292,8 +299,9 @@ static void latent_attention(void **state)
     python(&t, "x.py(3): mla_fp8_prefill_attn_other", 1400, 100);
     cpu(&t, "aiter::mla_prefill_ps_asm_fwd", 1410, 20);
     launch(&t, "prefill", 1415, 5, 2200, 30, 10);
-    gt_pytorch *trace = read_trace(&t, true);
-    assert_int_equal(gt_pseudo_ops_add(trace), 2);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 2);
     expect_tree(trace, "aiter/mla.py(161): mla_decode_fwd",
                 "aiter/mla.py(161): mla_decode_fwd(pseudo_mla_decode_fwd(aiter::mla_decode_stage1_asm_fwd("
                 "hipLaunchKernel) aiter::reduce(hipLaunchKernel)))");
@@ -302,7 +310,7 @@ static void latent_attention(void **state)
         gt_interner_get(trace->strings, dims[row_named(trace, "pseudo_mla_decode_fwd")]).bytes, "[[1,2,3]]");
     free(dims);
     assert_int_equal(trace->late_root_count, 2);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* Modes by kernels; calls are counted in order of the threads. */
@@ -321,8 +329,9 @@ static void paged_attention(void **state)
     }
     setenv("TL_MODEL", "DeepSeek-\"V4\"", 1);
     setenv("TL_TP", "4", 1);
-    gt_pytorch *trace = read_trace(&t, true);
-    assert_int_equal(gt_pseudo_ops_add(trace), 3);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 3);
     unsetenv("TL_MODEL");
     unsetenv("TL_TP");
     assert_string_equal(
@@ -334,7 +343,7 @@ static void paged_attention(void **state)
         "{\"v4_mode\":\"swa\",\"v4_call_index\":2,\"v4_tp\":4,\"v4_model_name\":\"DeepSeek-\\\"V4\\\"\","
         "\"v4_H_Q\":32,\"v4_d_h\":512}");
     row_named(trace, "pseudo_v4_paged_decode_csa");
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- names ---- */
@@ -349,15 +358,17 @@ static void profiler_names_lose_their_numbers(void **state)
     cpu(&t, "sglang_profiler::_7", 1300, 10);
     cpu(&t, "other::gemm_7", 1400, 10);
     call(&t, "cuda_runtime", "sglang_profiler::call_7", 1500, 10, 7);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 0);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 0);
     static const char *const names[] = {"sglang_profiler::gemm_x", "sglang_profiler::gemm_x",
                                         "sglang_profiler::gemm",   "sglang_profiler::_7",
                                         "other::gemm_7",           "sglang_profiler::call_7"};
-    for (uint32_t row = 0; row < 6; row++) assert_string_equal(gt_pytorch_name(trace, row).bytes, names[row]);
+    for (uint32_t row = 0; row < 6; row++)
+        assert_string_equal(gt_event_name(&trace->events, row).bytes, names[row]);
     assert_int_equal(trace->name[0], trace->name[1]);
     assert_null(trace->extra);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* A trace with the paged attention of which the reference knows nothing: all other ops are recognised. */
@@ -368,9 +379,9 @@ static void one_unknown_op_hides_no_other(void **state)
     cpu(&t, "_rocm_C::paged_attention", 900, 10);
     host(&t, "cpu_op", "vllm::moe_forward", 1000, 200, EXPERTS);
     launch(&t, "matmul_ogs", 1150, 5, 2000, 50, 7);
-    gt_pytorch *trace = read_trace(&t, false);
-    assert_int_equal(gt_pseudo_ops_add(trace), 1);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    assert_int_equal(gt_pseudo_ops_add(linked), 1);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

@@ -20,9 +20,9 @@
     "Short Kernel duration (µs) percent of total time\n"
 #define SHORT_HEAD "Parent cpu_op,Input dims,Input strides,Concrete Inputs,Kernel name," SHORT_FIGURES
 
-static gt_table *summary_of(const gt_pytorch *trace, double total_ms)
+static gt_table *summary_of(const gt_linked_view *trace, double total_ms)
 {
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, NULL);
     gt_launchers launchers = gt_launchers_find(trace);
     gt_table *summary = gt_pytorch_kernel_summary(&kernels, &launchers, total_ms);
     assert_string_equal(summary->name, "kernel_summary");
@@ -33,11 +33,12 @@ static gt_table *summary_of(const gt_pytorch *trace, double total_ms)
 
 static void expect_summary(trace_text *t, double total_ms, const char *expected)
 {
-    gt_pytorch *trace = read_trace(t, false);
+    gt_pytorch_linked *linked = read_trace(t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *summary = summary_of(trace, total_ms);
     expect_csv(summary, expected);
     gt_table_free(summary);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static const gt_pytorch_short_options below_10 = {.threshold_us = 10, .bins = 4};
@@ -45,20 +46,21 @@ static const gt_pytorch_short_options below_10 = {.threshold_us = 10, .bins = 4}
 static void expect_short(trace_text *t, gt_pytorch_short_options options, double total_ms,
                          const char *expected)
 {
-    gt_pytorch *trace = read_trace(t, false);
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    gt_pytorch_linked *linked = read_trace(t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, NULL);
     gt_table *summary = gt_pytorch_short_kernels_summary(&kernels, &options, total_ms);
     assert_string_equal(summary->name, "short_kernels_summary");
     expect_csv(summary, expected);
     gt_table_free(summary);
     gt_pytorch_kernels_free(&kernels);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
-static gt_table *histogram_of(const gt_pytorch *trace, gt_pytorch_short_options options)
+static gt_table *histogram_of(const gt_linked_view *trace, gt_pytorch_short_options options)
 {
     gt_error error = {""};
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace);
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, NULL);
     gt_table *histogram = gt_pytorch_short_kernel_histogram(&kernels, &options, &error);
     assert_true(histogram || error.text[0]);
     gt_pytorch_kernels_free(&kernels);
@@ -339,7 +341,8 @@ static void equal_durations_stand_in_the_middle(void **unused)
 {
     (void)unused;
     trace_text t = one_linked_and_one_not();
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *histogram = histogram_of(trace, (gt_pytorch_short_options){.threshold_us = 50, .bins = 100});
     assert_int_equal(histogram->row_count, 100);
     assert_true(histogram->columns[0].floats[0] == 9.5 && histogram->columns[1].floats[99] == 10.5);
@@ -347,7 +350,7 @@ static void equal_durations_stand_in_the_middle(void **unused)
         assert_int_equal(histogram->columns[2].ints[bin], bin == 50 ? 2 : 0);
     assert_true(histogram->columns[0].floats[50] == 10.0 && histogram->columns[1].floats[50] == 10.01);
     gt_table_free(histogram);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void the_histogram_is_of_short_kernels_linked_or_not(void **unused)
@@ -356,7 +359,8 @@ static void the_histogram_is_of_short_kernels_linked_or_not(void **unused)
     static const double durs[] = {1, 2, 10, 2.5, 4, 9};
     trace_text t = new_trace();
     for (int i = 0; i < 6; i++) gpu(&t, "kernel", "k", 1000 + 20 * i, durs[i], i, 0);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *histogram = histogram_of(trace, below_10);
     expect_csv(histogram, "bin_start,bin_end,count\n1.0,3.0,3\n3.0,5.0,1\n5.0,7.0,0\n7.0,9.0,1\n");
     gt_table_free(histogram);
@@ -364,7 +368,7 @@ static void the_histogram_is_of_short_kernels_linked_or_not(void **unused)
     expect_csv(histogram, "bin_start,bin_end,count\n");
     gt_table_free(histogram);
     assert_null(histogram_of(trace, (gt_pytorch_short_options){.threshold_us = 10, .bins = 0}));
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- many ---- */
@@ -395,7 +399,8 @@ static void random_traces_summed_by_plain_loops(void **unused)
         groups += !counts[op][name][stream]++;
         sums[op][name][stream] += dur, all += dur;
     }
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *summary = summary_of(trace, 1000);
     assert_int_equal(summary->row_count, groups);
     const double *sum = gt_table_column(summary, "Kernel duration (µs)_sum")->floats;
@@ -412,7 +417,7 @@ static void random_traces_summed_by_plain_loops(void **unused)
         assert_true(fabs(share - 100 * sums[o][n][stream] / all) < 1e-9);
     }
     gt_table_free(summary);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

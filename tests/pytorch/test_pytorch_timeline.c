@@ -9,13 +9,14 @@
 static void expect_timeline(trace_text *t, gt_pytorch_timeline_options options, const char *expected)
 {
     gt_error error;
-    gt_pytorch *trace = read_trace(t, false);
+    gt_pytorch_linked *linked = read_trace(t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *timeline = gt_pytorch_gpu_timeline(trace, options, &error);
     if (!timeline) fail_msg("%s", error.text);
     assert_string_equal(timeline->name, "gpu_timeline");
     expect_csv(timeline, expected);
     gt_table_free(timeline);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void two_kernels_of_one_op(void **unused)
@@ -84,7 +85,8 @@ static void stretches_as_long_as_the_threshold_are_macro_idle(void **unused)
     cpu(&t, "op", 1000, 100);
     launch(&t, "a", 1010, 5, 1200, 100, 1), launch(&t, "b", 1020, 5, 1303, 100, 2);
     launch(&t, "c", 1030, 5, 1423, 10, 3);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
         gt_error error;
         gt_table *timeline = gt_pytorch_gpu_timeline(
@@ -95,7 +97,7 @@ static void stretches_as_long_as_the_threshold_are_macro_idle(void **unused)
         assert_true(time_ms[5] == (23 - micro_us[i]) / 1000.0);
         gt_table_free(timeline);
     }
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void a_kernel_without_length_cuts_idle_time_in_two(void **unused)
@@ -156,10 +158,11 @@ static void kernels_without_a_launch_count_when_asked_for(void **unused)
 static void expect_failure(trace_text *t, gt_pytorch_timeline_options options, const char *sentence)
 {
     gt_error error;
-    gt_pytorch *trace = read_trace(t, false);
+    gt_pytorch_linked *linked = read_trace(t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     assert_null(gt_pytorch_gpu_timeline(trace, options, &error));
     assert_string_equal(error.text, sentence);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void a_trace_without_gpu_events_has_no_timeline(void **unused)
@@ -228,14 +231,15 @@ static void names_tell_kernels_from_copies_and_communication(void **unused)
         trace_text t = new_trace();
         cpu(&t, "op", 1000, 100);
         launch_on(&t, 0, events[i].category, events[i].name, 1010, 1200, 10, 1);
-        gt_pytorch *trace = read_trace(&t, false);
+        gt_pytorch_linked *linked = read_trace(&t, false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_error error;
         gt_table *timeline = gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){0}, &error);
         const double *time_ms = gt_table_column(timeline, "time ms")->floats;
         char bucket = time_ms[0] > 0 ? 'c' : time_ms[1] > 0 ? 'm' : time_ms[2] > 0 ? 'y' : '?';
         if (bucket != events[i].bucket) fail_msg("%s is %c", events[i].name, bucket);
         gt_table_free(timeline);
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(linked);
     }
 }
 
@@ -253,9 +257,10 @@ static void recomputed_work_has_a_timeline_of_its_own(void **unused)
     trace_text t = new_trace();
     cpu(&t, "aten::once", 1000, 100), launch(&t, "once_k", 1010, 5, 2000, 10, 1);
     checkpointed_op(&t, 1200, 2), checkpointed_op(&t, 1300, 3);
-    gt_pytorch *trace = read_trace(&t, true);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     size_t regions, marked;
-    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_pytorch_mark_recompute(linked, &regions, &marked);
     gt_error error;
     gt_table *timeline =
         gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){.split_recompute = true}, &error);
@@ -271,7 +276,7 @@ static void recomputed_work_has_a_timeline_of_its_own(void **unused)
                "total_comm_time,0.0,0.0,True\ntotal_memcpy_time,0.0,0.0,True\n");
     assert_true(gt_pytorch_total_time_ms(timeline) == 0.01);
     gt_table_free(timeline);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void where_all_is_recomputed_that_is_the_only_timeline(void **unused)
@@ -279,9 +284,10 @@ static void where_all_is_recomputed_that_is_the_only_timeline(void **unused)
     (void)unused;
     trace_text t = new_trace();
     checkpointed_op(&t, 1200, 2);
-    gt_pytorch *trace = read_trace(&t, true);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     size_t regions, marked;
-    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_pytorch_mark_recompute(linked, &regions, &marked);
     gt_error error;
     gt_table *timeline =
         gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){.split_recompute = true}, &error);
@@ -289,7 +295,7 @@ static void where_all_is_recomputed_that_is_the_only_timeline(void **unused)
     for (size_t row = 0; row < 8; row++) assert_true(gt_table_column(timeline, "is_recompute")->bools[row]);
     assert_true(gt_pytorch_total_time_ms(timeline) == 0.04);
     gt_table_free(timeline);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* ---- odd and many events ---- */
@@ -300,7 +306,8 @@ static void an_event_that_ends_before_it_starts_is_warned_of(void **unused)
     trace_text t = new_trace();
     cpu(&t, "op", 1000, 100);
     launch(&t, "a", 1010, 5, 1200, 100, 1), launch_on(&t, 1, "gpu_memcpy", "back", 1020, 1500, -30, 2);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_error error;
     last_warning[0] = 0;
     gt_log_to(keep_warning);
@@ -309,7 +316,7 @@ static void an_event_that_ends_before_it_starts_is_warned_of(void **unused)
     assert_int_equal(timeline->row_count, 8);
     assert_non_null(strstr(last_warning, "some GPU events may end before they start"));
     gt_table_free(timeline);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 enum { TICKS = 3000 };
@@ -346,7 +353,8 @@ static void random_traces_counted_by_the_microsecond(void **unused)
             if (start < first) first = start;
             if (start + dur > last) last = start + dur;
         }
-        gt_pytorch *trace = read_trace(&t, false);
+        gt_pytorch_linked *linked = read_trace(&t, false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_error error;
         gt_table *timeline = gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){0}, &error);
         const double *time_ms = gt_table_column(timeline, "time ms")->floats;
@@ -356,7 +364,7 @@ static void random_traces_counted_by_the_microsecond(void **unused)
             ticks_with(ran, 2, 0), ticks_with(ran, 4, 0)};
         for (size_t row = 0; row < 8; row++) assert_true(time_ms[row] == (double)expected[row] / 1000.0);
         gt_table_free(timeline);
-        gt_pytorch_free(trace);
+        gt_pytorch_linked_free(linked);
     }
 }
 

@@ -6,9 +6,9 @@
 #include "analysis/pytorch/entry_point.h"
 
 /* The sheet of a trace. */
-static void expect_unified(gt_pytorch *trace, const char *expected)
+static void expect_unified(gt_pytorch_linked *linked, const char *expected)
 {
-    perf_case c = begin_case(trace, false, NULL);
+    perf_case c = begin_case(linked, false, NULL);
     gt_table *sheet = unified_sheet(&c, false);
     assert_string_equal(sheet->name, "unified_perf_summary");
     expect_columns(sheet, expected);
@@ -157,7 +157,7 @@ static void no_gpu_work_gives_no_rows(void **state)
     "\"\",\"0.\",\"False\",\"False\",\"\"],\"Sequence number\":7"
 
 /* The gradient of attention (check case 9) is computed by one op below autograd's event. */
-static gt_pytorch *attention_and_gradient(const char *second)
+static gt_pytorch_linked *attention_and_gradient(const char *second)
 {
     trace_text t = new_trace();
     op_on(&t, 1, "aten::_scaled_dot_product_flash_attention", 1000, 50, ATTENTION);
@@ -222,9 +222,9 @@ static void failures_keep_the_time_and_skips_drop_the_row(void **state)
     launch_from(&t, 1, "attention", 2010, 5100, 100, 8);
     op_on(&t, 2, "vllm::unified_attention_with_output", 3000, 50, INFERENCE_ATTENTION);
     launch_from(&t, 2, "attention", 3010, 5200, 7, 9);
-    gt_pytorch *trace = read_trace(&t, false);
-    expect_unified(trace, "name,GFLOPS,Data Moved (MB),operation_count,Kernel Time (µs)_sum,has_perf_model\n"
-                          "vllm::unified_attention_with_output,65.010180096,211.826171875,2,37,True\n");
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    expect_unified(linked, "name,GFLOPS,Data Moved (MB),operation_count,Kernel Time (µs)_sum,has_perf_model\n"
+                           "vllm::unified_attention_with_output,65.010180096,211.826171875,2,37,True\n");
 }
 
 /* Check case 19; fp32 tensors count for nothing. */
@@ -282,7 +282,7 @@ static void python(trace_text *t, const char *name, double start, double dur)
 }
 
 /* Check case 11. */
-static gt_pytorch *stacked(void)
+static gt_pytorch_linked *stacked(void)
 {
     size_t regions, marked;
     trace_text t = new_trace();
@@ -299,9 +299,9 @@ static gt_pytorch *stacked(void)
     launch(&t, "kern_1", 1350, 5, 2300, 10, 9);
     cpu(&t, "aten::lone", 1450, 10);
     launch(&t, "kern_3", 1452, 5, 2400, 1, 10);
-    gt_pytorch *trace = read_trace(&t, true);
-    gt_pytorch_mark_recompute(trace, &regions, &marked);
-    return trace;
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    gt_pytorch_mark_recompute(linked, &regions, &marked);
+    return linked;
 }
 
 static void call_stacks_have_columns(void **state)

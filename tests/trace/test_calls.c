@@ -6,20 +6,20 @@
 #include "trace/pytorch/gradients.h"
 
 /* Names of rows, separated by blanks. */
-static void expect_rows(const gt_pytorch *trace, const gt_row_list *rows, const char *names)
+static void expect_rows(const gt_linked_view *trace, const gt_row_list *rows, const char *names)
 {
     char text[512] = "";
     for (size_t i = 0; i < rows->count; i++) {
         if (i) strcat(text, " ");
-        strcat(text, gt_pytorch_name(trace, rows->items[i]).bytes);
+        strcat(text, gt_event_name(&trace->events, rows->items[i]).bytes);
     }
     assert_string_equal(text, names);
 }
 
-static uint32_t row_named(const gt_pytorch *trace, const char *name)
+static uint32_t row_named(const gt_linked_view *trace, const char *name)
 {
     for (uint32_t row = 0; row < trace->count; row++)
-        if (strcmp(gt_pytorch_name(trace, row).bytes, name) == 0) return row;
+        if (strcmp(gt_event_name(&trace->events, row).bytes, name) == 0) return row;
     fail_msg("no event %s", name);
     return 0;
 }
@@ -32,7 +32,8 @@ static void children_come_in_order_of_time(void **state)
     cpu(&t, "second", 1050, 10);
     cpu(&t, "first", 1010, 20);
     cpu(&t, "inner", 1015, 5);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
     gt_row_list children = {0};
     uint32_t outer = row_named(trace, "outer");
@@ -45,7 +46,7 @@ static void children_come_in_order_of_time(void **state)
     assert_int_equal(calls->caller[trace->preorder[outer]], GT_NO_EVENT);
     free(children.items);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void gpu_events_come_in_file_order_of_their_launches(void **state)
@@ -57,7 +58,8 @@ static void gpu_events_come_in_file_order_of_their_launches(void **state)
     cpu(&t, "inner", 1010, 50);
     launch(&t, "written_second", 1020, 5, 1210, 10, 8);
     cpu(&t, "idle", 1070, 2);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
     gt_row_list gpu_rows = {0};
     gt_calls_add_gpu_events(calls, row_named(trace, "outer"), &gpu_rows);
@@ -69,7 +71,7 @@ static void gpu_events_come_in_file_order_of_their_launches(void **state)
     assert_false(gt_calls_use_gpu(calls, row_named(trace, "idle")));
     free(gpu_rows.items);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 /* An event that outlasts the one it started in by more than a microsecond is in no tree, yet launched its
@@ -80,7 +82,8 @@ static void calls_outside_the_tree_keep_their_kernels(void **state)
     trace_text t = new_trace();
     cpu(&t, "op", 1000, 20);
     launch(&t, "kernel", 1010, 50, 1200, 10, 7);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
     gt_row_list gpu_rows = {0};
     uint32_t runtime = row_named(trace, "hipLaunchKernel");
@@ -92,7 +95,7 @@ static void calls_outside_the_tree_keep_their_kernels(void **state)
     assert_int_equal(gt_calls_first(calls, runtime), GT_NO_EVENT);
     free(gpu_rows.items);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void roots_of_all_threads_come_in_order_of_time(void **state)
@@ -103,13 +106,14 @@ static void roots_of_all_threads_come_in_order_of_time(void **state)
     op_on(&t, 1, "early", 1000, 50, "");
     op_on(&t, 1, "below", 1010, 10, "");
     op_on(&t, 2, "between", 1020, 200, "");
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
     gt_row_list roots = gt_calls_cpu_roots(calls);
     expect_rows(trace, &roots, "early between late");
     free(roots.items);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 #define SEQUENCE(n) "\"Sequence number\":" #n
@@ -129,7 +133,8 @@ static void gradients_belong_to_the_innermost_op(void **state)
     op_on(&t, 2, "autograd::engine::evaluate_function: Relu", 2100, 50, SEQUENCE(6));
     op_on(&t, 2, "autograd::engine::evaluate_function: again", 2200, 50, SEQUENCE(6));
     op_on(&t, 2, "autograd::engine::evaluate_function: of itself", 2300, 50, SEQUENCE(9));
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
     gt_gradients *gradients = gt_gradients_link(calls);
     uint32_t conv = row_named(trace, "autograd::engine::evaluate_function: Conv");
@@ -152,7 +157,7 @@ static void gradients_belong_to_the_innermost_op(void **state)
     free(below.items);
     gt_gradients_free(gradients);
     gt_calls_free(calls);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void annotate(trace_text *t, const char *name, double start, double dur)
@@ -174,15 +179,16 @@ static void annotations_are_around_events_in_time(void **state)
     cpu(&t, "attention", 1010, 10);
     cpu(&t, "attention_at_the_end", 1040, 10); /* ends with the step, so it is not inside */
     cpu(&t, "other", 1012, 2);
-    gt_pytorch *trace = read_trace(&t, false);
-    uint32_t *found = gt_annotations_find(trace, "attention");
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    uint32_t *found = gt_annotations_find(&trace->events, "attention");
     assert_string_equal(gt_interner_get(trace->strings, found[row_named(trace, "attention")]).bytes, "step");
     assert_string_equal(
         gt_interner_get(trace->strings, found[row_named(trace, "attention_at_the_end")]).bytes, "NA");
     assert_int_equal(found[row_named(trace, "other")], GT_STR_NONE);
-    assert_null(gt_annotations_find(trace, "nothing begins so"));
+    assert_null(gt_annotations_find(&trace->events, "nothing begins so"));
     free(found);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 int main(void)

@@ -63,20 +63,23 @@ static void launch(text *t, const char *kernel, double start, double dur, double
 
 /* ---- reading them ---- */
 
-static gt_pytorch *read_trace(text *t, bool python)
+static gt_pytorch_read *read_events(text *t, bool python)
 {
     gt_error error;
     gt_read_options options = {.threads = 1, .strict = true};
     put(t, "]");
     gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &error);
-    gt_pytorch *trace =
+    gt_pytorch_read *trace =
         gt_kineto_read_stream(stream, (gt_kineto_options){.python_functions = python}, &options, &error);
     if (!trace) fail_msg("%s", error.text);
     gt_stream_close(stream);
     free(t->items);
-    gt_pytorch_build_tree(trace);
-    gt_pytorch_link_launches(trace);
     return trace;
+}
+
+static gt_pytorch_linked *read_trace(text *t, bool python)
+{
+    return gt_pytorch_link(gt_pytorch_build_tree(read_events(t, python)));
 }
 
 static text begin(void)
@@ -89,15 +92,17 @@ static text begin(void)
 /* "name direct subtree, ..." in the order of the launchers. */
 static void assert_launchers(text *t, const char *expected)
 {
-    gt_pytorch *trace = read_trace(t, true);
+    gt_pytorch_linked *linked = read_trace(t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers l = gt_launchers_find(trace);
     char got[2048] = "";
     for (size_t i = 0; i < l.count; i++)
         snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s %g %g", i ? ", " : "",
-                 gt_pytorch_name(trace, l.items[i].row).bytes, l.items[i].direct_us, l.items[i].subtree_us);
+                 gt_event_name(&trace->events, l.items[i].row).bytes, l.items[i].direct_us,
+                 l.items[i].subtree_us);
     assert_string_equal(got, expected);
     gt_launchers_free(&l);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void an_op_that_outlasts_its_caller_by_a_little(void **unused)
@@ -174,12 +179,46 @@ static void work_without_an_arrow_is_not_linked(void **unused)
     text t = begin();
     cpu(&t, "op", 1000, 100), launch(&t, "k", 1010, 5, 1200, 10, 7);
     call(&t, "cuda_runtime", "hipLaunchKernel", 1020, 5, 8), gpu(&t, "kernel", "lost", 1300, 10, 8, 0);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     assert_int_equal(trace->link_count, 1);
     for (uint32_t row = 0; row < trace->count; row++)
-        if (strcmp(gt_pytorch_name(trace, row).bytes, "lost") == 0)
+        if (strcmp(gt_event_name(&trace->events, row).bytes, "lost") == 0)
             assert_int_equal(trace->parent[row], GT_NO_EVENT);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
+}
+
+/* A trace can be freed at every stage, and the view of its events is there from the first one on. */
+static void each_stage_owns_the_trace(void **unused)
+{
+    (void)unused;
+    for (int stage = 0; stage < 3; stage++) {
+        text t = begin();
+        cpu(&t, "op", 1000, 100), launch(&t, "k", 1010, 5, 1200, 10, 7);
+        gt_pytorch_read *read = read_events(&t, false);
+        const gt_event_view *events = gt_pytorch_read_view(read);
+        assert_int_equal(events->count, 3);
+        assert_string_equal(gt_event_name(events, 2).bytes, "k");
+        if (stage == 0) {
+            gt_pytorch_read_free(read);
+            continue;
+        }
+        gt_pytorch_tree *tree = gt_pytorch_build_tree(read);
+        if (stage == 1) {
+            gt_pytorch_tree_free(tree);
+            continue;
+        }
+        gt_pytorch_linked *linked = gt_pytorch_link(tree);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
+        assert_int_equal(trace->events.count, 3);
+        assert_ptr_equal(trace->events.kind, trace->kind);
+        assert_int_equal(trace->parent[2], 1);
+        assert_int_equal(trace->parent[1], 0);
+        gt_pytorch_linked_free(linked);
+    }
+    gt_pytorch_read_free(NULL);
+    gt_pytorch_tree_free(NULL);
+    gt_pytorch_linked_free(NULL);
 }
 
 static void uids_are_places_in_the_file(void **unused)
@@ -189,13 +228,14 @@ static void uids_are_places_in_the_file(void **unused)
     host(&t, "python_function", "f", 900, 500), host(&t, "cpu_instant_event", "i", 950, 1);
     cpu(&t, "op", 1000, 100), host(&t, "python_function", "g", 1100, 5),
         launch(&t, "k", 1010, 5, 1200, 10, 7);
-    gt_pytorch *trace = read_trace(&t, false); /* python functions and instants are not kept */
-    assert_int_equal(trace->events, 8);
+    gt_pytorch_linked *linked = read_trace(&t, false); /* python functions and instants are not kept */
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(trace->uid_count, 8);
     assert_int_equal(trace->count, 3); /* nor are arrows rows */
     assert_int_equal(trace->uid[0], 2);
     assert_int_equal(trace->uid[1], 4);
     assert_int_equal(trace->uid[2], 5);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void recompute_marks_everything_below(void **unused)
@@ -206,17 +246,18 @@ static void recompute_marks_everything_below(void **unused)
     cpu(&t, "first", 1000, 100), launch(&t, "a", 1010, 5, 1200, 10, 7);
     host(&t, "python_function", "torch/utils/checkpoint.py(900): recompute_fn", 1300, 200);
     cpu(&t, "again", 1310, 100), launch(&t, "b", 1320, 5, 1500, 10, 8);
-    gt_pytorch *trace = read_trace(&t, true);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     size_t regions, marked;
-    gt_pytorch_mark_recompute(trace, &regions, &marked);
+    gt_pytorch_mark_recompute(linked, &regions, &marked);
     assert_int_equal(regions, 1);
     assert_int_equal(marked, 4); /* the function, the op, the launch and the kernel */
     for (uint32_t row = 0; row < trace->count; row++) {
-        const char *name = gt_pytorch_name(trace, row).bytes;
+        const char *name = gt_event_name(&trace->events, row).bytes;
         bool below = strcmp(name, "again") == 0 || strcmp(name, "b") == 0 || strstr(name, "recompute_fn");
         if (trace->kind[row] != GT_KIND_RUNTIME) assert_int_equal(trace->recompute[row], below);
     }
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void times_written_as_integers_are_known(void **unused)
@@ -224,13 +265,14 @@ static void times_written_as_integers_are_known(void **unused)
     (void)unused;
     text t = begin();
     cpu(&t, "op", 1000, 100), launch(&t, "k", 1010, 5, 1200, 10, 7), launch(&t, "l", 1020, 5, 1300, 10.25, 8);
-    gt_pytorch *trace = read_trace(&t, false);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers l = gt_launchers_find(trace);
     assert_int_equal(l.count, 1);
     assert_false(l.items[0].direct_integral);
     assert_int_equal(trace->integral[0], GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
     gt_launchers_free(&l);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void a_million_deep_and_in_any_order(void **unused)
@@ -241,15 +283,16 @@ static void a_million_deep_and_in_any_order(void **unused)
     for (int i = DEPTH; i-- > 0;)
         host(&t, "python_function", "f", i, 4.0 * DEPTH - 2.0 * i); /* innermost first */
     cpu(&t, "op", DEPTH, 100), launch(&t, "k", DEPTH + 10, 5, 9e6, 10, 7);
-    gt_pytorch *trace = read_trace(&t, true);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_launchers l = gt_launchers_find(trace);
     assert_int_equal(l.count, 1);
-    assert_string_equal(gt_pytorch_name(trace, l.items[0].row).bytes, "op");
+    assert_string_equal(gt_event_name(&trace->events, l.items[0].row).bytes, "op");
     uint32_t depth = 0;
     for (uint32_t row = l.items[0].row; row != GT_NO_EVENT; row = trace->parent[row]) depth++;
     assert_int_equal(depth, DEPTH + 1);
     gt_launchers_free(&l);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(linked);
 }
 
 static void events_without_times_take_no_part(void **unused)
@@ -276,6 +319,7 @@ int main(void)
         cmocka_unit_test(work_without_an_arrow_is_not_linked),
         cmocka_unit_test(uids_are_places_in_the_file),
         cmocka_unit_test(recompute_marks_everything_below),
+        cmocka_unit_test(each_stage_owns_the_trace),
         cmocka_unit_test(times_written_as_integers_are_known),
         cmocka_unit_test(a_million_deep_and_in_any_order),
         cmocka_unit_test(events_without_times_take_no_part),

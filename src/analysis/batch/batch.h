@@ -21,7 +21,7 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
 /* ---- kernel_launchers, grouped_breakdown: time by launching op, and by group of ops (batch_launchers.c)
  * ---- */
 
-gt_table *gt_batch_launchers_of_rank(const gt_pytorch *trace, const gt_launchers *launchers);
+gt_table *gt_batch_launchers_of_rank(const gt_linked_view *trace, const gt_launchers *launchers);
 gt_table *gt_batch_launchers(const gt_table *rows, size_t ranks);
 /* `timelines` is the sheet gpu_timelines. Names of launchers that belong to no group are added to `others` as
  * a Python list, with their number as the value: 0 where there are none. */
@@ -37,9 +37,9 @@ gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, s
 /* ---- kernels that no op is known for, short kernels (batch_short_kernels.c) ---- */
 
 /* linked_and_short_kernels: the sheet is the rows of all ranks. */
-gt_table *gt_batch_kernel_counts_of_rank(const gt_pytorch *trace, int64_t rank);
+gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t rank);
 /* unlinked_short_kernels_summary */
-gt_table *gt_batch_unlinked_of_rank(const gt_pytorch *trace);
+gt_table *gt_batch_unlinked_of_rank(const gt_linked_view *trace);
 gt_table *gt_batch_unlinked(const gt_table *rows);
 /* short_cpu_op_counts; the sheet ends with a total. */
 gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels);
@@ -47,7 +47,7 @@ gt_table *gt_batch_short_ops(const gt_table *rows);
 
 /* ---- cuda_events_summary: calls of the runtime and the driver (batch_calls.c) ---- */
 
-gt_table *gt_batch_calls_of_rank(const gt_pytorch *trace, int64_t rank);
+gt_table *gt_batch_calls_of_rank(const gt_event_view *trace, int64_t rank);
 gt_table *gt_batch_calls(const gt_table *rows);
 
 /* ---- gemm, conv, attn, un_elemwise, bin_elemwise (batch_ops.c) ---- */

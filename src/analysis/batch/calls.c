@@ -35,7 +35,7 @@ static const struct {
     {"mean_dur", GT_TYPE_FLOAT},
 };
 
-gt_table *gt_batch_calls_of_rank(const gt_pytorch *trace, int64_t rank)
+gt_table *gt_batch_calls_of_rank(const gt_event_view *trace, int64_t rank)
 {
     enum { DURATION = RANK + 1 };
     gt_table *calls = gt_table_new("cuda_events_summary", trace->strings);

@@ -28,14 +28,14 @@ static const struct {
     {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS},
 };
 
-static void add_uids(gt_table *table, const char *name, const gt_pytorch *trace, const uint32_t *rows)
+static void add_uids(gt_table *table, const char *name, const gt_linked_view *trace, const uint32_t *rows)
 {
     size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) gt_table_set_int(table, column, i, trace->uid[rows[i]]);
 }
 
-static void add_names(gt_table *table, const char *name, const gt_pytorch *trace, const uint32_t *rows)
+static void add_names(gt_table *table, const char *name, const gt_linked_view *trace, const uint32_t *rows)
 {
     size_t column = gt_table_add_filled(table, name, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
@@ -46,13 +46,14 @@ static void add_arguments(gt_table *table, const gt_pytorch_kernels *kernels)
 {
     gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
     for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
-        gt_table_add_event_strings(table, arguments[a].name, kernels->trace, arguments[a].event_column,
-                                   kernels->cpu_ops);
+        gt_table_add_event_strings(table, arguments[a].name, &kernels->trace->events,
+                                   arguments[a].event_column, kernels->cpu_ops);
         uint32_t *texts = table->columns[table->column_count - 1].texts;
         for (size_t i = 0; i < table->row_count; i++) texts[i] = gt_python_literals_of(literals, texts[i]);
     }
     gt_python_literals_free(literals);
-    gt_table_add_event_strings(table, "kernel_file", kernels->trace, GT_EVENT_KERNEL_FILE, kernels->cpu_ops);
+    gt_table_add_event_strings(table, "kernel_file", &kernels->trace->events, GT_EVENT_KERNEL_FILE,
+                               kernels->cpu_ops);
 }
 
 /* What an op sent to the GPU. */
@@ -63,7 +64,7 @@ typedef struct op_work {
 
 /* What ops sent, each asked for once: their kernels may stand anywhere in the file. */
 typedef struct op_works {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     gt_calls *calls;
     gt_map places; /* op to its place in: */
     op_work *items;
@@ -79,8 +80,9 @@ static op_work work_of(op_works *works, uint32_t op)
         *place = (uint32_t)works->count;
         works->below.count = 0;
         gt_calls_add_gpu_events(works->calls, op, &works->below);
-        op_work work = {gt_busy_time(works->trace, works->below.items, works->below.count, &works->spare).us,
-                        works->below.count};
+        op_work work = {
+            gt_busy_time(&works->trace->events, works->below.items, works->below.count, &works->spare).us,
+            works->below.count};
         GT_PUSH(works->items, works->count, works->capacity, work);
     }
     return works->items[*place];
@@ -110,7 +112,7 @@ static void add_work(gt_table *table, const gt_pytorch_kernels *kernels)
 
 gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t rank)
 {
-    const gt_pytorch *trace = kernels->trace;
+    const gt_linked_view *trace = kernels->trace;
     char *name = gt_format("kernels_%lld", (long long)rank);
     gt_table *table = gt_table_new(name, trace->strings);
     gt_free(name);
@@ -118,11 +120,11 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
     add_uids(table, "UID", trace, kernels->rows);
     add_names(table, "Kernel name", trace, kernels->rows);
     gt_table_add_event_times(
-        table, "Kernel t start", trace, GT_INTEGRAL_START, kernels->rows,
-        gt_event_times_are_whole(trace, GT_INTEGRAL_START, kernels->rows, kernels->count));
-    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
-                             kernels->whole);
-    gt_table_add_event_strings(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+        table, "Kernel t start", &trace->events, GT_INTEGRAL_START, kernels->rows,
+        gt_event_times_are_whole(&trace->events, GT_INTEGRAL_START, kernels->rows, kernels->count));
+    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
+                             kernels->rows, kernels->whole);
+    gt_table_add_event_strings(table, "Kernel stream", &trace->events, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, "Kernel stream");
     add_uids(table, "Parent cpu_op UID", trace, kernels->cpu_ops);
     add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);

@@ -29,7 +29,7 @@
 
 /* ---- kernel_launchers ---- */
 
-gt_table *gt_batch_launchers_of_rank(const gt_pytorch *trace, const gt_launchers *launchers)
+gt_table *gt_batch_launchers_of_rank(const gt_linked_view *trace, const gt_launchers *launchers)
 {
     gt_table *table = gt_table_new("kernel_launchers", trace->strings);
     gt_table_add_rows(table, launchers->count);

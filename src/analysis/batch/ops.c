@@ -173,7 +173,7 @@ static bool is_copy(finder *f, uint32_t gpu_row)
 {
     uint8_t *known = &f->copies[f->perf->trace->name[gpu_row]];
     if (!*known) {
-        const char *name = gt_pytorch_name(f->perf->trace, gpu_row).bytes;
+        const char *name = gt_event_name(&f->perf->trace->events, gpu_row).bytes;
         *known = 1;
         for (size_t i = 0; i < GT_LENGTH(copies); i++)
             if (strstr(name, copies[i])) *known = 2;
@@ -189,7 +189,7 @@ static double non_copy_time(finder *f)
     for (size_t i = 0; i < f->perf->kernels.count; i++)
         if (!is_copy(f, f->perf->kernels.items[i]))
             GT_PUSH(rest->items, rest->count, rest->capacity, f->perf->kernels.items[i]);
-    return gt_busy_time(f->perf->trace, rest->items, rest->count, &f->perf->spare).us;
+    return gt_busy_time(&f->perf->trace->events, rest->items, rest->count, &f->perf->spare).us;
 }
 
 static void add_op(finder *f, uint32_t row)
@@ -260,7 +260,7 @@ static gt_batch_ops find_ops(gt_perf *perf, const gt_row_list *rows)
 
 void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
 {
-    const gt_pytorch *trace = perf->trace;
+    const gt_linked_view *trace = perf->trace;
     gt_row_list rows[GT_BATCH_GROUPS + 1] = {0};
     uint32_t names = gt_interner_count(trace->strings);
     uint8_t *group_of_name = gt_alloc(names), unknown = UINT8_MAX;
@@ -268,7 +268,7 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
     for (uint32_t row = 0; row < trace->count; row++) {
         if (perf->arguments[GT_PERF_DIMS][row] == GT_STR_NONE) continue;
         uint8_t *group = &group_of_name[trace->name[row]];
-        if (*group == unknown) *group = (uint8_t)group_of(gt_pytorch_name(trace, row));
+        if (*group == unknown) *group = (uint8_t)group_of(gt_event_name(&trace->events, row));
         if (*group == GT_BATCH_GROUPS) continue;
         GT_PUSH(rows[*group].items, rows[*group].count, rows[*group].capacity, row);
     }

@@ -22,7 +22,7 @@ static const char *const gpu_categories[] = {
 };
 
 /* An event without a duration took no time. */
-static double duration_us(const gt_pytorch *trace, size_t row)
+static double duration_us(const gt_linked_view *trace, size_t row)
 {
     return isnan(trace->dur_us[row]) ? 0 : trace->dur_us[row];
 }
@@ -39,7 +39,7 @@ static const char *const count_columns[COUNTS] = {
     [SHORT_UNLINKED] = "num_short_kernel_events_unlinked",
 };
 
-gt_table *gt_batch_kernel_counts_of_rank(const gt_pytorch *trace, int64_t rank)
+gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t rank)
 {
     int64_t counts[COUNTS] = {[RANK] = rank};
     int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
@@ -60,7 +60,7 @@ gt_table *gt_batch_kernel_counts_of_rank(const gt_pytorch *trace, int64_t rank)
 
 /* ---- unlinked_short_kernels_summary: all of them, whatever their duration ---- */
 
-gt_table *gt_batch_unlinked_of_rank(const gt_pytorch *trace)
+gt_table *gt_batch_unlinked_of_rank(const gt_linked_view *trace)
 {
     enum { NAME, CATEGORY, DURATION };
     gt_table *table = gt_table_new("unlinked_short_kernels_summary", trace->strings);
@@ -100,7 +100,7 @@ gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels)
 {
     static const char *const keys[] = {"op"};
     static const gt_aggregate size[] = {{NULL, GT_GROUP_SIZE, "count"}};
-    const gt_pytorch *trace = kernels->trace;
+    const gt_linked_view *trace = kernels->trace;
     gt_table *ops = gt_table_new("short_cpu_op_counts", trace->strings);
     gt_table_add_column(ops, "op", GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) {

@@ -90,7 +90,7 @@ static const gt_aggregate of_summary[] = {
 /* ---- the kernels of one rank ---- */
 
 /* Rows of the linked communication kernels; the caller frees them. */
-static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
+static uint32_t *find_kernels(const gt_event_view *trace, size_t *count)
 {
     uint8_t *known =
         gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
@@ -100,7 +100,7 @@ static uint32_t *find_kernels(const gt_pytorch *trace, size_t *count)
     for (uint32_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_KERNEL) continue;
         uint8_t *is = &known[trace->name[row]];
-        if (!*is) *is = gt_is_communication(gt_pytorch_name(trace, row)) ? 2 : 1;
+        if (!*is) *is = gt_is_communication(gt_event_name(trace, row)) ? 2 : 1;
         if (*is == 2) GT_PUSH(rows, *count, capacity, row);
     }
     gt_free(known);
@@ -171,12 +171,12 @@ static void add_times(gt_table *table, const char *name, const gt_store *store, 
     gt_free(integral);
 }
 
-static void name_collectives(gt_table *table, const gt_pytorch *trace, const uint32_t *rows)
+static void name_collectives(gt_table *table, const gt_event_view *trace, const uint32_t *rows)
 {
     size_t column = gt_table_find(table, "Collective name");
     for (size_t i = 0; i < table->row_count; i++) {
         if (!gt_column_is_null(&table->columns[column], i)) continue;
-        const char *told = gt_collective_of_kernel(gt_pytorch_name(trace, rows[i]));
+        const char *told = gt_collective_of_kernel(gt_event_name(trace, rows[i]));
         if (told) gt_table_set_cstr(table, column, i, told);
     }
 }
@@ -223,7 +223,7 @@ static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t co
     return table;
 }
 
-gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank)
+gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
 {
     size_t count;
     uint32_t *rows = find_kernels(trace, &count);
@@ -345,7 +345,7 @@ gt_table *gt_collectives_summary(const gt_table *long_table)
     return summary;
 }
 
-gt_table *gt_coll_analysis(const gt_pytorch *trace)
+gt_table *gt_coll_analysis(const gt_event_view *trace)
 {
     gt_table *rows = gt_collectives_of_rank(trace, 0);
     gt_collectives_number(rows);

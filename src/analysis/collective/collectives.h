@@ -10,7 +10,7 @@
 #include "trace/pytorch/pytorch.h"
 
 /* In file order. Kernels that neither a correlation id nor an external id links to the host are left out. */
-gt_table *gt_collectives_of_rank(const gt_pytorch *trace, int64_t rank);
+gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank);
 /* The same of a store that holds nothing but those kernels. */
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
 
@@ -24,7 +24,7 @@ bool gt_collectives_number(gt_table *rows);
 gt_table *gt_collectives_summary(const gt_table *long_table);
 
 /* Sheet coll_analysis: the summary of this one trace, as rank 0. */
-gt_table *gt_coll_analysis(const gt_pytorch *trace);
+gt_table *gt_coll_analysis(const gt_event_view *trace);
 
 /* Bytes of an element, as collectives name its type: 4 for "Float"; 0 where the type is not known. */
 int gt_collective_dtype_bytes(const char *dtype);

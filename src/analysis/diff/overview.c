@@ -34,12 +34,12 @@ static size_t part_of(const gt_diff_tree *tree, uint32_t node, const gt_map *sou
     const gt_diff_node *n = &tree->nodes[node];
     for (size_t side = 0; side < 2; side++)
         if (!gt_kind_is_gpu(tree->sides[side]->trace->kind[n->rows[side]])) return BELOW;
-    gt_str first = gt_pytorch_name(tree->sides[0]->trace, n->rows[0]);
-    gt_str second = gt_pytorch_name(tree->sides[1]->trace, n->rows[1]);
+    gt_str first = gt_event_name(&tree->sides[0]->trace->events, n->rows[0]);
+    gt_str second = gt_event_name(&tree->sides[1]->trace->events, n->rows[1]);
     return gt_str_compare(first, second) == 0 ? SAME : REPLACED;
 }
 
-static double all_gpu_us(const gt_pytorch *trace)
+static double all_gpu_us(const gt_linked_view *trace)
 {
     double sum_us = 0;
     for (size_t row = 0; row < trace->count; row++)

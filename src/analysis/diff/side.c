@@ -154,7 +154,7 @@ static void add_children(const gt_diff_side *s, uint32_t row, bool gpu_only, gt_
 {
     uint32_t below = gt_map_get(&s->children_of, row, 0);
     if (below != GT_MAP_NONE) row = below;
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     if (gt_kind_is_gpu(trace->kind[row]) || trace->preorder[row] == GT_NO_EVENT) return;
     for (uint32_t c = gt_calls_first(s->calls, row); c != GT_NO_EVENT; c = gt_calls_next(s->calls, row, c))
         if (!gpu_only || gt_calls_use_gpu(s->calls, c)) GT_PUSH(list->items, list->count, list->capacity, c);
@@ -312,7 +312,7 @@ static uint32_t *unknown(size_t count)
     return ids;
 }
 
-gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_interner *names)
+gt_diff_side *gt_diff_side_new(const gt_linked_view *trace, gt_interner *names)
 {
     gt_diff_side *s = gt_alloc_zero(1, sizeof *s);
     s->trace = trace;

@@ -9,8 +9,8 @@
 #include "trace/pytorch/calls.h"
 
 typedef struct gt_diff_side {
-    const gt_pytorch *trace; /* borrowed */
-    gt_interner *names;      /* borrowed: what names are compared by, shared by both sides */
+    const gt_linked_view *trace; /* borrowed */
+    gt_interner *names;          /* borrowed: what names are compared by, shared by both sides */
     gt_calls *calls;
     uint32_t *normal,
         *loose; /* by name: what it is compared by, an id of `names`; GT_NO_EVENT: not known yet */
@@ -24,7 +24,7 @@ typedef struct gt_diff_side {
     gt_row_list spare;
 } gt_diff_side;
 
-gt_diff_side *gt_diff_side_new(const gt_pytorch *trace, gt_interner *names);
+gt_diff_side *gt_diff_side_new(const gt_linked_view *trace, gt_interner *names);
 void gt_diff_side_free(gt_diff_side *side);
 
 /* Adds the events called by one, host events first, then the GPU work it launched. */

@@ -54,8 +54,9 @@ double gt_diff_round_3(double value)
 /* Makes rows of the GPU work gathered in walker->work. */
 static void add_group(walker *w, size_t side, uint32_t node, uint32_t name)
 {
-    const gt_pytorch *trace = w->merged->sides[side]->trace;
-    work_group group = {node, name, w->root, gt_busy_time(trace, w->work.items, w->work.count, &w->spare)};
+    const gt_linked_view *trace = w->merged->sides[side]->trace;
+    work_group group = {node, name, w->root,
+                        gt_busy_time(&trace->events, w->work.items, w->work.count, &w->spare)};
     bool any = false;
     for (size_t i = 0; i < w->work.count; i++) {
         uint32_t op = gt_pytorch_cpu_op_above(trace, w->work.items[i]);
@@ -203,7 +204,7 @@ static void add_times(const walker *w, gt_table *table)
 {
     bool whole = true, whole_busy = true;
     for (size_t i = 0; i < w->row_count; i++) {
-        const gt_pytorch *trace = w->merged->sides[w->rows[i].side]->trace;
+        const gt_linked_view *trace = w->merged->sides[w->rows[i].side]->trace;
         whole &= (trace->integral[w->rows[i].gpu] & GT_INTEGRAL_DURATION) != 0 &&
                  fabs(trace->dur_us[w->rows[i].gpu]) < 0x1p53;
         const gt_busy *busy = &w->groups[w->rows[i].group].busy;

@@ -75,17 +75,17 @@ static gt_str shown(const gt_diff_side *side, uint32_t row)
 
 /* ---- modules ---- */
 
-static bool is_module(const gt_pytorch *trace, uint32_t row)
+static bool is_module(const gt_linked_view *trace, uint32_t row)
 {
-    gt_str name = gt_pytorch_name(trace, row);
+    gt_str name = gt_event_name(&trace->events, row);
     return trace->kind[row] == GT_KIND_PYTHON && name.len >= sizeof MODULE_PREFIX - 1 &&
            memcmp(name.bytes, MODULE_PREFIX, sizeof MODULE_PREFIX - 1) == 0;
 }
 
 /* Without "_12" at the end. */
-static gt_str module_name(const gt_pytorch *trace, uint32_t row)
+static gt_str module_name(const gt_linked_view *trace, uint32_t row)
 {
-    gt_str name = gt_pytorch_name(trace, row);
+    gt_str name = gt_event_name(&trace->events, row);
     size_t end = name.len;
     while (end && name.bytes[end - 1] >= '0' && name.bytes[end - 1] <= '9') end--;
     if (end < name.len && end && name.bytes[end - 1] == '_') name.len = end - 1;
@@ -95,7 +95,7 @@ static gt_str module_name(const gt_pytorch *trace, uint32_t row)
 /* Events are numbered before those they call, so one pass tells all of them. */
 static uint32_t *find_modules(const gt_diff_side *side)
 {
-    const gt_pytorch *trace = side->trace;
+    const gt_linked_view *trace = side->trace;
     uint32_t *module = gt_alloc(trace->count * sizeof *module);
     memset(module, 0xFF, trace->count * sizeof *module);
     for (uint32_t n = 0; n < trace->numbered; n++) {

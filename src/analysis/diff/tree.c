@@ -31,7 +31,7 @@ static void push_pair(merger *m, uint32_t first, uint32_t second, uint32_t slot)
 static bool fail_too_long(const merger *m, const gt_diff_children_match *match, gt_error *error)
 {
     size_t side = match->rows[0] == GT_NO_EVENT;
-    gt_str name = gt_pytorch_name(m->merged->sides[side]->trace, match->rows[side]);
+    gt_str name = gt_event_name(&m->merged->sides[side]->trace->events, match->rows[side]);
     return gt_fail(error, "too many calls to align: %zu and %zu below '%.200s'", match->counts[0],
                    match->counts[1], name.bytes);
 }
@@ -83,7 +83,7 @@ static bool merge_roots(merger *m, gt_error *error)
     return true;
 }
 
-gt_diff_tree *gt_diff_tree_new(const gt_pytorch *first, const gt_pytorch *second, gt_error *error)
+gt_diff_tree *gt_diff_tree_new(const gt_linked_view *first, const gt_linked_view *second, gt_error *error)
 {
     gt_diff_tree *merged = gt_alloc_zero(1, sizeof *merged);
     merged->names = gt_interner_new();

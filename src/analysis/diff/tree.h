@@ -38,7 +38,7 @@ static inline size_t gt_diff_only_side(const gt_diff_node *node)
 
 /* Both traces must have tree and links, and outlive the merged tree. NULL where one has no op, or where lists
  * of calls are too long to be aligned. */
-gt_diff_tree *gt_diff_tree_new(const gt_pytorch *first, const gt_pytorch *second, gt_error *error);
+gt_diff_tree *gt_diff_tree_new(const gt_linked_view *first, const gt_linked_view *second, gt_error *error);
 void gt_diff_tree_free(gt_diff_tree *merged);
 
 #endif

@@ -67,7 +67,7 @@ static bool is_queueing(gt_str name)
 /* ---- what a trace has ---- */
 
 typedef struct source {
-    const gt_pytorch *trace;
+    const gt_event_view *trace;
     int64_t *correlation; /* by row */
     uint32_t *stream;     /* by row: JSON texts */
     uint8_t *types;       /* by name: 1 + gt_hta_type, 0 where not asked for yet */
@@ -133,7 +133,7 @@ static double last_step_start(const source *s)
     size_t count = 0, capacity = 0;
     for (size_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_ANNOTATION || !counts(s, row)) continue;
-        if (!is_step(gt_pytorch_name(s->trace, (uint32_t)row))) continue;
+        if (!is_step(gt_event_name(s->trace, (uint32_t)row))) continue;
         double start_us = span_of(s, row).start_us;
         uint32_t *place = gt_map_put(&places, s->trace->name[row], 0);
         if (*place == GT_MAP_NONE) {
@@ -188,7 +188,7 @@ static uint32_t launch_of(const launches *l, const source *s, size_t row)
 static gt_hta_type known_type(const source *s, size_t row)
 {
     uint8_t *known = &s->types[s->trace->name[row]];
-    if (!*known) *known = (uint8_t)(1 + type_of(gt_pytorch_name(s->trace, (uint32_t)row)));
+    if (!*known) *known = (uint8_t)(1 + type_of(gt_event_name(s->trace, (uint32_t)row)));
     return (gt_hta_type)(*known - 1);
 }
 
@@ -201,11 +201,11 @@ static gt_hta_kernel kernel_of(const source *s, size_t row, int64_t stream, uint
     kernel.has_launch = true;
     kernel.launch = span_of(s, launch);
     kernel.launch_name = s->trace->name[launch];
-    kernel.is_queued = is_queueing(gt_pytorch_name(s->trace, launch));
+    kernel.is_queued = is_queueing(gt_event_name(s->trace, launch));
     return kernel;
 }
 
-gt_hta_events gt_hta_events_find(const gt_pytorch *trace, const gt_hta_options *options)
+gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options)
 {
     gt_hta_events events = {.strings = trace->strings, .options = *options};
     source s = {.trace = trace};

@@ -56,7 +56,7 @@ typedef struct gt_hta_events {
 } gt_hta_events;
 
 /* The trace needs neither tree nor links: calls and GPU work belong together by their correlation ids. */
-gt_hta_events gt_hta_events_find(const gt_pytorch *trace, const gt_hta_options *options);
+gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);
 
 /* When kernels of a type ran; of any where type is GT_HTA_OTHER + 1. Merged; the caller frees it. */

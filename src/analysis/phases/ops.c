@@ -49,7 +49,7 @@ static void add_once(text_list *list, uint32_t text)
 }
 
 typedef struct categories {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     const gt_launchers *launchers;
     gt_inference_categories *names;
     uint32_t *known; /* by name of a kernel: its category, GT_STR_NONE where not asked yet */
@@ -81,7 +81,7 @@ static uint32_t categories_of(categories *c, const gt_launcher *launcher)
     return gt_interner_add(strings, c->joined.bytes, c->joined.len);
 }
 
-static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_launchers *launchers)
+static void add_categories(gt_table *sheet, const gt_linked_view *trace, const gt_launchers *launchers)
 {
     categories c = {
         .trace = trace,
@@ -101,8 +101,8 @@ static void add_categories(gt_table *sheet, const gt_pytorch *trace, const gt_la
 
 /* ---- the sheet ---- */
 
-static gt_table *launchers_of(const gt_pytorch *trace, const gt_launchers *launchers, const gt_phases *phases,
-                              gt_phase phase)
+static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *launchers,
+                              const gt_phases *phases, gt_phase phase)
 {
     gt_table *table = gt_table_new("launchers", trace->strings);
     uint8_t *keep = gt_alloc(launchers->count);
@@ -120,7 +120,7 @@ static gt_table *launchers_of(const gt_pytorch *trace, const gt_launchers *launc
     return table;
 }
 
-gt_table *gt_phase_ops_summary(const gt_pytorch *trace, const gt_launchers *launchers,
+gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
                                const gt_phases *phases, gt_phase phase, const char *sheet)
 {
     static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};

@@ -6,7 +6,7 @@
 #include "table/table.h"
 
 /* The longest sum first, equal sums as first seen; no rows where no launcher is of that phase. */
-gt_table *gt_phase_ops_summary(const gt_pytorch *trace, const gt_launchers *launchers,
+gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
                                const gt_phases *phases, gt_phase phase, const char *sheet);
 
 #endif

@@ -51,7 +51,7 @@ static const size_t argument_columns[ARGUMENTS] = {
 };
 
 struct gt_phases {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     const gt_launchers *launchers; /* NULL: none */
     gt_phase_options options;
     gt_phase_names *names;
@@ -254,7 +254,8 @@ static method *const methods[GT_PHASE_METHODS] = {
 
 /* ---- all of them ---- */
 
-gt_phases *gt_phases_find(const gt_pytorch *trace, const gt_launchers *launchers, gt_phase_options options)
+gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launchers,
+                          gt_phase_options options)
 {
     gt_phases *p = gt_alloc_zero(1, sizeof *p);
     p->trace = trace;
@@ -292,7 +293,7 @@ gt_phase gt_phases_of_launcher(const gt_phases *p, size_t launcher)
 uint8_t *gt_phases_of_kernels(gt_phases *p)
 {
     enum { NO_LAUNCHER = UINT8_MAX };
-    const gt_pytorch *trace = p->trace;
+    const gt_linked_view *trace = p->trace;
     uint8_t *phases = gt_alloc(trace->count);
     memset(phases, NO_LAUNCHER, trace->count);
     for (size_t i = 0; p->launchers && i < p->launchers->count; i++) {

@@ -34,7 +34,8 @@ typedef struct gt_phases gt_phases;
 
 /* Borrows trace and launchers. Without launchers (NULL: those of a trace without ops do not count) only
  * kernels can be asked about. */
-gt_phases *gt_phases_find(const gt_pytorch *trace, const gt_launchers *launchers, gt_phase_options options);
+gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launchers,
+                          gt_phase_options options);
 void gt_phases_free(gt_phases *phases);
 
 gt_phase gt_phases_of_launcher(const gt_phases *phases, size_t launcher);

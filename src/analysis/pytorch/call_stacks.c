@@ -17,7 +17,7 @@ typedef struct node {
 
 struct gt_call_stacks {
     const gt_calls *calls;
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     node *nodes; /* nodes[0] has no frames */
     size_t count, capacity;
     gt_map places;       /* (outer, frame) to a node */
@@ -57,10 +57,10 @@ void gt_call_stacks_free(gt_call_stacks *s)
 
 /* ---- frames ---- */
 
-static bool is_frame(const gt_pytorch *trace, uint32_t row)
+static bool is_frame(const gt_linked_view *trace, uint32_t row)
 {
     if (trace->kind[row] == GT_KIND_CPU_OP) return true;
-    gt_str name = gt_pytorch_name(trace, row);
+    gt_str name = gt_event_name(&trace->events, row);
     return memchr(name.bytes, '/', name.len) || gt_str_contains(name, "::") ||
            gt_str_contains(name, "nn.Module");
 }

@@ -11,7 +11,7 @@
 
 static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
 
-void gt_table_add_event_strings(gt_table *table, const char *name, const gt_pytorch *trace,
+void gt_table_add_event_strings(gt_table *table, const char *name, const gt_event_view *trace,
                                 size_t event_column, const uint32_t *rows)
 {
     size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
@@ -24,12 +24,12 @@ void gt_table_add_event_strings(gt_table *table, const char *name, const gt_pyto
 
 /* ---- times ---- */
 
-static const double *times_of(const gt_pytorch *trace, unsigned which)
+static const double *times_of(const gt_event_view *trace, unsigned which)
 {
     return which == GT_INTEGRAL_START ? trace->start_us : trace->dur_us;
 }
 
-bool gt_event_times_are_whole(const gt_pytorch *trace, unsigned which, const uint32_t *rows, size_t count)
+bool gt_event_times_are_whole(const gt_event_view *trace, unsigned which, const uint32_t *rows, size_t count)
 {
     const double *times_us = times_of(trace, which);
     for (size_t i = 0; i < count; i++)
@@ -37,7 +37,7 @@ bool gt_event_times_are_whole(const gt_pytorch *trace, unsigned which, const uin
     return true;
 }
 
-void gt_table_add_event_times(gt_table *table, const char *name, const gt_pytorch *trace, unsigned which,
+void gt_table_add_event_times(gt_table *table, const char *name, const gt_event_view *trace, unsigned which,
                               const uint32_t *rows, bool whole)
 {
     const double *times_us = times_of(trace, which);

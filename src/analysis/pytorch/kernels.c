@@ -33,9 +33,9 @@ static const gt_aggregate of_kernel[] = {
 
 /* ---- the kernels ---- */
 
-gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
+gt_pytorch_kernels gt_pytorch_kernels_find(const gt_linked_view *trace, const gt_extension *extension)
 {
-    gt_pytorch_kernels kernels = {.trace = trace};
+    gt_pytorch_kernels kernels = {.trace = trace, .extension = extension};
     for (size_t row = 0; row < trace->count; row++) kernels.count += trace->kind[row] == GT_KIND_KERNEL;
     kernels.rows = gt_alloc(kernels.count * sizeof *kernels.rows);
     kernels.cpu_ops = gt_alloc(kernels.count * sizeof *kernels.cpu_ops);
@@ -47,7 +47,8 @@ gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace)
         kernels.cpu_ops[place++] = cpu_op;
         kernels.have_cpu_ops |= cpu_op != GT_NO_EVENT;
     }
-    kernels.whole = gt_event_times_are_whole(trace, GT_INTEGRAL_DURATION, kernels.rows, kernels.count);
+    kernels.whole =
+        gt_event_times_are_whole(&trace->events, GT_INTEGRAL_DURATION, kernels.rows, kernels.count);
     return kernels;
 }
 
@@ -69,7 +70,7 @@ void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double to
 /* ---- which op, and which kind of op, a kernel ran for ---- */
 
 /* By row: the name of the first kernel that an op launched itself. */
-static uint32_t *first_kernels(const gt_pytorch *trace, const gt_launchers *launchers)
+static uint32_t *first_kernels(const gt_linked_view *trace, const gt_launchers *launchers)
 {
     uint32_t *names = gt_alloc_zero(trace->count, sizeof *names);
     for (size_t i = 0; i < launchers->count; i++) {
@@ -84,12 +85,12 @@ typedef struct call_category {
     uint32_t name, category;
 } call_category;
 
-static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, uint32_t call)
+static uint32_t category_of_call(call_category *last, const gt_linked_view *trace, uint32_t call)
 {
     if (trace->name[call] == last->name) return last->category;
     const char *category = "runtime";
     for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
-        if (strcasestr(gt_pytorch_name(trace, call).bytes, graph_launches[i])) category = "graph";
+        if (strcasestr(gt_event_name(&trace->events, call).bytes, graph_launches[i])) category = "graph";
     *last = (call_category){trace->name[call], gt_interner_add_cstr(trace->strings, category)};
     return last->category;
 }
@@ -98,9 +99,9 @@ static uint32_t category_of_call(call_category *last, const gt_pytorch *trace, u
 static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *launchers, uint32_t *category,
                          uint32_t *parent)
 {
-    const gt_pytorch *trace = kernels->trace;
+    const gt_linked_view *trace = kernels->trace;
     uint32_t *first_kernel = first_kernels(trace, launchers);
-    gt_op_categories *categories = gt_op_categories_new(trace->strings, trace->extension);
+    gt_op_categories *categories = gt_op_categories_new(trace->strings, kernels->extension);
     call_category last = {0};
     for (size_t i = 0; i < kernels->count; i++) {
         uint32_t op = kernels->cpu_ops[i], call = trace->parent[kernels->rows[i]];
@@ -117,7 +118,7 @@ static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *
 
 static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launchers *launchers)
 {
-    const gt_pytorch *trace = kernels->trace;
+    const gt_linked_view *trace = kernels->trace;
     gt_table *table = gt_table_new("kernels", trace->strings);
     gt_table_add_rows(table, kernels->count);
     size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_STRING);
@@ -127,10 +128,10 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launch
                  parent == SIZE_MAX ? NULL : table->columns[parent].texts);
     size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
-    gt_table_add_event_strings(table, "Kernel stream", trace, GT_EVENT_STREAM, kernels->rows);
+    gt_table_add_event_strings(table, "Kernel stream", &trace->events, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, "Kernel stream");
-    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
-                             kernels->whole);
+    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
+                             kernels->rows, kernels->whole);
     return table;
 }
 

@@ -2,13 +2,15 @@
 #ifndef GT_ANALYSIS_PYTORCH_KERNELS_H
 #define GT_ANALYSIS_PYTORCH_KERNELS_H
 
+#include "analysis/pytorch/extension.h"
 #include "analysis/pytorch/launchers.h"
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
 
 /* Every kernel of the trace, linked to a launch or not, in file order; copies and memsets are not kernels. */
 typedef struct gt_pytorch_kernels {
-    const gt_pytorch *trace; /* borrowed */
+    const gt_linked_view *trace;   /* borrowed */
+    const gt_extension *extension; /* borrowed; NULL: none */
     uint32_t *rows;
     uint32_t *cpu_ops; /* the nearest cpu_op above each, GT_NO_EVENT where there is none */
     size_t count;
@@ -16,7 +18,7 @@ typedef struct gt_pytorch_kernels {
     bool whole;        /* every kernel's duration was written as an integer */
 } gt_pytorch_kernels;
 
-gt_pytorch_kernels gt_pytorch_kernels_find(const gt_pytorch *trace);
+gt_pytorch_kernels gt_pytorch_kernels_find(const gt_linked_view *trace, const gt_extension *extension);
 void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels);
 
 /* The longest sum first, equal sums in order of the keys. No rows where the trace has no kernels. `total_ms`

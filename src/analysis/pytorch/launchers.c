@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gt_launcher_of(const gt_pytorch *trace, uint32_t gpu_row)
+uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
 {
     uint32_t runtime = trace->parent[gpu_row];
     uint32_t op = trace->launch_op[runtime];
@@ -22,17 +22,17 @@ typedef struct name_cache {
     uint8_t *known; /* by name: 0 not asked, 1 no, 2 yes */
 } name_cache;
 
-static bool is_communication(name_cache *cache, const gt_pytorch *trace, uint32_t row)
+static bool is_communication(name_cache *cache, const gt_linked_view *trace, uint32_t row)
 {
     uint8_t *known = &cache->known[trace->name[row]];
-    if (!*known) *known = gt_is_communication(gt_pytorch_name(trace, row)) ? 2 : 1;
+    if (!*known) *known = gt_is_communication(gt_event_name(&trace->events, row)) ? 2 : 1;
     return *known == 2;
 }
 
 /* ---- launchers and their kernels ---- */
 
 /* The launchers in the order of their first kernels, with the number of kernels of each. */
-static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t *kernel_count)
+static uint32_t *assign_kernels(const gt_linked_view *trace, gt_launchers *l, size_t *kernel_count)
 {
     uint32_t *index_of = gt_alloc(trace->count * sizeof *index_of); /* by row: the launcher that a row is */
     uint32_t *launcher_of = gt_alloc(trace->count * sizeof *launcher_of); /* by row of a GPU event */
@@ -59,7 +59,7 @@ static uint32_t *assign_kernels(const gt_pytorch *trace, gt_launchers *l, size_t
     return launcher_of;
 }
 
-static void place_kernels(const gt_pytorch *trace, gt_launchers *l, const uint32_t *launcher_of,
+static void place_kernels(const gt_linked_view *trace, gt_launchers *l, const uint32_t *launcher_of,
                           size_t kernel_count)
 {
     size_t *next = gt_alloc(l->count * sizeof *next), sum = 0;
@@ -75,7 +75,7 @@ static void place_kernels(const gt_pytorch *trace, gt_launchers *l, const uint32
     gt_free(next);
 }
 
-static void sort_launchers(const gt_pytorch *trace, gt_launchers *l)
+static void sort_launchers(const gt_linked_view *trace, gt_launchers *l)
 {
     uint32_t *order = gt_alloc(l->count * sizeof *order);
     double *starts = gt_alloc(l->count * sizeof *starts);
@@ -94,17 +94,17 @@ static void sort_launchers(const gt_pytorch *trace, gt_launchers *l)
 
 /* ---- times ---- */
 
-static void measure(const gt_pytorch *trace, gt_launchers *l)
+static void measure(const gt_linked_view *trace, gt_launchers *l)
 {
     gt_calls *calls = gt_calls_new(trace);
     gt_intervals spare = {0};
     gt_row_list below = {0};
     for (size_t i = 0; i < l->count; i++) {
         gt_launcher *item = &l->items[i];
-        gt_busy direct = gt_busy_time(trace, l->kernels + item->first, item->count, &spare);
+        gt_busy direct = gt_busy_time(&trace->events, l->kernels + item->first, item->count, &spare);
         below.count = 0;
         gt_calls_add_gpu_events(calls, item->row, &below);
-        gt_busy subtree = gt_busy_time(trace, below.items, below.count, &spare);
+        gt_busy subtree = gt_busy_time(&trace->events, below.items, below.count, &spare);
         item->direct_us = direct.us;
         item->direct_integral = direct.integral;
         item->subtree_us = subtree.us;
@@ -115,7 +115,7 @@ static void measure(const gt_pytorch *trace, gt_launchers *l)
     gt_calls_free(calls);
 }
 
-gt_launchers gt_launchers_find(const gt_pytorch *trace)
+gt_launchers gt_launchers_find(const gt_linked_view *trace)
 {
     gt_launchers l = {0};
     size_t kernel_count;

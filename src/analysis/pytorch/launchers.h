@@ -22,10 +22,10 @@ typedef struct gt_launchers {
     uint32_t *kernels; /* rows of GPU events */
 } gt_launchers;
 
-gt_launchers gt_launchers_find(const gt_pytorch *trace);
+gt_launchers gt_launchers_find(const gt_linked_view *trace);
 void gt_launchers_free(gt_launchers *launchers);
 
 /* The launcher of a linked GPU event (its parent must exist), whether or not it is a communication kernel. */
-uint32_t gt_launcher_of(const gt_pytorch *trace, uint32_t gpu_row);
+uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row);
 
 #endif

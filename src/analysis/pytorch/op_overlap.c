@@ -15,7 +15,7 @@ typedef struct sums {
 } sums;
 
 struct gt_op_overlap_reader {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     const gt_overlaps *overlaps;
     uint32_t *streams;  /* by row */
     uint32_t *place_of; /* by name: its place + 1 in the list of this op, 0 where it has none */
@@ -26,7 +26,7 @@ struct gt_op_overlap_reader {
     gt_buffer names;
 };
 
-gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_pytorch *trace, const gt_overlaps *overlaps)
+gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_linked_view *trace, const gt_overlaps *overlaps)
 {
     gt_op_overlap_reader *r = gt_alloc_zero(1, sizeof *r);
     r->trace = trace;
@@ -65,7 +65,7 @@ static sums *sums_of(gt_op_overlap_reader *r, uint32_t partner)
 /* Adds a kernel's partners to their names; the time in which any of them runs beside it. */
 static double add_kernel(gt_op_overlap_reader *r, uint32_t row, double busy_us)
 {
-    const gt_pytorch *trace = r->trace;
+    const gt_linked_view *trace = r->trace;
     size_t count;
     const uint32_t *partners = gt_overlaps_of(r->overlaps, row, &count);
     r->beside.count = 0;

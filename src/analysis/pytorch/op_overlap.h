@@ -19,7 +19,7 @@ typedef struct gt_op_overlap {
 } gt_op_overlap;
 
 typedef struct gt_op_overlap_reader gt_op_overlap_reader;
-gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_pytorch *trace, const gt_overlaps *overlaps);
+gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_linked_view *trace, const gt_overlaps *overlaps);
 /* Of an op's kernels, in file order, which together run for busy_us. */
 gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *reader, const uint32_t *rows, size_t count,
                                  double busy_us);

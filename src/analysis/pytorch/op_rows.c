@@ -40,7 +40,7 @@ static void add_names(gt_table *table, const gt_op_rows *r)
 }
 
 /* Names of process and thread; an op mostly is of the thread of the one before. */
-static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_pytorch *trace)
+static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_linked_view *trace)
 {
     static const char *const columns[] = {"process_name", "process_label", "thread_name"};
     size_t first = table->column_count;
@@ -50,7 +50,7 @@ static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_pytorch *t
         uint32_t row = r->items[i].row, before = i ? r->items[i - 1].row : row;
         if (i == 0 || trace->process[row] != trace->process[before] ||
             trace->thread[row] != trace->thread[before])
-            track = gt_pytorch_track(trace, row);
+            track = gt_event_track(&trace->events, row);
         table->columns[first].texts[i] = track.process_name;
         table->columns[first + 1].texts[i] = track.process_label;
         table->columns[first + 2].texts[i] = track.thread_name;
@@ -76,7 +76,7 @@ static void add_arguments(gt_table *table, const gt_op_rows *r, const gt_perf *p
 
 static void add_marks(gt_table *table, const gt_op_rows *r, const gt_perf *perf)
 {
-    const gt_pytorch *trace = perf->trace;
+    const gt_linked_view *trace = perf->trace;
     if (trace->recompute) {
         uint8_t *cells = gt_table_add_array(table, "is_recompute", GT_TYPE_BOOL)->bools;
         for (size_t i = 0; i < r->count; i++) cells[i] = trace->recompute[r->items[i].row] != 0;

@@ -114,7 +114,7 @@ static bool is_one_of(gt_str name, const char *const *names, size_t count)
 static bool has_gradient(const gt_perf *p, uint32_t row)
 {
     return p->gradients->backward_of[row] != GT_NO_EVENT &&
-           strcmp(gt_pytorch_name(p->trace, row).bytes, FORWARD_ONLY) != 0;
+           strcmp(gt_event_name(&p->trace->events, row).bytes, FORWARD_ONLY) != 0;
 }
 
 static void add_columns(family_ops *f)
@@ -311,14 +311,14 @@ static size_t family_of(const gt_perf *p, uint32_t row)
 {
     const gt_model *own = gt_extension_model(p->extension, p->trace->name[row]);
     if (own) return own->family;
-    const gt_model *model = gt_op_find(gt_pytorch_name(p->trace, row));
+    const gt_model *model = gt_op_find(gt_event_name(&p->trace->events, row));
     return model && model->evaluate ? model->family : GT_FAMILY_NONE;
 }
 
 /* The events of each family, in file order. */
 static gt_row_list *find_families(const gt_perf *p)
 {
-    const gt_pytorch *trace = p->trace;
+    const gt_linked_view *trace = p->trace;
     gt_row_list *families = gt_alloc_zero(gt_extension_family_count(p->extension), sizeof *families);
     uint32_t names = gt_interner_count(trace->strings), unknown = UINT32_MAX;
     uint32_t *family_of_name = gt_alloc(names * sizeof *family_of_name);

@@ -26,7 +26,7 @@ static void add_names(gt_ops *ops)
     const uint32_t *names = ops->trace->name;
     uint32_t *cells = gt_table_add_array(ops->table, "name", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
-    gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->trace->extension);
+    gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->extension);
     cells = gt_table_add_array(ops->table, "op category", GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++)
         cells[i] =
@@ -38,7 +38,7 @@ static void add_names(gt_ops *ops)
 static void add_tracks(gt_ops *ops)
 {
     static const char *const columns[] = {"process_name", "process_label", "thread_name"};
-    const gt_pytorch *trace = ops->trace;
+    const gt_linked_view *trace = ops->trace;
     size_t first = ops->table->column_count;
     for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_STRING);
     uint32_t *process_names = ops->table->columns[first].texts;
@@ -50,7 +50,7 @@ static void add_tracks(gt_ops *ops)
         uint32_t row = ops->launchers->items[i].row;
         if (before == GT_NO_EVENT || trace->process[row] != trace->process[before] ||
             trace->thread[row] != trace->thread[before])
-            track = gt_pytorch_track(trace, row);
+            track = gt_event_track(&trace->events, row);
         before = row;
         process_names[i] = track.process_name;
         process_labels[i] = track.process_label;
@@ -90,26 +90,26 @@ typedef struct duration {
     bool integral;
 } duration;
 
-static duration start_of(const gt_pytorch *trace, const gt_launcher *launcher)
+static duration start_of(const gt_linked_view *trace, const gt_launcher *launcher)
 {
     return (duration){trace->start_us[launcher->row],
                       (trace->integral[launcher->row] & GT_INTEGRAL_START) != 0};
 }
 
-static duration direct_of(const gt_pytorch *trace, const gt_launcher *launcher)
+static duration direct_of(const gt_linked_view *trace, const gt_launcher *launcher)
 {
     (void)trace;
     return (duration){launcher->direct_us, launcher->direct_integral};
 }
 
-static duration subtree_of(const gt_pytorch *trace, const gt_launcher *launcher)
+static duration subtree_of(const gt_linked_view *trace, const gt_launcher *launcher)
 {
     (void)trace;
     return (duration){launcher->subtree_us, launcher->subtree_integral};
 }
 
-static void add_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *l, const char *name,
-                      duration (*of)(const gt_pytorch *, const gt_launcher *))
+static void add_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *l, const char *name,
+                      duration (*of)(const gt_linked_view *, const gt_launcher *))
 {
     bool integral = true;
     for (size_t i = 0; i < l->count && integral; i++) {
@@ -127,16 +127,17 @@ static void add_times(gt_table *table, const gt_pytorch *trace, const gt_launche
     }
 }
 
-void gt_table_add_direct_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *launchers)
+void gt_table_add_direct_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers)
 {
     add_times(table, trace, launchers, "total_direct_kernel_time", direct_of);
 }
 
-gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers)
+gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension)
 {
     gt_ops *ops = gt_alloc_zero(1, sizeof *ops);
     ops->trace = trace;
     ops->launchers = launchers;
+    ops->extension = extension;
     ops->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     ops->table = gt_table_new("ops", trace->strings);
     gt_table_add_rows(ops->table, launchers->count);

@@ -16,21 +16,23 @@
 #ifndef GT_ANALYSIS_PYTORCH_OPS_H
 #define GT_ANALYSIS_PYTORCH_OPS_H
 
+#include "analysis/pytorch/extension.h"
 #include "analysis/pytorch/launchers.h"
 #include "table/table.h"
 
 typedef struct gt_ops {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     const gt_launchers *launchers;
+    const gt_extension *extension; /* NULL: none */
     gt_table *table;
     uint32_t *streams; /* by event row: the JSON text of a GPU event's stream */
 } gt_ops;
 
-/* Borrows trace and launchers. The table's texts are the trace's. */
-gt_ops *gt_ops_new(const gt_pytorch *trace, const gt_launchers *launchers);
+/* Borrows its arguments. The table's texts are the trace's. */
+gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension);
 void gt_ops_free(gt_ops *ops);
 
 /* Adds the column total_direct_kernel_time to another table with one row a launcher. */
-void gt_table_add_direct_times(gt_table *table, const gt_pytorch *trace, const gt_launchers *launchers);
+void gt_table_add_direct_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers);
 
 #endif

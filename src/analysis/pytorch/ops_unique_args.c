@@ -92,7 +92,7 @@ static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}, {"ex_UID", fa
 
 static gt_kernel_lists list_kernels(const gt_ops *ops)
 {
-    const gt_pytorch *trace = ops->trace;
+    const gt_linked_view *trace = ops->trace;
     gt_kernel_lists lists = {0};
     for (size_t i = 0; i < ops->launchers->count; i++) {
         const gt_launcher *l = &ops->launchers->items[i];

@@ -36,7 +36,7 @@ typedef struct stream {
 } stream;
 
 typedef struct sweep {
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     uint32_t *rows; /* the kernels that take part, in file order: a kernel's number is its index here */
     size_t count, row_capacity;
     double *start_us, *end_us; /* by number */
@@ -53,7 +53,7 @@ typedef struct sweep {
     size_t pair_count, pair_capacity;
 } sweep;
 
-static bool takes_part(const gt_pytorch *trace, bool include_unlinked, uint32_t row)
+static bool takes_part(const gt_linked_view *trace, bool include_unlinked, uint32_t row)
 {
     return gt_kind_is_gpu(trace->kind[row]) && (include_unlinked || trace->parent[row] != GT_NO_EVENT) &&
            trace->end_us[row] > trace->start_us[row];
@@ -61,7 +61,7 @@ static bool takes_part(const gt_pytorch *trace, bool include_unlinked, uint32_t 
 
 static void number_kernels(sweep *s, bool include_unlinked)
 {
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     for (uint32_t row = 0; row < trace->count; row++)
         if (takes_part(trace, include_unlinked, row)) GT_PUSH(s->rows, s->count, s->row_capacity, row);
     s->start_us = gt_alloc(s->count * sizeof *s->start_us);
@@ -257,7 +257,7 @@ static gt_overlaps *finish(sweep *s)
     return o;
 }
 
-gt_overlaps *gt_overlaps_find(const gt_pytorch *trace, bool include_unlinked, gt_error *error)
+gt_overlaps *gt_overlaps_find(const gt_linked_view *trace, bool include_unlinked, gt_error *error)
 {
     sweep s = {.trace = trace};
     number_kernels(&s, include_unlinked);

@@ -16,7 +16,7 @@ typedef struct gt_overlaps {
 } gt_overlaps;
 
 /* Looks at linked GPU events, or at all. Fails where more kernels overlap than memory should hold. */
-gt_overlaps *gt_overlaps_find(const gt_pytorch *trace, bool include_unlinked, gt_error *error);
+gt_overlaps *gt_overlaps_find(const gt_linked_view *trace, bool include_unlinked, gt_error *error);
 void gt_overlaps_free(gt_overlaps *overlaps);
 
 /* The partners of a kernel. */

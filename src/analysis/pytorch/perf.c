@@ -20,22 +20,22 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
 /* Ops whose models need to know in which step of the program they ran. */
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
 
-gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
-                     const gt_gpu_arch *gpu, const char *python)
+gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
+                     gt_perf_options options)
 {
     gt_perf *p = gt_alloc_zero(1, sizeof *p);
-    p->arch = gpu;
+    p->arch = options.gpu;
     p->asked_launcher = GT_NO_EVENT;
-    p->simulator = gt_simulator_new(gpu, python);
+    p->simulator = gt_simulator_new(options.gpu, options.python);
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;
     p->calls = gt_calls_new(trace);
     p->gradients = gt_gradients_link(p->calls);
     p->models = gt_models_new(trace->strings);
-    p->extension = trace->extension;
+    p->extension = options.extension;
     gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
-    p->annotations = gt_annotations_find(trace, ANNOTATED);
+    p->annotations = gt_annotations_find(&trace->events, ANNOTATED);
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
         p->arguments[i] = gt_store_string_ids(trace->store, argument_columns[i]);
     p->sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
@@ -127,7 +127,8 @@ static const gt_model_result *evaluate(gt_perf *p, const gt_model *model, uint32
 
 gt_op_metrics gt_perf_measure_time(gt_perf *p, const gt_row_list *kernels)
 {
-    return (gt_op_metrics){.busy = gt_busy_time(p->trace, kernels->items, kernels->count, &p->spare)};
+    return (gt_op_metrics){.busy =
+                               gt_busy_time(&p->trace->events, kernels->items, kernels->count, &p->spare)};
 }
 
 gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
@@ -158,7 +159,7 @@ uint32_t gt_perf_first_kernel(const gt_perf *p, uint32_t row)
 bool gt_perf_communicates(gt_perf *p, uint32_t gpu_row)
 {
     uint8_t *known = &p->communicates[p->trace->name[gpu_row]];
-    if (!*known) *known = gt_is_communication(gt_pytorch_name(p->trace, gpu_row)) ? 2 : 1;
+    if (!*known) *known = gt_is_communication(gt_event_name(&p->trace->events, gpu_row)) ? 2 : 1;
     return *known == 2;
 }
 
@@ -200,5 +201,5 @@ gt_op_overlap gt_perf_overlap(gt_perf *p, uint32_t row, const uint32_t *rows, si
     if (p->asked_overlap.count)
         p->asked_launcher = GT_NO_EVENT; /* its kernels are the reader's, which goes on */
     return gt_op_overlap_read(p->overlap_reader, rows, count,
-                              gt_busy_time(p->trace, rows, count, &p->spare).us);
+                              gt_busy_time(&p->trace->events, rows, count, &p->spare).us);
 }

@@ -15,7 +15,7 @@
 enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_ARGUMENTS };
 
 typedef struct gt_perf {
-    const gt_pytorch *trace; /* borrowed, as are the next three: */
+    const gt_linked_view *trace; /* borrowed, as are the next three: */
     const gt_launchers *launchers;
     const gt_overlaps *overlaps; /* NULL: nobody asks what ran beside kernels */
     const gt_gpu_arch *arch;     /* NULL: not known */
@@ -23,7 +23,7 @@ typedef struct gt_perf {
     gt_calls *calls;
     gt_gradients *gradients;
     gt_models *models;
-    gt_extension *extension;                /* the trace's; NULL: there is none */
+    gt_extension *extension;                /* NULL: none */
     uint32_t *arguments[GT_PERF_ARGUMENTS]; /* by row: JSON texts */
     uint32_t *annotations;                  /* by row; NULL: no event has one */
     int64_t *sequences;                     /* by row */
@@ -38,9 +38,15 @@ typedef struct gt_perf {
     gt_intervals spare;
 } gt_perf;
 
-/* `gpu` may be NULL, as may `python`, the interpreter for a simulator. */
-gt_perf *gt_perf_new(const gt_pytorch *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
-                     const gt_gpu_arch *gpu, const char *python);
+typedef struct gt_perf_options {
+    const gt_gpu_arch *gpu;  /* NULL: not known */
+    const char *python;      /* interpreter that runs the GEMM simulator; NULL: "python" */
+    gt_extension *extension; /* NULL: none */
+} gt_perf_options;
+
+/* Borrows all of its arguments; `overlaps` may be NULL. */
+gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
+                     gt_perf_options options);
 void gt_perf_free(gt_perf *perf);
 
 /* The model of an event, here under the given name; NULL where there is none. */

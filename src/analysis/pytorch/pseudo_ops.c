@@ -8,7 +8,6 @@
 #include "json/values.h"
 #include "trace/pytorch/calls.h"
 #include "trace/order.h"
-#include "trace/pytorch/profiler_names.h"
 #include "trace/pytorch/tree_edit.h"
 
 #include <regex.h>
@@ -70,7 +69,7 @@ static const detector detectors[] = {
 };
 
 struct search {
-    gt_pytorch *trace;
+    const gt_linked_view *trace;
     gt_calls *calls;
     gt_tree_edit *edit;
     gt_arena arena;
@@ -104,7 +103,7 @@ static bool has_kernel(const search *s, const char *word)
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_KERNEL || s->trace->name[row] == before) continue;
         before = s->trace->name[row];
-        if (gt_str_contains_nocase(gt_pytorch_name(s->trace, row), word)) return true;
+        if (gt_str_contains_nocase(gt_event_name(&s->trace->events, row), word)) return true;
     }
     return false;
 }
@@ -121,7 +120,8 @@ static bool has_function(search *s, const char *pattern)
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
         if (*answer == UNKNOWN)
-            *answer = regexec(&expression, gt_pytorch_name(s->trace, row).bytes, 0, NULL, 0) == 0 ? YES : NO;
+            *answer =
+                regexec(&expression, gt_event_name(&s->trace->events, row).bytes, 0, NULL, 0) == 0 ? YES : NO;
         if (*answer == YES) GT_PUSH(s->matches.items, s->matches.count, s->matches.capacity, row);
     }
     gt_free(known);
@@ -164,7 +164,7 @@ static void find_gpu_events(search *s, uint32_t row, const char *word)
     gpu->count = 0;
     gt_calls_add_gpu_events(s->calls, row, gpu);
     for (size_t i = 0; i < gpu->count; i++)
-        if (gt_str_contains_nocase(gt_pytorch_name(s->trace, gpu->items[i]), word))
+        if (gt_str_contains_nocase(gt_event_name(&s->trace->events, gpu->items[i]), word))
             gpu->items[kept++] = gpu->items[i];
     gpu->count = kept;
     gt_order_rows(gpu->items, gpu->count, s->trace->start_us);
@@ -225,7 +225,7 @@ static uint32_t gemm_arguments(search *s, const char *type, size_t index, bool g
 
 static bool calls_ops(const search *s, uint32_t row)
 {
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     if (trace->preorder[row] == GT_NO_EVENT) return false;
     for (uint32_t n = trace->preorder[row] + 1; n < trace->subtree_end[row];) {
         uint32_t inner = s->calls->row_of[n];
@@ -251,7 +251,7 @@ static void add_fused_moe(search *s, const detector *d)
         find_gpu_events(s, op, "fmoe");
         keep_kernels(s);
         for (size_t k = 0; k < s->gpu.count; k++) {
-            if (!is_fused_moe_kernel(gt_pytorch_name(s->trace, s->gpu.items[k]))) continue;
+            if (!is_fused_moe_kernel(gt_event_name(&s->trace->events, s->gpu.items[k]))) continue;
             kernel = s->gpu.items[k];
             found++;
         }
@@ -264,7 +264,7 @@ static void add_fused_moe(search *s, const detector *d)
 static int64_t experts_of(search *s, uint32_t op)
 {
     enum { LEVELS = 11, DEFAULT = 4 };
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     int64_t topk;
     if (trace->preorder[op] == GT_NO_EVENT) return DEFAULT;
     for (uint32_t n = trace->preorder[op] + 1; n < trace->subtree_end[op];) {
@@ -273,7 +273,7 @@ static int64_t experts_of(search *s, uint32_t op)
         for (uint32_t c = s->calls->caller[n]; c != trace->preorder[op] && level <= LEVELS;
              c = s->calls->caller[c])
             level++;
-        gt_str name = gt_pytorch_name(trace, row);
+        gt_str name = gt_event_name(&trace->events, row);
         if (level <= LEVELS && gt_str_contains(name, "TopK") &&
             read_integer(gt_value_at(argument(s, &s->concrete, GT_EVENT_CONCRETE_INPUTS, row), 1), &topk))
             return topk;
@@ -309,7 +309,7 @@ static void add_triton_moe(search *s, const detector *d)
         if (!s->gpu.count) continue;
         int64_t topk = experts_of(s, op);
         for (size_t k = 0; k < s->gpu.count; k++) {
-            gt_str name = gt_pytorch_name(s->trace, s->gpu.items[k]);
+            gt_str name = gt_event_name(&s->trace->events, s->gpu.items[k]);
             add_gemm(s, d, op, k,
                      gt_str_contains_nocase(name, "_swiglu") || gt_str_contains_nocase(name, "_glu"), topk);
         }
@@ -337,7 +337,7 @@ static void add_moe_stages(search *s, const detector *d)
         uint32_t function = s->matches.items[i], op = above(s, function, d->op);
         if (op == GT_NO_EVENT) continue;
         gt_new_op added = like(s, d, "", op);
-        const char *stage = strrchr(gt_pytorch_name(s->trace, function).bytes, ' ') + 1;
+        const char *stage = strrchr(gt_event_name(&s->trace->events, function).bytes, ' ') + 1;
         char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", stage);
         added.extra = gt_interner_add_cstr(s->trace->strings, json);
         gt_free(json);
@@ -369,7 +369,7 @@ static int compare_ids(const gt_interner *strings, uint32_t a, uint32_t b)
 
 static int by_thread(const void *left, const void *right, void *context)
 {
-    const gt_pytorch *trace = context;
+    const gt_linked_view *trace = ((const search *)context)->trace;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     int order = compare_ids(trace->strings, trace->process[a], trace->process[b]);
     if (!order) order = compare_ids(trace->strings, trace->thread[a], trace->thread[b]);
@@ -381,7 +381,7 @@ static const char *attention_mode(const search *s)
 {
     bool compresses = false;
     for (size_t i = 0; i < s->gpu.count; i++) {
-        gt_str name = gt_pytorch_name(s->trace, s->gpu.items[i]);
+        gt_str name = gt_event_name(&s->trace->events, s->gpu.items[i]);
         if (gt_str_starts_with(name, "hca_")) return "hca";
         compresses |= gt_str_starts_with(name, "fused_compress_attn") ||
                       gt_str_starts_with(name, "_update_compressor_states_kernel");
@@ -397,7 +397,7 @@ static void add_heads(const search *s, gt_buffer *json)
     bool found = false;
     if (regcomp(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", REG_EXTENDED) != 0) return;
     for (size_t i = 0; i < s->gpu.count && !found; i++) {
-        gt_str name = gt_pytorch_name(s->trace, s->gpu.items[i]);
+        gt_str name = gt_event_name(&s->trace->events, s->gpu.items[i]);
         found = regexec(&expression, name.bytes, 3, parts, 0) == 0;
         if (!found) continue;
         gt_buffer_add_cstr(json, ",\"v4_H_Q\":");
@@ -440,7 +440,7 @@ static uint32_t attention_arguments(search *s, const char *mode, size_t call)
 
 static void add_paged_attention(search *s, const detector *d)
 {
-    qsort_r(s->matches.items, s->matches.count, sizeof *s->matches.items, by_thread, s->trace);
+    qsort_r(s->matches.items, s->matches.count, sizeof *s->matches.items, by_thread, s);
     for (size_t i = 0; i < s->matches.count; i++) {
         uint32_t function = s->matches.items[i], op = above(s, function, ATTENTION);
         if (op == GT_NO_EVENT || !gt_calls_use_gpu(s->calls, function)) continue;
@@ -452,10 +452,11 @@ static void add_paged_attention(search *s, const detector *d)
     }
 }
 
-size_t gt_pseudo_ops_add(gt_pytorch *trace)
+size_t gt_pseudo_ops_add(gt_pytorch_linked *linked)
 {
-    gt_profiler_names_strip(trace);
-    search s = {.trace = trace, .calls = gt_calls_new(trace), .edit = gt_tree_edit_begin(trace)};
+    gt_tree_strip_sglang_numbers(linked);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    search s = {.trace = trace, .calls = gt_calls_new(trace), .edit = gt_tree_edit_begin(linked)};
     for (size_t i = 0; i < GT_LENGTH(detectors); i++)
         if (applies(&s, &detectors[i])) detectors[i].add(&s, &detectors[i]);
     gt_calls_free(s.calls);

@@ -8,6 +8,6 @@
 
 /* Needs tree and links. Ops of sglang_profiler lose the numbers behind their names. Some ops are recognised
  * by Python functions only. Returns how many ops were added. */
-size_t gt_pseudo_ops_add(gt_pytorch *trace);
+size_t gt_pseudo_ops_add(gt_pytorch_linked *trace);
 
 #endif

@@ -74,7 +74,7 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
 
 /* ---- the summary ---- */
 
-static void add_names(gt_table *table, const char *column, const gt_pytorch *trace, const uint32_t *rows)
+static void add_names(gt_table *table, const char *column, const gt_linked_view *trace, const uint32_t *rows)
 {
     size_t added = gt_table_add_filled(table, column, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
@@ -84,16 +84,16 @@ static void add_names(gt_table *table, const char *column, const gt_pytorch *tra
 /* One row a kernel; arguments are JSON still. */
 static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
 {
-    const gt_pytorch *trace = kernels->trace;
+    const gt_linked_view *trace = kernels->trace;
     gt_table *table = gt_table_new("short kernels", trace->strings);
     gt_table_add_rows(table, kernels->count);
     add_names(table, "Kernel name", trace, kernels->rows);
     add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
     for (size_t i = 0; !trace->gpu_only && i < GT_LENGTH(arguments); i++)
-        gt_table_add_event_strings(table, arguments[i].name, trace, arguments[i].event_column,
+        gt_table_add_event_strings(table, arguments[i].name, &trace->events, arguments[i].event_column,
                                    kernels->cpu_ops);
-    gt_table_add_event_times(table, "Kernel duration (µs)", trace, GT_INTEGRAL_DURATION, kernels->rows,
-                             kernels->whole);
+    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
+                             kernels->rows, kernels->whole);
     return table;
 }
 

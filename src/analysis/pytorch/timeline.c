@@ -58,7 +58,7 @@ typedef struct selection {
     bool by_recompute, recompute;
 } selection;
 
-static bool is_selected(const gt_pytorch *trace, size_t row, selection events)
+static bool is_selected(const gt_linked_view *trace, size_t row, selection events)
 {
     if (!gt_kind_is_gpu(trace->kind[row])) return false;
     if (!events.include_unlinked && trace->parent[row] == GT_NO_EVENT) return false;
@@ -66,7 +66,7 @@ static bool is_selected(const gt_pytorch *trace, size_t row, selection events)
 }
 
 /* Fills the merged times of each bucket and gives the number of events. */
-static size_t collect(const gt_pytorch *trace, selection events, gt_intervals running[BUCKETS])
+static size_t collect(const gt_linked_view *trace, selection events, gt_intervals running[BUCKETS])
 {
     uint8_t *of_name = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* bucket of a kernel's name */
     size_t count = 0;
@@ -149,7 +149,7 @@ static void add_times(gt_table *timeline, const times *t, bool split_idle)
     }
 }
 
-static void add_timeline(gt_table *timeline, const gt_pytorch *trace, selection events,
+static void add_timeline(gt_table *timeline, const gt_linked_view *trace, selection events,
                          const gt_pytorch_timeline_options *options)
 {
     gt_intervals running[BUCKETS] = {0};
@@ -164,7 +164,7 @@ static void add_timeline(gt_table *timeline, const gt_pytorch *trace, selection 
     for (size_t in = 0; in < BUCKETS; in++) gt_intervals_free(&running[in]);
 }
 
-static void fail_without_events(const gt_pytorch *trace, gt_error *error)
+static void fail_without_events(const gt_linked_view *trace, gt_error *error)
 {
     size_t unlinked = 0;
     for (size_t row = 0; row < trace->count; row++) unlinked += gt_kind_is_gpu(trace->kind[row]);
@@ -177,7 +177,7 @@ static void fail_without_events(const gt_pytorch *trace, gt_error *error)
         gt_fail(error, "No GPU events found in the trace");
 }
 
-gt_table *gt_pytorch_gpu_timeline(const gt_pytorch *trace, gt_pytorch_timeline_options options,
+gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeline_options options,
                                   gt_error *error)
 {
     gt_table *timeline = gt_gpu_timeline_new(trace->strings);

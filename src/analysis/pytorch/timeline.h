@@ -15,7 +15,7 @@ typedef struct gt_pytorch_timeline_options {
 } gt_pytorch_timeline_options;
 
 /* NULL where no GPU event counts. */
-gt_table *gt_pytorch_gpu_timeline(const gt_pytorch *trace, gt_pytorch_timeline_options options,
+gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeline_options options,
                                   gt_error *error);
 
 /* The first total_time of a timeline: what other sheets take percentages of. */

@@ -157,7 +157,7 @@ static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
     uint32_t *cells = gt_table_add_array(table, "op category", GT_TYPE_STRING)->texts;
-    gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->trace->extension);
+    gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
     for (size_t i = 0; i < b->count; i++) {
         const gt_unified_event *event = &b->chosen[i];
         if (!event->model && event->forward != GT_NO_EVENT)
@@ -196,7 +196,7 @@ static void add_models(const builder *b, gt_table *table)
 /* Integers where all durations were written so and none is missing. */
 static void add_durations(const builder *b, gt_table *table)
 {
-    const gt_pytorch *trace = b->perf->trace;
+    const gt_linked_view *trace = b->perf->trace;
     bool whole = true;
     for (size_t i = 0; i < b->count; i++) {
         uint32_t row = b->chosen[i].row;

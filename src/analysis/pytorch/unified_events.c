@@ -14,7 +14,7 @@ enum { UNKNOWN, NO, YES };
 
 typedef struct search {
     gt_perf *perf;
-    const gt_pytorch *trace;
+    const gt_linked_view *trace;
     uint8_t *modelled_below; /* by number: a modelled op that uses the GPU is below */
     uint8_t *to_kernel;      /* by number: levels down to a GPU event through plain calls, UINT8_MAX: none */
     uint8_t *visited;        /* by number */
@@ -63,8 +63,8 @@ static void look_below(search *s)
  * all if it has none. Counting stops at 2. */
 static size_t count_gradient_ops(search *s, uint32_t autograd)
 {
-    const gt_pytorch *trace = s->trace;
-    gt_str name = gt_pytorch_name(trace, autograd);
+    const gt_linked_view *trace = s->trace;
+    gt_str name = gt_event_name(&trace->events, autograd);
     const char *colon = memmem(name.bytes, name.len, ": ", 2);
     gt_str wanted = {0};
     if (colon) wanted = (gt_str){colon + 2, name.len - (size_t)(colon + 2 - name.bytes)};
@@ -75,7 +75,7 @@ static size_t count_gradient_ops(search *s, uint32_t autograd)
             n = trace->subtree_end[row];
             continue;
         }
-        gt_str op = gt_pytorch_name(trace, row);
+        gt_str op = gt_event_name(&trace->events, row);
         found += !colon || (op.len == wanted.len && memcmp(op.bytes, wanted.bytes, op.len) == 0);
         n++;
     }
@@ -170,7 +170,7 @@ static void descend(search *s, uint32_t root)
 
 static void descend_from_roots(search *s)
 {
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     for (uint32_t row = 0; trace->has_python && row < trace->count; row++)
         if (trace->kind[row] == GT_KIND_PYTHON && trace->parent[row] == GT_NO_EVENT &&
             trace->preorder[row] != GT_NO_EVENT && gt_calls_use_gpu(s->perf->calls, row))
@@ -231,12 +231,12 @@ static void bring_together(left_overs *l)
 }
 
 /* Names are made once for each pair. */
-static uint32_t made_up_name(const gt_pytorch *trace, gt_map *known, uint32_t row, uint32_t kernel)
+static uint32_t made_up_name(const gt_linked_view *trace, gt_map *known, uint32_t row, uint32_t kernel)
 {
     uint32_t *name = gt_map_put(known, trace->name[row], trace->name[kernel]);
     if (*name == GT_MAP_NONE) {
         gt_buffer text = {0};
-        gt_str op = gt_pytorch_name(trace, row), work = gt_pytorch_name(trace, kernel);
+        gt_str op = gt_event_name(&trace->events, row), work = gt_event_name(&trace->events, kernel);
         gt_buffer_add(&text, op.bytes, op.len);
         gt_buffer_add_cstr(&text, "->");
         gt_buffer_add(&text, work.bytes, work.len);
@@ -264,10 +264,10 @@ static void make_up(search *s, const left_overs *l, gt_map *names, uint32_t *uid
 
 static void make_up_rest(search *s)
 {
-    const gt_pytorch *trace = s->trace;
+    const gt_linked_view *trace = s->trace;
     left_overs of_calls = {0}, of_ops = {0};
     gt_map names = {0};
-    uint32_t uid = (uint32_t)trace->events;
+    uint32_t uid = (uint32_t)trace->uid_count;
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_gpu(trace->kind[row]) || trace->parent[row] == GT_NO_EVENT || s->covered[row] ||
             gt_perf_communicates(s->perf, row))

@@ -67,12 +67,12 @@ static void show(const gt_diff *diff, const gt_output *output)
 
 /* ---- the work ---- */
 
-static bool report(const gt_call *call, gt_pytorch *const traces[2], gt_error *error)
+static bool report(const gt_call *call, gt_pytorch_linked *const traces[2], gt_error *error)
 {
     const char *debug = getenv("TRACELENS_DEBUG");
     gt_diff_options options = {.prune_non_gpu = gt_arguments_flag(&call->arguments, "prune_non_gpu"),
                                .explain = debug && strcmp(debug, "1") == 0};
-    gt_diff *diff = gt_diff_new(traces[0], traces[1], &options, error);
+    gt_diff *diff = gt_diff_new(gt_pytorch_view(traces[0]), gt_pytorch_view(traces[1]), &options, error);
     if (!diff) return false;
     gt_output *output = gt_output_new();
     bool written = write_all(diff, output, &call->arguments, error);
@@ -82,7 +82,7 @@ static bool report(const gt_call *call, gt_pytorch *const traces[2], gt_error *e
     return written;
 }
 
-static bool has_ops(const gt_pytorch *trace, const char *path, gt_error *error)
+static bool has_ops(const gt_event_view *trace, const char *path, gt_error *error)
 {
     if (!trace->gpu_only) return true;
     return gt_fail(error, "%s: a trace without ops cannot be compared with another", gt_trace_title(path));
@@ -91,16 +91,20 @@ static bool has_ops(const gt_pytorch *trace, const char *path, gt_error *error)
 static bool read_and_report(const gt_call *call, const gt_read_options *read, gt_error *error)
 {
     gt_kineto_options keep = {.python_functions = gt_arguments_flag(&call->arguments, "add_python_func")};
-    gt_pytorch *traces[2] = {NULL, NULL};
+    gt_pytorch_linked *traces[2] = {NULL, NULL};
     bool sound = true;
     for (size_t i = 0; sound && i < 2; i++) {
-        traces[i] = gt_kineto_read(call->arguments.files[i], keep, read, error);
-        sound = traces[i] && has_ops(traces[i], call->arguments.files[i], error);
+        gt_pytorch_read *events = gt_kineto_read(call->arguments.files[i], keep, read, error);
+        sound = events && has_ops(gt_pytorch_read_view(events), call->arguments.files[i], error);
+        if (sound)
+            traces[i] = gt_pytorch_link(gt_pytorch_build_tree(events));
+        else
+            gt_pytorch_read_free(events);
     }
     gt_progress_end();
     sound = sound && report(call, traces, error);
-    gt_pytorch_free(traces[0]);
-    gt_pytorch_free(traces[1]);
+    gt_pytorch_linked_free(traces[0]);
+    gt_pytorch_linked_free(traces[1]);
     return sound;
 }
 

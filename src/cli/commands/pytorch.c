@@ -120,14 +120,14 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
     };
 }
 
-static void show(const gt_pytorch *trace, const gt_table_list *tables, const gt_output *output)
+static void show(const gt_pytorch_linked *trace, const gt_table_list *tables, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_pytorch_print_summary(stdout, trace, tables, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
 }
 
-static bool make_report(const gt_trace_call *call, gt_pytorch *trace, const gt_pytorch_options *wanted,
+static bool make_report(const gt_trace_call *call, gt_pytorch_linked *trace, const gt_pytorch_options *wanted,
                         gt_error *error)
 {
     gt_table_list tables = {0};
@@ -150,26 +150,33 @@ static bool read_comparison(const gt_trace_call *call, gt_kineto_options keep, g
 {
     const char *path = gt_arguments_string(&call->call->arguments, "comparison_json_path");
     if (!path) return true;
-    wanted->comparison = gt_kineto_read(path, keep, call->read, error);
-    if (wanted->comparison && wanted->comparison->gpu_only)
+    gt_pytorch_read *events = gt_kineto_read(path, keep, call->read, error);
+    if (!events) return false;
+    if (gt_pytorch_read_view(events)->gpu_only) {
+        gt_pytorch_read_free(events);
         return gt_fail(error, "%s: a trace without ops cannot be compared with", gt_trace_title(path));
-    return wanted->comparison != NULL;
+    }
+    wanted->comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
+    return true;
 }
 
 static bool read_and_report(const gt_trace_call *call, gt_pytorch_options *wanted, gt_error *error)
 {
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
-    gt_pytorch *trace = gt_kineto_read_stream(call->stream, keep, call->read, error);
-    if (!trace) return false;
+    gt_pytorch_read *events = gt_kineto_read_stream(call->stream, keep, call->read, error);
+    if (!events) return false;
     bool made = read_comparison(call, keep, wanted, error);
     if (made) {
         const char *with_python = keep.python_functions ? "True" : "False";
         gt_journal_print("Building tree with add_python_func=%s", with_python);
         gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
+        gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
         made = make_report(call, trace, wanted, error);
+        gt_pytorch_linked_free(trace);
+    } else {
+        gt_pytorch_read_free(events);
     }
-    gt_pytorch_free(wanted->comparison);
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(wanted->comparison);
     return made;
 }
 

@@ -146,8 +146,8 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
                                  "not a PyTorch trace: it has no 'traceEvents'", options, error);
 }
 
-gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                                  gt_error *error)
+gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
+                                       const gt_read_options *options, gt_error *error)
 {
     gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
@@ -160,12 +160,12 @@ gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, con
     return NULL;
 }
 
-gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
-                           gt_error *error)
+gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
+                                gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
-    gt_pytorch *trace = gt_kineto_read_stream(stream, keep, options, error);
+    gt_pytorch_read *trace = gt_kineto_read_stream(stream, keep, options, error);
     gt_stream_close(stream);
     return trace;
 }

@@ -14,8 +14,8 @@ typedef struct gt_kineto_options {
 
 /* Reads a trace ("-": standard input) as arrays, without tree and links. A file that ends early gives what is
  * whole, with a warning. NULL and a sentence where it cannot be read. */
-gt_pytorch *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
-                           gt_error *error);
+gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
+                                gt_error *error);
 /* The reading alone, from a stream at its beginning: into two empty stores of gt_event_columns, arrows apart
  * from the other events. */
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
@@ -25,7 +25,7 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
 bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                              gt_store *store, gt_store *arrows, gt_error *error);
 /* As gt_kineto_read, from a stream at its beginning. */
-gt_pytorch *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                                  gt_error *error);
+gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
+                                       const gt_read_options *options, gt_error *error);
 
 #endif

@@ -97,7 +97,7 @@ static void use_old_layout(const gt_table_list *tables)
     }
 }
 
-static bool report_torch(const job *j, const task *t, gt_pytorch *trace, gt_error *error)
+static bool report_torch(const job *j, const task *t, gt_pytorch_linked *trace, gt_error *error)
 {
     gt_pytorch_options options = gt_pytorch_options_default();
     options.include_unlinked_kernels = true;
@@ -131,20 +131,20 @@ static void keep_rows(setting *s, const task *t, gt_table *rows, size_t devices)
 
 /* A trace that ends early has a report of what is whole, but no part in that of the collectives: these are
  * matched by their order. */
-static gt_pytorch *read_torch(job *j, const task *t, bool *whole)
+static gt_pytorch_linked *read_torch(job *j, const task *t, bool *whole)
 {
     gt_read_options read = {.threads = j->threads_per_trace, .strict = true, .is_part = true};
     gt_error error = {""};
-    gt_pytorch *trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
+    gt_pytorch_read *trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
     *whole = trace != NULL;
     if (trace || j->options->strict) {
         if (!trace) fail_task(j, t, "no report", &error);
-        return trace;
+        return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
     }
     read.strict = false;
     trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
     fail_task(j, t, trace ? "not among the collectives" : "no report", &error);
-    return trace;
+    return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
 }
 
 static bool do_torch(job *j, const task *t)
@@ -152,18 +152,18 @@ static bool do_torch(job *j, const task *t)
     setting *s = &j->settings[t->config];
     gt_error error = {""};
     bool whole;
-    gt_pytorch *trace = read_torch(j, t, &whole);
+    gt_pytorch_linked *trace = read_torch(j, t, &whole);
     if (!trace) return false;
     bool made = report_torch(j, t, trace, &error);
     if (!made) fail_task(j, t, "no report", &error);
     if (whole) {
-        gt_table *rows = gt_collectives_of_rank(trace, t->trace->rank);
+        gt_table *rows = gt_collectives_of_rank(&gt_pytorch_view(trace)->events, t->trace->rank);
         size_t devices = t->trace == s->traces.items ? count_devices(t->trace->path) : 0;
         pthread_mutex_lock(&j->lock);
         keep_rows(s, t, rows, devices);
         pthread_mutex_unlock(&j->lock);
     }
-    gt_pytorch_free(trace);
+    gt_pytorch_linked_free(trace);
     return made;
 }
 

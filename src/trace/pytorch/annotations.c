@@ -15,7 +15,7 @@ typedef struct annotations {
     size_t count, capacity;
 } annotations;
 
-static annotations list_annotations(const gt_pytorch *trace)
+static annotations list_annotations(const gt_event_view *trace)
 {
     annotations a = {0};
     for (uint32_t row = 0; row < trace->count; row++)
@@ -30,7 +30,7 @@ static annotations list_annotations(const gt_pytorch *trace)
     return a;
 }
 
-static uint32_t annotation_of(const gt_pytorch *trace, const annotations *a, uint32_t row, uint32_t none)
+static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, uint32_t row, uint32_t none)
 {
     size_t low = 0, high = a->count;
     while (low < high) {
@@ -44,7 +44,7 @@ static uint32_t annotation_of(const gt_pytorch *trace, const annotations *a, uin
     return around ? trace->name[a->rows[low]] : none;
 }
 
-uint32_t *gt_annotations_find(const gt_pytorch *trace, const char *prefix)
+uint32_t *gt_annotations_find(const gt_event_view *trace, const char *prefix)
 {
     uint8_t *wanted = gt_names_with_prefix(trace->strings, prefix);
     if (!wanted) return NULL;

@@ -10,7 +10,7 @@
 
 static void place_rows(gt_calls *c)
 {
-    const gt_pytorch *trace = c->trace;
+    const gt_linked_view *trace = c->trace;
     c->row_of = gt_alloc(trace->numbered * sizeof *c->row_of);
     c->caller = gt_alloc(trace->numbered * sizeof *c->caller);
     for (uint32_t row = 0; row < trace->count; row++)
@@ -26,7 +26,7 @@ static void place_rows(gt_calls *c)
 
 static void place_launches(gt_calls *c)
 {
-    const gt_pytorch *trace = c->trace;
+    const gt_linked_view *trace = c->trace;
     size_t numbers = trace->numbered;
     c->begin = gt_alloc_zero(numbers + 2, sizeof *c->begin);
     c->links = gt_alloc(trace->link_count * sizeof *c->links);
@@ -41,7 +41,7 @@ static void place_launches(gt_calls *c)
     }
 }
 
-gt_calls *gt_calls_new(const gt_pytorch *trace)
+gt_calls *gt_calls_new(const gt_linked_view *trace)
 {
     gt_calls *c = gt_alloc_zero(1, sizeof *c);
     c->trace = trace;
@@ -76,7 +76,7 @@ uint32_t gt_calls_next(const gt_calls *c, uint32_t row, uint32_t child)
 /* ---- launches ---- */
 
 /* The first launch by a call that is not in the tree; launches stand in file order of the calls. */
-static size_t first_launch(const gt_pytorch *trace, uint32_t row)
+static size_t first_launch(const gt_linked_view *trace, uint32_t row)
 {
     size_t low = 0, high = trace->link_count;
     while (low < high) {
@@ -91,7 +91,7 @@ static size_t first_launch(const gt_pytorch *trace, uint32_t row)
 
 bool gt_calls_use_gpu(const gt_calls *c, uint32_t row)
 {
-    const gt_pytorch *trace = c->trace;
+    const gt_linked_view *trace = c->trace;
     uint32_t number = trace->preorder[row];
     if (number != GT_NO_EVENT) return c->begin[number] < c->begin[trace->subtree_end[row]];
     size_t first = first_launch(trace, row);
@@ -116,7 +116,7 @@ static void add_below(const gt_calls *c, uint32_t row, gt_row_list *list)
 
 void gt_calls_add_gpu_events(const gt_calls *c, uint32_t row, gt_row_list *list)
 {
-    const gt_pytorch *trace = c->trace;
+    const gt_linked_view *trace = c->trace;
     if (trace->preorder[row] != GT_NO_EVENT) {
         add_below(c, row, list);
         return;
@@ -127,7 +127,7 @@ void gt_calls_add_gpu_events(const gt_calls *c, uint32_t row, gt_row_list *list)
 
 gt_row_list gt_calls_cpu_roots(const gt_calls *c)
 {
-    const gt_pytorch *trace = c->trace;
+    const gt_linked_view *trace = c->trace;
     gt_row_list roots = {0};
     for (uint32_t row = 0; row < trace->recorded; row++)
         if (trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&

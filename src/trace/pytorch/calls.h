@@ -8,14 +8,14 @@
 #include "trace/pytorch/pytorch.h"
 
 typedef struct gt_calls {
-    const gt_pytorch *trace; /* borrowed */
-    uint32_t *row_of;        /* by number: the event */
-    uint32_t *caller;        /* by number: the number of the event around it, GT_NO_EVENT at roots */
-    uint32_t *begin;         /* by number, and one more: where its own launches begin in ... */
-    uint32_t *links;         /* ... this: launches (indexes of trace->link_*) by number of the call */
+    const gt_linked_view *trace; /* borrowed */
+    uint32_t *row_of;            /* by number: the event */
+    uint32_t *caller;            /* by number: the number of the event around it, GT_NO_EVENT at roots */
+    uint32_t *begin;             /* by number, and one more: where its own launches begin in ... */
+    uint32_t *links;             /* ... this: launches (indexes of trace->link_*) by number of the call */
 } gt_calls;
 
-gt_calls *gt_calls_new(const gt_pytorch *trace);
+gt_calls *gt_calls_new(const gt_linked_view *trace);
 void gt_calls_free(gt_calls *calls);
 
 /* The host events that an event called, in order:

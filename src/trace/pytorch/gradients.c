@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Sequence number to its first autograd event. */
-static gt_map find_autograd(const gt_pytorch *trace, const int64_t *sequences)
+static gt_map find_autograd(const gt_linked_view *trace, const int64_t *sequences)
 {
     gt_map found = {0};
     uint8_t *is_autograd = gt_names_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
@@ -26,7 +26,7 @@ static gt_map find_autograd(const gt_pytorch *trace, const int64_t *sequences)
 /* The op is the innermost one of another thread than autograd's: the last to start. */
 static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *autograd)
 {
-    const gt_pytorch *trace = g->calls->trace;
+    const gt_linked_view *trace = g->calls->trace;
     for (uint32_t row = 0; row < trace->recorded; row++) {
         if (sequences[row] == GT_EVENT_NONE) continue;
         uint32_t function = gt_map_get(autograd, (uint64_t)sequences[row], 0);
@@ -43,7 +43,7 @@ static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *au
 /* The other way round, and in order of the tree. */
 static void list_ops(gt_gradients *g)
 {
-    const gt_pytorch *trace = g->calls->trace;
+    const gt_linked_view *trace = g->calls->trace;
     size_t capacity = 0;
     for (uint32_t row = 0; row < trace->count; row++)
         if (g->forward_of[row] != GT_NO_EVENT) g->backward_of[g->forward_of[row]] = row;
@@ -54,7 +54,7 @@ static void list_ops(gt_gradients *g)
 
 gt_gradients *gt_gradients_link(const gt_calls *calls)
 {
-    const gt_pytorch *trace = calls->trace;
+    const gt_linked_view *trace = calls->trace;
     gt_gradients *g = gt_alloc_zero(1, sizeof *g);
     g->calls = calls;
     g->forward_of = gt_no_events(trace->count);
@@ -81,7 +81,7 @@ void gt_gradients_free(gt_gradients *g)
 
 void gt_gradients_add_below(const gt_gradients *g, uint32_t row, gt_row_list *list)
 {
-    const gt_pytorch *trace = g->calls->trace;
+    const gt_linked_view *trace = g->calls->trace;
     uint32_t number = trace->preorder[row];
     if (number == GT_NO_EVENT) {
         if (g->backward_of[row] != GT_NO_EVENT)

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/id_table.h"
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,12 @@ static bool is_runtime(uint8_t kind)
 }
 
 /* The ids that link launches to work: correlation ids where the first launch has one, else external ids. */
-static int64_t *link_ids(const gt_pytorch *trace)
+static int64_t *link_ids(const gt_pytorch_state *trace)
 {
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
     for (size_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) ||
-            !gt_str_contains_nocase(gt_pytorch_name(trace, (uint32_t)row), "launch"))
+            !gt_str_contains_nocase(gt_state_name(trace, (uint32_t)row), "launch"))
             continue;
         if (correlations[row] != GT_EVENT_NONE) return correlations;
         break;
@@ -65,12 +65,12 @@ static uint64_t track_key(uint32_t process, uint32_t thread)
     return (uint64_t)process << 32 | thread;
 }
 
-static uint64_t track_of(const gt_pytorch *trace, uint32_t row)
+static uint64_t track_of(const gt_pytorch_state *trace, uint32_t row)
 {
     return track_key(trace->process[row], trace->thread[row]);
 }
 
-static void index_arrows(const gt_pytorch *trace, lookup *l)
+static void index_arrows(const gt_pytorch_state *trace, lookup *l)
 {
     size_t count = gt_store_count(trace->arrows);
     int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW),
@@ -95,7 +95,7 @@ static void index_arrows(const gt_pytorch *trace, lookup *l)
 }
 
 /* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
-static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+static void index_work(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
 {
     l->work = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
     l->others = gt_alloc(trace->count * sizeof *l->others);
@@ -107,7 +107,7 @@ static void index_work(const gt_pytorch *trace, const int64_t *ids, lookup *l)
     }
 }
 
-static void index_tracks(const gt_pytorch *trace, const int64_t *ids, lookup *l)
+static void index_tracks(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
 {
     for (uint32_t row = 0; row < trace->count; row++)
         if (gt_kind_is_gpu(trace->kind[row]) && ids[row] != GT_EVENT_NONE)
@@ -125,7 +125,7 @@ static void free_lookup(lookup *l)
     gt_free(l->others);
 }
 
-static void link(gt_pytorch *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
+static void link(gt_pytorch_state *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
 {
     size_t other = *capacity, count = trace->link_count;
     GT_PUSH(trace->link_runtime, trace->link_count, *capacity, runtime);
@@ -139,7 +139,8 @@ static bool is_graph_launch(gt_str name)
 }
 
 /* The last work with this id on a track, GT_NO_EVENT where there is none. */
-static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id, uint64_t track)
+static uint32_t find_work(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id,
+                          uint64_t track)
 {
     uint32_t found = GT_NO_EVENT, steps = 0;
     if (!l->long_chains) {
@@ -155,7 +156,7 @@ static uint32_t find_work(const gt_pytorch *trace, const int64_t *ids, lookup *l
 }
 
 /* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
-static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup *l, int64_t id)
+static uint32_t follow_arrow(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id)
 {
     uint32_t end = gt_id_get(&l->arrow_ends, id);
     if (end == GT_NO_EVENT || gt_id_get(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
@@ -165,7 +166,7 @@ static uint32_t follow_arrow(const gt_pytorch *trace, const int64_t *ids, lookup
 /* Links all work to a graph launch. Launches that share an id share their work, and the links are as many as
  * launches times work: beyond a limit, which only a broken trace comes to, the work stays with the launches
  * that it has. */
-static bool link_graph(gt_pytorch *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
+static bool link_graph(gt_pytorch_state *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
 {
     uint32_t gpu = gt_id_get(&l->work, id);
     if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
@@ -174,8 +175,10 @@ static bool link_graph(gt_pytorch *trace, lookup *l, size_t *capacity, uint32_t 
     return true;
 }
 
-void gt_pytorch_link_launches(gt_pytorch *trace)
+gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
 {
+    gt_pytorch_state *trace = tree->state;
+    gt_free(tree);
     int64_t *ids = link_ids(trace);
     lookup l = {0};
     size_t capacity = 0, left_out = 0;
@@ -183,7 +186,7 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
     index_work(trace, ids, &l);
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
-        if (is_graph_launch(gt_pytorch_name(trace, row))) {
+        if (is_graph_launch(gt_state_name(trace, row))) {
             left_out += !link_graph(trace, &l, &capacity, row, ids[row]);
         } else {
             uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
@@ -195,6 +198,10 @@ void gt_pytorch_link_launches(gt_pytorch *trace)
     gt_free(ids);
     gt_store_free(trace->arrows);
     trace->arrows = NULL;
+    gt_state_publish(trace);
+    gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
+    linked->state = trace;
+    return linked;
 }
 
 /* ---- recompute ---- */
@@ -204,21 +211,23 @@ static bool is_recompute_root(gt_str name)
     return gt_str_contains(name, "torch/utils/checkpoint.py") && gt_str_contains(name, "recompute_fn");
 }
 
-void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked)
+void gt_pytorch_mark_recompute(gt_pytorch_linked *linked, size_t *regions, size_t *marked)
 {
+    gt_pytorch_state *trace = linked->state;
     size_t numbers = trace->numbered;
     int32_t *depth =
         gt_alloc_zero(numbers + 1, sizeof *depth); /* how many roots an event is below, by number */
     *regions = *marked = 0;
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_PYTHON || trace->preorder[row] == GT_NO_EVENT ||
-            !is_recompute_root(gt_pytorch_name(trace, (uint32_t)row)))
+            !is_recompute_root(gt_state_name(trace, (uint32_t)row)))
             continue;
         depth[trace->preorder[row]]++;
         depth[trace->subtree_end[row]]--;
         ++*regions;
     }
     for (size_t i = 1; i < numbers; i++) depth[i] += depth[i - 1];
+    gt_free(trace->recompute);
     trace->recompute = gt_alloc_zero(trace->count, 1);
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->preorder[row] == GT_NO_EVENT || !depth[trace->preorder[row]]) continue;
@@ -232,4 +241,5 @@ void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marke
         *marked += (size_t)depth[trace->preorder[runtime]];
     }
     gt_free(depth);
+    gt_state_publish(trace);
 }

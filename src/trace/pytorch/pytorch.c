@@ -1,6 +1,7 @@
 /* A PyTorch trace as arrays: unpacks the columns that every analysis walks over, and names processes and
  * threads. */
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/state.h"
+
 #include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -19,7 +20,7 @@ struct gt_tracks {
 };
 
 /* Host and GPU events must have a time; the few that do not take no part. */
-static void check_times(gt_pytorch *trace)
+static void check_times(gt_pytorch_state *trace)
 {
     size_t without = 0;
     for (size_t row = 0; row < trace->count; row++) {
@@ -55,7 +56,7 @@ static gt_track_names *track_of(struct gt_tracks *tracks, uint32_t process, uint
 }
 
 /* Reads the metadata events; of several for one thread the last counts. */
-static struct gt_tracks *read_tracks(gt_pytorch *trace)
+static struct gt_tracks *read_tracks(gt_pytorch_state *trace)
 {
     struct gt_tracks *tracks = gt_alloc_zero(1, sizeof *tracks);
     tracks->unknown = gt_interner_add_cstr(trace->strings, "Unknown");
@@ -66,7 +67,7 @@ static struct gt_tracks *read_tracks(gt_pytorch *trace)
             names = gt_store_string_ids(trace->store, GT_EVENT_META_NAME);
             labels = gt_store_string_ids(trace->store, GT_EVENT_META_LABELS);
         }
-        const char *what = gt_pytorch_name(trace, (uint32_t)row).bytes;
+        const char *what = gt_state_name(trace, (uint32_t)row).bytes;
         gt_track_names *track = track_of(tracks, trace->process[row], trace->thread[row]);
         if (strcmp(what, "process_name") == 0 && names[row]) track->process_name = names[row];
         if (strcmp(what, "process_labels") == 0 && labels[row]) track->process_label = labels[row];
@@ -77,47 +78,123 @@ static struct gt_tracks *read_tracks(gt_pytorch *trace)
     return tracks;
 }
 
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python)
+/* ---- stages ---- */
+
+gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python)
 {
-    gt_pytorch *trace = gt_alloc_zero(1, sizeof *trace);
-    trace->strings = strings;
-    trace->store = store;
-    trace->arrows = arrows;
-    trace->count = trace->recorded = gt_store_count(store);
-    trace->events = gt_store_records(store);
-    trace->has_python = has_python;
-    trace->uid = gt_store_row_order(store);
-    trace->kind = bytes_of(store, GT_EVENT_KIND);
-    trace->integral = bytes_of(store, GT_EVENT_INTEGRAL);
-    trace->name = gt_store_string_ids(store, GT_EVENT_NAME);
-    trace->start_us = gt_store_times(store, GT_EVENT_START);
-    trace->dur_us = gt_store_times(store, GT_EVENT_DURATION);
-    trace->end_us = gt_alloc(trace->count * sizeof *trace->end_us);
-    trace->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
-    trace->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
-    check_times(trace);
-    trace->gpu_only = !memchr(trace->kind, GT_KIND_CPU_OP, trace->count);
-    trace->tracks = read_tracks(trace);
-    return trace;
+    gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
+    state->strings = strings;
+    state->store = store;
+    state->arrows = arrows;
+    state->count = state->recorded = gt_store_count(store);
+    state->uid_count = gt_store_records(store);
+    state->has_python = has_python;
+    state->uid = gt_store_row_order(store);
+    state->kind = bytes_of(store, GT_EVENT_KIND);
+    state->integral = bytes_of(store, GT_EVENT_INTEGRAL);
+    state->name = gt_store_string_ids(store, GT_EVENT_NAME);
+    state->start_us = gt_store_times(store, GT_EVENT_START);
+    state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
+    state->end_us = gt_alloc(state->count * sizeof *state->end_us);
+    state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
+    state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
+    check_times(state);
+    state->gpu_only = !memchr(state->kind, GT_KIND_CPU_OP, state->count);
+    state->tracks = read_tracks(state);
+    gt_state_publish(state);
+    gt_pytorch_read *read = gt_alloc(sizeof *read);
+    read->state = state;
+    return read;
 }
 
-void gt_pytorch_free(gt_pytorch *trace)
+void gt_state_publish(gt_pytorch_state *state)
+{
+    state->view = (gt_linked_view){
+        .events =
+            {
+                .strings = state->strings,
+                .store = state->store,
+                .tracks = state->tracks,
+                .count = state->count,
+                .recorded = state->recorded,
+                .uid_count = state->uid_count,
+                .has_python = state->has_python,
+                .gpu_only = state->gpu_only,
+                .uid = state->uid,
+                .kind = state->kind,
+                .name = state->name,
+                .start_us = state->start_us,
+                .dur_us = state->dur_us,
+                .end_us = state->end_us,
+                .integral = state->integral,
+                .process = state->process,
+                .thread = state->thread,
+                .extra = state->extra,
+            },
+        .parent = state->parent,
+        .preorder = state->preorder,
+        .subtree_end = state->subtree_end,
+        .numbered = state->numbered,
+        .cpu_op_above = state->cpu_op_above,
+        .launch_op = state->launch_op,
+        .recompute = state->recompute,
+        .link_runtime = state->link_runtime,
+        .link_gpu = state->link_gpu,
+        .link_count = state->link_count,
+        .late_roots = state->late_roots,
+        .late_root_count = state->late_root_count,
+    };
+}
+
+static void state_free(gt_pytorch_state *state)
+{
+    void *arrays[] = {state->uid,          state->kind,      state->name,      state->start_us,
+                      state->dur_us,       state->end_us,    state->integral,  state->process,
+                      state->thread,       state->parent,    state->preorder,  state->subtree_end,
+                      state->cpu_op_above, state->launch_op, state->recompute, state->link_runtime,
+                      state->link_gpu,     state->extra,     state->late_roots};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_map_free(&state->tracks->names);
+    gt_free(state->tracks->items);
+    gt_free(state->tracks);
+    gt_store_free(state->store);
+    gt_store_free(state->arrows);
+    gt_interner_free(state->strings);
+    gt_free(state);
+}
+
+void gt_pytorch_read_free(gt_pytorch_read *read)
+{
+    if (!read) return;
+    state_free(read->state);
+    gt_free(read);
+}
+
+void gt_pytorch_tree_free(gt_pytorch_tree *tree)
+{
+    if (!tree) return;
+    state_free(tree->state);
+    gt_free(tree);
+}
+
+void gt_pytorch_linked_free(gt_pytorch_linked *trace)
 {
     if (!trace) return;
-    void *arrays[] = {trace->uid,          trace->kind,      trace->name,      trace->start_us,
-                      trace->dur_us,       trace->end_us,    trace->integral,  trace->process,
-                      trace->thread,       trace->parent,    trace->preorder,  trace->subtree_end,
-                      trace->cpu_op_above, trace->launch_op, trace->recompute, trace->link_runtime,
-                      trace->link_gpu,     trace->extra,     trace->late_roots};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    gt_map_free(&trace->tracks->names);
-    gt_free(trace->tracks->items);
-    gt_free(trace->tracks);
-    gt_store_free(trace->store);
-    gt_store_free(trace->arrows);
-    gt_interner_free(trace->strings);
+    state_free(trace->state);
     gt_free(trace);
 }
+
+const gt_event_view *gt_pytorch_read_view(const gt_pytorch_read *read)
+{
+    return &read->state->view.events;
+}
+
+const gt_linked_view *gt_pytorch_view(const gt_pytorch_linked *trace)
+{
+    return &trace->state->view;
+}
+
+/* ---- questions about one event ---- */
 
 uint32_t *gt_no_events(size_t count)
 {
@@ -126,22 +203,22 @@ uint32_t *gt_no_events(size_t count)
     return rows;
 }
 
-gt_str gt_pytorch_name(const gt_pytorch *trace, uint32_t row)
+gt_str gt_event_name(const gt_event_view *events, uint32_t row)
 {
-    return gt_interner_get(trace->strings, trace->name[row]);
+    return gt_interner_get(events->strings, events->name[row]);
 }
 
-gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row)
+gt_track_names gt_event_track(const gt_event_view *events, uint32_t row)
 {
-    struct gt_tracks *tracks = trace->tracks;
-    uint32_t zero = gt_interner_find(trace->strings, "0", 1);
+    const struct gt_tracks *tracks = events->tracks;
+    uint32_t zero = gt_interner_find(events->strings, "0", 1);
     gt_track_names track = {tracks->unknown, tracks->unknown, tracks->unknown};
-    uint32_t at = gt_map_get(&tracks->names, trace->process[row], zero);
+    uint32_t at = gt_map_get(&tracks->names, events->process[row], zero);
     if (at != GT_MAP_NONE) {
         track.process_name = tracks->items[at].process_name;
         track.process_label = tracks->items[at].process_label;
     }
-    at = gt_map_get(&tracks->names, trace->process[row], trace->thread[row]);
+    at = gt_map_get(&tracks->names, events->process[row], events->thread[row]);
     if (at != GT_MAP_NONE) track.thread_name = tracks->items[at].thread_name;
     return track;
 }

@@ -1,7 +1,24 @@
-/* A PyTorch trace, ready to be asked: its events as arrays, who called whom, who launched which kernel.
+/* A PyTorch trace: its events, its call tree and its launches.
+ *
+ * A trace goes through three stages, and each stage is a type of its own, so that the compiler checks the
+ * order of the calls:
+ *
+ *     gt_pytorch_read *read = gt_kineto_read(path, ...);        events as they were read
+ *     gt_pytorch_tree *tree = gt_pytorch_build_tree(read);      + which host event called which
+ *     gt_pytorch_linked *trace = gt_pytorch_link(tree);         + which call launched which GPU event
+ *     ...
+ *     gt_pytorch_linked_free(trace);
+ *
+ * A step consumes its argument: `read` must not be used (or freed) after gt_pytorch_build_tree.
+ *
+ * Analyses walk over millions of events, so they read arrays and not accessor functions: a view holds const
+ * pointers to the arrays. A function that needs only events takes a gt_event_view; one that needs the tree or
+ * launches takes a gt_linked_view, which only a linked trace has. A gt_linked_view contains a gt_event_view
+ * as its member `events` (&trace->events), and has the same fields itself: trace->kind and trace->events.kind
+ * are the same member.
  *
  * An event is a row: an index into the arrays, in file order. Events that no sheet needs are not kept, so a
- * row is not the event's place in the file; that is its uid. */
+ * row is not the event's position in the file; that is its uid. */
 #ifndef GT_TRACE_PYTORCH_PYTORCH_H
 #define GT_TRACE_PYTORCH_PYTORCH_H
 
@@ -11,21 +28,22 @@
 typedef enum gt_event_kind {
     GT_KIND_OTHER,
     GT_KIND_CPU_OP,
-    GT_KIND_RUNTIME, /* cuda_runtime: also what HIP writes */
+    GT_KIND_RUNTIME, /* category cuda_runtime, which HIP writes too */
     GT_KIND_DRIVER,
-    GT_KIND_PYTHON, /* python_function; kept only when asked for */
+    GT_KIND_PYTHON, /* python_function; kept only if requested */
     GT_KIND_KERNEL,
     GT_KIND_MEMCPY,
     GT_KIND_MEMSET,
-    GT_KIND_FLOW_START, /* ac2g arrows, from a launch ... (in the store of arrows, not among the rows) */
-    GT_KIND_FLOW_END,   /* ... to what it launched */
+    GT_KIND_FLOW_START, /* ac2g arrow from a launch ... (in the store of arrows, not among the rows) */
+    GT_KIND_FLOW_END,   /* ... to the GPU event that it launched */
     GT_KIND_ANNOTATION,
     GT_KIND_METADATA,
-    GT_KIND_SYNC, /* cuda_sync: a stream or the host waits; only hta.h asks for it */
+    GT_KIND_SYNC, /* cuda_sync: a stream or the host waits; only analysis/hta uses it */
 } gt_event_kind;
 
 #define GT_NO_EVENT UINT32_MAX
-uint32_t *gt_no_events(size_t count); /* so many of them; the caller frees the array */
+/* An array of `count` GT_NO_EVENT; the caller frees it. */
+uint32_t *gt_no_events(size_t count);
 
 static inline bool gt_kind_is_gpu(uint8_t kind)
 {
@@ -36,72 +54,119 @@ static inline bool gt_kind_is_host(uint8_t kind)
     return kind >= GT_KIND_CPU_OP && kind <= GT_KIND_PYTHON;
 }
 
-typedef struct gt_pytorch {
-    gt_interner *strings; /* owned: names and every other text */
-    gt_store *store;      /* the columns that few analyses need, such as input shapes; one entry a row */
-    gt_store *arrows;     /* of the same columns: only until launches are linked, then NULL */
-    size_t count;         /* rows */
-    size_t recorded;      /* of them, those that the file has; tree_edit.h adds others behind these */
-    size_t events;        /* in the file, kept or not */
-    bool has_python;      /* python functions were kept */
-    bool gpu_only;        /* the trace has no cpu_op */
+/* ---- views ---- */
 
-    /* By row. */
-    uint32_t *uid;
-    uint8_t *kind; /* gt_event_kind */
-    uint32_t *name;
-    double *start_us, *dur_us;  /* NaN where the event has none */
-    double *end_us;             /* start + dur, as the reference adds them */
-    uint8_t *integral;          /* GT_INTEGRAL_* */
-    uint32_t *process, *thread; /* JSON texts; numbers and strings alike */
+/* The fields of gt_event_view. They are a macro because gt_linked_view repeats them. Arrays have one entry
+ * per row. Only `strings` may be changed through a view: analyses intern the text of their cells there.
+ *
+ *     strings     names and all other text; the owner is the trace
+ *     store       the columns that few analyses need, such as input shapes; one entry per row
+ *     tracks      names of processes and threads (gt_event_track)
+ *     count       rows
+ *     recorded    rows that come from the file; tree_edit.h appends others after them
+ *     uid_count   uids in use: one per event of the file, kept or not, and one per appended row
+ *     has_python  python functions were kept
+ *     gpu_only    the trace has no cpu_op
+ *     uid         position in the file; appended rows continue the count
+ *     kind        gt_event_kind
+ *     name        string id
+ *     start_us    NaN if the event has none, as dur_us
+ *     end_us      start_us + dur_us, added as TraceLens adds them
+ *     integral    GT_INTEGRAL_* bits: which times were written as integers
+ *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
+ *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any */
+#define GT_EVENT_VIEW_FIELDS                                                                                 \
+    gt_interner *strings;                                                                                    \
+    const gt_store *store;                                                                                   \
+    const struct gt_tracks *tracks;                                                                          \
+    size_t count, recorded, uid_count;                                                                       \
+    bool has_python, gpu_only;                                                                               \
+    const uint32_t *uid;                                                                                     \
+    const uint8_t *kind;                                                                                     \
+    const uint32_t *name;                                                                                    \
+    const double *start_us, *dur_us, *end_us;                                                                \
+    const uint8_t *integral;                                                                                 \
+    const uint32_t *process, *thread;                                                                        \
+    const uint32_t *extra;
 
-    /* The host call tree (gt_pytorch_build_tree). A GPU event's parent is the runtime call that launched it.
-     */
-    uint32_t *parent;   /* GT_NO_EVENT at roots, for events not in the tree and for GPU events not linked */
-    uint32_t *preorder; /* of host events in the tree: an event's subtree is the numbers ... */
-    uint32_t *subtree_end;  /* ... [preorder, subtree_end); GT_NO_EVENT where not in the tree */
-    uint32_t numbered;      /* preorder numbers given out */
-    uint32_t *cpu_op_above; /* of host events: the nearest cpu_op above (gt_pytorch_cpu_op_above) */
-    uint32_t *launch_op;    /* of host events: the op that a launch here counts for (launchers.h) */
-    uint8_t *recompute;     /* 1: run again for the backward pass; NULL where not looked for */
+typedef struct gt_event_view {
+    GT_EVENT_VIEW_FIELDS
+} gt_event_view;
 
-    /* Launches, in file order of the runtime calls; a GPU event may be launched twice. */
-    uint32_t *link_runtime, *link_gpu;
+typedef struct gt_linked_view {
+    union {
+        gt_event_view events;
+        struct {
+            GT_EVENT_VIEW_FIELDS
+        };
+    };
+
+    /* The call tree. Host events in the tree are numbered in preorder, so the subtree of an event is the
+     * range of numbers [preorder, subtree_end). Both are GT_NO_EVENT for rows that are not in the tree. */
+    const uint32_t *parent; /* caller of a host event; runtime call that launched a GPU event; GT_NO_EVENT for
+                               roots, events outside the tree and GPU events without a launch */
+    const uint32_t *preorder, *subtree_end;
+    uint32_t numbered;            /* count of host events in the tree */
+    const uint32_t *cpu_op_above; /* of host events: the nearest cpu_op above (see gt_pytorch_cpu_op_above) */
+    const uint32_t *launch_op;    /* of host events: the op that a launch here counts for (launchers.h) */
+    const uint8_t *recompute; /* 1: below a checkpoint's recompute function, or launched there; NULL before
+                                 gt_pytorch_mark_recompute */
+
+    /* Launches, in file order of the runtime calls. A GPU event may be launched twice. */
+    const uint32_t *link_runtime, *link_gpu; /* rows */
     size_t link_count;
 
-    /* Of rows that were added. */
-    uint32_t *extra;      /* by row: rare arguments as a JSON object, a text id; NULL: no row has any */
-    uint32_t *late_roots; /* ops around which the search for ops starts last (gt_calls_cpu_roots) */
+    const uint32_t
+        *late_roots; /* appended ops that the search for root ops visits last (gt_calls_cpu_roots) */
     size_t late_root_count;
+} gt_linked_view;
 
-    struct gt_tracks *tracks;       /* names of processes and threads (gt_pytorch_track) */
-    struct gt_extension *extension; /* borrowed: what an extension says of ops; NULL: there is none */
-} gt_pytorch;
+/* ---- stages ---- */
 
-/* From the store's columns to arrays; takes over both stores and the strings. */
-gt_pytorch *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python);
-void gt_pytorch_free(gt_pytorch *trace);
+typedef struct gt_pytorch_read gt_pytorch_read;
+typedef struct gt_pytorch_tree gt_pytorch_tree;
+typedef struct gt_pytorch_linked gt_pytorch_linked;
 
-/* Who called whom: fills parent, preorder and subtree_end of host events. */
-void gt_pytorch_build_tree(gt_pytorch *trace);
-/* Who launched what: fills the links and the parents of GPU events. Needs the tree. */
-void gt_pytorch_link_launches(gt_pytorch *trace);
-/* Marks what runs below a checkpoint's recompute function. Needs tree, links and python functions. */
-void gt_pytorch_mark_recompute(gt_pytorch *trace, size_t *regions, size_t *marked);
+/* Unpacks the columns that every analysis uses. Takes ownership of both stores and the strings: `store` has
+ * the events, `arrows` the ac2g arrows (both have gt_event_columns). Events without a start or a duration
+ * become GT_KIND_OTHER, with a warning. */
+gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python);
+/* Builds the call tree. Consumes `read`. */
+gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
+/* Links launches and GPU events. Consumes `tree`. */
+gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree);
 
-/* The nearest cpu_op above a row, GT_NO_EVENT where there is none. */
-uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row);
-/* Text of a row's name. */
-gt_str gt_pytorch_name(const gt_pytorch *trace, uint32_t row);
+/* These accept NULL. */
+void gt_pytorch_read_free(gt_pytorch_read *read);
+void gt_pytorch_tree_free(gt_pytorch_tree *tree);
+void gt_pytorch_linked_free(gt_pytorch_linked *trace);
 
-/* process_name, process_labels (of the process's thread 0) and thread_name of a row, as text ids; "Unknown"
- * where the trace does not say. */
+/* Views of a trace, valid until the trace is consumed or freed. Pointers to arrays copied out of a view are
+ * valid until the next call that changes the trace (below, and those of tree_edit.h). */
+const gt_event_view *gt_pytorch_read_view(const gt_pytorch_read *read);
+const gt_linked_view *gt_pytorch_view(const gt_pytorch_linked *trace);
+
+/* Marks events that run below a checkpoint's recompute function, and the GPU events that they launch. Finds
+ * nothing unless the trace was read with python functions. Sets *regions to the number of recompute functions
+ * and *marked to the number of events below each, summed up. */
+void gt_pytorch_mark_recompute(gt_pytorch_linked *trace, size_t *regions, size_t *marked);
+
+/* ---- questions about one event ---- */
+
+gt_str gt_event_name(const gt_event_view *events, uint32_t row);
+
+/* process_name, process_labels (of the process's thread 0) and thread_name of a row, as string ids; "Unknown"
+ * if the trace does not say. */
 typedef struct gt_track_names {
     uint32_t process_name, process_label, thread_name;
 } gt_track_names;
-gt_track_names gt_pytorch_track(const gt_pytorch *trace, uint32_t row);
+gt_track_names gt_event_track(const gt_event_view *events, uint32_t row);
 
-/* Kernel names of collectives: contain rccl, nccl or cross_device_reduce, in any case. */
+/* The nearest cpu_op above a row, GT_NO_EVENT if there is none. */
+uint32_t gt_pytorch_cpu_op_above(const gt_linked_view *trace, uint32_t row);
+
+/* Whether a kernel's name is that of a collective: it contains rccl, nccl or cross_device_reduce, in any
+ * case. */
 bool gt_is_communication(gt_str name);
 
 #endif

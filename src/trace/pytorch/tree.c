@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/order.h"
-#include "trace/pytorch/tree.h"
+#include "trace/pytorch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct threads {
     size_t count;
 } threads;
 
-static threads rows_by_thread(const gt_pytorch *trace)
+static threads rows_by_thread(const gt_pytorch_state *trace)
 {
     gt_map ids = {0};
     threads t = {0};
@@ -64,18 +64,18 @@ typedef struct open_events {
     uint32_t next_number;
 } open_events;
 
-static void close_top(gt_pytorch *trace, open_events *open)
+static void close_top(gt_pytorch_state *trace, open_events *open)
 {
     trace->subtree_end[open->rows[--open->count]] = open->next_number;
 }
 
-static bool is_execute(const gt_pytorch *trace, uint32_t row)
+static bool is_execute(const gt_pytorch_state *trace, uint32_t row)
 {
-    gt_str name = gt_pytorch_name(trace, row);
+    gt_str name = gt_state_name(trace, row);
     return gt_str_equals(name, "execute");
 }
 
-void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
+void gt_state_inherit(gt_pytorch_state *trace, uint32_t row)
 {
     uint32_t parent = trace->parent[row];
     if (parent == GT_NO_EVENT) {
@@ -90,17 +90,17 @@ void gt_tree_inherit(gt_pytorch *trace, uint32_t row)
         trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
 }
 
-static void open_event(gt_pytorch *trace, open_events *open, uint32_t row)
+static void open_event(gt_pytorch_state *trace, open_events *open, uint32_t row)
 {
     trace->preorder[row] = open->next_number++;
     if (open->count) {
         trace->parent[row] = open->rows[open->count - 1];
-        gt_tree_inherit(trace, row);
+        gt_state_inherit(trace, row);
     }
     GT_PUSH(open->rows, open->count, open->capacity, row);
 }
 
-static void build_thread(gt_pytorch *trace, const uint32_t *rows, size_t count, open_events *open)
+static void build_thread(gt_pytorch_state *trace, const uint32_t *rows, size_t count, open_events *open)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
@@ -116,8 +116,10 @@ static void build_thread(gt_pytorch *trace, const uint32_t *rows, size_t count, 
     while (open->count) close_top(trace, open);
 }
 
-void gt_pytorch_build_tree(gt_pytorch *trace)
+gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
 {
+    gt_pytorch_state *trace = read->state;
+    gt_free(read);
     trace->parent = gt_no_events(trace->count);
     trace->preorder = gt_no_events(trace->count);
     trace->subtree_end = gt_no_events(trace->count);
@@ -133,9 +135,13 @@ void gt_pytorch_build_tree(gt_pytorch *trace)
     gt_free(open.rows);
     gt_free(t.rows);
     gt_free(t.ends);
+    gt_state_publish(trace);
+    gt_pytorch_tree *tree = gt_alloc(sizeof *tree);
+    tree->state = trace;
+    return tree;
 }
 
-uint32_t gt_pytorch_cpu_op_above(const gt_pytorch *trace, uint32_t row)
+uint32_t gt_pytorch_cpu_op_above(const gt_linked_view *trace, uint32_t row)
 {
     if (!gt_kind_is_gpu(trace->kind[row])) return trace->cpu_op_above[row];
     uint32_t runtime = trace->parent[row];

@@ -1,0 +1,65 @@
+/* What the opaque stages of a PyTorch trace hold (pytorch.h). Only src/trace/pytorch includes this.
+ *
+ * All three stages share one gt_pytorch_state and differ in which of its fields are filled. Code in this
+ * folder writes to these arrays; everybody else reads them through the view, which gt_state_publish sets. */
+#ifndef GT_TRACE_PYTORCH_STATE_H
+#define GT_TRACE_PYTORCH_STATE_H
+
+#include "trace/pytorch/pytorch.h"
+
+/* Fields have the meaning of those with the same name in gt_event_view and gt_linked_view. */
+typedef struct gt_pytorch_state {
+    gt_linked_view view;
+
+    /* From gt_pytorch_new on. */
+    gt_interner *strings;
+    gt_store *store;
+    gt_store *arrows; /* freed by gt_pytorch_link, which alone uses it; then NULL */
+    struct gt_tracks *tracks;
+    size_t count, recorded, uid_count;
+    bool has_python, gpu_only;
+    uint32_t *uid;
+    uint8_t *kind;
+    uint32_t *name;
+    double *start_us, *dur_us, *end_us;
+    uint8_t *integral;
+    uint32_t *process, *thread;
+    uint32_t *extra;
+
+    /* From gt_pytorch_build_tree on; gt_pytorch_link adds the parents of GPU events. */
+    uint32_t *parent;
+    uint32_t *preorder, *subtree_end;
+    uint32_t numbered;
+    uint32_t *cpu_op_above, *launch_op;
+
+    /* From gt_pytorch_link on. */
+    uint32_t *link_runtime, *link_gpu;
+    size_t link_count;
+    uint8_t *recompute;
+    uint32_t *late_roots;
+    size_t late_root_count;
+} gt_pytorch_state;
+
+struct gt_pytorch_read {
+    gt_pytorch_state *state;
+};
+struct gt_pytorch_tree {
+    gt_pytorch_state *state;
+};
+struct gt_pytorch_linked {
+    gt_pytorch_state *state;
+};
+
+/* Copies counts and pointers into the view. Every function that other folders call and that changes the state
+ * ends with this. */
+void gt_state_publish(gt_pytorch_state *state);
+
+static inline gt_str gt_state_name(const gt_pytorch_state *state, uint32_t row)
+{
+    return gt_interner_get(state->strings, state->name[row]);
+}
+
+/* Fills cpu_op_above and launch_op of a host event from those of its parent, which must be filled. */
+void gt_state_inherit(gt_pytorch_state *state, uint32_t row);
+
+#endif
