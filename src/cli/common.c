@@ -9,26 +9,28 @@
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook here; by default, where no other output is named, beside the trace: "
-     "908_results.json gives 908_perf_report.xlsx"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
-     "write one CSV file a sheet into this folder instead of a workbook"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
+     "write an Excel workbook to PATH (default without any output option: next to the trace, "
+     "908_results.json gives 908_perf_report.xlsx)"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
+     "write an SQLite database with one table per sheet to PATH"},
 };
 
 static const gt_option common_options[] = {
-    {"threads", GT_OPTION_INT, "N", NULL, "threads to use (default: one a core)"},
+    {"threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"},
     {"strict", GT_OPTION_FLAG, NULL, NULL,
-     "treat a damaged or truncated trace as an error instead of reading what is whole"},
-    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print nothing but warnings and errors"},
-    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
+     "fail on a damaged or truncated trace instead of reporting its readable part"},
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
+    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"},
 };
 
 static const gt_option short_kernel_options[] = {
     {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets short_kernels_summary and short_kernel_histogram"},
-    {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10", "a kernel is short below this many microseconds"},
-    {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100", "bins of short_kernel_histogram"},
+    {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10",
+     "treat kernels shorter than N microseconds as short"},
+    {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100",
+     "set the number of bins of short_kernel_histogram"},
 };
 
 const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_options,
@@ -43,7 +45,7 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
     const gt_arguments *arguments = &call->arguments;
     const gt_option_value *threads = gt_arguments_value(arguments, "threads");
     if (threads->given && (threads->number < 1 || threads->number > THREADS_MAX))
-        return gt_fail(error, "argument --threads: must be from 1 to %d, not %" PRId64, THREADS_MAX,
+        return gt_fail(error, "argument --threads: must be between 1 and %d, got %" PRId64, THREADS_MAX,
                        threads->number);
     bool quiet = gt_arguments_flag(arguments, "quiet");
     gt_log_quiet(quiet);

@@ -1,4 +1,5 @@
-/* Help texts: two columns, wrapped to the width. */
+/* Help texts: two columns, wrapped to the width of the terminal. A command's help starts with its main
+ * options; all others follow in their groups. */
 #include "cli/help.h"
 
 #include <string.h>
@@ -10,8 +11,7 @@ static size_t clamp_width(size_t width)
     return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : width;
 }
 
-/* Prints words from column `at` on, going to a new line, indented, before a word that would pass the width.
- */
+/* Prints a text from column `at` on and wraps it to `width`; further lines are indented. */
 static void print_wrapped(FILE *out, const char *text, size_t at, size_t indent, size_t width)
 {
     bool first = true;
@@ -58,24 +58,27 @@ void gt_help_program(FILE *out, size_t width)
 {
     width = clamp_width(width);
     fprintf(out, "gputally %s: performance reports from GPU profiler traces\n\n", GT_VERSION);
-    fprintf(out, "Usage: gputally COMMAND [options]\n\nCommands:\n");
+    fprintf(out, "Usage: gputally COMMAND [options]\n");
     size_t indent = 0;
     for (size_t i = 0; i < gt_command_count; i++)
         if (strlen(gt_commands[i].name) > indent) indent = strlen(gt_commands[i].name);
     indent += NAME_COLUMN + 2;
-    for (size_t i = 0; i < gt_command_count; i++)
+    for (size_t i = 0; i < gt_command_count; i++) {
+        if (!i || strcmp(gt_commands[i].group, gt_commands[i - 1].group) != 0)
+            fprintf(out, "\n%s:\n", gt_commands[i].group);
         print_row(out, gt_commands[i].name, gt_commands[i].summary, indent, width);
-    fprintf(out, "\n  gputally report FILE      is all that most need\n"
-                 "  gputally help COMMAND     describes a command and its options\n"
-                 "  gputally --version        prints the version\n\n");
-    print_wrapped(
-        out,
-        "Long options may be written with '_' or '-', as --option VALUE or --option=VALUE, and shortened as "
-        "long as they stay unambiguous.",
-        0, 0, width);
-    fprintf(out,
-            "Exit status: 0 done, 1 the input or the machine failed, 2 wrong usage, 3 a gate of compare was\n"
-            "crossed or the command of run failed, 4 the context of run makes no sense.\n");
+    }
+    fprintf(out, "\n  gputally report FILE      most users need only this\n"
+                 "  gputally help COMMAND     describe a command and its options\n"
+                 "  gputally --version        print the version\n\n");
+    print_wrapped(out,
+                  "Options may be spelled with '_' or '-', as --option VALUE or --option=VALUE, and may be "
+                  "abbreviated to an unambiguous prefix.",
+                  0, 0, width);
+    print_wrapped(out,
+                  "Exit status: 0 success, 1 input or system error, 2 usage error, 3 a --fail_if condition "
+                  "was met or the command of `run` failed, 4 invalid run context.",
+                  0, 0, width);
 }
 
 static void help_steps(FILE *out, size_t width, const gt_command *command, const char *program)
@@ -83,14 +86,35 @@ static void help_steps(FILE *out, size_t width, const gt_command *command, const
     const gt_command *steps = gt_command_steps(command);
     fprintf(out, "Usage: %s STEP [options]\n\n", program);
     print_wrapped(out, command->description, 0, 0, width);
-    fprintf(out, "\nSteps, in their usual order:\n");
+    fprintf(out, "\nSteps, in the usual order:\n");
     size_t indent = 0;
     for (const gt_command *step = steps; step->name; step++)
         if (strlen(step->name) > indent) indent = strlen(step->name);
     indent += NAME_COLUMN + 2;
     for (const gt_command *step = steps; step->name; step++)
         print_row(out, step->name, step->summary, indent, width);
-    fprintf(out, "\n  %s STEP --help    describes a step and its options\n", program);
+    fprintf(out, "\n  %s STEP --help    describe a step and its options\n", program);
+}
+
+static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *option, size_t width)
+{
+    char label[128], text[512];
+    option_label(label, sizeof label, syntax, option);
+    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
+             option->initial ? option->initial : "", option->initial ? ")" : "");
+    print_row(out, label, text, width < 80 ? 24 : 38, width);
+}
+
+/* The options of a group that are not main options, with the title of the group. */
+static void print_group(FILE *out, const gt_syntax *syntax, const gt_option_group *group, size_t width)
+{
+    bool any = false;
+    for (size_t i = 0; i < group->count; i++) {
+        if (gt_syntax_is_main(syntax, &group->options[i])) continue;
+        if (!any) fprintf(out, "\n%s:\n", group->title);
+        any = true;
+        print_option(out, syntax, &group->options[i], width);
+    }
 }
 
 void gt_help_command(FILE *out, size_t width, const gt_command *command, const char *program)
@@ -104,18 +128,10 @@ void gt_help_command(FILE *out, size_t width, const gt_command *command, const c
     fprintf(out, "Usage: %s [options] %s\n\n", program, syntax->files);
     print_wrapped(out, command->description, 0, 0, width);
     if (command->old_name && strcmp(command->old_name, program) != 0)
-        fprintf(out, "\nStands in for %s.\n", command->old_name);
-    size_t indent = width < 80 ? 24 : 38;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++) {
-        const gt_option_group *group = syntax->groups[g];
-        fprintf(out, "\n%s:\n", group->title);
-        for (size_t i = 0; i < group->count; i++) {
-            const gt_option *option = &group->options[i];
-            char label[128], text[512];
-            option_label(label, sizeof label, syntax, option);
-            snprintf(text, sizeof text, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
-                     option->initial ? option->initial : "", option->initial ? ")" : "");
-            print_row(out, label, text, indent, width);
-        }
-    }
+        fprintf(out, "\nReplaces %s.\n", command->old_name);
+    if (syntax->main_options[0]) fprintf(out, "\nMain options:\n");
+    for (size_t i = 0; i < GT_MAIN_OPTIONS_MAX && syntax->main_options[i]; i++)
+        print_option(out, syntax, gt_syntax_option(syntax, syntax->main_options[i]), width);
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
+        print_group(out, syntax, syntax->groups[g], width);
 }

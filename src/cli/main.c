@@ -3,7 +3,6 @@
 #include "base/length.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/manual.h"
 #include "cli/suggest.h"
 #include "output/terminal.h"
 

@@ -1,7 +1,7 @@
-/* Commands and options as sections of a man page, from the same tables as the help. Groups of options that
- * every command has are described once. */
-#include "cli/manual.h"
-#include "cli/command.h"
+/* Commands and options as sections of a man page, from the same tables as the help texts. A group of options
+ * that several commands share is described once; the common options have their own section. */
+#include "cli/help.h"
+#include "cli/common.h"
 
 #include <string.h>
 
@@ -12,25 +12,6 @@ static void print_text(FILE *out, const char *text)
         if (*text == '-' || *text == '\\') fputc('\\', out);
         fputc(*text == '\\' ? 'e' : *text, out);
     }
-}
-
-static bool has_group(const gt_command *command, const gt_option_group *group)
-{
-    const gt_command *step = gt_command_steps(command);
-    if (step) {
-        while (step->name && has_group(step, group)) step++;
-        return !step->name;
-    }
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++)
-        if (command->syntax->groups[g] == group) return true;
-    return false;
-}
-
-static bool is_common(const gt_option_group *group)
-{
-    for (size_t i = 0; i < gt_command_count; i++)
-        if (!has_group(&gt_commands[i], group)) return false;
-    return true;
 }
 
 static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *option)
@@ -56,7 +37,7 @@ static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *op
 
 enum { GROUPS_MAX = 256 };
 
-/* Whether the group was described above; it is from now on. */
+/* Whether the group has been described before; marks it as described. */
 static bool is_described(const gt_option_group *group)
 {
     static const gt_option_group *described[GROUPS_MAX];
@@ -67,18 +48,24 @@ static bool is_described(const gt_option_group *group)
     return false;
 }
 
-static void print_groups(FILE *out, const gt_command *command, bool common)
+static void print_group(FILE *out, const gt_syntax *syntax, const gt_option_group *group)
 {
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && command->syntax->groups[g]; g++) {
-        const gt_option_group *group = command->syntax->groups[g];
-        if (is_common(group) != common) continue;
-        bool again = is_described(group);
-        fputs(common ? ".SS " : ".PP\n", out);
-        print_text(out, group->title);
-        fputs(common ? "\n" : again ? ": as above.\n" : ":\n", out);
-        for (size_t i = 0; i < group->count && !again; i++)
-            print_option(out, command->syntax, &group->options[i]);
+    bool again = is_described(group);
+    fputs(".PP\n", out);
+    print_text(out, group->title);
+    fputs(again ? ": as above.\n" : ":\n", out);
+    for (size_t i = 0; i < group->count && !again; i++) print_option(out, syntax, &group->options[i]);
+}
+
+static void print_syntax(FILE *out, const gt_syntax *syntax)
+{
+    for (size_t i = 0; i < GT_MAIN_OPTIONS_MAX && syntax->main_options[i]; i++) {
+        fputs(i ? ", \\-\\-" : ".PP\nMain options: \\-\\-", out);
+        print_text(out, syntax->main_options[i]);
     }
+    if (syntax->main_options[0]) fputs(".\n", out);
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
+        if (syntax->groups[g] != &gt_common_group) print_group(out, syntax, syntax->groups[g]);
 }
 
 static void print_command(FILE *out, const gt_command *command, const char *within)
@@ -89,11 +76,11 @@ static void print_command(FILE *out, const gt_command *command, const char *with
     print_text(out, command->description);
     fputc('\n', out);
     if (command->old_name) {
-        fputs("Stands in for\n.BR ", out);
+        fputs("Replaces\n.BR ", out);
         print_text(out, command->old_name);
         fputs(" .\n", out);
     }
-    if (!step) print_groups(out, command, false);
+    if (!step) print_syntax(out, command->syntax);
     for (; step && step->name; step++) print_command(out, step, command->name);
 }
 
@@ -102,5 +89,6 @@ void gt_manual_print(FILE *out)
     fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; i < gt_command_count; i++) print_command(out, &gt_commands[i], "");
     fputs(".SH COMMON OPTIONS\n", out);
-    print_groups(out, &gt_commands[0], true);
+    for (size_t i = 0; i < gt_common_group.count; i++)
+        print_option(out, gt_commands[0].syntax, &gt_common_group.options[i]);
 }

@@ -1,4 +1,4 @@
-/* The option parser: one pass over the words, names looked up in the groups' tables. */
+/* Option parser: one pass over the arguments; names are looked up in the tables of the groups. */
 #include "cli/options.h"
 #include "base/memory.h"
 #include "cli/suggest.h"
@@ -29,7 +29,7 @@ static size_t collect_options(const gt_syntax *syntax, const gt_option *options[
     return count;
 }
 
-/* Whether `typed`, of `len` letters, is the beginning of `name`. */
+/* Whether the `len` characters at `typed` are a prefix of `name`. */
 static bool begins(const char *name, const char *typed, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -67,10 +67,13 @@ static size_t find_option(const parser *p, const char *typed, size_t len)
         if (p->options[i]->name[len] == 0) return i;
         found = found == NOT_FOUND ? i : AMBIGUOUS;
     }
-    return len ? found : NOT_FOUND;
+    if (found != NOT_FOUND || !len) return len ? found : NOT_FOUND;
+    for (const gt_option_alias *alias = p->arguments->syntax->aliases; alias && alias->old_name; alias++)
+        if (begins(alias->old_name, typed, len)) return find_option(p, alias->option, strlen(alias->option));
+    return NOT_FOUND;
 }
 
-/* As Python's int(): spaces around, a sign, digits with single '_' between them. */
+/* Accepts what Python's int() accepts: surrounding spaces, a sign, digits separated by single '_'. */
 static bool parse_int(const char *text, int64_t *value, bool *too_large)
 {
     char digits[64];
@@ -106,7 +109,7 @@ static bool set_value(parser *p, size_t index, const char *text)
     return true;
 }
 
-/* A word that cannot be a value because it looks like an option; "-" and negative numbers do not. */
+/* Whether an argument looks like an option and so cannot be a value; "-" and negative numbers do not. */
 static bool looks_like_option(const char *word)
 {
     if (word[0] != '-' || word[1] == 0 || strchr(word, ' ')) return false;
@@ -154,7 +157,7 @@ static bool take_option(parser *p, const char *word)
     return take_values(p, index, equals ? equals + 1 : NULL);
 }
 
-/* The option that a letter stands for; NULL where it is none. */
+/* The option with this letter, or NULL. */
 static const char *option_of_letter(const gt_syntax *syntax, char wanted)
 {
     if (wanted == 'o' && syntax->output_option) return syntax->output_option;
@@ -214,8 +217,8 @@ static bool take_words(parser *p)
     return true;
 }
 
-/* A file without an option name stands for the file option where there is one; some file there must be,
- * unless the syntax says "[FILE...]". */
+/* A file without an option name becomes the value of the file option, if there is one. At least one file is
+ * required unless the syntax says "[FILE...]". */
 static bool settle_files(parser *p)
 {
     gt_arguments *a = p->arguments;
@@ -226,7 +229,7 @@ static bool settle_files(parser *p)
                gt_fail(p->error, "the following arguments are required: %s", a->syntax->files);
     size_t index = find_option(p, name, strlen(name));
     if (a->file_count && a->values[index].given)
-        return gt_fail(p->error, "argument --%s: given twice, as '%.200s' and as '%.200s'", name,
+        return gt_fail(p->error, "argument --%s: given twice: '%.200s' and '%.200s'", name,
                        a->values[index].text, a->files[0]);
     if (a->file_count) return set_value(p, index, a->files[0]);
     if (!a->values[index].given) return gt_fail(p->error, "the following arguments are required: --%s", name);
@@ -260,7 +263,7 @@ const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const c
     size_t count = collect_options(arguments->syntax, options);
     for (size_t i = 0; i < count; i++)
         if (strcmp(options[i]->name, name) == 0) return &arguments->values[i];
-    fprintf(stderr, "gputally: the command has no option --%s\n", name); /* a mistake in the program itself */
+    fprintf(stderr, "gputally: internal error: no option --%s\n", name);
     abort();
 }
 
@@ -286,4 +289,20 @@ char gt_syntax_short_option(const gt_syntax *syntax, const char *name)
     for (const gt_short_option *letter = syntax->letters; letter && letter->letter; letter++)
         if (strcmp(letter->option, name) == 0) return letter->letter;
     return 0;
+}
+
+const gt_option *gt_syntax_option(const gt_syntax *syntax, const char *name)
+{
+    const gt_option *options[GT_OPTIONS_MAX];
+    size_t count = collect_options(syntax, options);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options[i]->name, name) == 0) return options[i];
+    return NULL;
+}
+
+bool gt_syntax_is_main(const gt_syntax *syntax, const gt_option *option)
+{
+    for (size_t i = 0; i < GT_MAIN_OPTIONS_MAX && syntax->main_options[i]; i++)
+        if (strcmp(syntax->main_options[i], option->name) == 0) return true;
+    return false;
 }

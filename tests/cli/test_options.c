@@ -8,9 +8,10 @@
 
 #include <cmocka.h>
 
-#include "cli/commands/batch.h"
+#include "cli/commands/commands.h"
 #include "cli/destinations.h"
 #include "cli/options.h"
+#include "cli/commands/pytorch.h"
 #include "cli/commands/rocprof.h"
 #include "cli/suggest.h"
 
@@ -100,7 +101,7 @@ static void takes_the_trace_without_an_option(void **state)
     gt_arguments_free(&c);
     refuses("a.json b.json", "unrecognized arguments: b.json");
     refuses("a.json --profile_json_path b.json",
-            "argument --profile_json_path: given twice, as 'b.json' and as 'a.json'");
+            "argument --profile_json_path: given twice: 'b.json' and 'a.json'");
 }
 
 static void refuses_in_the_words_of_argparse(void **state)
@@ -272,6 +273,84 @@ static void takes_letters(void **state)
     assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "quiet"), 0);
 }
 
+/* ---- the tables of options ---- */
+
+/* Calls `check` for every command and every step of a command. */
+static void each_syntax(void (*check)(const gt_command *command))
+{
+    for (size_t i = 0; i < gt_command_count; i++) {
+        const gt_command *step = gt_command_steps(&gt_commands[i]);
+        if (!step) check(&gt_commands[i]);
+        for (; step && step->name; step++) check(step);
+    }
+}
+
+static void check_main_options(const gt_command *command)
+{
+    const gt_syntax *syntax = command->syntax;
+    if (!syntax->main_options[0]) fail_msg("%s: no main options", command->name);
+    for (size_t i = 0; i < GT_MAIN_OPTIONS_MAX && syntax->main_options[i]; i++) {
+        const gt_option *option = gt_syntax_option(syntax, syntax->main_options[i]);
+        if (!option) fail_msg("%s: no option --%s", command->name, syntax->main_options[i]);
+        assert_true(gt_syntax_is_main(syntax, option));
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(syntax->main_options[i], syntax->main_options[j]);
+    }
+}
+
+static void main_options_are_options_of_the_command(void **state)
+{
+    (void)state;
+    each_syntax(check_main_options);
+}
+
+static void check_help_lines(const gt_command *command)
+{
+    static const char verbs[] =
+        " accept add align also analyse assign build choose clean compare count detect do draw drop exit "
+        "expect extract fail find group include keep list load mark match merge model name omit pass prepare "
+        "print read rebuild recognise replace report request rerun run save search set shift show skip split "
+        "start stop treat unset use wait warn write ";
+    const gt_syntax *syntax = command->syntax;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
+        for (size_t i = 0; i < syntax->groups[g]->count; i++) {
+            const gt_option *option = &syntax->groups[g]->options[i];
+            char word[64];
+            snprintf(word, sizeof word, " %.*s ", (int)strcspn(option->help, " "), option->help);
+            if (!strstr(verbs, word)) fail_msg("%s --%s: '%s'", command->name, option->name, option->help);
+            char last = option->help[strlen(option->help) - 1];
+            if (last == ' ' || (last == '.' && !strstr(option->help, "...")))
+                fail_msg("%s --%s ends with '%c'", command->name, option->name, last);
+        }
+}
+
+static void help_lines_start_with_a_verb(void **state)
+{
+    (void)state;
+    each_syntax(check_help_lines);
+}
+
+static void a_former_name_still_works_and_is_not_shown(void **state)
+{
+    (void)state;
+    const char *const lines[] = {"t.json --seed_sheet_names", "t.json --seed-sheet-names", "t.json --seed",
+                                 "t.json --legacy_sheet_names"};
+    const gt_syntax *const both[] = {&gt_pytorch_syntax, &gt_report_syntax};
+    for (size_t s = 0; s < 2; s++) {
+        assert_null(gt_syntax_option(both[s], "seed_sheet_names"));
+        for (size_t i = 0; i < 4; i++) {
+            char line[64], *words[WORDS_MAX];
+            snprintf(line, sizeof line, "%s", lines[i]);
+            gt_arguments arguments;
+            gt_error error = {""};
+            if (!gt_arguments_parse(&arguments, both[s], split(line, words), words, &error))
+                fail_msg("%s: %s", lines[i], error.text);
+            assert_true(gt_arguments_flag(&arguments, "legacy_sheet_names"));
+            gt_arguments_free(&arguments);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +365,9 @@ int main(void)
         cmocka_unit_test(workbooks_are_named_after_the_trace),
         cmocka_unit_test(outputs_are_those_asked_for),
         cmocka_unit_test(takes_letters),
+        cmocka_unit_test(main_options_are_options_of_the_command),
+        cmocka_unit_test(help_lines_start_with_a_verb),
+        cmocka_unit_test(a_former_name_still_works_and_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

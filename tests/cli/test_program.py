@@ -276,7 +276,7 @@ def test_options_are_described_everywhere(binary):
     """Every option of every command stands in the man page, the completion offers it, and the reverse."""
     man = open(os.path.join(os.path.dirname(binary), "gputally.1"), encoding="utf-8").read().replace("\\-", "-")
     with Folder(binary) as folder:
-        commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout.split("Commands:")[1].split("\n\n")[0], re.M)
+        commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout, re.M)
         assert "report" in commands and "rocprof" in commands, commands
         described = set()
         for command in list(commands):

@@ -1,6 +1,6 @@
 /* `gputally batch`: finds the traces below a folder and makes one report for each folder that holds some. The
  * lines on standard output are those that scripts know from the old program. */
-#include "cli/commands/batch.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
@@ -20,35 +20,33 @@
 #include <unistd.h>
 
 static const gt_option input_options[] = {
-    {"base_dir", GT_OPTION_STRING, "DIR", NULL,
-     "search this folder and all below it for traces; must be given"},
+    {"base_dir", GT_OPTION_STRING, "DIR", NULL, "search DIR recursively for traces (required)"},
     {"rank_pattern", GT_OPTION_STRING, "REGEX", "rank_",
-     "what stands before the rank's number in a file's name"},
-    {"extension", GT_OPTION_STRING, "EXT", "json", "traces are files *.EXT: json or gz"},
-    {"filters", GT_OPTION_STRINGS, "TEXT...", "rank_0", "take only files whose paths have all of these"},
-    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "only list the traces of each report"},
+     "match the text before the rank number in the file name (regular expression, Python syntax)"},
+    {"extension", GT_OPTION_STRING, "EXT", "json", "read files *.EXT: json or gz"},
+    {"filters", GT_OPTION_STRINGS, "TEXT...", "rank_0",
+     "read only files whose paths contain all of these strings"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "list the traces of each report and exit"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"all_kernels", GT_OPTION_FLAG, NULL, NULL, "add a sheet of all kernels for each rank, kernels_<rank>"},
+    {"all_kernels", GT_OPTION_FLAG, NULL, NULL, "add a sheet of all kernels per rank, kernels_<rank>"},
     {"node_replay", GT_OPTION_FLAG, NULL, NULL,
-     "run the matrix products and convolutions that take 99 % of their group's time again, by PyTorch, "
-     "hipblaslt-bench and "
-     "MIOpenDriver, and add the sheets gemm_node_replay and conv_node_replay; commands go beside the traces"},
+     "rerun the GEMMs and convolutions that make up 99 % of their group's time with PyTorch, hipblaslt-bench "
+     "and MIOpenDriver; add the sheets gemm_node_replay and conv_node_replay, and write the commands next to "
+     "the traces"},
 };
-static const gt_option_group report_group = {"Sheets of a batch report", report_options,
-                                             GT_LENGTH(report_options)};
+static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write the workbook here, where only one folder holds traces; by default, where no other output is "
-     "named, into "
-     "that folder as <folder>_<filters>_performance_report.xlsx"},
+     "write the workbook to PATH, if only one folder contains traces (default without any output option: "
+     "<folder>_<filters>_performance_report.xlsx in that folder)"},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
-     "write one CSV file a sheet into this folder; of several folders of traces, each into its own below it"},
+     "write one CSV file per sheet into DIR; for several folders of traces, into one subfolder each"},
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table a sheet, where only one folder holds traces"},
+     "write an SQLite database with one table per sheet, if only one folder contains traces"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -58,6 +56,7 @@ static const gt_short_option letters[] = {
 
 const gt_syntax gt_batch_syntax = {
     .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .main_options = {"base_dir", "filters", "extension", "output_xlsx_path", "dry_run"},
     .files = "",
     .files_max = 0,
     .output_option = "output_xlsx_path",

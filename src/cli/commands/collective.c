@@ -1,6 +1,6 @@
 /* `gputally collective`: finds the trace of each rank, reads them all, makes the sheets, writes them, shows a
  * summary. */
-#include "cli/commands/collective.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -19,41 +19,48 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    GT_RANK_OPTIONS(
-        "number of ranks; must be given",
-        "name ranks whose trace is missing or damaged and analyse the others, instead of stopping"),
-    {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
-     "accepted for old scripts: ranks are always read in parallel"},
-    {"max_workers", GT_OPTION_INT, "N", NULL, "the same as --threads, which is preferred"},
+    GT_RANK_OPTIONS("set the number of ranks (required)",
+                    "warn about ranks whose trace is missing or damaged and analyse the others"),
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"agg_metrics", GT_OPTION_STRINGS, "NAME...", "mean median min max",
-     "what the summaries say of each metric: any of mean median min max std var sum count first last nunique "
+     "set the aggregations in the summaries: any of mean median min max std var sum count first last nunique "
      "size"},
     {"gpus_per_node", GT_OPTION_INT, "N", NULL,
-     "add the columns node_id and node_span (default: what the first trace says of its GPUs)"},
+     "add the columns node_id and node_span for N GPUs per node (default: from deviceProperties of the first "
+     "trace)"},
     {"all2allv_heatmap", GT_OPTION_FLAG, NULL, NULL,
-     "add the sheet nccl_all2allv_heatmap: who sent how much to whom"},
+     "add the sheet nccl_all2allv_heatmap: bytes sent between each pair of ranks"},
     {"leave_out_mismatches", GT_OPTION_FLAG, NULL, NULL,
-     "leave out collectives whose ranks disagree on type or size, instead of stopping"},
-    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "accepted for old scripts: all sheets are always made"},
+     "skip collectives whose ranks disagree on type or size, instead of failing"},
 };
-static const gt_option_group report_group = {"Sheets of a collective report", report_options,
-                                             GT_LENGTH(report_options)};
+static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook here; by default, where no other output is named, nccl_analysis_report.xlsx in "
-     "the folder that holds the traces"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
+     "write an Excel workbook to PATH (default without any output option: nccl_analysis_report.xlsx in the "
+     "folder of the traces)"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
+     "write an SQLite database with one table per sheet to PATH"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
+static const gt_option unused_options[] = {
+    {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
+     "accept the flag, which has no effect: ranks are always read in parallel"},
+    {"max_workers", GT_OPTION_INT, "N", NULL, "use N threads; --threads is preferred"},
+    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL,
+     "accept the flag, which has no effect: all sheets are always written"},
+};
+static const gt_option_group unused_group = {"Accepted for compatibility", unused_options,
+                                             GT_LENGTH(unused_options)};
+
 const gt_syntax gt_collective_syntax = {
-    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &unused_group, &gt_common_group},
+    .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
 };

@@ -1,6 +1,6 @@
 /* `gputally compare`: opens the reports, compares their sheets, writes the result, holds it against
  * --fail_if. */
-#include "cli/commands/compare.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -16,27 +16,29 @@
 
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
-     "one tag a report, which stands before its columns (default: the report's own name without its ending)"},
+     "set one tag per report, used as the prefix of its columns (default: file name without extension)"},
     {"sheets", GT_OPTION_STRINGS, "GROUP...", "all",
-     "what to compare: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a group that is "
-     "named must be in the baseline"},
+     "compare only these groups: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a "
+     "named group must exist in the baseline"},
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
-     "exit with status 3 where a variant meets the condition, SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
-     "'gpu_timeline.busy_time > 5%': the change against the baseline, in percent or in the column's unit; "
-     "may be given more than once"},
+     "exit with status 3 if a report meets the condition SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
+     "'gpu_timeline.busy_time > 5%'; compares the change from the baseline, in percent or in the column's "
+     "unit; repeatable"},
 };
 static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook here; where no output is named: " DEFAULT_WORKBOOK},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
+     "write an Excel workbook to PATH (default without any output option: " DEFAULT_WORKBOOK ")"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
+     "write an SQLite database with one table per sheet to PATH"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_compare_syntax = {
     .groups = {&compare_group, &output_group, &gt_common_group},
+    .main_options = {"output", "output_csvs_dir", "fail_if", "sheets", "names"},
     .files = "REPORT REPORT...",
     .files_max = 10000,
     .output_option = "output",

@@ -1,6 +1,6 @@
 /* `gputally convert`: reads a trace, whatever its format, and writes it in the one that the new name asks
  * for. */
-#include "cli/commands/convert.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -40,12 +40,14 @@ static const struct {
 
 static const gt_option convert_options[] = {
     {"to", GT_OPTION_STRING, "FORMAT", NULL,
-     "pftrace (Perfetto), json (Chrome) or db (SQLite with rocpd's views), where OUT's name does not tell"},
+     "set the output format, if the extension of OUT does not determine it: pftrace (Perfetto), json "
+     "(Chrome) or db (SQLite with rocpd's views)"},
 };
 static const gt_option_group convert_group = {"Conversion", convert_options, GT_LENGTH(convert_options)};
 
 const gt_syntax gt_convert_syntax = {
     .groups = {&convert_group, &gt_common_group},
+    .main_options = {"to", "threads", "strict", "quiet", "no_progress"},
     .files = "IN OUT",
     .files_max = 2,
 };

@@ -1,6 +1,6 @@
 /* `gputally diff`: reads two PyTorch traces, merges their call trees, writes what differs, shows a summary.
  */
-#include "cli/commands/diff.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -19,22 +19,23 @@
 
 static const gt_option diff_options[] = {
     {"add_python_func", GT_OPTION_FLAG, NULL, NULL,
-     "put python functions into the call trees, so that modules tell ops apart; the traces must have been "
-     "recorded with stacks"},
+     "add Python functions to the call trees, so that modules distinguish ops (needs traces recorded with "
+     "stacks)"},
     {"prune_non_gpu", GT_OPTION_FLAG, NULL, NULL,
-     "leave root calls that lead to no GPU work out of merged_tree_output.txt"},
+     "omit root calls without GPU work from merged_tree_output.txt"},
 };
 static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "the folder for the files of the diff"},
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write the tables to an Excel workbook as well"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write the tables to an SQLite database as well"},
+    {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "write the files into DIR"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an Excel workbook"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an SQLite database"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_diff_syntax = {
     .groups = {&diff_group, &output_group, &gt_common_group},
+    .main_options = {"output_dir", "output_xlsx_path", "output_db", "add_python_func", "prune_non_gpu"},
     .files = "TRACE1 TRACE2",
     .files_max = 2,
     .output_option = "output_dir",

@@ -1,5 +1,5 @@
 /* `gputally fuse`: finds the trace of each rank and writes them as one for a trace viewer. */
-#include "cli/commands/fuse.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -17,32 +17,32 @@
 #include <sys/stat.h>
 
 static const gt_option input_options[] = {
-    GT_RANK_OPTIONS("number of ranks (default: as many as there are)",
-                    "name ranks whose trace is missing or damaged and go on, with what comes before the "
-                    "damage, instead of stopping"),
+    GT_RANK_OPTIONS("set the number of ranks (default: number of traces)",
+                    "warn about ranks whose trace is missing or damaged and continue; a damaged trace is "
+                    "kept up to the damage"),
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option event_options[] = {
-    {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL,
-     "keep python_function events, which are left out by default"},
+    {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL, "keep python_function events (dropped by default)"},
     {"leave_out", GT_OPTION_STRINGS, "CATEGORY...", NULL,
-     "leave out events of these categories, instead of Trace and python_function"},
+     "drop events of these categories (instead of Trace and python_function)"},
     {"ids_of_all_ranks", GT_OPTION_FLAG, NULL, NULL,
-     "move ids by more than the largest of any rank, not of the first alone; reads every trace twice"},
+     "shift ids by more than the largest id of all ranks, not only of the first; reads every trace twice"},
     {"align_times", GT_OPTION_FLAG, NULL, NULL,
-     "put the ranks on one clock by their baseTimeNanoseconds; reads every trace twice"},
+     "align the ranks' clocks by baseTimeNanoseconds; reads every trace twice"},
 };
 static const gt_option_group event_group = {"Events", event_options, GT_LENGTH(event_options)};
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_STRING, "PATH", "merged_trace.json.gz",
-     "where the fused trace goes: gzip where the name ends in .gz, else plain JSON"},
+     "write the fused trace to PATH; compressed with gzip if the name ends in .gz"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_fuse_syntax = {
     .groups = {&input_group, &event_group, &output_group, &gt_common_group},
+    .main_options = {"output", "trace_dir", "trace_glob", "world_size", "align_times"},
     .files = "[FILE...]",
     .files_max = GT_MOST_RANKS,
     .output_option = "output",

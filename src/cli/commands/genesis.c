@@ -1,5 +1,5 @@
 /* `gputally genesis`: finds the files of a capture, makes the sheets and the summary, writes them. */
-#include "cli/commands/genesis.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/inputs/capture.h"
@@ -20,38 +20,42 @@
 
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_STRING, "DIR", NULL,
-     "the folder of the capture: rocprofv3's files in it or in its kernel_trace, a manifest, run.log; the "
-     "same as DIR without an option"},
-    {"combined_run_dir", GT_OPTION_STRING, "DIR", NULL, "the same"},
-    {"include_api", GT_OPTION_FLAG, NULL, NULL, "count HIP and HSA calls too"},
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
-     "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
+     "read this capture folder: rocprofv3 files (also in kernel_trace/), a manifest, run.log (same as DIR)"},
+    {"combined_run_dir", GT_OPTION_STRING, "DIR", NULL, "read this capture folder (same as --capture_dir)"},
+    {"include_api", GT_OPTION_FLAG, NULL, NULL, "include HIP and HSA calls"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_details: every dispatch"},
     {"no_short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
-     "leave out the sheets short_kernels_summary and short_kernel_histogram"},
+     "omit the sheets short_kernels_summary and short_kernel_histogram"},
     {"steady_state_gap_ms", GT_OPTION_STRING, "MS", "1000",
-     "the steady state begins behind the longest pause of the GPU, if that is at least so long"},
+     "start the steady state after the longest GPU pause, if it is at least MS milliseconds long"},
     {"steady_state_fallback_s", GT_OPTION_STRING, "S", NULL,
-     "else it is the last S seconds (default: wall_time of run.log and a twentieth, else 5)"},
+     "use the last S seconds as the steady state if there is no such pause (default: 1.05 times wall_time in "
+     "run.log, or else 5)"},
 };
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", "analysis_output",
-     "write genesis_perf_report.xlsx and genesis_summary.md into this folder"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder too"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet too"},
-    {"keep_work", GT_OPTION_FLAG, NULL, NULL,
-     "accepted for old scripts: nothing is left behind that could be kept"},
+     "write genesis_perf_report.xlsx and genesis_summary.md into DIR"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "also write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write an SQLite database with one table per sheet"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
+static const gt_option unused_options[] = {
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "accept the path of a converter, which is not needed"},
+    {"keep_work", GT_OPTION_FLAG, NULL, NULL, "accept the flag; there are no temporary files to keep"},
+};
+static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
+                                             GT_LENGTH(unused_options)};
+
 const gt_syntax gt_genesis_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &output_group, &unused_group, &gt_common_group},
+    .main_options = {"capture_dir", "output_dir", "kernel_details", "include_api", "steady_state_gap_ms"},
     .files = "[DIR]",
     .files_max = 1,
     .folders = true,

@@ -14,29 +14,32 @@
 
 static const gt_option input_options[] = {
     {"profile_path", GT_OPTION_STRING, "FILE", NULL,
-     "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
-     "without an option"},
+     "read this *.xplane.pb, or a folder that jax.profiler wrote (same as FILE)"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
     {"kernel_metadata_keyword_filters", GT_OPTION_STRINGS, "WORD...", NULL,
-     "keep only kernels with one of these words in their op's metadata (name, source file and line); the "
-     "timeline and the op sheets keep all"},
+     "keep only kernels whose op metadata (name, source file and line) contains one of these words; the "
+     "timeline and the op sheets keep all kernels"},
 };
-const gt_option_group gt_jax_group = {"Sheets of a JAX report", report_options, GT_LENGTH(report_options)};
+const gt_option_group gt_jax_group = {"JAX sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option simulator_options[] = {
-    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "what the GPU can do, for a GEMM simulator"},
-    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
+     "read the GPU description for the GEMM simulator from FILE"},
+    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,
+     "use a built-in GPU for the GEMM simulator, such as MI300X"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL,
-     "ask for simulated times; says so where there is no simulator"},
+     "request simulated times; warns if no simulator is available"},
 };
 static const gt_option_group simulator_group = {"Simulation", simulator_options,
                                                 GT_LENGTH(simulator_options)};
 
 const gt_syntax gt_jax_syntax = {
     .groups = {&input_group, &gt_jax_group, &simulator_group, &gt_output_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "kernel_metadata_keyword_filters",
+                     "threads"},
     .files = "FILE",
     .file_option = "profile_path",
     .files_max = 1,

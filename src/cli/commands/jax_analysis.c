@@ -1,6 +1,6 @@
 /* `gputally jax-analysis`: reads an XPlane profile, makes the tables of the analysis report, writes each of
  * them into files of its own, shows them. */
-#include "cli/commands/jax_analysis.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -17,31 +17,38 @@
 
 static const gt_option input_options[] = {
     {"profile_xplane_pb_path", GT_OPTION_STRING, "FILE", NULL,
-     "the *.xplane.pb that jax.profiler wrote, or the folder it was told to write to; the same as FILE "
-     "without an option"},
+     "read this *.xplane.pb, or a folder that jax.profiler wrote (same as FILE)"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"output_path", GT_OPTION_STRING, "DIR", NULL, "write each table into files of its own in this folder"},
+    {"output_path", GT_OPTION_STRING, "DIR", NULL, "write each sheet to its own file in DIR"},
     {"output_filename", GT_OPTION_STRING, "NAME", "trace_analysis_results",
-     "what the names of those files begin with; \"_gemms\" and so on follows"},
+     "start these file names with NAME; \"_gemms\" and so on is appended"},
     {"output_table_formats", GT_OPTION_STRINGS, "FORMAT...", ".xlsx .csv",
-     "what those files are: .xlsx, .csv or both"},
-    {"num_cus", GT_OPTION_STRING, "N", "304", "accepted for old scripts: no table depends on it"},
-    {"name", GT_OPTION_STRING, "GPU", "mi300x", "accepted for old scripts: no table depends on it"},
+     "write these files as .xlsx, .csv or both"},
 };
 static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all tables into one Excel workbook"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a table into this folder"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with all tables"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all sheets to one Excel workbook"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
+     "write an SQLite database with one table per sheet to PATH"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
+static const gt_option unused_options[] = {
+    {"num_cus", GT_OPTION_STRING, "N", "304", "accept a number of compute units; no sheet depends on it"},
+    {"name", GT_OPTION_STRING, "GPU", "mi300x", "accept the name of a GPU; no sheet depends on it"},
+};
+static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
+                                             GT_LENGTH(unused_options)};
+
 const gt_syntax gt_jax_analysis_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &output_group, &unused_group, &gt_common_group},
+    .main_options = {"output_path", "output_filename", "output_table_formats", "output_xlsx_path",
+                     "output_csvs_dir"},
     .files = "FILE",
     .file_option = "profile_xplane_pb_path",
     .files_max = 1,

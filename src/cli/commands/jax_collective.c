@@ -1,6 +1,6 @@
 /* `gputally jax-collective`: finds the profile and the XLA dump of each node, reads them, makes the sheets,
  * writes them, shows a summary. */
-#include "cli/commands/jax_collective.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -21,26 +21,27 @@ enum { GPUS_MAX = 1 << 16 };
 
 static const gt_option input_options[] = {
     {"traces_dir", GT_OPTION_STRING, "DIR", NULL,
-     "the folder that holds the run: dumps are looked for in it "
-     "(xla_dumps/*jit_train_step.*_gpu_after_optimizations.txt), and profiles (*.xplane.pb) where no FILE is "
-     "given"},
+     "search DIR for dumps (xla_dumps/*jit_train_step.*_gpu_after_optimizations.txt) and, without FILE "
+     "arguments, for profiles (*.xplane.pb)"},
     {"xla_dumps", GT_OPTION_STRINGS, "DUMP...", NULL,
-     "the dump of each node, in the order of the FILEs; one dump stands for all of them"},
-    {"gpus_per_node", GT_OPTION_INT, "N", "8", "rank of a GPU = number of its node * N + number of the GPU"},
+     "read the dump of each node, in the order of the FILEs; a single dump is used for all nodes"},
+    {"gpus_per_node", GT_OPTION_INT, "N", "8", "set the number of GPUs per node: rank = node * N + GPU"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook here; by default, where no other output is named, jax_collective_report.xlsx "
-     "in --traces_dir, else beside the first FILE"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file a sheet into this folder"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table a sheet"},
+     "write an Excel workbook to PATH (default without any output option: jax_collective_report.xlsx in "
+     "--traces_dir, or else next to the first FILE)"},
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL,
+     "write an SQLite database with one table per sheet to PATH"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_collective_syntax = {
     .groups = {&input_group, &output_group, &gt_common_group},
+    .main_options = {"traces_dir", "xla_dumps", "gpus_per_node", "output_xlsx_path", "output_csvs_dir"},
     .files = "[FILE...]",
     .files_max = SIZE_MAX,
 };

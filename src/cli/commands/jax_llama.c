@@ -1,6 +1,6 @@
 /* `gputally jax-llama-compare`: reads two Chrome traces of the same language model, writes a Markdown report.
  */
-#include "cli/commands/jax_llama.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -12,23 +12,24 @@
 #include <stdlib.h>
 
 static const gt_option input_options[] = {
-    {"rocm", GT_OPTION_STRING, "FILE", NULL, "the Chrome trace (JSON, may be compressed) of the AMD GPU"},
-    {"cuda", GT_OPTION_STRING, "FILE", NULL, "that of the NVIDIA GPU"},
-    {"gpu", GT_OPTION_INT, "N", "0",
-     "number of the GPU, as the traces' process names have it: /device:GPU:N"},
-    {"tokens", GT_OPTION_STRING, "A:B", "1:8", "tokens to look at, both ends in it; 0 is the first"},
+    {"rocm", GT_OPTION_STRING, "FILE", NULL,
+     "read the Chrome trace of the AMD GPU (JSON, may be compressed; required)"},
+    {"cuda", GT_OPTION_STRING, "FILE", NULL, "read the Chrome trace of the NVIDIA GPU (required)"},
+    {"gpu", GT_OPTION_INT, "N", "0", "analyse GPU N, as in the traces' process names /device:GPU:N"},
+    {"tokens", GT_OPTION_STRING, "A:B", "1:8", "analyse these tokens, both ends included; 0 is the first"},
     {"layers", GT_OPTION_STRING, "A:B", "0:31",
-     "layers to look at; a token that has not all of them is left out"},
+     "analyse these layers; tokens without all of them are skipped"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
-    {"out", GT_OPTION_STRING, "PATH", NULL, "write the report here instead of to standard output"},
+    {"out", GT_OPTION_STRING, "PATH", NULL, "write the report to PATH instead of standard output"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_llama_syntax = {
     .groups = {&input_group, &output_group, &gt_common_group},
+    .main_options = {"rocm", "cuda", "out", "tokens", "layers"},
     .files = "",
     .files_max = 0,
     .output_option = "out",

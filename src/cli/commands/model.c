@@ -1,6 +1,6 @@
 /* `gputally model`: the arguments of an op come from the command line instead of a trace; printed is what its
  * model says of them, and the least time that the op can take on a GPU. */
-#include "cli/commands/model.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "json/string.h"
 #include "compat/python_repr.h"
@@ -19,32 +19,38 @@
 
 static const gt_option model_options[] = {
     {"shapes", GT_OPTION_STRING, "SHAPES", NULL,
-     "of the arguments, in order: 4096x1024,1024x512 (a dash for one that is no tensor), or as a trace has "
-     "them: [[4096,1024],[1024,512]]"},
+     "set the shapes of the arguments in order: 4096x1024,1024x512 (a dash for a non-tensor), or as in a "
+     "trace: [[4096,1024],[1024,512]]"},
     {"dtype", GT_OPTION_STRING, "TYPES", "bf16",
-     "bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a name as a trace has it; one for all "
-     "arguments, or one for each, apart by commas"},
+     "set the types: bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a type name from a "
+     "trace; one for all arguments, or a comma-separated list"},
     {"concrete", GT_OPTION_STRING, "JSON", NULL,
-     "values of the arguments that are no tensors, as a trace has them: [\"\", \"\", \"\", \"0.0\", "
-     "\"True\"]"},
-    {"strides", GT_OPTION_STRING, "JSON", NULL, "of the tensors; without it they are contiguous"},
-    {"extra", GT_OPTION_STRING, "JSON", NULL, "other arguments: {\"MoE topk\": 4}"},
+     "set the values of non-tensor arguments, as in a trace: [\"\", \"\", \"\", \"0.0\", \"True\"]"},
+    {"strides", GT_OPTION_STRING, "JSON", NULL, "set the strides of the tensors (default: contiguous)"},
+    {"extra", GT_OPTION_STRING, "JSON", NULL, "set other arguments: {\"MoE topk\": 4}"},
     {"annotation", GT_OPTION_STRING, "TEXT", NULL,
-     "the name of the step around the op, which tells attention of inference servers how long its sequences "
-     "are"},
-    {"kernel", GT_OPTION_STRING, "NAME", NULL, "the name of the op's kernel"},
-    {"backward", GT_OPTION_FLAG, NULL, NULL, "ask about the op's backward pass"},
+     "set the name of the enclosing step, from which attention models of inference servers take sequence "
+     "lengths"},
+    {"kernel", GT_OPTION_STRING, "NAME", NULL, "set the name of the op's kernel"},
+    {"backward", GT_OPTION_FLAG, NULL, NULL, "model the backward pass"},
 };
-static const gt_option_group model_group = {"The op", model_options, GT_LENGTH(model_options)};
+static const gt_option_group model_group = {"Other arguments of the op", model_options,
+                                            GT_LENGTH(model_options)};
 
 static const gt_option gpu_options[] = {
     {"gpu", GT_OPTION_STRING, "NAME", NULL,
-     "the least time on this GPU, such as MI300X; on all that are known: all"},
-    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "the same for a GPU that a file describes"},
+     "print the minimum time on this GPU, such as MI300X, or on all built-in GPUs: all"},
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
+     "print the minimum time on the GPU described in FILE"},
 };
-static const gt_option_group gpu_group = {"The GPU", gpu_options, GT_LENGTH(gpu_options)};
+static const gt_option_group gpu_group = {"GPU", gpu_options, GT_LENGTH(gpu_options)};
 
-const gt_syntax gt_model_syntax = {.groups = {&model_group, &gpu_group}, .files = "OP", .files_max = 1};
+const gt_syntax gt_model_syntax = {
+    .groups = {&model_group, &gpu_group},
+    .main_options = {"shapes", "dtype", "gpu", "concrete", "backward"},
+    .files = "OP",
+    .files_max = 1,
+};
 
 /* ---- arguments ---- */
 

@@ -1,5 +1,5 @@
 /* The three pftrace commands: one reads the trace, each makes its own sheets. */
-#include "cli/commands/pftrace.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -14,65 +14,82 @@
 
 static const gt_option input_options[] = {
     {"trace_path", GT_OPTION_STRING, "FILE", NULL,
-     "the *_results.pftrace of rocprofv3, or its conversion to Chrome JSON; the same as FILE without an "
-     "option"},
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
-     "accepted for old scripts: no converter is needed, pftrace files are read as they are"},
+     "read this *_results.pftrace, or its conversion to Chrome JSON (same as FILE)"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
+static const gt_option unused_options[] = {
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "accept the path of a converter, which is not needed"},
+};
+static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
+                                             GT_LENGTH(unused_options)};
+
 static const gt_option api_options[] = {
     {"exclude_kernel_regex", GT_OPTION_STRING, "REGEX", "(?:^|\\W)redzone_checker_kernel(?:\\W|$)",
-     "leave out kernels in whose name this Python expression is found; \"\" leaves out none"},
+     "skip kernels whose name matches REGEX (Python syntax); \"\" skips none"},
     {"allow_multi_kernel_per_api", GT_OPTION_FLAG, NULL, NULL,
-     "count every kernel of a call, not only the one that begins first"},
-    {"include_nonlaunch_apis", GT_OPTION_FLAG, NULL, NULL, "add calls that launch nothing"},
+     "count every kernel of a call, not only the first"},
+    {"include_nonlaunch_apis", GT_OPTION_FLAG, NULL, NULL, "include calls that launch no kernel"},
 };
 static const gt_option_group api_group = {"Sheets", api_options, GT_LENGTH(api_options)};
 
+static const gt_option filter_options[] = {
+    {"min_event_ns", GT_OPTION_INT, "N", "5000",
+     "skip events shorter than N nanoseconds (xla_top keeps them)"},
+    {"min_tid", GT_OPTION_INT, "N", "-1000000000", "skip events of threads below N"},
+    {"max_tid", GT_OPTION_INT, "N", "1000000000", "skip events of threads above N"},
+};
+static const gt_option_group filter_group = {"Filters", filter_options, GT_LENGTH(filter_options)};
+
 static const gt_option activity_options[] = {
-    {"merge_kernels", GT_OPTION_FLAG, NULL, NULL, "take names that differ only in their digits for one"},
-    {"min_tid", GT_OPTION_INT, "N", "-1000000000", "leave out events of threads below"},
-    {"max_tid", GT_OPTION_INT, "N", "1000000000", "leave out events of threads above"},
-    {"min_event_ns", GT_OPTION_INT, "N", "5000", "leave out events shorter than this, but not from xla_top"},
-    {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet kernel_summary"},
-    {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet hip_summary"},
-    {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL, "add communication to kernel_summary"},
+    {"merge_kernels", GT_OPTION_FLAG, NULL, NULL, "merge kernels whose names differ only in digits"},
+    {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet kernel_summary"},
+    {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet hip_summary"},
+    {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL,
+     "include communication kernels in kernel_summary"},
     {"kernel_summary_baseline", GT_OPTION_STRING, "WHAT", "total",
-     "what its percentages are of: total, or compute for all but communication"},
+     "set the base of the percentages in kernel_summary: total, or compute (without communication)"},
     {"kernel_summary_group", GT_OPTION_STRING, "WHAT", "config",
-     "its rows: config (name, grid, block and registers) or name"},
+     "group kernel_summary by config (name, grid, block and registers) or by name"},
     {"hip_summary_group", GT_OPTION_STRING, "WHAT", "name",
-     "rows of hip_summary: name, name+stream, name+op or name+stream+op"},
-    {"top_xla", GT_OPTION_INT, "N", "30", "rows of xla_top"},
+     "group hip_summary by name, name+stream, name+op or name+stream+op"},
+    {"top_xla", GT_OPTION_INT, "N", "30", "set the number of rows of xla_top"},
 };
 static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
 
 static const gt_option markdown_options[] = {
-    {"output_md_path", GT_OPTION_STRING, "PATH", NULL,
-     "write a Markdown report here, beside the other output"},
-    {"write_md", GT_OPTION_FLAG, NULL, NULL, "the same beside the trace: t.pftrace gives t_report.md"},
-    {"kernel_summary_top", GT_OPTION_INT, "N", "200", "rows of kernel_summary in it"},
-    {"hip_summary_top", GT_OPTION_INT, "N", "200", "rows of hip_summary in it"},
+    {"output_md_path", GT_OPTION_STRING, "PATH", NULL, "also write a Markdown report to PATH"},
+    {"write_md", GT_OPTION_FLAG, NULL, NULL,
+     "also write a Markdown report next to the trace: t.pftrace gives t_report.md"},
+    {"kernel_summary_top", GT_OPTION_INT, "N", "200",
+     "set the number of kernel_summary rows in the Markdown report"},
+    {"hip_summary_top", GT_OPTION_INT, "N", "200",
+     "set the number of hip_summary rows in the Markdown report"},
 };
 static const gt_option_group markdown_group = {"Markdown", markdown_options, GT_LENGTH(markdown_options)};
 
 const gt_syntax gt_pftrace_api_syntax = {
-    .groups = {&input_group, &api_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &api_group, &gt_output_group, &unused_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "exclude_kernel_regex",
+                     "allow_multi_kernel_per_api", "include_nonlaunch_apis"},
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,
     .report_ending = "_pftrace_hip_api_report.xlsx",
 };
 const gt_syntax gt_pftrace_activity_syntax = {
-    .groups = {&input_group, &activity_group, &markdown_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &filter_group, &activity_group, &markdown_group, &gt_output_group, &unused_group,
+               &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_md_path", "merge_kernels",
+                     "min_event_ns"},
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,
     .report_ending = "_pftrace_activity_report.xlsx",
 };
 const gt_syntax gt_pftrace_copy_syntax = {
-    .groups = {&input_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &gt_output_group, &unused_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "threads", "quiet"},
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,

@@ -14,65 +14,94 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
-     "the trace that torch.profiler wrote; the same as FILE without an option"},
+    {"profile_json_path", GT_OPTION_STRING, "FILE", NULL, "read this trace (same as FILE)"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
-static const gt_option report_options[] = {
-    {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
-     "count GPU work in the timeline whose launch is not in the trace"},
-    {"micro_idle_thresh_us", GT_OPTION_INT, "N", NULL,
-     "split idle_time into micro_idle_time (gaps below N microseconds) and macro_idle_time"},
+static const gt_option pytorch_sheets_options[] = {
     {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_summary"},
-    {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary"},
-    {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "leave out the sheet coll_analysis"},
     {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
-    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL,
-     "keep only the first N rows of each sheet of an op category"},
+    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each category sheet"},
+    {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary"},
+    {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "omit the sheet coll_analysis"},
     {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
-     "tell ops with the same arguments apart by how many kernels they launched"},
+     "group ops also by the number of kernels they launched"},
+    {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
+     "include GPU events without a launch in the timeline"},
     {"include_overlap_info", GT_OPTION_FLAG, NULL, NULL,
-     "add the *_kl_overlap sheets: which kernels ran at the same time on other streams"},
-    {"detect_recompute", GT_OPTION_FLAG, NULL, NULL,
-     "add is_recompute columns: work run again by activation checkpointing"},
+     "add the *_kl_overlap sheets: kernels that ran at the same time on other streams"},
     {"include_first_occurrence_time", GT_OPTION_FLAG, NULL, NULL,
      "add the column first_occurrence_time to ops_unique_args"},
     {"include_call_stack", GT_OPTION_FLAG, NULL, NULL, "add call stacks to unified_perf_summary"},
+    {"detect_recompute", GT_OPTION_FLAG, NULL, NULL,
+     "add is_recompute columns: ops recomputed by activation checkpointing"},
     {"enable_pseudo_ops", GT_OPTION_FLAG, NULL, NULL,
-     "recognise fused ops of inference frameworks by their kernels"},
-    {"seed_sheet_names", GT_OPTION_FLAG, NULL, NULL,
-     "name three sheets as older documents do: ops_all, short_kernels_histogram, short_kernels_all_details"},
-    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL, "what the GPU can do, for roofline columns"},
-    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL, "the same for a GPU known by name, such as MI300X"},
+     "recognise fused ops of inference frameworks by their kernel names"},
+    {"micro_idle_thresh_us", GT_OPTION_INT, "N", NULL,
+     "split idle_time into micro_idle_time (gaps shorter than N microseconds) and macro_idle_time"},
+    {"legacy_sheet_names", GT_OPTION_FLAG, NULL, NULL,
+     "use the old names of three sheets: ops_all, short_kernels_histogram, short_kernels_all_details"},
+};
+const gt_option_group gt_pytorch_sheets_group = {"PyTorch sheets", pytorch_sheets_options,
+                                                 GT_LENGTH(pytorch_sheets_options)};
+
+static const gt_option pytorch_roofline_options[] = {
+    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,
+     "add roofline columns for a built-in GPU, such as MI300X"},
+    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
+     "read the GPU's peak rates from FILE and add roofline columns"},
     {"python_path", GT_OPTION_STRING, "PATH", NULL,
-     "the Python that runs the GEMM simulator named by GEMM_SIMULATOR_PATH, for simulated times"},
-    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "accepted; Origami's simulated times need its library"},
-    {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL,
-     "accepted; Triton kernels are read from the trace alone"},
+     "run the GEMM simulator at GEMM_SIMULATOR_PATH with this Python and add simulated times; also the "
+     "Python of --extension_file"},
+    {"enable_origami", GT_OPTION_FLAG, NULL, NULL,
+     "warn that simulated times are unavailable (Origami is not built in)"},
+};
+const gt_option_group gt_pytorch_roofline_group = {
+    "PyTorch roofline and simulation", pytorch_roofline_options, GT_LENGTH(pytorch_roofline_options)};
+
+static const gt_option pytorch_comparison_options[] = {
     {"comparison_json_path", GT_OPTION_STRING, "FILE", NULL,
-     "a second trace to compare with: adds the sheet diff_stats, and columns to unified_perf_summary"},
+     "compare with a second trace: add the sheet diff_stats and columns in unified_perf_summary"},
     {"extension_file", GT_OPTION_STRING, "FILE", NULL,
-     "a Python file with ops, models, categories or sheets of your own (docs/extensions.md)"},
+     "load your own ops, models, categories or sheets from a Python file (docs/extensions.md)"},
+};
+const gt_option_group gt_pytorch_comparison_group = {
+    "PyTorch comparison and extensions", pytorch_comparison_options, GT_LENGTH(pytorch_comparison_options)};
+
+static const gt_option pytorch_phases_options[] = {
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
      "kernel_summary_prefill and kernel_summary_decode"},
     {"phase_detection_method", GT_OPTION_STRING, "NAME", "hybrid",
-     "how these phases are told apart: hybrid, kernel_names, operation_frequency, framework_apis, "
-     "attention_patterns, gemm_params or union"},
+     "detect phases by hybrid, kernel_names, operation_frequency, framework_apis, attention_patterns, "
+     "gemm_params or union"},
     {"decode_threshold", GT_OPTION_INT, "N", "10",
-     "M of a matrix product above which it is prefill, for gemm_params and union"},
-    {"generate_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; no plots of the phases are drawn"},
-    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accepted; there are none"},
-    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL, "accepted: png, pdf or svg"},
-    {"plot_dpi", GT_OPTION_INT, "N", NULL, "accepted"},
+     "treat GEMMs with M above N as prefill (gemm_params, union)"},
 };
-const gt_option_group gt_pytorch_group = {"Sheets of a PyTorch report", report_options,
-                                          GT_LENGTH(report_options)};
+const gt_option_group gt_pytorch_phases_group = {"PyTorch inference phases", pytorch_phases_options,
+                                                 GT_LENGTH(pytorch_phases_options)};
+
+static const gt_option pytorch_unused_options[] = {
+    {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL,
+     "accept a Triton cache folder; Triton kernels are read from the trace alone"},
+    {"generate_plots", GT_OPTION_FLAG, NULL, NULL,
+     "accept the request for plots of the phases; none are drawn"},
+    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accept that no plots are drawn; none are"},
+    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL, "accept png, pdf or svg; no plots are drawn"},
+    {"plot_dpi", GT_OPTION_INT, "N", NULL, "accept a resolution; no plots are drawn"},
+};
+const gt_option_group gt_pytorch_unused_group = {"Accepted for compatibility, no effect",
+                                                 pytorch_unused_options, GT_LENGTH(pytorch_unused_options)};
+
+const gt_option_alias gt_pytorch_aliases[] = {{"seed_sheet_names", "legacy_sheet_names"}, {0}};
 
 const gt_syntax gt_pytorch_syntax = {
-    .groups = {&input_group, &gt_pytorch_group, &gt_extra_group, &gt_short_kernel_group, &gt_output_group,
-               &gt_common_group},
+    .groups = {&input_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
+               &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_extra_group,
+               &gt_short_kernel_group, &gt_output_group, &gt_pytorch_unused_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "enable_kernel_summary", "short_kernel_study",
+                     "gpu_arch_platform"},
+    .aliases = gt_pytorch_aliases,
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,
@@ -116,7 +145,7 @@ static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
         .phases = gt_arguments_flag(arguments, "inference_phase_analysis"),
         .phase_options = gt_phase_options_read(arguments),
         .python_path = gt_arguments_string(arguments, "python_path"),
-        .seed_names = gt_arguments_flag(arguments, "seed_sheet_names"),
+        .seed_names = gt_arguments_flag(arguments, "legacy_sheet_names"),
     };
 }
 

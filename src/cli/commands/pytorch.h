@@ -5,7 +5,10 @@
 #include "cli/traces.h"
 
 extern const gt_syntax gt_pytorch_syntax;
-extern const gt_option_group gt_pytorch_group; /* the report's own options, for commands that make it too */
+/* The report's own options, also for commands that write it. */
+extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group, gt_pytorch_comparison_group,
+    gt_pytorch_phases_group, gt_pytorch_unused_group;
+extern const gt_option_alias gt_pytorch_aliases[];
 
 gt_exit gt_cmd_pytorch(const gt_call *call);
 

@@ -1,5 +1,5 @@
 /* `gputally report`: finds out what each trace is and makes the report for that format. */
-#include "cli/commands/report.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -25,11 +25,14 @@ static const struct {
     {GT_FORMAT_XPLANE, gt_jax_report},
 };
 
-/* Options of one kind of report are passed over by the others; those that several have mean the same in each.
- */
+/* Options of one kind of report are ignored by the others; those that several have mean the same in each. */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_pytorch_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group, &gt_short_kernel_group,
-               &gt_output_group, &gt_common_group},
+    .groups = {&gt_pytorch_sheets_group, &gt_pytorch_phases_group, &gt_pytorch_roofline_group,
+               &gt_pytorch_comparison_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
+               &gt_short_kernel_group, &gt_output_group, &gt_pytorch_unused_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "enable_kernel_summary",
+                     "short_kernel_study"},
+    .aliases = gt_pytorch_aliases,
     .files = "FILE...",
     .files_max = SIZE_MAX,
     .folders = true,

@@ -14,27 +14,28 @@
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
-     "what rocprofv3 wrote: a *_results.json, *_results.db or *_results.pftrace, a CSV file, or a folder of "
-     "them; the same as FILE without an option"},
+     "read this rocprofv3 output: *_results.json, *_results.db, *_results.pftrace, a CSV file, or a folder "
+     "of them (same as FILE)"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
-     "leave out the sheets kernel_summary and kernel_summary_by_category"},
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every dispatch with its grid and block sizes"},
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
+    {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
+     "omit the sheets kernel_summary and kernel_summary_by_category"},
     {"no_extra_sheets", GT_OPTION_FLAG, NULL, NULL,
-     "leave out what the Python tool does not have: API calls, memory copies, counters, agents, processes"},
+     "omit sheets that TraceLens does not have: API calls, memory copies, counters, agents, processes"},
     {"all_processes", GT_OPTION_FLAG, NULL, NULL,
-     "read all processes of a JSON file and not only the first; the other formats always give all"},
+     "read all processes of a JSON file, not only the first (other formats: always all)"},
 };
-const gt_option_group gt_rocprof_group = {"Sheets of a rocprofv3 report", report_options,
-                                          GT_LENGTH(report_options)};
+const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT_LENGTH(report_options)};
 
 const gt_syntax gt_rocprof_syntax = {
     .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels",
+                     "short_kernel_study"},
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,

@@ -1,85 +1,280 @@
-/* `gputally run`: reads the options and the context, makes the plan, and prints it or carries it out. */
-#include "cli/commands/run.h"
+/* `gputally run`: reads the options and the context, makes the plan, prints it or executes it, and writes the
+ * reports on the traces of the run. */
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
-#include "cli/commands/run_reports.h"
+#include "os/paths.h"
 #include "output/file.h"
+#include "run/execute/execute.h"
+#include "run/execute/summary.h"
 #include "run/plan/configs.h"
 #include "run/plan/context.h"
-#include "run/execute/execute.h"
 #include "run/targets/kubernetes.h"
-#include "os/paths.h"
 #include "run/targets/slurm.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- reports on the files of a run ---- */
+
+enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000 };
+
+static const char *const kinds[] = {"rocprof", "pftrace", "pytorch", "jax", "summary"};
+
+typedef struct reporter {
+    const gt_call *call;
+    const gt_plan *plan;
+    gt_outcome *outcome;
+    const char *wanted;
+    size_t entries; /* looked at so far */
+} reporter;
+
+static bool is_listed(const char *list, const char *word, size_t len)
+{
+    for (; *list; list += *list == ',') {
+        size_t part = strcspn(list, ",");
+        if (part == len && memcmp(list, word, len) == 0) return true;
+        list += part;
+    }
+    return false;
+}
+
+/* Whether the value of --report is auto, none, or a comma-separated list of kinds of reports. */
+static bool check_reports(const char *wanted, gt_error *error)
+{
+    if (!wanted) return gt_fail(error, "--report: names no report");
+    if (strcmp(wanted, "auto") == 0 || strcmp(wanted, "none") == 0) return true;
+    for (const char *at = wanted; *at; at += *at == ',') {
+        size_t len = strcspn(at, ","), i = 0;
+        while (i < GT_LENGTH(kinds) && !(strlen(kinds[i]) == len && memcmp(kinds[i], at, len) == 0)) i++;
+        if (i == GT_LENGTH(kinds))
+            return gt_fail(error,
+                           "--report: '%.*s' is none of auto, none, rocprof, pftrace, pytorch, jax, summary",
+                           len < 100 ? (int)len : 100, at);
+        at += len;
+    }
+    return true;
+}
+
+static bool wants(const reporter *r, const char *kind)
+{
+    return strcmp(r->wanted, "auto") == 0 || is_listed(r->wanted, kind, strlen(kind));
+}
+
+/* Calls a command of ours with a trace and the name of its workbook, and the common options of this call. */
+static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook)
+{
+    const gt_command *command = gt_command_find(command_name);
+    const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
+    static char output[] = "--output_xlsx_path", quiet[] = "--quiet", no_progress[] = "--no_progress",
+                cores[] = "--threads";
+    char *words[8] = {(char *)trace, output, (char *)workbook};
+    int count = 3;
+    if (gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
+    if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
+    if (threads->given) {
+        words[count++] = cores;
+        words[count++] = (char *)threads->text;
+    }
+    gt_call report = {.command = command, .program = r->call->program};
+    gt_error error;
+    gt_exit status = GT_EXIT_FAILED;
+    if (!gt_arguments_parse(&report.arguments, command->syntax, count, words, &error))
+        fprintf(stderr, "gputally: %s\n", error.text);
+    else
+        status = command->run(&report);
+    gt_arguments_free(&report.arguments);
+    if (status == GT_EXIT_DONE)
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, workbook);
+    else
+        gt_warn("%s: no report was made of it", trace);
+}
+
+/* OUTPUT_DIR/NAME_<ending> */
+static const char *workbook_of(const reporter *r, const char *ending)
+{
+    return gt_arena_format(r->plan->arena, "%s/%s_%s", r->plan->output_dir, r->plan->name, ending);
+}
+
+/* ---- the profiler's traces ---- */
+
+static bool has_results(const reporter *r, const char *folder)
+{
+    size_t len = strlen(folder);
+    for (size_t i = 0; i < r->outcome->files.count; i++) {
+        const char *path = r->outcome->files.items[i];
+        if (strncmp(path, folder, len) == 0 && !strstr(path, "/counters/")) return true;
+    }
+    return false;
+}
+
+static void report_profiler(reporter *r, const gt_profiler *profiler)
+{
+    if (!has_results(r, profiler->output_dir)) return;
+    if (profiler->kind == GT_PROFILER_RTL || profiler->kind == GT_PROFILER_RPD) {
+        const char *name = profiler->kind == GT_PROFILER_RTL ? "trace.db" : "trace.rpd";
+        const char *trace = gt_path_join(r->plan->arena, profiler->output_dir, name);
+        if (wants(r, "rocprof") && access(trace, F_OK) == 0)
+            make_report(r, "rocprof", trace, workbook_of(r, "perf_report.xlsx"));
+        return;
+    }
+    if (wants(r, "rocprof"))
+        make_report(r, "rocprof", profiler->output_dir, workbook_of(r, "perf_report.xlsx"));
+}
+
+static void report_pftrace(reporter *r)
+{
+    const char *name = r->plan->profiler->trace_name;
+    const char *folder = gt_path_join(r->plan->arena, r->plan->output_dir, "rocprof_output");
+    const char *trace =
+        gt_path_join(r->plan->arena, folder, name ? gt_path_name(name) : "model_trace.pftrace");
+    bool is_of_this_run = false;
+    for (size_t i = 0; i < r->outcome->files.count; i++)
+        is_of_this_run = is_of_this_run || strcmp(r->outcome->files.items[i], trace) == 0;
+    if (!is_of_this_run) return;
+    make_report(r, "pftrace-hip-activity", trace, workbook_of(r, "hip_activity.xlsx"));
+    make_report(r, "pftrace-hip-api", trace, workbook_of(r, "hip_api.xlsx"));
+    make_report(r, "pftrace-memory-copy", trace, workbook_of(r, "memory_copy.xlsx"));
+}
+
+/* ---- traces that the command wrote itself ---- */
+
+static const struct {
+    const char *kind, *ending;
+} own_traces[] = {
+    {"pytorch", ".pt.trace.json"},
+    {"pytorch", ".pt.trace.json.gz"},
+    {"jax", ".xplane.pb"},
+};
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len > end && strcmp(name + len - end, ending) == 0;
+}
+
+static void report_own_trace(reporter *r, const char *path)
+{
+    for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
+        if (!ends_with(path, own_traces[i].ending) || !wants(r, own_traces[i].kind)) continue;
+        make_report(r, own_traces[i].kind, path,
+                    gt_arena_format(r->plan->arena, "%.*s_perf_report.xlsx",
+                                    (int)(strlen(path) - strlen(own_traces[i].ending)), path));
+    }
+}
+
+/* Files newer than the run's beginning. */
+static void look_for_own_traces(reporter *r, const char *folder, int depth)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) && r->entries++ < ENTRIES_MAX) {
+        struct stat status;
+        const char *path = gt_path_join(r->plan->arena, folder, entry->d_name);
+        if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
+        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
+            look_for_own_traces(r, path, depth + 1);
+        else if (S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= r->outcome->begin.tv_sec)
+            report_own_trace(r, path);
+    }
+    if (dir) closedir(dir);
+}
+
+static void write_summary(reporter *r)
+{
+    const char *path;
+    gt_error error;
+    if (!gt_run_summary_write(r->plan, &path, &error))
+        gt_warn("%s", error.text);
+    else if (path)
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
+}
+
+/* Writes the reports and adds the workbooks to the files of the outcome. A report that fails gives a warning
+ * and does not change the status of the run. */
+static void make_reports(const gt_call *call, const gt_plan *plan, gt_outcome *outcome, const char *wanted)
+{
+    reporter r = {.call = call, .plan = plan, .outcome = outcome, .wanted = wanted};
+    if (strcmp(wanted, "none") == 0) return;
+    for (size_t i = 0; i < plan->piece_count; i++)
+        if (plan->pieces[i].profiler) report_profiler(&r, plan->pieces[i].profiler);
+    if (wants(&r, "pftrace")) report_pftrace(&r);
+    if (wants(&r, "pytorch") || wants(&r, "jax")) look_for_own_traces(&r, plan->workdir, 0);
+    if (wants(&r, "summary")) write_summary(&r);
+}
+
+/* ---- command line ---- */
 
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,
-     "settings of the run, a JSON object; or the name of a shipped config, such as rocprofv3_lightweight"},
+     "read the context (a JSON object) from FILE, or use a shipped config by name, such as "
+     "rocprofv3_lightweight"},
     {"additional_context", GT_OPTION_STRING, "TEXT", NULL,
-     "settings as JSON or as a Python literal; each key replaces that of the file"},
-    {"tools", GT_OPTION_EACH, "NAMES", NULL,
-     "more tools, with commas between them, behind those of the context"},
+     "add a context as JSON or Python literal; each key overrides the key of the file"},
+    {"tools", GT_OPTION_EACH, "NAMES", NULL, "add tools (comma-separated) after those of the context"},
     {"tools_config", GT_OPTION_STRING, "FILE", NULL,
-     "tools of your own, in the layout of madengine's tools.json"},
-    {"list_tools", GT_OPTION_FLAG, NULL, NULL,
-     "print the tools and configs that there are, and do nothing else"},
-    {"write_configs", GT_OPTION_STRING, "DIR", NULL,
-     "write the shipped configs into this folder, and do nothing else"},
+     "load your own tools from FILE, in the format of madengine's tools.json"},
+    {"list_tools", GT_OPTION_FLAG, NULL, NULL, "list the available tools and configs, and exit"},
+    {"write_configs", GT_OPTION_STRING, "DIR", NULL, "write the shipped configs into DIR, and exit"},
 };
+static const gt_option_group context_group = {"Context", context_options, GT_LENGTH(context_options)};
 
 static const gt_option run_options[] = {
-    {"output_dir", GT_OPTION_STRING, "DIR", ".", "where traces, logs and reports go"},
-    {"name", GT_OPTION_STRING, "NAME", NULL, "the run's name, in file names (default: the command's)"},
-    {"timeout", GT_OPTION_INT, "SECONDS", "-1",
-     "how long the command may run; -1: 7200 seconds, 0: no limit"},
-    {"target", GT_OPTION_STRING, "WHERE", "auto",
-     "auto, local, slurm or k8s; auto: slurm or k8s where the context has such a key, else local"},
+    {"output_dir", GT_OPTION_STRING, "DIR", ".", "write traces, logs and reports into DIR"},
     {"report", GT_OPTION_STRING, "KINDS", "auto",
-     "reports to make: auto, none, or some of rocprof, pftrace, pytorch, jax, summary with commas between "
-     "them"},
-    {"docker", GT_OPTION_MAYBE, "IMAGE", NULL,
-     "run the command inside of a container of this image (default: MAD_CONTAINER_IMAGE of the context)"},
-    {"no_docker", GT_OPTION_FLAG, NULL, NULL,
-     "run it on this machine although the context has MAD_CONTAINER_IMAGE"},
-    {"generate_only", GT_OPTION_FLAG, NULL, NULL,
-     "of a SLURM or Kubernetes job: write its file and do not submit it"},
-    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print what would be done, as JSON, and start nothing"},
+     "write these reports: auto, none, or a comma-separated list of rocprof, pftrace, pytorch, jax, summary"},
+    {"name", GT_OPTION_STRING, "NAME", NULL,
+     "set the name of the run, used in file names (default: name of the command)"},
+    {"timeout", GT_OPTION_INT, "SECONDS", "-1",
+     "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
+    {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
+    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output (default)"},
+    {"summary_output", GT_OPTION_STRING, "FILE", NULL, "also write the run record to FILE"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
-     "write NAME_env.csv, a description of this machine; so by default"},
+     "write NAME_env.csv, a description of this machine (default)"},
     {"no_sys_env_details", GT_OPTION_FLAG, NULL, NULL, "do not write NAME_env.csv"},
-    {"summary_output", GT_OPTION_STRING, "FILE", NULL, "write the record of the run here, too"},
-    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output; so by default"},
-    {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the line that is run"},
 };
-
-/* What madengine has and this version has not: refused by name, never passed over. */
-static const gt_option missing_options[] = {
-    {"tags", GT_OPTION_EACH, "TAGS", NULL, "models of models.json"},
-    {"manifest_file", GT_OPTION_STRING, "FILE", NULL, "images and models that were built"},
-    {"registry", GT_OPTION_STRING, "HOST", NULL, "where images are"},
-    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "leave the container running"},
-    {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "leave the model's folder in the container"},
-    {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container only"},
-    {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "build images anew"},
-    {"manifest_output", GT_OPTION_STRING, "FILE", NULL, "where the manifest goes"},
-    {"output", GT_OPTION_STRING, "FILE", NULL, "table of models and their performance"},
-    {"data_config", GT_OPTION_STRING, "FILE", NULL, "where models' data comes from"},
-    {"force_mirror_local", GT_OPTION_STRING, "DIR", NULL, "a copy of models' data on this machine"},
-    {"disable_skip_gpu_arch", GT_OPTION_FLAG, NULL, NULL, "run models also on GPUs that they exclude"},
-    {"ignore_deprecated", GT_OPTION_FLAG, NULL, NULL, "pass over models that are deprecated"},
-    {"cleanup_perf", GT_OPTION_FLAG, NULL, NULL, "tidy the table of models"},
-};
-
-static const gt_option_group context_group = {"Context", context_options, GT_LENGTH(context_options)};
 static const gt_option_group run_group = {"Run", run_options, GT_LENGTH(run_options)};
-static const gt_option_group missing_group = {"Of madengine, not in this version: refused", missing_options,
-                                              GT_LENGTH(missing_options)};
+
+static const gt_option cluster_options[] = {
+    {"docker", GT_OPTION_MAYBE, "IMAGE", NULL,
+     "run the command in a container of this image (default: MAD_CONTAINER_IMAGE of the context)"},
+    {"no_docker", GT_OPTION_FLAG, NULL, NULL,
+     "do not use a container, even if the context has MAD_CONTAINER_IMAGE"},
+    {"target", GT_OPTION_STRING, "WHERE", "auto",
+     "run locally or as a job: auto, local, slurm or k8s; auto: slurm or k8s if the context has such a key, "
+     "else local"},
+    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the job file without submitting it"},
+};
+static const gt_option_group cluster_group = {"Containers and clusters", cluster_options,
+                                              GT_LENGTH(cluster_options)};
+
+/* Options of madengine that are not supported: a usage error, so that none is silently ignored. */
+static const gt_option unsupported_options[] = {
+    {"tags", GT_OPTION_EACH, "TAGS", NULL, "choose models of models.json"},
+    {"manifest_file", GT_OPTION_STRING, "FILE", NULL, "read the built images and models from a manifest"},
+    {"registry", GT_OPTION_STRING, "HOST", NULL, "set the image registry"},
+    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "keep the container running"},
+    {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "keep the model's folder in the container"},
+    {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container, without running the model"},
+    {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "rebuild images"},
+    {"manifest_output", GT_OPTION_STRING, "FILE", NULL, "write the manifest to FILE"},
+    {"output", GT_OPTION_STRING, "FILE", NULL, "write a table of models and their performance"},
+    {"data_config", GT_OPTION_STRING, "FILE", NULL, "read where the models' data comes from"},
+    {"force_mirror_local", GT_OPTION_STRING, "DIR", NULL, "use a copy of the models' data on this machine"},
+    {"disable_skip_gpu_arch", GT_OPTION_FLAG, NULL, NULL, "run models also on GPUs that they exclude"},
+    {"ignore_deprecated", GT_OPTION_FLAG, NULL, NULL, "skip deprecated models"},
+    {"cleanup_perf", GT_OPTION_FLAG, NULL, NULL, "clean up the table of models"},
+};
+static const gt_option_group unsupported_group = {"Unsupported madengine options (usage error)",
+                                                  unsupported_options, GT_LENGTH(unsupported_options)};
 
 static const gt_short_option letters[] = {
     {'f', "additional_context_file"},
@@ -95,7 +290,8 @@ static const gt_short_option letters[] = {
 };
 
 const gt_syntax gt_run_syntax = {
-    .groups = {&context_group, &run_group, &missing_group, &gt_common_group},
+    .groups = {&context_group, &run_group, &cluster_group, &unsupported_group, &gt_common_group},
+    .main_options = {"additional_context_file", "tools", "output_dir", "report", "list_tools"},
     .files = "[--] COMMAND [ARG...]",
     .files_max = SIZE_MAX,
     .letters = letters,
@@ -119,14 +315,14 @@ static gt_exit list_tools(void)
     return GT_EXIT_DONE;
 }
 
-static gt_exit refuse_missing(const gt_call *call)
+static gt_exit refuse_unsupported(const gt_call *call)
 {
-    for (size_t i = 0; i < GT_LENGTH(missing_options); i++)
-        if (gt_arguments_value(&call->arguments, missing_options[i].name)->given)
+    for (size_t i = 0; i < GT_LENGTH(unsupported_options); i++)
+        if (gt_arguments_value(&call->arguments, unsupported_options[i].name)->given)
             return gt_usage_error(
                 call->program,
                 "--%s is not in gputally %s: it runs commands on this machine; see docs/run.md",
-                missing_options[i].name, GT_VERSION);
+                unsupported_options[i].name, GT_VERSION);
     return GT_EXIT_DONE;
 }
 
@@ -165,7 +361,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     const char *tools_file = gt_arguments_string(a, "tools_config"), *name = gt_arguments_string(a, "name");
     if (timeout < -1)
         return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
-    if (!gt_run_reports_check(gt_arguments_string(a, "report"), error)) return false;
+    if (!check_reports(gt_arguments_string(a, "report"), error)) return false;
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is no name of a file", name);
     const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
@@ -228,7 +424,7 @@ static gt_exit carry_out(const gt_call *call, gt_plan *plan)
     if (gt_arguments_flag(&call->arguments, "verbose")) gt_info("bash -c %s", plan->shell_line);
     bool done = gt_plan_execute(plan, &outcome);
     if (outcome.exit_code >= 0)
-        gt_run_reports_make(call, plan, &outcome, gt_arguments_string(&call->arguments, "report"));
+        make_reports(call, plan, &outcome, gt_arguments_string(&call->arguments, "report"));
     if (outcome.exit_code >= 0 || !outcome.failed) write_record(plan, &outcome, plan->record_path);
     if (summary) write_record(plan, &outcome, summary);
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
@@ -350,7 +546,7 @@ gt_exit gt_cmd_run(const gt_call *call)
         fprintf(stderr, "gputally: %s\n", error.text);
         return GT_EXIT_FAILED;
     }
-    if (refuse_missing(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (refuse_unsupported(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_arena arena = {0};
     gt_exit status = run_with(call, &arena);
     gt_arena_free(&arena);

@@ -1,5 +1,5 @@
 /* `gputally split`: which steps of the trace are wanted, and where they go. */
-#include "cli/commands/split.h"
+#include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -16,29 +16,29 @@
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_STRING, "STEPS", "all",
-     "which steps: all, one (50), or some (10:20, without the last)"},
-    {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write a trace of each step"},
+     "extract these steps: all, one step (50) or a range (10:20, end excluded)"},
+    {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write one trace per step"},
     {"find_steady_state", GT_OPTION_FLAG, NULL, NULL,
-     "write three traces of the time in which the server has the most requests: with prefill and decode as "
-     "usual, with "
-     "decode only, with prefill in every step"},
+     "write three traces from the period with the most concurrent requests: mixed prefill and decode, decode "
+     "only, prefill in every step"},
     {"divide_phases", GT_OPTION_FLAG, NULL, NULL,
-     "write a trace of each row of steps of one phase, into the folders prefilldecodemix and decode_only"},
+     "write one trace per sequence of steps of one phase, into the folders prefilldecodemix and decode_only"},
 };
 static const gt_option_group step_group = {"Steps", step_options, GT_LENGTH(step_options)};
 
 static const gt_option window_options[] = {
-    {"num_steps", GT_OPTION_INT, "N", "32", "steps of a steady-state trace"},
-    {"CONC", GT_OPTION_INT, "N", NULL, "requests at once, as was meant; told where the trace has others"},
+    {"num_steps", GT_OPTION_INT, "N", "32", "set the number of steps per steady-state trace"},
+    {"CONC", GT_OPTION_INT, "N", NULL, "expect N concurrent requests; warns if the trace differs"},
     {"OSL", GT_OPTION_STRING, "TOKENS", NULL,
-     "most tokens that a request generates; with --CONC and --R it gives the usual share of steps with "
+     "set the maximum output tokens per request; with --CONC and --R, gives the expected share of steps with "
      "prefill"},
-    {"R", GT_OPTION_STRING, "RATIO", NULL, "requests generate from R * OSL to OSL tokens; from 0 to 1"},
+    {"R", GT_OPTION_STRING, "RATIO", NULL,
+     "expect requests to generate R * OSL to OSL tokens; between 0 and 1"},
 };
 static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options)};
 
 static const gt_option output_options[] = {
-    {"output_dir", GT_OPTION_STRING, "DIR", NULL, "folder for the traces, made where it is missing"},
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL, "write the traces into DIR (created if missing; required)"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -46,6 +46,8 @@ static const gt_short_option letters[] = {{'i', "iterations"}, {0}};
 
 const gt_syntax gt_split_syntax = {
     .groups = {&step_group, &window_group, &output_group, &gt_common_group},
+    .main_options = {"output_dir", "iterations", "store_single_iteration", "find_steady_state",
+                     "divide_phases"},
     .files = "FILE",
     .files_max = 1,
     .output_option = "output_dir",

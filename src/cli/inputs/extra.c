@@ -4,15 +4,15 @@
 
 static const gt_option extra_options[] = {
     {"extra", GT_OPTION_FLAG, NULL, NULL,
-     "add what HolisticTraceAnalysis tells of each rank: the sheets temporal_breakdown, comm_comp_overlap, "
+     "add the analyses of HolisticTraceAnalysis per rank: the sheets temporal_breakdown, comm_comp_overlap, "
      "idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary"},
     {"extra_kernel_delay_us", GT_OPTION_INT, "N", "30",
-     "idle time between kernels that were launched in time is kernel_wait below this many microseconds"},
-    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "a queue of that length is full"},
+     "count gaps shorter than N microseconds between kernels launched in time as kernel_wait"},
+    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "treat a queue of N launches as full"},
     {"extra_last_step", GT_OPTION_FLAG, NULL, NULL,
-     "count also what the last of several profiler steps launched, which is often cut"},
+     "include the last of several profiler steps, which is often incomplete"},
     {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL,
-     "keep fractions of microseconds, which are cut off by default: starts up, ends down"},
+     "keep fractions of microseconds (without it, starts are rounded up and ends down)"},
 };
 const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
                                         GT_LENGTH(extra_options)};

@@ -5,16 +5,16 @@
 #include "cli/command.h"
 #include "cli/inputs/rank_files.h"
 
-/* Rows of an option table; commands differ in what they do without a number of ranks or a rank's trace. */
+/* Rows of an option table. Commands differ in what they do without --world_size or if a trace is missing. */
 #define GT_RANK_OPTIONS(world_size_help, allow_missing_help)                                                 \
-    {"trace_dir", GT_OPTION_STRING, "DIR", NULL, "a folder with rank0_trace.json, rank1_trace.json, ..."},   \
+    {"trace_dir", GT_OPTION_STRING, "DIR", NULL, "read DIR/rank0_trace.json, DIR/rank1_trace.json, ..."},    \
         {"trace_pattern", GT_OPTION_STRING, "PATH", NULL,                                                    \
-         "the traces, with one '*' where the rank's number stands"},                                         \
+         "read the traces at PATH, with one '*' in place of the rank number"},                               \
         {"trace_glob", GT_OPTION_STRING, "PATTERN", NULL,                                                    \
-         "the traces as a search pattern ('**' goes into folders); --rank_regex tells the rank of each"},    \
+         "read the traces that match PATTERN ('**' matches folders); --rank_regex extracts the rank"},       \
         {"world_size", GT_OPTION_INT, "N", NULL, world_size_help},                                           \
         {"rank_regex", GT_OPTION_STRING, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                           \
-         "finds the rank in a file's name, else in its path"},                                               \
+         "find the rank in the file name, or else in the path (Python syntax)"},                             \
     {                                                                                                        \
         "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \
     }

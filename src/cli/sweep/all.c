@@ -10,18 +10,23 @@
 #include <string.h>
 
 static const gt_option all_options[] = {
-    {"top_k", GT_OPTION_INT, "K", "5",
-     "rows that `top` keeps of each report; the CSV files' names begin with top<K>"},
+    {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report in `top`; CSV file names start with top<K>"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
-     "of what rocprofv3 wrote instead of torch.profiler: the steps report, timeline and counters"},
-    {"rank_order", GT_OPTION_STRING, "HOW", NULL, "as that of `gputally sweep report`"},
-    {"report_layout", GT_OPTION_STRING, "NAME", NULL, "as that of `gputally sweep report`"},
-    {"dpi", GT_OPTION_INT, "N", NULL, "as that of `gputally sweep plot`"},
-    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "as that of `gputally sweep timeline`"},
+     "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline and counters"},
+    {"rank_order", GT_OPTION_STRING, "HOW", NULL, "pass --rank_order to `gputally sweep report`"},
+    {"report_layout", GT_OPTION_STRING, "NAME", NULL, "pass --report_layout to `gputally sweep report`"},
+    {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`"},
+    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "pass --geo_mean to `gputally sweep timeline`"},
 };
 static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
+
 const gt_syntax gt_sweep_all_syntax = {
-    .groups = {&all_group, &gt_common_group}, .files = "SWEEP", .files_max = 1, .folders = true};
+    .groups = {&all_group, &gt_common_group},
+    .main_options = {"top_k", "rocprof", "dpi", "geo_mean", "rank_order"},
+    .files = "SWEEP",
+    .files_max = 1,
+    .folders = true,
+};
 
 /* The files and folders that steps hand on. */
 typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, PLACES } place;

@@ -18,19 +18,25 @@
 
 static const gt_option compare_options[] = {
     {"baseline", GT_OPTION_STRING, "RUN", NULL,
-     "the run to compare with: SWEEP/<T>thread/nccl_<C>channels, or a folder with reports in "
-     "tracelens_analysis"},
-    {"test", GT_OPTION_STRING, "RUN", NULL, "the other run"},
-    {"output", GT_OPTION_STRING, "DIR", NULL, "where the workbooks go"},
+     "read the baseline run: SWEEP/<T>thread/nccl_<C>channels, or a folder with reports in "
+     "tracelens_analysis (required)"},
+    {"test", GT_OPTION_STRING, "RUN", NULL, "read the run to compare with the baseline (required)"},
+    {"output", GT_OPTION_STRING, "DIR", NULL, "write the workbooks into DIR (required)"},
     {"baseline_label", GT_OPTION_STRING, "TEXT", NULL,
-     "what the sheets call it (default: 256thread_28ch, or the folder's name)"},
-    {"test_label", GT_OPTION_STRING, "TEXT", NULL, "the same of the other run"},
-    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "geometric means over ranks instead of arithmetic ones"},
+     "name the baseline TEXT in the sheets (default: 256thread_28ch, or the folder name)"},
+    {"test_label", GT_OPTION_STRING, "TEXT", NULL,
+     "name the other run TEXT in the sheets (default: like --baseline_label)"},
+    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "use geometric instead of arithmetic means over ranks"},
 };
 static const gt_option_group compare_group = {"Runs", compare_options, GT_LENGTH(compare_options)};
 
 const gt_syntax gt_sweep_compare_syntax = {
-    .groups = {&compare_group, &gt_common_group}, .files = "", .files_max = 0, .output_option = "output"};
+    .groups = {&compare_group, &gt_common_group},
+    .main_options = {"baseline", "test", "output", "baseline_label", "test_label"},
+    .files = "",
+    .files_max = 0,
+    .output_option = "output",
+};
 
 /* What the final report calls the sheets that it has of the others. */
 static const struct {

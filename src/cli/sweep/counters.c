@@ -10,11 +10,16 @@
 #include <stdlib.h>
 
 static const gt_option counters_options[] = {
-    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the rocprofv3 traces of this sweep folder (required)"},
 };
 static const gt_option_group counters_group = {"Counters", counters_options, GT_LENGTH(counters_options)};
+
 const gt_syntax gt_sweep_counters_syntax = {
-    .groups = {&counters_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&counters_group, &gt_common_group},
+    .main_options = {"sweep_dir"},
+    .files = "",
+    .files_max = 0,
+};
 
 static bool make(const gt_call *call, const char *root, const gt_read_options *read, gt_interner *strings,
                  gt_error *error)

@@ -12,19 +12,25 @@
 
 static const gt_option html_options[] = {
     {"sweep1", GT_OPTION_STRING, "DIR", NULL,
-     "the first sweep; its plots are in DIR/tracelens_analysis/plots"},
-    {"sweep2", GT_OPTION_STRING, "DIR", NULL, "the second one"},
+     "show the first sweep; its plots are in DIR/tracelens_analysis/plots"},
+    {"sweep2", GT_OPTION_STRING, "DIR", NULL, "show the second sweep"},
     {"label1", GT_OPTION_STRING, "TEXT", NULL,
-     "what the page calls the first sweep (default: the folder's name)"},
-    {"label2", GT_OPTION_STRING, "TEXT", NULL, "the same of the second one"},
+     "name the first sweep TEXT on the page (default: folder name)"},
+    {"label2", GT_OPTION_STRING, "TEXT", NULL,
+     "name the second sweep TEXT on the page (default: folder name)"},
     {"sweep", GT_OPTION_STRINGS, "DIR[=LABEL]", NULL,
-     "a further sweep; or all of them, instead of --sweep1 and --sweep2"},
-    {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "the page"},
+     "show a further sweep, or all sweeps instead of --sweep1 and --sweep2"},
+    {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "write the page to FILE"},
 };
 static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
 
 const gt_syntax gt_sweep_html_syntax = {
-    .groups = {&html_group, &gt_common_group}, .files = "", .files_max = 0, .output_option = "output"};
+    .groups = {&html_group, &gt_common_group},
+    .main_options = {"sweep1", "sweep2", "label1", "label2", "output"},
+    .files = "",
+    .files_max = 0,
+    .output_option = "output",
+};
 
 typedef struct sweep_list {
     gt_compared_sweep *items;

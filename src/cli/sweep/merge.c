@@ -19,14 +19,14 @@ enum { USUAL_RANKS = 8 };
 
 static const gt_option merge_options[] = {
     {"output", GT_OPTION_STRING, "FILE", "merged_gpu_trace_enhanced.json",
-     "the merged trace: gzip where the name ends in .gz, else plain JSON"},
+     "write the merged trace to FILE; compressed with gzip if the name ends in .gz"},
     {"num_ranks", GT_OPTION_INT, "N", NULL,
-     "ranks 0 to N-1 (default: up to the last rank that has a trace; without any, 8)"},
+     "merge ranks 0 to N-1 (default: up to the last rank with a trace, or 8 if there is none)"},
     {"trace_name", GT_OPTION_STRING, "NAME", NULL,
-     "name of the trace in each folder rank<R> (default: trace_step19.json, else what `sweep report` would "
-     "take)"},
+     "read the trace with this file name in each folder rank<R> (default: trace_step19.json, or else the "
+     "trace that `sweep report` uses)"},
     {"compat", GT_OPTION_FLAG, NULL, NULL,
-     "leave ids of arrows as they are, as the Python script does: arrows of several ranks then cross"},
+     "keep the ids of flow arrows, like the Python script; arrows of different ranks may then connect"},
 };
 static const gt_option_group merge_group = {"Merging", merge_options, GT_LENGTH(merge_options)};
 
@@ -34,6 +34,7 @@ static const gt_short_option letters[] = {{'n', "num_ranks"}, {0}};
 
 const gt_syntax gt_sweep_merge_syntax = {
     .groups = {&merge_group, &gt_common_group},
+    .main_options = {"output", "num_ranks", "trace_name", "compat"},
     .files = "DIR",
     .files_max = 1,
     .output_option = "output",

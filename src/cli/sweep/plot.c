@@ -13,20 +13,23 @@
 
 static const gt_option plot_options[] = {
     {"csv_path", GT_OPTION_STRING, "FILE", NULL,
-     "the CSV file of `gputally sweep top`, also with timestamps or overlap added"},
+     "read the CSV file of `gputally sweep top`, also with timestamps or overlap added (required)"},
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
-     "where the PNG files go (default: plots beside the CSV file)"},
-    {"dpi", GT_OPTION_INT, "N", "300",
-     "dots per inch: 100 gives pictures of 1000 to 2000 pixels' width, 300 three times that"},
+     "write the PNG files into DIR (default: plots next to the CSV file)"},
+    {"dpi", GT_OPTION_INT, "N", "300", "draw N dots per inch; 100 gives images 1000 to 2000 pixels wide"},
     {"compat", GT_OPTION_FLAG, NULL, NULL,
-     "draw the interaction plot as the Python script does: always 28, 42, 56 and 70 channels, and 0 where "
-     "there is no "
+     "draw the interaction plot like the Python script: always 28, 42, 56 and 70 channels, 0 if there is no "
      "row"},
 };
 static const gt_option_group plot_group = {"Plots", plot_options, GT_LENGTH(plot_options)};
 
 const gt_syntax gt_sweep_plot_syntax = {
-    .groups = {&plot_group, &gt_common_group}, .files = "", .files_max = 0, .output_option = "output_dir"};
+    .groups = {&plot_group, &gt_common_group},
+    .main_options = {"csv_path", "output_dir", "dpi", "compat"},
+    .files = "",
+    .files_max = 0,
+    .output_option = "output_dir",
+};
 
 static bool draw(const gt_call *call, const gt_variance_rows *rows, const char *folder, gt_error *error)
 {

@@ -11,20 +11,23 @@
 
 static const gt_option report_options[] = {
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
-     "report what rocprofv3 wrote (rocprof_traces) instead of torch.profiler (torch_profiler); there are no "
-     "collective "
-     "reports then"},
+     "report rocprofv3 traces (rocprof_traces) instead of torch.profiler traces (torch_profiler); no "
+     "collective reports"},
     {"rank_order", GT_OPTION_STRING, "HOW", "path",
-     "which rank a process of rocprofv3 is: path, its place in byte order of the paths, or pid, in order of "
-     "process numbers"},
+     "assign rocprofv3 processes to ranks by path (byte order of the paths) or pid (order of process ids)"},
     {"report_layout", GT_OPTION_STRING, "NAME", "head",
-     "columns of the sheet GEMM: head, or 2025.12, in which scripts of that time find columns by their "
-     "place"},
+     "choose the columns of the sheet GEMM: head, or 2025.12 for scripts that expect the column positions of "
+     "that version"},
 };
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
 
 const gt_syntax gt_sweep_report_syntax = {
-    .groups = {&report_group, &gt_common_group}, .files = "SWEEP", .files_max = 1, .folders = true};
+    .groups = {&report_group, &gt_common_group},
+    .main_options = {"rocprof", "rank_order", "report_layout", "threads", "quiet"},
+    .files = "SWEEP",
+    .files_max = 1,
+    .folders = true,
+};
 
 /* Which of two words an option has; -1 where neither, and a usage error has been printed. */
 static int choice(const gt_call *call, const char *option, const char *first, const char *second)

@@ -16,36 +16,47 @@
 #include <string.h>
 
 #define LOSSLESS_HELP                                                                                        \
-    "keep all digits of numbers; by default they lose some as they would in the Python tool, whose pandas "  \
-    "reads them so"
+    "keep all digits of numbers (default: round them as pandas does when it reads the CSV file)"
 
 static const gt_option timestamps_options[] = {
-    {"input_csv", GT_OPTION_STRING, "FILE", NULL, "the CSV file of `gputally sweep top`"},
-    {"base_path", GT_OPTION_STRING, "DIR", NULL, "the sweep, in which the traces are"},
+    {"input_csv", GT_OPTION_STRING, "FILE", NULL, "read this CSV file of `gputally sweep top` (required)"},
+    {"base_path", GT_OPTION_STRING, "DIR", NULL, "read the traces of this sweep folder (required)"},
     {"output_csv", GT_OPTION_STRING, "FILE", NULL,
-     "the new file (default: beside the other, its name ending in _with_timestamps)"},
+     "write the new CSV file to FILE (default: next to the input, with the suffix _with_timestamps)"},
     {"tolerance", GT_OPTION_STRING, "SHARE", "0.01",
-     "warn of durations that differ by a larger share from those in the file"},
+     "warn if a duration differs from the file by more than this share"},
     {"exact_name", GT_OPTION_FLAG, NULL, NULL,
-     "a kernel's name must be that of the row; by default it need only begin so, as in the Python tool"},
+     "match the complete kernel name (default: prefix, like the Python script)"},
     {"lossless", GT_OPTION_FLAG, NULL, NULL, LOSSLESS_HELP},
 };
 static const gt_option_group timestamps_group = {"Timestamps", timestamps_options,
                                                  GT_LENGTH(timestamps_options)};
+
 const gt_syntax gt_sweep_timestamps_syntax = {
-    .groups = {&timestamps_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&timestamps_group, &gt_common_group},
+    .main_options = {"input_csv", "base_path", "output_csv", "tolerance", "exact_name"},
+    .files = "",
+    .files_max = 0,
+};
 
 static const gt_option overlap_options[] = {
-    {"input_csv", GT_OPTION_STRING, "FILE", NULL, "the CSV file of `gputally sweep timestamps`"},
-    {"tracelens_path", GT_OPTION_STRING, "DIR", NULL, "the folder tracelens_analysis of the sweep"},
+    {"input_csv", GT_OPTION_STRING, "FILE", NULL,
+     "read this CSV file of `gputally sweep timestamps` (required)"},
+    {"tracelens_path", GT_OPTION_STRING, "DIR", NULL,
+     "read the reports in this folder tracelens_analysis of the sweep (required)"},
     {"output_csv", GT_OPTION_STRING, "FILE", NULL,
-     "the new file (default: beside the other, its name ending in _with_collective_overlap instead of "
-     "_with_timestamps)"},
+     "write the new CSV file to FILE (default: next to the input, with the suffix _with_collective_overlap "
+     "instead of _with_timestamps)"},
     {"lossless", GT_OPTION_FLAG, NULL, NULL, LOSSLESS_HELP},
 };
 static const gt_option_group overlap_group = {"Overlap", overlap_options, GT_LENGTH(overlap_options)};
+
 const gt_syntax gt_sweep_overlap_syntax = {
-    .groups = {&overlap_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&overlap_group, &gt_common_group},
+    .main_options = {"input_csv", "tracelens_path", "output_csv", "lossless"},
+    .files = "",
+    .files_max = 0,
+};
 
 /* ---- around both ---- */
 

@@ -15,48 +15,44 @@
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
-     "values of NCCL_MAX_NCHANNELS, with commas between them"},
+     "run with these values of NCCL_MAX_NCHANNELS, comma-separated"},
     {"threads", GT_OPTION_STRING, "LIST", "256,512",
-     "values of RCCL_THREADS_PER_BLOCK; each is run with all channels"},
+     "run with these values of RCCL_THREADS_PER_BLOCK, comma-separated; each is combined with all channels"},
     {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
-     "a further setting and its values; its folders stand outside those of threads, so that each of them is "
-     "a sweep"},
-    {"axis_env", GT_OPTION_EACH, "NAME=VARIABLE", NULL, "the environment variable that holds an axis' value"},
+     "add a setting and its values; its folders enclose those of threads, so that each is a sweep"},
+    {"axis_env", GT_OPTION_EACH, "NAME=VARIABLE", NULL,
+     "set the environment variable for the value of an axis"},
     {"axis_dir", GT_OPTION_EACH, "NAME=FORMAT", NULL,
-     "an axis' folders, with %s for the value (default: NAME_%s)"},
+     "name the folders of an axis, with %s for the value (default: NAME_%s)"},
 };
-static const gt_option_group grid_group = {"Settings to run", grid_options, GT_LENGTH(grid_options)};
+static const gt_option_group grid_group = {"Grid", grid_options, GT_LENGTH(grid_options)};
 
 static const gt_option command_options[] = {
-    {"config", GT_OPTION_STRING, "FILE", "config/distributed.yaml", "{config} of the command"},
-    {"nproc", GT_OPTION_INT, "N", "8", "{nproc} of the command: processes a node"},
-    {"env", GT_OPTION_EACH, "NAME=VALUE", NULL, "set an environment variable, placeholders filled in"},
-    {"unset", GT_OPTION_EACH, "NAME", NULL,
-     "do not let the command see this variable, also one that the sweep sets"},
+    {"config", GT_OPTION_STRING, "FILE", "config/distributed.yaml", "replace {config} with FILE"},
+    {"nproc", GT_OPTION_INT, "N", "8", "replace {nproc} with N: processes per node"},
+    {"env", GT_OPTION_EACH, "NAME=VALUE", NULL, "set an environment variable; placeholders are replaced"},
+    {"unset", GT_OPTION_EACH, "NAME", NULL, "unset this variable, even if the sweep sets it"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "run the command under rocprofv3, traces in {output_dir}/rocprof_traces"},
     {"rocprof_input", GT_OPTION_STRING, "FILE", NULL,
-     "a job file for rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
+     "pass a job file to rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
      "--rocprof"},
-    {"stats", GT_OPTION_FLAG, NULL, NULL, "rocprofv3 --stats; a job file says that itself"},
+    {"stats", GT_OPTION_FLAG, NULL, NULL, "pass --stats to rocprofv3 (ignored with --rocprof_input)"},
     {"write_job_files", GT_OPTION_STRING, "DIR", NULL,
-     "write the job files that come with gputally, rocprof_cu_only.yaml and rocprof_input.yaml, into this "
-     "folder, and do "
-     "nothing else"},
+     "write the shipped job files rocprof_cu_only.yaml and rocprof_input.yaml into DIR, and exit"},
 };
 static const gt_option_group command_group = {"Command", command_options, GT_LENGTH(command_options)};
 
 static const gt_option run_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
-     "the sweep's folder (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
-    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "do not run where the folder is already there"},
-    {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "write no summary file"},
-    {"delay", GT_OPTION_INT, "SECONDS", "5", "wait this long between two runs"},
+     "write the sweep into DIR (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
+    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "skip runs whose folder exists"},
+    {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "do not write the summary file"},
+    {"delay", GT_OPTION_INT, "SECONDS", "5", "wait SECONDS between runs"},
     {"timeout", GT_OPTION_INT, "SECONDS", "0",
-     "end a run that takes longer, and go on with the next; 0: never"},
-    {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 where a run failed or took too long"},
-    {"dry_run", GT_OPTION_FLAG, NULL, NULL,
-     "print what would be run, as lines for a shell, and do nothing else"},
+     "stop a run after SECONDS and continue with the next; 0: no limit"},
+    {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 if a run fails or times out"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the commands as shell lines, and exit"},
 };
 static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
 
@@ -66,6 +62,7 @@ static const gt_short_option letters[] = {{'c', "channels"},      {'t', "threads
 
 const gt_syntax gt_sweep_run_syntax = {
     .groups = {&grid_group, &command_group, &run_group, &gt_sweep_plain_group},
+    .main_options = {"channels", "threads", "output_dir", "rocprof", "dry_run"},
     .files = "[-- COMMAND...]",
     .files_max = SIZE_MAX,
     .output_option = "output_dir",

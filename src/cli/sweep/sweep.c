@@ -14,99 +14,94 @@
 #include <string.h>
 
 const gt_command gt_sweep_steps[] = {
-    {"run", "run_train_various_channels.sh", "runs a command under each of many settings",
+    {"run", "run_train_various_channels.sh", "run a grid of settings and record each outcome",
      &gt_sweep_run_syntax, gt_cmd_sweep_run,
-     "Runs a command once for each pair of threads and channels, and of further settings, one after another: "
-     "their "
-     "values are in environment variables, the output of each run is in a folder of its own, and a log, a "
-     "summary and "
-     "sweep.json say what became of them. COMMAND is run as it is, without a shell; {threads}, {channels}, "
-     "the names of "
-     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are filled in, "
-     "{{ is a "
-     "brace. Without COMMAND: torchrun --nproc_per_node {nproc} train.py --config {config} --override "
-     "profiling.tensorboard=false --override training.output_dir={output_dir}."},
+     "Runs a command once per combination of threads, channels and further settings, one after another. "
+     "Settings are passed in environment variables; each run writes to its own folder; a log, a summary and "
+     "sweep.json record the outcomes. COMMAND is run without a shell; {threads}, {channels}, the names of "
+     "further axes, {output_dir}, {profiler_dir} (its torch_profiler), {config} and {nproc} are replaced; {{ "
+     "is a literal brace. Default COMMAND: torchrun --nproc_per_node {nproc} train.py --config {config} "
+     "--override profiling.tensorboard=false --override training.output_dir={output_dir}.",
+     NULL},
     {"report", "run_tracelens_analysis.sh",
-     "the reports of all traces, of collectives, and comparisons across threads", &gt_sweep_report_syntax,
-     gt_cmd_sweep_report,
-     "Makes the performance report of every trace of a sweep, the report of the collectives of every "
-     "setting, and "
-     "comparisons of each rank across settings of threads, all as workbooks in SWEEP/tracelens_analysis. "
-     "Traces are read "
-     "once, several at a time, and stay as and where they are."},
-    {"top", "analyze_gemm_reports.py", "the GEMM rows of all reports whose kernel times differ most",
+     "write reports on all traces and collectives, and comparisons across thread settings",
+     &gt_sweep_report_syntax, gt_cmd_sweep_report,
+     "Writes the performance report of every trace of a sweep, the collective report of every setting, and "
+     "comparisons of each rank across thread settings, as workbooks in SWEEP/tracelens_analysis. Traces are "
+     "read once, several at a time, and are not changed.",
+     NULL},
+    {"top", "analyze_gemm_reports.py", "find the GEMM rows whose kernel times vary most",
      &gt_sweep_top_syntax, gt_cmd_sweep_top,
-     "Reads the sheet GEMM of the reports of a sweep and writes, as a CSV file, the rows of each whose "
-     "longest kernel "
-     "differs most from its shortest, those that differ most first."},
-    {"yaml", "generate_rocprof_yaml_from_csv.py", "a rocprofv3 job file for just the kernels of `top`",
+     "Reads the sheet GEMM of each report of a sweep and writes a CSV file with the rows whose longest and "
+     "shortest kernel differ most, largest difference first.",
+     NULL},
+    {"yaml", "generate_rocprof_yaml_from_csv.py", "write a rocprofv3 job file for the kernels found by `top`",
      &gt_sweep_yaml_syntax, gt_cmd_sweep_yaml,
-     "Makes a job file for rocprofv3 that records counters of the kernels named in a CSV file of `gputally "
-     "sweep top`, and "
-     "of no others, and beside it a list of their names."},
-    {"plot", "plot_gemm_variance.py", "plots of how far the times of `top` are spread, and by which setting",
+     "Writes a rocprofv3 job file that records counters only for the kernels named in a CSV file of "
+     "`gputally sweep top`, and next to it a list of their names.",
+     NULL},
+    {"plot", "plot_gemm_variance.py", "plot the time variance of the `top` rows per setting",
      &gt_sweep_plot_syntax, gt_cmd_sweep_plot,
-     "Draws five plots of a CSV file of `gputally sweep top` as PNG: boxes by threads, by channels and by "
-     "rank, violins "
-     "of all three, and the mean of each pair of threads and channels. Prints the mean, median and largest "
-     "of each."},
+     "Draws five plots of a CSV file of `gputally sweep top` as PNG: box plots by threads, by channels and "
+     "by rank, violin plots of all three, and the mean per combination of threads and channels. Prints mean, "
+     "median and maximum of each.",
+     NULL},
     {"timestamps", "enhance_gemm_variance_with_timestamps.py",
-     "when the shortest and longest instance of each row ran", &gt_sweep_timestamps_syntax,
+     "add start times of the shortest and longest instance of each row", &gt_sweep_timestamps_syntax,
      gt_cmd_sweep_timestamps,
-     "Looks up the kernels of a CSV file of `gputally sweep top` in the traces and adds when their shortest "
-     "and their "
-     "longest instance began, and how long they took."},
+     "Looks up the kernels of a CSV file of `gputally sweep top` in the traces and adds the start time and "
+     "duration of their shortest and longest instance.",
+     NULL},
     {"overlap", "gemm_report_with_collective_overlap.py",
-     "which collectives ran beside the longest instance of each row", &gt_sweep_overlap_syntax,
+     "add the collectives that overlap the longest instance of each row", &gt_sweep_overlap_syntax,
      gt_cmd_sweep_overlap,
      "Adds to a CSV file of `gputally sweep timestamps` which collectives ran at the same time as the "
-     "longest instance of "
-     "each kernel, and for how long."},
-    {"timeline", "process_gpu_timeline.py", "the GPU timelines of all settings side by side",
+     "longest instance of each kernel, and for how long.",
+     NULL},
+    {"timeline", "process_gpu_timeline.py", "collect the GPU timelines of all settings",
      &gt_sweep_timeline_syntax, gt_cmd_sweep_timeline,
-     "Puts the sheets gpu_timeline of all reports of a sweep together, each setting's mean over its ranks, "
-     "in the workbook "
-     "gpu_timeline_all_configs_mean.xlsx."},
-    {"comms", "process_comms.py", "the collectives of all settings in one table", &gt_sweep_comms_syntax,
+     "Combines the gpu_timeline sheets of all reports of a sweep, as the mean over ranks per setting, in the "
+     "workbook gpu_timeline_all_configs_mean.xlsx.",
+     NULL},
+    {"comms", "process_comms.py", "collect the collectives of all settings", &gt_sweep_comms_syntax,
      gt_cmd_sweep_comms,
-     "Puts the sheets nccl_summary_implicit_sync of all collective reports of a sweep together, in "
-     "nccl_master_all_configs.xlsx and .csv."},
-    {"counters", NULL, "what rocprofv3 counted of each kernel under every setting", &gt_sweep_counters_syntax,
+     "Combines the nccl_summary_implicit_sync sheets of all collective reports of a sweep in "
+     "nccl_master_all_configs.xlsx and .csv.",
+     NULL},
+    {"counters", NULL, "collect the rocprofv3 counters per kernel and setting", &gt_sweep_counters_syntax,
      gt_cmd_sweep_counters,
-     "Puts the counters that rocprofv3 collected (rocprof_traces in each setting's folder) together, the "
-     "mean of each "
-     "counter by kernel and setting, in counters_all_configs.xlsx and .csv."},
-    {"html", "create_embeded_html_report.py", "a page with the plots of two sweeps side by side",
+     "Combines the counters that rocprofv3 collected (rocprof_traces in each setting's folder), as the mean "
+     "per counter, kernel and setting, in counters_all_configs.xlsx and .csv.",
+     NULL},
+    {"html", "create_embeded_html_report.py", "write an HTML page with the plots of two or more sweeps",
      &gt_sweep_html_syntax, gt_cmd_sweep_html,
-     "Writes one HTML file, pictures included, that sets the plots of two or more sweeps side by side. Each "
-     "sweep's plots "
-     "are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots."},
-    {"compare", "run_full_analysis.py", "what changed from one run to another, rank by rank",
-     &gt_sweep_compare_syntax, gt_cmd_sweep_compare,
-     "Sets the GPU timelines of two runs side by side, rank by rank and on average, and their collectives by "
-     "name, type "
-     "and size, and says what became better or worse. Reads reports, those of `gputally sweep report` or of "
-     "single runs, "
-     "and writes three workbooks."},
-    {"merge", "merge_gpu_trace_ranks.py", "the GPU work of several ranks as one trace, for Perfetto",
-     &gt_sweep_merge_syntax, gt_cmd_sweep_merge,
-     "Writes the kernels, copies, runtime calls and marks of the traces DIR/rank<R>/*.json as one Chrome "
-     "trace with two "
-     "processes a rank, GPU and CPU. DIR is the folder torch_profiler of a run. Ops of the CPU are left out; "
-     "`gputally "
-     "fuse` keeps everything."},
-    {"all", NULL, "all steps of one sweep, but for html", &gt_sweep_all_syntax, gt_cmd_sweep_all,
-     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep, one after "
-     "another; with "
-     "--rocprof the steps report, timeline and counters. A step that fails keeps only those from running "
-     "that need what it "
-     "writes; the exit status is 1 then."},
+     "Writes one HTML file with embedded images that shows the plots of two or more sweeps side by side. The "
+     "plots are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots.",
+     NULL},
+    {"compare", "run_full_analysis.py", "compare two runs, rank by rank", &gt_sweep_compare_syntax,
+     gt_cmd_sweep_compare,
+     "Compares the GPU timelines of two runs, per rank and on average, and their collectives by name, type "
+     "and size, and shows what improved or regressed. Reads reports of `gputally sweep report` or of single "
+     "runs, and writes three workbooks.",
+     NULL},
+    {"merge", "merge_gpu_trace_ranks.py",
+     "merge the GPU events of several ranks into one trace, for Perfetto", &gt_sweep_merge_syntax,
+     gt_cmd_sweep_merge,
+     "Writes the kernels, copies, runtime calls and annotations of the traces DIR/rank<R>/*.json into one "
+     "Chrome trace with two processes per rank, GPU and CPU. DIR is the folder torch_profiler of a run. CPU "
+     "ops are dropped; `gputally fuse` keeps everything.",
+     NULL},
+    {"all", NULL, "run all steps on one sweep, except html", &gt_sweep_all_syntax, gt_cmd_sweep_all,
+     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep; with "
+     "--rocprof the steps report, timeline and counters. If a step fails, only the steps that need its "
+     "output are skipped, and the exit status is 1.",
+     NULL},
     {0},
 };
 
 static const gt_option plain_options[] = {
-    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print nothing but warnings and errors"},
-    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "show no progress line"},
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
+    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"},
 };
 const gt_option_group gt_sweep_plain_group = {"Common options", plain_options, GT_LENGTH(plain_options)};
 

@@ -15,19 +15,29 @@
 #include <string.h>
 
 static const gt_option timeline_options[] = {
-    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
-    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "geometric means over ranks instead of arithmetic ones"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
+    {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "use geometric instead of arithmetic means over ranks"},
 };
 static const gt_option_group timeline_group = {"Timeline", timeline_options, GT_LENGTH(timeline_options)};
+
 const gt_syntax gt_sweep_timeline_syntax = {
-    .groups = {&timeline_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&timeline_group, &gt_common_group},
+    .main_options = {"sweep_dir", "geo_mean"},
+    .files = "",
+    .files_max = 0,
+};
 
 static const gt_option comms_options[] = {
-    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "the sweep"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
 };
 static const gt_option_group comms_group = {"Collectives", comms_options, GT_LENGTH(comms_options)};
+
 const gt_syntax gt_sweep_comms_syntax = {
-    .groups = {&comms_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&comms_group, &gt_common_group},
+    .main_options = {"sweep_dir"},
+    .files = "",
+    .files_max = 0,
+};
 
 /* ---- timeline ---- */
 

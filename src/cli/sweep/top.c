@@ -16,20 +16,25 @@
 enum { ROWS_SHOWN = 10, NAME_SHOWN = 100 };
 
 static const gt_option top_options[] = {
-    {"base_path", GT_OPTION_STRING, "DIR", NULL, "the folder tracelens_analysis of a sweep"},
-    {"threads", GT_OPTION_STRINGS, "N...", NULL,
-     "settings of threads to look at (default: all that have reports)"},
-    {"channels", GT_OPTION_STRINGS, "N...", NULL,
-     "settings of channels to look at (default: all that have reports)"},
-    {"ranks", GT_OPTION_STRINGS, "N...", NULL, "ranks to look at (default: all that have reports)"},
-    {"top_k", GT_OPTION_INT, "K", "5", "rows kept of each report"},
+    {"base_path", GT_OPTION_STRING, "DIR", NULL,
+     "read the reports in this folder tracelens_analysis of a sweep (required)"},
+    {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report"},
     {"output_file", GT_OPTION_STRING, "NAME", DEFAULT_FILE,
-     "the CSV file, in the folder of --base_path unless it begins with /"},
+     "write the CSV file NAME in the folder of --base_path, or an absolute path"},
+    {"threads", GT_OPTION_STRINGS, "N...", NULL,
+     "read only these thread settings (default: all with reports)"},
+    {"channels", GT_OPTION_STRINGS, "N...", NULL,
+     "read only these channel settings (default: all with reports)"},
+    {"ranks", GT_OPTION_STRINGS, "N...", NULL, "read only these ranks (default: all with reports)"},
 };
 static const gt_option_group top_group = {"Rows", top_options, GT_LENGTH(top_options)};
 
 const gt_syntax gt_sweep_top_syntax = {
-    .groups = {&top_group, &gt_sweep_plain_group}, .files = "", .files_max = 0};
+    .groups = {&top_group, &gt_sweep_plain_group},
+    .main_options = {"base_path", "top_k", "output_file", "threads", "channels"},
+    .files = "",
+    .files_max = 0,
+};
 
 /* ---- which reports ---- */
 

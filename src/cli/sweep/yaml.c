@@ -15,20 +15,22 @@
 
 static const gt_option yaml_options[] = {
     {"input_csv", GT_OPTION_STRING, "FILE", NULL,
-     "the CSV file of `gputally sweep top`, or any with a column kernel_name"},
+     "read this CSV file of `gputally sweep top`, or any with a column kernel_name (required)"},
     {"output_yaml", GT_OPTION_STRING, "FILE", NULL,
-     "the job file (default: rocprof_top5_kernels.yaml beside the CSV file); the list of names is written "
-     "beside it, its "
-     "name ending in _kernel_list.txt"},
+     "write the job file to FILE (default: rocprof_top5_kernels.yaml next to the CSV file); the list of "
+     "names goes next to it, with the suffix _kernel_list.txt"},
     {"match", GT_OPTION_STRING, "HOW", "substring",
-     "substring: names without templates, arguments and namespaces, found anywhere in a kernel's name; "
-     "exact: whole names "
-     "and nothing around them"},
+     "match kernels by substring (name without templates, arguments and namespaces, anywhere in the kernel "
+     "name) or exact (complete name)"},
 };
 static const gt_option_group yaml_group = {"Job file", yaml_options, GT_LENGTH(yaml_options)};
 
 const gt_syntax gt_sweep_yaml_syntax = {
-    .groups = {&yaml_group, &gt_common_group}, .files = "", .files_max = 0};
+    .groups = {&yaml_group, &gt_common_group},
+    .main_options = {"input_csv", "output_yaml", "match"},
+    .files = "",
+    .files_max = 0,
+};
 
 static bool write_files(const gt_kernel_patterns *patterns, const char *csv_path, const char *yaml_path,
                         const char *list_path, gt_error *error)
