@@ -39,13 +39,13 @@ report: deps build ## write a report of the example trace, or of TRACE=file, to 
 	    --output_xlsx_path "$(REPORT)/$${name%_results}_perf_report.xlsx"
 
 test: GROUP = build test $(CROSS)
-test: deps build ## run all tests
-	@$(RUN) scripts/test build $(JOBS)
+test: deps build ## run all tests, or those of T=area or T=test
+	@$(RUN) scripts/test build $(JOBS) "$(T)"
 
 asan: GROUP = build test
 asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks
 	@$(BUILD) build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_TESTS=ON -DGPUTALLY_WERROR=$(WERROR)
-	@ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --unit build-asan $(JOBS)
+	@ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --fast build-asan $(JOBS) "$(T)"
 
 fuzz: GROUP = build fuzz
 fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)

@@ -30,7 +30,7 @@ static const char *printed(double value)
 static void hard_doubles_print_as_python_prints_them(void **state)
 {
     (void)state;
-    FILE *file = fopen(GT_TEST_DATA "/doubles.txt", "r");
+    FILE *file = fopen(GT_TESTS "/base/doubles.txt", "r");
     assert_non_null(file);
     uint64_t bits;
     char expected[64];

@@ -6,7 +6,7 @@ computed here for matrix products and for sums and products of tensors; of other
 import statistics
 from fractions import Fraction
 
-import pytorch_sheets
+from tests.pytorch import reference_sheets as pytorch_reference
 
 GROUPS = {
     "gemm": "aten::mm aten::_scaled_mm aten::addmm aten::bmm aten::baddbmm",
@@ -60,10 +60,10 @@ def op_above(trace, i):
 def launcher_sheet(ranks):
     times = {}
     for _, trace in ranks:
-        for i, kernels in pytorch_sheets.launchers(trace).items():
+        for i, kernels in pytorch_reference.launchers(trace).items():
             times.setdefault(trace.events[i]["name"], []).append(trace.busy(kernels))
     rows = [[name, len(times[name]), float(exact(times[name])) / 1000] for name in sorted(times)]
-    rows = pytorch_sheets.with_shares(rows, 2)
+    rows = pytorch_reference.with_shares(rows, 2)
     for row in rows:
         row += [row[2] / len(ranks), row[1] / len(ranks)]
     return ["name", "count", "kernel_time_ms", "pct", "cum_pct", "time_ms_avg", "count_avg"], rows
@@ -83,7 +83,7 @@ def breakdown_sheet(launchers, timelines):
 def timeline_sheet(ranks):
     headings, columns = ["type"], []
     for rank, trace in ranks:
-        rows = pytorch_sheets.gpu_timeline(trace, {}, None)[1]
+        rows = pytorch_reference.gpu_timeline(trace, {}, None)[1]
         columns += [[row[1] for row in rows], [row[2] for row in rows]]
         headings += [f"time_ms_{rank}", f"percent_{rank}"]
     times = list(zip(*columns[::2]))
@@ -101,7 +101,7 @@ def is_linked(event):
 def count_sheet(ranks):
     rows = []
     for rank, trace in ranks:
-        events = [trace.events[i] for i in trace.of_kind(*pytorch_sheets.GPU)]
+        events = [trace.events[i] for i in trace.of_kind(*pytorch_reference.GPU)]
         short = [e for e in events if e.get("dur", 0) < 10]
         rows.append([rank, len(events), sum(map(is_linked, events)), sum(not is_linked(e) for e in events),
                      sum(map(is_linked, short)), sum(not is_linked(e) for e in short)])
@@ -116,7 +116,7 @@ def measured(times):
 def unlinked_sheet(ranks):
     times = {}
     for _, trace in ranks:
-        for i in trace.of_kind(*pytorch_sheets.GPU):
+        for i in trace.of_kind(*pytorch_reference.GPU):
             event = trace.events[i]
             if not is_linked(event):
                 times.setdefault((event["name"], category(event)), []).append(event.get("dur", 0))
@@ -252,7 +252,7 @@ def kernel_details(ops, kernels):
 
 def sheets(documents):
     """Sheet -> (headings, rows), but for the groups of ops and the collectives."""
-    ranks = [(rank, pytorch_sheets.Trace(document)) for rank, document in documents]
+    ranks = [(rank, pytorch_reference.Trace(document)) for rank, document in documents]
     launchers, timelines = launcher_sheet(ranks), timeline_sheet(ranks)
     found = {"kernel_launchers": launchers, "gpu_timelines": timelines, "linked_and_short_kernels": count_sheet(ranks),
              "unlinked_short_kernels_summary": unlinked_sheet(ranks), "short_cpu_op_counts": short_op_sheet(ranks),

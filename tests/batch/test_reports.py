@@ -19,18 +19,17 @@ import stat
 import sys
 from typing import Callable, NamedTuple
 
-import batch_sheets
-import make_pytorch_trace
-from harness import Tally, files_under, read_csv, require_binary, run, run_all
+from tests.batch import reference_sheets
+from tests.pytorch import generate_trace as pytorch_generator
+from tests.common import harness
+from tests.common.harness import Tally, files_under, read_csv, require_binary, run, run_all
 
 try:
     import openpyxl
 except ImportError:
     openpyxl = None
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TRACES = os.path.join(os.path.dirname(ROOT), "shared", "conformance", "traces")
-FIXTURES = os.path.join(ROOT, "tests", "fixtures", "pytorch")
+FIXTURES = os.path.join(harness.FIXTURES, "pytorch")
 BERT, QWEN = "mi300__gaunernst_bert-small-uncased__1016001.json.gz", "mi300__Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"
 
 
@@ -74,7 +73,7 @@ def compare(found, wanted):
 
 
 def compare_group(folder, ranks, group):
-    path, wanted = os.path.join(folder, group + ".csv"), batch_sheets.group_rows(ranks, group)
+    path, wanted = os.path.join(folder, group + ".csv"), reference_sheets.group_rows(ranks, group)
     if not wanted or not os.path.exists(path):
         return [f"{group} is {'not ' * bool(wanted)}there"] if bool(wanted) != os.path.exists(path) else []
     headings, rows = read_csv(path)
@@ -86,7 +85,7 @@ def compare_group(folder, ranks, group):
         troubles += [f"{group}: {key} is {cells.get(key)} instead of {value} of {row['name']}" for key, value in row.items()
                      if key not in cells or differs(cells[key], value)]
         details = ast.literal_eval(cells["kernel_details__summarize_kernel_stats"])
-        expected = batch_sheets.kernel_details(ops, kernels)
+        expected = reference_sheets.kernel_details(ops, kernels)
         same = len(details) == len(expected) and all(
             list(a) == list(b) and all(a[k] == b[k] if not isinstance(b[k], float) else
                                        math.isclose(a[k], b[k], rel_tol=1e-9, abs_tol=1e-9) for k in b)
@@ -129,7 +128,7 @@ def fill_merged(rows):
 def compare_headings(sheet, cells, headings, rows):
     """The measures above the ranks, in merged cells; equal names below each other are merged too."""
     ranks = (len(headings) - 2) // 4
-    measures = list(batch_sheets.MEASURES)
+    measures = list(reference_sheets.MEASURES)
     over = [None, None] + [m if place == 0 else None for m in measures for place in range(ranks)]
     under = [None, "rank"] + [int(h.rsplit("_", 1)[1]) for h in headings[2:]]
     wanted = [over, under, ["name", "cat"] + [None] * (4 * ranks)]
@@ -153,17 +152,17 @@ def check_report(binary, folder, documents, arguments=()):
         put(folder, f"run/traces_rank_{rank}_step_8.json", content)
     common = [binary, "batch", "-b", "run", "-f", "step_8", "-a", "--quiet", *arguments]
     for command in (common + ["--output_csvs_dir", "out"], common):
-        done = run(command, timeout=120, cwd=folder)
+        done = run(command, cwd=folder)
         if done.troubles() or done.code:
             return done.troubles() + [done.stderr]
-    wanted, ranks = batch_sheets.sheets([(rank, json.loads(documents[rank])) for rank in sorted(documents)])
+    wanted, ranks = reference_sheets.sheets([(rank, json.loads(documents[rank])) for rank in sorted(documents)])
     out = os.path.join(folder, "out")
     troubles = [f"{name}.csv is there" for name in ("unlinked_short_kernels_summary", "short_cpu_op_counts",
                                                     "cuda_events_summary")
                 if name not in wanted and os.path.exists(os.path.join(out, name + ".csv"))]
     for name, sheet in wanted.items():
         troubles += [f"{name}: {t}" for t in compare(read_csv(os.path.join(out, name + ".csv")), sheet)]
-    for group in batch_sheets.GROUPS:
+    for group in reference_sheets.GROUPS:
         troubles += compare_group(out, ranks, group)
     return troubles + compare_workbook(os.path.join(folder, "run", "run_step_8_performance_report.xlsx"), out)
 
@@ -173,7 +172,7 @@ def made_up(binary, options, ranks, arguments=()):
         documents = {}
         for place, rank in enumerate(ranks):
             path = os.path.join(folder, "made.json")
-            make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(seed=place + 1, **options))
+            pytorch_generator.write_trace(path, pytorch_generator.Options(seed=place + 1, **options))
             documents[rank] = read_bytes(path)
         return check_report(binary, folder, documents, arguments)
     return check
@@ -199,8 +198,8 @@ def expect(found, wanted):
 
 def one_rank(binary):
     def check(folder):
-        put(folder, "t/t_rank_0.json", read_bytes(os.path.join(TRACES, BERT)))
-        done = run([binary, "batch", "-b", "t", "--output_csvs_dir", "out"], timeout=60, cwd=folder)
+        put(folder, "t/t_rank_0.json", read_bytes(os.path.join(harness.CONFORMANCE_TRACES, BERT)))
+        done = run([binary, "batch", "-b", "t", "--output_csvs_dir", "out"], cwd=folder)
         wanted = dict(zip(
             ["Attention", "GEMM", "Conv", "Norm", "UpSample", "Pad", "Elemwise", "Concat", "MoE", "Triton", "Comms", "Memcpy",
              "Other", "Total"],
@@ -237,10 +236,10 @@ def one_rank(binary):
 
 def three_ranks(binary):
     def check(folder):
-        bert = read_bytes(os.path.join(TRACES, BERT))
-        for rank, content in ((0, bert), (2, bert), (10, read_bytes(os.path.join(TRACES, QWEN)))):
+        bert = read_bytes(os.path.join(harness.CONFORMANCE_TRACES, BERT))
+        for rank, content in ((0, bert), (2, bert), (10, read_bytes(os.path.join(harness.CONFORMANCE_TRACES, QWEN)))):
             put(folder, f"t/t_rank_{rank}.json", content)
-        run([binary, "batch", "-b", "t", "-f", "t_rank", "--output_csvs_dir", "out", "--quiet"], timeout=60, cwd=folder)
+        run([binary, "batch", "-b", "t", "-f", "t_rank", "--output_csvs_dir", "out", "--quiet"], cwd=folder)
         rows = sheet_of(folder, "gpu_timelines")
         columns = ["type", "time_ms_0", "percent_0", "time_ms_2", "percent_2", "time_ms_10", "percent_10", "time_ms_avg",
                    "time_ms_std"]
@@ -294,7 +293,7 @@ def two_ranks_with_collectives(binary, mismatch=False):
             second[1]["args"]["In msg nelems"] = 512
         put(folder, "t/t_rank_3.json", with_host(first))
         put(folder, "t/t_rank_4.json", with_host(second))
-        done = run([binary, "batch", "-b", "t", "-f", "rank", "--output_csvs_dir", "out"], timeout=60, cwd=folder)
+        done = run([binary, "batch", "-b", "t", "-f", "rank", "--output_csvs_dir", "out"], cwd=folder)
         if done.code:
             return [done.stderr]
         long = sheet_of(folder, "long")
@@ -332,7 +331,7 @@ def damaged_rank(binary):
         for name, content in (("a/t_rank_0.json", whole), ("b/t_rank_0.json", whole), ("b/t_rank_1.json", b"{\"traceEve"),
                               ("c/t_rank_0.json", whole)):
             put(folder, "base/" + name, content)
-        done = run([binary, "batch", "-b", "base", "-f", "rank_", "--strict"], timeout=60, cwd=folder)
+        done = run([binary, "batch", "-b", "base", "-f", "rank_", "--strict"], cwd=folder)
         reports = [name for name in files_under(folder) if not name.endswith(".json")]
         troubles = [] if reports == ["base/a/a_rank__performance_report.xlsx", "base/c/c_rank__performance_report.xlsx"] \
             else [f"files {reports}"]
@@ -352,7 +351,7 @@ def damage(binary, seed):
             odd[made.randrange(len(odd))] ^= 1 << made.randrange(8)
         put(folder, "t/t_rank_0.json", whole)
         put(folder, "t/t_rank_1.json", bytes(odd))
-        done = run([binary, "batch", "-b", "t", "-f", "rank", "-a"], timeout=30, cwd=folder)
+        done = run([binary, "batch", "-b", "t", "-f", "rank", "-a"], cwd=folder)
         reports = [name for name in files_under(folder) if not name.endswith(".json")]
         wanted = ["t/t_rank_performance_report.xlsx"] if done.code == 0 else []
         said = done.code == 0 or "t_rank_1.json" in done.stderr
@@ -367,7 +366,7 @@ def no_kernels(binary):
               "args": {"Input Dims": "odd", "Input type": [], "Concrete Inputs": None}}
         put(folder, "t/t_rank_0.json", {"traceEvents": [op]})
         put(folder, "t/t_rank_1.json", {"traceEvents": []})
-        done = run([binary, "batch", "-b", "t", "-f", "rank", "--output_csvs_dir", "out"], timeout=60, cwd=folder)
+        done = run([binary, "batch", "-b", "t", "-f", "rank", "--output_csvs_dir", "out"], cwd=folder)
         sheets = files_under(os.path.join(folder, "out"))
         troubles = [] if done.code == 0 and sheets == [
             "gpu_timelines.csv", "grouped_breakdown.csv", "kernel_launchers.csv", "linked_and_short_kernels.csv"] else \
@@ -426,7 +425,7 @@ def run_replay(binary, folder, extra_path=True):
     """With nothing but the stand-ins to be found, where they are."""
     command = ["/usr/bin/env", "PATH=" + os.path.join(folder, "bin") if extra_path else "PATH=/nonexistent", binary, "batch",
                "-b", "t", "-r", "--output_csvs_dir", "out"]
-    return run(command, timeout=60, cwd=folder)
+    return run(command, cwd=folder)
 
 
 def replay_with_tools(binary):
@@ -557,17 +556,17 @@ def cases(binary):
     fixtures = [os.path.join(FIXTURES, name + ".json.gz") for name in
                 ("training", "inference", "graph", "streams", "compiled", "no_shapes", "collectives")]
     yield Case("fixtures as ranks", of_files(binary, fixtures))
-    if os.path.isdir(TRACES):
+    if os.path.isdir(harness.CONFORMANCE_TRACES):
         yield Case("one rank of the specification", one_rank(binary))
         yield Case("three ranks of the specification", three_ranks(binary))
-        yield Case("four real ranks", of_files(binary, sorted(glob.glob(os.path.join(TRACES, "ranks4", "*.gz")))))
+        yield Case("four real ranks", of_files(binary, sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "ranks4", "*.gz")))))
     else:
         print("real traces: skipped, there is no conformance folder beside the project")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "gputally"))
+    parser.add_argument("--bin", required=True)
     parser.add_argument("text", nargs="?", default="")
     arguments = parser.parse_args()
     binary, tally = require_binary(arguments.bin), Tally()

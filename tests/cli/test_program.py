@@ -1,13 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of the command line as a user meets it: what is printed where, exit codes, and which files are there afterwards.
+"""The command line as a user meets it, where a line of cli_cases.txt cannot say it: the content of files, a terminal, the
+completion, the man page.
 
-    run.py --bin build/gputally [TEXT]      only cases whose title contains TEXT
-
-Most are data: cases*.txt beside this file, whose head explains how a case is written. What data cannot say (a file's
-content, a terminal, an installed tree) is a function here. Ends with "N passed, N failed".
+    python3 -m tests.cli.test_program --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
-import argparse
-import csv
 import glob
 import os
 import pty
@@ -15,108 +11,13 @@ import re
 import select
 import shutil
 import sqlite3
-import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-OLD_NAME = "TraceLens_generate_perf_report_rocprof"
-
-
-class Skipped(Exception):
-    """What a test needs is not there."""
-
-
-class Folder:
-    """A fresh folder with the program, its old name and the small trace in it; commands run there.
-
-    Leaks are left to the unit tests: looking for them takes seconds at the end of every command."""
-
-    def __init__(self, binary):
-        self.path = tempfile.mkdtemp(prefix="gputally-cli-")
-        for name in ("gputally", OLD_NAME):
-            os.symlink(binary, os.path.join(self.path, name))
-        shutil.copy(os.path.join(HERE, "tiny_results.json"), self.path)
-
-    def sh(self, line, **environment):
-        env = {**os.environ, "PATH": self.path + ":" + os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": "100",
-               "TZ": "UTC", "ASAN_OPTIONS": "detect_leaks=0", **environment}
-        return subprocess.run(["bash", "-c", line], cwd=self.path, env=env, capture_output=True, text=True, timeout=120)
-
-    def file(self, name):
-        return os.path.join(self.path, name)
-
-    def rows(self, name):
-        with open(self.file(name), newline="", encoding="utf-8") as f:
-            return list(csv.reader(f))
-
-    def names(self):
-        return sorted(os.path.relpath(os.path.join(d, f), self.path) for d, _, fs in os.walk(self.path) for f in fs
-                      if f not in ("gputally", OLD_NAME, "tiny_results.json"))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run(["chmod", "-R", "u+rwX", self.path])
-        shutil.rmtree(self.path)
-
-
-# ---- cases as data ----
-
-def read_cases(path):
-    """[(title, command, [(key, text)])]"""
-    cases, title = [], ""
-    with open(path, encoding="utf-8") as f:
-        for number, line in enumerate(f, 1):
-            line = line.rstrip("\n")
-            if line.startswith("#"):
-                title = line[1:].strip()
-            elif line.startswith("$ "):
-                cases.append((f"{title} ({os.path.basename(path)}:{number})", line[2:], []))
-            elif line:
-                key, _, text = line.partition(":")
-                cases[-1][2].append((key, text[1:]))
-    return cases
-
-
-def matches(wanted, line):
-    return re.fullmatch(".*".join(re.escape(part) for part in wanted.split("...")), line) is not None
-
-
-def find_in_order(wanted, text):
-    """The first wanted line that is not found after the one before it, or None."""
-    lines = iter(text.splitlines())
-    for w in wanted:
-        if not any(matches(w, line) for line in lines):
-            return w
-    return None
-
-
-def check_case(binary, command, expectations):
-    with Folder(binary) as folder:
-        r = folder.sh(command)
-        shown = f"$ {command}\n[exit {r.returncode}]\n{r.stdout}[stderr]\n{r.stderr}"
-        wanted = {key: [t for k, t in expectations if k == key] for key in ("exit", "out", "err", "files")}
-        assert r.returncode == int(wanted["exit"][0] if wanted["exit"] else 0), f"another exit code\n{shown}"
-        for stream, text in (("out", r.stdout), ("err", r.stderr)):
-            if wanted[stream] == ["(nothing)"]:
-                assert text == "", f"std{stream} is not empty\n{shown}"
-                continue
-            lost = find_in_order(wanted[stream], text)
-            assert lost is None, f"std{stream} lacks: {lost}\n{shown}"
-            if stream == "err" and r.returncode and wanted["err"]:
-                assert len(text.splitlines()) == len(wanted["err"]), f"more was said than expected\n{shown}"
-        assert not wanted["err"] == [] or r.stderr == "", f"stderr is not empty\n{shown}"
-        if wanted["files"]:
-            expected = sorted(wanted["files"][0].split()) if wanted["files"] != ["(none)"] else []
-            assert folder.names() == expected, f"files are {folder.names()}\n{shown}"
-
-
-# ---- cases as functions ----
+from tests.cli.folder import OLD_NAME, Folder
+from tests.common import harness
+from tests.common.harness import FIXTURES, ROOT
 
 SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category"]
 ALL_SHEETS = SHEETS + ["kernel_details", "short_kernels_summary", "short_kernel_histogram"]
@@ -194,18 +95,20 @@ def test_a_failure_leaves_what_was_there(binary):
         assert folder.names() == ["cut.json", "r.db", "tiny_perf_report.xlsx"], folder.names()
 
 
-def run_on_terminal(folder, line):
-    """(exit code, everything that a terminal shows)"""
+def run_on_terminal(folder, line, feed=lambda shown: True):
+    """(exit code, everything that a terminal shows). feed(shown) is called after each piece of output, and about once per
+    second, until it returns true."""
     try:
         pid, master = pty.fork()
     except OSError as problem:
-        raise Skipped(f"no terminal can be had here: {problem}")
+        raise harness.Skipped(f"no terminal is available: {problem}")
     if pid == 0:
         os.chdir(folder.path)
-        os.environ.update(ASAN_OPTIONS="detect_leaks=0", PATH=folder.path + ":" + os.environ["PATH"], TERM="xterm", LC_ALL="C.UTF-8")
+        os.environ.update(PATH=folder.path + ":" + os.environ["PATH"], TERM="xterm", LC_ALL="C.UTF-8")
         os.execvp("bash", ["bash", "-c", line])
-    shown, end = b"", time.time() + 60
-    while time.time() < end:
+    shown, fed, end = b"", False, time.monotonic() + harness.WALL_SECONDS
+    while time.monotonic() < end:
+        fed = fed or feed(shown)
         if not select.select([master], [], [], 1)[0]:
             continue
         try:
@@ -219,14 +122,28 @@ def run_on_terminal(folder, line):
 
 
 def test_progress_line_on_a_terminal(binary):
-    """A slow pipe: the line appears after a second, says how far it is, and is gone at the end."""
-    slow = "(head -c 2000 tiny_results.json; sleep 1.6; tail -c +2001 tiny_results.json)"
+    """A slow pipe: the line appears after a second, says how much was read, and is gone at the end."""
     with Folder(binary) as folder:
-        status, shown = run_on_terminal(folder, f"{slow} | gputally report - --output_csvs_dir out")
+        os.mkfifo(folder.file("pipe"))
+        with open(folder.file("tiny_results.json"), "rb") as file:
+            trace = file.read()
+        pipe = os.open(folder.file("pipe"), os.O_RDWR)  # read and write: opening does not wait for the program
+        os.set_inheritable(pipe, False)
+        os.write(pipe, trace[:2000])
+
+        def feed(shown):  # the rest of the trace once the line is there
+            if b"standard input" not in shown:
+                return False
+            os.write(pipe, trace[2000:])
+            os.close(pipe)
+            return True
+
+        status, shown = run_on_terminal(folder, "gputally report - --output_csvs_dir out < pipe", feed)
         assert status == 0, shown
         assert re.search(r"standard input.*: .*B", shown), repr(shown)
         last = shown.rfind("\x1b[K")
         assert last >= 0 and "standard input" not in shown[last:], repr(shown)
+        slow = "(head -c 2000 tiny_results.json; sleep 1.6; tail -c +2001 tiny_results.json)"
         for option in ("--no_progress", "--quiet"):
             status, shown = run_on_terminal(folder, f"{slow} | gputally report - --output_csvs_dir out {option}")
             assert status == 0 and "standard input" not in shown, repr(shown)
@@ -243,11 +160,10 @@ def test_full_standard_output(binary):
 
 def test_lines_of_the_old_names(binary):
     """Called as the Python tool's PyTorch and JAX programs, it prints their lines and nothing else."""
-    fixtures = os.path.join(ROOT, "tests/fixtures")
-    jax = f"{fixtures}/jax/products.xplane.pb.gz"
+    jax = f"{FIXTURES}/jax/products.xplane.pb.gz"
     tree = ["Building tree with add_python_func={0}", "Building CPU op tree with add_python_func={0}"]
-    cases = (("pytorch", f"--profile_json_path {fixtures}/pytorch/training.json.gz", "False", ("out", "r.xlsx")),
-             ("pytorch", f"--profile_json_path {fixtures}/pytorch/training.json.gz --include_call_stack", "True", ("out",)),
+    cases = (("pytorch", f"--profile_json_path {FIXTURES}/pytorch/training.json.gz", "False", ("out", "r.xlsx")),
+             ("pytorch", f"--profile_json_path {FIXTURES}/pytorch/training.json.gz --include_call_stack", "True", ("out",)),
              ("jax", f"--profile_path {jax}", "False", ("out",)),  # no workbook beside CSVs
              ("jax", f"--profile_path {jax}", "False", ("r.xlsx",)))
     for kind, options, python, written in cases:
@@ -301,7 +217,7 @@ def test_options_are_described_everywhere(binary):
             assert f'\n.SS "gputally {command}" ' in man, command
         r = folder.sh(f"man --warnings -E UTF-8 -l -Tutf8 -Z {os.path.dirname(binary)}/gputally.1 > /dev/null")
         assert r.stderr == "" or "not found" in r.stderr, r.stderr
-        source = open(os.path.join(ROOT, "src/cli/commands.c"), encoding="utf-8").read()
+        source = "".join(open(path, encoding="utf-8").read() for path in glob.glob(f"{ROOT}/src/cli/**/*.c", recursive=True))
         offered = open(os.path.join(ROOT, "completions/gputally"), encoding="utf-8").read().split("complete -F _gputally")[1]
         old_names = set(re.findall(r'"(TraceLens_\w+)"', source))
         assert old_names == set(re.findall(r"TraceLens_\w+", offered)) and OLD_NAME in old_names, old_names
@@ -325,68 +241,5 @@ def test_completion(binary):
             got = set(folder.sh(complete.format(ROOT, words, at)).stdout.split())
             assert got == expected, (words, got)
 
-
-def test_installed_tree(binary):
-    """`make install` puts everything in its place, and a C program can be built against it."""
-    build = os.path.dirname(binary)
-    with Folder(binary) as folder:
-        prefix = folder.file("prefix")
-        r = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True)
-        assert r.returncode == 0, r.stderr
-        found = {os.path.relpath(os.path.join(d, f), prefix) for d, _, fs in os.walk(prefix) for f in fs}
-        for name in ("bin/gputally", f"bin/{OLD_NAME}", "include/gputally/gputally.h", "share/man/man1/gputally.1",
-                     "share/bash-completion/completions/gputally", f"share/bash-completion/completions/{OLD_NAME}"):
-            assert name in found, (name, sorted(found))
-        for end in ("libgputally.a", "libgputally.so", "gputally.pc"):
-            assert any(name.endswith(end) for name in found), (end, sorted(found))
-        r = folder.sh(f"prefix/bin/{OLD_NAME} --profile_json_path tiny_results.json")
-        assert r.returncode == 0 and os.path.exists(folder.file("tiny_perf_report.xlsx")), r.stderr
-        if "GPUTALLY_SANITIZE:BOOL=ON" in open(os.path.join(build, "CMakeCache.txt")).read():
-            return  # a plain program cannot use a library that is full of checks
-        example = open(os.path.join(ROOT, "docs/library.md"), encoding="utf-8").read().split("```c\n")[1].split("```")[0]
-        with open(folder.file("p.c"), "w") as f:
-            f.write(example)
-        package = next(os.path.dirname(name) for name in found if name.endswith("gputally.pc"))
-        environment = {"PKG_CONFIG_PATH": os.path.join(prefix, package), "LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
-        shared = "$(pkg-config --cflags --libs gputally)"
-        static = ("$(pkg-config --cflags gputally) -Lprefix/lib -l:libgputally.a $(pkg-config --static --libs gputally | "
-                  "sed 's/-lgputally//')")
-        builds = [f"gcc -Wall -Wextra -Werror p.c -o p {shared}", f"gcc -Wall -Wextra -Werror p.c -o p {static}"]
-        if shutil.which("g++"):
-            builds.append(f"g++ -std=c++11 -Wall -Wextra -pedantic -Werror -x c++ p.c -x none -o p {shared}")
-        for build in builds:
-            r = folder.sh(f"{build} && ./p tiny_results.json", **environment)
-            assert r.returncode == 0 and r.stdout.startswith("total_time  ") and r.stderr == "", (build, r.stdout, r.stderr)
-            assert "\nkernel_summary\n  name = ncclDevKernel\n" in r.stdout, r.stdout
-            assert os.path.exists(folder.file("sheets/kernel_summary.csv"))
-
-
-# ---- running ----
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", default="build/gputally")
-    parser.add_argument("only", nargs="?", default="")
-    arguments = parser.parse_args()
-    binary = os.path.abspath(arguments.bin)
-    tests = [(title, lambda c=command, e=expected: check_case(binary, c, e))
-             for path in sorted(glob.glob(os.path.join(HERE, "cases*.txt"))) for title, command, expected in read_cases(path)]
-    tests += [(name[5:].replace("_", " "), lambda f=function: f(binary))
-              for name, function in globals().items() if name.startswith("test_")]
-    passed = failed = 0
-    for title, test in tests:
-        if arguments.only not in title:
-            continue
-        try:
-            test()
-            passed += 1
-        except Skipped as reason:
-            print(f"skipped {title}: {reason}")
-        except Exception as problem:  # a test that breaks is a test that fails
-            failed += 1
-            print(f"FAIL {title}\n     " + f"{type(problem).__name__}: {problem}".replace("\n", "\n     "))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(harness.run_test_functions(__doc__, globals()))

@@ -1,20 +1,62 @@
-"""What the tests that run the gputally binary share: running it once in a folder of its own, and counting results."""
+"""Shared by the tests that run the gputally program: a clean environment, running a command, counting results.
+
+Importing this module replaces the environment: programs that a test starts see only the variables of KEPT and, on PATH,
+only the programs of TOOLS. A test that needs another program puts a stand-in on the PATH itself, so that no result depends
+on whether Docker, SLURM, ROCm and the like are installed.
+"""
 import argparse
+import atexit
 import csv
 import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from typing import NamedTuple
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FIXTURES = os.path.join(ROOT, "tests", "fixtures")
+# Real traces of the conformance folder (see GPUTALLY_CONFORMANCE in tests/CMakeLists.txt). Tests skip what needs them
+# where the setting is empty.
+CONFORMANCE_TRACES = os.path.join(os.environ.get("GPUTALLY_CONFORMANCE") or "no-conformance-folder", "traces")
 csv.field_size_limit(1 << 30)
-# Looking for leaks takes seconds a run on some machines; the unit tests do that. ASAN_OPTIONS from outside has its way.
-os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 SANITIZER = re.compile(r"(Address|UndefinedBehavior|Leak|Thread|Memory)Sanitizer|runtime error:")
+
+# Limits of one command. Work is limited, not time, so that a loaded machine fails no test; the wall-clock limit only ends
+# a command that waits forever.
+CPU_SECONDS = 300
+WALL_SECONDS = 3600
+
+KEPT = ("HOME", "TMPDIR", "LANG", "USER", "LOGNAME", "LD_LIBRARY_PATH", "PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+        "GPUTALLY_CONFORMANCE", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR")
+TOOLS = """[ awk basename bash cat chmod cmp comm cp cut date diff dirname echo env expr false find grep groff gunzip gzip head
+    hostname id kill ln ls mkdir mkfifo mktemp mv nohup od printf protoc ps pwd readlink realpath rm rmdir sed seq setsid sh
+    sleep sort stat tail tee test timeout touch tr true uname uniq wc xargs yes zstd""".split()
+SYSTEM_PATH = os.environ.get("PATH", os.defpath)  # for tests that compile a program
+
+
+def clean_environment():
+    """Leaves the variables of KEPT, and a PATH of links to TOOLS and to this Python."""
+    folder = tempfile.mkdtemp(prefix="gputally-tools-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name in TOOLS:
+        found = shutil.which(name)
+        if found:
+            os.symlink(found, os.path.join(folder, name))
+    with open(os.path.join(folder, "python3"), "w") as file:  # not a link: a virtual environment is found by its path
+        file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    os.chmod(file.name, 0o755)
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    os.environ.clear()
+    # Looking for leaks takes seconds per command on some machines; the unit tests do that.
+    os.environ.update({"ASAN_OPTIONS": "detect_leaks=0", **kept, "PATH": folder})
+
+
+clean_environment()
 
 
 class Outcome(NamedTuple):
@@ -27,7 +69,7 @@ class Outcome(NamedTuple):
         """What no input may ever cause, in words."""
         found = []
         if self.timed_out:
-            found.append("ran over its time")
+            found.append("exceeded its time limit")
         elif self.code not in (0, 1):
             found.append(f"ended by signal {-self.code}" if self.code < 0 else f"exit code {self.code}")
         if SANITIZER.search(self.stderr):
@@ -35,19 +77,30 @@ class Outcome(NamedTuple):
         return found
 
 
-def run(command, timeout=5, stdin_bytes=None, file_size_limit=None, cwd=None):
+def run(command, stdin_bytes=None, file_size_limit=None, cwd=None, env=None):
     """Runs a command. With file_size_limit no file can grow past that many bytes, as on a full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
 
-    # Python ignores SIGXFSZ; left ignored in the child, a write over the limit fails instead of ending it.
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout, input=stdin_bytes, cwd=cwd,
-                              stdin=None if stdin_bytes is not None else subprocess.DEVNULL,
-                              preexec_fn=limit if file_size_limit else None, restore_signals=not file_size_limit)
-    except subprocess.TimeoutExpired as over:
-        return Outcome(0, "", (over.stderr or b"").decode(errors="replace"), True)
-    return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), False)
+    # Python ignores SIGXFSZ; if the child ignores it too, a write over the limit fails instead of ending the child.
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=env,
+                             stdin=subprocess.DEVNULL if stdin_bytes is None else subprocess.PIPE,
+                             preexec_fn=limit if file_size_limit else None, restore_signals=not file_size_limit)
+    with child:
+        try:
+            resource.prlimit(child.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+        except ProcessLookupError:
+            pass  # it has ended already
+        try:
+            stdout, stderr = child.communicate(stdin_bytes, timeout=WALL_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return Outcome(0, "", child.communicate()[1].decode(errors="replace"), True)
+        except BaseException:
+            child.kill()
+            raise
+    return Outcome(child.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"),
+                   child.returncode == -signal.SIGXCPU)
 
 
 def read_csv(path):
@@ -144,3 +197,32 @@ def run_cases(description, cases, before=lambda binary, folder: (binary, folder)
     binary, tally = require_binary(arguments.bin), Tally()
     run_all((case for case in cases if arguments.only in case.name), lambda case, folder: case.check(*before(binary, folder), *case.arguments), tally)
     return tally.finish()
+
+
+class Skipped(Exception):
+    """Raised by a test whose requirements are not met on this machine."""
+
+
+def run_functions(tests):
+    """Runs pairs of name and function; a function that raises is a failure. Returns the exit code."""
+    tally = Tally()
+    for name, function in tests:
+        try:
+            function()
+            tally.add(name, [])
+        except Skipped as reason:
+            print(f"skipped {name}: {reason}")
+        except Exception as problem:
+            tally.add(name, [f"{type(problem).__name__}: {problem}".replace("\n", "\n     ")])
+    return tally.finish()
+
+
+def run_test_functions(description, module):
+    """The main function of a script whose tests are functions test_NAME(binary): module is its globals()."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("only", nargs="?", default="")
+    options = parser.parse_args()
+    binary = require_binary(options.bin)
+    return run_functions([(name[5:].replace("_", " "), lambda function=function: function(binary))
+                          for name, function in module.items() if name.startswith("test_") and options.only in name])

@@ -22,14 +22,13 @@ import subprocess
 import sys
 from decimal import Decimal
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-from harness import Case
-import make_rocprof_run as maker
-import make_rocprof_trace
-import perfetto_writer
-import pftrace_reader
-from odd_traces import dispatch, document, symbol
+from tests.common import harness
+from tests.common.harness import Case
+from tests.rocprof import generate_run as maker
+from tests.rocprof import generate_trace as rocprof_generator
+from tests.perfetto import writer
+from tests.perfetto import reader
+from tests.rocprof.test_reports import dispatch, document, symbol
 
 
 # ---- what a run must become ----
@@ -98,7 +97,7 @@ def against(run, events):
 
 
 def check_pftrace(run, data):
-    slices, tracks = pftrace_reader.read(data)
+    slices, tracks = reader.read(data)
     troubles = against(run, [(s.category, s.name, s.notes) for s in slices])
     for s in slices:
         notes = s.notes
@@ -135,7 +134,7 @@ def check_chrome(run, document):
 
 
 def convert(binary, folder, source, target, *options, code=0):
-    done = harness.run([binary, "convert", source, target, *options], timeout=60, cwd=folder)
+    done = harness.run([binary, "convert", source, target, *options], cwd=folder)
     troubles = done.troubles() if code == 0 else []
     if done.code != code:
         troubles.append(f"exit code {done.code}: {done.stderr.strip()}")
@@ -187,7 +186,7 @@ def check_both(run):
 def made_up(**options):
     def check(binary, folder):
         path = os.path.join(folder, "made.json")
-        make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
+        rocprof_generator.write_trace(path, rocprof_generator.Options(**options))
         text = read(folder, "made.json")
         os.remove(path)
         return check_both(text)(binary, folder)
@@ -376,7 +375,7 @@ def pid_of(tracks, track):
     """The process that a track belongs to, through its parents."""
     while 3 not in tracks[track]:
         track = tracks[track][5]
-    return dict(pftrace_reader.fields(tracks[track][3]))[1]
+    return dict(reader.fields(tracks[track][3]))[1]
 
 
 def check_arrows(run, slices):
@@ -392,7 +391,7 @@ def check_arrows(run, slices):
 
 def sheets_of(binary, folder, source, name, *options, report=("rocprof", "--kernel_details", "--short_kernel_study")):
     out = os.path.join(folder, name)
-    done = harness.run([binary, *report, source, "--output_csvs_dir", out, *options], cwd=folder, timeout=60)
+    done = harness.run([binary, *report, source, "--output_csvs_dir", out, *options], cwd=folder)
     if done.code:
         raise RuntimeError(done.stderr)
     return {sheet: open(os.path.join(out, sheet), "rb").read() for sheet in sorted(os.listdir(out))}
@@ -422,7 +421,7 @@ def whole_run(processes):
         if troubles:
             return troubles
         troubles += check_database(run, os.path.join(folder, "out.db"))
-        slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+        slices, tracks = reader.read(read(folder, "out.pftrace"))
         troubles += check_events(run, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
         troubles += check_arrows(run, slices)
         document = json.loads(read(folder, "in.json"))
@@ -468,7 +467,7 @@ def check_places_by_hand(binary, folder):
     """Dispatches that last equally long stand in their run's order in the sheet, if each has a place in it."""
     troubles = []
     for places, order in (((2, 0, 1), "bca"), ((2, None, 1), "abc"), ((2**60, -5, 0), "bca"), ((0, 0, 0), "abc")):
-        trace = perfetto_writer.Writer()
+        trace = writer.Writer()
         track = trace.track("t", trace.process(1))
         for i, place in enumerate(places):
             start = 1000 + 10 * i
@@ -512,7 +511,7 @@ def check_other_inputs(binary, folder):
         troubles += convert(binary, folder, source, "out.pftrace")[1]
         if source == "again.pftrace":
             os.remove(os.path.join(folder, source))
-        slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
+        slices, _ = reader.read(read(folder, "out.pftrace"))
         if source == "json":
             shutil.copy(os.path.join(folder, "out.pftrace"), os.path.join(folder, "again.pftrace"))
         found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category not in ("session", "agent"))
@@ -533,7 +532,7 @@ def plain(value):
 
 
 def note_of(value):
-    return json.loads(value) if isinstance(value, pftrace_reader.Json) else value
+    return json.loads(value) if isinstance(value, reader.Json) else value
 
 
 def frozen(notes, convert):
@@ -548,8 +547,8 @@ def thread_of(tracks, track):
     """(pid, tid) of a track: its own, or its parent's where it is a lane beside a thread."""
     while 4 not in tracks[track]:
         track = tracks[track][5]
-    thread = dict(pftrace_reader.fields(tracks[track][4]))
-    return pftrace_reader.signed(thread[1]), pftrace_reader.signed(thread[2])
+    thread = dict(reader.fields(tracks[track][4]))
+    return reader.signed(thread[1]), reader.signed(thread[2])
 
 
 def check_chrome_input(text):
@@ -563,7 +562,7 @@ def check_chrome_input(text):
         done, troubles = convert(binary, folder, "in.json", "out.pftrace")
         if troubles:
             return troubles
-        slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+        slices, tracks = reader.read(read(folder, "out.pftrace"))
         place = lambda s: tuple(value if not 2_000_000_000 <= value < 2_000_001_000 else None for value in thread_of(tracks, s.track))
         expected = collections.Counter(
             (e.get("cat", ""), e["name"], ns(e["ts"]), ns(e["ts"]) + ns(e.get("dur", 0)), number(e["pid"]), number(e["tid"]),
@@ -586,7 +585,7 @@ def check_chrome_input(text):
             if there and not any(s.flows for s in there):
                 troubles.append(f"the arrow {event['id']} at {event['ts']} leads nowhere")
         named = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
-        names = {pftrace_reader.signed(p[1]): p.get(6, b"").decode() for p in (dict(pftrace_reader.fields(t[3])) for t in tracks.values() if 3 in t)}
+        names = {reader.signed(p[1]): p.get(6, b"").decode() for p in (dict(reader.fields(t[3])) for t in tracks.values() if 3 in t)}
         troubles += [f"process {pid} is {names.get(pid)}, not {name}" for pid, name in named.items()
                      if isinstance(pid, int) and names.get(pid) != name]
         return troubles
@@ -614,7 +613,7 @@ def check_chrome_by_hand(binary, folder):
     with open(os.path.join(folder, "in.json"), "wb") as file:
         file.write(CHROME_BY_HAND)
     done, troubles = convert(binary, folder, "in.json", "out.pftrace")
-    slices, tracks = pftrace_reader.read(read(folder, "out.pftrace"))
+    slices, tracks = reader.read(read(folder, "out.pftrace"))
     by_name = {s.name: s for s in slices}
     if by_name["launch"].flows != by_name["k1"].flows or len(by_name["k1"].flows) != 1 or by_name["outer"].flows:
         troubles.append("the arrow is not from launch to k1")
@@ -622,7 +621,7 @@ def check_chrome_by_hand(binary, folder):
         troubles.append("launch is not inside outer, or k2 not beside k1")
     if json.loads(by_name["trace properties"].notes["deviceProperties"]) != [{"id": 0, "name": "demo"}]:
         troubles.append("the document's own members are lost")
-    labels = [dict(pftrace_reader.fields(t[3])).get(8) for t in tracks.values() if 3 in t]
+    labels = [dict(reader.fields(t[3])).get(8) for t in tracks.values() if 3 in t]
     if b"GPU 0" not in labels:
         troubles.append("the label of the process is lost")
     return troubles
@@ -638,7 +637,7 @@ def check_begin_and_end(binary, folder):
     with open(os.path.join(folder, "in.json"), "w") as file:
         json.dump(events, file)
     done, troubles = convert(binary, folder, "in.json", "out.pftrace")
-    slices, _ = pftrace_reader.read(read(folder, "out.pftrace"))
+    slices, _ = reader.read(read(folder, "out.pftrace"))
     found = sorted((s.kind, s.name, s.start, s.end, s.depth, s.notes.get("value")) for s in slices)
     if found != [("slice", "a", 1000, 7000, 0, None), ("slice", "b", 2500, 4000, 1, None), ("slice", "c", 5000, 5000, 0, None),
                  ("value", "load", 3000, 3000, 0, 0.5), ("value", "load", 3000, 3000, 0, 2.0)]:
@@ -665,7 +664,7 @@ def check_pytorch_report(text):
 
 
 def fixtures():
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "pytorch")
+    folder = os.path.join(harness.FIXTURES, "pytorch")
     for at, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
             if name.endswith((".json", ".json.gz")):
@@ -682,7 +681,7 @@ def cases():
     yield Case("many at once", check_both(many_at_once(2000)))
     yield Case("a made-up run", made_up(dispatches=2000, copies=50, api_calls=100))
     yield Case("a made-up run with names that break writers",
-               made_up(dispatches=600, names=tuple(make_rocprof_trace.ODD_NAMES[:36])))
+               made_up(dispatches=600, names=tuple(rocprof_generator.ODD_NAMES[:36])))
     yield Case("a run with everything", whole_run(1))
     yield Case("a run of three processes", whole_run(3))
     yield Case("records in any order", check_order(1))

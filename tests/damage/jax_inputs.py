@@ -8,14 +8,14 @@ import gzip
 import os
 import shutil
 
-import damaged_inputs
-import harness
-import jax_reports
-import make_xplane
-from damaged_inputs import Case, exactly, thread_choice
+from tests.damage import rocprof_inputs
+from tests.common import harness
+from tests.jax import test_reports as jax_reports
+from tests.jax import generate_xplane
+from tests.damage.rocprof_inputs import Case, exactly, thread_choice
 
 OPTIONS = ()
-FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "jax")
+FIXTURES = os.path.join(harness.FIXTURES, "jax")
 SHEETS = {"gpu_timeline", "gpu_events_averages", "kernel_launchers", "kernel_launchers_summary",
           "kernel_launchers_summary_by_category", "kernel_launchers_unique_args", "df_xla_perf", "xla_summary"}
 
@@ -27,14 +27,14 @@ class Trace:
         with gzip.open(os.path.join(FIXTURES, name + ".xplane.pb.gz")) as file:
             self.data = file.read()
         if copies > 1:
-            space = list(make_xplane.fields(self.data))
-            planes = [make_xplane.Plane(value) if number == 1 else None for number, value, _ in space]
-            self.data = b"".join(make_xplane.counted(1, plane.write(copies, 10**11, 10**6, True)) if plane else raw
+            space = list(generate_xplane.fields(self.data))
+            planes = [generate_xplane.Plane(value) if number == 1 else None for number, value, _ in space]
+            self.data = b"".join(generate_xplane.counted(1, plane.write(copies, 10**11, 10**6, True)) if plane else raw
                                  for (_, _, raw), plane in zip(space, planes))
         self.ends, self.kernels, at, kernels = [], [], 0, 0
-        for number, value, raw in make_xplane.fields(self.data):
+        for number, value, raw in generate_xplane.fields(self.data):
             at += len(raw)
-            if number == 1 and make_xplane.first(value, 2, b"").startswith(b"/device:GPU:"):
+            if number == 1 and generate_xplane.first(value, 2, b"").startswith(b"/device:GPU:"):
                 kernels += count_kernels(value)
             if number == 1:
                 self.ends.append(at)
@@ -45,11 +45,11 @@ class Trace:
 
 
 def count_kernels(plane):
-    names = {make_xplane.first(raw, 1, 0): make_xplane.first(make_xplane.first(raw, 2, b""), 2, b"").lower()
-             for number, raw, _ in make_xplane.fields(plane) if number == 4}
-    return sum(not names[make_xplane.first(event, 1, 0)].startswith((b"copy", b"memcpy", b"memset"))
-               for number, line, _ in make_xplane.fields(plane) if number == 3
-               for field, event, _ in make_xplane.fields(line) if field == 4)
+    names = {generate_xplane.first(raw, 1, 0): generate_xplane.first(generate_xplane.first(raw, 2, b""), 2, b"").lower()
+             for number, raw, _ in generate_xplane.fields(plane) if number == 4}
+    return sum(not names[generate_xplane.first(event, 1, 0)].startswith((b"copy", b"memcpy", b"memset"))
+               for number, line, _ in generate_xplane.fields(plane) if number == 3
+               for field, event, _ in generate_xplane.fields(line) if field == 4)
 
 
 def sheet_troubles(out, rows):
@@ -82,7 +82,7 @@ def compressed_cuts(trace, label, places, rng):
     packed = gzip.compress(trace.data)
     for i in range(places):
         at = rng.randrange(20, len(packed)) if i else len(packed) - 1
-        kernels = trace.kernels_before(damaged_inputs.gunzip_cut(packed[:at]))
+        kernels = trace.kernels_before(rocprof_inputs.gunzip_cut(packed[:at]))
         yield Case(f"{label} cut at {at}", packed[:at], "end", range(0, kernels + 1), thread_choice(i), suffix=".xplane.pb.gz")
 
 
@@ -97,8 +97,8 @@ def scribbles(trace, label, places, rng):
 
 
 def other_files(rng):
-    foreign = damaged_inputs.no_traces(b'{"planes": []}', rng)
-    yield from damaged_inputs.foreign_cases({
+    foreign = rocprof_inputs.no_traces(b'{"planes": []}', rng)
+    yield from rocprof_inputs.foreign_cases({
         **foreign,
         "JSON": b'{"traceEvents": []}',
         "a plane without a name": jax_reports.counted(1, b""),
@@ -112,7 +112,7 @@ def sound_files(trace):
     packed = {"plain": trace.data, "gzip": gzip.compress(trace.data),
               "gzip of two members": gzip.compress(trace.data[:1000]) + gzip.compress(trace.data[1000:])}
     if shutil.which("zstd"):
-        packed["zstd"] = damaged_inputs.zstd(trace.data)
+        packed["zstd"] = rocprof_inputs.zstd(trace.data)
     for name, data in packed.items():
         yield Case(name, data, "read", exactly(count), suffix=".pb")
         yield Case(name + ", standard input", data, "read", exactly(count), stdin=True)
@@ -150,15 +150,15 @@ def all_cases(rng):
     yield from cuts(Trace("reductions"), "large modules", 40, rng)
     yield from cuts(large, "large", 20, rng)
     yield from compressed_cuts(small, "gzip", 40, rng)
-    yield from damaged_inputs.flips(small, "plain", small.data, 350, rng, ".xplane.pb")
-    yield from damaged_inputs.flips(large, "large", large.data, 30, rng, ".xplane.pb")
+    yield from rocprof_inputs.flips(small, "plain", small.data, 350, rng, ".xplane.pb")
+    yield from rocprof_inputs.flips(large, "large", large.data, 30, rng, ".xplane.pb")
     for name in ("training", "attention"):
-        yield from damaged_inputs.flips(None, name, Trace(name).data, 60, rng, ".xplane.pb")
-    yield from damaged_inputs.flips(small, "gzip", gzip.compress(small.data), 60, rng, ".xplane.pb.gz", 10)
-    yield from damaged_inputs.garbage(small, 50, rng)
+        yield from rocprof_inputs.flips(None, name, Trace(name).data, 60, rng, ".xplane.pb")
+    yield from rocprof_inputs.flips(small, "gzip", gzip.compress(small.data), 60, rng, ".xplane.pb.gz", 10)
+    yield from rocprof_inputs.garbage(small, 50, rng)
     yield from scribbles(small, "plain", 250, rng)
     yield from scribbles(large, "large", 20, rng)
     yield from other_files(rng)
     yield from sound_files(small)
     yield from profiles_that_made_no_report()
-    yield from damaged_inputs.bad_outputs(large)
+    yield from rocprof_inputs.bad_outputs(large)

@@ -11,13 +11,13 @@ import random
 import shutil
 import tempfile
 
-import damaged_inputs
-import harness
-import make_pytorch_trace
-import pytorch_sheets
-import pytorch_traces
-from damaged_inputs import Case, exactly, thread_choice
-from pytorch_cases.run import cpu, host, launch, python
+from tests.damage import rocprof_inputs
+from tests.common import harness
+from tests.pytorch import generate_trace as pytorch_generator
+from tests.pytorch import reference_sheets as pytorch_reference
+from tests.pytorch import test_reports as pytorch_reports
+from tests.damage.rocprof_inputs import Case, exactly, thread_choice
+from tests.pytorch.test_cases import cpu, host, launch, python
 
 # Everything that a report can be asked for.
 OPTIONS = ("--include_unlinked_kernels", "--enable_kernel_summary", "--short_kernel_study", "--include_overlap_info",
@@ -33,7 +33,7 @@ class Trace:
     def __init__(self, **options):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "trace.json")
-            make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(**options))
+            pytorch_generator.write_trace(path, pytorch_generator.Options(**options))
             with open(path, "rb") as file:
                 self.data = file.read()
         text, decode = self.data.decode(), json.JSONDecoder().raw_decode  # ASCII: places are those of the bytes
@@ -96,12 +96,12 @@ def disagreements(case, outcome, out):
     try:
         if odd_times(document if isinstance(document, list) else document["traceEvents"]):
             return []
-        expected = pytorch_sheets.sheets(document, **SETTINGS)
+        expected = pytorch_reference.sheets(document, **SETTINGS)
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError):
         return []  # sound JSON, but no sound trace
     if outcome.code == 1:
         return [f"refused: {outcome.stderr.strip()[:200]}"]
-    return pytorch_traces.csv_troubles(expected, out)
+    return pytorch_reports.csv_troubles(expected, out)
 
 
 # ---- fields of other types ----
@@ -303,32 +303,32 @@ def all_cases(rng):
     small = Trace(events=500, layers=1, threads=1, seed=5, **everything)
     dense = Trace(events=400, layers=1, threads=1, seed=6, layout="dense", shuffle_keys=True, odd_events=True, times="mixed")
     large = Trace(events=16_000, seed=7, **everything)  # 4 MB: several blocks, both threads
-    yield from damaged_inputs.cuts(small, "plain", 100, rng)
-    yield from damaged_inputs.cuts(large, "large", 30, rng)
-    yield from damaged_inputs.compressed_cuts(small, "gzip", gzip.compress(small.data), damaged_inputs.gunzip_cut, ".json.gz", 40, rng)
-    yield from damaged_inputs.compressed_cuts(large, "large gzip", gzip.compress(large.data), damaged_inputs.gunzip_cut, ".json.gz",
+    yield from rocprof_inputs.cuts(small, "plain", 100, rng)
+    yield from rocprof_inputs.cuts(large, "large", 30, rng)
+    yield from rocprof_inputs.compressed_cuts(small, "gzip", gzip.compress(small.data), rocprof_inputs.gunzip_cut, ".json.gz", 40, rng)
+    yield from rocprof_inputs.compressed_cuts(large, "large gzip", gzip.compress(large.data), rocprof_inputs.gunzip_cut, ".json.gz",
                                               15, rng)
-    yield from damaged_inputs.flips(small, "plain", small.data, 250, rng)
-    yield from damaged_inputs.flips(dense, "dense", dense.data, 150, rng)
-    yield from damaged_inputs.flips(large, "large", large.data, 40, rng)
-    yield from damaged_inputs.flips(small, "gzip", gzip.compress(small.data), 60, rng, ".json.gz", 10)
+    yield from rocprof_inputs.flips(small, "plain", small.data, 250, rng)
+    yield from rocprof_inputs.flips(dense, "dense", dense.data, 150, rng)
+    yield from rocprof_inputs.flips(large, "large", large.data, 40, rng)
+    yield from rocprof_inputs.flips(small, "gzip", gzip.compress(small.data), 60, rng, ".json.gz", 10)
     if shutil.which("zstd"):
-        zstd = damaged_inputs.zstd
-        yield from damaged_inputs.compressed_cuts(small, "zstd", zstd(small.data), damaged_inputs.unzstd_cut, ".json.zst", 20, rng)
-        yield from damaged_inputs.flips(small, "zstd", zstd(small.data), 30, rng, ".json.zst", 20)
-    yield from damaged_inputs.garbage(small, 30, rng)
-    yield from damaged_inputs.garbage(dense, 20, rng)
-    yield from damaged_inputs.scribbles(small, "plain", 300, rng)
-    yield from damaged_inputs.scribbles(dense, "dense", 200, rng)
+        zstd = rocprof_inputs.zstd
+        yield from rocprof_inputs.compressed_cuts(small, "zstd", zstd(small.data), rocprof_inputs.unzstd_cut, ".json.zst", 20, rng)
+        yield from rocprof_inputs.flips(small, "zstd", zstd(small.data), 30, rng, ".json.zst", 20)
+    yield from rocprof_inputs.garbage(small, 30, rng)
+    yield from rocprof_inputs.garbage(dense, 20, rng)
+    yield from rocprof_inputs.scribbles(small, "plain", 300, rng)
+    yield from rocprof_inputs.scribbles(dense, "dense", 200, rng)
     yield from other_types(small)
     yield from other_shapes(small)
     yield from traces_that_made_no_report()
     yield from times_that_cannot_be()
     yield from ids_that_stand_twice()
     yield from deep_trees()
-    yield from damaged_inputs.foreign_cases({
-        **damaged_inputs.no_traces(small.data, rng), "no traceEvents": b'{"schemaVersion":1,"events":[]}', "JSON empty array": b"[]",
+    yield from rocprof_inputs.foreign_cases({
+        **rocprof_inputs.no_traces(small.data, rng), "no traceEvents": b'{"schemaVersion":1,"events":[]}', "JSON empty array": b"[]",
         "traceEvents empty": b'{"traceEvents":[]}', "two documents": small.data + small.data, "text behind": small.data + b" and more",
         "deep in an event": b'{"traceEvents":[{"args":' + b"[" * 2000 + b"]" * 2000 + b"}]}"})
-    yield from damaged_inputs.sound_files(small)
-    yield from damaged_inputs.bad_outputs(small)
+    yield from rocprof_inputs.sound_files(small)
+    yield from rocprof_inputs.bad_outputs(small)

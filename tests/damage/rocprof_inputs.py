@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from typing import Callable, NamedTuple, Optional
 
-import make_rocprof_trace
+from tests.rocprof import generate_trace as rocprof_generator
 
 DISPATCH_END = re.compile(rb'"stream_id":\{"handle":\d+\}\}')
 
@@ -54,7 +54,7 @@ class Trace:
     def __init__(self, **options):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "trace.json")
-            make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
+            rocprof_generator.write_trace(path, rocprof_generator.Options(**options))
             with open(path, "rb") as file:
                 self.data = file.read()
         self.first = self.data.index(b'"kernel_dispatch":[') + len(b'"kernel_dispatch":[')

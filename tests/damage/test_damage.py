@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Damaged and foreign input: gputally must end in good order whatever the file holds.
 
-    damage.py --bin build/gputally [--report rocprof|pytorch|jax] [--seed N] [--timeout SECONDS] [--only TEXT] [--keep DIR]
+    damage.py --bin build/gputally [--report rocprof|pytorch|jax] [--seed N] [--only TEXT] [--keep DIR]
 
 Runs every case of damaged_inputs.py (rocprofv3), damaged_pytorch.py and damaged_jax.py. After every run: exit code 0 or 1, no signal, no
 sanitizer report, within the time; on failure one sentence that names the file, and nothing in the output folder; on
@@ -17,13 +17,12 @@ import sys
 import tempfile
 from typing import Callable, NamedTuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import damaged_inputs
-import damaged_jax
-import damaged_pytorch
-import harness
-import odd_traces
-import rocprof_sheets
+from tests.damage import rocprof_inputs
+from tests.damage import jax_inputs
+from tests.damage import pytorch_inputs
+from tests.common import harness
+from tests.rocprof import test_reports as rocprof_reports
+from tests.rocprof import reference_sheets as rocprof_reference
 
 SHEETS = ["gpu_timeline", "kernel_summary", "kernel_summary_by_category", "kernel_details", "short_kernels_summary",
           "short_kernel_histogram"]
@@ -39,7 +38,7 @@ class Report(NamedTuple):
     file_option: str = "--profile_json_path"
 
 
-def run_case(binary, report, case, folder, out, timeout, extra=()):
+def run_case(binary, report, case, folder, out, extra=()):
     path = os.path.join(folder, "input_7391_results" + case.suffix)
     if case.prepare:
         path = case.prepare(folder)
@@ -50,7 +49,7 @@ def run_case(binary, report, case, folder, out, timeout, extra=()):
         path = "-"
     command = [binary, report.command[0], report.file_option, path, "--output_csvs_dir", out, "--quiet",
                *report.command[1:], *case.arguments, *extra]
-    outcome = harness.run(command, timeout, case.data if case.stdin else None, case.file_size_limit)
+    outcome = harness.run(command, case.data if case.stdin else None, case.file_size_limit)
     return path, outcome
 
 
@@ -105,33 +104,33 @@ def rocprof_disagreements(case, outcome, out):
         quiet = outcome.code == 0 and not harness.warns_of_cut(outcome.stderr)
         return [f"accepted, though Python says: {error}"] if quiet else []
     try:
-        run = rocprof_sheets.run_of(rocprof_sheets.no_lone_surrogates(document))
-        expected = rocprof_sheets.sheets(run)
+        run = rocprof_reference.run_of(rocprof_reference.no_lone_surrogates(document))
+        expected = rocprof_reference.sheets(run)
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError):
         return []  # sound JSON, but no sound trace
     if outcome.code == 1:  # which numbers that are not whole, or do not fit, are in the way is for us to say
         fields = [field for d in run.dispatches for field in (*d[1:5], *d.grid, *d.block, d.agent, d.thread)]
         sound = all(type(field) is int and abs(field) < 2**62 for field in fields) and not holds_fractions(document)
         return [f"refused: {outcome.stderr.strip()[:200]}"] if sound else []
-    found, extra = odd_traces.read_csvs(out, expected, EXTRA_FILES)
-    return extra + odd_traces.compare(expected, found, odd_traces.same_csv_cell)
+    found, extra = rocprof_reports.read_csvs(out, expected, EXTRA_FILES)
+    return extra + rocprof_reports.compare(expected, found, rocprof_reports.same_csv_cell)
 
 
 REPORTS = {
-    "rocprof": Report(("rocprof", "--kernel_details", "--short_kernel_study"), damaged_inputs.all_cases,
-                      lambda: damaged_inputs.Trace(dispatches=400, copies=3, seed=8).data, rocprof_sheet_troubles,
+    "rocprof": Report(("rocprof", "--kernel_details", "--short_kernel_study"), rocprof_inputs.all_cases,
+                      lambda: rocprof_inputs.Trace(dispatches=400, copies=3, seed=8).data, rocprof_sheet_troubles,
                       rocprof_disagreements),
-    "pytorch": Report(("pytorch", *damaged_pytorch.OPTIONS), damaged_pytorch.all_cases,
-                      lambda: damaged_pytorch.Trace(events=900, seed=8).data, damaged_pytorch.sheet_troubles,
-                      damaged_pytorch.disagreements),
-    "jax": Report(("jax", *damaged_jax.OPTIONS), damaged_jax.all_cases, lambda: damaged_jax.Trace("products", 20).data,
-                  damaged_jax.sheet_troubles, None, "--profile_path"),
+    "pytorch": Report(("pytorch", *pytorch_inputs.OPTIONS), pytorch_inputs.all_cases,
+                      lambda: pytorch_inputs.Trace(events=900, seed=8).data, pytorch_inputs.sheet_troubles,
+                      pytorch_inputs.disagreements),
+    "jax": Report(("jax", *jax_inputs.OPTIONS), jax_inputs.all_cases, lambda: jax_inputs.Trace("products", 20).data,
+                  jax_inputs.sheet_troubles, None, "--profile_path"),
 }
 
 
-def check_case(binary, report, case, folder, timeout):
+def check_case(binary, report, case, folder):
     out = os.path.join(folder, "out_5582")
-    path, outcome = run_case(binary, report, case, folder, out, timeout)
+    path, outcome = run_case(binary, report, case, folder, out)
     troubles = outcome.troubles()
     if troubles:
         return troubles + [outcome.stderr[:1500]]
@@ -148,19 +147,19 @@ def check_case(binary, report, case, folder, timeout):
         if case.must == "pass" and outcome.stderr:
             troubles.append(f"has something to say: {outcome.stderr[:300]!r}")
         if case.must == "cut":
-            troubles += cut_troubles(binary, report, case, folder, outcome, timeout)
+            troubles += cut_troubles(binary, report, case, folder, outcome)
     if case.must == "agree":
         troubles += report.disagreements(case, outcome, out)
     left = [name for name in os.listdir(folder) if not name.startswith(("input_7391", "out_5582", "strict_5582"))]
     return troubles + ([f"left beside the input: {left}"] if left else [])
 
 
-def cut_troubles(binary, report, case, folder, outcome, timeout):
+def cut_troubles(binary, report, case, folder, outcome):
     troubles = []
     if not harness.warns_of_cut(outcome.stderr):
         troubles.append(f"no warning that says how much was read: {outcome.stderr[:300]!r}")
     out = os.path.join(folder, "strict_5582")
-    path, strict = run_case(binary, report, case, folder, out, timeout, ("--strict",))
+    path, strict = run_case(binary, report, case, folder, out, ("--strict",))
     troubles += [f"--strict: {trouble}" for trouble in strict.troubles()]
     if strict.code != 1:
         troubles.append(f"--strict: exit code {strict.code}")
@@ -171,7 +170,7 @@ def cut_troubles(binary, report, case, folder, outcome, timeout):
     return troubles
 
 
-def check_documents(binary, report, tally, timeout):
+def check_documents(binary, report, tally):
     """XLSX and SQLite: a full disk or a folder in the way leaves nothing, and a former file as it was."""
     for option, name in (("--output_xlsx_path", "out_5582.xlsx"), ("--output_db", "out_5582.db")):
         for situation in ("no such folder can be made", "disk full", "disk full over an older file",
@@ -189,7 +188,7 @@ def check_documents(binary, report, tally, timeout):
                         file.write(b"older")
                 before = harness.files_under(folder)
                 command = [binary, report.command[0], report.file_option, source, option, target, "--quiet"]
-                outcome = harness.run(command, timeout,
+                outcome = harness.run(command,
                                       file_size_limit=2048 if situation.startswith("disk full") else None)
                 troubles = outcome.troubles() + ([] if outcome.code == 1 else [f"exit code {outcome.code}"])
                 troubles += failure_troubles(outcome, source, target)
@@ -205,7 +204,6 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--report", choices=REPORTS, help="only this kind of report")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=5)
     parser.add_argument("--only", default="", help="only cases whose name holds this")
     parser.add_argument("--keep", help="keep the folders of failed cases here")
     options = parser.parse_args()
@@ -215,9 +213,9 @@ def main():
         report = REPORTS[name]
         cases = (case._replace(name=f"{name}, {case.name}") for case in report.cases(random.Random(options.seed)))
         cases = (case for case in cases if options.only in case.name)
-        harness.run_all(cases, lambda case, folder: check_case(binary, report, case, folder, options.timeout), tally)
+        harness.run_all(cases, lambda case, folder: check_case(binary, report, case, folder), tally)
         if not options.only:
-            check_documents(binary, report, tally, options.timeout)
+            check_documents(binary, report, tally)
     return tally.finish()
 
 

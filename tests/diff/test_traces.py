@@ -18,14 +18,11 @@ import sys
 import tempfile
 from typing import NamedTuple
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import diff_twin
-import harness
-import make_pytorch_trace
+from tests.diff import reference
+from tests.common import harness
+from tests.pytorch import generate_trace as pytorch_generator
 
 sys.setrecursionlimit(20_000)
-CONFORMANCE = os.path.join(HERE, "..", "..", "shared", "conformance", "traces")
 KNOWN = {  # model: rows of diff_stats, calls in the merged tree without and with python functions
     "Qwen_Qwen1.5-0.5B-Chat__1016005": (2252, 6617, 7959),
     "gaunernst_bert-small-uncased__1016001": (122, 397, 654),
@@ -36,7 +33,7 @@ class Case(NamedTuple):
     name: str
     first: str
     second: str
-    options: dict = {}  # of diff_twin.files
+    options: dict = {}  # of reference.files
     known: tuple = ()  # rows of diff_stats, calls in the merged tree
 
 
@@ -133,7 +130,7 @@ def trees(folder, count):
 
 
 def fixtures():
-    paths = sorted(glob.glob(os.path.join(HERE, "fixtures", "pytorch", "*.json.gz")))
+    paths = sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz")))
     paths = [path for path in paths if not path.endswith("graph.json.gz")]  # it has no ops
     for first, second in zip(paths, paths[1:] + paths[:1]):
         name = f"{os.path.basename(first)[:-8]} and {os.path.basename(second)[:-8]}"
@@ -146,7 +143,7 @@ def generated(folder):
     paths = []
     for seed, streams in ((1, 2), (2, 3)):
         paths.append(os.path.join(folder, f"made_{seed}.json"))
-        make_pytorch_trace.write_trace(paths[-1], make_pytorch_trace.Options(
+        pytorch_generator.write_trace(paths[-1], pytorch_generator.Options(
             events=3000, streams=streams, layers=2 + seed, seed=seed, python_functions=True, graphs=True))
     yield Case("made up", *paths)
     yield Case("made up, python functions", *paths, {"python_functions": True})
@@ -154,7 +151,7 @@ def generated(folder):
 
 def models():
     for model, (rows, calls, calls_with_python) in KNOWN.items():
-        first, second = (os.path.join(CONFORMANCE, f"{gpu}__{model}.json.gz") for gpu in ("mi300", "h100"))
+        first, second = (os.path.join(harness.CONFORMANCE_TRACES, f"{gpu}__{model}.json.gz") for gpu in ("mi300", "h100"))
         if not os.path.exists(first) or not os.path.exists(second):
             print(f"skipped: the traces of {model} are not here")
             continue
@@ -178,11 +175,11 @@ def check(binary, case, folder):
     command += ["--prune_non_gpu"] if case.options.get("prune_non_gpu") else []
     if case.options.get("explain"):
         command = ["env", "TRACELENS_DEBUG=1", *command]
-    outcome = harness.run(command, 60)
+    outcome = harness.run(command)
     troubles = outcome.troubles() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
     if troubles:
         return troubles
-    expected = diff_twin.files(read_events(case.first), read_events(case.second), **case.options)
+    expected = reference.files(read_events(case.first), read_events(case.second), **case.options)
     found = {}
     for name in os.listdir(out):
         with open(os.path.join(out, name), encoding="utf-8", newline="") as file:

@@ -10,10 +10,9 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-from harness import Case
-import make_pytorch_trace
+from tests.common import harness
+from tests.common.harness import Case
+from tests.pytorch import generate_trace as pytorch_generator
 
 
 # ---- a small trace ----
@@ -56,7 +55,7 @@ def run(binary, folder, extension, *options, document=None, name="trace.json"):
         with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
             out.write(text)
     return harness.run([binary, "pytorch", name, "--output_csvs_dir", "sheets", "--quiet", "--extension_file", "my_extension.py",
-                        *options], cwd=folder, timeout=60)
+                        *options], cwd=folder)
 
 
 def sheet(folder, name):
@@ -292,7 +291,7 @@ FIGURES = ("name", "param: M", "param: N", "param: K", "param: B", "param: causa
 def check_same_models(binary, folder):
     """Models on the classes of the extension give what the built-in ones give, forwards and backwards."""
     path = os.path.join(folder, "made.json")
-    make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(events=4000))
+    pytorch_generator.write_trace(path, pytorch_generator.Options(events=4000))
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     found = {}

@@ -18,10 +18,9 @@ import re
 import sys
 from typing import Callable, NamedTuple
 
-from harness import Tally, files_under, require_binary, run, run_all
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Tally, files_under, require_binary, run, run_all
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RANKS4 = os.path.join(os.path.dirname(ROOT), "shared", "conformance", "traces", "ranks4")
+RANKS4 = os.path.join(CONFORMANCE_TRACES, "ranks4")
 GPU_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
 REPLACED = ("process_name", "process_sort_index", "process_labels")
 
@@ -171,7 +170,7 @@ class Case(NamedTuple):
 
 
 def fuse(binary, folder, *arguments):
-    return run([binary, "fuse", "--quiet", *arguments], timeout=120, cwd=folder)
+    return run([binary, "fuse", "--quiet", *arguments], cwd=folder)
 
 
 def same_as_python(binary, paths, arguments=(), output="merged_trace.json.gz", **options):
@@ -274,7 +273,7 @@ def no_room(binary):
     def check(folder):
         paths = write_ranks(folder, 3, 2)
         before = files_under(folder)
-        done = run([binary, "fuse", "--quiet", "-o", "out.json", *paths], timeout=60, cwd=folder, file_size_limit=50000)
+        done = run([binary, "fuse", "--quiet", "-o", "out.json", *paths], cwd=folder, file_size_limit=50000)
         troubles = [] if done.code == 1 and "cannot write out.json" in done.stderr else [f"exit {done.code}: {done.stderr}"]
         return troubles + ([] if files_under(folder) == before else [f"files {files_under(folder)}"])
     return check
@@ -301,7 +300,7 @@ def cases(binary):
     yield Case("no events", damaged(binary, overwrite(b'{"other":[]}')))
     yield Case("missing rank", damaged(binary, os.unlink))
     yield Case("no room on the disk", no_room(binary))
-    fixtures = sorted(glob.glob(os.path.join(ROOT, "tests", "fixtures", "pytorch", "*.json.gz")))
+    fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
     yield Case("fixtures as ranks", same_as_python(binary, fixtures))
     ranks4 = sorted(glob.glob(os.path.join(RANKS4, "rank*_trace.json.gz")))
     if ranks4:
@@ -312,7 +311,7 @@ def cases(binary):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "gputally"))
+    parser.add_argument("--bin", required=True)
     binary, tally = require_binary(parser.parse_args().bin), Tally()
     run_all(cases(binary), lambda case, folder: case.check(folder), tally)
     return tally.finish()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzz target of the batch report: small traces, two ranks with a NUL between them or one for both.
 
-    make_batch_corpus.py        writes tests/fuzz/corpus/batch/
+    python3 -m tests.fuzz.make_batch_corpus        writes tests/fuzz/corpus/batch/
 """
 import json
 import os
 
-from make_pytorch_corpus import BF, HERE, launch, op
+from tests.fuzz.make_pytorch_corpus import BF, HERE, launch, op
 
 
 def collective(ts, elements):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the corpus of fuzz_context: contexts as users write them.
 
-    make_context_corpus.py tests/fuzz/corpus/context
+    python3 -m tests.fuzz.make_context_corpus tests/fuzz/corpus/context
 """
 import os
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the JSON, record, rocprof and Kineto fuzz targets: small, one feature each.
 
-    make_corpus.py        writes tests/fuzz/corpus/{json,records,rocprof,kineto}/
+    python3 -m tests.fuzz.make_corpus        writes tests/fuzz/corpus/{json,records,rocprof,kineto}/
 
 The first byte of each seed chooses options and the block size; see the targets.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the extension fuzz target: answers of extensions, one feature each.
 
-    make_extension_corpus.py        writes tests/fuzz/corpus/extension/
+    python3 -m tests.fuzz.make_extension_corpus        writes tests/fuzz/corpus/extension/
 
 Events of the target's trace: 0 aten::linear calls 1 aten::mm calls the launch 2 of kernel 5; 6 my::act calls the launch 7.
 """

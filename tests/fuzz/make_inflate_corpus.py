@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the seeds of fuzz_inflate: tests/fuzz/make_inflate_corpus.py [FOLDER]
+"""Writes the seeds of fuzz_inflate:
+
+    python3 -m tests.fuzz.make_inflate_corpus [FOLDER]
 
 The first byte of a seed chooses raw deflate data (even) or a file (odd), the second the sizes of pieces and blocks.
 """

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the seeds of fuzz_xplane, fuzz_xla_dump and fuzz_chrome_stream: the small inputs of jax_reports.py.
+"""Writes the seeds of fuzz_xplane, fuzz_xla_dump and fuzz_chrome_stream: the small inputs of tests/jax/test_reports.py.
 
-    make_jax_corpus.py [CORPUS]
+    python3 -m tests.fuzz.make_jax_corpus [CORPUS]
 """
 import gzip
 import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-import jax_reports
+from tests.jax import test_reports as jax_reports
 
 CORPUS = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
 SEEDS = {

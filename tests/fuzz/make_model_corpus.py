@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the model fuzz target from tests/data/model_cases.txt: one for each op that is not like another.
+"""Makes the seeds of the model fuzz target from tests/model/model_cases.txt: one for each op that is not like another.
 
-    make_model_corpus.py        writes tests/fuzz/corpus/models/
+    python3 -m tests.fuzz.make_model_corpus        writes tests/fuzz/corpus/models/
 """
 import os
 import re
@@ -11,7 +11,7 @@ KEYS = ("op", "dims", "types", "strides", "concrete", "extra", "annotation", "ke
 
 
 def cases():
-    with open(os.path.join(HERE, "..", "data", "model_cases.txt"), encoding="utf-8") as f:
+    with open(os.path.join(HERE, "..", "model", "model_cases.txt"), encoding="utf-8") as f:
         for paragraph in f.read().split("\n\n"):
             facts = {}
             for line in paragraph.splitlines():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the Perfetto fuzz target: small traces, one feature each.
 
-    make_perfetto_corpus.py        writes tests/fuzz/corpus/perfetto/
+    python3 -m tests.fuzz.make_perfetto_corpus        writes tests/fuzz/corpus/perfetto/
 
 The first byte of each seed chooses options and the block size; see the target.
 """
@@ -9,10 +9,9 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-from perfetto_writer import Writer, data, number  # noqa: E402
-from pftrace_reports import CASE, made_up  # noqa: E402
-from perfetto_writer import rocprof  # noqa: E402
+from tests.perfetto.writer import Writer, data, number
+from tests.perfetto.test_reports import CASE, made_up
+from tests.perfetto.writer import rocprof
 
 
 def write(name, content, option=0):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzz target of the PyTorch report: small traces, one feature each.
 
-    make_pytorch_corpus.py        writes tests/fuzz/corpus/pytorch/
+    python3 -m tests.fuzz.make_pytorch_corpus        writes tests/fuzz/corpus/pytorch/
 
 The first two bytes of each seed choose options; see the target.
 """

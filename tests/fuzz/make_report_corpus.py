@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the CSV and workbook fuzz targets: small, one feature each.
 
-    make_report_corpus.py        writes tests/fuzz/corpus/{csv,xlsx}/
+    python3 -m tests.fuzz.make_report_corpus        writes tests/fuzz/corpus/{csv,xlsx}/
 
 The first byte of a workbook seed chooses what the rest is; see fuzz_xlsx.c.
 """

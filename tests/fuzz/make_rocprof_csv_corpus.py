@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of fuzz_rocprof_csv: one file of each kind and dialect, a few rows each.
 
-    make_rocprof_csv_corpus.py        writes tests/fuzz/corpus/rocprof_csv/
+    python3 -m tests.fuzz.make_rocprof_csv_corpus        writes tests/fuzz/corpus/rocprof_csv/
 
 The first byte of a seed sets the options; see fuzz_rocprof_csv.c.
 """
@@ -11,8 +11,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-import make_rocprof_run as maker
+from tests.rocprof import generate_run as maker
 
 OUT = os.path.join(HERE, "corpus", "rocprof_csv")
 os.makedirs(OUT, exist_ok=True)

@@ -14,8 +14,8 @@ import sys
 import tempfile
 import zipfile
 
-from pftrace_reports import CASE
-from perfetto_writer import rocprof
+from tests.perfetto.test_reports import CASE
+from tests.perfetto.writer import rocprof
 
 OLD = "TraceLens_generate_perf_report_genesis"
 HEADER = ["Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Kernel_Name",

@@ -15,11 +15,9 @@ import random
 import sys
 from typing import Callable, NamedTuple
 
-import hta_sheets
-from harness import Tally, read_csv, require_binary, run, run_all
+from tests.hta import reference_sheets
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Tally, read_csv, require_binary, run, run_all
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TRACES = os.path.join(os.path.dirname(ROOT), "shared", "conformance", "traces")
 NAMES = ["gemm", "void at::native::elementwise<1>", "ncclDevKernel_AllReduce", "void rcclGenericKernel<1>", "hipKernel",
          "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "dma_copy", "softmax_dma", "cross_device_reduce_1stage",
          "cudaFooLaunchKernel", "job_exe_1", "Stream Wait Event", "some Sync thing"]
@@ -41,7 +39,7 @@ def differs(cell, value):
 def compare(folder, wanted):
     """wanted: sheet -> rows of all ranks."""
     troubles = []
-    for sheet, (headings, _) in hta_sheets.SHEETS.items():
+    for sheet, (headings, _) in reference_sheets.SHEETS.items():
         path = os.path.join(folder, sheet + ".csv")
         if not os.path.exists(path):
             if wanted[sheet]:
@@ -59,11 +57,11 @@ def compare(folder, wanted):
 
 
 def sheets_of(ranks, **options):
-    wanted = {sheet: [] for sheet in hta_sheets.SHEETS}
+    wanted = {sheet: [] for sheet in reference_sheets.SHEETS}
     preparing = {key: options[key] for key in ("exact_times", "last_step") if key in options}
     for rank, events in enumerate(ranks):
-        prepared = hta_sheets.prepare(events, **preparing)
-        for sheet, (_, make) in hta_sheets.SHEETS.items():
+        prepared = reference_sheets.prepare(events, **preparing)
+        for sheet, (_, make) in reference_sheets.SHEETS.items():
             more = {"limit": options["limit"]} if sheet == "queue_length_summary" and "limit" in options else \
                 {"kernel_delay_us": options["delay"]} if sheet.startswith("idle") and "delay" in options else {}
             wanted[sheet] += make(prepared, rank, **more)
@@ -115,11 +113,11 @@ class Case(NamedTuple):
 def of_trace(binary, path, arguments=(), **options):
     def check(folder):
         done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir",
-                    "out", *arguments], timeout=120,
+                    "out", *arguments],
                    cwd=folder)
         if done.troubles() or done.code:
             return done.troubles() + [done.stderr]
-        return compare(os.path.join(folder, "out"), sheets_of([hta_sheets.load(path)], **options))
+        return compare(os.path.join(folder, "out"), sheets_of([reference_sheets.load(path)], **options))
     return check
 
 
@@ -135,14 +133,14 @@ def of_made_up(binary, seed, arguments=(), **options):
 def of_ranks(binary, traces, threads):
     """All ranks in one collective report: the rows of each below those of the one before."""
     def check(folder):
-        ranks = [hta_sheets.load(path) for path in traces] if traces else \
+        ranks = [reference_sheets.load(path) for path in traces] if traces else \
             [make_trace(100 + rank, whole=rank != 1) + [{"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 5, "dur": 5,
                                                          "args": {"correlation": 1, "stream": 3}}] for rank in range(5)]
         for rank, events in enumerate(ranks):
             with open(os.path.join(folder, f"rank{rank}_trace.json"), "w") as file:
                 json.dump({"traceEvents": events}, file)
         done = run([binary, "collective", "--trace_dir", ".", "--world_size", str(len(ranks)), "--extra", "--quiet",
-                    "--leave_out_mismatches", "--threads", str(threads), "--output_csvs_dir", "out"], timeout=120, cwd=folder)
+                    "--leave_out_mismatches", "--threads", str(threads), "--output_csvs_dir", "out"], cwd=folder)
         if done.troubles() or done.code:
             return done.troubles() + [done.stderr]
         return compare(os.path.join(folder, "out"), sheets_of(ranks))
@@ -150,7 +148,7 @@ def of_ranks(binary, traces, threads):
 
 
 def cases(binary):
-    fixtures = sorted(glob.glob(os.path.join(ROOT, "tests", "fixtures", "pytorch", "*.json.gz")))
+    fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
     for path in fixtures + [os.path.join(ROOT, "examples", "transformer_training.json.gz")]:
         yield Case(os.path.basename(path), of_trace(binary, path))
         yield Case(os.path.basename(path) + ", exact times, all steps", of_trace(
@@ -163,10 +161,10 @@ def cases(binary):
             exact_times=True, delay=5, limit=3))
     for threads in (1, 3):
         yield Case(f"ranks, {threads} threads", of_ranks(binary, None, threads))
-    traces = sorted(glob.glob(os.path.join(TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(TRACES, "mi*__*.json.gz")))
+    traces = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(CONFORMANCE_TRACES, "mi*__*.json.gz")))
     for path in traces:
         yield Case(os.path.basename(path), of_trace(binary, path))
-    ranks4 = sorted(glob.glob(os.path.join(TRACES, "ranks4", "rank*_trace.json.gz")))
+    ranks4 = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "ranks4", "rank*_trace.json.gz")))
     if ranks4:
         yield Case("four real ranks", of_ranks(binary, ranks4, 2))
     else:
@@ -175,7 +173,7 @@ def cases(binary):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "gputally"))
+    parser.add_argument("--bin", required=True)
     binary, tally = require_binary(parser.parse_args().bin), Tally()
     run_all(cases(binary), lambda case, folder: case.check(folder), tally)
     return tally.finish()

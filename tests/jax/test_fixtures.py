@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tests.common import harness
 
 # The sheet, its flops: fixtures/README.md says what ran. A convolution is charged its filter without the first two
 # dimensions, of which the first that is left counts as channels: here, of 128 x 3 x 3 x 64, the last alone.
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--bin", required=True)
     binary = os.path.abspath(parser.parse_args().bin)
     passed = failed = 0
-    for path in sorted(glob.glob(os.path.join(HERE, "fixtures", "jax", "*.xplane.pb.gz"))):
+    for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz"))):
         try:
             check(binary, path)
             passed += 1

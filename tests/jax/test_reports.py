@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make_xplane import counted, encode
+from tests.common import harness
+from tests.jax.generate_xplane import counted, encode
 
 CORRELATION, HLO_OP, HLO_MODULE, HLO_PROTO = 1, 2, 3, 4
 STATS = {CORRELATION: "correlation_id", HLO_OP: "hlo_op", HLO_MODULE: "hlo_module", HLO_PROTO: "Hlo Proto"}
@@ -83,7 +83,7 @@ def module(name, instructions, root, schedule=()):
 
 
 def run(binary, *arguments, code=0):
-    done = subprocess.run([binary, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([binary, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == code, (arguments, done.returncode, done.stderr)
     return done
 
@@ -166,7 +166,7 @@ def check_analysis(binary, folder):
     assert sorted(os.listdir(os.path.join(folder, "all")))[0] == "gemms.csv"
 
 
-FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "jax", "streams.xplane.pb.gz")
+FIXTURE = os.path.join(harness.FIXTURES, "jax", "streams.xplane.pb.gz")
 
 
 def check_real_analysis(binary, folder):

@@ -73,7 +73,7 @@ static bool accepts(const void *text, size_t len, size_t block)
 static void cases_are_accepted_and_refused_as_marked(void **unused)
 {
     (void)unused;
-    FILE *file = fopen(GT_TEST_DATA "/json_cases.txt", "r");
+    FILE *file = fopen(GT_TESTS "/json/json_cases.txt", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t size = 0, cases = 0, wrong = 0;

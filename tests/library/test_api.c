@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TRACE GT_TEST_DATA "/../cli/tiny_results.json"
+#define TRACE GT_TESTS "/fixtures/rocprof/tiny_results.json"
 
 static char error[1024];
 
@@ -187,7 +187,7 @@ static void pytorch_options_that_cannot_be_are_errors(void **state)
 static void reports_a_jax_profile(void **state)
 {
     (void)state;
-    gputally_report *report = gputally_report_make(GT_TEST_DATA "/../fixtures/jax/products.xplane.pb.gz",
+    gputally_report *report = gputally_report_make(GT_TESTS "/fixtures/jax/products.xplane.pb.gz",
                                                    NULL, error, sizeof error);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_JAX);
@@ -203,7 +203,7 @@ static void says_what_went_wrong(void **state)
     (void)state;
     assert_null(gputally_report_make("/nonexistent/trace.json", NULL, error, sizeof error));
     assert_non_null(strstr(error, "/nonexistent/trace.json"));
-    assert_null(gputally_report_make(GT_TEST_DATA "/json_cases.txt", NULL, error, sizeof error));
+    assert_null(gputally_report_make(GT_TESTS "/json/json_cases.txt", NULL, error, sizeof error));
     assert_non_null(strstr(error, "json_cases.txt"));
     char tiny[8];
     assert_null(gputally_report_make("/nonexistent/trace.json", NULL, tiny, sizeof tiny));

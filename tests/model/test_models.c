@@ -156,7 +156,7 @@ static int check_case(setting *s, model_case *c)
 static void test_cases(void **state)
 {
     (void)state;
-    FILE *file = fopen(GT_TEST_DATA "/model_cases.txt", "r");
+    FILE *file = fopen(GT_TESTS "/model/model_cases.txt", "r");
     assert_non_null(file);
     setting s = begin();
     model_case c = {.event.sequence = GT_EVENT_NONE};
@@ -415,7 +415,7 @@ static char *read_file(const char *path)
 static void test_documented(void **state)
 {
     (void)state;
-    char *document = read_file(GT_TEST_DATA "/../../docs/models.md");
+    char *document = read_file(GT_TESTS "/../docs/models.md");
     size_t count, models = 0;
     const gt_model *const *rows = gt_op_names(&count);
     for (size_t i = 0; i < count; i++) {

@@ -14,7 +14,7 @@ import gzip
 import json
 import sys
 
-from perfetto_writer import Writer, data, number
+from tests.perfetto.writer import Writer, data, number
 
 
 def load(path):

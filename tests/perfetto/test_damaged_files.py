@@ -14,12 +14,11 @@ import shutil
 import sys
 import tempfile
 
-import harness
-import make_pytorch_pftrace
-from perfetto_writer import rocprof
-from pftrace_reports import made_up
+from tests.common import harness
+from tests.perfetto import generate_pytorch
+from tests.perfetto.writer import rocprof
+from tests.perfetto.test_reports import made_up
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 COMMANDS = ("rocprof", "report", "pytorch", "pftrace-hip-api", "pftrace-hip-activity", "pftrace-memory-copy")
 passed = failed = 0
 
@@ -37,7 +36,7 @@ def run(binary, command, data, *options):
     path, out = os.path.join(folder, "t_7391.pftrace"), os.path.join(folder, "out")
     with open(path, "wb") as f:
         f.write(data)
-    done = harness.run([binary, command, path, "--output_csvs_dir", out, "--quiet", *options], timeout=20)
+    done = harness.run([binary, command, path, "--output_csvs_dir", out, "--quiet", *options])
     troubles = done.troubles()
     if done.code == 1:
         lines = [x for x in done.stderr.split("\n") if x and not x.startswith("gputally: warning: ")]
@@ -52,8 +51,8 @@ def run(binary, command, data, *options):
 def traces():
     yield "rocprofv3", rocprof(made_up(11, 40)).packets, "rocprof"
     yield "plain", rocprof(made_up(12, 25), plain=True).packets, "pftrace-hip-activity"
-    events = make_pytorch_pftrace.load(os.path.join(HERE, "fixtures", "pytorch", "streams.json.gz"))
-    yield "PyTorch", make_pytorch_pftrace.convert(events).packets, "pytorch"
+    events = generate_pytorch.load(os.path.join(harness.FIXTURES, "pytorch", "streams.json.gz"))
+    yield "PyTorch", generate_pytorch.convert(events).packets, "pytorch"
 
 
 def cuts(binary, name, packets, command, numbers):

@@ -16,10 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-import make_pytorch_pftrace
+from tests.common import harness
+from tests.perfetto import generate_pytorch
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-FIXTURES = os.path.join(HERE, "fixtures", "pytorch")
+FIXTURES = os.path.join(harness.FIXTURES, "pytorch")
 OPTIONS = ["--enable_kernel_summary", "--short_kernel_study", "--detect_recompute", "--micro_idle_thresh_us", "5", "--quiet"]
 UIDS = {"UID_first", "ex_UID"}
 csv.field_size_limit(1 << 30)
@@ -68,10 +68,10 @@ def main():
     try:
         for name in ("training", "training_stack", "recompute", "graph", "streams", "collectives", "compiled", "no_shapes"):
             source = os.path.join(FIXTURES, name + ".json.gz")
-            events = make_pytorch_pftrace.load(source)
+            events = generate_pytorch.load(source)
             expected = report(binary, "report", source, out)
             for form in ("columns", "groups", "nested"):
-                content = make_pytorch_pftrace.convert(events, form).bytes()
+                content = generate_pytorch.convert(events, form).bytes()
                 with open(path, "wb") as f:
                     f.write(gzip.compress(content) if form == "groups" else content)
                 got = report(binary, "pytorch" if form == "groups" else "report", path, out)

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-import pftrace_sheets as sheets
-from perfetto_writer import rocprof
+from tests.perfetto import reference_sheets as sheets
+from tests.perfetto.writer import rocprof
 
 OLD = "TraceLens_generate_perf_report_pftrace_"
 passed = failed = 0

@@ -16,18 +16,15 @@ import sys
 import tempfile
 from fractions import Fraction
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-REAL = os.path.join(os.path.dirname(os.path.dirname(HERE)), "shared", "conformance", "traces")
-sys.path[:0] = [HERE, os.path.join(HERE, "pytorch_cases")]
-import harness
-import pytorch_sheets
-import pytorch_traces
-import run as cases
+from tests.common import harness
+from tests.pytorch import reference_sheets as pytorch_reference
+from tests.pytorch import test_reports as pytorch_reports
+from tests.pytorch import test_cases as cases
 
 METHODS = ("hybrid", "kernel_names", "framework_apis", "attention_patterns", "operation_frequency", "gemm_params", "union")
 SHEETS = {f"{kind}_summary_{phase}": kind for kind in ("ops", "kernel") for phase in ("prefill", "decode")}
-pytorch_traces.SORTED = {  # the only sheets that are looked at here
-    sheet: (("name",), "total_direct_kernel_time_sum") if kind == "ops" else pytorch_traces.SORTED["kernel_summary"]
+pytorch_reports.SORTED = {  # the only sheets that are looked at here
+    sheet: (("name",), "total_direct_kernel_time_sum") if kind == "ops" else pytorch_reports.SORTED["kernel_summary"]
     for sheet, kind in SHEETS.items()}
 
 # ---- what names say ----
@@ -261,9 +258,9 @@ def category(name):
 
 
 def sheets(document, method, threshold):
-    trace = pytorch_sheets.Trace(document)
+    trace = pytorch_reference.Trace(document)
     gpu_only = not trace.of_kind("cpu_op")
-    own = {} if gpu_only else pytorch_sheets.launchers(trace)
+    own = {} if gpu_only else pytorch_reference.launchers(trace)
     named = lambda i: trace.events[i]["name"]
     counts, phase = {}, {}
     for i in own:
@@ -275,7 +272,7 @@ def sheets(document, method, threshold):
     for i in trace.of_kind("kernel"):
         if i not in phase:
             phase[i] = judge(method, {"name": ""}, " " + named(i).lower(), None, threshold)
-    direct = dict(zip(own, pytorch_sheets.column([trace.busy(own[i]) for i in own])))
+    direct = dict(zip(own, pytorch_reference.column([trace.busy(own[i]) for i in own])))
     made = {}
     for wanted in ("Prefill", "Decode"):
         by_name = {}
@@ -285,16 +282,16 @@ def sheets(document, method, threshold):
         rows = []
         for name, ops in by_name.items():
             kinds = sorted({category(named(k)) for k in own[ops[0]]}, key=str.encode)
-            total = pytorch_sheets.add_up([direct[i] for i in ops])
+            total = pytorch_reference.add_up([direct[i] for i in ops])
             rows.append([", ".join(kinds), name, total, len(ops), float(total) / 1000])
-        rows = [row[:5] + [float(share) for share in row[5:]] for row in pytorch_sheets.with_shares(rows, 4)]
+        rows = [row[:5] + [float(share) for share in row[5:]] for row in pytorch_reference.with_shares(rows, 4)]
         if rows:
             made[f"ops_summary_{wanted.lower()}"] = (
                 ["Kernel categories", "name", "total_direct_kernel_time_sum", "Count", "total_direct_kernel_time_ms", "Percentage (%)",
                  "Cumulative Percentage (%)"], rows)
         chosen = {i for i in trace.of_kind("kernel") if phase[i] == wanted}
         if chosen:
-            headings, rows = pytorch_sheets.kernel_summary(trace, 1, chosen)
+            headings, rows = pytorch_reference.kernel_summary(trace, 1, chosen)
             made[f"kernel_summary_{wanted.lower()}"] = headings[:-1], [row[:-1] for row in rows]
     return made
 
@@ -365,17 +362,17 @@ def check(binary, case, folder):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file)
     else:
-        document = pytorch_sheets.read(path)
+        document = pytorch_reference.read(path)
     out = os.path.join(folder, "out")
     outcome = harness.run([binary, "pytorch", path, "--output_csvs_dir", out, "--quiet", "--enable_kernel_summary", "--inference_phase_analysis",
-                           "--phase_detection_method", method, "--decode_threshold", str(threshold)], 30)
+                           "--phase_detection_method", method, "--decode_threshold", str(threshold)])
     if outcome.code or outcome.troubles():
         return outcome.troubles() + [f"exit {outcome.code}: {outcome.stderr[:300]}"]
-    return pytorch_traces.csv_troubles(sheets(document, method, threshold), out)
+    return pytorch_reports.csv_troubles(sheets(document, method, threshold), out)
 
 
 def all_cases(traces):
-    for path in sorted(glob.glob(os.path.join(HERE, "fixtures", "pytorch", "*.json.gz"))):
+    for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz"))):
         for method in METHODS:
             yield f"{os.path.basename(path)[:-8]}, {method}", None, path, method, 10
     for seed in range(traces):
@@ -408,8 +405,8 @@ REAL_CASES = [
 
 def check_real(binary, case, folder):
     trace, method, *counts, prefill, decode = case
-    outcome = harness.run([binary, "pytorch", os.path.join(REAL, trace + ".json.gz"), "--output_csvs_dir", folder, "--quiet",
-                           "--inference_phase_analysis", "--phase_detection_method", method], 30)
+    outcome = harness.run([binary, "pytorch", os.path.join(harness.CONFORMANCE_TRACES, trace + ".json.gz"), "--output_csvs_dir", folder, "--quiet",
+                           "--inference_phase_analysis", "--phase_detection_method", method])
     troubles = outcome.troubles()
     for phase, count, first in (("prefill", counts[0], prefill), ("decode", counts[1], decode)):
         path = os.path.join(folder, f"ops_summary_{phase}.csv")
@@ -431,7 +428,7 @@ def main():
     for case in wanted:
         with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
             tally.add(case[0], check(binary, case, folder))
-    for case in REAL_CASES if os.path.isdir(REAL) and not options.only else []:
+    for case in REAL_CASES if os.path.isdir(harness.CONFORMANCE_TRACES) and not options.only else []:
         with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
             tally.add(" ".join(case[:2]), check_real(binary, case, folder))
     return tally.finish()

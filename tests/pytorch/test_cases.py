@@ -29,10 +29,9 @@ import os
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-import harness
+from tests.common import harness
 
+CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
 FLOAT_INPUT = {"Input Dims": [[4]], "Input type": ["float"], "Input Strides": [[1]], "Concrete Inputs": [""]}
 METADATA = [
     {"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "python3"}},
@@ -116,7 +115,7 @@ def report(binary, run, folder):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(trace_of(run), file)
     outcome = harness.run([binary, "pytorch", path, "--output_csvs_dir", out, "--quiet", "--disable_coll_analysis",
-                           *run.get("options", [])], timeout=20)
+                           *run.get("options", [])])
     return out, outcome
 
 
@@ -146,7 +145,7 @@ def main():
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally()
-    for path in sorted(glob.glob(os.path.join(HERE, "*.json"))):
+    for path in sorted(glob.glob(os.path.join(CASES, "*.json"))):
         with open(path, encoding="utf-8") as file:
             case = json.load(file)
         for run in case["runs"]:

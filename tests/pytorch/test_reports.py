@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch traces, real and made up: the sheets must hold what pytorch_sheets.py computes, in every kind of document.
 
-    pytorch_traces.py --bin build/gputally [--million N] [--seconds S] [--only TEXT]
+    python3 -m tests.pytorch.test_reports --bin build/gputally [--million N] [--only TEXT]
 
 The traces are the fixtures and what make_pytorch_trace.py writes with every option. Each is reported as CSV, XLSX and
 SQLite in one run; plain sheets are compared with pytorch_sheets.py cell by cell, and the other documents with the CSV
@@ -16,15 +16,12 @@ import os
 import re
 import sys
 import tempfile
-import time
 from typing import NamedTuple
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import harness
-import make_pytorch_trace
-import odd_traces
-import pytorch_sheets
+from tests.common import harness
+from tests.pytorch import generate_trace as pytorch_generator
+from tests.rocprof import test_reports as rocprof_reports
+from tests.pytorch import reference_sheets as pytorch_reference
 
 # Sheets with rows in order of time: how many columns are the key, which one is sorted by. Others are compared row by row.
 SORTED = {"ops_summary_by_category": (("op category", "is_recompute"), "total_direct_kernel_time_ms"),
@@ -37,7 +34,7 @@ WARNINGS = re.compile(r"gputally: warning: \d+ of \d+ ops are not in the sheets 
 class Case(NamedTuple):
     name: str
     path: str
-    options: dict = {}  # of pytorch_sheets.sheets
+    options: dict = {}  # of pytorch_reference.sheets
     documents: bool = True
 
 
@@ -45,7 +42,7 @@ class Case(NamedTuple):
 
 
 def fixtures():
-    for path in sorted(glob.glob(os.path.join(HERE, "fixtures", "pytorch", "*.json.gz"))):
+    for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz"))):
         name = os.path.basename(path)[:-8]
         yield Case(name, path, {})
         yield Case(f"{name}, unlinked kernels, micro idle", path, {"include_unlinked_kernels": True, "micro_idle_thresh_us": 7,
@@ -70,7 +67,7 @@ def generated(folder):
     }
     for number, (name, options) in enumerate(made.items()):
         path = os.path.join(folder, f"made_{number}.json" + (".gz" if number % 4 == 3 else ""))
-        make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(**{"events": 3000, **options}))
+        pytorch_generator.write_trace(path, pytorch_generator.Options(**{"events": 3000, **options}))
         yield Case(name, path)
         if options.get("python_functions"):
             yield Case(f"{name}, recompute", path, {"detect_recompute": True}, documents=False)
@@ -179,46 +176,42 @@ def same_value(cell, value, text_limit):
     return {"True": 1, "False": 0}.get(cell) == value or math.isclose(float(cell), value, rel_tol=1e-15)
 
 
-def report(binary, case, folder, seconds):
+def report(binary, case, folder):
     out = os.path.join(folder, "csv")
     command = [binary, "pytorch", case.path, "--output_csvs_dir", out, "--quiet", "--enable_kernel_summary", "--short_kernel_study"]
     if case.documents:
         command += ["--output_db", os.path.join(folder, "report.db"), "--output_xlsx_path", os.path.join(folder, "report.xlsx")]
     for name, value in case.options.items():
         command += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-    return out, harness.run(command, seconds)
+    return out, harness.run(command)
 
 
-def check_case(binary, openpyxl_python, case, folder, seconds):
-    out, outcome = report(binary, case, folder, seconds)
+def check_case(binary, case, folder):
+    out, outcome = report(binary, case, folder)
     troubles = outcome.troubles() + ([f"exit code {outcome.code}"] if outcome.code else [])
     if troubles or not WARNINGS.fullmatch(outcome.stderr):
         return troubles + [f"says {outcome.stderr[:300]!r}"]
     settings = {"enable_kernel_summary": True, "short_kernel_study": True, **case.options}
-    troubles = csv_troubles(pytorch_sheets.sheets(pytorch_sheets.read(case.path), **settings), out)
+    troubles = csv_troubles(pytorch_reference.sheets(pytorch_reference.read(case.path), **settings), out)
     if case.documents:
-        found, wrong = odd_traces.read_sqlite(os.path.join(folder, "report.db"))
+        found, wrong = rocprof_reports.read_sqlite(os.path.join(folder, "report.db"))
         troubles += wrong or document_troubles("SQLite", found, out, sys.maxsize)
-        if openpyxl_python:
-            found, wrong = odd_traces.read_xlsx(openpyxl_python, os.path.join(folder, "report.xlsx"))
-            troubles += wrong or document_troubles("XLSX", found, out, odd_traces.XLSX_CELL_LIMIT)
+        found, wrong = rocprof_reports.read_xlsx(os.path.join(folder, "report.xlsx"))
+        troubles += wrong or document_troubles("XLSX", found, out, rocprof_reports.XLSX_CELL_LIMIT)
     return troubles
 
 
 # ---- a huge trace ----
 
 
-def check_million(binary, count, seconds, tally):
-    """What is counted in a trace of so many events, and that reading takes no longer than it should."""
+def check_million(binary, count, tally):
+    """What is counted in a trace of so many events."""
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         path = os.path.join(folder, "million.json")
-        written = make_pytorch_trace.write_trace(path, make_pytorch_trace.Options(events=count, collectives=True, graphs=True))
-        started = time.monotonic()
-        out, outcome = report(binary, Case("", path, documents=False), folder, seconds)
-        took = time.monotonic() - started
+        written = pytorch_generator.write_trace(path, pytorch_generator.Options(events=count, collectives=True, graphs=True))
+        out, outcome = report(binary, Case("", path, documents=False), folder)
         troubles = outcome.troubles() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
         if not troubles:
-            print(f"{written} events, {os.path.getsize(path) / 1e6:.0f} MB: all sheets as CSV in {took:.1f} s")
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             kernels, reduces = text.count('"cat": "kernel"'), text.count('"name": "c10d::allreduce_"')
@@ -235,19 +228,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--million", type=int, default=1_000_000, help="events of the huge trace")
-    parser.add_argument("--seconds", type=float, default=60, help="time that any trace may take")
     parser.add_argument("--only", default="", help="only cases whose name holds this")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
-    openpyxl_python = odd_traces.python_with_openpyxl()
-    if not openpyxl_python:
-        print("skipped: openpyxl is not installed, so the workbooks are not read")
     tally = harness.Tally()
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         cases = [case for made in (fixtures(), generated(folder)) for case in made if options.only in case.name]
-        harness.run_all(cases, lambda case, where: check_case(binary, openpyxl_python, case, where, options.seconds), tally)
+        harness.run_all(cases, lambda case, where: check_case(binary, case, where), tally)
     if options.million and not options.only:
-        check_million(binary, options.million, options.seconds, tally)
+        check_million(binary, options.million, tally)
     return tally.finish()
 
 

@@ -17,8 +17,7 @@ import random
 import sys
 from typing import NamedTuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from rocprof_sheets import Dispatch, Run
+from tests.rocprof.reference_sheets import Dispatch, Run
 
 START_NS = 4_211_008_400_120
 FIRST_GPU, BACKWARD_THREAD = 51_202, 2

@@ -12,9 +12,8 @@ import sqlite3
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-import make_rocprof_run as maker
+from tests.common import harness
+from tests.rocprof import generate_run as maker
 
 
 class Damage:
@@ -24,7 +23,7 @@ class Damage:
 
     def try_path(self, name, path, code=None, says=None, rows=None, arguments=()):
         shutil.rmtree(self.out, ignore_errors=True)
-        outcome = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", self.out, "--quiet", *arguments], timeout=20)
+        outcome = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", self.out, "--quiet", *arguments])
         troubles = outcome.troubles()
         if code is not None and outcome.code != code:
             troubles.append(f"exit code {outcome.code}: {outcome.stderr[:300]}")

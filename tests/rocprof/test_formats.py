@@ -19,9 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-import make_rocprof_run as maker
+from tests.common import harness
+from tests.rocprof import generate_run as maker
 
 KERNEL_SHEETS = ("kernel_summary", "kernel_summary_by_category", "kernel_details", "short_kernels_summary",
                  "short_kernel_histogram")
@@ -38,7 +37,7 @@ class Check:
         """(sheets by name as (headings, rows), outcome)"""
         out = os.path.join(self.folder, "out_" + name)
         shutil.rmtree(out, ignore_errors=True)
-        done = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", out, *OPTIONS, *options], timeout=60)
+        done = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", out, *OPTIONS, *options])
         troubles = done.troubles() + ([f"exit {done.code}: {done.stderr.strip()}"] if done.code != code else [])
         self.tally.add(f"{name}: runs", troubles)
         sheets = {}
@@ -373,7 +372,7 @@ def check_old_rocprof(check):
 
 def check_real_trace(check):
     """A real JSON trace, where it is there, with its dispatches re-expressed as a kernel trace: the same sheets."""
-    path = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "shared", "conformance",
+    path = os.path.join(harness.CONFORMANCE_TRACES,
                         "traces", "rocprof__908_results.json.gz")
     if not os.path.exists(path):
         print("no real trace is beside the project")

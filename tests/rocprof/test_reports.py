@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Odd but sound traces: every output must hold exactly what rocprof_sheets.py computes.
 
-    odd_traces.py --bin build/gputally [--million N] [--seconds S] [--only TEXT]
+    python3 -m tests.rocprof.test_reports --bin build/gputally [--million N] [--only TEXT]
 
 Each trace is reported as CSV, XLSX and SQLite in one run, and every cell of every sheet is compared. XLSX is read with
 openpyxl where a Python that has it is found. --million 0 leaves out the huge trace.
@@ -15,13 +15,11 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from typing import NamedTuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-import make_rocprof_trace
-import rocprof_sheets
+from tests.common import harness
+from tests.rocprof import generate_trace as rocprof_generator
+from tests.rocprof import reference_sheets as rocprof_reference
 
 XLSX_CELL_LIMIT = 32_767  # UTF-16 units
 # Where rows tie on this column, they may stand in any order: sheet -> (sort column, cumulative column)
@@ -60,7 +58,7 @@ def named(names, **more):
 class Case(NamedTuple):
     name: str
     data: bytes
-    options: dict = {}  # of rocprof_sheets.sheets
+    options: dict = {}  # of rocprof_reference.sheets
     warns: str = ""  # what standard error must hold; "" for nothing at all
     xlsx: bool = True
     expect: object = None  # a document, where the data cannot be read by Python's json
@@ -124,7 +122,7 @@ def small_cases():
 
 
 def name_cases():
-    odd = make_rocprof_trace.ODD_NAMES
+    odd = rocprof_generator.ODD_NAMES
     yield Case("odd names, escaped", encoded(named(odd)), warns="32,767|32767")
     yield Case("odd names, as UTF-8", encoded(named(odd), False), warns="32,767|32767")
     yield Case("odd names, control characters as they are", raw_controls(encoded(named(odd), False).decode()).encode(),
@@ -158,7 +156,7 @@ def generated_cases(folder):
             ("three processes", dict(processes=3, dispatches=400, api_calls=90), "process"),
             ("many symbols", dict(symbols=3000, dispatches=500), ""),
             ("no copies", dict(copies=0, dispatches=5), "")):
-        make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(**options))
+        rocprof_generator.write_trace(path, rocprof_generator.Options(**options))
         with open(path, "rb") as file:
             yield Case(name, file.read(), {"bins": 33, "threshold_us": 40}, warns)
 
@@ -175,19 +173,14 @@ json.dump([[sheet.title, [[[cell.value, cell.data_type] for cell in row] for row
 """
 
 
-def python_with_openpyxl():
-    has_it = lambda python: subprocess.run([python, "-c", "import openpyxl"], capture_output=True).returncode == 0
-    return next((p for p in (sys.executable, "/usr/bin/python3") if os.path.exists(p) and has_it(p)), None)
-
-
 def unescape_xlsx(text):
     """Undoes the _xHHHH_ notation of the file format."""
     return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda m: chr(int(m.group(1), 16)), text)
 
 
-def read_xlsx(python, path):
+def read_xlsx(path):
     """Sheets as {name: (headings, rows)} with Python values, and what is wrong with them as a document."""
-    done = subprocess.run([python, "-c", DUMP_XLSX, path], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", DUMP_XLSX, path], capture_output=True, text=True)
     if done.returncode != 0:
         return None, [f"openpyxl cannot read it: {done.stderr.strip()[-200:]}"]
     sheets, troubles = {}, []
@@ -305,25 +298,25 @@ def command_for(binary, path, folder, options, documents):
     return command
 
 
-def check_case(binary, openpyxl_python, case, folder, timeout):
+def check_case(binary, case, folder):
     path = os.path.join(folder, "odd_results.json")
     with open(path, "wb") as file:
         file.write(case.data)
     documents = [("--output_db", "report.db")] + ([("--output_xlsx_path", "report.xlsx")] if case.xlsx else [])
-    outcome = harness.run(command_for(binary, path, folder, case.options, documents), timeout)
+    outcome = harness.run(command_for(binary, path, folder, case.options, documents))
     if outcome.troubles() or outcome.code != 0:
         return outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"]
     troubles = []
     if bool(case.warns) != bool(outcome.stderr) or not re.search(case.warns, outcome.stderr):
         troubles.append(f"standard error holds {outcome.stderr[:200]!r}, not {case.warns!r}")
-    read = rocprof_sheets.run_of(case.expect or json.loads(case.data.decode(), strict=False))
-    expected = rocprof_sheets.sheets(read, **case.options)
+    read = rocprof_reference.run_of(case.expect or json.loads(case.data.decode(), strict=False))
+    expected = rocprof_reference.sheets(read, **case.options)
     found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
     troubles += [f"csv: {t}" for t in wrong + compare(expected, found, same_csv_cell)]
     found, wrong = read_sqlite(os.path.join(folder, "report.db"))
     troubles += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, without_columns_left_out=True)]
-    if case.xlsx and openpyxl_python:
-        found, wrong = read_xlsx(openpyxl_python, os.path.join(folder, "report.xlsx"))
+    if case.xlsx:
+        found, wrong = read_xlsx(os.path.join(folder, "report.xlsx"))
         troubles += [f"xlsx: {t}" for t in wrong or compare(expected, found, same_xlsx_value)]
     left = set(os.listdir(folder)) - {"odd_results.json", "csv", "report.db", "report.xlsx"}
     return troubles + ([f"left behind: {left}"] if left else [])
@@ -332,18 +325,15 @@ def check_case(binary, openpyxl_python, case, folder, timeout):
 # ---- a huge trace ----
 
 
-def check_million(binary, count, seconds, tally):
+def check_million(binary, count, tally):
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         path = os.path.join(folder, "million_results.json")
-        run = make_rocprof_trace.write_trace(path, make_rocprof_trace.Options(dispatches=count, copies=2000))
-        started = time.monotonic()
-        outcome = harness.run(command_for(binary, path, folder, {}, [("--output_db", "report.db")]), seconds)
-        took = time.monotonic() - started
+        run = rocprof_generator.write_trace(path, rocprof_generator.Options(dispatches=count, copies=2000))
+        outcome = harness.run(command_for(binary, path, folder, {}, [("--output_db", "report.db")]))
         if outcome.troubles() or outcome.code != 0:
             tally.add(f"{count} dispatches", outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"])
             return
-        print(f"{count} dispatches, {os.path.getsize(path) / 1e6:.0f} MB: all sheets as CSV and SQLite in {took:.1f} s")
-        expected = rocprof_sheets.sheets(run)
+        expected = rocprof_reference.sheets(run)
         found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
         tally.add(f"{count} dispatches, csv", wrong + compare(expected, found, same_csv_cell))
         del found
@@ -355,22 +345,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--million", type=int, default=1_000_000, help="dispatches of the huge trace")
-    parser.add_argument("--seconds", type=float, default=60, help="time that the huge trace may take")
-    parser.add_argument("--timeout", type=float, default=20, help="time that any other trace may take")
     parser.add_argument("--only", default="", help="only cases whose name holds this")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
-    openpyxl_python = python_with_openpyxl()
-    if not openpyxl_python:
-        print("skipped: openpyxl is not installed, so the workbooks are not read")
     tally = harness.Tally()
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         cases = [case for made in (small_cases(), name_cases(), generated_cases(folder)) for case in made
                  if options.only in case.name]
-    check = lambda case, folder: check_case(binary, openpyxl_python, case, folder, options.timeout)
+    check = lambda case, folder: check_case(binary, case, folder)
     harness.run_all(cases, check, tally)
     if options.million and not options.only:
-        check_million(binary, options.million, options.seconds, tally)
+        check_million(binary, options.million, tally)
     return tally.finish()
 
 

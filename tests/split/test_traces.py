@@ -16,9 +16,8 @@ import re
 import sys
 from typing import NamedTuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-from harness import Case
+from tests.common import harness
+from tests.common.harness import Case
 
 DETAILED = [r"execute_\d+_context_(?P<c>\d+)\(sq(?P<ct>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<gt>\d+)sk\d+sqsq\d+sqsk\d+\)",
             r"step\[(?P<mode>EXTEND|DECODE|MIXED)\b(?P<sglang>[^\]]*sqsq=\d[^\]]*)\]", r"(?P<phase>prefill|decode)\[(?P<atom>.*sqsq=\d.*)\]"]
@@ -289,7 +288,7 @@ def check_split(seed, wish):
         name = "my.pt.trace.json" + (".gz" if packed else "")
         with (gzip.open if packed else open)(os.path.join(folder, name), "wt", encoding="utf-8") as file:
             json.dump(document, file, indent=seed % 4 or None)
-        done = harness.run([binary, "split", name, "-o", "out", *wish.options()], cwd=folder, timeout=30)
+        done = harness.run([binary, "split", name, "-o", "out", *wish.options()], cwd=folder)
         roots, steps = steps_in(document["traceEvents"])
         if wish.range and wish.range[0] >= len(steps):
             return [] if done.code == 1 and "none of them from" in done.stderr else [f"exit code {done.code}: {done.stderr}"]
@@ -330,7 +329,7 @@ def check_report(binary, folder):
     """A trace that was cut out can be reported as any other, and has the GPU time that was told of it."""
     with open(os.path.join(folder, "t.json"), "w", encoding="utf-8") as file:
         json.dump(some_trace(4), file)
-    run = lambda *command: harness.run([binary, *command, "--quiet"], cwd=folder, timeout=30)
+    run = lambda *command: harness.run([binary, *command, "--quiet"], cwd=folder)
     for done in (run("split", "t.json", "-o", "out", "--iterations", "0:5"), ):
         if done.code:
             return [done.stderr]

@@ -6,13 +6,13 @@ import os
 import shutil
 import sys
 
-import make_sweep
-from harness import Case, files_under, run, run_cases
-from make_sweep import read_workbook, write_workbook
+from tests.sweep import generate_sweep
+from tests.common.harness import Case, files_under, run, run_cases
+from tests.sweep.generate_sweep import read_workbook, write_workbook
 
 
 def compare(binary, folder, *options, code=0):
-    done = run([binary, "sweep", "compare", *options], cwd=folder, timeout=60)
+    done = run([binary, "sweep", "compare", *options], cwd=folder)
     return done, ([] if done.code == code else [f"exit code {done.code}, not {code}: {done.stderr}"])
 
 
@@ -28,8 +28,8 @@ def same(what, got, wanted):
 
 
 def check_sweep(binary, folder):
-    make_sweep.lay_out(os.path.join(folder, "s"), ranks=(0, 1))
-    run([binary, "sweep", "report", "s"], cwd=folder, timeout=60)
+    generate_sweep.lay_out(os.path.join(folder, "s"), ranks=(0, 1))
+    run([binary, "sweep", "report", "s"], cwd=folder)
     done, troubles = compare(binary, folder, "--baseline", "s/256thread/nccl_28channels", "--test", "s/512thread/nccl_28channels/",
                              "-o", "out", "--baseline-label", "B", "--test-label", "T")
     timelines = read_workbook(os.path.join(folder, "out/gpu_timeline_comparison.xlsx"))

@@ -6,7 +6,7 @@ import sys
 import urllib.parse
 from html.parser import HTMLParser
 
-from harness import Case, files_under, run, run_cases
+from tests.common.harness import Case, files_under, run, run_cases
 
 PLOTS = ["variance_by_threads_boxplot.png", "variance_by_channels_boxplot.png", "variance_by_ranks_boxplot.png",
          "variance_violin_combined.png", "variance_thread_channel_interaction.png"]

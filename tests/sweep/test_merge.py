@@ -9,8 +9,8 @@ import random
 import shutil
 import sys
 
-from fuse import RANKS4, load
-from harness import Case, files_under, run, run_cases
+from tests.fuse.test_traces import RANKS4, load
+from tests.common.harness import Case, files_under, run, run_cases
 
 GPU = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"}
 CPU = {"cpu_op", "cuda_runtime", "user_annotation", "fwdbwd"}
@@ -139,7 +139,7 @@ def write_rank(folder, rank, events, name="trace_step19.json", bare=False):
 # ---- checks ----
 
 def merge(binary, folder, *options):
-    return run([binary, "sweep", "merge", *options], cwd=folder, timeout=60)
+    return run([binary, "sweep", "merge", *options], cwd=folder)
 
 
 def compare(path, wanted):

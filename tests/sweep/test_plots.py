@@ -9,7 +9,7 @@ import struct
 import sys
 import zlib
 
-from harness import Case, files_under, run, run_cases
+from tests.common.harness import Case, files_under, run, run_cases
 
 # threads, channel, rank, time_diff_us
 ROWS = [(512, 42, 1, 43), (512, 42, 0, 42), (512, 28, 1, 29), (512, 28, 0, 28), (256, 42, 1, 26.25), (512, 42, 1, 26.25),
@@ -124,7 +124,7 @@ def write_csv(path, rows):
 
 def plot(binary, folder, rows, *options):
     write_csv(os.path.join(folder, "top.csv"), rows)
-    return run([binary, "sweep", "plot", "--csv-path", "top.csv", *options], cwd=folder, timeout=60)
+    return run([binary, "sweep", "plot", "--csv-path", "top.csv", *options], cwd=folder)
 
 
 def check_boxes(folder, name, boxes, count):
@@ -218,7 +218,7 @@ def check_failure(binary, folder, text, sentence):
 
 def check_full_disk(binary, folder):
     write_csv(os.path.join(folder, "top.csv"), ROWS)
-    done = run([binary, "sweep", "plot", "--csv-path", "top.csv"], cwd=folder, timeout=60, file_size_limit=20000)
+    done = run([binary, "sweep", "plot", "--csv-path", "top.csv"], cwd=folder, file_size_limit=20000)
     left = files_under(folder)
     return ([] if done.code == 1 and "cannot write" in done.stderr else [f"exit code {done.code}: {done.stderr}"]) + (
         [f"left {left}"] if left != ["top.csv"] else [])

@@ -13,9 +13,9 @@ import random
 import shutil
 import sys
 
-import make_sweep
-from harness import SANITIZER, Tally, files_under, require_binary, run, run_all
-from make_sweep import K1, K2, read_workbook, write_workbook
+from tests.sweep import generate_sweep
+from tests.common.harness import SANITIZER, Tally, files_under, require_binary, run, run_all
+from tests.sweep.generate_sweep import K1, K2, read_workbook, write_workbook
 
 TOP = "top5_gemm_kernels_time_variance"
 STEM = os.path.join("s", "tracelens_analysis", TOP)
@@ -31,7 +31,7 @@ class Sweep:
         return os.path.join(self.folder, *parts)
 
     def run(self, *words, code=0):
-        done = run([self.binary, "sweep", *words], timeout=60, cwd=self.folder)
+        done = run([self.binary, "sweep", *words], cwd=self.folder)
         self.troubles += done.troubles() if code != 2 else []
         if done.code != code:
             self.troubles.append(f"{' '.join(words)}: exit code {done.code}, not {code}: {done.stderr}")
@@ -66,7 +66,7 @@ class Sweep:
 
 
 def made_sweep(s, **how):
-    make_sweep.lay_out(s.path("s"), **how)
+    generate_sweep.lay_out(s.path("s"), **how)
     before = {name: open(s.path("s", name), "rb").read() for name in files_under(s.path("s"))}
     done = s.run("report", "s")
     after = {name: open(s.path("s", name), "rb").read() for name in before if os.path.exists(s.path("s", name))}
@@ -218,7 +218,7 @@ def check_traces_are_found(s):
     places = {0: "rank0/anything.json", 1: "rank_1/x_trace_y.json", 2: "rank_02/deep/down/t.json", 3: "rank3/trace/pt.trace.json",
               4: "job_rank4_trace.json", 5: "rank5/t.json.gz", 6: "rank6/customer_trace_a.json", 10: "rank10/trace.json"}
     for rank, place in places.items():
-        make_sweep.lay_out(s.path("s"), threads=(256, 512), channels=(28,), ranks=(rank,), place=place.replace(".gz", ""))
+        generate_sweep.lay_out(s.path("s"), threads=(256, 512), channels=(28,), ranks=(rank,), place=place.replace(".gz", ""))
     for threads in (256, 512):
         folder = s.path("s", f"{threads}thread", "nccl_28channels", "torch_profiler")
         with open(os.path.join(folder, "rank5/t.json"), "rb") as plain, gzip.open(os.path.join(folder, "rank5/t.json.gz"), "wb") as packed:
@@ -245,7 +245,7 @@ def check_traces_are_found(s):
 
 
 def check_damaged_traces_do_not_stop_the_others(s):
-    make_sweep.lay_out(s.path("s"), threads=(256,), channels=(28, 42), ranks=(0, 1, 2))
+    generate_sweep.lay_out(s.path("s"), threads=(256,), channels=(28, 42), ranks=(0, 1, 2))
     folder = s.path("s/256thread/nccl_28channels/torch_profiler")
     whole = open(os.path.join(folder, "rank1/customer_trace_step10.json"), encoding="utf-8").read()
     with open(os.path.join(folder, "rank1/customer_trace_step10.json"), "w", encoding="utf-8") as file:
@@ -267,7 +267,7 @@ def check_damaged_traces_do_not_stop_the_others(s):
 
 
 def check_the_same_warning_comes_once(s):
-    make_sweep.lay_out(s.path("s"), ranks=(0, 1))
+    generate_sweep.lay_out(s.path("s"), ranks=(0, 1))
     for name in files_under(s.path("s")):
         with open(s.path("s", name), encoding="utf-8") as file:
             trace = json.load(file)
@@ -283,7 +283,7 @@ def check_the_same_warning_comes_once(s):
 
 def check_old_layout(s):
     """Scripts of 2025 find the columns at X, AG and AH."""
-    make_sweep.lay_out(s.path("s"), threads=(256,), channels=(28,), ranks=(0,))
+    generate_sweep.lay_out(s.path("s"), threads=(256,), channels=(28,), ranks=(0,))
     s.run("report", "s", "--report-layout", "2025.12")
     heads = read_workbook(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"))["GEMM"][0]
     s.same("number of columns", len(heads), 37)
@@ -603,7 +603,7 @@ def check_damage(s):
                     bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
             with open(s.path(victim), "wb") as file:
                 file.write(bad)
-            done = run([s.binary, "sweep", *words], timeout=30, cwd=s.folder)
+            done = run([s.binary, "sweep", *words], cwd=s.folder)
             s.troubles += [f"{words[0]} of a damaged {os.path.basename(victim)}: {t}" for t in done.troubles()]
             if any(not line.startswith("gputally: ") for line in done.stderr.splitlines()) or (done.code and not done.stderr):
                 s.troubles.append(f"{words[0]}: odd messages: {done.stderr}")
