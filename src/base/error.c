@@ -1,4 +1,4 @@
-/* Error sentences: formatted once, where the failure is known best. */
+/* Error sentences, formatted where the failure is found. */
 #include "base/error.h"
 
 #include <stdarg.h>

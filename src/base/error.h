@@ -1,7 +1,8 @@
 /* What went wrong, as one sentence for the user.
  *
- * A function that can fail takes a gt_error, returns false (or NULL) and fills it. The sentence names the
- * file and the place in it; callers higher up may put the file's name in front with gt_error_prefix. */
+ * A function that can fail takes a gt_error, which may be NULL, fills it and returns false (or NULL). The
+ * sentence names the file and the place in it; callers may add the file name with gt_error_prefix. Running
+ * out of memory and internal errors are not passed up like this: see base/guard.h. */
 #ifndef GT_BASE_ERROR_H
 #define GT_BASE_ERROR_H
 
@@ -11,10 +12,10 @@ typedef struct gt_error {
     char text[1024];
 } gt_error;
 
-/* Writes the sentence and returns false, so that `return gt_fail(error, ...)` reads as what it does. */
+/* Writes the sentence. Always returns false, for `return gt_fail(error, ...)`. */
 bool gt_fail(gt_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "prefix: " before the sentence that is there. */
+/* Puts "prefix: " before the sentence. */
 void gt_error_prefix(gt_error *error, const char *prefix);
 
 #endif

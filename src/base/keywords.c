@@ -1,5 +1,6 @@
 /* Words in one pass (Aho-Corasick): a state is the longest beginning of a word that the text read so far ends
  * with. Each state knows the words that end in it and, for every letter, the state that comes next. */
+#include "base/guard.h"
 #include "base/keywords.h"
 
 #include "base/memory.h"
@@ -50,12 +51,10 @@ void gt_keywords_free(gt_keywords *words)
 
 /* ---- adding ---- */
 
-/* The lists are part of the program: one that cannot be added is a mistake in it. */
+/* The lists are part of the program: one that cannot be added is a bug. */
 static void require(bool possible, const char *list)
 {
-    if (possible) return;
-    fprintf(stderr, "gputally: these words cannot be looked for: %s\n", list);
-    abort();
+    if (!possible) gt_raise_internal("cannot search for these words: %s", list);
 }
 
 static uint16_t add_word(gt_keywords *words, const char *word, size_t len, const char *list)

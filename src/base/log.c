@@ -1,8 +1,8 @@
-/* Messages: one lock keeps lines whole, and the status line is taken away before a message and put back
- * after. */
+/* Messages of the command line: one lock keeps lines whole, and the status line is erased before a message
+ * and drawn again after it. Messages of a guarded call go to that call's handler and touch none of this. */
 #include "base/log.h"
+#include "base/guard.h"
 #include "base/length.h"
-#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,12 +13,12 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool be_quiet;
 static gt_log_handler *handle;
-static char status[512]; /* what stands at the bottom; "" where nothing does */
+static char status[512]; /* the line at the bottom; "" for none */
 
 enum { MESSAGE_MAX = 8192 };
 #define ERASE_LINE "\r\033[K"
 
-/* Messages given since gt_log_once; those that come when the list is full are always printed. */
+/* Messages printed since gt_log_once; once the list is full, others are printed every time. */
 static struct {
     bool on;
     size_t count;
@@ -26,21 +26,21 @@ static struct {
         char *text;
         bool warning;
         size_t more;
-    } given[64];
+    } printed[64];
 } once;
 
-/* Whether the message was given before. */
+/* Whether the message was printed before. */
 static bool is_known(bool warning, const char *text)
 {
     for (size_t i = 0; i < once.count; i++)
-        if (once.given[i].warning == warning && strcmp(once.given[i].text, text) == 0) {
-            once.given[i].more++;
+        if (once.printed[i].warning == warning && strcmp(once.printed[i].text, text) == 0) {
+            once.printed[i].more++;
             return true;
         }
-    if (once.count < GT_LENGTH(once.given)) {
-        once.given[once.count].text = gt_strdup(text);
-        once.given[once.count].warning = warning;
-        once.given[once.count++].more = 0;
+    if (once.count < GT_LENGTH(once.printed)) {
+        once.printed[once.count].text = gt_strdup(text);
+        once.printed[once.count].warning = warning;
+        once.printed[once.count++].more = 0;
     }
     return false;
 }
@@ -67,9 +67,9 @@ void gt_log_once(bool on)
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < once.count; i++) {
         char text[MESSAGE_MAX + 64];
-        snprintf(text, sizeof text, "%zu more times: %s", once.given[i].more, once.given[i].text);
-        if (once.given[i].more) print_text(once.given[i].warning, text);
-        gt_free(once.given[i].text);
+        snprintf(text, sizeof text, "%zu more times: %s", once.printed[i].more, once.printed[i].text);
+        if (once.printed[i].more) print_text(once.printed[i].warning, text);
+        gt_free(once.printed[i].text);
     }
     once.count = 0;
     once.on = on;
@@ -80,14 +80,21 @@ void gt_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    pthread_mutex_lock(&lock);
-    print_line(true, format, args);
-    pthread_mutex_unlock(&lock);
+    if (gt_guard_current()) {
+        char text[MESSAGE_MAX];
+        vsnprintf(text, sizeof text, format, args);
+        gt_guard_warn(text);
+    } else {
+        pthread_mutex_lock(&lock);
+        print_line(true, format, args);
+        pthread_mutex_unlock(&lock);
+    }
     va_end(args);
 }
 
 void gt_info(const char *format, ...)
 {
+    if (gt_guard_current()) return;
     va_list args;
     va_start(args, format);
     pthread_mutex_lock(&lock);

@@ -1,28 +1,32 @@
-/* Messages for people, on standard error: warnings, information, and the status line at the bottom of a
- * terminal. */
+/* Messages for people: warnings, information, and the status line at the bottom of a terminal.
+ *
+ * In a guarded call (base/guard.h), that is in the library, warnings go to the handler of that call and
+ * information is dropped. Otherwise, that is in the command line, messages go to standard error; the settings
+ * below are the command line's and apply to the whole program. */
 #ifndef GT_BASE_LOG_H
 #define GT_BASE_LOG_H
 
 #include <stdbool.h>
 
-/* "gputally: warning: ..." on standard error, clear of a progress line that may stand there. Safe from any
- * thread. */
+/* "gputally: warning: ..."; does not collide with a progress line. May be called from any thread. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Plain information, not shown under --quiet. */
+/* "gputally: ..."; not shown with --quiet. */
 void gt_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gt_log_quiet(bool quiet); /* --quiet: no gt_info; warnings stay */
 
-/* For work on many files at once: from `true` on, a message that was given before is only counted, and
- * `false` tells how often. */
+/* ---- for the command line ---- */
+
+void gt_log_quiet(bool quiet); /* --quiet: drop information; warnings are still shown */
+
+/* For work on many files: after `true`, a message that was printed before is only counted, and `false` prints
+ * how often it was repeated. */
 void gt_log_once(bool once);
 
-/* Hands every message to `handler` instead of standard error, one at a time; NULL goes back to standard
- * error. */
+/* Passes every message to `handler` instead of standard error, one at a time; NULL restores standard error.
+ */
 typedef void gt_log_handler(bool warning, const char *text);
 void gt_log_to(gt_log_handler *handler);
 
-/* The one line that stands below everything else and is drawn over; NULL takes it away. For the progress
- * line. */
+/* Draws the line below all messages, which the next call replaces; NULL erases it. For the progress line. */
 void gt_log_status(const char *text);
 
 #endif

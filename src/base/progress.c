@@ -36,6 +36,7 @@ void gt_progress_enable(bool wanted)
 
 void gt_progress_add(uint64_t bytes, uint64_t events)
 {
+    if (!enabled) return;
     if (bytes) atomic_fetch_add_explicit(&done_bytes, bytes, memory_order_relaxed);
     if (events) atomic_fetch_add_explicit(&done_events, events, memory_order_relaxed);
 }
@@ -162,10 +163,11 @@ static void *draw(void *unused)
 
 void gt_progress_begin(const char *what, uint64_t total_bytes)
 {
+    if (!enabled) return;
     gt_progress_end();
     atomic_store(&done_bytes, 0);
     atomic_store(&done_events, 0);
-    if (!enabled || !isatty(STDERR_FILENO)) return;
+    if (!isatty(STDERR_FILENO)) return;
     snprintf(line.what, sizeof line.what, "%s", what);
     line.total_bytes = total_bytes;
     line.stopping = false;

@@ -1,7 +1,7 @@
-/* Threads: the cores that affinity and the control group leave to this process, and fork-join over pthreads.
+/* Threads: the cores that affinity and the control group leave to this process, and fork-join with pthreads.
  */
 #include "base/threads.h"
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 static unsigned cores_by_affinity(void)
 {
-    for (size_t cpus = 1024; cpus <= 1 << 20; cpus *= 4) { /* the set must be as large as the kernel's own */
+    for (size_t cpus = 1024; cpus <= 1 << 20; cpus *= 4) { /* the set must be as large as the kernel's */
         size_t size = CPU_ALLOC_SIZE(cpus);
         cpu_set_t *set = CPU_ALLOC(cpus);
         if (!set) break;
@@ -38,11 +38,11 @@ static bool read_words(const char *path, char first[32], char second[32])
     return words >= 1;
 }
 
-/* Cores that a quota amounts to, rounded up; 0 where there is no quota. */
+/* The cores that a quota allows, rounded up; 0 without a quota. */
 static unsigned cores_of_quota(const char *quota, const char *period)
 {
     double q = strtod(quota, NULL),
-           p = strtod(period, NULL); /* "max" reads as 0, no quota of version 1 as -1 */
+           p = strtod(period, NULL); /* "max" is read as 0; version 1 has -1 for no quota */
     if (!(q > 0) || !(p > 0) || q / p > 1e6) return 0;
     unsigned whole = (unsigned)(q / p);
     return (double)whole * p < q ? whole + 1 : whole;
@@ -61,8 +61,8 @@ static unsigned cores_in_group(const char *group, bool version_2)
     return read_words(path, period, rest) ? cores_of_quota(quota, period) : 0;
 }
 
-/* The least quota of the group and the groups around it; 0 where none has one. */
-static unsigned cores_up_the_groups(char *group, bool version_2)
+/* The smallest quota of the group and the groups around it; 0 if none has one. */
+static unsigned cores_in_groups_around(char *group, bool version_2)
 {
     unsigned least = 0;
     for (;;) {
@@ -90,7 +90,7 @@ static unsigned cores_by_control_group(void)
         if (!version_2 && strcmp(controllers, "cpu") && strncmp(controllers, "cpu,", 4) &&
             !strstr(controllers, ",cpu,"))
             continue;
-        unsigned cores = cores_up_the_groups(group, version_2);
+        unsigned cores = cores_in_groups_around(group, version_2);
         if (cores && (!least || cores < least)) least = cores;
     }
     fclose(file);
@@ -109,29 +109,39 @@ typedef struct job {
     unsigned index;
     void (*work)(void *context, unsigned index);
     void *context;
+    gt_guard *guard; /* of the caller; NULL: none */
 } job;
 
-static void *run_job(void *argument)
+static void do_job(void *argument)
 {
     job *j = argument;
     j->work(j->context, j->index);
+}
+
+static void *run_thread(void *argument)
+{
+    job *j = argument;
+    gt_guard_attempt(j->guard, do_job, j);
     return NULL;
 }
 
+/* The caller's thread, too, works in a frame of its own: if it fails, the other threads must end before what
+ * they use is unwound. */
 void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), void *context)
 {
     if (n == 0) return;
     job *jobs = gt_alloc_zero(n, sizeof *jobs);
-    for (unsigned i = 1; i < n; i++) {
-        jobs[i] = (job){.index = i, .work = work, .context = context};
-        jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
+    for (unsigned i = 0; i < n; i++) {
+        jobs[i] = (job){.index = i, .work = work, .context = context, .guard = gt_guard_current()};
+        jobs[i].started = i > 0 && pthread_create(&jobs[i].thread, NULL, run_thread, &jobs[i]) == 0;
     }
-    work(context, 0);
-    for (unsigned i = 1; i < n; i++)
-        if (!jobs[i].started) work(context, i);
+    bool whole = true;
+    for (unsigned i = 0; i < n && whole; i++)
+        if (!jobs[i].started) whole = gt_guard_attempt(jobs[i].guard, do_job, &jobs[i]);
     for (unsigned i = 1; i < n; i++)
         if (jobs[i].started) pthread_join(jobs[i].thread, NULL);
     gt_free(jobs);
+    gt_guard_check();
 }
 
 typedef struct queue {
@@ -145,7 +155,8 @@ static void take_from_queue(void *argument, unsigned index)
 {
     (void)index;
     queue *q = argument;
-    for (size_t next; (next = atomic_fetch_add(&q->next, 1)) < q->count;) q->work(q->context, next);
+    for (size_t next; !gt_guard_has_failed() && (next = atomic_fetch_add(&q->next, 1)) < q->count;)
+        q->work(q->context, next);
 }
 
 void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index), void *context)

@@ -1,19 +1,23 @@
-/* How many threads to use, and running a piece of work on that many. */
+/* How many threads to use, and running work on them. */
 #ifndef GT_BASE_THREADS_H
 #define GT_BASE_THREADS_H
 
 #include <stddef.h>
 
-/* Cores that this process may use: its affinity and the CPU quota of its control group count, not only what
- * the machine has. At least 1. */
+/* The cores that this process may use, at least 1: limited by its affinity and by the CPU quota of its
+ * control group. */
 unsigned gt_threads_default(void);
 
-/* Calls work(context, 0 .. n-1), each on a thread of its own (index 0 on the caller's), and returns when all
- * are done. Where the machine gives fewer threads, the remaining indexes run one after another on the
- * caller's; so work must not wait for an index that may not have begun. */
+/* Calls work(context, 0 .. n-1), each on its own thread (index 0 on the caller's), and returns when all are
+ * done. If fewer threads can be started, the remaining indexes run one after another on the caller's thread;
+ * so work must not wait for an index that may not have begun.
+ *
+ * The threads belong to the caller's guarded call (base/guard.h). If one of them fails, this function does
+ * not return: the call ends once all threads have. A thread that waits for another must therefore notice that
+ * it failed; gt_lock does. */
 void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), void *context);
 
-/* Calls work(context, 0 .. count-1), each once, begun in this order by at most `threads` threads. */
+/* Calls work(context, 0 .. count-1), each once, started in this order on at most `threads` threads. */
 void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index),
                      void *context);
 

@@ -1,6 +1,7 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/length.h"
+#include "cli/cleanup.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/suggest.h"
@@ -133,6 +134,7 @@ static void keep_freed_memory(void)
 int main(int argc, char **argv)
 {
     keep_freed_memory();
+    gt_cleanup_install();
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     const char *called_as = slash ? slash + 1 : argc ? argv[0] : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);

@@ -1,5 +1,6 @@
 /* Option parser: one pass over the arguments; names are looked up in the tables of the groups. */
 #include "cli/options.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "cli/suggest.h"
 
@@ -263,8 +264,7 @@ const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const c
     size_t count = collect_options(arguments->syntax, options);
     for (size_t i = 0; i < count; i++)
         if (strcmp(options[i]->name, name) == 0) return &arguments->values[i];
-    fprintf(stderr, "gputally: internal error: no option --%s\n", name);
-    abort();
+    gt_raise_internal("the command has no option --%s", name);
 }
 
 bool gt_arguments_flag(const gt_arguments *arguments, const char *name)

@@ -2,7 +2,7 @@
  * as file 4; what the extension prints goes to standard error. */
 #include "extension/extension.h"
 
-#include "base/memory.h"
+#include "base/guard.h"
 #include "extension/apply.h"
 #include "extension/question.h"
 
@@ -76,11 +76,20 @@ static bool read_answer(FILE *file, gt_buffer *text, gt_error *error)
     return !ferror(file) || gt_fail(error, "the extension's answer cannot be read: %s", strerror(errno));
 }
 
-bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
-                      gt_extension_answer *answer, gt_error *error)
+static void close_temporary(FILE *file)
+{
+    if (!file) return;
+    gt_guard_remove(file);
+    fclose(file);
+}
+
+bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source, gt_extension_answer *answer,
+                      gt_error *error)
 {
     const char *python = source->python ? source->python : "python3";
     FILE *question = tmpfile(), *reply = tmpfile();
+    if (question) gt_guard_add(gt_close_file, question);
+    if (reply) gt_guard_add(gt_close_file, reply);
     gt_buffer text = {0};
     pid_t child;
     bool done = question && reply;
@@ -94,8 +103,8 @@ bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *sourc
     done = done && start(python, fileno(question), fileno(reply), &child, error) &&
            wait_for(child, python, error) && read_answer(reply, &text, error) &&
            gt_extension_apply(trace, gt_buffer_str(&text), answer, error);
-    if (question) fclose(question);
-    if (reply) fclose(reply);
+    close_temporary(question);
+    close_temporary(reply);
     gt_buffer_free(&text);
     return done;
 }

@@ -1,11 +1,13 @@
 /* Running the simulator, each command line once, and adding up the tiles of attention. */
 #include "model/simulator.h"
 
+#include "base/guard.h"
 #include "base/number.h"
 #include "model/family.h"
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +75,26 @@ static pid_t start(const gt_simulator *s, char *const *arguments, int *output)
     return child;
 }
 
+typedef struct running {
+    pid_t child;
+    int output; /* of the child */
+} running;
+
+/* For a call that fails while the simulator runs. */
+static void stop(void *context)
+{
+    const running *r = context;
+    close(r->output);
+    kill(r->child, SIGKILL);
+    waitpid(r->child, NULL, 0);
+}
+
 static void read_all(int file, gt_buffer *text)
 {
     char part[4096];
     ssize_t got;
     while ((got = read(file, part, sizeof part)) > 0)
         if (text->len < MAX_OUTPUT_BYTES) gt_buffer_add(text, part, (size_t)got);
-    close(file);
 }
 
 static size_t count_digits(const char *text)
@@ -99,12 +114,15 @@ static double printed_time(const char *output)
 
 static double run(const gt_simulator *s, char *const *arguments)
 {
-    int file = -1;
-    pid_t child = start(s, arguments, &file);
-    if (child == -1) return (double)NAN;
+    running r = {.output = -1};
+    r.child = start(s, arguments, &r.output);
+    if (r.child == -1) return (double)NAN;
+    gt_guard_add(stop, &r);
     gt_buffer output = {0};
-    read_all(file, &output);
-    waitpid(child, NULL, 0);
+    read_all(r.output, &output);
+    gt_guard_remove(&r);
+    close(r.output);
+    waitpid(r.child, NULL, 0);
     double time_us = printed_time(gt_buffer_str(&output).bytes);
     gt_buffer_free(&output);
     return time_us;

@@ -91,7 +91,7 @@ bool gt_path_make_folder(const char *path, gt_error *error)
         struct stat status;
         if (mkdir(part, 0777) != 0 &&
             !(errno == EEXIST && stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
-            sound = gt_fail(error, "cannot make the folder %s: %s", part, strerror(errno));
+            sound = gt_fail(error, "cannot create folder %s: %s", part, strerror(errno));
         *at = was;
         if (!was) break;
     }

@@ -1,5 +1,6 @@
-/* The file has a name of its own until the output is committed, so it needs no journal. */
+/* The file has a temporary name until the output is committed, so it needs no journal. */
 #include "output/database.h"
+#include "base/guard.h"
 #include "output/file.h"
 
 bool gt_database_fail(const gt_database *database, gt_error *error)
@@ -15,25 +16,40 @@ bool gt_database_run(gt_database *database, const char *sql, gt_error *error)
            gt_database_fail(database, error);
 }
 
+/* A guarded call that fails leaves statements behind, which keep a database open. */
+static int close_database(gt_database *database)
+{
+    gt_guard_remove(database);
+    for (sqlite3_stmt *rows; database->handle && (rows = sqlite3_next_stmt(database->handle, NULL));)
+        sqlite3_finalize(rows);
+    return sqlite3_close(database->handle);
+}
+
+static void clean_up(void *database)
+{
+    close_database(database);
+}
+
 bool gt_database_begin(gt_database *database, gt_output *output, const char *path, gt_error *error)
 {
     const char *temporary = gt_output_add_file(output, path, error);
     if (!temporary) return false;
     *database = (gt_database){.path = path};
-    bool ok = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
-              gt_database_fail(database, error);
+    int opened = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL);
+    gt_guard_add(clean_up, database);
+    bool ok = opened == SQLITE_OK || gt_database_fail(database, error);
     ok = ok && gt_database_run(database,
                                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                                "PRAGMA locking_mode = EXCLUSIVE; BEGIN",
                                error);
-    if (!ok) sqlite3_close(database->handle);
+    if (!ok) close_database(database);
     return ok;
 }
 
 bool gt_database_end(gt_database *database, bool ok, gt_error *error)
 {
     ok = ok && gt_database_run(database, "COMMIT", error);
-    if (sqlite3_close(database->handle) != SQLITE_OK && ok)
+    if (close_database(database) != SQLITE_OK && ok)
         ok = gt_fail(error, "cannot write %s: not closed", database->path);
     return ok;
 }

@@ -1,7 +1,7 @@
-/* Buffered writing with one check at the end; see file.h. */
+/* Buffered writing; the first failure is kept until the file is closed. */
 #include "output/file.h"
 
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+static void close_descriptor(void *file)
+{
+    close(((gt_file *)file)->descriptor);
+}
+
 bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *error)
 {
     const char *temporary = gt_output_add_file(output, path, error);
     if (!temporary) return false;
     int descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return gt_fail_writing(error, path, errno);
-    *file = (gt_file){.path = gt_strdup(path), .descriptor = descriptor, .buffer = gt_alloc(GT_FILE_BUFFER)};
+    *file = (gt_file){.descriptor = descriptor};
+    gt_guard_add(close_descriptor, file);
+    file->path = gt_strdup(path);
+    file->buffer = gt_alloc(GT_FILE_BUFFER);
     return true;
 }
 
@@ -54,6 +62,7 @@ void gt_file_write(gt_file *file, const void *bytes, size_t len)
 bool gt_file_close(gt_file *file, gt_error *error)
 {
     gt_file_flush(file);
+    gt_guard_remove(file);
     if (close(file->descriptor) != 0 && !file->failure && errno != EINTR) file->failure = errno;
     bool ok = !file->failure || gt_fail_writing(error, file->path, file->failure);
     gt_free(file->buffer);

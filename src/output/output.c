@@ -1,13 +1,15 @@
-/* How do several files become a report all at once or not at all?
+/* Several files become one report all at once or not at all.
  *
- * Each is written under a hidden name beside its final one and remembered, with the folders made for it, in a
- * list that is removed newest first unless the commit has emptied it. All lists hang on one chain, which
- * exit() and the signals that end a program walk too. The chain has a lock that a signal handler can take:
- * its holder has blocked these signals, so the handler never waits for its own thread. */
+ * Each file is written under a hidden name next to its final one and remembered, with the folders created for
+ * it, in a list that gt_output_free removes from disk, newest first, unless the commit has emptied it.
+ *
+ * A program may want the same to happen when it ends early. It asks for a list of all outputs with
+ * gt_output_watch; the library does not. The list has a lock that a signal handler can take: its holder has
+ * blocked the signals in question, so the handler never waits for its own thread. */
 #include "base/length.h"
 #include "output/output.h"
 
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,20 +22,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING_SIGNALS = GT_LENGTH(ending_signals) };
-
-/* Something made on disk that goes away unless it is committed. */
-typedef struct made {
+/* Something created on disk that is removed unless it is committed. */
+typedef struct created {
     char *path;
     bool is_folder;
-    struct made *older;
-} made;
+    struct created *older;
+} created;
 
 typedef struct document {
     char *path;      /* as the caller named it */
     char *target;    /* the same file with links resolved: what the commit renames to */
-    char *temporary; /* where it is written */
+    char *temporary; /* where it is written until then */
     enum { WAITING, RENAMED, EXCHANGED, REPLACED } state; /* within a commit */
 } document;
 
@@ -41,47 +40,41 @@ struct gt_output {
     document *documents;
     size_t document_count, document_capacity;
     size_t committed_count; /* documents that have their final names */
-    made *newest;
+    created *newest;
     pid_t owner; /* a forked child does not clean up */
-    gt_output *next;
+    bool is_listed;
+    gt_output *next; /* on the list */
 };
 
-bool gt_fail_writing(gt_error *error, const char *path, int error_number)
+/* ---- the list of outputs ---- */
+
+static bool is_watched;
+static sigset_t watched_signals;
+static void (*first_output)(void);
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+static gt_output *listed;
+static atomic_flag list_lock = ATOMIC_FLAG_INIT;
+
+/* Only for outputs on the list; any other belongs to one thread and needs no lock. */
+static void lock_list(const gt_output *output, sigset_t *before)
 {
-    return gt_fail(error, "cannot write %s: %s", path, strerror(error_number));
-}
-
-/* ---- the chain of outputs ---- */
-
-static gt_output *chain;
-static atomic_flag chain_lock = ATOMIC_FLAG_INIT;
-
-static sigset_t signal_set(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < ENDING_SIGNALS; i++) sigaddset(&set, ending_signals[i]);
-    return set;
-}
-
-static void lock_chain(sigset_t *before)
-{
-    sigset_t set = signal_set();
-    pthread_sigmask(SIG_BLOCK, &set, before);
-    while (atomic_flag_test_and_set(&chain_lock)) {
+    if (!output->is_listed) return;
+    pthread_sigmask(SIG_BLOCK, &watched_signals, before);
+    while (atomic_flag_test_and_set(&list_lock)) {
     }
 }
 
-static void unlock_chain(const sigset_t *before)
+static void unlock_list(const gt_output *output, const sigset_t *before)
 {
-    atomic_flag_clear(&chain_lock);
+    if (!output->is_listed) return;
+    atomic_flag_clear(&list_lock);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* Safe in a signal handler. */
-static void remove_made(const gt_output *output)
+/* Async-signal-safe. */
+static void remove_created(const gt_output *output)
 {
-    for (const made *item = output->newest; item; item = item->older) {
+    for (const created *item = output->newest; item; item = item->older) {
         if (item->is_folder) {
             rmdir(item->path);
         } else {
@@ -90,66 +83,53 @@ static void remove_made(const gt_output *output)
     }
 }
 
-static void remove_chain(void)
+void gt_output_watch(const gt_output_watcher *watcher)
 {
-    for (const gt_output *output = chain; output; output = output->next)
-        if (output->owner == getpid()) remove_made(output);
+    sigemptyset(&watched_signals);
+    for (size_t i = 0; i < watcher->signal_count; i++) sigaddset(&watched_signals, watcher->signals[i]);
+    first_output = watcher->first_output;
+    is_watched = true;
 }
 
-static void remove_at_exit(void)
+static void start_watching(void)
 {
-    sigset_t before;
-    lock_chain(&before);
-    remove_chain();
-    unlock_chain(&before);
+    if (first_output) first_output();
 }
 
-/* Keeps the lock, so that no thread makes another file before the signal ends the program. */
-static void remove_on_signal(int number)
+void gt_output_remove_unfinished(void)
 {
-    int saved = errno;
-    while (atomic_flag_test_and_set(&chain_lock)) {
+    while (atomic_flag_test_and_set(&list_lock)) {
     }
-    remove_chain();
-    signal(number, SIG_DFL);
-    raise(number);
-    errno = saved;
+    for (const gt_output *output = listed; output; output = output->next)
+        if (output->owner == getpid()) remove_created(output);
 }
 
-/* A handler that the program has set itself stays. */
-static void watch_the_end(void)
+static void free_output(void *output)
 {
-    atexit(remove_at_exit);
-    struct sigaction action = {.sa_handler = remove_on_signal, .sa_mask = signal_set()};
-    for (size_t i = 0; i < ENDING_SIGNALS; i++) {
-        struct sigaction old;
-        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(ending_signals[i], &action, NULL);
-    }
-    /* Past a file-size limit a write should fail with EFBIG, and not kill the program. */
-    struct sigaction old;
-    if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL) signal(SIGXFSZ, SIG_IGN);
+    gt_output_free(output);
 }
 
 gt_output *gt_output_new(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_the_end);
-
     gt_output *output = gt_alloc_zero(1, sizeof *output);
     output->owner = getpid();
-    sigset_t before;
-    lock_chain(&before);
-    output->next = chain;
-    chain = output;
-    unlock_chain(&before);
+    output->is_listed = is_watched;
+    if (is_watched) {
+        pthread_once(&started, start_watching);
+        sigset_t before;
+        lock_list(output, &before);
+        output->next = listed;
+        listed = output;
+        unlock_list(output, &before);
+    }
+    gt_guard_add(free_output, output);
     return output;
 }
 
-static void free_made(made *item)
+static void free_created(created *item)
 {
     while (item) {
-        made *older = item->older;
+        created *older = item->older;
         gt_free(item->path);
         gt_free(item);
         item = older;
@@ -159,15 +139,16 @@ static void free_made(made *item)
 void gt_output_free(gt_output *output)
 {
     if (!output) return;
+    gt_guard_remove(output);
     sigset_t before;
-    lock_chain(&before);
-    if (output->owner == getpid()) remove_made(output);
-    gt_output **link = &chain;
-    while (*link != output) link = &(*link)->next;
-    *link = output->next;
-    unlock_chain(&before);
+    lock_list(output, &before);
+    if (output->owner == getpid()) remove_created(output);
+    gt_output **link = &listed;
+    while (output->is_listed && *link != output) link = &(*link)->next;
+    if (output->is_listed) *link = output->next;
+    unlock_list(output, &before);
 
-    free_made(output->newest);
+    free_created(output->newest);
     for (size_t i = 0; i < output->document_count; i++) {
         gt_free(output->documents[i].path);
         gt_free(output->documents[i].target);
@@ -177,26 +158,32 @@ void gt_output_free(gt_output *output)
     gt_free(output);
 }
 
+bool gt_fail_writing(gt_error *error, const char *path, int error_number)
+{
+    return gt_fail(error, "cannot write %s: %s", path, strerror(error_number));
+}
+
 size_t gt_output_file_count(const gt_output *output)
 {
     return output->document_count;
 }
+
 const char *gt_output_file_path(const gt_output *output, size_t index)
 {
     return output->documents[index].path;
 }
 
-/* ---- making folders and files ---- */
+/* ---- creating folders and files ---- */
 
-/* Makes a folder, or a new file that `target` allows for, and remembers it in the same locked step: a signal
- * finds either both or neither. Returns 0 or errno. */
-static int make(gt_output *output, const char *path, bool is_folder, mode_t mode)
+/* Creates a folder or a new file and remembers it in the same locked step: a signal handler finds either both
+ * or neither. Returns 0 or errno. */
+static int create(gt_output *output, const char *path, bool is_folder, mode_t mode)
 {
-    made *item = gt_alloc(sizeof *item);
-    *item = (made){.path = gt_strdup(path), .is_folder = is_folder};
+    created *item = gt_alloc(sizeof *item);
+    *item = (created){.path = gt_strdup(path), .is_folder = is_folder};
 
     sigset_t before;
-    lock_chain(&before);
+    lock_list(output, &before);
     int descriptor = -1;
     int failure = 0;
     if (is_folder) {
@@ -209,10 +196,10 @@ static int make(gt_output *output, const char *path, bool is_folder, mode_t mode
         item->older = output->newest;
         output->newest = item;
     }
-    unlock_chain(&before);
+    unlock_list(output, &before);
 
     if (descriptor >= 0) close(descriptor);
-    if (failure) free_made(item);
+    if (failure) free_created(item);
     return failure;
 }
 
@@ -225,15 +212,15 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
         part[end] = 0;
         struct stat found;
         if (stat(part, &found) != 0) {
-            failure = make(output, part, true, 0777);
-            if (failure == EEXIST) failure = 0; /* made by someone else meanwhile */
+            failure = create(output, part, true, 0777);
+            if (failure == EEXIST) failure = 0; /* created by another process meanwhile */
         } else if (!S_ISDIR(found.st_mode)) {
             failure = ENOTDIR;
         }
         if (failure || !path[end]) break;
         part[end] = '/';
     }
-    if (failure) gt_fail(error, "cannot make the folder %s: %s", part, strerror(failure));
+    if (failure) gt_fail(error, "cannot create folder %s: %s", part, strerror(failure));
     gt_free(part);
     return !failure;
 }
@@ -246,14 +233,21 @@ static char *folder_of(const char *path)
     return gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-/* Where a file of that name really is: through the links of its folder and its own. Needs the folder to be
- * there. */
+/* realpath whose result the caller frees with gt_free; NULL if the path cannot be resolved. */
+static char *real_path(const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (!real && errno == ENOMEM) gt_raise("out of memory");
+    return gt_adopt(real);
+}
+
+/* The path with the links of its folder and its own resolved. The folder must exist. */
 static char *resolve(const char *path)
 {
-    char *target = realpath(path, NULL);
+    char *target = real_path(path);
     if (target) return target;
     char *folder = folder_of(path);
-    char *real_folder = realpath(folder, NULL);
+    char *real_folder = real_path(folder);
     gt_free(folder);
     if (!real_folder) return gt_strdup(path);
     const char *slash = strrchr(path, '/');
@@ -262,13 +256,13 @@ static char *resolve(const char *path)
     return target;
 }
 
-/* May a file take this place? Fills the mode of the one it replaces. */
+/* Whether a file may be written there. Sets the mode to that of the file it replaces. */
 static bool may_replace(const gt_output *output, const char *path, const char *target, mode_t *mode,
                         gt_error *error)
 {
     for (size_t i = 0; i < output->document_count; i++)
         if (strcmp(output->documents[i].target, target) == 0)
-            return gt_fail(error, "cannot write %s: the report already has a file of this name", path);
+            return gt_fail(error, "cannot write %s: the report already has a file with this name", path);
     struct stat old;
     if (stat(target, &old) != 0) return true;
     if (S_ISDIR(old.st_mode)) return gt_fail_writing(error, path, EISDIR);
@@ -278,9 +272,9 @@ static bool may_replace(const gt_output *output, const char *path, const char *t
     return true;
 }
 
-/* Makes ".name.tmp-PID" in the target's folder; a number is added while that name is taken. NULL sets errno.
- */
-static char *make_temporary(gt_output *output, const char *target, mode_t mode)
+/* Creates ".name.tmp-PID" in the target's folder, with a number added if that name is taken. NULL with errno
+ * on failure. */
+static char *create_temporary(gt_output *output, const char *target, mode_t mode)
 {
     const char *name = strrchr(target, '/');
     name = name ? name + 1 : target;
@@ -292,7 +286,7 @@ static char *make_temporary(gt_output *output, const char *target, mode_t mode)
         char number[16] = "";
         if (attempt > 0) snprintf(number, sizeof number, "-%d", attempt);
         temporary = gt_format("%s/.%.200s.tmp-%d%s", folder, name, (int)getpid(), number);
-        failure = make(output, temporary, false, mode);
+        failure = create(output, temporary, false, mode);
     }
     gt_free(folder);
     if (!failure) return temporary;
@@ -304,7 +298,7 @@ static char *make_temporary(gt_output *output, const char *target, mode_t mode)
 const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error)
 {
     size_t len = strlen(path);
-    if (len == 0) return gt_fail(error, "cannot write a file without a name"), NULL;
+    if (len == 0) return gt_fail(error, "cannot write a file with an empty name"), NULL;
     if (path[len - 1] == '/') return gt_fail_writing(error, path, EISDIR), NULL;
 
     char *folder = folder_of(path);
@@ -316,7 +310,7 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
     mode_t mode = 0666;
     char *temporary = NULL;
     if (may_replace(output, path, target, &mode, error)) {
-        temporary = make_temporary(output, target, mode);
+        temporary = create_temporary(output, target, mode);
         if (!temporary) gt_fail_writing(error, path, errno);
     }
     if (!temporary) {
@@ -335,8 +329,8 @@ static int exchange(const char *a, const char *b)
     return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
 }
 
-/* An old file changes places with the new one, so that it can be put back; where the file system cannot do
- * that, it is replaced. */
+/* An old file is exchanged with the new one, so that it can be restored; if the file system cannot do that,
+ * it is replaced. */
 static bool place(document *item)
 {
     struct stat old;
@@ -354,7 +348,7 @@ static bool place(document *item)
     return true;
 }
 
-static void take_back(document *item)
+static void undo(document *item)
 {
     if (item->state == EXCHANGED) exchange(item->temporary, item->target);
     if (item->state == RENAMED) rename(item->target, item->temporary);
@@ -364,12 +358,12 @@ static void take_back(document *item)
 bool gt_output_commit(gt_output *output, gt_error *error)
 {
     sigset_t before;
-    lock_chain(&before);
+    lock_list(output, &before);
     size_t placed = output->committed_count;
     while (placed < output->document_count && place(&output->documents[placed])) placed++;
     int failure = errno;
     bool whole = placed == output->document_count;
-    made *kept = NULL;
+    created *kept = NULL;
     if (whole) {
         for (size_t i = output->committed_count; i < placed; i++)
             if (output->documents[i].state == EXCHANGED) unlink(output->documents[i].temporary);
@@ -377,10 +371,10 @@ bool gt_output_commit(gt_output *output, gt_error *error)
         output->newest = NULL;
         output->committed_count = placed;
     } else {
-        for (size_t i = placed; i > output->committed_count; i--) take_back(&output->documents[i - 1]);
+        for (size_t i = placed; i > output->committed_count; i--) undo(&output->documents[i - 1]);
     }
-    unlock_chain(&before);
+    unlock_list(output, &before);
 
-    free_made(kept);
+    free_created(kept);
     return whole || gt_fail_writing(error, output->documents[placed].path, failure);
 }

@@ -1,13 +1,14 @@
-/* The documents of one report: tables to CSV files, an Excel workbook, an SQLite file.
+/* The documents of one report: tables as CSV files, an Excel workbook, an SQLite database.
  *
- * Every document is first written whole beside its final name. gt_output_commit then renames them all; until
- * then, a failure, exit(), SIGINT or SIGTERM leaves nothing behind, neither files nor folders that were made
- * for them:
+ * Every document is first written completely next to its final name. gt_output_commit then renames them all;
+ * gt_output_free, which a guarded call that fails also runs, removes whatever was not committed: files, and
+ * folders created for them.
  *
  *     gt_output *output = gt_output_new();
  *     bool ok = gt_output_csvs(output, "out", tables, count, &error) && gt_output_commit(output, &error);
  *     gt_output_free(output);
- */
+ *
+ * One output is used by one thread. */
 #ifndef GT_OUTPUT_OUTPUT_H
 #define GT_OUTPUT_OUTPUT_H
 
@@ -21,9 +22,8 @@ typedef struct gt_output gt_output;
 
 gt_output *gt_output_new(void);
 
-/* Each writes the tables in their order; any number of them may be called, in any order. Missing folders are
- * made. After a false return nothing is left to do but free the output. Files of a CSV folder are named
- * "<table>.csv". */
+/* Each writes the tables in their order; any number of these may be called, in any order. Missing folders are
+ * created. After a failure, the output can only be freed. Files in a CSV folder are named "<table>.csv". */
 bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,
                     gt_error *error);
 bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
@@ -39,15 +39,40 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
 /* "cannot write report.xlsx: No space left on device" */
 bool gt_fail_writing(gt_error *error, const char *path, int error_number);
 
-/* Gives every file its final name, or none: false leaves the files that stood there before. */
+/* Gives every file its final name, or none: after a failure, the files that existed before are unchanged. */
 bool gt_output_commit(gt_output *output, gt_error *error);
 
-/* The final names, in the order they were written, before and after the commit; they live as long as the
- * output. */
+/* The final names, in the order they were written, before and after the commit; they belong to the output. */
 size_t gt_output_file_count(const gt_output *output);
 const char *gt_output_file_path(const gt_output *output, size_t index);
 
-/* Removes what was not committed and frees the output. NULL is fine. */
+/* Removes what was not committed and frees the output. NULL does nothing. */
 void gt_output_free(gt_output *output);
+
+/* ---- for writers ---- */
+
+/* Creates an empty file that the commit will rename to `path`. Returns its temporary name, which belongs to
+ * the output, or NULL. Missing folders are created. */
+const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
+bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
+
+/* "cannot write report.xlsx: No space left on device" */
+bool gt_fail_writing(gt_error *error, const char *path, int error_number);
+
+/* ---- for programs that remove unfinished files when they end early: the command line ---- */
+
+typedef struct gt_output_watcher {
+    const int *signals; /* whose handlers call gt_output_remove_unfinished */
+    size_t signal_count;
+    void (*first_output)(void); /* called once, before the first output is created; NULL: nothing */
+} gt_output_watcher;
+
+/* From now on all outputs are listed; while the list changes, the signals are blocked in the thread that
+ * changes it. To be called once, before other threads start. */
+void gt_output_watch(const gt_output_watcher *watcher);
+
+/* Removes what the listed outputs have not committed. Async-signal-safe. After this no output creates
+ * anything: threads that try wait for the program to end. */
+void gt_output_remove_unfinished(void);
 
 #endif

@@ -2,6 +2,7 @@
  * a slot is used again, the caller writes what came of it. While it waits, the caller makes texts too, so
  * nobody depends on threads that the machine may not have given. */
 #include "output/text_file.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "output/file.h"
 
@@ -51,7 +52,7 @@ static void begin_deflater(z_stream *deflater)
 {
     *deflater = (z_stream){0};
     if (deflateInit2(deflater, LEVEL, Z_DEFLATED, RAW_DEFLATE, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-        abort();
+        gt_raise("out of memory");
 }
 
 /* Adds the text to `packed`, deflated up to a byte's end; the last block of all is deflate's `finish`. */

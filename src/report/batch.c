@@ -4,6 +4,7 @@
 #include "analysis/collective/all2allv.h"
 #include "analysis/collective/sync.h"
 #include "analysis/collective/collectives.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "report/collective.h"
@@ -124,13 +125,13 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     ranks->parts[GT_BATCH_COLLECTIVES] = NULL; /* it becomes a sheet */
     gt_error error = {0};
     gt_aggregations mean = {0};
-    if (!gt_aggregations_add(&mean, "mean", &error)) abort();
+    if (!gt_aggregations_add(&mean, "mean", &error)) gt_raise_internal("%s", error.text);
     bool by_order_alone = gt_collectives_number(rows);
     gt_collective_matches matches = gt_collective_match(rows);
     gt_collective_sync sync;
     size_t disagreeing;
     if (!gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_KEPT, &error))
-        abort(); /* never fails */
+        gt_raise_internal("%s", error.text); /* never fails */
     warn_of_mismatches(sync.disagreeing, &error);
     gt_table *narrow = gt_collective_sync_table(&sync, false);
     gt_table *summary = gt_collective_sync_summary(narrow, &mean);

@@ -4,6 +4,7 @@
 
 #include "analysis/collective/collectives.h"
 #include "analysis/pytorch/timeline.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -102,7 +103,7 @@ static void append_rank(gt_batch_ranks *ranks, size_t place, rank_rows *rows)
             continue;
         }
         if (!gt_table_append(ranks->parts[i], rows->parts[i], &error))
-            abort(); /* all have the same columns */
+            gt_raise_internal("%s", error.text); /* all have the same columns */
         gt_table_free(rows->parts[i]);
     }
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) {

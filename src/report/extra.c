@@ -1,5 +1,6 @@
 /* The sheets in their order, and those of several ranks below each other. */
 #include "report/extra.h"
+#include "base/guard.h"
 #include "base/length.h"
 
 #include <stdlib.h>
@@ -27,6 +28,6 @@ void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank)
     }
     for (size_t i = 0; i < of_rank->count; i++)
         if (!gt_table_append(tables->items[i], of_rank->items[i], &error))
-            abort(); /* all have the same columns */
+            gt_raise_internal("%s", error.text); /* all have the same columns */
     gt_table_list_free(of_rank);
 }

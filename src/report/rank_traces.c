@@ -2,6 +2,7 @@
  * rank until all are there and then become one table. */
 #include "report/rank_traces.h"
 #include "analysis/collective/collectives.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -123,7 +124,8 @@ static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
             all = tables[i];
             gt_table_reserve(all, rows);
         } else {
-            if (!gt_table_append(all, tables[i], &error)) abort(); /* all have the same columns */
+            if (!gt_table_append(all, tables[i], &error))
+                gt_raise_internal("%s", error.text); /* all have the same columns */
             freed += tables[i]->row_count;
             gt_table_free(tables[i]);
         }

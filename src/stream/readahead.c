@@ -1,7 +1,7 @@
 /* Three buffers go round between the unpacking thread and the reader. The first block is unpacked by the
  * reader itself, who has nothing else to do then: so a small file needs no thread. */
 #include "stream/readahead.h"
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +26,9 @@ struct gt_readahead {
     slot slots[SLOTS];
     uint64_t filled, given, released; /* slots so far; slot n of the text is n % SLOTS */
     bool ended, failed, stopping;
+    bool raised; /* the thread ran out of memory */
     gt_error error;
+    gt_guard *guard; /* of the call that reads; NULL: none */
 };
 
 gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
@@ -34,14 +36,15 @@ gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *store
 {
     gt_readahead *a = gt_alloc_zero(1, sizeof *a);
     a->kind = kind;
-    a->unpacker = kind->begin(stored);
     a->stored = stored;
     a->block = block;
     a->headroom = headroom;
     a->pad = pad;
     a->alone = true;
+    a->guard = gt_guard_current();
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
+    a->unpacker = kind->begin(stored); /* last: if this raises, nothing is left but memory */
     return a;
 }
 
@@ -67,7 +70,7 @@ static void fill_slot(gt_readahead *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void *unpack_ahead(void *context)
+static void unpack_ahead(void *context)
 {
     gt_readahead *a = context;
     for (;;) {
@@ -75,23 +78,35 @@ static void *unpack_ahead(void *context)
         while (!a->stopping && a->filled - a->released == SLOTS) pthread_cond_wait(&a->changed, &a->lock);
         bool done = a->stopping || a->ended;
         pthread_mutex_unlock(&a->lock);
-        if (done) return NULL;
+        if (done) return;
         fill_slot(a);
     }
+}
+
+static void *run_thread(void *context)
+{
+    gt_readahead *a = context;
+    if (gt_guard_attempt(a->guard, unpack_ahead, a)) return NULL;
+    pthread_mutex_lock(&a->lock);
+    a->raised = a->ended = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
 }
 
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
 {
     if (a->alone && !a->ended) {
         fill_slot(a);
-        if (!a->ended) a->alone = pthread_create(&a->thread, NULL, unpack_ahead, a) != 0;
+        if (!a->ended) a->alone = pthread_create(&a->thread, NULL, run_thread, a) != 0;
     }
     pthread_mutex_lock(&a->lock);
     while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
     slot *next = a->filled > a->given ? &a->slots[a->given++ % SLOTS] : NULL;
-    bool failed = !next && a->failed;
+    bool failed = !next && a->failed, raised = !next && a->raised;
     if (failed && error) *error = a->error;
     pthread_mutex_unlock(&a->lock);
+    if (raised) gt_guard_check(); /* the call has failed */
 
     *block = next ? next->memory + a->headroom : NULL;
     *len = next ? next->len : 0;

@@ -6,7 +6,7 @@
  * proportion to its size. */
 #include "stream/stream.h"
 #include "stream/readahead.h"
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,15 @@ static gt_compression compression_of(const gt_raw_input *stored)
     return GT_PLAIN;
 }
 
+static void close_stream(void *stream)
+{
+    gt_stream_close(stream);
+}
+
+/* The stream's descriptor is open, and its thread may be started from here on. */
 static void begin(gt_stream *stream, size_t block)
 {
+    gt_guard_add(close_stream, stream);
     stream->block = block ? block : GT_STREAM_BLOCK;
     stream->compression = compression_of(&stream->stored);
     if (stream->compression == GT_PLAIN) return;
@@ -89,6 +96,7 @@ void gt_stream_move(gt_stream *stream, uint64_t offset)
 void gt_stream_close(gt_stream *stream)
 {
     if (!stream) return;
+    gt_guard_remove(stream);
     if (stream->ahead) gt_readahead_free(stream->ahead);
     gt_raw_input_close(&stream->stored);
     gt_free(stream->buffer);

@@ -12,7 +12,7 @@ typedef struct gt_unpacker gt_unpacker;
 /* One kind of compression. */
 typedef struct gt_unpacker_kind {
     bool (*recognises)(const uint8_t *head, size_t len); /* by the first bytes of a file */
-    gt_unpacker *(*begin)(gt_raw_input *stored);
+    gt_unpacker *(*begin)(gt_raw_input *stored);         /* the caller owns it; to be ended */
     /* Writes the next `room` bytes of text; *got < room where the text ends. `out` may be another place each
      * time. False where reading failed or the data is invalid. */
     bool (*fill)(gt_unpacker *unpacker, uint8_t *out, size_t room, size_t *got, gt_error *error);

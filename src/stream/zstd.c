@@ -2,7 +2,7 @@
  * between and behind frames are padding, as in gzip files. */
 #include "stream/unpack.h"
 #include "stream/feed.h"
-#include "base/memory.h"
+#include "base/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,7 @@ static gt_unpacker *zstd_begin(gt_raw_input *stored)
     zstd_unpacker *z = gt_alloc_zero(1, sizeof *z);
     gt_feed_begin(&z->feed, stored);
     z->zstd = ZSTD_createDStream();
+    if (!z->zstd) gt_raise_out_of_memory(ZSTD_DStreamInSize());
     return (gt_unpacker *)z;
 }
 

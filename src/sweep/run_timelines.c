@@ -1,5 +1,6 @@
 /* Puts the sheets gpu_timeline of two runs beside each other; see run_timelines.h. */
 #include "sweep/run_timelines.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -39,7 +40,8 @@ static gt_table *rows_of_ranks(const gt_setting_reports *reports)
             all = rows;
             continue;
         }
-        if (!gt_table_append(all, rows, &error)) abort(); /* all have the same columns */
+        if (!gt_table_append(all, rows, &error))
+            gt_raise_internal("%s", error.text); /* all have the same columns */
         gt_table_free(rows);
     }
     if (all) gt_table_sort(all, order, GT_LENGTH(order));

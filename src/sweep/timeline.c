@@ -1,6 +1,7 @@
 /* The rows of a setting's ranks are grouped by type; settings follow one another; pivots are made of the
  * whole. */
 #include "sweep/timeline.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -101,7 +102,8 @@ static bool is_same_setting(const gt_setting_report *a, const gt_setting_report 
 static void append(gt_table **all, gt_table *more)
 {
     gt_error error;
-    if (*all && more && !gt_table_append(*all, more, &error)) abort(); /* all have the same columns */
+    if (*all && more && !gt_table_append(*all, more, &error))
+        gt_raise_internal("%s", error.text); /* all have the same columns */
     if (*all)
         gt_table_free(more);
     else

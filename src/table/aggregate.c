@@ -2,9 +2,9 @@
  * standard deviation; medians by laying each group's values side by side and selecting. */
 #include "table/group.h"
 #include "table/stats.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -88,7 +88,7 @@ void gt_group_stds(const uint32_t *group_of_row, size_t row_count, gt_numbers va
 void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *medians,
                       size_t group_count)
 {
-    assert(row_count < UINT32_MAX);
+    GT_CHECK(row_count < UINT32_MAX);
     uint32_t *ends = gt_alloc_zero(group_count, sizeof *ends), total = 0, begin = 0;
     for (size_t row = 0; row < row_count; row++)
         if (group_of_row[row] < group_count && !isnan(number_at(values, row))) ends[group_of_row[row]]++;

@@ -1,8 +1,8 @@
 /* Columns: arrays of cells with null marks, copied by row lists, and the cells of LIST columns. */
 #include "table/column.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
 void gt_column_make_float(gt_column *column, size_t rows)
 {
     if (column->type == GT_TYPE_FLOAT) return;
-    assert(column->type == GT_TYPE_INT || column->type == GT_TYPE_BOOL);
+    GT_CHECK(column->type == GT_TYPE_INT || column->type == GT_TYPE_BOOL);
     double *floats = gt_alloc(column->capacity * sizeof *floats);
     for (size_t row = 0; row < rows; row++) {
         if (gt_column_is_null(column, row))
@@ -185,7 +185,7 @@ static void take_lists(gt_column *taken, const gt_column *column, const uint32_t
     for (size_t i = 0; i < count; i++) {
         if (rows[i] != GT_NO_ROW && !gt_column_is_null(column, rows[i])) {
             size_t begin = gt_list_begin_of(column, rows[i]), end = gt_list_end_of(column, rows[i]);
-            assert(end < GT_NO_ROW);
+            GT_CHECK(end < GT_NO_ROW);
             items = gt_grow(items, &capacity, item_count + (end - begin), sizeof *items);
             for (size_t item = begin; item < end; item++) items[item_count++] = (uint32_t)item;
         }
@@ -255,7 +255,7 @@ static void append_lists(gt_column *column, size_t rows, const gt_column *more, 
 
 void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows)
 {
-    assert(column->type == more->type);
+    GT_CHECK(column->type == more->type);
     gt_column_reserve(column, rows + more_rows);
     if (!more_rows) return;
     size_t bytes = cell_bytes[column->type];
@@ -270,7 +270,7 @@ void gt_column_append(gt_column *column, size_t rows, const gt_column *more, siz
 
 gt_column *gt_list_of(gt_column *list, gt_type element)
 {
-    assert(list->type == GT_TYPE_LIST && list->list_cells == 0);
+    GT_CHECK(list->type == GT_TYPE_LIST && list->list_cells == 0);
     if (list->items)
         gt_column_free(list->items);
     else
@@ -291,7 +291,7 @@ size_t gt_list_end_of(const gt_column *list, size_t row)
 
 void gt_list_begin(gt_column *list, size_t row)
 {
-    assert(list->type == GT_TYPE_LIST && row >= list->list_cells);
+    GT_CHECK(list->type == GT_TYPE_LIST && row >= list->list_cells);
     gt_column_reserve(list, row + 1);
     fill_blank(list, list->list_cells, row + 1);
     list->list_cells = row + 1;
@@ -301,7 +301,7 @@ void gt_list_begin(gt_column *list, size_t row)
 /* Room for one more element of the cell begun last. Returns its row in list->items. */
 static size_t push_item(gt_column *list, gt_type element)
 {
-    assert(list->list_cells && list->items->type == element);
+    GT_CHECK(list->list_cells && list->items->type == element);
     size_t item = list->list_ends[list->list_cells - 1]++;
     gt_column_reserve(list->items, item + 1);
     return item;

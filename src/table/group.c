@@ -3,9 +3,9 @@
  * What several aggregates of one column need (count, sum, least, greatest) is found in one pass and kept. */
 #include "table/group.h"
 #include "table/column.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static gt_numbers numbers_of(const job *j, source *s)
     const gt_column *column = s->column;
     if (column->type == GT_TYPE_FLOAT) return (gt_numbers){.floats = column->floats};
     if (column->type == GT_TYPE_INT) return (gt_numbers){.ints = column->ints, .nulls = column->nulls};
-    assert(column->type == GT_TYPE_BOOL);
+    GT_CHECK(column->type == GT_TYPE_BOOL);
     if (!s->widened) s->widened = widen_bools(column, j->groups.row_count);
     return (gt_numbers){.ints = s->widened, .nulls = column->nulls};
 }

@@ -6,9 +6,9 @@
  * otherwise. */
 #include "table/group.h"
 #include "table/sort.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static void prepare_key(key *k, const gt_interner *strings, size_t row_count)
         k->code_bound = 3;
         break;
     case GT_TYPE_LIST:
-        abort(); /* a mistake in the program: lists are no keys */
+        gt_raise_internal("lists cannot be keys");
     }
 }
 
@@ -321,7 +321,7 @@ static void sort_groups(gt_groups *groups, const key *keys, size_t key_count, co
 gt_groups gt_groups_find(const gt_table *table, const char *const *names, size_t key_count,
                          gt_group_options options)
 {
-    assert(table->row_count < GT_NO_ROW);
+    GT_CHECK(table->row_count < GT_NO_ROW);
     key *keys = gt_alloc_zero(key_count, sizeof *keys);
     for (size_t k = 0; k < key_count; k++) {
         keys[k].column = gt_table_column(table, names[k]);

@@ -5,9 +5,9 @@
 #include "table/column.h"
 #include "table/group.h"
 #include "table/sort.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,7 +172,7 @@ static gt_table *make_result(const work *w, const gt_table *left, const gt_table
 
 gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_join *join, gt_error *error)
 {
-    assert(join->key_count && left->row_count + right->row_count < GT_NO_ROW);
+    GT_CHECK(join->key_count && left->row_count + right->row_count < GT_NO_ROW);
     gt_table *moved = NULL, *result = NULL;
     if (right->strings != left->strings) {
         moved = gt_table_copy(right);

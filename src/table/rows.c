@@ -1,8 +1,8 @@
 /* Which rows a table has: copies, row lists, head, filters, and one table behind another. */
 #include "table/column.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t
 
 static uint32_t *all_rows(const gt_table *table)
 {
-    assert(table->row_count < GT_NO_ROW);
+    GT_CHECK(table->row_count < GT_NO_ROW);
     uint32_t *rows = gt_alloc(table->row_count * sizeof *rows);
     for (size_t row = 0; row < table->row_count; row++) rows[row] = (uint32_t)row;
     return rows;

@@ -6,9 +6,9 @@
  */
 #include "table/sort.h"
 #include "table/radix.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static uint64_t float_key(double value)
 
 uint32_t *gt_order_new(size_t count)
 {
-    assert(count < GT_NO_ROW);
+    GT_CHECK(count < GT_NO_ROW);
     uint32_t *rows = gt_alloc(count * sizeof *rows);
     for (size_t row = 0; row < count; row++) rows[row] = (uint32_t)row;
     return rows;
@@ -104,7 +104,7 @@ static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const 
         break;
     }
     case GT_TYPE_LIST:
-        abort(); /* lists have no order: a mistake in the program */
+        gt_raise_internal("lists have no order");
     }
 }
 

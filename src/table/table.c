@@ -1,8 +1,8 @@
 /* Tables: columns side by side with one row count, cells set one at a time, rows picked by row lists. */
 #include "table/column.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +73,7 @@ size_t gt_table_find(const gt_table *table, const char *name)
 gt_column *gt_table_column(const gt_table *table, const char *name)
 {
     size_t column = gt_table_find(table, name);
-    if (column == SIZE_MAX) {
-        fprintf(stderr, "gputally: mistake in the program: table '%s' has no column '%s'\n", table->name,
-                name);
-        abort();
-    }
+    if (column == SIZE_MAX) gt_raise_internal("table '%s' has no column '%s'", table->name, name);
     return &table->columns[column];
 }
 
@@ -113,7 +109,7 @@ void gt_table_set_headings(gt_table *table, size_t column, const char *over, con
 void gt_table_move_column(gt_table *table, size_t from, size_t to)
 {
     gt_column *columns = table->columns, moved = columns[from];
-    assert(from < table->column_count && to < table->column_count);
+    GT_CHECK(from < table->column_count && to < table->column_count);
     if (from < to)
         memmove(columns + from, columns + from + 1, (to - from) * sizeof *columns);
     else
@@ -181,20 +177,20 @@ void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value)
         cells->floats[row] = (double)value;
         return;
     }
-    assert(cells->type == GT_TYPE_INT);
+    GT_CHECK(cells->type == GT_TYPE_INT);
     cells->ints[row] = value;
     if (cells->nulls) cells->nulls[row] = 0;
 }
 
 void gt_table_set_float(gt_table *table, size_t column, size_t row, double value)
 {
-    assert(table->columns[column].type == GT_TYPE_FLOAT);
+    GT_CHECK(table->columns[column].type == GT_TYPE_FLOAT);
     table->columns[column].floats[row] = value;
 }
 
 void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id)
 {
-    assert(table->columns[column].type == GT_TYPE_STRING);
+    GT_CHECK(table->columns[column].type == GT_TYPE_STRING);
     table->columns[column].texts[row] = id;
 }
 
@@ -206,7 +202,7 @@ void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *t
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value)
 {
     gt_column *cells = &table->columns[column];
-    assert(cells->type == GT_TYPE_BOOL);
+    GT_CHECK(cells->type == GT_TYPE_BOOL);
     cells->bools[row] = value;
     if (cells->nulls) cells->nulls[row] = 0;
 }

@@ -92,7 +92,7 @@ double gt_column_number(const gt_column *column, size_t row);
 /* The column's index, or SIZE_MAX where there is none of that name. */
 size_t gt_table_find(const gt_table *table, const char *name);
 
-/* The same, for a column that must be there: a missing one is a mistake in the program and ends it. */
+/* The same, for a column that must be there: a missing one is an internal error. */
 gt_column *gt_table_column(const gt_table *table, const char *name);
 
 /* LIST cells. A new LIST column holds INT elements; gt_list_of says otherwise and gives the column of the

@@ -1,4 +1,5 @@
 /* A report's files appear together or not at all, whatever ends the program. */
+#include "cli/cleanup.h"
 #include "output/file.h"
 #include "output_help.h"
 
@@ -108,9 +109,9 @@ static void refused_places_are_named(void **state)
     expect_refused(in_scratch("folder"), "/folder: Is a directory");
     expect_refused(in_scratch("folder/"), "/folder/: Is a directory");
     expect_refused("/dev/null", "cannot write /dev/null: not a regular file");
-    expect_refused(in_scratch("fine"), "/fine: the report already has a file of this name");
-    expect_refused(in_scratch("folder/../fine"), "the report already has a file of this name");
-    expect_refused("/proc/nothing/here.csv", "cannot make the folder /proc/nothing: ");
+    expect_refused(in_scratch("fine"), "/fine: the report already has a file with this name");
+    expect_refused(in_scratch("folder/../fine"), "the report already has a file with this name");
+    expect_refused("/proc/nothing/here.csv", "cannot create folder /proc/nothing: ");
     expect_refused("", "without a name");
 }
 
@@ -124,6 +125,7 @@ static int run_child(void (*child)(int ready), bool terminate)
     assert_true(pid >= 0);
     if (pid == 0) {
         close(ready[0]);
+        gt_cleanup_install(); /* as the program does */
         child(ready[1]);
         _exit(99);
     }
@@ -213,7 +215,7 @@ static void write_where_not_allowed(int ready)
     snprintf(expected, sizeof expected, "cannot write %s: Permission denied", in_scratch("closed/a.csv"));
     if (gt_output_add_file(output, in_scratch("closed/a.csv"), &error)) _exit(2);
     if (strcmp(error.text, expected) != 0) _exit(3);
-    snprintf(expected, sizeof expected, "cannot make the folder %s: Permission denied",
+    snprintf(expected, sizeof expected, "cannot create folder %s: Permission denied",
              in_scratch("closed/b"));
     if (gt_output_add_folder(output, in_scratch("closed/b/c"), &error)) _exit(4);
     if (strcmp(error.text, expected) != 0) _exit(5);

@@ -307,7 +307,7 @@ def check_usage(sweep, options, code, sentence):
 def check_root_is_a_file(sweep):
     open(os.path.join(sweep.folder, "out"), "w").close()
     done = sweep.run("-o", "out")
-    return expect("exit code", done.code, 1) + within("sentence", done.stderr, "gputally: cannot make the folder out")
+    return expect("exit code", done.code, 1) + within("sentence", done.stderr, "gputally: cannot create folder out")
 
 
 def check_default_root(sweep):

@@ -15,6 +15,7 @@
 
 #include "analysis/batch/params.h"
 #include "analysis/pytorch/op_rows.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -298,7 +299,7 @@ void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more)
         *more = (gt_batch_ops){0};
     } else if (more->rows) {
         if (!gt_table_append_outer(ops->rows, more->rows, &error))
-            abort(); /* columns have their types by name */
+            gt_raise_internal("%s", error.text); /* columns have their types by name */
         gt_kernel_lists_append(&ops->kernels, &more->kernels);
     }
     gt_batch_ops_free(more);

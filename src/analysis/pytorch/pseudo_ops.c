@@ -2,6 +2,7 @@
  */
 #include "analysis/pytorch/pseudo_ops.h"
 
+#include "base/guard.h"
 #include "base/length.h"
 #include "json/string.h"
 #include "base/memory.h"
@@ -108,23 +109,43 @@ static bool has_kernel(const search *s, const char *word)
     return false;
 }
 
+static void free_expression(void *expression)
+{
+    regfree(expression);
+}
+
+/* The patterns are ours, so compiling them can only fail for want of memory. */
+static void compile(regex_t *expression, const char *pattern, int flags)
+{
+    if (regcomp(expression, pattern, REG_EXTENDED | flags) != 0) gt_raise("out of memory");
+    gt_guard_add(free_expression, expression);
+}
+
+static bool matches(const regex_t *expression, const char *text, size_t count, regmatch_t *parts)
+{
+    int result = regexec(expression, text, count, parts, 0);
+    if (result == REG_ESPACE) gt_raise("out of memory");
+    return result == 0;
+}
+
 /* Python functions whose names match, by start; each name is looked at once. */
 static bool has_function(search *s, const char *pattern)
 {
     enum { UNKNOWN, NO, YES };
     regex_t expression;
     s->matches.count = 0;
-    if (!s->trace->has_python || regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB) != 0) return false;
+    if (!s->trace->has_python) return false;
+    compile(&expression, pattern, REG_NOSUB);
     uint8_t *known = gt_alloc_zero(gt_interner_count(s->trace->strings), 1);
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
         if (*answer == UNKNOWN)
-            *answer =
-                regexec(&expression, gt_event_name(&s->trace->events, row).bytes, 0, NULL, 0) == 0 ? YES : NO;
+            *answer = matches(&expression, gt_event_name(&s->trace->events, row).bytes, 0, NULL) ? YES : NO;
         if (*answer == YES) GT_PUSH(s->matches.items, s->matches.count, s->matches.capacity, row);
     }
     gt_free(known);
+    gt_guard_remove(&expression);
     regfree(&expression);
     gt_order_rows(s->matches.items, s->matches.count, s->trace->start_us);
     return s->matches.count > 0;
@@ -395,16 +416,17 @@ static void add_heads(const search *s, gt_buffer *json)
     regex_t expression;
     regmatch_t parts[3];
     bool found = false;
-    if (regcomp(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", REG_EXTENDED) != 0) return;
+    compile(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", 0);
     for (size_t i = 0; i < s->gpu.count && !found; i++) {
         gt_str name = gt_event_name(&s->trace->events, s->gpu.items[i]);
-        found = regexec(&expression, name.bytes, 3, parts, 0) == 0;
+        found = matches(&expression, name.bytes, 3, parts);
         if (!found) continue;
         gt_buffer_add_cstr(json, ",\"v4_H_Q\":");
         gt_buffer_add(json, name.bytes + parts[1].rm_so, (size_t)(parts[1].rm_eo - parts[1].rm_so));
         gt_buffer_add_cstr(json, ",\"v4_d_h\":");
         gt_buffer_add(json, name.bytes + parts[2].rm_so, (size_t)(parts[2].rm_eo - parts[2].rm_so));
     }
+    gt_guard_remove(&expression);
     regfree(&expression);
 }
 

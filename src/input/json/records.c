@@ -1,6 +1,6 @@
 /* Arrays of records: one after the other, or chunk by chunk on several threads. */
 #include "input/json/records.h"
-#include "base/memory.h"
+#include "base/guard.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "json/scan.h"
@@ -244,11 +244,11 @@ static void work(void *context, unsigned index)
     gt_json json;
     gt_error error;
     gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
-    pthread_mutex_lock(&job->lock);
+    gt_lock(&job->lock);
     while (range && !job->stopped && job->next_chunk < job->chunk_count) {
         size_t number = job->next_chunk++;
         chunk *c = &job->chunks[number];
-        pthread_mutex_unlock(&job->lock);
+        gt_unlock(&job->lock);
 
         begin_at(&json, range, job, job->begin + number * (uint64_t)CHUNK_BYTES);
         if (number == 0 || guess_start(&json, &job->joint, chunk_limit(job, number)))
@@ -256,11 +256,11 @@ static void work(void *context, unsigned index)
         else
             c->none = true;
 
-        pthread_mutex_lock(&job->lock);
+        gt_lock(&job->lock);
         c->done = true;
         commit_chunks(job, w, &json, range);
     }
-    pthread_mutex_unlock(&job->lock);
+    gt_unlock(&job->lock);
     gt_stream_close(range);
 }
 

@@ -1,6 +1,7 @@
 /* A trace is a row of fields of number 1, each a packet. A packet that the block in hand ends in is kept and
  * seen again in one piece with what follows. */
 #include "input/perfetto/packets.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/progress.h"
 #include "input/perfetto/perfetto.h"
@@ -113,10 +114,16 @@ static bool next_stored_packet(gt_packets *p, gt_str *bytes)
     }
 }
 
+static void end_inflate(void *z)
+{
+    inflateEnd(z);
+}
+
 bool gt_packets_inflate(gt_packets *p, gt_str compressed)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)compressed.bytes, .avail_in = (uInt)compressed.len};
-    if (inflateInit(&z) != Z_OK) return gt_packets_fail(p, "compressed packets that cannot be inflated");
+    if (inflateInit(&z) != Z_OK) gt_raise_out_of_memory(sizeof z);
+    gt_guard_add(end_inflate, &z);
     p->inflated.len = 0;
     int result = Z_OK;
     while (result == Z_OK && p->inflated.len < PACKET_MAX) {
@@ -127,7 +134,9 @@ bool gt_packets_inflate(gt_packets *p, gt_str compressed)
         p->inflated.len += STEP - z.avail_out;
         if (result == Z_OK && !z.avail_in && z.avail_out) break;
     }
+    gt_guard_remove(&z);
     inflateEnd(&z);
+    if (result == Z_MEM_ERROR) gt_raise_out_of_memory(sizeof z);
     if (result != Z_STREAM_END) return gt_packets_fail(p, "compressed packets that are damaged");
     p->inner = gt_proto_begin((gt_str){p->inflated.bytes, p->inflated.len});
     return true;

@@ -1,13 +1,14 @@
 /* Files are found by the endings of their names, told apart by their bytes, and grouped by how their names
  * begin. */
 #include "input/rocprof/files.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "base/buffer.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -159,6 +160,18 @@ typedef struct search {
 
 static void look(search *s, const char *folder, unsigned pass, unsigned depth);
 
+typedef struct listing {
+    struct dirent **entries; /* from libc, as is each entry */
+    int count;
+} listing;
+
+static void free_listing(void *context)
+{
+    listing *l = context;
+    for (int i = 0; i < l->count; i++) gt_free(l->entries[i]);
+    gt_free(l->entries);
+}
+
 static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
                     bool at_folders)
 {
@@ -178,12 +191,14 @@ static void look_at(search *s, const char *folder, const char *name, unsigned pa
 /* Folders first: of two names of one file the deeper one tells host and pass. */
 static void look(search *s, const char *folder, unsigned pass, unsigned depth)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(folder, &entries, NULL, by_name);
-    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, true);
-    for (int i = 0; i < count; i++) look_at(s, folder, entries[i]->d_name, pass, depth, false);
-    for (int i = 0; i < count; i++) gt_free(entries[i]);
-    gt_free(entries);
+    listing l = {0};
+    l.count = scandir(folder, &l.entries, NULL, by_name);
+    if (l.count < 0 && errno == ENOMEM) gt_raise("out of memory");
+    gt_guard_add(free_listing, &l);
+    for (int i = 0; i < l.count; i++) look_at(s, folder, l.entries[i]->d_name, pass, depth, true);
+    for (int i = 0; i < l.count; i++) look_at(s, folder, l.entries[i]->d_name, pass, depth, false);
+    gt_guard_remove(&l);
+    free_listing(&l);
 }
 
 /* ---- one format a group ---- */

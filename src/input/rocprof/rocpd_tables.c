@@ -1,7 +1,7 @@
 /* Opening a rocpd database without trusting it, and plain SELECTs over its tables. */
 #include "input/rocprof/rocpd_tables.h"
+#include "base/guard.h"
 #include "base/length.h"
-#include "base/memory.h"
 #include "base/buffer.h"
 
 #include <stdio.h>
@@ -33,6 +33,12 @@ static const struct {
     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
 };
+
+/* SQLite's calls whose failure is not told from "there is none": out of memory must not look like that. */
+static void check_memory(sqlite3 *database)
+{
+    if (sqlite3_errcode(database) == SQLITE_NOMEM) gt_raise("out of memory");
+}
 
 static bool fail(const gt_rocpd *rocpd, gt_error *error)
 {
@@ -104,6 +110,7 @@ static void distrust(sqlite3 *database)
     for (size_t i = 0; i < GT_LENGTH(limits); i++) sqlite3_limit(database, limits[i].what, limits[i].most);
     sqlite3_exec(database, "PRAGMA query_only=1; PRAGMA cell_size_check=1; PRAGMA mmap_size=0;", NULL, NULL,
                  NULL);
+    check_memory(database);
 }
 
 static bool find_sets(gt_rocpd *rocpd, gt_error *error)
@@ -131,8 +138,14 @@ static bool has_table(const gt_rocpd *rocpd, const char *name)
                            -1, &rows, NULL) == SQLITE_OK &&
         sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
         sqlite3_step(rows) == SQLITE_ROW;
+    if (!found) check_memory(rocpd->database);
     sqlite3_finalize(rows);
     return found;
+}
+
+static void close_rocpd(void *rocpd)
+{
+    gt_rocpd_close(rocpd);
 }
 
 bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
@@ -142,6 +155,7 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     char *uri = uri_of(path, !exists_beside(path, "-wal"));
     int opened = sqlite3_open_v2(uri, &rocpd->database,
                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    gt_guard_add(close_rocpd, rocpd);
     gt_free(uri);
     if (opened == SQLITE_OK) distrust(rocpd->database);
     bool sound = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
@@ -161,8 +175,12 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     return sound;
 }
 
+/* A guarded call that fails leaves statements behind, which keep a database open. */
 void gt_rocpd_close(gt_rocpd *rocpd)
 {
+    gt_guard_remove(rocpd);
+    for (sqlite3_stmt *rows; rocpd->database && (rows = sqlite3_next_stmt(rocpd->database, NULL));)
+        sqlite3_finalize(rows);
     sqlite3_close(rocpd->database);
     for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
     gt_free(rocpd->suffixes);
@@ -198,6 +216,7 @@ static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
             gt_buffer_add(&list, column.bytes, column.len);
             gt_buffer_add_cstr(&list, " ");
         }
+    check_memory(rocpd->database);
     sqlite3_finalize(rows);
     gt_free(name);
     gt_buffer_add(&list, "", 1);
@@ -268,6 +287,9 @@ bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_e
 gt_str gt_rocpd_string(sqlite3_stmt *rows, int column)
 {
     const char *bytes = (const char *)sqlite3_column_text(rows, column);
-    if (!bytes) return (gt_str){"", 0};
+    if (!bytes) {
+        check_memory(sqlite3_db_handle(rows));
+        return (gt_str){"", 0};
+    }
     return (gt_str){bytes, (size_t)sqlite3_column_bytes(rows, column)};
 }

@@ -2,6 +2,7 @@
  * cryptography library with it, which costs every run 1 ms at its start), and expat, which parses piece by
  * piece, so that a part is never held whole. */
 #include "input/sheets/xml_parts.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
 #include <expat.h>
@@ -210,7 +211,7 @@ bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader 
         return gt_fail(error, "%.200s: no such file in the workbook", part);
     if (unzOpenCurrentFile(archive->zip) != UNZ_OK) return gt_fail(error, "%.200s: cannot be unpacked", part);
     reading r = {.reader = reader, .parser = XML_ParserCreate(NULL), .error = error};
-    if (!r.parser) abort(); /* out of memory */
+    if (!r.parser) gt_raise("out of memory");
     XML_SetUserData(r.parser, &r);
     XML_SetElementHandler(r.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(r.parser, on_text);

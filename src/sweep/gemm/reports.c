@@ -3,6 +3,7 @@
  * trace is begun only while those being read fit into memory. */
 #include "sweep/gemm/reports.h"
 #include "analysis/collective/collectives.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -210,7 +211,8 @@ static gt_table *join_rows(setting *s)
         if (!all) {
             all = rows;
         } else if (rows) {
-            if (!gt_table_append(all, rows, &error)) abort(); /* all have the same columns */
+            if (!gt_table_append(all, rows, &error))
+                gt_raise_internal("%s", error.text); /* all have the same columns */
             gt_table_free(rows);
         }
     }

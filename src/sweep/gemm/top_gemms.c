@@ -1,6 +1,7 @@
 /* Reports are read on all cores, each for its own first rows; these are put together in the order of the
  * reports and sorted once more. */
 #include "sweep/gemm/top_gemms.h"
+#include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -217,7 +218,7 @@ static gt_table *join_tables(const job *j)
     gt_error error;
     for (size_t i = 0; i < j->count; i++)
         if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
-            abort(); /* all are text */
+            gt_raise_internal("%s", error.text); /* all are strings */
     if (all->column_count > OWN_COLUMNS)
         qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
     return all;

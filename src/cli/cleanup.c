@@ -1,0 +1,59 @@
+/* The library leaves signals alone; what happens to them is decided here. */
+#include "cli/cleanup.h"
+#include "base/length.h"
+#include "output/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static sigset_t signal_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < GT_LENGTH(ending_signals); i++) sigaddset(&set, ending_signals[i]);
+    return set;
+}
+
+/* Cleans up, and lets the signal do what it does without a handler. */
+static void remove_on_signal(int number)
+{
+    int saved = errno;
+    gt_output_remove_unfinished();
+    signal(number, SIG_DFL);
+    raise(number);
+    errno = saved;
+}
+
+static bool has_default_action(int number)
+{
+    struct sigaction old;
+    return sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL;
+}
+
+/* In exit(), too, the signals are blocked: the handler must not wait for a lock that its own thread holds. */
+static void remove_at_exit(void)
+{
+    sigset_t set = signal_set();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    gt_output_remove_unfinished();
+}
+
+static void install_handlers(void)
+{
+    atexit(remove_at_exit);
+    struct sigaction action = {.sa_handler = remove_on_signal, .sa_mask = signal_set()};
+    for (size_t i = 0; i < GT_LENGTH(ending_signals); i++)
+        if (has_default_action(ending_signals[i])) sigaction(ending_signals[i], &action, NULL);
+    if (has_default_action(SIGXFSZ)) signal(SIGXFSZ, SIG_IGN);
+}
+
+void gt_cleanup_install(void)
+{
+    gt_output_watcher watcher = {.signals = ending_signals,
+                                 .signal_count = GT_LENGTH(ending_signals),
+                                 .first_output = install_handlers};
+    gt_output_watch(&watcher);
+}
