@@ -1,182 +1,866 @@
-/* Translates the expression to a POSIX extended one: named and plain groups, \d and its like, and sets, in
- * which Python has escapes and POSIX has none. */
+/* A recursive-descent parser of Python's syntax that writes PCRE2's, after which PCRE2 does the rest.
+ *
+ * Why not hand the expression over as it is? Most expressions mean the same to both, but not all, and those
+ * that do not give another match without a word: \Z, {,n} and \1 beyond the groups differ in syntax, \s and
+ * \w in which characters they cover, and much that is an error in Python ("(*COMMIT)", "\K", "[[:alpha:]]")
+ * has a meaning of its own in PCRE2. So nothing is copied: each construct is written in a form that has one
+ * meaning in every version of PCRE2. For example
+ *
+ *     (?P<n>\d{,2})(?P=n)\Z     becomes     (\p{Nd}{0,2})\g{1}\z
+ */
 #include "compat/python_regex.h"
-#include "base/buffer.h"
 
-#include <ctype.h>
+#include "base/length.h"
+#include "base/memory.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+enum {
+    ASCII = 1,
+    IGNORE_CASE = 2,
+    MULTI_LINE = 4,
+    DOT_ALL = 8,
+    VERBOSE = 16,
+    UNICODE = 32, /* is the default: has no effect */
+};
+
+enum {
+    NESTING_MAX = 200,
+    PATTERN_MAX = 100000,     /* bytes */
+    STEPS_MAX = 5000000,      /* about a second, for one text */
+    HEAP_MAX_KIB = 64 * 1024, /* for the states that matching goes back to */
+    REPEAT_MAX = 65535,       /* PCRE2's own limit of a count */
+    WIDTH_MAX = 1 << 30,      /* stands for "no limit" */
+};
+
+typedef struct width {
+    uint64_t min, max; /* characters that an expression can match */
+} width;
+
+typedef struct group {
+    gt_str name; /* empty for none */
+    bool closed;
+    width width;
+} group;
+
 typedef struct translation {
-    const char *at; /* in the Python expression */
+    const char *begin, *at, *end;
     gt_buffer out;
-    size_t groups;                   /* opened so far, as POSIX counts them */
-    size_t first_group, found_group; /* 0: none */
-    const char *named_group;         /* the group looked for; NULL for none */
-    bool any_case;
+    group *groups; /* group 1 first */
+    size_t count, capacity;
+    size_t lookbehind;    /* how many are open */
+    size_t before_behind; /* groups that began before the outermost of them */
+    bool variable_behind; /* one has no fixed width */
+    size_t condition;     /* the highest group that a condition names */
+    const char *condition_at;
+    unsigned global_flags;
     gt_error *error;
 } translation;
 
-typedef struct char_set {
-    bool has[256];
-} char_set;
+typedef enum item { NOTHING, ANCHOR, SINGLE, REPEATED } item;
 
-/* Adds what \d, \w or \s stands for, or all but that for \D, \W, \S. False for other letters. */
-static bool add_class(char_set *set, char letter)
+static bool parse_sequence(translation *t, bool first, unsigned *flags, int depth, width *out);
+static bool parse_alternatives(translation *t, unsigned flags, int depth, width *out);
+
+/* ---- errors and characters ---- */
+
+static bool fail_at(const translation *t, const char *place, const char *what)
 {
-    int kind = tolower((unsigned char)letter);
-    if (kind != 'd' && kind != 'w' && kind != 's') return false;
-    for (int c = 1; c < 256; c++) {
-        bool in = kind == 'd' ? isdigit(c) : kind == 's' ? isspace(c) : c == '_' || isalnum(c);
-        if ((c < 128 && in) == (letter == kind)) set->has[c] = true;
-    }
+    size_t position = 0;
+    for (const char *p = t->begin; p < place; p++) position += ((unsigned char)*p & 0xC0) != 0x80;
+    return gt_fail(t->error, "%s at position %zu", what, position);
+}
+
+/* The next byte, 0 at the end: an expression comes from a command line and holds no NUL. */
+static char peek(const translation *t)
+{
+    return t->at < t->end ? *t->at : 0;
+}
+
+static bool take(translation *t, const char *word)
+{
+    size_t len = strlen(word);
+    if ((size_t)(t->end - t->at) < len || memcmp(t->at, word, len) != 0) return false;
+    t->at += len;
     return true;
 }
 
-/* A POSIX set has no escapes, only places: ']' comes first, '^' does not, '-' comes last. */
-static void print_set(gt_buffer *out, const char_set *set)
+static void put(translation *t, const char *text)
 {
-    gt_buffer members = {0};
-    if (set->has[']']) gt_buffer_add_cstr(&members, "]");
-    for (int c = 1; c < 256; c++)
-        if (set->has[c] && !strchr("]^[-", c)) gt_buffer_add(&members, &(char){(char)c}, 1);
-    if (set->has['[']) gt_buffer_add_cstr(&members, "[");
-    bool caret_alone = set->has['^'] && !members.len;
-    if (set->has['^'] && !caret_alone) gt_buffer_add_cstr(&members, "^");
-    if (set->has['-']) gt_buffer_add_cstr(&members, caret_alone ? "-^" : "-");
-    if (members.len) {
-        gt_buffer_add_cstr(out, "[");
-        gt_buffer_add(out, members.bytes, members.len);
-        gt_buffer_add_cstr(out, "]");
-    } else {
-        gt_buffer_add_cstr(out, "\\^");
+    gt_buffer_add_cstr(&t->out, text);
+}
+
+/* Letters and digits as they are, everything else as an escape that means the same in and out of sets. */
+static void put_literal(translation *t, uint32_t code_point)
+{
+    char c = (char)code_point;
+    if (code_point < 0x80 && (gt_is_digit(c) || gt_is_letter(c)))
+        gt_buffer_add(&t->out, &c, 1);
+    else
+        gt_buffer_add_format(&t->out, "\\x{%x}", code_point);
+}
+
+/* ---- classes ---- */
+
+/* What \d, \D and so on stand for, as the members of a set: general categories cover all characters, so that
+ * the complement of a class is a list of categories too. Python takes U+001C to U+001F for white space. */
+#define SPACES_ASCII "\\x{9}-\\x{d}\\x{20}"
+#define SPACES                                                                                               \
+    "\\x{9}-\\x{d}\\x{1c}-\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{"  \
+    "205f}"                                                                                                  \
+    "\\x{3000}"
+#define NO_SPACES                                                                                            \
+    "\\x{0}-\\x{8}\\x{e}-\\x{1b}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}"          \
+    "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}"
+#define NO_WORDS                                                                                             \
+    "\\p{M}\\p{Pd}\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\p{Po}\\p{S}\\p{Z}\\p{C}\\x{203f}\\x{2040}\\x{2054}\\x{fe33}" \
+    "\\x{fe34}\\x{fe4d}-\\x{fe4f}\\x{ff3f}"
+
+static const struct {
+    char letter;
+    const char *unicode, *ascii;
+} classes[] = {
+    {'d', "\\p{Nd}", "0-9"},
+    {'D', "\\P{Nd}", "\\x{0}-\\x{2f}\\x{3a}-\\x{10ffff}"},
+    {'s', SPACES, SPACES_ASCII},
+    {'S', NO_SPACES, "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{10ffff}"},
+    {'w', "\\p{L}\\p{N}_", "0-9A-Z_a-z"},
+    {'W', NO_WORDS, "\\x{0}-\\x{2f}\\x{3a}-\\x{40}\\x{5b}-\\x{5e}\\x{60}\\x{7b}-\\x{10ffff}"},
+};
+
+/* The members of the class of that letter, NULL for a letter that names none. */
+static const char *class_of(char letter, unsigned flags)
+{
+    for (size_t i = 0; i < GT_LENGTH(classes); i++)
+        if (classes[i].letter == letter) return flags & ASCII ? classes[i].ascii : classes[i].unicode;
+    return NULL;
+}
+
+/* \b or \B. In an empty text, \B does not match (Python before 3.14). */
+static void put_boundary(translation *t, bool inverted, unsigned flags)
+{
+    const char *word = class_of('w', flags);
+    gt_buffer_add_format(&t->out,
+                         inverted ? "(?:(?<=[%s])(?=[%s])|(?!\\A\\z)(?<![%s])(?![%s]))"
+                                  : "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))",
+                         word, word, word, word);
+}
+
+/* ---- escapes ---- */
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 99;
+}
+
+/* Up to `most` digits of a base. The number of digits. */
+static size_t take_digits(translation *t, unsigned base, size_t most, uint32_t *value)
+{
+    size_t count = 0;
+    for (*value = 0; count < most && (unsigned)digit_of(peek(t)) < base; count++, t->at++)
+        *value = *value * base + (uint32_t)digit_of(*t->at);
+    return count;
+}
+
+/* Fails with the escape from `begin` to the cursor in the sentence: "incomplete escape \x1". */
+static bool fail_escape(const translation *t, const char *begin, const char *what, const char *rest)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s %.*s%s", what, (int)(t->at - begin), begin, rest);
+    return fail_at(t, begin, text);
+}
+
+/* \xHH, \uHHHH, \UHHHHHHHH, after the letter. */
+static bool take_hex(translation *t, const char *begin, size_t digits, uint32_t *code_point)
+{
+    if (take_digits(t, 16, digits, code_point) < digits)
+        return fail_escape(t, begin, "incomplete escape", "");
+    if (*code_point > 0x10FFFF) return fail_escape(t, begin, "bad escape", "");
+    return true;
+}
+
+/* Escapes that stand for one character, the same in and out of sets. *known tells whether this is one. */
+static bool take_character_escape(translation *t, const char *begin, char letter, uint32_t *code_point,
+                                  bool *known)
+{
+    static const char letters[] = "afnrtv\\", meanings[] = "\a\f\n\r\t\v\\";
+    const char *simple = letter ? strchr(letters, letter) : NULL;
+    *known = true;
+    if (simple) return *code_point = (uint32_t)meanings[simple - letters], true;
+    if (letter == 'x') return take_hex(t, begin, 2, code_point);
+    if (letter == 'u') return take_hex(t, begin, 4, code_point);
+    if (letter == 'U') return take_hex(t, begin, 8, code_point);
+    if (letter == 'N') return fail_escape(t, begin, "unsupported escape", "");
+    *known = false;
+    return true;
+}
+
+/* The escape of a character that needs none: itself, unless it is a letter. The cursor is on it. */
+static bool take_plain_escape(translation *t, const char *begin, uint32_t *code_point)
+{
+    bool is_letter = gt_is_letter(peek(t));
+    *code_point = gt_utf8_next(&t->at, t->end);
+    return !is_letter || fail_escape(t, begin, "bad escape", "");
+}
+
+/* Inside of a look-behind, only groups from before it can be referred to. */
+static bool check_lookbehind(const translation *t, size_t number)
+{
+    if (!t->lookbehind) return true;
+    if (number > t->count || !t->groups[number - 1].closed)
+        return fail_at(t, t->at, "cannot refer to an open group");
+    return number <= t->before_behind ||
+           fail_at(t, t->at, "cannot refer to group defined in the same lookbehind subpattern");
+}
+
+static bool put_back_reference(translation *t, const char *begin, size_t number, width *out)
+{
+    char what[48];
+    if (number == 0 || number > t->count) {
+        snprintf(what, sizeof what, "invalid group reference %zu", number);
+        return fail_at(t, begin + 1, what);
     }
-    gt_buffer_free(&members);
+    const group *g = &t->groups[number - 1];
+    if (!g->closed) return fail_at(t, begin, "cannot refer to an open group");
+    if (!check_lookbehind(t, number)) return false;
+    gt_buffer_add_format(&t->out, "\\g{%zu}", number);
+    *out = g->width;
+    return true;
 }
 
-/* One character of a set, escapes resolved. 0 at the end of the expression, -1 where a class was added. */
-static int set_member(translation *t, char_set *set)
+/* \0, \12, \123: a character by its octal number, or a group. The cursor is on the first digit. */
+static bool parse_number_escape(translation *t, const char *begin, width *out)
 {
-    if (!*t->at) return 0;
-    if (*t->at != '\\') return (unsigned char)*t->at++;
+    uint32_t value;
+    const char *digits = t->at;
+    size_t octal = 0;
+    while (octal < 3 && digits + octal < t->end && (unsigned)digit_of(digits[octal]) < 8) octal++;
+    if (*digits == '0' || octal == 3) {
+        take_digits(t, 8, 3, &value);
+        if (value > 0377) return fail_escape(t, begin, "octal escape value", " outside of range 0-0o377");
+        put_literal(t, value);
+        return true;
+    }
+    take_digits(t, 10, 2, &value);
+    return put_back_reference(t, begin, value, out);
+}
+
+/* After a backslash outside of a set. */
+static bool parse_escape(translation *t, unsigned flags, item *kind, width *out)
+{
+    const char *begin = t->at++;
+    char letter = peek(t);
+    uint32_t code_point;
+    bool known;
+    *kind = SINGLE;
+    *out = (width){1, 1};
+    if (!letter) return fail_at(t, begin, "bad escape (end of pattern)");
+    if (strchr("AZbB", letter)) {
+        t->at++;
+        *kind = ANCHOR;
+        *out = (width){0, 0};
+        if (letter == 'A' || letter == 'Z')
+            put(t, letter == 'A' ? "\\A" : "\\z");
+        else
+            put_boundary(t, letter == 'B', flags);
+        return true;
+    }
+    const char *members = class_of(letter, flags);
+    if (members) {
+        t->at++;
+        gt_buffer_add_format(&t->out, "[%s]", members);
+        return true;
+    }
+    if (gt_is_digit(letter)) return parse_number_escape(t, begin, out);
     t->at++;
-    if (!*t->at) return 0;
-    char letter = *t->at++;
-    return add_class(set, letter) ? -1 : (unsigned char)letter;
+    if (!take_character_escape(t, begin, letter, &code_point, &known)) return false;
+    t->at -= !known;
+    if (!known && !take_plain_escape(t, begin, &code_point)) return false;
+    put_literal(t, code_point);
+    return true;
 }
 
-static bool translate_set(translation *t)
+/* ---- sets ---- */
+
+/* One member of a set: a character, or a class, whose members are written at once. */
+static bool take_member(translation *t, unsigned flags, uint32_t *code_point, bool *is_class)
 {
-    char_set set = {{false}};
-    bool inverted = *t->at == '^';
-    t->at += inverted;
-    for (bool first = true; first || *t->at != ']'; first = false) {
-        int from = set_member(t, &set);
-        if (!from) return gt_fail(t->error, "unterminated character set");
-        if (from < 0) continue;
-        int to = from;
-        if (t->at[0] == '-' && t->at[1] && t->at[1] != ']') {
-            t->at++;
-            to = set_member(t, &set);
-            if (to < from) return gt_fail(t->error, "bad character range");
+    const char *begin = t->at;
+    *is_class = false;
+    if (*begin != '\\') {
+        *code_point = gt_utf8_next(&t->at, t->end);
+        return true;
+    }
+    char letter = ++t->at < t->end ? *t->at : 0;
+    if (!letter) return fail_at(t, begin, "bad escape (end of pattern)");
+    const char *members = class_of(letter, flags);
+    if (members) {
+        t->at++;
+        put(t, members);
+        *is_class = true;
+        return true;
+    }
+    if ((unsigned)digit_of(letter) < 8) {
+        take_digits(t, 8, 3, code_point);
+        return *code_point <= 0377 ||
+               fail_escape(t, begin, "octal escape value", " outside of range 0-0o377");
+    }
+    t->at++;
+    if (gt_is_digit(letter)) return fail_escape(t, begin, "bad escape", "");
+    if (letter == 'b') return *code_point = '\b', true;
+    bool known;
+    if (!take_character_escape(t, begin, letter, code_point, &known)) return false;
+    t->at -= !known;
+    return known || take_plain_escape(t, begin, code_point);
+}
+
+/* After '['. */
+static bool parse_set(translation *t, unsigned flags)
+{
+    const char *begin = t->at - 1;
+    put(t, "[");
+    if (take(t, "^")) put(t, "^");
+    for (bool first = true;; first = false) {
+        const char *member = t->at;
+        uint32_t from, to;
+        bool is_class, is_class_too;
+        if (t->at == t->end) return fail_at(t, begin, "unterminated character set");
+        if (!first && take(t, "]")) break;
+        if (!take_member(t, flags, &from, &is_class)) return false;
+        if (peek(t) != '-') {
+            if (!is_class) put_literal(t, from);
+            continue;
         }
-        for (int c = from; c <= to; c++) set.has[c] = true;
+        t->at++;
+        if (t->at == t->end) return fail_at(t, begin, "unterminated character set");
+        if (take(t, "]")) {
+            if (!is_class) put_literal(t, from);
+            put(t, "\\x{2d}");
+            break;
+        }
+        if (!take_member(t, flags, &to, &is_class_too)) return false;
+        if (is_class || is_class_too || to < from) {
+            char what[96];
+            snprintf(what, sizeof what, "bad character range %.*s",
+                     (int)(t->at - member > 60 ? 60 : t->at - member), member);
+            return fail_at(t, member, what);
+        }
+        put_literal(t, from);
+        put(t, "-");
+        put_literal(t, to);
     }
-    t->at++;
-    for (int c = 1; c < 256 && inverted; c++) set.has[c] = !set.has[c];
-    print_set(&t->out, &set);
+    put(t, "]");
     return true;
 }
 
-/* What follows '('. */
-static bool translate_group(translation *t)
+/* ---- groups ---- */
+
+static bool is_word_byte(char c)
 {
-    bool captures = true;
-    if (strncmp(t->at, "?i)", 3) == 0) {
-        t->at += 3;
-        t->any_case = true;
-        return true;
-    }
-    t->groups++;
-    if (strncmp(t->at, "?P<", 3) == 0) {
-        if (t->named_group && strncmp(t->at + 3, t->named_group, strlen(t->named_group)) == 0 &&
-            t->at[3 + strlen(t->named_group)] == '>')
-            t->found_group = t->groups;
-        const char *end = strchr(t->at, '>');
-        if (!end) return gt_fail(t->error, "unterminated group name");
-        t->at = end + 1;
-    } else if (strncmp(t->at, "?:", 2) == 0) {
-        captures = false;
-        t->at += 2;
-    } else if (*t->at == '?') {
-        return gt_fail(t->error, "'(%.3s' is not supported", t->at);
-    }
-    if (captures && !t->first_group) t->first_group = t->groups;
-    gt_buffer_add_cstr(&t->out, "(");
+    return c == '_' || gt_is_letter(c) || gt_is_digit(c) || (unsigned char)c >= 0x80;
+}
+
+/* A name up to `close`, which is taken too. */
+static bool take_name(translation *t, char close, gt_str *name)
+{
+    const char *begin = t->at;
+    const char *end = memchr(begin, close, (size_t)(t->end - begin));
+    *name = (gt_str){begin, end ? (size_t)(end - begin) : (size_t)(t->end - begin)};
+    if (!name->len) return fail_at(t, begin, "missing group name");
+    if (!end)
+        return fail_at(t, begin,
+                       close == '>' ? "missing >, unterminated name" : "missing ), unterminated name");
+    t->at = end + 1;
     return true;
 }
 
-static bool translate_escape(translation *t)
+static bool check_name(const translation *t, gt_str name)
 {
-    char_set set = {{false}};
-    if (!*t->at) return gt_fail(t->error, "bad escape at the end");
-    char letter = *t->at++;
-    if (add_class(&set, letter)) {
-        print_set(&t->out, &set);
+    bool sound = !gt_is_digit(name.bytes[0]);
+    for (size_t i = 0; i < name.len; i++) sound = sound && is_word_byte(name.bytes[i]);
+    char what[96];
+    snprintf(what, sizeof what, "bad character in group name '%.*s'", (int)(name.len > 48 ? 48 : name.len),
+             name.bytes);
+    return sound || fail_at(t, name.bytes, what);
+}
+
+/* The group of that name; 0 if there is none yet. */
+static size_t find_group(const translation *t, gt_str name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->groups[i].name.len == name.len && memcmp(t->groups[i].name.bytes, name.bytes, name.len) == 0)
+            return i + 1;
+    return 0;
+}
+
+static bool unknown_name(const translation *t, gt_str name)
+{
+    char what[96];
+    snprintf(what, sizeof what, "unknown group name '%.*s'", (int)(name.len > 60 ? 60 : name.len),
+             name.bytes);
+    return fail_at(t, name.bytes, what);
+}
+
+/* The alternatives of a group and its closing bracket. */
+static bool parse_inside(translation *t, const char *begin, unsigned flags, int depth, width *out)
+{
+    if (!parse_alternatives(t, flags, depth + 1, out)) return false;
+    if (!take(t, ")")) return fail_at(t, begin, "missing ), unterminated subpattern");
+    put(t, ")");
+    return true;
+}
+
+static bool parse_capture(translation *t, const char *begin, gt_str name, unsigned flags, int depth,
+                          width *out)
+{
+    size_t index = t->count;
+    GT_PUSH(t->groups, t->count, t->capacity, ((group){.name = name}));
+    put(t, "(");
+    if (!parse_inside(t, begin, flags, depth, out)) return false;
+    t->groups[index].closed = true;
+    t->groups[index].width = *out;
+    return true;
+}
+
+/* (?P<name>...) and (?P=name), after "(?P". */
+static bool parse_named(translation *t, const char *begin, unsigned flags, int depth, width *out)
+{
+    gt_str name;
+    if (take(t, "<")) {
+        if (!take_name(t, '>', &name) || !check_name(t, name)) return false;
+        size_t before = find_group(t, name);
+        if (!before) return parse_capture(t, begin, name, flags, depth, out);
+        char what[128];
+        snprintf(what, sizeof what, "redefinition of group name '%.*s' as group %zu; was group %zu",
+                 (int)(name.len > 48 ? 48 : name.len), name.bytes, t->count + 1, before);
+        return fail_at(t, name.bytes, what);
+    }
+    if (take(t, "=")) {
+        if (!take_name(t, ')', &name) || !check_name(t, name)) return false;
+        size_t number = find_group(t, name);
+        return number ? put_back_reference(t, name.bytes, number, out) : unknown_name(t, name);
+    }
+    if (t->at == t->end) return fail_at(t, t->at, "unexpected end of pattern");
+    char what[] = "unknown extension ?P?";
+    what[sizeof what - 2] = *t->at;
+    return fail_at(t, begin + 1, what);
+}
+
+/* (?(1)yes|no) and (?(name)yes|no), after "(?(". */
+static bool parse_conditional(translation *t, const char *begin, unsigned flags, int depth, width *out)
+{
+    gt_str name;
+    if (!take_name(t, ')', &name)) return false;
+    size_t number = 0, digits = 0;
+    while (digits < name.len && gt_is_digit(name.bytes[digits]) && number < 100000)
+        number = number * 10 + (size_t)(name.bytes[digits++] - '0');
+    if (digits < name.len) {
+        if (!check_name(t, name)) return false;
+        number = find_group(t, name);
+        if (!number) return unknown_name(t, name);
+    }
+    if (!number) return fail_at(t, name.bytes, "bad group number");
+    if (!check_lookbehind(t, number)) return false;
+    if (number > t->condition) {
+        t->condition = number;
+        t->condition_at = name.bytes;
+    }
+    gt_buffer_add_format(&t->out, "(?(%zu)", number);
+    /* At most two branches, and one that is missing matches the empty string. */
+    *out = (width){WIDTH_MAX, 0};
+    for (int branch = 0; branch < 2; branch++) {
+        width one;
+        if (!parse_sequence(t, false, &flags, depth + 1, &one)) return false;
+        if (one.min < out->min) out->min = one.min;
+        if (one.max > out->max) out->max = one.max;
+        if (branch == 1) break;
+        if (!take(t, "|")) {
+            out->min = 0;
+            break;
+        }
+        put(t, "|");
+    }
+    if (peek(t) == '|') return fail_at(t, t->at, "conditional backref with more than two branches");
+    if (!take(t, ")")) return fail_at(t, begin, "missing ), unterminated subpattern");
+    put(t, ")");
+    return true;
+}
+
+static bool parse_look(translation *t, const char *begin, bool behind, bool negative, unsigned flags,
+                       int depth)
+{
+    width inside;
+    put(t, behind ? (negative ? "(?<!" : "(?<=") : negative ? "(?!" : "(?=");
+    if (behind && !t->lookbehind++) t->before_behind = t->count;
+    if (!parse_inside(t, begin, flags, depth, &inside)) return false;
+    t->lookbehind -= behind;
+    t->variable_behind |= behind && inside.min != inside.max;
+    return true;
+}
+
+static unsigned flag_of(char letter)
+{
+    switch (letter) {
+    case 'a':
+        return ASCII;
+    case 'i':
+        return IGNORE_CASE;
+    case 'm':
+        return MULTI_LINE;
+    case 's':
+        return DOT_ALL;
+    case 'u':
+        return UNICODE;
+    case 'x':
+        return VERBOSE;
+    default:
+        return 0;
+    }
+}
+
+static bool take_flags(translation *t, unsigned *flags)
+{
+    for (*flags = 0; flag_of(peek(t)); t->at++) *flags |= flag_of(*t->at);
+    if ((*flags & ASCII) && (*flags & UNICODE))
+        return fail_at(t, t->at, "bad inline flags: flags 'a', 'u' and 'L' are incompatible");
+    if (peek(t) == 'L')
+        return fail_at(t, t->at + 1, "bad inline flags: cannot use 'L' flag with a str pattern");
+    return true;
+}
+
+/* "(?i)" for the whole expression, or "(?i-m:...)" for a part of it, after "(?". */
+static bool parse_flags(translation *t, const char *begin, bool at_start, unsigned *flags, int depth,
+                        item *kind, width *out)
+{
+    unsigned on, off = 0;
+    if (!take_flags(t, &on)) return false;
+    if (on && take(t, ")")) {
+        if (!at_start) return fail_at(t, begin, "global flags not at the start of the expression");
+        t->global_flags |= on;
+        *flags |= on;
+        *kind = NOTHING;
         return true;
     }
-    if (isdigit((unsigned char)letter)) return gt_fail(t->error, "'\\%c' is not supported", letter);
-    if (isalpha((unsigned char)letter) && letter != 'b' && letter != 'B')
-        return gt_fail(t->error, "'\\%c' is not supported", letter);
-    gt_buffer_add(&t->out, (char[]){'\\', letter}, 2);
+    if (take(t, "-")) {
+        if (!flag_of(peek(t)))
+            return fail_at(t, t->at, gt_is_letter(peek(t)) ? "unknown flag" : "missing flag");
+        if (!take_flags(t, &off)) return false;
+        if (off & (ASCII | UNICODE))
+            return fail_at(t, t->at, "bad inline flags: cannot turn off flags 'a', 'u' and 'L'");
+    }
+    if (!take(t, ":")) {
+        const char *missing = off ? "missing :" : "missing -, : or )";
+        return fail_at(t, t->at, gt_is_letter(peek(t)) ? "unknown flag" : missing);
+    }
+    if (on & off) return fail_at(t, t->at - 1, "bad inline flags: flag turned on and off");
+    unsigned inside = on & UNICODE ? *flags & ~(unsigned)ASCII : *flags;
+    inside = (inside | on) & ~off;
+    gt_buffer_add_format(&t->out, "(?%s%s%s-%s%s%s:", inside & IGNORE_CASE ? "i" : "",
+                         inside & MULTI_LINE ? "m" : "", inside & DOT_ALL ? "s" : "",
+                         inside & IGNORE_CASE ? "" : "i", inside & MULTI_LINE ? "" : "m",
+                         inside & DOT_ALL ? "" : "s");
+    return parse_inside(t, begin, inside, depth, out);
+}
+
+/* After '('. */
+static bool parse_group(translation *t, bool at_start, unsigned *flags, int depth, item *kind, width *out)
+{
+    const char *begin = t->at - 1;
+    *kind = SINGLE;
+    *out = (width){0, 0};
+    if (depth >= NESTING_MAX) return fail_at(t, begin, "groups are nested too deeply");
+    if (!take(t, "?")) return parse_capture(t, begin, (gt_str){"", 0}, *flags, depth, out);
+    if (t->at == t->end) return fail_at(t, t->at, "unexpected end of pattern");
+    if (take(t, "P")) return parse_named(t, begin, *flags, depth, out);
+    if (take(t, ":")) return put(t, "(?:"), parse_inside(t, begin, *flags, depth, out);
+    if (take(t, ">")) return put(t, "(?>"), parse_inside(t, begin, *flags, depth, out);
+    if (take(t, "(")) return parse_conditional(t, begin, *flags, depth, out);
+    if (take(t, "=")) return parse_look(t, begin, false, false, *flags, depth);
+    if (take(t, "!")) return parse_look(t, begin, false, true, *flags, depth);
+    if (take(t, "<=")) return parse_look(t, begin, true, false, *flags, depth);
+    if (take(t, "<!")) return parse_look(t, begin, true, true, *flags, depth);
+    if (take(t, "#")) {
+        const char *close = memchr(t->at, ')', (size_t)(t->end - t->at));
+        if (!close) return fail_at(t, begin, "missing ), unterminated comment");
+        t->at = close + 1;
+        *kind = NOTHING;
+        return true;
+    }
+    char c = *t->at;
+    if (flag_of(c) || c == '-' || c == 'L') return parse_flags(t, begin, at_start, flags, depth, kind, out);
+    if (c == '<' && t->at + 1 == t->end) return fail_at(t, t->at + 1, "unexpected end of pattern");
+    char what[32];
+    snprintf(what, sizeof what, c == '<' ? "unknown extension ?<%c" : "unknown extension ?%c",
+             c == '<' ? t->at[1] : c);
+    return fail_at(t, begin + 1, what);
+}
+
+/* ---- repetition ---- */
+
+/* A count such as {2,3} at the cursor; false if the bracket is a character like others. */
+static bool take_count(translation *t, uint64_t *min, uint64_t *max)
+{
+    const char *p = t->at + 1;
+    if (p < t->end && *p == '}') return false;
+    uint64_t counts[2] = {0, WIDTH_MAX};
+    bool given[2] = {false, false};
+    int which = 0;
+    for (; p < t->end && (gt_is_digit(*p) || (*p == ',' && which == 0)); p++) {
+        if (*p == ',') {
+            which = 1;
+            continue;
+        }
+        if (!given[which]) counts[which] = 0;
+        given[which] = true;
+        if (counts[which] <= REPEAT_MAX) counts[which] = counts[which] * 10 + (uint64_t)(*p - '0');
+    }
+    if (p == t->end || *p != '}') return false;
+    t->at = p + 1;
+    *min = counts[0];
+    *max = which == 0 ? counts[0] : counts[1];
     return true;
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    return a && b > WIDTH_MAX / a ? WIDTH_MAX : a * b;
+}
+
+/* The quantifier at the cursor, applied to what was written last; *kind stays if there is none. */
+static bool parse_repeat(translation *t, item *kind, width *last)
+{
+    const char *begin = t->at;
+    uint64_t min = 0, max = WIDTH_MAX;
+    char c = peek(t);
+    if (c == '{' && !take_count(t, &min, &max)) return true;
+    if (c != '{') t->at++;
+    if (c == '+') min = 1;
+    if (c == '?') max = 1;
+    if (max != WIDTH_MAX && max < min) return fail_at(t, begin + 1, "min repeat greater than max repeat");
+    if (min > REPEAT_MAX || (max > REPEAT_MAX && max != WIDTH_MAX))
+        return fail_at(t, begin + 1, "the repetition number is too large");
+    if (*kind == NOTHING || *kind == ANCHOR) return fail_at(t, begin, "nothing to repeat");
+    if (*kind == REPEATED) return fail_at(t, begin, "multiple repeat");
+    gt_buffer_add_format(&t->out, max == WIDTH_MAX ? "{%u,}" : "{%u,%u}", (unsigned)min, (unsigned)max);
+    if (take(t, "?"))
+        put(t, "?");
+    else if (take(t, "+"))
+        put(t, "+");
+    *last = (width){times(last->min, min), times(last->max, max)};
+    *kind = REPEATED;
+    return true;
+}
+
+/* ---- sequences ---- */
+
+static void skip_blanks_and_comments(translation *t)
+{
+    while (t->at < t->end && (gt_is_blank(*t->at) || *t->at == '#')) {
+        if (*t->at == '#')
+            while (t->at < t->end && *t->at != '\n') t->at++;
+        else
+            t->at++;
+    }
+}
+
+static bool parse_item(translation *t, bool at_start, unsigned *flags, int depth, item *kind, width *out)
+{
+    char c = *t->at;
+    *kind = SINGLE;
+    *out = (width){1, 1};
+    switch (c) {
+    case '\\':
+        return parse_escape(t, *flags, kind, out);
+    case '[':
+        return t->at++, parse_set(t, *flags);
+    case '(':
+        return t->at++, parse_group(t, at_start, flags, depth, kind, out);
+    case '.':
+        return t->at++, put(t, "."), true;
+    case '^':
+    case '$':
+        *kind = ANCHOR;
+        *out = (width){0, 0};
+        return t->at++, put(t, c == '^' ? "^" : "$"), true;
+    default:
+        return put_literal(t, gt_utf8_next(&t->at, t->end)), true;
+    }
+}
+
+static width sum(width a, width b)
+{
+    return (width){a.min + b.min, a.max + b.max > WIDTH_MAX ? WIDTH_MAX : a.max + b.max};
+}
+
+/* *flags change for the rest of the expression where it begins with "(?i)". */
+static bool parse_sequence(translation *t, bool first, unsigned *flags, int depth, width *out)
+{
+    item before = NOTHING;
+    width last = {0,
+                  0}; /* of the item that a quantifier would repeat; *out is the width of what is before it */
+    bool empty = true;
+    *out = (width){0, 0};
+    for (;;) {
+        if (*flags & VERBOSE) skip_blanks_and_comments(t);
+        char c = peek(t);
+        if (t->at == t->end || c == '|' || c == ')') break;
+        if (c == '*' || c == '+' || c == '?' || c == '{') {
+            const char *begin = t->at;
+            if (!parse_repeat(t, &before, &last)) return false;
+            if (t->at > begin) continue;
+        }
+        item kind;
+        width one;
+        if (!parse_item(t, first && empty, flags, depth, &kind, &one)) return false;
+        if (kind == NOTHING) continue; /* a comment: a quantifier after it belongs to what comes before it */
+        *out = sum(*out, last);
+        before = kind;
+        last = one;
+        empty = false;
+    }
+    *out = sum(*out, last);
+    return true;
+}
+
+static bool parse_alternatives(translation *t, unsigned flags, int depth, width *out)
+{
+    *out = (width){WIDTH_MAX, 0};
+    for (bool first = depth == 0;; first = false) {
+        width one;
+        if (!parse_sequence(t, first, &flags, depth, &one)) return false;
+        if (one.min < out->min) out->min = one.min;
+        if (one.max > out->max) out->max = one.max;
+        if (!take(t, "|")) return true;
+        put(t, "|");
+    }
 }
 
 static bool translate(translation *t)
 {
-    while (*t->at) {
-        char c = *t->at++;
-        bool translated = true;
-        if (c == '[')
-            translated = translate_set(t);
-        else if (c == '(')
-            translated = translate_group(t);
-        else if (c == '\\')
-            translated = translate_escape(t);
-        else
-            gt_buffer_add(&t->out, &c, 1);
-        if (!translated) return false;
-        if (strchr("*+?}", c) && *t->at == '?') return gt_fail(t->error, "'%c?' is not supported", c);
+    width all;
+    if (t->end - t->begin > PATTERN_MAX) return gt_fail(t->error, "the expression is too long");
+    if (!parse_alternatives(t, 0, 0, &all)) return false;
+    if (t->at < t->end) return fail_at(t, t->at, "unbalanced parenthesis");
+    if (t->condition > t->count) {
+        char what[48];
+        snprintf(what, sizeof what, "invalid group reference %zu", t->condition);
+        return fail_at(t, t->condition_at, what);
     }
+    if (t->variable_behind) return gt_fail(t->error, "look-behind requires fixed-width pattern");
     return true;
 }
+
+/* ---- compiling ---- */
 
 static bool compile(gt_python_regex *regex, translation *t)
 {
     if (!translate(t)) return false;
-    regex->first_group = t->first_group;
-    regex->named_group = t->found_group;
-    int code =
-        regcomp(&regex->compiled, gt_buffer_str(&t->out).bytes, REG_EXTENDED | (t->any_case ? REG_ICASE : 0));
-    char why[128];
-    if (!code) return true;
-    regerror(code, NULL, why, sizeof why);
+    uint32_t options =
+        PCRE2_UTF | PCRE2_ALT_CIRCUMFLEX | (t->global_flags & IGNORE_CASE ? PCRE2_CASELESS : 0) |
+        (t->global_flags & MULTI_LINE ? PCRE2_MULTILINE : 0) | (t->global_flags & DOT_ALL ? PCRE2_DOTALL : 0);
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (!context) return gt_fail(t->error, "out of memory");
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    int code;
+    size_t place;
+    regex->code =
+        pcre2_compile((PCRE2_SPTR)gt_buffer_str(&t->out).bytes, t->out.len, options, &code, &place, context);
+    pcre2_compile_context_free(context);
+    if (regex->code) return true;
+    char why[160];
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
     return gt_fail(t->error, "%s", why);
 }
 
-bool gt_python_regex_compile(gt_python_regex *regex, const char *python, const char *group, gt_error *error)
+bool gt_python_regex_compile(gt_python_regex *regex, const char *python, gt_error *error)
 {
-    translation t = {.at = python, .named_group = group, .error = error};
+    gt_buffer scratch = {0};
+    gt_str sound = gt_utf8_repair((gt_str){python, strlen(python)}, &scratch);
+    translation t = {.begin = sound.bytes, .at = sound.bytes, .end = sound.bytes + sound.len, .error = error};
+    *regex = (gt_python_regex){0};
     bool compiled = compile(regex, &t);
+    if (compiled) {
+        regex->group_count = t.count;
+        regex->names = gt_alloc_zero(t.count + 1, sizeof *regex->names);
+        for (size_t i = 0; i < t.count; i++)
+            if (t.groups[i].name.len)
+                regex->names[i] = gt_format("%.*s", (int)t.groups[i].name.len, t.groups[i].name.bytes);
+    }
+    gt_free(t.groups);
     gt_buffer_free(&t.out);
+    gt_buffer_free(&scratch);
     return compiled;
 }
 
 void gt_python_regex_free(gt_python_regex *regex)
 {
-    regfree(&regex->compiled);
+    for (size_t i = 0; i < regex->group_count; i++) gt_free(regex->names[i]);
+    gt_free(regex->names);
+    pcre2_code_free(regex->code);
+    *regex = (gt_python_regex){0};
 }
 
-bool gt_python_regex_matches(const gt_python_regex *regex, const char *text)
+size_t gt_python_regex_group(const gt_python_regex *regex, const char *name)
 {
-    return regexec(&regex->compiled, text, 0, NULL, 0) == 0;
+    for (size_t i = 0; i < regex->group_count; i++)
+        if (regex->names[i] && strcmp(regex->names[i], name) == 0) return i + 1;
+    return 0;
+}
+
+/* ---- matching ---- */
+
+static void keep_groups(const gt_python_regex *regex, gt_str text, const size_t *ends, gt_python_match *match)
+{
+    size_t count = regex->group_count + 1;
+    if (match->capacity < count) {
+        match->groups = gt_realloc(match->groups, count * sizeof *match->groups);
+        match->capacity = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool took_part = match->found && ends[2 * i] != PCRE2_UNSET;
+        match->groups[i] =
+            took_part ? (gt_str){text.bytes + ends[2 * i], ends[2 * i + 1] - ends[2 * i]} : (gt_str){NULL, 0};
+    }
+}
+
+static int match_limited(const gt_python_regex *regex, gt_str text, pcre2_match_data *data)
+{
+    pcre2_match_context *context = pcre2_match_context_create(NULL);
+    if (!context) return PCRE2_ERROR_NOMEMORY;
+    pcre2_set_match_limit(context, STEPS_MAX);
+    pcre2_set_depth_limit(context, STEPS_MAX);
+    pcre2_set_heap_limit(context, HEAP_MAX_KIB);
+    int code =
+        pcre2_match(regex->code, (PCRE2_SPTR)text.bytes, text.len, 0, PCRE2_NO_UTF_CHECK, data, context);
+    pcre2_match_context_free(context);
+    return code;
+}
+
+bool gt_python_regex_search(const gt_python_regex *regex, gt_str text, gt_python_match *match,
+                            gt_error *error)
+{
+    text = gt_utf8_repair(text, &match->text);
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(regex->code, NULL);
+    int code = data ? match_limited(regex, text, data) : PCRE2_ERROR_NOMEMORY;
+    match->found = code >= 0;
+    if (data) keep_groups(regex, text, pcre2_get_ovector_pointer(data), match);
+    pcre2_match_data_free(data);
+    if (code >= 0 || code == PCRE2_ERROR_NOMATCH) return true;
+    if (code == PCRE2_ERROR_NOMEMORY) return gt_fail(error, "out of memory");
+    return gt_fail(error, "too many steps to match it against '%.*s%s'", text.len > 60 ? 60 : (int)text.len,
+                   text.bytes, text.len > 60 ? "..." : "");
+}
+
+void gt_python_match_free(gt_python_match *match)
+{
+    gt_free(match->groups);
+    gt_buffer_free(&match->text);
+    *match = (gt_python_match){0};
 }

@@ -1,25 +1,57 @@
-/* Python regular expressions, as far as POSIX ones can say the same: groups, sets, \d \w \s \b, repetition.
+/* Python regular expressions (re.search of str patterns), on top of PCRE2.
+ *
+ * The expression is parsed by Python's rules and written again in PCRE2's syntax, so that it means what
+ * Python means: the leftmost match with the first alternative that fits, \d \w \s \b by Python's Unicode
+ * tables or by ASCII under
+ * (?a), \Z as the very end, {,n} as {0,n}, $ also before a last line feed. What Python refuses (unknown
+ * escapes, global flags in the middle, look-behind of no fixed width) is refused with Python's words and
+ * position. Not supported: \N{name}.
+ *
+ * Matching is limited: an expression that backtracks without end gives an error instead of running for hours.
+ *
+ *     gt_python_regex regex;
+ *     gt_python_match match = {0};
+ *     if (!gt_python_regex_compile(&regex, "rank(?P<rank>\\d+)", &error)) return false;
+ *     size_t rank = gt_python_regex_group(&regex, "rank");
+ *     if (gt_python_regex_search(&regex, name, &match, &error) && match.found) use(match.groups[rank]);
+ *     gt_python_match_free(&match);
+ *     gt_python_regex_free(&regex);
  */
 #ifndef GT_COMPAT_PYTHON_REGEX_H
 #define GT_COMPAT_PYTHON_REGEX_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 
-#include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gt_python_regex {
-    regex_t compiled;
-    size_t first_group; /* the first that captures; 0 where none does */
-    size_t named_group; /* the one with the name asked for; 0 where there is none */
+    struct pcre2_real_code_8 *code;
+    char **names;       /* of the groups, from group 1 on; NULL for one without a name */
+    size_t group_count; /* without group 0 */
 } gt_python_regex;
 
-/* What POSIX expressions cannot say (lookaround, backreferences, lazy repetition) is refused by name. `group`
- * may be NULL. */
-bool gt_python_regex_compile(gt_python_regex *regex, const char *python, const char *group, gt_error *error);
+typedef struct gt_python_match {
+    bool found;
+    gt_str *groups; /* group 0 is the whole match; bytes is NULL for a group that took no part */
+    size_t capacity;
+    gt_buffer text; /* the subject, if bytes of it were not UTF-8 and had to be replaced by U+FFFD */
+} gt_python_match;  /* {0} before its first use */
+
+/* False if Python would refuse the expression; the error says why and at which character: "missing ),
+ * unterminated subpattern at position 4". */
+bool gt_python_regex_compile(gt_python_regex *regex, const char *python, gt_error *error);
 void gt_python_regex_free(gt_python_regex *regex);
 
-/* Whether the expression is found anywhere in the text, as re.search has it. */
-bool gt_python_regex_matches(const gt_python_regex *regex, const char *text);
+/* The number of the group of that name; 0 if there is none. */
+size_t gt_python_regex_group(const gt_python_regex *regex, const char *name);
+
+/* Looks for the expression anywhere in the text, as re.search does. The groups point into the text (or into
+ * match->text) until the match is used again or freed. False only if matching was given up, because it took
+ * too many steps or too much memory. */
+bool gt_python_regex_search(const gt_python_regex *regex, gt_str text, gt_python_match *match,
+                            gt_error *error);
+void gt_python_match_free(gt_python_match *match);
 
 #endif

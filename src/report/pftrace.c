@@ -29,10 +29,12 @@ gt_pftrace_activity_options gt_pftrace_activity_options_default(void)
     };
 }
 
-void gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options *options,
-                           gt_table_list *tables)
+bool gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options *options,
+                           gt_table_list *tables, gt_error *error)
 {
-    gt_table_list_add(tables, gt_pftrace_api_kernel_summary(trace, options));
+    gt_table *table = gt_pftrace_api_kernel_summary(trace, options, error);
+    if (table) gt_table_list_add(tables, table);
+    return table != NULL;
 }
 
 void gt_pftrace_copy_tables(const gt_chrome *trace, bool only_numbers, gt_table_list *tables)

@@ -26,9 +26,9 @@ typedef struct gt_pftrace_activity_options {
 
 gt_pftrace_activity_options gt_pftrace_activity_options_default(void);
 
-/* api_kernel_summary */
-void gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options *options,
-                           gt_table_list *tables);
+/* api_kernel_summary; false if options->exclude takes too many steps on one of the names. */
+bool gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options *options,
+                           gt_table_list *tables, gt_error *error);
 /* category_summary, xla_top, kernel_summary, hip_summary; the Markdown is added to `markdown` unless that is
  * NULL. */
 void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activity_options *options,

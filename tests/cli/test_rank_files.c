@@ -50,12 +50,16 @@ static void ranks_in_names(void **state)
         {"[\\^](\\d)", "1^2", 2},
         {"[-^](\\d)", "^3", 3},
         {"\\s(\\d)\\b", "a4 5", 5},
+        {"rank(\\d|\\d\\d)", "rank12", 1}, /* the first alternative that fits, not the longest */
+        {"(?<=rank)(\\d+)", "4rank12", 12},
+        {"rank(?!0)(\\d+?)$", "rank0rank34", 34},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gt_rank_regex regex;
         gt_error error;
         if (!gt_rank_regex_compile(&regex, cases[i].regex, "rank_regex", &error)) fail_msg("%s", error.text);
-        int64_t rank = gt_rank_regex_find(&regex, cases[i].text);
+        int64_t rank;
+        if (!gt_rank_regex_find(&regex, cases[i].text, &rank, &error)) fail_msg("%s", error.text);
         if (rank != cases[i].rank)
             fail_msg("%s in %s: %lld, not %lld", cases[i].regex, cases[i].text, (long long)rank,
                      (long long)cases[i].rank);
@@ -66,9 +70,9 @@ static void ranks_in_names(void **state)
 static void unusable_expressions(void **state)
 {
     (void)state;
-    static const char *const expressions[] = {"rank",     "rank(\\d+", "rank[0-9", "(?=x)(\\d)",
-                                              "(\\d)\\1", "(\\d+?)",   "(a\\",     "(?P<rank",
-                                              "([z-a])",  "[a\\",      "(?:\\d+)", "(\\Z)"};
+    static const char *const expressions[] = {"rank",     "rank(\\d+", "rank[0-9", "(?<=x*)(\\d)",
+                                              "(\\d)\\2", "(\\d+**)",  "(a\\",     "(?P<rank",
+                                              "([z-a])",  "[a\\",      "(?:\\d+)", "(\\K)"};
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
         gt_rank_regex regex;
         gt_error error;
@@ -77,6 +81,21 @@ static void unusable_expressions(void **state)
         assert_non_null(strstr(error.text, "argument --rank_regex: "));
         assert_non_null(strstr(error.text, expressions[i]));
     }
+}
+
+/* Neither a hang nor a wrong rank: the sentence names option, expression and text. */
+static void endless_expressions(void **state)
+{
+    (void)state;
+    gt_rank_regex regex;
+    gt_error error;
+    int64_t rank = 5;
+    assert_true(gt_rank_regex_compile(&regex, "(\\d+)+$", "rank_regex", &error));
+    assert_false(gt_rank_regex_find(&regex, "1234567890123456789012345678901234567890x", &rank, &error));
+    assert_int_equal(rank, -1);
+    assert_string_equal(error.text, "argument --rank_regex: '(\\d+)+$': too many steps to match it against "
+                                    "'1234567890123456789012345678901234567890x'");
+    gt_rank_regex_free(&regex);
 }
 
 /* ---- files ---- */
@@ -231,10 +250,10 @@ static void ranks_of_a_search(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_in_names),    cmocka_unit_test(unusable_expressions),
-        cmocka_unit_test(files_by_pattern),  cmocka_unit_test(files_in_all_folders),
-        cmocka_unit_test(ranks_of_a_folder), cmocka_unit_test(ranks_of_a_pattern),
-        cmocka_unit_test(ranks_of_a_search),
+        cmocka_unit_test(ranks_in_names),       cmocka_unit_test(unusable_expressions),
+        cmocka_unit_test(endless_expressions),  cmocka_unit_test(files_by_pattern),
+        cmocka_unit_test(files_in_all_folders), cmocka_unit_test(ranks_of_a_folder),
+        cmocka_unit_test(ranks_of_a_pattern),   cmocka_unit_test(ranks_of_a_search),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

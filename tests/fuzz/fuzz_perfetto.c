@@ -72,7 +72,7 @@ static void report(const uint8_t *data, size_t size)
     activity.min_event_ns = data[0] & 16 ? 5000 : 0;
     activity.by_name = data[0] & 4;
     activity.merge_kernels = data[0] & 8;
-    gt_pftrace_api_tables(trace, &api, &tables);
+    gt_pftrace_api_tables(trace, &api, &tables, &error);
     gt_pftrace_activity_tables(trace, &activity, &tables, &markdown);
     gt_pftrace_copy_tables(trace, data[0] & 1, &tables);
     gt_buffer_free(&markdown);

@@ -89,7 +89,17 @@ typedef struct finder {
     gt_map first_kernel; /* correlation id to the first kernel ... */
     uint32_t *next;      /* ... and from each to the next; by event */
     gt_table *pairs;
+    gt_python_match match; /* of the excluded names */
+    gt_error *error;
+    bool failed;
 } finder;
+
+static bool is_excluded(finder *f, gt_str name)
+{
+    if (!f->options->exclude || f->failed) return false;
+    f->failed = !gt_python_regex_search(f->options->exclude, name, &f->match, f->error);
+    return f->match.found;
+}
 
 static uint8_t ask(finder *f, uint32_t text)
 {
@@ -97,7 +107,6 @@ static uint8_t ask(finder *f, uint32_t text)
     if (*known) return *known;
     gt_str t = gt_interner_get(f->trace->strings, text);
     bool is_hip = gt_str_equals(t, "hip_api");
-    bool is_excluded = f->options->exclude && gt_python_regex_matches(f->options->exclude, t.bytes);
     *known =
         (uint8_t)(KNOWN | (names_a_kernel(t) ? KERNEL_NAME : 0) |
                   (gt_str_contains_nocase(t, "register") ? REGISTER_NAME : 0) |
@@ -105,7 +114,7 @@ static uint8_t ask(finder *f, uint32_t text)
                   (is_hip ? HIP_CATEGORY : 0) |
                   (gt_str_equals_nocase(t, "cuda_api") || gt_str_equals_nocase(t, "cupti") ? CUDA_CATEGORY
                                                                                            : 0) |
-                  (is_excluded ? EXCLUDED : 0));
+                  (is_excluded(f, t) ? EXCLUDED : 0));
     return *known;
 }
 
@@ -311,14 +320,17 @@ static void close_finder(finder *f)
     gt_map_free(&f->last_call);
     gt_map_free(&f->first_kernel);
     gt_table_free(f->pairs);
+    gt_python_match_free(&f->match);
 }
 
-gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace_api_options *options)
+gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace_api_options *options,
+                                        gt_error *error)
 {
     finder f = open_finder(trace, options);
+    f.error = error;
     sort_events(&f);
     pair_calls(&f);
-    gt_table *table = summarize(f.pairs);
+    gt_table *table = f.failed ? NULL : summarize(f.pairs);
     close_finder(&f);
     return table;
 }

@@ -12,6 +12,8 @@ typedef struct gt_pftrace_api_options {
     bool other_calls;               /* calls that are no launches or have no kernel too */
 } gt_pftrace_api_options;
 
-gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace_api_options *options);
+/* NULL if the expression takes too many steps on one of the names. */
+gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace_api_options *options,
+                                        gt_error *error);
 
 #endif

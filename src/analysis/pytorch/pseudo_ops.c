@@ -6,12 +6,12 @@
 #include "base/length.h"
 #include "json/string.h"
 #include "base/memory.h"
+#include "compat/python_regex.h"
 #include "json/values.h"
 #include "trace/pytorch/calls.h"
 #include "trace/order.h"
 #include "trace/pytorch/tree_edit.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct detector {
     const char *other_op; /* and another one */
     const char *no_op;    /* one that it must not have */
     const char *kernel;   /* what the name of one of its kernels must contain, in any case */
-    const char *function; /* a regular expression for Python functions, one of which it must have */
+    const char *function; /* a Python regular expression for Python functions, one of which it must have */
     const char *added;    /* the name of the op that is added, or its beginning */
     void (*add)(search *s, const struct detector *d);
 } detector;
@@ -61,10 +61,10 @@ static const detector detectors[] = {
      .added = "pseudo_mla_decode_fwd",
      .add = add_latent_attention},
     {.op = "aiter::mla_prefill_ps_asm_fwd",
-     .function = ":[[:space:]]*mla_fp8_prefill_attn([^[:alnum:]_]|$)",
+     .function = ":\\s*mla_fp8_prefill_attn\\b",
      .added = "pseudo_mla_prefill_fwd",
      .add = add_latent_attention},
-    {.function = "paged_decode\\.py\\([0-9]+\\):[[:space:]]*sparse_attn_v4_paged_decode([^[:alnum:]_]|$)",
+    {.function = "paged_decode\\.py\\([0-9]+\\):\\s*sparse_attn_v4_paged_decode\\b",
      .added = "pseudo_v4_paged_decode_",
      .add = add_paged_attention},
 };
@@ -109,44 +109,29 @@ static bool has_kernel(const search *s, const char *word)
     return false;
 }
 
-static void free_expression(void *expression)
-{
-    regfree(expression);
-}
-
-/* The patterns are ours, so compiling them can only fail for want of memory. */
-static void compile(regex_t *expression, const char *pattern, int flags)
-{
-    if (regcomp(expression, pattern, REG_EXTENDED | flags) != 0) gt_raise("out of memory");
-    gt_guard_add(free_expression, expression);
-}
-
-static bool matches(const regex_t *expression, const char *text, size_t count, regmatch_t *parts)
-{
-    int result = regexec(expression, text, count, parts, 0);
-    if (result == REG_ESPACE) gt_raise("out of memory");
-    return result == 0;
-}
-
 /* Python functions whose names match, by start; each name is looked at once. */
 static bool has_function(search *s, const char *pattern)
 {
     enum { UNKNOWN, NO, YES };
-    regex_t expression;
+    gt_python_regex expression;
+    gt_python_match match = {0};
+    gt_error ignored;
     s->matches.count = 0;
-    if (!s->trace->has_python) return false;
-    compile(&expression, pattern, REG_NOSUB);
+    if (!s->trace->has_python || !gt_python_regex_compile(&expression, pattern, &ignored)) return false;
     uint8_t *known = gt_alloc_zero(gt_interner_count(s->trace->strings), 1);
     for (uint32_t row = 0; row < s->trace->recorded; row++) {
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
         if (*answer == UNKNOWN)
-            *answer = matches(&expression, gt_event_name(&s->trace->events, row).bytes, 0, NULL) ? YES : NO;
+            *answer = gt_python_regex_search(&expression, gt_event_name(&s->trace->events, row), &match, &ignored) &&
+                              match.found
+                          ? YES
+                          : NO;
         if (*answer == YES) GT_PUSH(s->matches.items, s->matches.count, s->matches.capacity, row);
     }
     gt_free(known);
-    gt_guard_remove(&expression);
-    regfree(&expression);
+    gt_python_match_free(&match);
+    gt_python_regex_free(&expression);
     gt_order_rows(s->matches.items, s->matches.count, s->trace->start_us);
     return s->matches.count > 0;
 }
@@ -413,21 +398,20 @@ static const char *attention_mode(const search *s)
 /* Heads and their size, from the name of the kernel that rotates them. */
 static void add_heads(const search *s, gt_buffer *json)
 {
-    regex_t expression;
-    regmatch_t parts[3];
-    bool found = false;
-    compile(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", 0);
-    for (size_t i = 0; i < s->gpu.count && !found; i++) {
+    gt_python_regex expression;
+    gt_python_match match = {0};
+    gt_error ignored;
+    if (!gt_python_regex_compile(&expression, "qk_norm_rope_H([0-9]+)_D([0-9]+)_RD[0-9]+", &ignored)) return;
+    for (size_t i = 0; i < s->gpu.count && !match.found; i++) {
         gt_str name = gt_event_name(&s->trace->events, s->gpu.items[i]);
-        found = matches(&expression, name.bytes, 3, parts);
-        if (!found) continue;
+        if (!gt_python_regex_search(&expression, name, &match, &ignored) || !match.found) continue;
         gt_buffer_add_cstr(json, ",\"v4_H_Q\":");
-        gt_buffer_add(json, name.bytes + parts[1].rm_so, (size_t)(parts[1].rm_eo - parts[1].rm_so));
+        gt_buffer_add(json, match.groups[1].bytes, match.groups[1].len);
         gt_buffer_add_cstr(json, ",\"v4_d_h\":");
-        gt_buffer_add(json, name.bytes + parts[2].rm_so, (size_t)(parts[2].rm_eo - parts[2].rm_so));
+        gt_buffer_add(json, match.groups[2].bytes, match.groups[2].len);
     }
-    gt_guard_remove(&expression);
-    regfree(&expression);
+    gt_python_match_free(&match);
+    gt_python_regex_free(&expression);
 }
 
 static void add_json_text(gt_buffer *json, const char *text)

@@ -102,23 +102,29 @@ typedef bool sheet_maker(const gt_trace_call *call, const gt_chrome *trace, gt_t
 
 /* ---- sheets ---- */
 
+static bool bad_pattern(const char *pattern, const gt_error *why, gt_error *error)
+{
+    return gt_fail(error, "argument --exclude_kernel_regex: '%.200s': %.200s", pattern, why->text);
+}
+
 static bool make_api_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
                             gt_buffer *markdown, gt_error *error)
 {
     (void)markdown;
     const gt_arguments *arguments = &call->call->arguments;
     const char *pattern = gt_arguments_string(arguments, "exclude_kernel_regex");
-    gt_python_regex regex;
-    if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, error)) return false;
+    gt_python_regex regex = {0};
+    gt_error why;
+    if (pattern && !gt_python_regex_compile(&regex, pattern, &why)) return bad_pattern(pattern, &why, error);
     gt_pftrace_api_options options = {
         .exclude = pattern ? &regex : NULL,
         .all_kernels = gt_arguments_flag(arguments, "allow_multi_kernel_per_api"),
         .other_calls = gt_arguments_flag(arguments, "include_nonlaunch_apis"),
     };
     gt_journal_info("Generating API \xE2\x86\x94 Kernel summary...");
-    gt_pftrace_api_tables(trace, &options, tables);
-    if (pattern) gt_python_regex_free(&regex);
-    return true;
+    bool made = gt_pftrace_api_tables(trace, &options, tables, &why);
+    gt_python_regex_free(&regex);
+    return made || bad_pattern(pattern, &why, error);
 }
 
 static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
@@ -235,12 +241,13 @@ static gt_exit run(const gt_call *call, gt_report_maker *make)
 gt_exit gt_cmd_pftrace_hip_api(const gt_call *call)
 {
     const char *pattern = gt_arguments_string(&call->arguments, "exclude_kernel_regex");
-    gt_python_regex regex;
-    gt_error why;
-    if (pattern && !gt_python_regex_compile(&regex, pattern, NULL, &why))
-        return gt_usage_error(call->program, "argument --exclude_kernel_regex: '%.200s': %.200s", pattern,
-                              why.text);
-    if (pattern) gt_python_regex_free(&regex);
+    gt_python_regex regex = {0};
+    gt_error why, error;
+    if (pattern && !gt_python_regex_compile(&regex, pattern, &why)) {
+        bad_pattern(pattern, &why, &error);
+        return gt_usage_error(call->program, "%s", error.text);
+    }
+    gt_python_regex_free(&regex);
     return run(call, api_report);
 }
 

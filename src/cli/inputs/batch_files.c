@@ -63,14 +63,26 @@ static int by_folder_rank_and_path(const void *left, const void *right)
     return order ? order : strcmp(a->path, b->path);
 }
 
-static found_files find_files(const gt_batch_search *search, const gt_rank_regex *regex, size_t *without_rank)
+static void free_found(found_files *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        gt_free(found->items[i].folder);
+        gt_free(found->items[i].path);
+    }
+    gt_free(found->items);
+}
+
+static bool find_files(const gt_batch_search *search, const gt_rank_regex *regex, found_files *out,
+                       size_t *without_rank, gt_error *error)
 {
     found_files found = {0};
+    bool sound = true;
     char *pattern = gt_format("**/*.%s", search->extension);
     gt_path_list paths = gt_path_pattern_find_below(search->base, pattern);
-    for (size_t i = 0; i < paths.count; i++) {
+    for (size_t i = 0; i < paths.count && sound; i++) {
+        int64_t rank;
         if (!is_wanted(paths.items[i], search)) continue;
-        int64_t rank = gt_rank_regex_find(regex, gt_path_name(paths.items[i]));
+        sound = gt_rank_regex_find(regex, gt_path_name(paths.items[i]), &rank, error);
         *without_rank += rank < 0;
         if (rank < 0) continue;
         char *folder = folder_of(paths.items[i]);
@@ -81,7 +93,9 @@ static found_files find_files(const gt_batch_search *search, const gt_rank_regex
     gt_path_list_free(&paths);
     gt_free(pattern);
     if (found.count) qsort(found.items, found.count, sizeof *found.items, by_folder_rank_and_path);
-    return found;
+    if (!sound) free_found(&found);
+    *out = found;
+    return sound;
 }
 
 /* ---- their folders ---- */
@@ -106,10 +120,14 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
     *files = (gt_batch_files){0};
     gt_rank_regex regex;
     char *expression = gt_format("%s(?P<rank>[0-9]+)", search->rank_pattern);
+    found_files found;
     bool sound = gt_rank_regex_compile(&regex, expression, "rank_pattern", error);
+    if (sound) {
+        sound = find_files(search, &regex, &found, &files->without_rank, error);
+        gt_rank_regex_free(&regex);
+    }
     gt_free(expression);
     if (!sound) return false;
-    found_files found = find_files(search, &regex, &files->without_rank);
     char *base = absolute(search->base);
     for (size_t first = 0, next; first < found.count; first = next) {
         for (next = first + 1; next < found.count; next++)
@@ -119,7 +137,6 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
     }
     gt_free(base);
     gt_free(found.items);
-    gt_rank_regex_free(&regex);
     return true;
 }
 

@@ -138,29 +138,31 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
 
 /* ---- search ---- */
 
-static int64_t rank_of(const gt_rank_regex *regex, const char *path)
+/* The rank of each path, -1 for one that tells none. */
+static bool find_ranks(const gt_path_list *paths, const gt_rank_regex *regex, int64_t *ranks, gt_error *error)
 {
-    const char *slash = strrchr(path, '/');
-    int64_t rank = gt_rank_regex_find(regex, slash ? slash + 1 : path);
-    return rank >= 0 ? rank : gt_rank_regex_find(regex, path);
+    for (size_t i = 0; i < paths->count; i++) {
+        const char *path = paths->items[i], *slash = strrchr(path, '/');
+        if (!gt_rank_regex_find(regex, slash ? slash + 1 : path, &ranks[i], error)) return false;
+        if (ranks[i] < 0 && !gt_rank_regex_find(regex, path, &ranks[i], error)) return false;
+    }
+    return true;
 }
 
-static size_t count_by_search(const gt_path_list *paths, const gt_rank_regex *regex)
+static size_t count_by_search(const int64_t *ranks, size_t path_count)
 {
     int64_t count = 1;
-    for (size_t i = 0; i < paths->count; i++) {
-        int64_t rank = rank_of(regex, paths->items[i]);
-        if (rank >= count && rank < GT_MOST_RANKS) count = rank + 1;
-    }
+    for (size_t i = 0; i < path_count; i++)
+        if (ranks[i] >= count && ranks[i] < GT_MOST_RANKS) count = ranks[i] + 1;
     return (size_t)count;
 }
 
 /* Gives each path to its rank. The number of paths that tell one. */
-static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const gt_rank_regex *regex)
+static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const int64_t *ranks)
 {
     size_t telling = 0, beyond = 0;
     for (size_t i = 0; i < paths->count; i++) {
-        int64_t rank = rank_of(regex, paths->items[i]);
+        int64_t rank = ranks[i];
         telling += rank >= 0;
         if (rank < 0) continue;
         if ((uint64_t)rank >= files->count)
@@ -206,14 +208,17 @@ static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, g
     gt_rank_regex regex;
     if (!gt_rank_regex_compile(&regex, search->rank_regex, "rank_regex", error)) return false;
     gt_path_list paths = gt_path_pattern_find(search->glob);
-    if (!search->world_size) make_room(files, count_by_search(&paths, &regex));
+    int64_t *ranks = gt_alloc_zero(paths.count, sizeof *ranks);
     bool found = paths.count || gt_fail(error, "No files matched --trace_glob: %s", search->glob);
-    if (found && !give_out(files, &paths, &regex))
+    found = found && find_ranks(&paths, &regex, ranks, error);
+    if (!search->world_size) make_room(files, count_by_search(ranks, paths.count));
+    if (found && !give_out(files, &paths, ranks))
         found = gt_fail(error, "--trace_glob matched %zu file(s), but none matched --rank_regex '%.300s'",
                         paths.count, search->rank_regex);
     found = found && check_missing(files, search->allow_missing, error);
     if (found) files->common_folder = common_folder(paths.items, paths.count);
     gt_path_list_free(&paths);
+    gt_free(ranks);
     gt_rank_regex_free(&regex);
     return found;
 }

@@ -1,24 +1,25 @@
 /* The group that holds the rank, and reading its digits. */
 #include "cli/inputs/rank_regex.h"
-#include "base/memory.h"
 
-#include <ctype.h>
-#include <stdlib.h>
+#include <string.h>
 
-static bool compile(gt_rank_regex *regex, const char *python, gt_error *why)
+/* "argument --rank_regex: 'rank(': missing ), unterminated subpattern at position 4" */
+static bool fail(const gt_rank_regex *regex, const gt_error *why, gt_error *error)
 {
-    if (!gt_python_regex_compile(&regex->python, python, "rank", why)) return false;
-    regex->group = regex->python.named_group ? regex->python.named_group : regex->python.first_group;
-    if (regex->group) return true;
-    gt_python_regex_free(&regex->python);
-    return gt_fail(why, "it has no group for the rank's number");
+    return gt_fail(error, "argument --%s: '%.200s': %.200s", regex->option, regex->text, why->text);
 }
 
 bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error)
 {
     gt_error why;
-    return compile(regex, python, &why) ||
-           gt_fail(error, "argument --%s: '%.200s': %.200s", option, python, why.text);
+    *regex = (gt_rank_regex){.option = option, .text = python};
+    if (!gt_python_regex_compile(&regex->python, python, &why)) return fail(regex, &why, error);
+    regex->group = gt_python_regex_group(&regex->python, "rank");
+    if (!regex->group) regex->group = 1;
+    if (regex->python.group_count) return true;
+    gt_python_regex_free(&regex->python);
+    gt_fail(&why, "it has no group for the rank's number");
+    return fail(regex, &why, error);
 }
 
 void gt_rank_regex_free(gt_rank_regex *regex)
@@ -26,17 +27,22 @@ void gt_rank_regex_free(gt_rank_regex *regex)
     gt_python_regex_free(&regex->python);
 }
 
-int64_t gt_rank_regex_find(const gt_rank_regex *regex, const char *text)
+/* As Python's int() takes ASCII digits; -1 for anything else. */
+static int64_t number_of(gt_str digits)
 {
-    regmatch_t *found = gt_alloc((regex->python.compiled.re_nsub + 1) * sizeof *found);
-    int64_t rank = -1;
-    if (regexec(&regex->python.compiled, text, regex->python.compiled.re_nsub + 1, found, 0) == 0 &&
-        found[regex->group].rm_so >= 0) {
-        regmatch_t number = found[regex->group];
-        rank = number.rm_so == number.rm_eo ? -1 : 0;
-        for (regoff_t i = number.rm_so; i < number.rm_eo && rank >= 0; i++)
-            rank = isdigit((unsigned char)text[i]) && rank < INT32_MAX ? rank * 10 + (text[i] - '0') : -1;
-    }
-    gt_free(found);
-    return rank;
+    int64_t number = digits.len ? 0 : -1;
+    for (size_t i = 0; i < digits.len && number >= 0; i++)
+        number =
+            gt_is_digit(digits.bytes[i]) && number < INT32_MAX ? number * 10 + (digits.bytes[i] - '0') : -1;
+    return number;
+}
+
+bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *rank, gt_error *error)
+{
+    gt_python_match match = {0};
+    gt_error why;
+    bool searched = gt_python_regex_search(&regex->python, (gt_str){text, strlen(text)}, &match, &why);
+    *rank = searched && match.found ? number_of(match.groups[regex->group]) : -1;
+    gt_python_match_free(&match);
+    return searched || fail(regex, &why, error);
 }

@@ -9,14 +9,15 @@
 
 typedef struct gt_rank_regex {
     gt_python_regex python;
-    size_t group; /* that holds the number: the one named "rank", else the first */
+    size_t group;       /* that holds the number: the one named "rank", else the first */
+    const char *option; /* for messages; with `text` it must outlive the expression */
+    const char *text;
 } gt_rank_regex;
 
-/* `option` is the one that messages name. */
 bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error);
 void gt_rank_regex_free(gt_rank_regex *regex);
 
-/* The rank that the text tells; -1 where it tells none. */
-int64_t gt_rank_regex_find(const gt_rank_regex *regex, const char *text);
+/* The rank in the text; -1 if there is none. False if the expression takes too many steps on this text. */
+bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *rank, gt_error *error);
 
 #endif

@@ -2,53 +2,49 @@
  * name. */
 #include "run/execute/performance.h"
 #include "base/length.h"
+#include "compat/python_regex.h"
 
 #include <pthread.h>
-#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
-#define BLANKS "[[:space:]]"
+static const char own_line[] = "(?a)performance:\\s+([+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+                               "(?:,?\\s*/[a-zA-Z]+\\s*,?|,)?\\s+([^\\s,]+)";
+static const char trainer_line[] = "(?a)train_samples_per_second['\"\\s:=]+([0-9][0-9.eE+-]*)";
 
-static const char own_line[] =
-    "performance:" BLANKS "+([+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?)(,?" BLANKS
-    "*/[a-zA-Z]+" BLANKS "*,?|,)?" BLANKS "+([^[:space:],]+)";
-static const char trainer_line[] = "train_samples_per_second['\"[:space:]:=]+([0-9][0-9.eE+-]*)";
-
-static regex_t own, trainer;
+static gt_python_regex own, trainer;
+static bool compiled;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void compile(void)
 {
-    regcomp(&own, own_line, REG_EXTENDED);
-    regcomp(&trainer, trainer_line, REG_EXTENDED);
+    gt_error ignored;
+    compiled = gt_python_regex_compile(&own, own_line, &ignored) &&
+               gt_python_regex_compile(&trainer, trainer_line, &ignored);
 }
 
 enum { LINE_MAX_BYTES = 4096 };
 
-static const char *part(gt_arena *arena, const char *text, regmatch_t match)
+static bool search(const gt_python_regex *regex, gt_str line, gt_python_match *match)
 {
-    return gt_arena_bytes(arena, text + match.rm_so, (size_t)(match.rm_eo - match.rm_so));
+    gt_error ignored; /* a line that takes too many steps has no figure */
+    return gt_python_regex_search(regex, line, match, &ignored) && match->found;
 }
 
 bool gt_performance_find(gt_arena *arena, gt_str line, const char **number, const char **metric)
 {
-    regmatch_t match[6];
-    char text[LINE_MAX_BYTES];
     const char *word = memmem(line.bytes, line.len, "per", 3); /* both forms have it: most lines end here */
-    if (!word || line.len >= sizeof text) return false;
-    memcpy(text, line.bytes, line.len);
-    text[line.len] = 0;
+    if (!word || line.len >= LINE_MAX_BYTES) return false;
     pthread_once(&once, compile);
-    if (regexec(&own, text, GT_LENGTH(match), match, 0) == 0) {
-        *number = part(arena, text, match[1]);
-        *metric = part(arena, text, match[5]);
-        return true;
-    }
-    if (regexec(&trainer, text, GT_LENGTH(match), match, 0) != 0) return false;
-    *number = part(arena, text, match[1]);
-    *metric = "samples_per_second";
-    return true;
+    gt_python_match match = {0};
+    bool is_own = compiled && search(&own, line, &match);
+    bool found = is_own || (compiled && search(&trainer, line, &match));
+    if (found) *number = gt_arena_bytes(arena, match.groups[1].bytes, match.groups[1].len);
+    if (found)
+        *metric =
+            is_own ? gt_arena_bytes(arena, match.groups[2].bytes, match.groups[2].len) : "samples_per_second";
+    gt_python_match_free(&match);
+    return found;
 }
 
 /* ---- several nodes ---- */

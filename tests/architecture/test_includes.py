@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that the source tree keeps the structure that ARCHITECTURE.md describes.
 
-    tests/architecture/includes.py              check src/ of this repository
-    tests/architecture/includes.py --self-test  prove that every check can fail
+    tests/architecture/test_includes.py              check src/ of this repository
+    tests/architecture/test_includes.py --self-test  prove that every check can fail
 
 Each layer (a folder directly under src) includes only itself and the layers before it in LAYERS. Inside a layer,
 sub-folders may include each other as long as no cycle results; a file that stands directly in the layer's folder
@@ -369,7 +369,7 @@ def check_repository():
 
 def main():
     if sys.argv[1:] not in ([], ["--self-test"]):
-        sys.exit("usage: includes.py [--self-test]")
+        sys.exit("usage: test_includes.py [--self-test]")
     passed, failed = self_test()
     if not sys.argv[1:]:
         also_passed, also_failed = check_repository()
