@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/data/doubles.txt: doubles that are hard to print, as bits and as Python's repr prints them.
+"""Writes doubles.txt: doubles that are hard to print, as bits and as Python's repr prints them.
 
-    scripts/hard-doubles.py > tests/data/doubles.txt
+    python3 -m tests.base.generate_doubles > tests/base/doubles.txt
 """
 import struct
 
@@ -33,7 +33,7 @@ def main():
     values += [9007199254740993.0, 4.35, 0.3, 0.1 + 0.2, 2.675, 1 / 3, 2 / 3, 1e23, 8.41e21, 2.0**-1022 * 3, 9.5367431640625e-07,
                5.684341886080801e-14, 2.2250738585072011e-308, 6.9294956446009195e15, 1.8531501765868567e21,
                7.1202363472230444e-307, 3.6954879760742188e-6, 5.631998449e-315, 123456789012345680.0, 4.4501477170144023e-308]
-    # What traces hold: microseconds with thousandths, means, percentages, either side of the three-decimals path.
+    # Numbers as in traces: microseconds with thousandths, means, percentages, both sides of the three-decimals path.
     values += [5727483123456.789, 1234567.891, 0.001, 0.0005, 999999999999.999, 1e12 - 0.0005, 1e12, 1e12 + 0.001,
                68.993, 13.787398317937406, 100.0, 99.99999999999999, 43915.0, -17.25, -0.001, 2**53 - 1.0, 2.0**53, 9e15, 1e16 - 2]
     for value in values:

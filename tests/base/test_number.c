@@ -1,5 +1,5 @@
-/* Printed numbers against Python's repr (tests/data/doubles.txt, made by scripts/hard-doubles.py) and, for
- * random bits, against strtod: what was printed reads back, and nothing shorter does. */
+/* Printed numbers compared with Python's repr (doubles.txt, written by generate_doubles.py) and, for random
+ * bits, with strtod: the printed number reads back as the same double, and no shorter one does. */
 #include "base/number.h"
 
 #include <inttypes.h>
@@ -75,12 +75,12 @@ static void expect_shortest(double value)
         snprintf(shorter, sizeof shorter, "%.*g", digits - 1, value);
         assert_true(strtod(shorter, NULL) != value);
     }
-    char as_near[512]; /* of the texts with that many digits, printf's is the nearest */
+    char as_near[512]; /* printf gives the nearest of the strings with that many digits */
     snprintf(as_near, sizeof as_near, "%.*e", digits - 1, value);
     if (strtod(as_near, NULL) == value) assert_true(strtold(as_near, NULL) == strtold(text, NULL));
 }
 
-static void random_doubles_are_whole_and_shortest(void **state)
+static void random_doubles_round_trip_with_the_fewest_digits(void **state)
 {
     (void)state;
     uint64_t seed = 20240607;
@@ -118,7 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hard_doubles_print_as_python_prints_them),
-        cmocka_unit_test(random_doubles_are_whole_and_shortest),
+        cmocka_unit_test(random_doubles_round_trip_with_the_fewest_digits),
         cmocka_unit_test(whole_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* The progress line's words, and the number of cores it is fair to use. Expected lines are worked out by
- * hand. */
+/* The text of the progress line, and the default number of threads. Expected lines are computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +29,7 @@ static void says_bytes_events_rate_and_time_left(void **state)
           1000000000, 1234567, 2);
 }
 
-static void leaves_out_what_is_not_known(void **state)
+static void omits_what_is_unknown(void **state)
 {
     (void)state;
     check("reading t.json: 12.3 MB, 6.15 MB/s", 200, 12300000, 0, 0, 2);
@@ -38,7 +37,7 @@ static void leaves_out_what_is_not_known(void **state)
     check("reading t.json: 500 B of 500 B, 1 events, 250 B/s", 200, 500, 500, 1, 2);
 }
 
-static void long_times_are_in_minutes_and_hours(void **state)
+static void long_times_are_shown_in_minutes_and_hours(void **state)
 {
     (void)state;
     check("reading t.json: 1.00 GB of 126 GB, 1.00 GB/s, 2 min 05 s left", 200, 1000000000, 126000000000, 0,
@@ -47,7 +46,7 @@ static void long_times_are_in_minutes_and_hours(void **state)
           1);
 }
 
-static void is_cut_to_the_terminal(void **state)
+static void is_truncated_to_the_terminal_width(void **state)
 {
     (void)state;
     check("reading t.json: 250 MB", 22, 250000000, 1000000000, 5, 2);
@@ -82,7 +81,7 @@ static void every_index_runs_once(void **state)
     }
 }
 
-static void affinity_bounds_the_default(void **state)
+static void cpu_affinity_limits_the_default(void **state)
 {
     (void)state;
     cpu_set_t all, one;
@@ -101,12 +100,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_bytes_events_rate_and_time_left),
-        cmocka_unit_test(leaves_out_what_is_not_known),
-        cmocka_unit_test(long_times_are_in_minutes_and_hours),
-        cmocka_unit_test(is_cut_to_the_terminal),
+        cmocka_unit_test(omits_what_is_unknown),
+        cmocka_unit_test(long_times_are_shown_in_minutes_and_hours),
+        cmocka_unit_test(is_truncated_to_the_terminal_width),
         cmocka_unit_test(works_without_a_terminal),
         cmocka_unit_test(every_index_runs_once),
-        cmocka_unit_test(affinity_bounds_the_default),
+        cmocka_unit_test(cpu_affinity_limits_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

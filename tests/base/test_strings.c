@@ -1,4 +1,4 @@
-/* Interned texts, and texts held against words. */
+/* Interned strings, and comparing strings with C strings. */
 #include "base/interner.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@ static gt_str text(const char *bytes)
     return (gt_str){bytes, strlen(bytes)};
 }
 
-static void equal_texts_have_one_id(void **state)
+static void equal_strings_have_one_id(void **state)
 {
     (void)state;
     gt_interner *strings = gt_interner_new();
@@ -25,7 +25,7 @@ static void equal_texts_have_one_id(void **state)
     gt_interner_free(strings);
 }
 
-static void order_is_of_bytes_then_of_length(void **state)
+static void order_is_by_bytes_then_by_length(void **state)
 {
     (void)state;
     assert_int_equal(gt_str_compare(text("ab"), text("ab")), 0);
@@ -34,7 +34,7 @@ static void order_is_of_bytes_then_of_length(void **state)
     assert_true(gt_str_compare(text("z"), text("\xC3\xA9")) < 0);
 }
 
-static void texts_and_words(void **state)
+static void strings_compare_with_c_strings(void **state)
 {
     (void)state;
     assert_true(gt_str_equals(text("ncclKernel"), "ncclKernel"));
@@ -50,24 +50,25 @@ static void texts_and_words(void **state)
     assert_false(gt_str_contains((gt_str){"ncclKernel", 3}, "nccl"));
 }
 
-static void words_in_any_case(void **state)
+static void comparison_can_ignore_case(void **state)
 {
     (void)state;
     assert_true(gt_str_contains_nocase(text("hipModuleLAUNCHKernel"), "launch"));
     assert_true(gt_str_contains_nocase(text("Launch"), "lAUNCH"));
     assert_true(gt_str_contains_nocase(text("a::b"), "::B"));
     assert_false(gt_str_contains_nocase((gt_str){"hipLaunch", 8}, "launch"));
-    assert_false(gt_str_contains_nocase(text("@ab"), "`AB")); /* apart in one bit, and no letters */
+    assert_false(
+        gt_str_contains_nocase(text("@ab"), "`AB")); /* they differ in the case bit, but are not letters */
     assert_false(gt_str_contains_nocase(text(""), "launch"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_have_one_id),
-        cmocka_unit_test(order_is_of_bytes_then_of_length),
-        cmocka_unit_test(texts_and_words),
-        cmocka_unit_test(words_in_any_case),
+        cmocka_unit_test(equal_strings_have_one_id),
+        cmocka_unit_test(order_is_by_bytes_then_by_length),
+        cmocka_unit_test(strings_compare_with_c_strings),
+        cmocka_unit_test(comparison_can_ignore_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

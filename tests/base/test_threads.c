@@ -1,4 +1,4 @@
-/* Work shared out to threads: each piece once, whatever the number of threads. */
+/* Work divided among threads: each piece is done once, whatever the number of threads. */
 #include "base/threads.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Words found in one pass, held against looking for each of them alone. */
+/* Searching for many words in one pass, compared with searching for each of them alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static gt_keyword_set find(gt_keywords *words, const char *text)
     return gt_keywords_find(words, (gt_str){text, strlen(text)});
 }
 
-static void words_are_found_wherever_they_stand(void **state)
+static void words_are_found_at_every_position(void **state)
 {
     (void)state;
     gt_keywords *words = gt_keywords_new();
@@ -40,8 +40,8 @@ static void words_are_found_wherever_they_stand(void **state)
     gt_keywords_free(words);
 }
 
-/* As many words as there may be, of two letters, so that they overlap each other in every way. */
-static void any_words_in_any_text(void **state)
+/* The maximum number of words, of two letters each, so that they overlap each other in every way. */
+static void random_words_in_random_strings(void **state)
 {
     (void)state;
     char list[GT_KEYWORDS_MAX][12];
@@ -73,8 +73,8 @@ static void any_words_in_any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_found_wherever_they_stand),
-        cmocka_unit_test(any_words_in_any_text),
+        cmocka_unit_test(words_are_found_at_every_position),
+        cmocka_unit_test(random_words_in_random_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-"""The sheets of the batch report in plain Python, by their definitions, from the events of each rank's JSON.
+"""Reference model of the sheets of the batch report, from their definitions and the JSON of each rank.
 
-sheets() takes (rank, document) pairs in the order of ranks and gives sheet -> (headings, rows). What an op has to do is
-computed here for matrix products and for sums and products of tensors; of other ops only what was measured is told.
+sheets() takes (rank, document) pairs in the order of ranks and returns sheet -> (headings, rows). Flops and bytes are computed
+for matrix products and for sums and products of tensors; for other ops, only measured values are compared.
 """
 import statistics
 from fractions import Fraction
@@ -177,7 +177,7 @@ def kernel_sheet(trace):
 
 
 def work_of(event):
-    """(flops, bytes) of an op on tensors of two bytes an element; None where that is not told here."""
+    """(flops, bytes) of an op on tensors of two bytes per element; None for ops without a model here."""
     dims, types = argument(event, "Input Dims"), argument(event, "Input type")
     name = event["name"]
     if name in ("aten::mm", "aten::addmm"):
@@ -199,7 +199,7 @@ def deviation(values):
 
 
 def group_rows(ranks, group):
-    """One dictionary for all ops of the group with the same name and arguments, in order of time."""
+    """One dictionary for all ops of the group with the same name and arguments, in time order."""
     found = {}
     for _, trace in ranks:
         for i, event in trace.events.items():
@@ -238,7 +238,7 @@ def group_rows(ranks, group):
 
 
 def kernel_details(ops, kernels):
-    """What the cell of details says: kernels in their order, by those of the first op that has some."""
+    """The content of the details cell: kernels in their order, by those of the first op that has kernels."""
     pattern = next(((t, k) for (t, _), k in zip(ops, kernels) if k), None)
     if not pattern:
         return []
@@ -251,7 +251,7 @@ def kernel_details(ops, kernels):
 
 
 def sheets(documents):
-    """Sheet -> (headings, rows), but for the groups of ops and the collectives."""
+    """Sheet -> (headings, rows), except the groups of ops and the collectives."""
     ranks = [(rank, pytorch_reference.Trace(document)) for rank, document in documents]
     launchers, timelines = launcher_sheet(ranks), timeline_sheet(ranks)
     found = {"kernel_launchers": launchers, "gpu_timelines": timelines, "linked_and_short_kernels": count_sheet(ranks),

@@ -1,12 +1,12 @@
-/* The batch report of small ranks: which sheets there are, what columns of parameters hold, and ranks that
- * cannot be read. Expected cells are counted by hand. */
+/* The batch report of small ranks: its sheets, the columns of parameters, and ranks that cannot be read.
+ * Expected cells are computed by hand. */
 #include "base/length.h"
 #include "output_help.h"
 #include "report/batch.h"
 
 #include <math.h>
 
-/* An op with a kernel of its own, linked by an arrow. */
+/* An op with one kernel, linked by flow events. */
 #define OP(name, dims, types, concrete, ts, dur, link)                                                       \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts                  \
     ",\"dur\":50,\"args\":{"                                                                                 \
@@ -113,7 +113,7 @@ static void ranks_are_one_report(void **state)
     gt_batch_ranks_free(&ranks);
 }
 
-static void a_rank_that_cannot_be_read_leaves_nothing(void **state)
+static void an_unreadable_rank_leaves_no_files(void **state)
 {
     (void)state;
     gt_batch_ranks ranks;
@@ -124,7 +124,7 @@ static void a_rank_that_cannot_be_read_leaves_nothing(void **state)
     assert_non_null(strstr(error.text, "rank_"));
 }
 
-static void ranks_without_anything_have_the_sheets_that_are_always_there(void **state)
+static void empty_ranks_have_the_mandatory_sheets(void **state)
 {
     (void)state;
     gt_batch_ranks ranks;
@@ -148,8 +148,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ranks_are_one_report),
-        TEST(a_rank_that_cannot_be_read_leaves_nothing),
-        TEST(ranks_without_anything_have_the_sheets_that_are_always_there),
+        TEST(an_unreadable_rank_leaves_no_files),
+        TEST(empty_ranks_have_the_mandatory_sheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* Commands of benchmark programs from what a trace says of an op, from logs of libraries, and times from what
- * the programs print. Expected lines are those of the specification's check cases, or follow by hand from the
- * shapes. */
+/* Commands of benchmark programs, from the arguments of ops and from logs of libraries; times from the output
+ * of the programs. Expected lines are the check cases of the specification, or follow from the shapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +18,7 @@ static gt_str text(const char *bytes)
     return (gt_str){bytes, strlen(bytes)};
 }
 
-/* The command of an op, in a buffer of its own; "" where there is none. */
+/* The command of an op; "" if there is none. */
 static const char *command(gt_bench bench, const char *name, const char *dims, const char *types,
                            const char *strides, const char *concrete)
 {
@@ -88,8 +87,8 @@ static void knows_batches_biases_and_types(void **state)
     has(line, " --scaleA 1 --scaleB 1 --a_type bf8_r --b_type f8_r --c_type bf16_r --d_type bf16_r ");
 }
 
-/* Strides that are no matrix's mean a copy; a leading dimension is no smaller than the extent. */
-static void takes_odd_strides_as_copied(void **state)
+/* Strides that do not describe a matrix mean a copy; a leading dimension is at least the extent. */
+static void unusual_strides_count_as_copied(void **state)
 {
     (void)state;
     const char *types = "[\"float\",\"float\"]";
@@ -101,7 +100,7 @@ static void takes_odd_strides_as_copied(void **state)
         " --lda 8 --ldb 4 --ldc 8 --ldd 8 ");
 }
 
-static void tells_no_product_where_there_is_none(void **state)
+static void gives_no_command_for_invalid_products(void **state)
 {
     (void)state;
     static const char *const odd[][4] = {
@@ -151,7 +150,7 @@ static void writes_convolutions(void **state)
         "-F 1 -t 1");
 }
 
-static void tells_no_convolution_where_there_is_none(void **state)
+static void gives_no_command_for_invalid_convolutions(void **state)
 {
     (void)state;
     static const char *const odd[][4] = {
@@ -194,7 +193,7 @@ static void edits_what_hipblaslt_logs(void **state)
         "trig_float --use_gpu_timer --print_kernel_info\n");
     edited(GT_BENCH_HIPBLASLT, "[warn] nothing\n", "");
     edited(GT_BENCH_HIPBLASLT, "", "");
-    /* each line, the last one without an end; only the first solution */
+    /* each line, the last one without a line end; only the first solution */
     edited(GT_BENCH_HIPBLASLT,
            "hipblaslt-bench --iters 1\nhipblaslt-bench --solution_index 1 --solution_index 22",
            "hipblaslt-bench --iters 100 --flush --initialization trig_float --use_gpu_timer "
@@ -256,10 +255,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swaps_the_operands_of_a_product),
         cmocka_unit_test(knows_batches_biases_and_types),
-        cmocka_unit_test(takes_odd_strides_as_copied),
-        cmocka_unit_test(tells_no_product_where_there_is_none),
+        cmocka_unit_test(unusual_strides_count_as_copied),
+        cmocka_unit_test(gives_no_command_for_invalid_products),
         cmocka_unit_test(writes_convolutions),
-        cmocka_unit_test(tells_no_convolution_where_there_is_none),
+        cmocka_unit_test(gives_no_command_for_invalid_convolutions),
         cmocka_unit_test(edits_what_hipblaslt_logs),
         cmocka_unit_test(edits_what_miopen_logs),
         cmocka_unit_test(reads_times_of_hipblaslt),

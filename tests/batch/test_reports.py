@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the batch report against tests/batch_sheets.py, which computes its sheets in plain Python, and against the check
-cases of the specification.
+"""Compares the batch report with the reference model in reference_sheets.py and with the check cases of the specification.
 
-    batch.py --bin build/gputally [TEXT]      only cases whose names contain TEXT
+    python3 -m tests.batch.test_reports --bin build/gputally [TEXT]      only cases with TEXT in their names
 
-On fixtures, made-up traces and, where the conformance folder is beside the project, its PyTorch traces. Node replay is
-run with stand-ins for the programs that it starts.
+The traces are the fixtures, synthetic ones and, if available, the PyTorch traces of the conformance folder. Node replay runs
+with stand-ins for the programs that it starts.
 """
 import argparse
 import ast
@@ -47,13 +46,13 @@ def put(folder, name, content):
 
 
 def differs(cell, value):
-    """Whether a cell of a CSV file does not say what the value is."""
+    """Whether a cell of a CSV file differs from the value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return cell != ""
     if isinstance(value, str):
         return cell != value
     try:
-        # A deviation of next to nothing is a matter of rounding.
+        # A tiny deviation is a matter of rounding.
         return cell == "" or not math.isclose(float(cell), value, rel_tol=1e-9, abs_tol=1e-9)
     except ValueError:
         return True
@@ -69,7 +68,7 @@ def compare(found, wanted):
             if any(differs(a, b) for a, b in zip(row, expected))][:2]
 
 
-# ---- whole reports against plain Python ----
+# ---- reports compared with the reference model ----
 
 
 def compare_group(folder, ranks, group):
@@ -77,12 +76,12 @@ def compare_group(folder, ranks, group):
     if not wanted or not os.path.exists(path):
         return [f"{group} is {'not ' * bool(wanted)}there"] if bool(wanted) != os.path.exists(path) else []
     headings, rows = read_csv(path)
-    troubles = []
+    problems = []
     if len(rows) != len(wanted):
         return [f"{group} has {len(rows)} rows instead of {len(wanted)}"]
     for cells, (row, ops, kernels) in zip(rows, wanted):
         cells = dict(zip(headings, cells))
-        troubles += [f"{group}: {key} is {cells.get(key)} instead of {value} of {row['name']}" for key, value in row.items()
+        problems += [f"{group}: {key} is {cells.get(key)} instead of {value} of {row['name']}" for key, value in row.items()
                      if key not in cells or differs(cells[key], value)]
         details = ast.literal_eval(cells["kernel_details__summarize_kernel_stats"])
         expected = reference_sheets.kernel_details(ops, kernels)
@@ -90,15 +89,15 @@ def compare_group(folder, ranks, group):
             list(a) == list(b) and all(a[k] == b[k] if not isinstance(b[k], float) else
                                        math.isclose(a[k], b[k], rel_tol=1e-9, abs_tol=1e-9) for k in b)
             for a, b in zip(details, expected))
-        troubles += [] if same else [f"{group}: kernels of {row['name']} are {details} instead of {expected}"]
-    return troubles[:3]
+        problems += [] if same else [f"{group}: kernels of {row['name']} are {details} instead of {expected}"]
+    return problems[:3]
 
 
 def compare_workbook(path, csv_folder):
     """The workbook has the cells of the CSV files, in the order of the report."""
     if not openpyxl:
         return []
-    book, troubles = openpyxl.load_workbook(path), []
+    book, problems = openpyxl.load_workbook(path), []
     names = [name[:-4] for name in os.listdir(csv_folder)]
     if sorted(book.sheetnames) != sorted(names):
         return [f"sheets {book.sheetnames}"]
@@ -107,16 +106,16 @@ def compare_workbook(path, csv_folder):
         cells = [list(row) for row in book[name].iter_rows(values_only=True)]
         top = 3 if name == "cuda_events_summary" else 1
         if top == 1 and [cell or "" for cell in cells[0]] != headings:
-            troubles.append(f"{name}: headings {cells[0]}")
+            problems.append(f"{name}: headings {cells[0]}")
         if top == 3:
-            troubles += compare_headings(book[name], cells, headings, rows)
+            problems += compare_headings(book[name], cells, headings, rows)
             cells[top:] = fill_merged(cells[top:])
         for row, expected in zip(cells[top:], rows):
-            troubles += [f"{name}: {a!r} instead of {b!r}" for a, b in zip(row, expected)
+            problems += [f"{name}: {a!r} instead of {b!r}" for a, b in zip(row, expected)
                          if (str(a) if a is not None else "") != b and (isinstance(a, str) or differs(b, a))][:1]
         if len(cells) - top != len(rows):
-            troubles.append(f"{name} has {len(cells) - top} rows instead of {len(rows)}")
-    return troubles[:3]
+            problems.append(f"{name} has {len(cells) - top} rows instead of {len(rows)}")
+    return problems[:3]
 
 
 def fill_merged(rows):
@@ -126,7 +125,7 @@ def fill_merged(rows):
 
 
 def compare_headings(sheet, cells, headings, rows):
-    """The measures above the ranks, in merged cells; equal names below each other are merged too."""
+    """The measures are above the ranks, in merged cells; equal names below each other are merged too."""
     ranks = (len(headings) - 2) // 4
     measures = list(reference_sheets.MEASURES)
     over = [None, None] + [m if place == 0 else None for m in measures for place in range(ranks)]
@@ -153,21 +152,21 @@ def check_report(binary, folder, documents, arguments=()):
     common = [binary, "batch", "-b", "run", "-f", "step_8", "-a", "--quiet", *arguments]
     for command in (common + ["--output_csvs_dir", "out"], common):
         done = run(command, cwd=folder)
-        if done.troubles() or done.code:
-            return done.troubles() + [done.stderr]
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
     wanted, ranks = reference_sheets.sheets([(rank, json.loads(documents[rank])) for rank in sorted(documents)])
     out = os.path.join(folder, "out")
-    troubles = [f"{name}.csv is there" for name in ("unlinked_short_kernels_summary", "short_cpu_op_counts",
+    problems = [f"{name}.csv was written" for name in ("unlinked_short_kernels_summary", "short_cpu_op_counts",
                                                     "cuda_events_summary")
                 if name not in wanted and os.path.exists(os.path.join(out, name + ".csv"))]
     for name, sheet in wanted.items():
-        troubles += [f"{name}: {t}" for t in compare(read_csv(os.path.join(out, name + ".csv")), sheet)]
+        problems += [f"{name}: {t}" for t in compare(read_csv(os.path.join(out, name + ".csv")), sheet)]
     for group in reference_sheets.GROUPS:
-        troubles += compare_group(out, ranks, group)
-    return troubles + compare_workbook(os.path.join(folder, "run", "run_step_8_performance_report.xlsx"), out)
+        problems += compare_group(out, ranks, group)
+    return problems + compare_workbook(os.path.join(folder, "run", "run_step_8_performance_report.xlsx"), out)
 
 
-def made_up(binary, options, ranks, arguments=()):
+def synthetic(binary, options, ranks, arguments=()):
     def check(folder):
         documents = {}
         for place, rank in enumerate(ranks):
@@ -206,23 +205,23 @@ def one_rank(binary):
             [0, 0.000174130859375, 0, 3.951904296875e-05, 0, 0, 2.188037109375e-05, 0, 0, 0, 0, 2.40380859375e-06,
              0.00015521826171875, 0.00039315234375]))
         breakdown = sheet_of(folder, "grouped_breakdown")
-        troubles = [] if [row["Group"] for row in breakdown] == list(wanted) else [f"groups {breakdown}"]
-        troubles += expect({row["Group"]: row["Time (s)"] for row in breakdown}, wanted)
+        problems = [] if [row["Group"] for row in breakdown] == list(wanted) else [f"groups {breakdown}"]
+        problems += expect({row["Group"]: row["Time (s)"] for row in breakdown}, wanted)
         counts = [list(row.values()) for row in sheet_of(folder, "linked_and_short_kernels")]
-        troubles += [] if counts == [["0", "61", "61", "0", "55", "0"]] else [f"counts {counts}"]
+        problems += [] if counts == [["0", "61", "61", "0", "55", "0"]] else [f"counts {counts}"]
         ops = [tuple(row.values()) for row in sheet_of(folder, "short_cpu_op_counts")]
         if ops[:5] != [("aten::addmm", "24"), ("aten::native_layer_norm", "10"), ("aten::add", "9"), ("aten::gelu", "5"),
                        ("aten::index_select", "3")] or ops[-1] != ("Total", "54") or len(ops) != 9:
-            troubles.append(f"short ops {ops}")
+            problems.append(f"short ops {ops}")
         attention, = sheet_of(folder, "attn")
-        troubles += expect(attention, {
+        problems += expect(attention, {
             "name": "aten::_scaled_dot_product_flash_attention", "param: N_Q": 141, "GFLOPS_first": 0.040716288,
             "Kernel Time (µs)_mean": 28.4139404296875, "Kernel Time (µs)_std": 2.417572675156308, "name_count": 4,
             "kernel_time_sum_cum_pct": 1})
         absent = {"un_elemwise.csv", "conv.csv", "unlinked_short_kernels_summary.csv", "long.csv"}
-        troubles += [f"{name} is there" for name in absent & set(files_under(os.path.join(folder, "out")))]
+        problems += [f"{name} was written" for name in absent & set(files_under(os.path.join(folder, "out")))]
         for line in ("No events to summarize performance metrics from group conv", "No unlinked kernel events found."):
-            troubles += [] if line in done.stdout.split("\n") else [f"no line {line!r}"]
+            problems += [] if line in done.stdout.split("\n") else [f"no line {line!r}"]
         gemms = [(r["param: M"], r["param: N"], r["param: K"], float(r["Kernel Time (µs)_mean"]),
                   float(r["kernel_time_sum_cum_pct"])) for r in sheet_of(folder, "gemm")]
         expected = [("141", "512", "512", 5.043313419117647, 0.4923672256183052),
@@ -230,7 +229,7 @@ def one_rank(binary):
                     ("141", "512", "2048", 7.2657470703125, 0.8533452975155628), ("141", "30522", "512", 25.537109375, 1)]
         same = all(a[:3] == b[:3] and all(math.isclose(x, y, rel_tol=1e-15) for x, y in zip(a[3:], b[3:]))
                    for a, b in zip(gemms, expected))
-        return troubles + ([] if same and len(gemms) == 4 else [f"matrix products {gemms}"])
+        return problems + ([] if same and len(gemms) == 4 else [f"matrix products {gemms}"])
     return check
 
 
@@ -243,20 +242,20 @@ def three_ranks(binary):
         rows = sheet_of(folder, "gpu_timelines")
         columns = ["type", "time_ms_0", "percent_0", "time_ms_2", "percent_2", "time_ms_10", "percent_10", "time_ms_avg",
                    "time_ms_std"]
-        troubles = [] if list(rows[0]) == columns else [f"columns {list(rows[0])}"]
+        problems = [] if list(rows[0]) == columns else [f"columns {list(rows[0])}"]
         by_type = {row["type"]: row for row in rows}
-        troubles += expect(by_type["computation_time"], {
+        problems += expect(by_type["computation_time"], {
             "time_ms_0": 0.3883447265625, "time_ms_2": 0.3883447265625, "time_ms_10": 29.74316796875,
             "time_ms_avg": 10.17328580729167, "time_ms_std": 13.83799638338884})
-        troubles += expect(by_type["idle_time"], {"time_ms_avg": 3.199286946614583, "time_ms_std": 0.1330200898289345})
+        problems += expect(by_type["idle_time"], {"time_ms_avg": 3.199286946614583, "time_ms_std": 0.1330200898289345})
         mul = next(row for row in sheet_of(folder, "kernel_launchers") if row["name"] == "aten::mul")
-        troubles += expect(mul, {"count": 220, "kernel_time_ms": 4.54128857421875, "pct": 14.87706920796525,
+        problems += expect(mul, {"count": 220, "kernel_time_ms": 4.54128857421875, "pct": 14.87706920796525,
                                  "cum_pct": 43.25870612148204, "time_ms_avg": 1.513762858072917,
                                  "count_avg": 73.33333333333333})
         counts = list(sheet_of(folder, "linked_and_short_kernels")[2].values())
-        troubles += [] if counts == ["10", "1517", "1054", "463", "142", "55"] else [f"counts {counts}"]
+        problems += [] if counts == ["10", "1517", "1054", "463", "142", "55"] else [f"counts {counts}"]
         call = next(row for row in sheet_of(folder, "cuda_events_summary") if row["name"] == "hipLaunchKernel")
-        return troubles + expect(call, {
+        return problems + expect(call, {
             "cat": "cuda_runtime", "count_0": 30, "count_2": 30, "count_10": 860, "min_dur_0": 3.145, "min_dur_10": 2.893,
             "max_dur_2": 10.154, "max_dur_10": 39.469, "mean_dur_0": 4.287999999999999, "mean_dur_10": 4.747544186046512})
     return check
@@ -297,27 +296,27 @@ def two_ranks_with_collectives(binary, mismatch=False):
         if done.code:
             return [done.stderr]
         long = sheet_of(folder, "long")
-        troubles = [] if sorted({row["rank"] for row in long}) == ["0", "1"] else [f"ranks {long}"]
+        problems = [] if sorted({row["rank"] for row in long}) == ["0", "1"] else [f"ranks {long}"]
         sync = sheet_of(folder, "nccl_implicit_sync_cat")
         for row, latency in zip(sync, (45, 55)):
-            troubles += expect(row, {"comm_latency": latency, "skew in start time": 5, "avg_wait_time": 2.5,
+            problems += expect(row, {"comm_latency": latency, "skew in start time": 5, "avg_wait_time": 2.5,
                                      "In msg nelems": 1024})
         detailed = sheet_of(folder, "nccl_implicit_sync_cat_detailed")
         added = [key for key in detailed[0] if key not in sync[0]]
         if added != ["rank_0_ts", "rank_0_dur", "rank_1_ts", "rank_1_dur", "rank_0_wait_time", "rank_1_wait_time"]:
-            troubles.append(f"detailed columns {added}")
+            problems.append(f"detailed columns {added}")
         summary, = sheet_of(folder, "summary_nccl_implicit_sync_cat")
-        troubles += expect(summary, {"comm_latency_mean": 50, "algo bw (GB/s)_mean": 0.03853229561237374, "count": 2,
+        problems += expect(summary, {"comm_latency_mean": 50, "algo bw (GB/s)_mean": 0.03853229561237374, "count": 2,
                                      "Total comm latency (ms)": 0.1})
         if list(summary) != ["Collective name", "dtype", "In msg nelems", "Process Group Name", "Group size",
                              "Full msg size (MB)", "comm_latency_mean", "skew in start time_mean", "skew in end time_mean",
                              "algo bw (GB/s)_mean", "bus bw (GB/s)_mean", "count", "Total comm latency (ms)"]:
-            troubles.append(f"summary columns {list(summary)}")
+            problems.append(f"summary columns {list(summary)}")
         if mismatch and not any("disagree" in line for line in done.stderr.split("\n")):
-            troubles.append("nothing is said of the mismatch")
+            problems.append("no warning about the mismatch")
         if "Starting NcclAnalyser with world_size 2" not in done.stdout.split("\n"):
-            troubles.append("no line of the collectives")
-        return troubles
+            problems.append("no line about the collectives")
+        return problems
     return check
 
 
@@ -333,16 +332,16 @@ def damaged_rank(binary):
             put(folder, "base/" + name, content)
         done = run([binary, "batch", "-b", "base", "-f", "rank_", "--strict"], cwd=folder)
         reports = [name for name in files_under(folder) if not name.endswith(".json")]
-        troubles = [] if reports == ["base/a/a_rank__performance_report.xlsx", "base/c/c_rank__performance_report.xlsx"] \
+        problems = [] if reports == ["base/a/a_rank__performance_report.xlsx", "base/c/c_rank__performance_report.xlsx"] \
             else [f"files {reports}"]
         if done.code != 1 or "t_rank_1.json" not in done.stderr:
-            troubles.append(f"exit {done.code}, {done.stderr}")
-        return troubles
+            problems.append(f"exit {done.code}, {done.stderr}")
+        return problems
     return check
 
 
 def damage(binary, seed):
-    """A rank that is cut or flipped beside one that is whole: a whole report or none."""
+    """A truncated or damaged rank and a complete one: a complete report or none."""
     def check(folder):
         made = random.Random(seed)
         whole = read_bytes(os.path.join(FIXTURES, made.choice(["inference", "collectives", "graph"]) + ".json.gz"))
@@ -355,12 +354,12 @@ def damage(binary, seed):
         reports = [name for name in files_under(folder) if not name.endswith(".json")]
         wanted = ["t/t_rank_performance_report.xlsx"] if done.code == 0 else []
         said = done.code == 0 or "t_rank_1.json" in done.stderr
-        return done.troubles() + ([] if reports == wanted and said else [f"exit {done.code}, {reports}, {done.stderr}"])
+        return done.problems() + ([] if reports == wanted and said else [f"exit {done.code}, {reports}, {done.stderr}"])
     return check
 
 
 def no_kernels(binary):
-    """Traces of hosts alone and of nothing at all: the sheets that are always there, and warnings."""
+    """Traces with host events only, and empty ones: the mandatory sheets, and warnings."""
     def check(folder):
         op = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5,
               "args": {"Input Dims": "odd", "Input type": [], "Concrete Inputs": None}}
@@ -368,11 +367,11 @@ def no_kernels(binary):
         put(folder, "t/t_rank_1.json", {"traceEvents": []})
         done = run([binary, "batch", "-b", "t", "-f", "rank", "--output_csvs_dir", "out"], cwd=folder)
         sheets = files_under(os.path.join(folder, "out"))
-        troubles = [] if done.code == 0 and sheets == [
+        problems = [] if done.code == 0 and sheets == [
             "gpu_timelines.csv", "grouped_breakdown.csv", "kernel_launchers.csv", "linked_and_short_kernels.csv"] else \
             [f"exit {done.code}, {sheets}, {done.stderr}"]
         total = sheet_of(folder, "grouped_breakdown")[-1]
-        return troubles + expect(total, {"Group": "Total", "Time (s)": 0})
+        return problems + expect(total, {"Group": "Total", "Time (s)": 0})
     return check
 
 
@@ -422,7 +421,7 @@ def stand_in(folder, name, script):
 
 
 def run_replay(binary, folder, extra_path=True):
-    """With nothing but the stand-ins to be found, where they are."""
+    """Runs with only the stand-ins on PATH, or an empty PATH."""
     command = ["/usr/bin/env", "PATH=" + os.path.join(folder, "bin") if extra_path else "PATH=/nonexistent", binary, "batch",
                "-b", "t", "-r", "--output_csvs_dir", "out"]
     return run(command, cwd=folder)
@@ -434,38 +433,38 @@ def replay_with_tools(binary):
         stand_in(folder, "amd-smi", "")
         stand_in(folder, "hipblaslt-bench", f"echo \"$@\" >> bench_arguments\n/bin/cat <<'END'\n{BENCH_OUTPUT}END\n")
         stand_in(folder, "MIOpenDriver", f"echo \"$@\" >> driver_arguments\n/bin/cat <<'END'\n{MIOPEN_OUTPUT}END\n")
-        # The arguments are: -c SCRIPT MODE OP DIMS TYPES STRIDES CONCRETE. It logs nothing, so commands are made of shapes.
+        # The arguments are: -c SCRIPT MODE OP DIMS TYPES STRIDES CONCRETE. It logs nothing, so commands come from shapes.
         stand_in(folder, "python3", "[ \"$3\" = time ] && echo 120\n[ \"$3\" = time ] && echo \"$4 $5 $6 $7 $8\" >> ops\nexit 0\n")
         done = run_replay(binary, folder)
         if done.code or "Dependency" in done.stdout:
             return [f"exit {done.code}: {done.stdout} {done.stderr}"]
         gemm, = sheet_of(folder, "gemm_node_replay")
-        troubles = expect(gemm, {
+        problems = expect(gemm, {
             "gemm no.": 0, "Avg. gemm-bench time (us)": 110.494, "Avg. replay time (us)": 120, "Avg. profile time (us)": 100,
             "Diff profile vs. replay (us)": 20, "Diff profile vs. gemm-bench (us)": 10.494,
             "Diff profile vs. replay (pct)": 20, "Diff profile vs. gemm-bench (pct)": 10.494})
         conv, = sheet_of(folder, "conv_node_replay")
-        troubles += expect(conv, {"conv no.": 0, "Avg. conv-bench time (us)": 83.398, "Avg. replay time (us)": 120,
+        problems += expect(conv, {"conv no.": 0, "Avg. conv-bench time (us)": 83.398, "Avg. replay time (us)": 120,
                                   "Avg. profile time (us)": 80, "Diff profile vs. conv-bench (pct)": 4.2475})
         command = read_bytes(os.path.join(folder, "t", "hipblaslt-bench-0.log")).decode()
         for part in (" -m 2816 -n 8944 -k 1024 --lda 1024 --ldb 1024 --ldc 2816 --ldd 2816 ", " --transA T --transB N ",
                      " --algo_method heuristic --requested_solution 1 "):
-            troubles += [] if part in command else [f"{part!r} is not in {command!r}"]
+            problems += [] if part in command else [f"{part!r} is not in {command!r}"]
         if read_bytes(os.path.join(folder, "bench_arguments")).decode().split() != command.split()[1:]:
-            troubles.append("the arguments of hipblaslt-bench are not those of the file")
+            problems.append("the arguments of hipblaslt-bench are not those of the file")
         driver = read_bytes(os.path.join(folder, "t", "miopen-driver-0.log")).decode()
         if driver != ("MIOpenDriver convbfp16 -n 128 -c 3 -H 32 -W 32 -k 64 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -m conv "
                       "-g 1 -F 1 -t 1\n"):
-            troubles.append(f"driver: {driver}")
+            problems.append(f"driver: {driver}")
         ops = read_bytes(os.path.join(folder, "ops")).decode().split("\n")
         if ops[0] != "aten::mm " + " ".join(json.dumps(MM[key], separators=(",", ":")) for key in MM):
-            troubles.append(f"replayed {ops[0]}")
-        return troubles
+            problems.append(f"replayed {ops[0]}")
+        return problems
     return check
 
 
 def replay_with_log(binary):
-    """What hipBLASLt and MIOpen log is edited, and is what is run."""
+    """The commands that hipBLASLt and MIOpen log are edited and run."""
     def check(folder):
         put(folder, "t/t_rank_0.json", trace_of_ops([("aten::mm", MM, 90), ("aten::convolution", CONV, 80)]))
         head = "hipblaslt-bench --api_method c -m 2816 --bias_type f32_r"
@@ -485,30 +484,30 @@ echo 'MIOpen(HIP): Command [LogCmdConvolution] ./bin/{driver}' >&2
                  if name.endswith(".log")}
         wanted = {"hipblaslt-bench-0.log": edited, "miopen-driver-0.log": driver + "\n"}
         gemm, = sheet_of(folder, "gemm_node_replay")
-        troubles = expect(gemm, {"Avg. gemm-bench time (us)": None, "Avg. replay time (us)": None, "Avg. profile time (us)": 90,
+        problems = expect(gemm, {"Avg. gemm-bench time (us)": None, "Avg. replay time (us)": None, "Avg. profile time (us)": 90,
                                  "Diff profile vs. replay (pct)": None})
-        return troubles + ([] if found == wanted else [f"files {found}"]) + ([] if done.code == 0 else [done.stderr])
+        return problems + ([] if found == wanted else [f"files {found}"]) + ([] if done.code == 0 else [done.stderr])
     return check
 
 
 def replay_without_tools(binary):
-    """The commands are there, and the sheets with empty cells; what is missing is named."""
+    """The commands are written, and the sheets with empty cells; missing programs are named."""
     def check(folder):
         put(folder, "t/t_rank_0.json", trace_of_ops([("aten::mm", MM, 90), ("aten::convolution", CONV, 80)]))
         done = run_replay(binary, folder, extra_path=False)
         lines = [line for line in done.stdout.split("\n") if line.startswith("Dependency not found: ")]
-        troubles = [] if [line[22:] for line in lines[:3]] == ["ROCm platform", "hipblaslt-bench", "MIOpenDriver"] and \
+        problems = [] if [line[22:] for line in lines[:3]] == ["ROCm platform", "hipblaslt-bench", "MIOpenDriver"] and \
             len(lines) == 4 else [f"lines {lines}"]
         logs = [name for name in files_under(os.path.join(folder, "t")) if name.endswith(".log")]
-        troubles += [] if logs == ["hipblaslt-bench-0.log", "miopen-driver-0.log"] else [f"files {logs}"]
+        problems += [] if logs == ["hipblaslt-bench-0.log", "miopen-driver-0.log"] else [f"files {logs}"]
         conv, = sheet_of(folder, "conv_node_replay")
-        return troubles + expect(conv, {"conv no.": 0, "Avg. conv-bench time (us)": None, "Avg. replay time (us)": None,
+        return problems + expect(conv, {"conv no.": 0, "Avg. conv-bench time (us)": None, "Avg. replay time (us)": None,
                                         "Avg. profile time (us)": 80, "Diff profile vs. conv-bench (us)": None})
     return check
 
 
 def replay_that_fails(binary):
-    """A tool that fails, one that prints nothing known, and arguments that would be commands to a shell."""
+    """A tool that fails, one with unknown output, and arguments that would be commands to a shell."""
     def check(folder):
         hostile = {**MM, "Input type": ["c10::BFloat16; touch PWNED", "$(touch PWNED)"], "Concrete Inputs": ["`touch PWNED`", ""]}
         small = {**MM, "Input Dims": [[8, 1024], [1024, 8]]}
@@ -518,14 +517,14 @@ def replay_that_fails(binary):
         stand_in(folder, "MIOpenDriver", "echo stats: nothing\n")
         stand_in(folder, "python3", "[ \"$3\" = '' ] && exit 0\necho 'no GPU' >&2\nexit 1\n")
         done = run_replay(binary, folder)
-        troubles = [] if done.code == 0 else [f"exit {done.code}: {done.stderr}"]
+        problems = [] if done.code == 0 else [f"exit {done.code}: {done.stderr}"]
         if not any(line.startswith("Subprocess error: Command 'hipblaslt-bench --api_method c") and
                    line.endswith("returned non-zero exit status 7.") for line in done.stdout.split("\n")):
-            troubles.append(f"no line of the failure: {done.stdout}")
-        troubles += [f"{name} was made" for name in files_under(folder) if "PWNED" in name]
+            problems.append(f"no line about the failure: {done.stdout}")
+        problems += [f"{name} was created" for name in files_under(folder) if "PWNED" in name]
         rows = sheet_of(folder, "gemm_node_replay") + sheet_of(folder, "conv_node_replay")
         empty = [value for row in rows for key, value in row.items() if key[:4] in ("Avg.", "Diff") and "profile time" not in key]
-        return troubles + ([] if not any(empty) else [f"cells {empty}"])
+        return problems + ([] if not any(empty) else [f"cells {empty}"])
     return check
 
 
@@ -542,17 +541,17 @@ def cases(binary):
     for seed in range(24):
         yield Case(f"damage, seed {seed}", damage(binary, seed))
     yield Case("replay with tools", replay_with_tools(binary))
-    yield Case("replay by logs", replay_with_log(binary))
+    yield Case("replay from logs", replay_with_log(binary))
     yield Case("replay without tools", replay_without_tools(binary))
     yield Case("replay that fails", replay_that_fails(binary))
     for name, options, ranks, arguments in (
             ("plain", {}, (0,), ()), ("three ranks, threads", {"collectives": True}, (0, 2, 10), ("--threads", "3")),
             ("one thread", {"collectives": True, "odd_events": True}, (1, 3), ("--threads", "1")),
-            ("whole times", {"times": "integer", "graphs": True}, (0, 1), ()),
+            ("integer times", {"times": "integer", "graphs": True}, (0, 1), ()),
             ("mixed times", {"times": "mixed", "odd_events": True, "python_functions": True}, (5, 7), ()),
             ("old names", {"old_names": True}, (0, 1), ()), ("without shapes", {"no_shapes": True}, (0, 4), ()),
             ("many ranks", {"events": 600, "collectives": True, "graphs": True}, tuple(range(12)), ())):
-        yield Case(f"made up: {name}", made_up(binary, options, ranks, arguments))
+        yield Case(f"synthetic: {name}", synthetic(binary, options, ranks, arguments))
     fixtures = [os.path.join(FIXTURES, name + ".json.gz") for name in
                 ("training", "inference", "graph", "streams", "compiled", "no_shapes", "collectives")]
     yield Case("fixtures as ranks", of_files(binary, fixtures))
@@ -561,7 +560,7 @@ def cases(binary):
         yield Case("three ranks of the specification", three_ranks(binary))
         yield Case("four real ranks", of_files(binary, sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "ranks4", "*.gz")))))
     else:
-        print("real traces: skipped, there is no conformance folder beside the project")
+        print("real traces: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
 def main():

@@ -1,5 +1,5 @@
-/* Reads a trace into the event store and prints how long that took, how many events there are and what memory
- * it took: bench_reader FILE [THREADS]. */
+/* Reads a trace into the event store and prints the time, the number of events and the memory: bench_reader
+ * FILE [THREADS]. */
 #include "base/memory.h"
 #include "input/detect.h"
 #include "input/chrome/kineto.h"

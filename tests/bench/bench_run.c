@@ -1,10 +1,10 @@
-/* Runs a command once and says what it took: wall time, peak memory, exit code.
+/* Runs a command once and prints wall time, peak memory and exit code.
  *
- *     bench_run COMMAND [ARGUMENT…]      prints "milliseconds M peak_kb K code C" behind what the command
- * prints
+ *     bench_run COMMAND [ARGUMENT…]      prints "milliseconds M peak_kb K code C" after the command's
+ * output
  *
- * A process inherits the peak memory of the process that starts it; this one is small, so that the figure is
- * the command's own. The command's standard output is dropped. */
+ * A process inherits the peak memory of its parent; this one is small, so that the value is the
+ * command's own. The command's standard output is dropped. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// The measuring stick of scripts/bench: one cold simdjson On-Demand pass over a trace.
+// The unit of measurement of scripts/bench: one cold simdjson On-Demand pass over a trace.
 //
 //     simdjson_pass FILE.json
 //

@@ -11,9 +11,9 @@ OLD_NAME = "TraceLens_generate_perf_report_rocprof"
 
 
 class Folder:
-    """A fresh folder with the program, its old name and the small trace in it; commands run there.
+    """A fresh folder that contains the program, a link with its old name, and the small trace; commands run there.
 
-    Leaks are left to the unit tests: looking for them takes seconds at the end of every command."""
+    The leak checker is off, because it takes seconds at the end of every command; the unit tests use it."""
 
     def __init__(self, binary):
         self.path = tempfile.mkdtemp(prefix="gputally-cli-")

@@ -35,7 +35,7 @@ def matches(wanted, line):
 
 
 def find_in_order(wanted, text):
-    """The first wanted line that is not found after the one before it, or None."""
+    """The first wanted line that does not come after the one before it, or None."""
     lines = iter(text.splitlines())
     for w in wanted:
         if not any(matches(w, line) for line in lines):
@@ -48,7 +48,7 @@ def check_case(binary, command, expectations):
         r = folder.sh(command)
         shown = f"$ {command}\n[exit {r.returncode}]\n{r.stdout}[stderr]\n{r.stderr}"
         wanted = {key: [t for k, t in expectations if k == key] for key in ("exit", "out", "err", "files")}
-        assert r.returncode == int(wanted["exit"][0] if wanted["exit"] else 0), f"another exit code\n{shown}"
+        assert r.returncode == int(wanted["exit"][0] if wanted["exit"] else 0), f"wrong exit code\n{shown}"
         for stream, text in (("out", r.stdout), ("err", r.stderr)):
             if wanted[stream] == ["(nothing)"]:
                 assert text == "", f"std{stream} is not empty\n{shown}"
@@ -56,7 +56,7 @@ def check_case(binary, command, expectations):
             lost = find_in_order(wanted[stream], text)
             assert lost is None, f"std{stream} lacks: {lost}\n{shown}"
             if stream == "err" and r.returncode and wanted["err"]:
-                assert len(text.splitlines()) == len(wanted["err"]), f"more was said than expected\n{shown}"
+                assert len(text.splitlines()) == len(wanted["err"]), f"unexpected messages\n{shown}"
         assert not wanted["err"] == [] or r.stderr == "", f"stderr is not empty\n{shown}"
         if wanted["files"]:
             expected = sorted(wanted["files"][0].split()) if wanted["files"] != ["(none)"] else []

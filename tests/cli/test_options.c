@@ -1,5 +1,5 @@
-/* The command line: what Python's argparse accepts is accepted, and what it refuses is refused in its words
- * (those were taken from a run of argparse); names of outputs; suggestions. */
+/* The command line: options are accepted and rejected as by Python's argparse, with its messages (taken from
+ * a run of argparse); names of outputs; suggestions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static int split(char *line, char **words)
     return count;
 }
 
-/* Parses a line of words by the options of `gputally rocprof`. */
+/* Parses arguments, separated by spaces, by the options of `gputally rocprof`. */
 static bool parse(gt_arguments *arguments, char *line, gt_error *error)
 {
     static char *words[WORDS_MAX];
@@ -53,7 +53,7 @@ static void refuses(const char *line, const char *sentence)
     gt_arguments_free(&arguments);
 }
 
-static void has_the_defaults_of_the_python_tool(void **state)
+static void has_the_defaults_of_tracelens(void **state)
 {
     (void)state;
     ACCEPT(a, "--profile_json_path t.json");
@@ -69,7 +69,7 @@ static void has_the_defaults_of_the_python_tool(void **state)
     gt_arguments_free(&a);
 }
 
-static void takes_every_way_of_writing(void **state)
+static void accepts_every_way_of_writing(void **state)
 {
     (void)state;
     ACCEPT(a, "--profile-json-path=t.json --short-kernel_threshold_us=20 --topk_kernels -5 --kernel-details "
@@ -87,7 +87,7 @@ static void takes_every_way_of_writing(void **state)
     gt_arguments_free(&b);
 }
 
-static void takes_the_trace_without_an_option(void **state)
+static void accepts_the_trace_without_an_option(void **state)
 {
     (void)state;
     ACCEPT(a, "--kernel_details t.json --topk_kernels 3");
@@ -104,7 +104,7 @@ static void takes_the_trace_without_an_option(void **state)
             "argument --profile_json_path: given twice: 'b.json' and 'a.json'");
 }
 
-static void refuses_in_the_words_of_argparse(void **state)
+static void rejects_with_the_messages_of_argparse(void **state)
 {
     (void)state;
     refuses("", "the following arguments are required: --profile_json_path");
@@ -122,7 +122,7 @@ static void refuses_in_the_words_of_argparse(void **state)
     refuses("t.json -x", "unrecognized arguments: -x");
 }
 
-static void refuses_numbers_beyond_64_bits(void **state)
+static void rejects_numbers_beyond_64_bits(void **state)
 {
     (void)state;
     ACCEPT(a, "t.json --topk_kernels 9223372036854775807");
@@ -132,7 +132,7 @@ static void refuses_numbers_beyond_64_bits(void **state)
             "argument --topk_kernels: value out of range: '9223372036854775808'");
 }
 
-static void names_the_nearest_option(void **state)
+static void suggests_the_nearest_option(void **state)
 {
     (void)state;
     refuses("t.json --kernal_details",
@@ -143,7 +143,7 @@ static void names_the_nearest_option(void **state)
             "unrecognized arguments: --output_csv_dir (did you mean --output_csvs_dir?)");
 }
 
-static void help_wins_over_what_is_missing(void **state)
+static void help_wins_over_missing_arguments(void **state)
 {
     (void)state;
     ACCEPT(a, "--kernel_details --help --topk_kernels abc");
@@ -154,7 +154,7 @@ static void help_wins_over_what_is_missing(void **state)
     gt_arguments_free(&b);
 }
 
-static void distances_are_counted_right(void **state)
+static void edit_distances_are_correct(void **state)
 {
     (void)state;
     assert_int_equal(gt_edit_distance("", ""), 0);
@@ -166,7 +166,7 @@ static void distances_are_counted_right(void **state)
     memset(long_a, 'a', sizeof long_a);
     memset(long_b, 'b', sizeof long_b);
     long_a[199] = long_b[199] = 0;
-    assert_int_equal(gt_edit_distance(long_a, long_b), 63); /* only so many letters are looked at */
+    assert_int_equal(gt_edit_distance(long_a, long_b), 63); /* only the first letters are compared */
     const char *const names[] = {"report", "rocprof"};
     assert_string_equal(gt_nearest("rocrpof", names, 2), "rocprof");
     assert_string_equal(gt_nearest("reprot", names, 2), "report");
@@ -184,7 +184,7 @@ static void check_name(const char *trace, const char *expected)
 static void workbooks_are_named_after_the_trace(void **state)
 {
     (void)state;
-    check_name("908_results.json", "908_perf_report.xlsx"); /* these four as the Python tool names them */
+    check_name("908_results.json", "908_perf_report.xlsx"); /* these four as TraceLens names them */
     check_name("run/host/908_results.json", "run/host/908_perf_report.xlsx");
     check_name("t.json", "t_perf_report.xlsx");
     check_name("908_results.json.gz", "908_results_perf_report.xlsx");
@@ -199,7 +199,7 @@ static void workbooks_are_named_after_the_trace(void **state)
     check_name("-", "stdin_perf_report.xlsx");
 }
 
-/* "xlsx csvs db" that a line asks for, of one trace or of several. */
+/* The "xlsx csvs db" outputs that a command line requests, for one trace or several. */
 static void check_destinations(const char *line, const char *old_name, size_t traces, const char *expected)
 {
     char copy[256], got[256];
@@ -220,7 +220,7 @@ static void check_destinations(const char *line, const char *old_name, size_t tr
     gt_arguments_free(&call.arguments);
 }
 
-static void outputs_are_those_asked_for(void **state)
+static void outputs_are_the_requested_ones(void **state)
 {
     (void)state;
     check_destinations("t", NULL, 1, "d/908_perf_report.xlsx . .");
@@ -239,8 +239,8 @@ static void outputs_are_those_asked_for(void **state)
     check_destinations("t --output_db q.db", NULL, 2, "argument --output");
 }
 
-/* As argparse takes the same words of an option of one letter. */
-static void takes_letters(void **state)
+/* Short options, as argparse accepts them. */
+static void accepts_short_options(void **state)
 {
     (void)state;
     static const struct {
@@ -354,17 +354,17 @@ static void a_former_name_still_works_and_is_not_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_the_defaults_of_the_python_tool),
-        cmocka_unit_test(takes_every_way_of_writing),
-        cmocka_unit_test(takes_the_trace_without_an_option),
-        cmocka_unit_test(refuses_in_the_words_of_argparse),
-        cmocka_unit_test(refuses_numbers_beyond_64_bits),
-        cmocka_unit_test(names_the_nearest_option),
-        cmocka_unit_test(help_wins_over_what_is_missing),
-        cmocka_unit_test(distances_are_counted_right),
+        cmocka_unit_test(has_the_defaults_of_tracelens),
+        cmocka_unit_test(accepts_every_way_of_writing),
+        cmocka_unit_test(accepts_the_trace_without_an_option),
+        cmocka_unit_test(rejects_with_the_messages_of_argparse),
+        cmocka_unit_test(rejects_numbers_beyond_64_bits),
+        cmocka_unit_test(suggests_the_nearest_option),
+        cmocka_unit_test(help_wins_over_missing_arguments),
+        cmocka_unit_test(edit_distances_are_correct),
         cmocka_unit_test(workbooks_are_named_after_the_trace),
-        cmocka_unit_test(outputs_are_those_asked_for),
-        cmocka_unit_test(takes_letters),
+        cmocka_unit_test(outputs_are_the_requested_ones),
+        cmocka_unit_test(accepts_short_options),
         cmocka_unit_test(main_options_are_options_of_the_command),
         cmocka_unit_test(help_lines_start_with_a_verb),
         cmocka_unit_test(a_former_name_still_works_and_is_not_shown),

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The command line as a user meets it, where a line of cli_cases.txt cannot say it: the content of files, a terminal, the
-completion, the man page.
+"""Parts of the command line that cli_cases.txt cannot describe: the content of files, a terminal, the completion, the man page.
 
     python3 -m tests.cli.test_program --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
@@ -24,7 +23,7 @@ ALL_SHEETS = SHEETS + ["kernel_details", "short_kernels_summary", "short_kernel_
 
 
 def test_csv_content(binary):
-    """The sheets of the small trace, worked out by hand: durations 3, 5, 0.007, 1, 20 and 0.005 µs."""
+    """The sheets of the small trace, computed by hand: durations 3, 5, 0.007, 1, 20 and 0.005 µs."""
     with Folder(binary) as folder:
         r = folder.sh("gputally rocprof tiny_results.json --output_csvs_dir out --kernel_details --topk_kernels 5 "
                       "--short_kernel_study --short_kernel_threshold_us 4 --short_kernel_histogram_bins 4")
@@ -82,7 +81,7 @@ def test_compressed_and_piped_input(binary):
                 assert folder.rows(f"{kind}/{sheet}.csv") == folder.rows(f"plain/{sheet}.csv"), (kind, sheet)
 
 
-def test_a_failure_leaves_what_was_there(binary):
+def test_a_failure_keeps_existing_files(binary):
     with Folder(binary) as folder:
         for name in ("tiny_perf_report.xlsx", "r.db"):
             with open(folder.file(name), "w") as f:
@@ -158,13 +157,13 @@ def test_full_standard_output(binary):
         assert folder.names() == ["r.db"]
 
 
-def test_lines_of_the_old_names(binary):
-    """Called as the Python tool's PyTorch and JAX programs, it prints their lines and nothing else."""
+def test_output_of_the_old_names(binary):
+    """Called by the names of TraceLens's PyTorch and JAX programs, it prints the same lines and nothing else."""
     jax = f"{FIXTURES}/jax/products.xplane.pb.gz"
     tree = ["Building tree with add_python_func={0}", "Building CPU op tree with add_python_func={0}"]
     cases = (("pytorch", f"--profile_json_path {FIXTURES}/pytorch/training.json.gz", "False", ("out", "r.xlsx")),
              ("pytorch", f"--profile_json_path {FIXTURES}/pytorch/training.json.gz --include_call_stack", "True", ("out",)),
-             ("jax", f"--profile_path {jax}", "False", ("out",)),  # no workbook beside CSVs
+             ("jax", f"--profile_path {jax}", "False", ("out",)),  # no workbook in addition to CSV files
              ("jax", f"--profile_path {jax}", "False", ("r.xlsx",)))
     for kind, options, python, written in cases:
         with Folder(binary) as folder:
@@ -189,7 +188,7 @@ def test_lines_of_the_old_names(binary):
 
 
 def test_options_are_described_everywhere(binary):
-    """Every option of every command stands in the man page, the completion offers it, and the reverse."""
+    """The man page and the completion know every option of every command, and no others."""
     man = open(os.path.join(os.path.dirname(binary), "gputally.1"), encoding="utf-8").read().replace("\\-", "-")
     with Folder(binary) as folder:
         commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout, re.M)

@@ -1,5 +1,5 @@
-/* Collectives of several ranks: every sheet, against figures that the Python tool gave for the same made-up
- * kernels and against what the arithmetic of one or two events must give. */
+/* Collectives of several ranks: every sheet, compared with the output of TraceLens for the same synthetic
+ * kernels and with values computed by hand for one or two events. */
 #include "pytorch_trace.h"
 
 #include "analysis/collective/lists.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_RANKS = 4 };
 
-/* A run being put together, then its sheets. */
+/* The ranks of a run, then its sheets. */
 typedef struct run {
     trace_text ranks[MOST_RANKS];
     size_t rank_count;
@@ -38,7 +38,7 @@ static void kernel(trace_text *t, const char *name, double start, double dur, co
         name, start, dur, args);
 }
 
-/* What a collective says of itself; the defaults are those of most tests. */
+/* Metadata of a collective; the defaults suit most tests. */
 typedef struct collective {
     const char *name, *dtype;
     int in, out;
@@ -100,7 +100,7 @@ static const gt_table *sheet(const run *r, const char *name)
     return table;
 }
 
-/* Some columns of a sheet; the names are separated by commas, as in the first line of what is expected. */
+/* Some columns of a sheet; their names, separated by commas, are the first line of the expected text. */
 static void expect(const run *r, const char *sheet_name, const char *expected)
 {
     char *names = strndup(expected, strcspn(expected, "\n"));
@@ -191,7 +191,7 @@ static void waits_and_bandwidths_of_every_kind(void **state)
     end(&r);
 }
 
-static void sheets_come_in_their_order(void **state)
+static void sheets_are_in_order(void **state)
 {
     (void)state;
     static const char *const names[] = {"nccl_summary_implicit_sync", "nccl_summary_long", "nccl_long",
@@ -210,7 +210,7 @@ static void sheets_come_in_their_order(void **state)
     end(&r);
 }
 
-/* ---- what ranks lack ---- */
+/* ---- missing data ---- */
 
 static void kernels_without_metadata_are_matched_by_order(void **state)
 {
@@ -272,7 +272,7 @@ static void rank_that_misses_a_collective(void **state)
     end(&r);
 }
 
-static void one_kernel_without_metadata_beside_one_with(void **state)
+static void kernels_with_and_without_metadata(void **state)
 {
     (void)state;
     run r = new_run(1);
@@ -361,8 +361,8 @@ static void groups_on_one_node_and_on_two(void **state)
     end(&r);
 }
 
-/* PyTorch writes 30 ranks and no more: the group's size tells whether a node has room for it. */
-static void cut_lists_of_ranks(void **state)
+/* PyTorch writes at most 30 ranks: the size of the group tells whether it fits on a node. */
+static void truncated_lists_of_ranks(void **state)
 {
     (void)state;
     static const struct {
@@ -373,7 +373,7 @@ static void cut_lists_of_ranks(void **state)
         {64, 8, "[0, 1, 2, 3, ...]", "inter_node"},
         {64, 64, "[0, 1, 2, 3, ...]", "intra_node"},
         {6, 64, "[0, 64, ...]", "inter_node"},
-        {64, 4, "[0, 1, 2, 3]", "intra_node"}, /* whole: the list alone decides */
+        {64, 4, "[0, 1, 2, 3]", "intra_node"}, /* complete: only the list decides */
         {2, 8, "", "unknown"},
     };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
@@ -442,7 +442,7 @@ static void uneven_exchanges(void **state)
     end(&r);
 }
 
-/* Receivers are ranks, not places in the group; what cannot be told is left out. */
+/* Receivers are ranks, not positions in the group; unknown ones are omitted. */
 static void heat_map_of_a_smaller_group(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void streams_of_an_exchange_must_agree(void **state)
     end(&r);
 }
 
-/* ---- pieces ---- */
+/* ---- parts ---- */
 
 static void aggregations_by_name(void **state)
 {
@@ -533,7 +533,7 @@ static void only_linked_communication_kernels_are_read(void **state)
     gt_stream_close(stream);
 }
 
-static void damaged_traces_are_refused(void **state)
+static void damaged_traces_are_rejected(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -590,20 +590,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_and_bandwidths_of_every_kind),
-        cmocka_unit_test(sheets_come_in_their_order),
+        cmocka_unit_test(sheets_are_in_order),
         cmocka_unit_test(kernels_without_metadata_are_matched_by_order),
         cmocka_unit_test(rank_that_misses_a_collective),
-        cmocka_unit_test(one_kernel_without_metadata_beside_one_with),
+        cmocka_unit_test(kernels_with_and_without_metadata),
         cmocka_unit_test(durations_of_zero_have_no_bandwidth),
         cmocka_unit_test(ranks_that_disagree),
         cmocka_unit_test(groups_on_one_node_and_on_two),
-        cmocka_unit_test(cut_lists_of_ranks),
+        cmocka_unit_test(truncated_lists_of_ranks),
         cmocka_unit_test(uneven_exchanges),
         cmocka_unit_test(heat_map_of_a_smaller_group),
         cmocka_unit_test(streams_of_an_exchange_must_agree),
         cmocka_unit_test(aggregations_by_name),
         cmocka_unit_test(only_linked_communication_kernels_are_read),
-        cmocka_unit_test(damaged_traces_are_refused),
+        cmocka_unit_test(damaged_traces_are_rejected),
         cmocka_unit_test(lists_in_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

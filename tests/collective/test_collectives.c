@@ -1,4 +1,4 @@
-/* Collectives of one and two ranks: long table and summary against figures worked out by hand. */
+/* Collectives of one and two ranks: long table and summary, compared with values computed by hand. */
 #include "pytorch_trace.h"
 
 #include "analysis/collective/collectives.h"
@@ -24,7 +24,7 @@ static void kernel(trace_text *t, const char *name, double start, double dur, co
         name, start, dur, args);
 }
 
-/* Of process group 0 of the two ranks, on stream 6. */
+/* In process group 0 of the two ranks, on stream 6. */
 static void collective(trace_text *t, double start, double dur, const char *name, const char *dtype, int in,
                        int out)
 {
@@ -103,7 +103,7 @@ static void the_summary_is_by_kind_and_size(void **unused)
         "1],broadcast,2,Long,10,10,[],[],6,7.62939453125e-05,7.62939453125e-05,40.0,40.0,,40.0,40.0,1\n");
 }
 
-static void two_ranks_are_numbered_alike(void **unused)
+static void two_ranks_are_numbered_the_same_way(void **unused)
 {
     (void)unused;
     trace_text ranks[2] = {new_trace(), new_trace()};
@@ -119,7 +119,7 @@ static void two_ranks_are_numbered_alike(void **unused)
                 "0_1,1,1,0,[0, 1],all_gather,2,Double,1048576,8.0,2097152,16.0,[],[],6,1990,310.5\n");
 }
 
-static void without_groups_and_with_one_stream_order_alone_counts(void **unused)
+static void without_groups_and_with_one_stream_only_the_order_counts(void **unused)
 {
     (void)unused;
     trace_text ranks[2];
@@ -163,7 +163,7 @@ static trace_text one_without_metadata(void)
     return t;
 }
 
-static void a_kernel_that_says_nothing_makes_the_others_floats(void **unused)
+static void a_kernel_without_metadata_makes_the_columns_floats(void **unused)
 {
     (void)unused;
     trace_text t = one_without_metadata();
@@ -212,7 +212,7 @@ static void only_linked_communication_kernels_count(void **unused)
     expect_analysis(&t, "\n");
 }
 
-static void kernels_without_length_are_summarised(void **unused)
+static void kernels_of_zero_length_are_summarised(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -226,14 +226,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_is_by_kind_and_size),
-        cmocka_unit_test(two_ranks_are_numbered_alike),
-        cmocka_unit_test(without_groups_and_with_one_stream_order_alone_counts),
+        cmocka_unit_test(two_ranks_are_numbered_the_same_way),
+        cmocka_unit_test(without_groups_and_with_one_stream_only_the_order_counts),
         cmocka_unit_test(ranks_may_have_a_stream_each_but_not_two),
-        cmocka_unit_test(a_kernel_that_says_nothing_makes_the_others_floats),
+        cmocka_unit_test(a_kernel_without_metadata_makes_the_columns_floats),
         cmocka_unit_test(values_of_other_types_are_read_too),
         cmocka_unit_test(custom_reductions_are_allreduces),
         cmocka_unit_test(only_linked_communication_kernels_count),
-        cmocka_unit_test(kernels_without_length_are_summarised),
+        cmocka_unit_test(kernels_of_zero_length_are_summarised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,8 @@ class Outcome(NamedTuple):
     stderr: str
     timed_out: bool
 
-    def troubles(self):
-        """What no input may ever cause, in words."""
+    def problems(self):
+        """What no input may ever cause, as a list of messages."""
         found = []
         if self.timed_out:
             found.append("exceeded its time limit")
@@ -127,14 +127,14 @@ class Tally:
         self.keep = keep  # a folder where the inputs of failed cases are kept
         self.lock = threading.Lock()
 
-    def add(self, name, troubles, folder=None):
+    def add(self, name, problems, folder=None):
         with self.lock:
-            if not troubles:
+            if not problems:
                 self.passed += 1
                 return
             self.failed += 1
-            more = f"; and {len(troubles) - 5} more" if len(troubles) > 5 else ""
-            print(f"FAIL {name}: {'; '.join(troubles[:5])}{more}", flush=True)
+            more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+            print(f"FAIL {name}: {'; '.join(problems[:5])}{more}", flush=True)
             if self.keep and folder:
                 shutil.copytree(folder, os.path.join(self.keep, re.sub(r"\W+", "_", name)), dirs_exist_ok=True)
 
@@ -144,12 +144,12 @@ class Tally:
 
 
 def run_all(cases, check, tally, width=2):
-    """check(case, folder) -> list of troubles, for each case in a fresh folder, `width` at a time."""
+    """Calls check(case, folder), which returns a list of problems, for each case in a fresh folder, `width` at a time."""
     def one(case):
         folder = tempfile.mkdtemp(prefix="gputally-test-")
         try:
             tally.add(case.name, check(case, folder), folder)
-        except Exception as error:  # a check that cannot be made is a failed check
+        except Exception as error:  # a check that raises is a failed check
             tally.add(case.name, [f"{type(error).__name__}: {error}"], folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -162,7 +162,7 @@ def run_all(cases, check, tally, width=2):
                 with lock:  # the next case is made only when a worker is free for it
                     case = next(remaining, None)
             except Exception as error:
-                tally.add("making the cases", [f"{type(error).__name__}: {error}"])
+                tally.add("generating the cases", [f"{type(error).__name__}: {error}"])
                 return
             if case is None:
                 return
@@ -177,22 +177,22 @@ def run_all(cases, check, tally, width=2):
 
 def require_binary(path):
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
-        sys.exit(f"{path} is not there: build it first (make build)")
+        sys.exit(f"{path} does not exist: build it first (make build)")
     return os.path.abspath(path)
 
 
 class Case:
-    """A name, and a function that checks and gives a list of troubles."""
+    """A name, and a function that returns a list of problems."""
 
     def __init__(self, name, check, *arguments):
         self.name, self.check, self.arguments = name, check, arguments
 
 
 def run_cases(description, cases, before=lambda binary, folder: (binary, folder)):
-    """The whole of a script that takes --bin: check(*before(binary, folder), *arguments) for each case; returns the exit code."""
+    """The main function of a script of Cases: calls check(*before(binary, folder), *arguments) for each; returns the exit code."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--only", default="", help="only cases that have this in their names")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     arguments = parser.parse_args()
     binary, tally = require_binary(arguments.bin), Tally()
     run_all((case for case in cases if arguments.only in case.name), lambda case, folder: case.check(*before(binary, folder), *case.arguments), tally)

@@ -1,4 +1,4 @@
-/* What the tests of the writers share: a scratch folder and whole files as text. */
+/* Shared by the tests that write files: a scratch folder, and reading a file as text. */
 #ifndef GT_TEST_OUTPUT_HELP_H
 #define GT_TEST_OUTPUT_HELP_H
 

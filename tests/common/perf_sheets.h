@@ -1,11 +1,11 @@
-/* Performance sheets of a small trace, for tests of them. Include pytorch_trace.h first. */
+/* Performance sheets of a small trace. Include pytorch_trace.h first. */
 #ifndef GT_TEST_PERF_SHEETS_H
 #define GT_TEST_PERF_SHEETS_H
 
 #include "analysis/pytorch/op_sheets.h"
 #include "analysis/pytorch/unified.h"
 
-/* A trace on its way into sheets. */
+/* A trace and the state of its report. */
 typedef struct perf_case {
     gt_pytorch_linked *linked;
     const gt_linked_view *trace; /* of it */
@@ -63,7 +63,7 @@ __attribute__((unused)) static gt_table *unified_sheet(perf_case *c, bool call_s
     return sheet;
 }
 
-/* The sheet of this name, which must be there. */
+/* The sheet of this name, which must exist. */
 __attribute__((unused)) static gt_table *find_sheet(const gt_op_sheets *sheets, const char *name)
 {
     for (size_t i = 0; i < sheets->count; i++)

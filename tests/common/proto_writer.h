@@ -34,7 +34,7 @@ static inline void put_text(gt_buffer *out, unsigned field, const char *text)
     put_bytes(out, field, text, strlen(text));
 }
 
-/* Puts the message in and empties it. */
+/* Adds the message as a field and empties it. */
 static inline void put_message(gt_buffer *out, unsigned field, gt_buffer *message)
 {
     put_bytes(out, field, message->bytes, message->len);

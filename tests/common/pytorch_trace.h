@@ -1,4 +1,4 @@
-/* Small PyTorch traces written event by event, for tests of what is reported of them:
+/* Small PyTorch traces written event by event, for tests of reports:
  *
  *     trace_text t = new_trace();
  *     cpu(&t, "aten::relu", 1000, 100);
@@ -130,7 +130,7 @@ __attribute__((unused)) static gt_pytorch_linked *read_trace(trace_text *t, bool
     return gt_pytorch_link(gt_pytorch_build_tree(trace));
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 static inline void print_cell(FILE *out, const gt_column *column, size_t row, const gt_interner *strings)
 {

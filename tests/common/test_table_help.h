@@ -1,5 +1,5 @@
-/* Tables as text, for tests: the first line names the columns and their types, the others are rows; words are
- * parted by blanks, `-` is null, a LIST cell is written [1,2,[3]].
+/* Tables as text, for tests: the first line names the columns and their types, the others are rows; cells are
+ * separated by spaces, `-` is null, a LIST cell is written [1,2,[3]].
  *
  *     name:text dur:int
  *     gemm 10

@@ -1,4 +1,4 @@
-/* For test programs all of whose tables share their texts: these, made and freed with the group of tests. */
+/* One string table for all tables of a test program, created and freed with the group of tests. */
 #ifndef TEST_TABLE_STRINGS_H
 #define TEST_TABLE_STRINGS_H
 

@@ -1,4 +1,4 @@
-/* A text that a test writes piece by piece. */
+/* A string that a test writes piece by piece. */
 #ifndef GT_TEST_WRITTEN_TEXT_H
 #define GT_TEST_WRITTEN_TEXT_H
 

@@ -1,5 +1,5 @@
-/* Comparison of reports: the specification's check case C1 digit by digit, splits, sheets that are lacking or
- * named otherwise, the gate, and the same report as CSV files, as our workbook and as openpyxl's. */
+/* Comparison of reports: check case C1 of the specification digit by digit, splits, missing and renamed
+ * sheets, the gate, and the same report as CSV files, as our workbook and as a workbook of openpyxl. */
 #include "output_help.h"
 #include "base/log.h"
 #include "output/output.h"
@@ -34,7 +34,7 @@ static int end(void **state)
     return remove_scratch(state);
 }
 
-/* ---- making reports and comparing them ---- */
+/* ---- writing and comparing reports ---- */
 
 static void add_sheet(const char *report, const char *sheet, const char *text)
 {
@@ -133,7 +133,7 @@ static void ops_of_c1(void **state)
                   "aten::add,,,,,2.0,1.0,25.0,100.0,,,\naten::fill_,,,,,,,,,7.0,1.5,50.0\n");
 }
 
-/* Input Strides is missing everywhere and goes, although it is a key. Row values: by hand. */
+/* Input Strides is missing everywhere and dropped, although it is a key. Row values are computed by hand. */
 static void splits_of_c1(void **state)
 {
     (void)state;
@@ -172,8 +172,7 @@ static void an_empty_split_has_no_columns(void **state)
 
 /* ---- rows and columns ---- */
 
-/* Whole numbers stay whole where no row is one-sided; equal keys pair in all ways, the baseline's rows first.
- */
+/* Integers stay integers if no row is one-sided; equal keys give all pairs, in the order of the baseline. */
 static void equal_keys_give_all_pairs(void **state)
 {
     (void)state;
@@ -215,7 +214,7 @@ static void roofline_keys_are_common_parameters(void **state)
         "mm,1,2,5.0,50.0,-2.5,-25.0,1,100.0,5.0,10.0,10.0,1,9,15.0,7.5,2\n");
 }
 
-static void three_reports_stand_side_by_side(void **state)
+static void three_reports_are_side_by_side(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -229,9 +228,9 @@ static void three_reports_stand_side_by_side(void **state)
                                   "busy_time,2.0,25.0,-4.0,-50.0,8.0,10.0,4.0\nidle_time,,,,,,,1.0\n");
 }
 
-/* ---- what a report lacks ---- */
+/* ---- missing sheets ---- */
 
-static void a_lacking_sheet_is_a_note(void **state)
+static void a_missing_sheet_gives_a_note(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -245,7 +244,7 @@ static void a_lacking_sheet_is_a_note(void **state)
     assert_non_null(strstr(notes, "no sheet of the group roofline"));
 }
 
-static void a_group_asked_for_must_be_there(void **state)
+static void a_requested_group_must_exist(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -258,7 +257,7 @@ static void a_group_asked_for_must_be_there(void **state)
     assert_non_null(strstr(error.text, "no sheet in common"));
 }
 
-static void sheets_go_by_other_names(void **state)
+static void sheets_may_have_other_names(void **state)
 {
     (void)state;
     make_c1();
@@ -309,8 +308,8 @@ static void expect_same_column(const gt_column *a, const gt_column *b, size_t ro
     }
 }
 
-/* The same sheets, columns and values as `expected`, which is freed. A workbook holds 16 digits, and 64.0 in
- * it is 64. */
+/* The same sheets, columns and values as `expected`, which is freed. A workbook has 16 digits, and 64.0
+ * becomes 64. */
 static void expect_same_results(gt_table_list *expected)
 {
     assert_int_equal(results.count, expected->count);
@@ -350,7 +349,7 @@ static void our_workbook_is_read_as_the_csvs(void **state)
     }
 }
 
-static void a_workbook_of_openpyxl_is_read_as_the_csvs(void **state)
+static void a_workbook_of_openpyxl_equals_the_csv_files(void **state)
 {
     (void)state;
     static const char script[] = "import csv, openpyxl, sys\n"
@@ -415,7 +414,7 @@ static void conditions_are_read(void **state)
         if (gt_gate_parse(&gate, bad_conditions[i], &error)) fail_msg("'%s' was read", bad_conditions[i]);
 }
 
-/* Of the reports of C1: how many rows meet a condition; -1 where it is refused. */
+/* How many rows of C1 meet a condition; -1 if it is rejected. */
 static const struct {
     const char *condition;
     int met;
@@ -459,7 +458,7 @@ static void the_gate_finds_what_crossed(void **state)
     assert_non_null(strstr(notes, "'ops_summary.aten::add > 0': no row has a value in both reports"));
 }
 
-static void what_crossed_is_a_sheet(void **state)
+static void rows_that_meet_a_condition_are_a_sheet(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -485,15 +484,15 @@ int main(void)
         TEST(an_empty_split_has_no_columns),
         TEST(equal_keys_give_all_pairs),
         TEST(roofline_keys_are_common_parameters),
-        TEST(three_reports_stand_side_by_side),
-        TEST(a_lacking_sheet_is_a_note),
-        TEST(a_group_asked_for_must_be_there),
-        TEST(sheets_go_by_other_names),
+        TEST(three_reports_are_side_by_side),
+        TEST(a_missing_sheet_gives_a_note),
+        TEST(a_requested_group_must_exist),
+        TEST(sheets_may_have_other_names),
         TEST(our_workbook_is_read_as_the_csvs),
-        TEST(a_workbook_of_openpyxl_is_read_as_the_csvs),
+        TEST(a_workbook_of_openpyxl_equals_the_csv_files),
         TEST(conditions_are_read),
         TEST(the_gate_finds_what_crossed),
-        TEST(what_crossed_is_a_sheet),
+        TEST(rows_that_meet_a_condition_are_a_sheet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Real numbers as pandas.read_csv reads them. Expected values: what pandas 1.5.3 gives. */
+/* Floating-point numbers as pandas.read_csv reads them. Expected values come from pandas 1.5.3. */
 #include "compat/pandas_number.h"
 
 #include "base/number.h"
@@ -23,7 +23,7 @@ static void last_digits_are_lost(void **state)
 {
     (void)state;
     expect("0.01595473156177156", 0.0159547315617715); /* two of the 17 digits are leading zeros */
-    expect("0.01595473156177159", 0.0159547315617715); /* what does not fit is cut, not rounded */
+    expect("0.01595473156177159", 0.0159547315617715); /* excess digits are truncated, not rounded */
     expect("117.6666666666667", 117.6666666666667);
     expect("0.00014736009464578998", 0.0001473600946457);
     expect("0.38557336488159766", 0.3855733648815976);

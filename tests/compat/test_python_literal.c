@@ -1,4 +1,4 @@
-/* JSON values against what CPython 3.11 prints of them: str(tuples(v)), str(v) and repr(tuples(v)) of v =
+/* JSON values as CPython 3.11 prints them: str(tuples(v)), str(v) and repr(tuples(v)) of v =
  * json.loads(text), where tuples() makes a tuple of every list that is not inside a dict. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static const struct {
 
 typedef void add_function(gt_buffer *, gt_str, gt_python_form);
 
-/* Of a copy with nothing behind it that could be read by mistake. */
+/* Converts an exact-size copy, so that AddressSanitizer reports reads past the end. */
 static void expect(const char *json, add_function *add, gt_python_form form, const char *expected)
 {
     size_t len = strlen(json);
@@ -96,7 +96,7 @@ static void values_print_as_in_python(void **unused)
     }
 }
 
-static void half_a_pair_is_no_character(void **unused)
+static void lone_surrogates_are_not_characters(void **unused)
 {
     (void)unused;
     static const char *const halves[] = {"[\"a\\ud83d\"]", "[\"a\\ude00\"]"};
@@ -108,7 +108,7 @@ static void half_a_pair_is_no_character(void **unused)
     expect("[\"\\ud83d\\n\"]", gt_python_add_json, GT_PYTHON_LISTS, "['\xef\xbf\xbd\\n']");
 }
 
-static void what_is_no_json_stays(void **unused)
+static void invalid_json_stays_unchanged(void **unused)
 {
     (void)unused;
     static const char *const broken[] = {
@@ -125,7 +125,7 @@ static void what_is_no_json_stays(void **unused)
     }
 }
 
-static void what_stands_in_the_buffer_stays(void **unused)
+static void earlier_buffer_content_stays(void **unused)
 {
     (void)unused;
     gt_buffer out = {0};
@@ -146,7 +146,7 @@ static void nesting_has_no_limit(void **unused)
     memset(json + DEPTH, ']', DEPTH);
     gt_buffer out = {0};
     gt_python_add_json(&out, (gt_str){json, 2 * DEPTH}, GT_PYTHON_TUPLES);
-    /* (((...()...,),),): the innermost is empty, all others have one element */
+    /* (((...()...,),),): the innermost tuple is empty, all others have one element */
     assert_int_equal(out.len, 2 * DEPTH + DEPTH - 1);
     assert_memory_equal(out.bytes + DEPTH - 3,
                         "(((),"
@@ -177,9 +177,9 @@ static void ids_are_converted_once(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_print_as_in_python), cmocka_unit_test(half_a_pair_is_no_character),
-        cmocka_unit_test(what_is_no_json_stays),     cmocka_unit_test(what_stands_in_the_buffer_stays),
-        cmocka_unit_test(nesting_has_no_limit),      cmocka_unit_test(ids_are_converted_once),
+        cmocka_unit_test(values_print_as_in_python),    cmocka_unit_test(lone_surrogates_are_not_characters),
+        cmocka_unit_test(invalid_json_stays_unchanged), cmocka_unit_test(earlier_buffer_content_stays),
+        cmocka_unit_test(nesting_has_no_limit),         cmocka_unit_test(ids_are_converted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

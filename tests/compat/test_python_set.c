@@ -1,4 +1,4 @@
-/* The order of a Python set against what CPython 3.11 gives after the same steps. */
+/* The iteration order of a Python set, compared with that of CPython 3.11 after the same operations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* Slots hold the value + 2; 0 and 1 are none. */
+/* Slots hold the value + 2; 0 and 1 mean no value. */
 static void expect_order(const gt_python_set *set, const uint32_t *expected, size_t count)
 {
     size_t next = 0;
@@ -28,11 +28,11 @@ static void expect_order(const gt_python_set *set, const uint32_t *expected, siz
 #define EXPECT(set, ...)                                                                                     \
     expect_order(set, (const uint32_t[]){__VA_ARGS__}, LENGTH(((const uint32_t[]){__VA_ARGS__})))
 
-static void values_have_the_places_that_python_gives_them(void **unused)
+static void values_are_in_the_order_of_cpython(void **unused)
 {
     (void)unused;
     gt_python_set set = {0};
-    gt_python_set_discard(&set, 5); /* of a set that never held anything */
+    gt_python_set_discard(&set, 5); /* from an empty set */
     gt_python_set_add(&set, 1003);
     gt_python_set_add(&set, 998);
     EXPECT(&set, 1003, 998);
@@ -41,11 +41,11 @@ static void values_have_the_places_that_python_gives_them(void **unused)
     assert_int_equal(set.used, 0);
     static const uint32_t colliding[] = {8, 16, 24, 0, 32};
     for (size_t i = 0; i < LENGTH(colliding); i++) gt_python_set_add(&set, colliding[i]);
-    gt_python_set_add(&set, 24); /* once more changes nothing */
+    gt_python_set_add(&set, 24); /* adding it again changes nothing */
     EXPECT(&set, 32, 0, 8, 16, 24);
     gt_python_set_discard(&set, 16);
     gt_python_set_discard(&set, 17);
-    gt_python_set_add(&set, 40); /* into the place that became free */
+    gt_python_set_add(&set, 40); /* into the freed slot */
     EXPECT(&set, 32, 0, 8, 40, 24);
     for (uint32_t value = 100; value > 40; value -= 7) gt_python_set_add(&set, value);
     EXPECT(&set, 32, 0, 65, 100, 8, 40, 72, 44, 79, 51, 86, 24, 58, 93);
@@ -101,7 +101,7 @@ static void long_histories_end_in_pythons_order(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_have_the_places_that_python_gives_them),
+        cmocka_unit_test(values_are_in_the_order_of_cpython),
         cmocka_unit_test(long_histories_end_in_pythons_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

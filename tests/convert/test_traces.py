@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Converted traces hold what the original holds: every event, with its exact times and arguments, on tracks where none
+"""Converted traces have the content of the original: every event, with its exact times and arguments, on tracks where none
 hides another.
 
-    convert_traces.py --bin build/gputally [--only TEXT]
+    python3 -m tests.convert.test_traces --bin build/gputally [--only TEXT]
 
-Perfetto traces are read by pftrace_reader.py, which shares nothing with gputally, and by `protoc --decode_raw` where it
-is installed; Chrome traces by Python's json; databases by Python's sqlite3, and by gputally's own report, which must be
-the same as that of the original. What they must hold comes from the JSON that was converted.
+Perfetto traces are read by tests/perfetto/reader.py, which is independent of gputally, and by `protoc --decode_raw` if it is
+installed; Chrome traces by Python's json; databases by Python's sqlite3, and by gputally's own report, which must be the same
+as that of the original. The expected content comes from the JSON that was converted.
 """
 import collections
 import csv
@@ -31,7 +31,7 @@ from tests.perfetto import reader
 from tests.rocprof.test_reports import dispatch, document, symbol
 
 
-# ---- what a run must become ----
+# ---- expected content of a converted run ----
 
 
 def kernel_names(process):
@@ -86,7 +86,7 @@ def found_copies(events):
 def compare(what, found, expected):
     if found == expected:
         return []
-    return [f"{what}: missing {list((expected - found).items())[:2]}, too many {list((found - expected).items())[:2]}"]
+    return [f"{what}: missing {list((expected - found).items())[:2]}, unexpected {list((found - expected).items())[:2]}"]
 
 
 def against(run, events):
@@ -98,36 +98,36 @@ def against(run, events):
 
 def check_pftrace(run, data):
     slices, tracks = reader.read(data)
-    troubles = against(run, [(s.category, s.name, s.notes) for s in slices])
+    problems = against(run, [(s.category, s.name, s.notes) for s in slices])
     for s in slices:
         notes = s.notes
         if s.category in ("kernel_dispatch", "memory_copy"):
             if s.depth:
-                troubles.append(f"{s.name} lies inside another slice of a GPU's stream")
+                problems.append(f"{s.name} is inside another slice of a GPU's stream")
             if (s.start, s.end) != (max(notes["begin_ns"], 0), max(notes["end_ns"], notes["begin_ns"], 0)):
-                troubles.append(f"{s.name} is drawn from {s.start} to {s.end}, not {notes['begin_ns']} to {notes['end_ns']}")
+                problems.append(f"{s.name} is drawn from {s.start} to {s.end}, not {notes['begin_ns']} to {notes['end_ns']}")
     for track in tracks.values():
         if 5 in track and track[5] not in tracks:
-            troubles.append("a track's parent is not there")
-    return troubles
+            problems.append("a track's parent is missing")
+    return problems
 
 
 def check_chrome(run, document):
     events = [e for e in document["traceEvents"] if e["ph"] != "M" and e.get("cat") != "agent"]
-    troubles = against(run, [(e.get("cat"), e["name"], e["args"]) for e in events])
+    problems = against(run, [(e.get("cat"), e["name"], e["args"]) for e in events])
     last = {}
     for event in sorted(events, key=lambda e: (max(e["args"]["begin_ns"], 0), e["args"]["end_ns"])):
         notes, place = event["args"], (event["pid"], event["tid"])
         if event["ph"] != "X":
-            troubles.append(f"phase {event['ph']}")
+            problems.append(f"phase {event['ph']}")
         if notes["begin_ns"] >= 0 and abs(event["ts"] * 1000 - notes["begin_ns"]) > 1e-9 * notes["begin_ns"] + 0.01:
-            troubles.append(f"ts {event['ts']} of {notes['begin_ns']}")
+            problems.append(f"ts {event['ts']} of {notes['begin_ns']}")
         if event["cat"] in ("kernel_dispatch", "memory_copy"):
             start, end = max(notes["begin_ns"], 0), max(notes["end_ns"], notes["begin_ns"], 0)
             if last.get(place, 0) > start:
-                troubles.append(f"{event['name']} overlaps the one before it on its thread")
+                problems.append(f"{event['name']} overlaps the one before it on its thread")
             last[place] = end
-    return troubles
+    return problems
 
 
 # ---- running ----
@@ -135,10 +135,10 @@ def check_chrome(run, document):
 
 def convert(binary, folder, source, target, *options, code=0):
     done = harness.run([binary, "convert", source, target, *options], cwd=folder)
-    troubles = done.troubles() if code == 0 else []
+    problems = done.problems() if code == 0 else []
     if done.code != code:
-        troubles.append(f"exit code {done.code}: {done.stderr.strip()}")
-    return done, troubles
+        problems.append(f"exit code {done.code}: {done.stderr.strip()}")
+    return done, problems
 
 
 def read(folder, name):
@@ -148,42 +148,42 @@ def read(folder, name):
 
 
 def check_both(run):
-    """A check of a run, given as its document or as the text of one."""
+    """A check of a run, given as a document or as JSON text."""
     text = run if isinstance(run, bytes) else json.dumps(run).encode()
     run = json.loads(text)
 
     def check(binary, folder):
         with open(os.path.join(folder, "in.json"), "wb") as file:
             file.write(text)
-        troubles = []
+        problems = []
         for target in ("out.pftrace", "out.pftrace.gz", "out.json", "out.json.gz"):
             done, wrong = convert(binary, folder, "in.json", target)
-            troubles += [f"{target}: {trouble}" for trouble in wrong]
+            problems += [f"{target}: {trouble}" for trouble in wrong]
             if wrong:
                 continue
             data = read(folder, target)
             wrong = check_pftrace(run, data) if "pftrace" in target else check_chrome(run, json.loads(data))
-            troubles += [f"{target}: {trouble}" for trouble in wrong]
-        if shutil.which("protoc") and not troubles:
+            problems += [f"{target}: {trouble}" for trouble in wrong]
+        if shutil.which("protoc") and not problems:
             decoded = subprocess.run(["protoc", "--decode_raw"], input=read(folder, "out.pftrace"), capture_output=True)
             begins = decoded.stdout.count(b"\n    9: 1\n")
             count = sum(expected_dispatches(run).values()) + sum(expected_copies(run).values())
             if decoded.returncode or begins < count:
-                troubles.append(f"protoc finds {begins} slices, not {count}")
+                problems.append(f"protoc finds {begins} slices, not {count}")
         if harness.files_under(folder) != sorted(["in.json", "out.json", "out.json.gz", "out.pftrace", "out.pftrace.gz"]):
-            troubles.append(f"files: {harness.files_under(folder)}")
-        if not troubles:
+            problems.append(f"files: {harness.files_under(folder)}")
+        if not problems:
             try:
                 original = sheets_of(binary, folder, "in.json", "sheets")
             except RuntimeError:
-                original = {}  # no report of times so far apart
+                original = {}  # no report for times so far apart
             if original:
-                troubles += same_report("out.pftrace", original, sheets_of(binary, folder, "out.pftrace", "back"))
-        return troubles
+                problems += same_report("out.pftrace", original, sheets_of(binary, folder, "out.pftrace", "back"))
+        return problems
     return check
 
 
-def made_up(**options):
+def synthetic(**options):
     def check(binary, folder):
         path = os.path.join(folder, "made.json")
         rocprof_generator.write_trace(path, rocprof_generator.Options(**options))
@@ -208,53 +208,53 @@ ODD_NAMES = document([dispatch(i * 10, i * 10 + 5, i, i, grid=(4, 3, 2)) for i i
 
 
 def many_at_once(count):
-    """All start together: as many lanes as dispatches."""
+    """All dispatches start together: as many lanes as dispatches."""
     return document([dispatch(1000, 2000 + i, 1, i) for i in range(count)], [symbol(1, truncated_kernel_name="wide")])
 
 
 def check_extra_tracks(binary, folder):
-    """By hand: on stream 0 the copies run inside the first dispatch, the second overlaps it, the third both."""
+    """Expected by hand: on stream 0 the copies run inside the first dispatch, the second overlaps it, the third overlaps both."""
     with open(os.path.join(folder, "in.json"), "w") as file:
         json.dump(OVERLAPPING, file)
-    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    done, problems = convert(binary, folder, "in.json", "out.pftrace")
     first = done.stdout.split("\n")[0]
     if first != "11 events on 7 tracks (3 of them for 5 slices that overlap others)":
-        troubles.append(first)
-    return troubles
+        problems.append(first)
+    return problems
 
 
 def check_damage(binary, folder):
-    """Cut or foreign input leaves nothing, or what is whole."""
+    """Truncated and other input leaves no file, or a file with the complete records."""
     text = json.dumps(OVERLAPPING).encode()
-    troubles = []
+    problems = []
     for cut in range(0, len(text), 97):
         with open(os.path.join(folder, "cut.json"), "wb") as file:
             file.write(text[:cut])
         for target in ("out.pftrace", "out.json", "out.db"):
             done = harness.run([binary, "convert", "cut.json", target], cwd=folder)
-            troubles += done.troubles()
+            problems += done.problems()
             there = os.path.exists(os.path.join(folder, target))
             if there != (done.code == 0):
-                troubles.append(f"cut at {cut}: exit code {done.code}, output {'there' if there else 'missing'}")
+                problems.append(f"truncated at {cut}: exit code {done.code}, output {'there' if there else 'missing'}")
             if there and not harness.warns_of_cut(done.stderr):
-                troubles.append(f"cut at {cut}: no warning")
+                problems.append(f"truncated at {cut}: no warning")
             if there:
                 os.remove(os.path.join(folder, target))
             strict = harness.run([binary, "convert", "cut.json", target, "--strict"], cwd=folder)
             if strict.code != 1 or harness.files_under(folder) != ["cut.json"]:
-                troubles.append(f"cut at {cut} with --strict: exit code {strict.code}")
-    return troubles
+                problems.append(f"truncated at {cut} with --strict: exit code {strict.code}")
+    return problems
 
 
 def check_full_disk(binary, folder):
     with open(os.path.join(folder, "in.json"), "w") as file:
         json.dump(many_at_once(3000), file)
-    troubles = []
+    problems = []
     for target in ("out.pftrace", "out.json", "out.json.gz", "out.db"):
         done = harness.run([binary, "convert", "in.json", target], cwd=folder, file_size_limit=4096)
         if done.code != 1 or "cannot write" not in done.stderr or harness.files_under(folder) != ["in.json"]:
-            troubles.append(f"{target}: exit code {done.code}, {done.stderr.strip()}, {harness.files_under(folder)}")
-    return troubles
+            problems.append(f"{target}: exit code {done.code}, {done.stderr.strip()}, {harness.files_under(folder)}")
+    return problems
 
 
 # ---- runs with calls, copies in all directions, counters and agents ----
@@ -291,30 +291,30 @@ def displayed(kernel):
 
 def check_database(run, path):
     base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    troubles = []
+    problems = []
     for view, columns in VIEWS.items():
         found = [column[0] for column in base.execute(f"SELECT * FROM {view}").description]
         if found != columns.split():
-            troubles.append(f"columns of {view}: {found}")
+            problems.append(f"columns of {view}: {found}")
     for view in OTHER_VIEWS:
         base.execute(f"SELECT * FROM {view}").fetchall()
     rows = lambda sql: collections.Counter(base.execute(sql).fetchall())
     kernels = [(displayed(d.kernel), p.pid, d.thread, d.agent, d.number, d.queue, d.stream, d.start, d.end, d.end - d.start,
                 *d.grid, *d.block, d.scratch, maker.KERNELS[d.kernel].vgprs, maker.KERNELS[d.kernel].sgprs, d.correlation)
                for p in run for d in p.dispatches]
-    troubles += compare("kernels", rows(
+    problems += compare("kernels", rows(
         "SELECT name, pid, tid, agent_abs_index, dispatch_id, queue_id, stream_id, start, end, duration, grid_x, grid_y, "
         "grid_z, workgroup_x, workgroup_y, workgroup_z, scratch_size, vgpr_count, sgpr_count, stack_id FROM kernels"),
         collections.Counter(kernels))
-    troubles += compare("memory_copies", rows(
+    problems += compare("memory_copies", rows(
         "SELECT name, pid, tid, src_agent_abs_index, dst_agent_abs_index, size, stream_id, start, end, stack_id "
         "FROM memory_copies"), collections.Counter(
             (maker.COPY_NAMES[c.direction], p.pid, c.thread, c.source, c.destination, c.size, c.stream, c.start, c.end,
              c.correlation) for p in run for c in p.copies))
-    troubles += compare("regions", rows("SELECT category, name, pid, tid, start, end, stack_id FROM regions"),
+    problems += compare("regions", rows("SELECT category, name, pid, tid, start, end, stack_id FROM regions"),
                         collections.Counter((c.kind, c.name, p.pid, c.thread, c.start, c.end, c.correlation)
                                             for p in run for c in p.calls))
-    troubles += compare("counters_collection", rows("SELECT pid, dispatch_id, kernel_name, counter_name, value "
+    problems += compare("counters_collection", rows("SELECT pid, dispatch_id, kernel_name, counter_name, value "
                                                     "FROM counters_collection"),
                         collections.Counter((p.pid, d.number, displayed(d.kernel), name, sum(values)) for p in run
                                             for d in p.dispatches for name, values in zip(maker.COUNTERS, d.counters)))
@@ -323,18 +323,18 @@ def check_database(run, path):
         own = [d.end - d.start for p in run for d in p.dispatches if displayed(d.kernel) == name]
         expected = (len(own), sum(own) / 1e3, sum(own) / 1e3 / len(own), 100 * sum(own) / total)
         if any(abs(a - b) > 1e-9 * abs(b) for a, b in zip((calls, duration, average, share), expected)):
-            troubles.append(f"top_kernels: {name} {calls} {duration} {average} {share}, not {expected}")
+            problems.append(f"top_kernels: {name} {calls} {duration} {average} {share}, not {expected}")
     base.close()
-    return troubles
+    return problems
 
 
 def check_events(run, events):
-    """(category, name, pid, notes) of all events against the run."""
+    """Compares (category, name, pid, notes) of all events with the run."""
     note = lambda notes, *keys: tuple(notes[key] for key in keys)
     agent = lambda number: f"Agent-{number}"
     product = lambda sizes: sizes[0] * sizes[1] * sizes[2]
     counters = lambda notes: tuple((name, notes[name]) for name in maker.COUNTERS if name in notes)
-    troubles = compare("dispatches", collections.Counter(
+    problems = compare("dispatches", collections.Counter(
         (name, pid, *note(notes, "begin_ns", "end_ns", "agent", "agent_type", "corr_id", "queue", "tid", "Scratch_Size",
                           "LDS_Block_Size", "VGPR_Count", "Accum_VGPR_Count", "SGPR_Count", "workgroup_size", "grid_size",
                           "stream_ID", "dispatch_id"), counters(notes))
@@ -343,22 +343,22 @@ def check_events(run, events):
              d.scratch, k.lds, k.vgprs, k.accum, k.sgprs, product(d.block), product(d.grid), d.stream, d.number,
              tuple((name, sum(values)) for name, values in zip(maker.COUNTERS, d.counters)))
             for p in run for d in p.dispatches for k in [maker.KERNELS[d.kernel]]))
-    troubles += compare("copies", collections.Counter(
+    problems += compare("copies", collections.Counter(
         (name, pid, *note(notes, "begin_ns", "end_ns", "src_agent", "dst_agent", "copy_bytes", "corr_id", "tid", "stream_ID"))
         for category, name, pid, notes in events if category == "memory_copy"), collections.Counter(
             (maker.COPY_NAMES[c.direction], p.pid, c.start, c.end, agent(c.source), agent(c.destination), c.size,
              c.correlation, c.thread, c.stream) for p in run for c in p.copies))
-    troubles += compare("calls", collections.Counter(
+    problems += compare("calls", collections.Counter(
         (category, name, pid, *note(notes, "begin_ns", "end_ns", "tid", "kind", "corr_id"))
         for category, name, pid, notes in events if category.endswith("_api")), collections.Counter(
             (c.domain, c.name, p.pid, c.start, c.end, c.thread, c.kind, c.correlation) for p in run for c in p.calls))
-    return troubles + compare("sessions", collections.Counter(
+    return problems + compare("sessions", collections.Counter(
         (pid, *note(notes, "begin_ns", "end_ns", "hostname")) for category, _, pid, notes in events if category == "session"),
         collections.Counter((p.pid, p.init, p.fini, maker.HOST) for p in run))
 
 
 def check_agents(document, events):
-    """(category, name, pid, notes) of marks against the JSON's agents."""
+    """Compares (category, name, pid, notes) of marks with the agents of the JSON."""
     told = ("node_id", "logical_node_id", "cu_count", "name", "model_name", "vendor_name")
     expected, found = collections.Counter(), collections.Counter()
     for process in document["rocprofiler-sdk-tool"]:
@@ -379,7 +379,7 @@ def pid_of(tracks, track):
 
 
 def check_arrows(run, slices):
-    """Each call's number joins it with what it launched, in its own process alone."""
+    """The number of each call links it to its launches, only within its process."""
     ends = collections.defaultdict(set)
     for s in slices:
         for flow in s.flows:
@@ -404,7 +404,7 @@ def same_report(what, original, back):
 
 
 def alike(what, original, back):
-    """Rows in any order, since ties follow the file's; numbers but for the last digits, which follow it too."""
+    """Compares rows in any order, because ties follow the file, and numbers without their last digits, for the same reason."""
     def rows(sheet):
         cell = lambda text: f"{float(text):.12g}" if re.fullmatch(r"-?\d+\.\d+(e[-+]\d+)?", text) else text
         return collections.Counter(tuple(map(cell, row)) for row in csv.reader(io.StringIO(sheet.decode())))
@@ -415,28 +415,28 @@ def whole_run(processes):
     def check(binary, folder):
         run = maker.make_run(dispatches=240 // processes, processes=processes)
         maker.write_json(run, os.path.join(folder, "in.json"))
-        troubles = []
+        problems = []
         for target in ("out.db", "out.pftrace", "out.json"):
-            troubles += convert(binary, folder, "in.json", target)[1]
-        if troubles:
-            return troubles
-        troubles += check_database(run, os.path.join(folder, "out.db"))
+            problems += convert(binary, folder, "in.json", target)[1]
+        if problems:
+            return problems
+        problems += check_database(run, os.path.join(folder, "out.db"))
         slices, tracks = reader.read(read(folder, "out.pftrace"))
-        troubles += check_events(run, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
-        troubles += check_arrows(run, slices)
+        problems += check_events(run, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
+        problems += check_arrows(run, slices)
         document = json.loads(read(folder, "in.json"))
-        troubles += check_agents(document, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
+        problems += check_agents(document, [(s.category, s.name, pid_of(tracks, s.track), s.notes) for s in slices])
         events = [e for e in json.loads(read(folder, "out.json"))["traceEvents"] if e["ph"] != "M"]
-        troubles += check_events(run, [(e["cat"], e["name"], e["pid"], e["args"]) for e in events])
+        problems += check_events(run, [(e["cat"], e["name"], e["pid"], e["args"]) for e in events])
         original = sheets_of(binary, folder, "in.json", "sheets", *(["--all_processes"] if processes > 1 else []))
         for target in ("out.db", "out.pftrace"):
-            troubles += same_report(target, original, sheets_of(binary, folder, target, "from_" + target))
-        return troubles
+            problems += same_report(target, original, sheets_of(binary, folder, target, "from_" + target))
+        return problems
     return check
 
 
 def shuffled(run, by):
-    """A document whose records are in another order than that of time, and whose processes are in that of their ends."""
+    """A document whose records are not in time order, and whose processes are ordered by their ends."""
     chance = random.Random(by)
     for process in run["rocprofiler-sdk-tool"]:
         for records in process["buffer_records"].values():
@@ -447,25 +447,25 @@ def shuffled(run, by):
 
 
 def check_order(processes):
-    """Records in any order: the report from the Perfetto trace has them in the same."""
+    """Records in any order: the report from the Perfetto trace has them in the same order."""
     def check(binary, folder):
-        path, troubles = os.path.join(folder, "in.json"), []
+        path, problems = os.path.join(folder, "in.json"), []
         maker.write_json(maker.make_run(dispatches=3000 // processes, processes=processes), path)
         for turn in range(3):
             with open(path, encoding="utf-8") as file:
                 run = shuffled(json.load(file), turn)
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(run, file)
-            troubles += convert(binary, folder, "in.json", "out.pftrace")[1]
+            problems += convert(binary, folder, "in.json", "out.pftrace")[1]
             original = sheets_of(binary, folder, "in.json", f"sheets{turn}", "--all_processes")
-            troubles += same_report(f"turn {turn}", original, sheets_of(binary, folder, "out.pftrace", f"back{turn}"))
-        return troubles
+            problems += same_report(f"turn {turn}", original, sheets_of(binary, folder, "out.pftrace", f"back{turn}"))
+        return problems
     return check
 
 
 def check_places_by_hand(binary, folder):
-    """Dispatches that last equally long stand in their run's order in the sheet, if each has a place in it."""
-    troubles = []
+    """Dispatches of equal duration are in the order of their run, if their positions are known."""
+    problems = []
     for places, order in (((2, 0, 1), "bca"), ((2, None, 1), "abc"), ((2**60, -5, 0), "bca"), ((0, 0, 0), "abc")):
         trace = writer.Writer()
         track = trace.track("t", trace.process(1))
@@ -478,13 +478,13 @@ def check_places_by_hand(binary, folder):
         rows = sheets_of(binary, folder, "in.pftrace", "sheets")["kernel_details.csv"].decode().splitlines()[1:]
         found = "".join(row[0] for row in rows)
         if found != order:
-            troubles.append(f"places {places} give {found}, not {order}")
-    return troubles
+            problems.append(f"places {places} give {found}, not {order}")
+    return problems
 
 
 def check_order_over_files(binary, folder):
     """Two traces in a folder: each keeps its own order."""
-    troubles = []
+    problems = []
     for pid in (11, 12):
         run = maker.make_run(dispatches=500)
         path = os.path.join(folder, f"{pid}_results.json")
@@ -496,19 +496,19 @@ def check_order_over_files(binary, folder):
         with open(os.path.join(folder, "json", f"{pid}_results.json"), "w", encoding="utf-8") as file:
             json.dump(document, file)
         os.makedirs(os.path.join(folder, "pftrace"), exist_ok=True)
-        troubles += convert(binary, folder, f"json/{pid}_results.json", f"pftrace/{pid}_results.pftrace")[1]
-    return troubles + same_report("two traces", sheets_of(binary, folder, "json", "from_json"),
+        problems += convert(binary, folder, f"json/{pid}_results.json", f"pftrace/{pid}_results.pftrace")[1]
+    return problems + same_report("two traces", sheets_of(binary, folder, "json", "from_json"),
                                   sheets_of(binary, folder, "pftrace", "from_pftrace"))
 
 
 def check_other_inputs(binary, folder):
-    """The same run from a folder of CSV files, from rocprofv3's own database and from a trace made of one, without agents:
+    """The same run from a folder of CSV files, from rocprofv3's own database and from a trace converted from that, without agents:
     the same slices at the same times."""
     run = maker.make_run(dispatches=120)
     maker.write_all(run, folder, ("json", "csv", "rocpd"))
-    troubles, found = [], {}
+    problems, found = [], {}
     for source in ("json", "csv", f"rocpd/{maker.HOST}/{run[0].pid}_results.db", "again.pftrace"):
-        troubles += convert(binary, folder, source, "out.pftrace")[1]
+        problems += convert(binary, folder, source, "out.pftrace")[1]
         if source == "again.pftrace":
             os.remove(os.path.join(folder, source))
         slices, _ = reader.read(read(folder, "out.pftrace"))
@@ -517,15 +517,15 @@ def check_other_inputs(binary, folder):
         found[source] = collections.Counter((s.category, s.name, s.start, s.end) for s in slices if s.category not in ("session", "agent"))
     expected = found["json"]
     if sum(expected.values()) != len(run[0].dispatches) + len(run[0].copies) + len(run[0].calls):
-        troubles.append(f"{sum(expected.values())} slices")
-    return troubles + [trouble for source in found for trouble in compare(source, found[source], expected)]
+        problems.append(f"{sum(expected.values())} slices")
+    return problems + [trouble for source in found for trouble in compare(source, found[source], expected)]
 
 
 # ---- Chrome traces, PyTorch's among them ----
 
 
 def plain(value):
-    """An argument as it must come back."""
+    """An argument as it must be read back."""
     if isinstance(value, (list, dict)) or value is None:
         return json.loads(json.dumps(value, default=float))
     return float(value) if isinstance(value, Decimal) else value
@@ -544,7 +544,7 @@ def ns(value):
 
 
 def thread_of(tracks, track):
-    """(pid, tid) of a track: its own, or its parent's where it is a lane beside a thread."""
+    """(pid, tid) of a track: its own, or its parent's if it is an extra lane of a thread."""
     while 4 not in tracks[track]:
         track = tracks[track][5]
     thread = dict(reader.fields(tracks[track][4]))
@@ -559,9 +559,9 @@ def check_chrome_input(text):
     def check(binary, folder):
         with open(os.path.join(folder, "in.json"), "wb") as file:
             file.write(text)
-        done, troubles = convert(binary, folder, "in.json", "out.pftrace")
-        if troubles:
-            return troubles
+        done, problems = convert(binary, folder, "in.json", "out.pftrace")
+        if problems:
+            return problems
         slices, tracks = reader.read(read(folder, "out.pftrace"))
         place = lambda s: tuple(value if not 2_000_000_000 <= value < 2_000_001_000 else None for value in thread_of(tracks, s.track))
         expected = collections.Counter(
@@ -569,13 +569,13 @@ def check_chrome_input(text):
              frozen(e.get("args", {}), plain)) for e in events if e["ph"] == "X")
         found = collections.Counter((s.category, s.name, s.start, s.end, *place(s), frozen(s.notes, note_of))
                                     for s in slices if s.kind == "slice")
-        troubles += compare("slices", found, expected)
+        problems += compare("slices", found, expected)
         expected = collections.Counter((e["name"], ns(e["ts"]), frozen(e.get("args", {}), plain))
                                        for e in events if e["ph"] == "i")
         found = collections.Counter((s.name, s.start, frozen(s.notes, note_of)) for s in slices
                                     if s.kind == "mark" and s.category != "__metadata")
-        troubles += compare("marks", found, expected)
-        # An arrow joins the innermost slices that begin where its ends do.
+        problems += compare("marks", found, expected)
+        # A flow event links the innermost slices that begin at its ends.
         starts = collections.defaultdict(list)
         for s in slices:
             if s.kind == "slice":
@@ -583,12 +583,12 @@ def check_chrome_input(text):
         for event in (e for e in events if e["ph"] in "sf" and e.get("cat") == "ac2g"):
             there = starts.get((number(event["pid"]), number(event["tid"]), ns(event["ts"])))
             if there and not any(s.flows for s in there):
-                troubles.append(f"the arrow {event['id']} at {event['ts']} leads nowhere")
+                problems.append(f"flow event {event['id']} at {event['ts']} has no target")
         named = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
         names = {reader.signed(p[1]): p.get(6, b"").decode() for p in (dict(reader.fields(t[3])) for t in tracks.values() if 3 in t)}
-        troubles += [f"process {pid} is {names.get(pid)}, not {name}" for pid, name in named.items()
+        problems += [f"process {pid} is {names.get(pid)}, not {name}" for pid, name in named.items()
                      if isinstance(pid, int) and names.get(pid) != name]
-        return troubles
+        return problems
     return check
 
 
@@ -612,23 +612,23 @@ CHROME_BY_HAND = json.dumps({
 def check_chrome_by_hand(binary, folder):
     with open(os.path.join(folder, "in.json"), "wb") as file:
         file.write(CHROME_BY_HAND)
-    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    done, problems = convert(binary, folder, "in.json", "out.pftrace")
     slices, tracks = reader.read(read(folder, "out.pftrace"))
     by_name = {s.name: s for s in slices}
     if by_name["launch"].flows != by_name["k1"].flows or len(by_name["k1"].flows) != 1 or by_name["outer"].flows:
-        troubles.append("the arrow is not from launch to k1")
+        problems.append("the flow is not from launch to k1")
     if by_name["launch"].depth != 1 or by_name["k2"].track == by_name["k1"].track:
-        troubles.append("launch is not inside outer, or k2 not beside k1")
+        problems.append("launch is not inside outer, or k2 not next to k1")
     if json.loads(by_name["trace properties"].notes["deviceProperties"]) != [{"id": 0, "name": "demo"}]:
-        troubles.append("the document's own members are lost")
+        problems.append("the document's own members are lost")
     labels = [dict(reader.fields(t[3])).get(8) for t in tracks.values() if 3 in t]
     if b"GPU 0" not in labels:
-        troubles.append("the label of the process is lost")
-    return troubles
+        problems.append("the label of the process is lost")
+    return problems
 
 
 def check_begin_and_end(binary, folder):
-    """Slices as pairs: by hand, one inside the other, one never ended, an end too many; and a counter of two values."""
+    """Pairs of begin and end events: nested, never ended, an extra end; and a counter with two values. Expected values by hand."""
     events = [{"ph": "B", "name": "a", "pid": 1, "tid": 2, "ts": 1}, {"ph": "B", "name": "b", "pid": 1, "tid": 2, "ts": 2.5},
               {"ph": "E", "pid": 1, "tid": 2, "ts": 4}, {"ph": "E", "pid": 1, "tid": 2, "ts": 7}, {"ph": "E", "pid": 1, "tid": 2, "ts": 8},
               {"ph": "B", "name": "c", "pid": 1, "tid": 3, "ts": 5},
@@ -636,30 +636,30 @@ def check_begin_and_end(binary, folder):
               {"ph": "b", "name": "async", "pid": 1, "tid": 2, "ts": 1, "id": 1}, {"ph": "X", "name": "no time", "pid": 1, "tid": 2}]
     with open(os.path.join(folder, "in.json"), "w") as file:
         json.dump(events, file)
-    done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+    done, problems = convert(binary, folder, "in.json", "out.pftrace")
     slices, _ = reader.read(read(folder, "out.pftrace"))
     found = sorted((s.kind, s.name, s.start, s.end, s.depth, s.notes.get("value")) for s in slices)
     if found != [("slice", "a", 1000, 7000, 0, None), ("slice", "b", 2500, 4000, 1, None), ("slice", "c", 5000, 5000, 0, None),
                  ("value", "load", 3000, 3000, 0, 0.5), ("value", "load", 3000, 3000, 0, 2.0)]:
-        troubles.append(str(found))
+        problems.append(str(found))
     for words in ("1 events of kinds", "1 events without a time", "1 ends of slices that never began"):
         if words not in done.stderr:
-            troubles.append(f"no word of {words}: {done.stderr}")
-    return troubles
+            problems.append(f"no message about {words}: {done.stderr}")
+    return problems
 
 
 def check_pytorch_report(text):
-    """The report of the converted trace; sheets that name events by their place in the file are left out."""
+    """Compares the report of the converted trace, without sheets that identify events by their position in the file."""
     def check(binary, folder):
         with open(os.path.join(folder, "in.json"), "wb") as file:
             file.write(text)
-        done, troubles = convert(binary, folder, "in.json", "out.pftrace")
+        done, problems = convert(binary, folder, "in.json", "out.pftrace")
         sheets = [sheets_of(binary, folder, source, source + ".sheets", report=(
             "pytorch", "--enable_kernel_summary", "--include_unlinked_kernels")) for source in ("in.json", "out.pftrace")]
         for sheet in ("gpu_timeline.csv", "kernel_summary.csv", "ops_summary.csv", "ops_summary_by_category.csv"):
             if sheet in sheets[0]:
-                troubles += alike(sheet, sheets[0][sheet], sheets[1].get(sheet, b""))
-        return troubles
+                problems += alike(sheet, sheets[0][sheet], sheets[1].get(sheet, b""))
+        return problems
     return check
 
 
@@ -675,18 +675,18 @@ def fixtures():
 def cases():
     yield Case("overlapping dispatches", check_both(OVERLAPPING))
     yield Case("overlapping dispatches: tracks by hand", check_extra_tracks)
-    yield Case("odd times", check_both(ODD_TIMES))
-    yield Case("odd names", check_both(ODD_NAMES))
+    yield Case("unusual times", check_both(ODD_TIMES))
+    yield Case("unusual names", check_both(ODD_NAMES))
     yield Case("no dispatch at all", check_both(document([], copies=[(5, 9)])))
     yield Case("many at once", check_both(many_at_once(2000)))
-    yield Case("a made-up run", made_up(dispatches=2000, copies=50, api_calls=100))
-    yield Case("a made-up run with names that break writers",
-               made_up(dispatches=600, names=tuple(rocprof_generator.ODD_NAMES[:36])))
+    yield Case("a synthetic run", synthetic(dispatches=2000, copies=50, api_calls=100))
+    yield Case("a synthetic run with names that break writers",
+               synthetic(dispatches=600, names=tuple(rocprof_generator.ODD_NAMES[:36])))
     yield Case("a run with everything", whole_run(1))
     yield Case("a run of three processes", whole_run(3))
     yield Case("records in any order", check_order(1))
     yield Case("records of three processes in any order", check_order(3))
-    yield Case("places of records, by hand", check_places_by_hand)
+    yield Case("positions of records, by hand", check_places_by_hand)
     yield Case("records in any order, two files", check_order_over_files)
     yield Case("CSV files and rocprofv3's database", check_other_inputs)
     yield Case("a Chrome trace", check_chrome_input(CHROME_BY_HAND))
@@ -695,7 +695,7 @@ def cases():
     for name, text in fixtures():
         yield Case("PyTorch: " + name, check_chrome_input(text))
         yield Case("PyTorch report: " + name, check_pytorch_report(text))
-    yield Case("cut input", check_damage)
+    yield Case("truncated input", check_damage)
     yield Case("a full disk", check_full_disk)
 
 

@@ -1,8 +1,7 @@
-"""The JAX inputs of damage.py: real profiles cut, with bits turned over and bytes overwritten, files that are none, and
-profiles on which the Python tool ends in a traceback; each with what must become of it.
+"""The JAX inputs of test_damage.py: real profiles, truncated, with flipped bits and overwritten bytes, files of other kinds, and
+profiles on which TraceLens ends in a traceback; each with its expected result.
 
-A profile is one message of planes, so what is left of a cut one are its whole planes: the kernels of a GPU are all
-there or none of them.
+A profile is one message of planes, so a truncated one keeps its complete planes: either all kernels of a GPU or none.
 """
 import gzip
 import os
@@ -21,7 +20,7 @@ SHEETS = {"gpu_timeline", "gpu_events_averages", "kernel_launchers", "kernel_lau
 
 
 class Trace:
-    """A fixture: its bytes, where each plane ends in them, and how many kernels stand before."""
+    """A fixture: its bytes, the offset at which each plane ends, and the number of kernels before that."""
 
     def __init__(self, name, copies=1):
         with gzip.open(os.path.join(FIXTURES, name + ".xplane.pb.gz")) as file:
@@ -52,29 +51,29 @@ def count_kernels(plane):
                for field, event, _ in generate_xplane.fields(line) if field == 4)
 
 
-def sheet_troubles(out, rows):
+def sheet_problems(out, rows):
     names = {name[:-4] for name in harness.files_under(out) if name.endswith(".csv")}
     if not SHEETS <= names or len(names) != len(harness.files_under(out)):
         return [f"files are {harness.files_under(out)}"]
     tables = {name: harness.read_csv(os.path.join(out, name + ".csv")) for name in names}
-    troubles = [f"{name}: a row of {len(row)} cells under {len(headings)} headings"
+    problems = [f"{name}: a row of {len(row)} cells under {len(headings)} headings"
                 for name, (headings, body) in tables.items() for row in body if len(row) != len(headings)]
     kernels = len(tables["kernel_launchers"][1])
     headings, body = tables["kernel_launchers_summary"]
     if sum(int(row[headings.index("Count")]) for row in body) != kernels:
-        troubles.append("kernel_launchers_summary does not count every kernel")
+        problems.append("kernel_launchers_summary does not count every kernel")
     if rows is not None and kernels not in rows:
-        troubles.append(f"{kernels} kernels, expected {rows.start} to {rows.stop - 1}")
-    return troubles
+        problems.append(f"{kernels} kernels, expected {rows.start} to {rows.stop - 1}")
+    return problems
 
 
 def cuts(trace, label, places, rng):
     for i in range(places):
         at = rng.randrange(0, len(trace.data)) if i else len(trace.data) - 1
         kernels = trace.kernels_before(at)
-        is_between = at in trace.ends  # nothing tells that another plane should follow
+        is_between = at in trace.ends  # it cannot be known that another plane is missing
         must = "end" if is_between or not kernels else "cut"
-        yield Case(f"{label} cut at {at}", trace.data[:at], must, exactly(kernels), thread_choice(i), stdin=i % 9 == 8,
+        yield Case(f"{label} truncated at {at}", trace.data[:at], must, exactly(kernels), thread_choice(i), stdin=i % 9 == 8,
                    suffix=".xplane.pb")
 
 
@@ -83,11 +82,11 @@ def compressed_cuts(trace, label, places, rng):
     for i in range(places):
         at = rng.randrange(20, len(packed)) if i else len(packed) - 1
         kernels = trace.kernels_before(rocprof_inputs.gunzip_cut(packed[:at]))
-        yield Case(f"{label} cut at {at}", packed[:at], "end", range(0, kernels + 1), thread_choice(i), suffix=".xplane.pb.gz")
+        yield Case(f"{label} truncated at {at}", packed[:at], "end", range(0, kernels + 1), thread_choice(i), suffix=".xplane.pb.gz")
 
 
 def scribbles(trace, label, places, rng):
-    """Bytes overwritten with those that mean something on the wire: long numbers, lengths, groups."""
+    """Bytes overwritten with those that have a meaning in protobuf: long numbers, lengths, groups."""
     meaningful = [b"\xff" * 10, b"\x80" * 11, b"\x0b", b"\x0c", b"\x00", b"\x7f", b"\xff\xff\xff\xff\x0f", b"\x0a\xff\x01",
                   b"\x22\x80\x80\x80\x80\x10"]
     for i in range(places):
@@ -117,19 +116,19 @@ def sound_files(trace):
         yield Case(name, data, "read", exactly(count), suffix=".pb")
         yield Case(name + ", standard input", data, "read", exactly(count), stdin=True)
     unknown = b"\x9a\x06\x03abc\xa0\x06\x05\xa3\x06\x08\x01\xa4\x06"  # fields 99, 100 and a group
-    yield Case("unknown fields behind", trace.data + unknown, "read", exactly(count), suffix=".pb")
+    yield Case("unknown fields at the end", trace.data + unknown, "read", exactly(count), suffix=".pb")
 
 
 def profiles_that_made_no_report():
-    """No kernel of XLA's own, a filter that fits nothing, no names, no launches, names that are no text."""
+    """No XLA kernels, a filter without matches, no names, no launches, names that are not UTF-8."""
     gpu = lambda events, kinds: jax_reports.plane(0, "/device:GPU:0", [(7, "Stream #7", events)], kinds)
     event = jax_reports.event
     yield Case("no XLA kernels", gpu([event(1, 0, 5, 1)], ["gemm"]), "read", exactly(1), check=empty("xla_summary"))
     yield Case("only copies", gpu([event(1, 0, 5, 1)], ["MemcpyH2D"]), "read", exactly(0), check=empty("kernel_launchers"))
-    yield Case("a filter that fits nothing", gpu([event(1, 0, 5, 1)], ["f"]), "read", exactly(0),
+    yield Case("a filter without matches", gpu([event(1, 0, 5, 1)], ["f"]), "read", exactly(0),
                ("--kernel_metadata_keyword_filters", "none"), check=empty("kernel_launchers"))
     yield Case("kinds without names", gpu([event(9, 0, 5, 1), event(9, 9, 5, 1)], []), "read", exactly(2))
-    yield Case("no text in names", gpu([event(1, 0, 5, 1)], []).replace(b"Stream #7", b"Stream #\xff"), "read", exactly(1))
+    yield Case("names that are not UTF-8", gpu([event(1, 0, 5, 1)], []).replace(b"Stream #7", b"Stream #\xff"), "read", exactly(1))
     yield Case("an op that no module has", gpu([event(1, 0, 5, 1, "all-gather.3", "jit_x")], ["nccl"]), "read", exactly(1))
     host = jax_reports.plane(0, "/host:CPU", [(1, "a", [event(1, 0, 5, 1), event(1, 0, 5, 1)])], ["launch"])
     yield Case("calls that share an id", host + gpu([event(1, 0, 5, 1)] * 3, ["f"]), "read", exactly(3))

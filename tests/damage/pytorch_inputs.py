@@ -1,6 +1,6 @@
-"""The PyTorch inputs of damage.py: generated traces damaged in the ways of damaged_inputs.py, fields of other types, ids
-that stand twice, times that cannot be, trees of a million levels, and traces on which the Python tool ends in a
-traceback; each with what must become of it.
+"""The PyTorch inputs of test_damage.py: generated traces damaged in the ways of rocprof_inputs.py, fields of other types,
+duplicate ids, impossible times, trees of a million levels, and traces on which TraceLens ends in a traceback; each with its
+expected result.
 """
 import copy
 import gzip
@@ -19,7 +19,7 @@ from tests.pytorch import test_reports as pytorch_reports
 from tests.damage.rocprof_inputs import Case, exactly, thread_choice
 from tests.pytorch.test_cases import cpu, host, launch, python
 
-# Everything that a report can be asked for.
+# All options of the report.
 OPTIONS = ("--include_unlinked_kernels", "--enable_kernel_summary", "--short_kernel_study", "--include_overlap_info",
            "--detect_recompute", "--include_call_stack", "--include_first_occurrence_time", "--micro_idle_thresh_us", "5",
            "--group_by_num_kernels", "--enable_pseudo_ops", "--gpu_arch_platform", "MI300X", "--inference_phase_analysis", "--phase_detection_method", "union")
@@ -28,7 +28,7 @@ SETTINGS = {"include_unlinked_kernels": True, "enable_kernel_summary": True, "sh
 
 
 class Trace:
-    """A generated trace: its bytes, and where each kernel's event ends in them."""
+    """A generated trace: its bytes, and the offset at which each kernel's event ends."""
 
     def __init__(self, **options):
         with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +36,7 @@ class Trace:
             pytorch_generator.write_trace(path, pytorch_generator.Options(**options))
             with open(path, "rb") as file:
                 self.data = file.read()
-        text, decode = self.data.decode(), json.JSONDecoder().raw_decode  # ASCII: places are those of the bytes
+        text, decode = self.data.decode(), json.JSONDecoder().raw_decode  # ASCII: positions are byte offsets
         at = self.first = text.index("[", text.index("traceEvents")) + 1
         self.ends = []
         while text[at] != "]":
@@ -50,27 +50,27 @@ class Trace:
         return sum(end <= length for end in self.ends)
 
 
-# ---- what must be true of the sheets ----
+# ---- checks of the sheets ----
 
 
-def sheet_troubles(out, rows):
-    tables, troubles = {}, []
+def sheet_problems(out, rows):
+    tables, problems = {}, []
     for name in harness.files_under(out):
         if not name.endswith(".csv"):
             return [f"files are {harness.files_under(out)}"]
         tables[name[:-4]] = headings, body = harness.read_csv(os.path.join(out, name))
         uneven = [row for row in body if len(row) != len(headings)]
         if uneven:
-            troubles.append(f"{name}: a row of {len(uneven[0])} cells under {len(headings)} headings")
+            problems.append(f"{name}: a row of {len(uneven[0])} cells under {len(headings)} headings")
     missing = {"gpu_timeline", "short_kernel_histogram", "short_kernels_summary"} - set(tables)
     if missing:
-        return troubles + [f"not written: {missing}"]
+        return problems + [f"not written: {missing}"]
     if len(tables["gpu_timeline"][1]) not in (9, 18):
-        troubles.append(f"gpu_timeline has {len(tables['gpu_timeline'][1])} rows")
+        problems.append(f"gpu_timeline has {len(tables['gpu_timeline'][1])} rows")
     kernels = kernel_count(tables)
     if rows is not None and kernels not in rows:
-        troubles.append(f"{kernels} kernels, expected {rows.start} to {rows.stop - 1}")
-    return troubles
+        problems.append(f"{kernels} kernels, expected {rows.start} to {rows.stop - 1}")
+    return problems
 
 
 def kernel_count(tables):
@@ -79,7 +79,7 @@ def kernel_count(tables):
 
 
 def odd_times(events):
-    """Times that a plain computation has no answer for: negative, not finite, or beyond what a double counts in."""
+    """Times that the reference model cannot handle: negative, not finite, or beyond the exact integers of a double."""
     times = [event.get(key, 0) for event in events if isinstance(event, dict) for key in ("ts", "dur")]
     numbers = [time for time in times if isinstance(time, (int, float))]
     durations = [e["dur"] for e in events if isinstance(e, dict) and isinstance(e.get("dur"), (int, float))]
@@ -87,7 +87,7 @@ def odd_times(events):
 
 
 def disagreements(case, outcome, out):
-    """Where Python's json refuses the text, we must fail or warn; where it reads a trace, the sheets must be its own."""
+    """If Python's json rejects the text, gputally must fail or warn; if it reads a trace, the sheets must agree."""
     try:
         document = json.loads(case.data.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
@@ -98,16 +98,16 @@ def disagreements(case, outcome, out):
             return []
         expected = pytorch_reference.sheets(document, **SETTINGS)
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError):
-        return []  # sound JSON, but no sound trace
+        return []  # valid JSON, but not a valid trace
     if outcome.code == 1:
         return [f"refused: {outcome.stderr.strip()[:200]}"]
-    return pytorch_reports.csv_troubles(expected, out)
+    return pytorch_reports.csv_problems(expected, out)
 
 
 # ---- fields of other types ----
 
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
-KINDS = {  # which one of its kind, and the arguments that mean something in it
+KINDS = {  # which event of its kind, and its meaningful arguments
     "cpu_op": (1, ("External id", "Sequence number", "Input Dims", "Input type", "Input Strides", "Concrete Inputs")),
     "cuda_runtime": (1, ("External id", "correlation")),
     "kernel": (3, ("External id", "correlation", "stream", "Collective name", "In msg nelems", "Group size", "dtype",
@@ -149,14 +149,14 @@ def other_types(trace):
 
 
 def other_shapes(trace):
-    """The trace laid out in other ways; and events that are no events among sound ones."""
+    """The trace written in other ways; and values that are not events among valid ones."""
     document, count = json.loads(trace.data), len(trace.ends)
     events = document["traceEvents"]
     yield Case("indented", json.dumps(document, indent=4).encode(), "pass", exactly(count))
     yield Case("sorted keys", json.dumps(document, sort_keys=True).encode(), "pass", exactly(count))
     yield Case("array of events", dump(events), "pass", exactly(count))
     yield Case("with a byte order mark", b"\xef\xbb\xbf" + trace.data, "pass", exactly(count))
-    yield Case("other keys behind", dump({**document, "deviceProperties": [{"id": 0, "x": [[]]}], "n": None}), "pass", exactly(count))
+    yield Case("other keys at the end", dump({**document, "deviceProperties": [{"id": 0, "x": [[]]}], "n": None}), "pass", exactly(count))
     twice = trace.data[:-1] + b',"traceEvents":' + dump(events) + b"}"
     yield Case("traceEvents twice: all of them", twice, "read", exactly(2 * count))
     for value in (None, 7, "text", [], {}, [[]], True, 1.5):
@@ -172,16 +172,16 @@ def other_shapes(trace):
         del first[key]
         yield Case(f"the first {kind} event has no {key}", dump({"traceEvents": without}), "agree")
     backwards = dump({"traceEvents": events[::-1]})
-    yield Case("events the other way round", backwards, "agree", exactly(count))
+    yield Case("events in reverse order", backwards, "agree", exactly(count))
     yield Case("every event twice", dump({"traceEvents": [e for event in events for e in (event, event)]}), "agree",
                exactly(2 * count))
 
 
-# ---- small traces made for one thing ----
+# ---- small traces, one feature each ----
 
 
 def sheets_are(*expected):
-    """The plain sheets that must be there; and none of the others."""
+    """Checks that exactly the expected sheets are written."""
     plain = {"ops_summary_by_category", "ops_summary", "ops_unique_args", "kernel_summary", "coll_analysis", "unified_perf_summary"}
 
     def check(out):
@@ -210,7 +210,7 @@ def gpu(name, ts, dur, **more):
 
 
 def traces_that_made_no_report():
-    """Where the Python tool ends in a traceback, the sheets that make sense."""
+    """Traces on which TraceLens ends in a traceback, with reasonable sheets."""
     nccl = launch("ncclDevKernel_AllReduce", 1010, 5, 1200, 100, 7)
     nccl[1]["args"].update({"Collective name": "allreduce", "In msg nelems": 4, "Out msg nelems": 4, "Group size": 2,
                             "dtype": "Float", "In split size": "[]", "Out split size": "[]", "Process Group Name": "0",
@@ -238,7 +238,7 @@ def traces_that_made_no_report():
     yield Case("an event without ph", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [{"name": "x", "ts": 1}]), "pass",
                exactly(1), check=sheets_are(*ALL))
     yield Case("metadata of an unknown name", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [
-        {"ph": "M", "name": "made_up", "pid": 100, "tid": 0, "args": {"name": 7}}]), "pass", exactly(1), check=sheets_are(*ALL))
+        {"ph": "M", "name": "synthetic", "pid": 100, "tid": 0, "args": {"name": 7}}]), "pass", exactly(1), check=sheets_are(*ALL))
 
 
 def times_that_cannot_be():
@@ -268,14 +268,14 @@ def ids_that_stand_twice():
         yield Case(f"{count} graph launches of one id and {count} kernels", document(cpu("a", 90_000, 5), graphs, kernels), "read",
                    exactly(count))
     arrows = [{"ph": p, "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 0, "ts": 1} for p in "sf"] * 3000
-    yield Case("6,000 arrows of one id", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), arrows), "read", exactly(1))
+    yield Case("6,000 flow events of one id", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), arrows), "read", exactly(1))
     for big in (2**31, 2**32 - 1, 2**32, 2**53, 2**63 - 1, -7):
         yield Case(f"an id of {big}", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, big)), "pass", exactly(1),
                    check=rows_of("ops_summary", 1))
 
 
 def deep_trees():
-    """Python frames a million deep, one within the other, and a kernel at the bottom."""
+    """A million nested Python frames, with a kernel at the bottom."""
     frames = 1_000_000
     text = ['{"traceEvents":[']
     frame = '{"ph":"X","cat":"python_function","name":"%s","pid":1,"tid":1,"ts":%d,"dur":%d,"args":{}},'
@@ -284,12 +284,12 @@ def deep_trees():
     bottom = cpu("aten::relu", frames + 1, 9) + launch("k", frames + 2, 3, 9_000_000, 5, 7)
     bottom = [{**e, "pid": 1, "tid": 1} if e["pid"] == 100 else e for e in bottom]
     text.append(dump(bottom).decode()[1:-1] + "]}")
-    yield Case(f"{frames} frames within each other", "".join(text).encode(), "pass", exactly(1),
+    yield Case(f"{frames} nested frames", "".join(text).encode(), "pass", exactly(1),
                check=lambda out: rows_of("ops_summary", 1)(out) or rows_of("unified_perf_summary", 1)(out))
     ops = 3000
     nested = [e for i in range(ops) for e in cpu("op", i, 4 * ops - 2 * i)]
     launches = [e for i in range(ops) for e in launch("k", 0.2 + i, 0.1, 90_000 + 10 * i, 5, i)]
-    yield Case(f"{ops} ops within each other, each with a launch", document(nested, launches), "read", exactly(ops))
+    yield Case(f"{ops} nested ops, each with a launch", document(nested, launches), "read", exactly(ops))
     wide = [e for i in range(20_000) for e in launch(f"k{i}", 10 + i / 100, 0.001, 90_000 + 10 * i, 5, i, i % 50)]
     yield Case("20,000 different kernels of one op", document(cpu("a", 0, 900), wide), "read", exactly(20_000))
     piled = [e for i in range(1500) for e in launch("k", 10 + i / 100, 0.001, 90_000 + i, 5000, i, i)]
@@ -328,7 +328,7 @@ def all_cases(rng):
     yield from deep_trees()
     yield from rocprof_inputs.foreign_cases({
         **rocprof_inputs.no_traces(small.data, rng), "no traceEvents": b'{"schemaVersion":1,"events":[]}', "JSON empty array": b"[]",
-        "traceEvents empty": b'{"traceEvents":[]}', "two documents": small.data + small.data, "text behind": small.data + b" and more",
+        "traceEvents empty": b'{"traceEvents":[]}', "two documents": small.data + small.data, "text at the end": small.data + b" and more",
         "deep in an event": b'{"traceEvents":[{"args":' + b"[" * 2000 + b"]" * 2000 + b"}]}"})
     yield from rocprof_inputs.sound_files(small)
     yield from rocprof_inputs.bad_outputs(small)

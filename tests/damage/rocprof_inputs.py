@@ -1,8 +1,7 @@
-"""The rocprofv3 inputs of damage.py, and ways to damage any trace: cut, flipped, shortened, repeated, given fields of
-other types, other kinds of files, and the sound ones among them; each with what must become of it.
+"""The rocprofv3 inputs of test_damage.py, and ways to damage any trace: truncated, with flipped bits, with ranges removed or
+repeated, with fields of other types; other kinds of files; and valid traces among them. Each has its expected result.
 
-A generated trace knows where each of its dispatches ends, so that what must come out of a cut one is known from how it
-was made. damaged_pytorch.py has the inputs of the PyTorch report.
+The offsets at which the dispatches of a generated trace end are known, and so is the expected content of a truncated one.
 """
 import copy
 import gzip
@@ -26,8 +25,8 @@ MUST = {
     "end": "exit code 0 or 1",
     "fail": "exit code 1",
     "read": "exit code 0",
-    "pass": "exit code 0 and not a word on standard error",
-    "agree": "what Python's json makes of it: the same sheets, or a failure",
+    "pass": "exit code 0 and an empty standard error",
+    "agree": "the same sheets as from Python's json, or a failure if that fails",
     "cut": "exit code 0 and a warning, but exit code 1 under --strict",
 }
 
@@ -36,20 +35,20 @@ class Case(NamedTuple):
     name: str
     data: Optional[bytes]  # None: prepare() makes the input
     must: str = "end"  # a key of MUST
-    rows: Optional[range] = None  # how many dispatches a success may show
+    rows: Optional[range] = None  # how many dispatches a successful report may have
     arguments: tuple = ()
     prepare: Optional[Callable] = None  # (folder) -> path
     stdin: bool = False
     file_size_limit: Optional[int] = None
     suffix: str = ".json"
-    check: Optional[Callable] = None  # (folder of sheets) -> troubles, after a success
+    check: Optional[Callable] = None  # (folder of sheets) -> problems, after a success
 
 
 # ---- traces to damage ----
 
 
 class Trace:
-    """A generated trace: its bytes, and where each dispatch ends in them."""
+    """A generated trace: its bytes, and the offset at which each dispatch ends."""
 
     def __init__(self, **options):
         with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +73,7 @@ def zstd(data):
 
 
 def unzstd_cut(data):
-    """How much of cut zstd data can be had: whole blocks only, says the zstd tool."""
+    """How much of truncated zstd data can be decompressed: complete blocks only, as the zstd tool does."""
     return len(subprocess.run(["zstd", "-q", "-d", "-c"], input=data, capture_output=True).stdout)
 
 
@@ -83,22 +82,22 @@ def thread_choice(i):
 
 
 def cuts(trace, label, places, rng):
-    """Plain text cut at random places. Before the first whole dispatch there is nothing to report: either end will do."""
+    """Plain text truncated at random. Before the first complete dispatch, both exit codes are valid."""
     for i in range(places):
         at = rng.randrange(0, len(trace.data)) if i else len(trace.data) - 1
         whole = trace.whole_before(at)
-        yield Case(f"{label} cut at {at}", trace.data[:at], "cut" if whole else "end", exactly(whole),
+        yield Case(f"{label} truncated at {at}", trace.data[:at], "cut" if whole else "end", exactly(whole),
                    thread_choice(i), stdin=i % 9 == 8)
 
 
 def compressed_cuts(trace, label, packed, available, suffix, places, rng):
-    """Compressed text cut: what can be inflated counts, give or take what a decoder holds back (zstd's tool: much)."""
+    """Truncated compressed text: whatever can be decompressed counts, with a tolerance for what a decoder buffers."""
     for i in range(places):
         at = rng.randrange(20, len(packed)) if i else len(packed) - 1
         length = available(packed[:at])
         whole = trace.whole_before(length)
         most = len(trace.ends) if suffix == ".json.zst" else whole
-        yield Case(f"{label} cut at {at}", packed[:at], "cut" if whole else "end",
+        yield Case(f"{label} truncated at {at}", packed[:at], "cut" if whole else "end",
                    range(max(0, whole - 1), most + 1), thread_choice(i), suffix=suffix)
 
 
@@ -107,7 +106,7 @@ def gunzip_cut(data):
 
 
 def flips(trace, label, data, places, rng, suffix=".json", sound_from=None):
-    """One bit of a byte turned over. A checksum notices every one from `sound_from` on."""
+    """One flipped bit per case. From `sound_from` on, a checksum detects every one."""
     for i in range(places):
         at, bit = rng.randrange(len(data)), rng.randrange(8)
         damaged = bytearray(data)
@@ -117,7 +116,7 @@ def flips(trace, label, data, places, rng, suffix=".json", sound_from=None):
 
 
 def garbage(trace, places, rng):
-    """Bytes overwritten, ranges taken out, doubled, and moved."""
+    """Bytes overwritten, ranges removed, repeated and moved."""
     data = trace.data
     for i in range(places):
         at = rng.randrange(len(data))
@@ -132,7 +131,7 @@ def garbage(trace, places, rng):
 
 
 def scribbles(trace, label, places, rng):
-    """A few characters of JSON changed, taken out or put in: often still sound JSON, with another meaning."""
+    """A few characters of JSON changed, removed or inserted: often still valid JSON with another meaning."""
     letters = b'0123456789{}[]",:\\ue-+.ntf \n'
     for i in range(places):
         begin, end = (trace.first, trace.last) if i % 2 else (0, len(trace.data))
@@ -140,7 +139,7 @@ def scribbles(trace, label, places, rng):
         for _ in range(changes):
             at, letter = rng.randrange(begin, end - changes), rng.choice(letters)
             damaged[at:at + rng.choice([0, 1, 1])] = rng.choice([b"", bytes([letter]), bytes([letter])])
-        yield Case(f"{label} scribbled on, {i}", bytes(damaged), "agree", arguments=thread_choice(i))
+        yield Case(f"{label} with changed characters, {i}", bytes(damaged), "agree", arguments=thread_choice(i))
 
 
 # ---- fields of other types ----
@@ -205,7 +204,7 @@ def other_types(trace, rng):
 
 
 def doubled_keys(trace, dump, document):
-    """A key that stands twice, in each record of one kind."""
+    """A duplicate key in each record of one kind."""
     text, count = trace.data, len(trace.ends)
     for key in (b'"start_timestamp":', b'"kernel_id":', b'"dispatch_info":', b'"agent_id":', b'"handle":', b'"x":',
                 b'"truncated_kernel_name":', b'"kernel_symbols":', b'"kernel_dispatch":', b'"metadata":',
@@ -221,7 +220,7 @@ def doubled_keys(trace, dump, document):
     yield Case("sorted keys", json.dumps(document, sort_keys=True).encode(), "pass", exactly(count))
     reversed_keys = lambda v: ({k: reversed_keys(v[k]) for k in reversed(v)} if isinstance(v, dict) else
                                [reversed_keys(item) for item in v] if isinstance(v, list) else v)
-    yield Case("keys the other way round", dump(reversed_keys(document)), "pass", exactly(count))
+    yield Case("keys in reverse order", dump(reversed_keys(document)), "pass", exactly(count))
 
 
 # ---- other kinds of files ----
@@ -254,7 +253,7 @@ def make_folder(folder):
 
 
 def no_traces(text, rng):
-    """Bytes by name that no reader takes for a trace; `text` is a sound one."""
+    """Inputs by name that are not traces; `text` is a valid trace."""
     return {
         "empty": b"",
         "one byte": b"{",
@@ -305,7 +304,7 @@ def foreign_cases(foreign):
         yield Case(name, data, "fail")
         yield Case(name + ", standard input", data, "fail", stdin=True)
     yield Case("a folder", None, "fail", prepare=make_folder)
-    yield Case("a file that is not there", None, "fail",
+    yield Case("a missing file", None, "fail",
                prepare=lambda folder: os.path.join(folder, "input_7391_absent"))
     yield Case("a path through a file", None, "fail", prepare=lambda folder: "/dev/null/input_7391_absent")
     yield Case("/dev/null", None, "fail", prepare=lambda folder: "/dev/null")
@@ -324,24 +323,24 @@ def other_files(trace, rng):
         "process null": b'{"rocprofiler-sdk-tool":[null]}',
         "process without records": b'{"rocprofiler-sdk-tool":[{}]}',
         "two documents": smallest + smallest,
-        "text behind": smallest + b" and more",
-        "NUL behind": smallest + b"\0",
+        "text at the end": smallest + b" and more",
+        "NUL at the end": smallest + b"\0",
         "deep in a record": b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[{"x":' + b"[" * 2000 +
                             b"]" * 2000 + b"}]}}]}",
     })
 
 
 def sound_files(trace):
-    """The trace packed in every way that must be read, under names that say nothing."""
+    """The trace compressed in every supported way, under names without a meaning."""
     text, count, half = trace.data, len(trace.ends), len(trace.data) // 2
     sound = {
         "plain": text,
-        "newlines behind": text + b"\n \r\n\t",
+        "newlines at the end": text + b"\n \r\n\t",
         "gzip": gzip.compress(text),
         "gzip of two members": gzip.compress(text[:half]) + gzip.compress(text[half:]),
         "gzip of many members": b"".join(gzip.compress(text[i:i + 3000]) for i in range(0, len(text), 3000)),
         "gzip with an empty member": gzip.compress(b"") + gzip.compress(text) + gzip.compress(b""),
-        "gzip with zeros behind": gzip.compress(text) + b"\0" * 512,
+        "gzip with zeros at the end": gzip.compress(text) + b"\0" * 512,
         "gzip with every header field": gzip_with_header_fields(text),
         "gzip stored": gzip.compress(text, 0),
         "gzip level 1": gzip.compress(text, 1),
@@ -358,7 +357,7 @@ def sound_files(trace):
             yield Case(f"{name}, {i + 1} threads", data, "pass", exactly(count), thread_choice(i))
         yield Case(f"{name}, standard input", data, "pass", exactly(count), stdin=True)
         yield Case(f"{name}, misleading name", data, "pass", exactly(count), suffix=".txt")
-    yield Case("gzip with text behind", gzip.compress(text) + b"more text", "end", exactly(count))
+    yield Case("gzip with text at the end", gzip.compress(text) + b"more text", "end", exactly(count))
 
 
 def gzip_with(data, strategy):

@@ -1,8 +1,8 @@
-"""The diff of two PyTorch traces in plain Python, slow and recursive: what `gputally diff` must write, file by file.
+"""Reference model of `gputally diff`, slow and recursive: returns every file that it must write.
 
     files(events1, events2, python_functions=False, prune_non_gpu=False, explain=False) -> {name: text}
 
-Nothing here is shared with the C code: an event is a dict, a tree is lists of indexes, an alignment is a whole table.
+It has nothing in common with the C code: an event is a dict, a tree is lists of indexes, an alignment is a full table.
 """
 import csv
 import io
@@ -26,7 +26,7 @@ class Tree:
         self.parent = [None] * len(events)
         self.work = [[] for _ in events]  # GPU events below
         self.modules = [["root"] for _ in events]
-        self.ops = []  # outermost ones, in order of time
+        self.ops = []  # outermost ops, in time order
         self.call(python_functions)
         self.launch()
         self.roots = self.find_roots()
@@ -131,7 +131,7 @@ class Tree:
         return sorted(events, key=lambda i: self.events[i].get("ts", 0))
 
     def inside(self, i):
-        """(the event where wrappers end, its children where it leads to GPU work in several ways)"""
+        """(the event where wrappers end, its children if several of them lead to GPU events)"""
         while True:
             if self.is_runtime(i) or (self.category(i) == "cpu_op" and any(map(self.is_runtime, self.children[i]))):
                 return i, []
@@ -527,7 +527,7 @@ def files(events1, events2, python_functions=False, prune_non_gpu=False, explain
         rows = sides[0]
         summary = [{c: v for c, v in r.items() if c != "source"} for r in summary if r["source"] == "trace1"]
         ops = {op: by_source["trace1"] for op, by_source in ops.items()}
-    # An empty text is nothing in a CSV file; a name that is missing is nothing too and makes no number of its column.
+    # In a CSV file an empty string is an empty cell; so is a missing name, which does not make its column numeric.
     written["diff_stats.csv"] = write_csv(rows)
     written["diff_stats_unique_args_summary.csv"] = write_csv(summary)
     written["cpu_op_map.json"] = dump(ops)

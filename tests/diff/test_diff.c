@@ -1,6 +1,6 @@
 /* The diff of two small traces: the merged tree, diff_stats, its summary, the names of ops, and the columns
- * of the PyTorch report. Traces D1 to D4 and what must come of them are the reference's; the others are
- * worked out by hand. */
+ * of the PyTorch report. Traces D1 to D4 and their results come from TraceLens; the others are computed by
+ * hand. */
 #include "output_help.h"
 #include "pytorch_trace.h"
 
@@ -69,7 +69,7 @@ static const gt_table *summary_of(const pair *p)
     return gt_table_list_find(gt_diff_tables(p->diff), "diff_stats_unique_args_summary");
 }
 
-/* ---- the reference's check cases ---- */
+/* ---- check cases from TraceLens ---- */
 
 static void other_launch_names(void **state) /* D1 */
 {
@@ -189,8 +189,8 @@ static void op_of_one_trace(void **state) /* D4: a root more */
 
 /* ---- names ---- */
 
-/* Addresses and lines do not tell calls apart; launches of modules are the same on both platforms. */
-static void names_that_are_the_same(void **state)
+/* Calls with different addresses and line numbers are equal; so are module launches of both platforms. */
+static void names_that_count_as_equal(void **state)
 {
     (void)state;
     trace_text a = new_trace(), b = new_trace();
@@ -219,8 +219,8 @@ static void names_that_are_the_same(void **state)
     free_pair(&p);
 }
 
-/* Two loops over blocks that come in another order: equal names, so what they call tells which is which. */
-static void twins(void **state)
+/* Two loops over blocks in different order: names are equal, so the children decide which blocks match. */
+static void equal_names_are_matched_by_their_children(void **state)
 {
     (void)state;
     trace_text texts[2] = {new_trace(), new_trace()};
@@ -250,7 +250,7 @@ static void twins(void **state)
     free_pair(&p);
 }
 
-/* ---- ends ---- */
+/* ---- edge cases ---- */
 
 static trace_text one_op(double dur)
 {
@@ -289,7 +289,7 @@ static void explanations(void **state)
     free_pair(&p);
 }
 
-static void no_gpu_work(void **state)
+static void no_gpu_events(void **state)
 {
     (void)state;
     trace_text a = new_trace(), b = new_trace();
@@ -330,8 +330,7 @@ static void no_ops(void **state)
     gt_pytorch_linked_free(second);
 }
 
-/* A chain of calls as deep as a file can hold many of: nothing recurses, and no line is longer than its
- * limit. */
+/* A very deep chain of calls: nothing recurses, and no line exceeds its limit. */
 static void deep_chains(void **state)
 {
     (void)state;
@@ -399,11 +398,11 @@ int main(void)
         TEST(same_launch_names),
         TEST(wrapper_is_opened),
         TEST(op_of_one_trace),
-        TEST(twins),
-        TEST(names_that_are_the_same),
+        TEST(equal_names_are_matched_by_their_children),
+        TEST(names_that_count_as_equal),
         TEST(identical_traces),
         TEST(explanations),
-        TEST(no_gpu_work),
+        TEST(no_gpu_events),
         TEST(pruning),
         TEST(no_ops),
         TEST(deep_chains),

@@ -1,4 +1,4 @@
-/* The alignment of two lists against a table of costs filled in cell by cell, and its limits. */
+/* The alignment of two lists, compared with a full table of costs, and its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void short_lists(void **state)
     gt_aligner_free(&aligner);
 }
 
-/* More than a word of rows, items that stand often and seldom. */
+/* More rows than bits in a word; frequent and rare items. */
 static void long_lists(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void blocks(void **state)
     gt_aligner_free(&aligner);
 }
 
-/* The deletions and insertions that a cell's tie decides, by hand: "ab" against "bc". */
+/* Deletions and insertions that depend on ties, computed by hand: "ab" and "bc". */
 static void by_hand(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void by_hand(void **state)
     gt_aligner_free(&aligner);
 }
 
-/* Lists that begin and end alike cost only what lies between; what does not fit is refused. */
+/* A common beginning and end cost nothing; oversized lists are rejected. */
 static void limits(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Diffs of PyTorch traces: every file that `gputally diff` writes must be, byte for byte, what diff_twin.py computes.
+"""Diffs of PyTorch traces: every file that `gputally diff` writes must be equal to that of reference.py.
 
-    diff_traces.py --bin build/gputally [--trees N] [--only TEXT]
+    python3 -m tests.diff.test_traces --bin build/gputally [--trees N] [--only TEXT]
 
-The traces are the fixtures against each other, what make_pytorch_trace.py writes, and made-up trees with a few changes:
-calls that are dropped, renamed, wrapped, repeated or in another order. Where ../shared/conformance is, the traces of
-two models on two GPUs must give as many rows and calls as are known of them.
+The traces are pairs of fixtures, generated training traces, and random trees with a few changes: calls that are dropped,
+renamed, wrapped, repeated or in another order. With the conformance folder, the traces of two models on two GPUs must give
+the known numbers of rows and calls.
 """
 import argparse
 import glob
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     known: tuple = ()  # rows of diff_stats, calls in the merged tree
 
 
-# ---- made-up trees: ("op", name, children, arguments), ("py", name, children), ("run", name, kernel, category, µs) ----
+# ---- random trees: ("op", name, children, arguments), ("py", name, children), ("run", name, kernel, category, µs) ----
 
 OPS = ("aten::mm", "aten::add_", "aten::convolution", "aten::miopen_convolution", "aten::cudnn_convolution", "my::wrap")
 FUNCTIONS = ("nn.Module: Linear_0", "nn.Module: Linear_1", "nn.Module: Block_3", "a/b/model.py(12): forward",
@@ -58,7 +58,7 @@ def make_tree(rng, depth, breadth):
 
 
 def change(rng, tree):
-    """The trees that stand in its place in the other trace."""
+    """The trees that replace it in the other trace."""
     if tree[0] == "run":
         _, name, kernel, category, dur = tree
         return [("run", rng.choice(LAUNCHES) if rng.random() < 0.15 else name, rng.choice(KERNELS) if rng.random() < 0.15 else kernel,
@@ -115,7 +115,7 @@ def write_events(path, roots, threads, whole):
 def trees(folder, count):
     for seed in range(count):
         rng = random.Random(seed)
-        first = [("op", "aten::mm", [("run", "hipLaunchKernel", "gemm", "kernel", 3)], [[1]])]  # so that there is an op
+        first = [("op", "aten::mm", [("run", "hipLaunchKernel", "gemm", "kernel", 3)], [[1]])]  # at least one op
         first += [make_tree(rng, rng.randint(1, 6), rng.randint(1, 5)) for _ in range(rng.randint(1, 5))]
         second = first if rng.random() < 0.05 else first[:1] + [new for tree in first[1:] for new in change(rng, tree)]
         paths = [os.path.join(folder, f"tree_{seed}_{side}.json") for side in "ab"]
@@ -145,15 +145,15 @@ def generated(folder):
         paths.append(os.path.join(folder, f"made_{seed}.json"))
         pytorch_generator.write_trace(paths[-1], pytorch_generator.Options(
             events=3000, streams=streams, layers=2 + seed, seed=seed, python_functions=True, graphs=True))
-    yield Case("made up", *paths)
-    yield Case("made up, python functions", *paths, {"python_functions": True})
+    yield Case("synthetic", *paths)
+    yield Case("synthetic, python functions", *paths, {"python_functions": True})
 
 
 def models():
     for model, (rows, calls, calls_with_python) in KNOWN.items():
         first, second = (os.path.join(harness.CONFORMANCE_TRACES, f"{gpu}__{model}.json.gz") for gpu in ("mi300", "h100"))
         if not os.path.exists(first) or not os.path.exists(second):
-            print(f"skipped: the traces of {model} are not here")
+            print(f"skipped: the traces of {model} are not available")
             continue
         yield Case(model, first, second, {}, (rows, calls))
         yield Case(f"{model}, python functions", first, second, {"python_functions": True}, (rows, calls_with_python))
@@ -176,36 +176,36 @@ def check(binary, case, folder):
     if case.options.get("explain"):
         command = ["env", "TRACELENS_DEBUG=1", *command]
     outcome = harness.run(command)
-    troubles = outcome.troubles() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
-    if troubles:
-        return troubles
+    problems = outcome.problems() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
+    if problems:
+        return problems
     expected = reference.files(read_events(case.first), read_events(case.second), **case.options)
     found = {}
     for name in os.listdir(out):
         with open(os.path.join(out, name), encoding="utf-8", newline="") as file:
             found[name] = file.read()
-    troubles = [f"{name} is {'missing' if name in expected else 'too many'}" for name in sorted(set(expected) ^ set(found))]
+    problems = [f"{name} is {'missing' if name in expected else 'unexpected'}" for name in sorted(set(expected) ^ set(found))]
     for name in sorted(set(expected) & set(found)):
         if found[name] == expected[name]:
             continue
         pairs = zip(found[name].split("\n"), expected[name].split("\n"))
         line, (have, want) = next(((n, p) for n, p in enumerate(pairs, 1) if p[0] != p[1]), (0, ("its end", "more")))
-        troubles.append(f"{name} line {line} is {have[:200]!r}, not {want[:200]!r}")
-    if case.known and not troubles:
+        problems.append(f"{name} line {line} is {have[:200]!r}, not {want[:200]!r}")
+    if case.known and not problems:
         _, rows = harness.read_csv(os.path.join(out, "diff_stats.csv"))
         if len(rows) != case.known[0]:
-            troubles.append(f"{len(rows)} rows, not {case.known[0]}")
+            problems.append(f"{len(rows)} rows, not {case.known[0]}")
         calls = re.search(r"(\d+) calls in both traces, (\d+) only in trace1, (\d+) only in trace2", outcome.stdout)
         if sum(map(int, calls.groups())) != case.known[1]:
-            troubles.append(f"{calls.group(0)}, and not {case.known[1]} in all")
-    return troubles
+            problems.append(f"{calls.group(0)}, and not {case.known[1]} in all")
+    return problems
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--trees", type=int, default=150, help="made-up trees")
-    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--trees", type=int, default=150, help="random trees")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Extensions of the PyTorch report (--extension_file): what a user's Python file changes, and what it may get wrong.
+"""Extensions of the PyTorch report (--extension_file): the effects of a user's Python file, and its errors.
 
-    extension.py --bin build/gputally [--only TEXT]
+    python3 -m tests.extension.test_extension --bin build/gputally [--only TEXT]
 
-Traces are made here, expected numbers are worked out by hand; models written on the classes that extensions import must
-say what gputally's own models say of the same ops.
+The traces are written here and expected numbers are computed by hand; models based on the classes that extensions import must
+agree with gputally's own models of the same ops.
 """
 import json
 import os
@@ -59,7 +59,7 @@ def run(binary, folder, extension, *options, document=None, name="trace.json"):
 
 
 def sheet(folder, name):
-    """Rows as dicts; None where there is no such sheet."""
+    """Rows as dicts; None if there is no such sheet."""
     path = os.path.join(folder, "sheets", name + ".csv")
     if not os.path.exists(path):
         return None
@@ -75,7 +75,7 @@ def numbers(row, *columns):
     return [float(row[column]) for column in columns]
 
 
-# ---- what extensions do ----
+# ---- effects of extensions ----
 
 NEW_OP = """
 def tree_postprocess_extension(tree):
@@ -119,19 +119,19 @@ def check_new_op(binary, folder):
     """The launch belongs to the new op; the product of 4 x 16 by 16 x 8 is 2 * 4 * 8 * 16 = 1024 flops and
     (64 + 128 + 32) * 2 = 448 bytes."""
     done = run(binary, folder, NEW_OP + CORE_MODEL)
-    troubles = done.troubles() + compare("stderr", done.stderr, "")
+    problems = done.problems() + compare("stderr", done.stderr, "")
     if done.code:
-        return troubles
+        return problems
     launchers = {row["name"]: row for row in sheet(folder, "ops_summary")}
-    troubles += compare("launchers", sorted(launchers), ["aten::add", "my::act", "my::core"])
-    troubles += compare("time of my::core", numbers(launchers["my::core"], "total_direct_kernel_time_ms"), [0.02])
+    problems += compare("launchers", sorted(launchers), ["aten::add", "my::act", "my::core"])
+    problems += compare("time of my::core", numbers(launchers["my::core"], "total_direct_kernel_time_ms"), [0.02])
     row = next(row for row in sheet(folder, "GEMM") if row["name"] == "my::core")
     columns = ("param: M", "param: N", "param: K", "GFLOPS_first", "Data Moved (MB)_first", "Kernel Time (µs)_mean")
-    troubles += compare("my::core", numbers(row, *columns), [4, 8, 16, 1024 / 1e9, 448 / 2**20, 20])
-    troubles += compare("types", row["param: dtype_A_B"], "('c10::BFloat16', 'c10::BFloat16')")
-    troubles += compare("units", row["Compute Spec"], "matrix_bf16")
+    problems += compare("my::core", numbers(row, *columns), [4, 8, 16, 1024 / 1e9, 448 / 2**20, 20])
+    problems += compare("types", row["param: dtype_A_B"], "('c10::BFloat16', 'c10::BFloat16')")
+    problems += compare("units", row["Compute Spec"], "matrix_bf16")
     categories = {row["name"]: row["op category"] for row in sheet(folder, "ops_unique_args")}
-    return troubles + compare("category", categories["my::core"], "GEMM")
+    return problems + compare("category", categories["my::core"], "GEMM")
 
 
 OWN_FAMILY = """
@@ -161,20 +161,20 @@ op_category_extension = {"aten::add": "sums"}
 
 def check_family(binary, folder):
     done = run(binary, folder, OWN_FAMILY)
-    troubles = done.troubles()
+    problems = done.problems()
     if done.code:
-        return troubles + [done.stderr]
+        return problems + [done.stderr]
     row, = sheet(folder, "Activations_fwd")
-    troubles += compare("flops", numbers(row, "GFLOPS_first", "param: half"), [120 / 1e9, 0.5])
-    troubles += compare("bytes", row["Data Moved (MB)_first"], "")
-    troubles += compare("parameters", (row["param: shape"], row["param: odd"]), ("(4, 10)", "[1, 2.5, None, \"it's\"]"))
-    troubles += compare("a backward sheet", sheet(folder, "Activations_bwd"), None)
+    problems += compare("flops", numbers(row, "GFLOPS_first", "param: half"), [120 / 1e9, 0.5])
+    problems += compare("bytes", row["Data Moved (MB)_first"], "")
+    problems += compare("parameters", (row["param: shape"], row["param: odd"]), ("(4, 10)", "[1, 2.5, None, \"it's\"]"))
+    problems += compare("a backward sheet", sheet(folder, "Activations_bwd"), None)
     categories = {row["name"]: row["op category"] for row in sheet(folder, "ops_unique_args")}
-    return troubles + compare("categories", (categories["my::act"], categories["aten::add"]), ("activation", "sums"))
+    return problems + compare("categories", (categories["my::act"], categories["aten::add"]), ("activation", "sums"))
 
 
 def check_roofline(binary, folder):
-    """The model is told the GPU, and its figures go into the roofline: 320 bytes at 5.3 TB/s."""
+    """The model gets the GPU, and its results are used for the roofline: 320 bytes at 5.3 TB/s."""
     done = run(binary, folder, OWN_FAMILY, "--gpu_arch_platform", "MI300X")
     if done.code:
         return [done.stderr]
@@ -184,7 +184,7 @@ def check_roofline(binary, folder):
 
 
 def check_seed_names(binary, folder):
-    """dict_cat2names_extension, of older extensions: the family of a model that does not tell one."""
+    """dict_cat2names_extension, of older extensions: the family of a model that does not define one."""
     done = run(binary, folder, OWN_FAMILY.replace('category, bwd_category, sheet_category = "activation", None, "Activations"', "pass") +
                'dict_cat2names_extension = {"Curves": ["my::act"], "SDPA": ["aten::linear"]}\n')
     if done.code:
@@ -219,8 +219,8 @@ def check_tables(binary, folder):
         return [done.stderr]
     expected = [["2", "13.75", "True", "cudaLaunchKernel, ü", "1.0", "1"], ["7", "38.125", "False", "cudaLaunchKernel, ü", "", "two"],
                 ["12", "50.625", "False", "cudaLaunchKernel, ü", "3.0", ""]]
-    troubles = compare("launches", [list(row.values()) for row in sheet(folder, "launches")], expected)
-    return troubles + compare("a sheet in another's place", sheet(folder, "ops_summary"), [{"mine": "1"}])
+    problems = compare("launches", [list(row.values()) for row in sheet(folder, "launches")], expected)
+    return problems + compare("a sheet in another's place", sheet(folder, "ops_summary"), [{"mine": "1"}])
 
 
 def check_rename(binary, folder):
@@ -233,7 +233,7 @@ def tree_postprocess_extension(tree):
 
 
 def check_tree(binary, folder):
-    """What an extension sees, on every event."""
+    """Everything that an extension sees of every event."""
     done = run(binary, folder, """
 def tree_postprocess_extension(tree):
     linear, addmm = (tree.get_UID2event(tree.name2event_uids[n][0]) for n in ("aten::linear", "aten::addmm"))
@@ -250,7 +250,7 @@ def tree_postprocess_extension(tree):
     return [done.stderr] if done.code else []
 
 
-# ---- the classes that extensions build on ----
+# ---- base classes of extensions ----
 
 SAME_MODELS = """
 from TraceLens.PerfModel import GEMM, SDPA, name2bpe, extract_sdpa_cfg
@@ -289,7 +289,7 @@ FIGURES = ("name", "param: M", "param: N", "param: K", "param: B", "param: causa
 
 
 def check_same_models(binary, folder):
-    """Models on the classes of the extension give what the built-in ones give, forwards and backwards."""
+    """Models based on the extension classes agree with the built-in ones, forward and backward."""
     path = os.path.join(folder, "made.json")
     pytorch_generator.write_trace(path, pytorch_generator.Options(events=4000))
     with open(path, encoding="utf-8") as file:
@@ -305,14 +305,14 @@ def check_same_models(binary, folder):
     return compare("sheets", found["with"], found["without"]) + compare("sheets without rows", empty, [])
 
 
-# ---- what can go wrong ----
+# ---- errors ----
 
 WRONG = [
-    ("a name that is not there", "nonsense\n", ["my_extension.py, line 1: NameError: name 'nonsense' is not defined"]),
-    ("no Python", "def (\n", ["my_extension.py", "SyntaxError"]),
+    ("an undefined name", "nonsense\n", ["my_extension.py, line 1: NameError: name 'nonsense' is not defined"]),
+    ("a syntax error", "def (\n", ["my_extension.py", "SyntaxError"]),
     ("a hook that fails", "def tree_postprocess_extension(tree):\n    return 1 // 0\n", ["line 2: ZeroDivisionError"]),
-    ("models that are no dict", "perf_model_extension = []\n", ["expected perf_model_extension to be a dict, got list"]),
-    ("names that are no list", "dict_cat2names_extension = {'GEMM': 'aten::mm'}\n", ["dict_cat2names_extension['GEMM']", "str"]),
+    ("models that are not a dict", "perf_model_extension = []\n", ["expected perf_model_extension to be a dict, got list"]),
+    ("names that are not a list", "dict_cat2names_extension = {'GEMM': 'aten::mm'}\n", ["dict_cat2names_extension['GEMM']", "str"]),
     ("a model without a category", "class m: pass\nperf_model_extension = {'my::act': m}\n", ["must define a category attribute"]),
     ("a class that is not offered", "from TraceLens.PerfModel import aten_mm\n", ["ImportError", "aten_mm"]),
     ("an event with a wrong UID", "def tree_postprocess_extension(tree):\n    tree.events.append({'UID': 3, 'cat': 'cpu_op', 'name': 'x'})\n",
@@ -325,7 +325,7 @@ WRONG = [
     ("a child of two", "def tree_postprocess_extension(tree):\n"
      "    a, b = (tree.get_UID2event(tree.name2event_uids[n][0]) for n in ('aten::add', 'aten::addmm'))\n"
      "    a['children'].append(b['UID'])\n", ["child of two events"]),
-    ("a parent that is not there", "def tree_postprocess_extension(tree):\n    tree.events[0]['parent'] = 12345\n",
+    ("a missing parent", "def tree_postprocess_extension(tree):\n    tree.events[0]['parent'] = 12345\n",
      ["makes no sense in its part \"parents\""]),
     ("an exit", "import os\nos._exit(7)\n", ["python3 ended with status 7"]),
 ]
@@ -334,36 +334,36 @@ WRONG = [
 def check_wrong(extension, words):
     def check(binary, folder):
         done = run(binary, folder, extension)
-        troubles = compare("exit code", done.code, 1) + [f"stderr lacks {word!r}: {done.stderr}" for word in words if word not in done.stderr]
-        troubles += [] if done.stderr.count("\n") == 1 else [f"{done.stderr.count(chr(10))} lines: {done.stderr}"]
-        return troubles + compare("files", os.path.exists(os.path.join(folder, "sheets")), False)
+        problems = compare("exit code", done.code, 1) + [f"stderr lacks {word!r}: {done.stderr}" for word in words if word not in done.stderr]
+        problems += [] if done.stderr.count("\n") == 1 else [f"{done.stderr.count(chr(10))} lines: {done.stderr}"]
+        return problems + compare("files", os.path.exists(os.path.join(folder, "sheets")), False)
     return check
 
 
 def check_places(binary, folder):
-    """Where things are that are needed."""
-    troubles = []
+    """The files and interpreters that are needed."""
+    problems = []
     for options, words in ((("--extension_file", "none.py"), ["none.py", "no such Python file"]),
                            (("--python_path", "/none/python"), ["/none/python: No such file", "--python_path"])):
         done = run(binary, folder, "", *options)
-        troubles += compare("exit code", done.code, 1) + [f"stderr lacks {word!r}: {done.stderr}" for word in words if word not in done.stderr]
+        problems += compare("exit code", done.code, 1) + [f"stderr lacks {word!r}: {done.stderr}" for word in words if word not in done.stderr]
     done = harness.run([binary, "pytorch", "-", "--output_csvs_dir", "sheets", "--extension_file", "my_extension.py"],
                        stdin_bytes=json.dumps(trace()).encode(), cwd=folder)
-    return troubles + compare("standard input", (done.code, "must be a file" in done.stderr), (1, True))
+    return problems + compare("standard input", (done.code, "must be a file" in done.stderr), (1, True))
 
 
 def check_failing_model(binary, folder):
-    """A model that fails leaves its op out of the sheet, with one line that says why; the rest is there."""
+    """An op whose model fails is omitted from the sheet, with one line that tells why; the rest is unchanged."""
     done = run(binary, folder, OWN_FAMILY.replace("return 3 * 40", "raise ValueError('too odd')"))
-    troubles = done.troubles() + compare("the sheet", sheet(folder, "Activations_fwd"), None)
-    troubles += [] if "act gave no result for 1 events: ValueError: too odd" in done.stderr else [done.stderr]
-    return troubles + compare("launchers", len(sheet(folder, "ops_summary")), 3)
+    problems = done.problems() + compare("the sheet", sheet(folder, "Activations_fwd"), None)
+    problems += [] if "act gave no result for 1 events: ValueError: too odd" in done.stderr else [done.stderr]
+    return problems + compare("launchers", len(sheet(folder, "ops_summary")), 3)
 
 
 def cases():
     yield Case("a new op with a model", check_new_op)
-    yield Case("a family and categories of its own", check_family)
-    yield Case("a model that is told the GPU", check_roofline)
+    yield Case("its own family and categories", check_family)
+    yield Case("a model that gets the GPU", check_roofline)
     yield Case("families by names", check_seed_names)
     yield Case("more sheets", check_tables)
     yield Case("an op renamed", check_rename)
@@ -371,7 +371,7 @@ def cases():
     yield Case("models like the built-in ones", check_same_models)
     yield Case("a model that fails", check_failing_model)
     yield Case("an extension that does nothing", check_nothing)
-    yield Case("files and interpreters that are not there", check_places)
+    yield Case("missing files and interpreters", check_places)
     for name, extension, words in WRONG:
         yield Case("wrong: " + name, check_wrong(extension, words))
 
@@ -381,11 +381,11 @@ def check_nothing(binary, folder):
     done = run(binary, folder, "")
     plain = harness.run([binary, "pytorch", "trace.json", "--output_csvs_dir", "plain", "--quiet"], cwd=folder)
     names = [sorted(os.listdir(os.path.join(folder, f))) for f in ("sheets", "plain")]
-    troubles = done.troubles() + plain.troubles() + compare("sheets", names[0], names[1])
+    problems = done.problems() + plain.problems() + compare("sheets", names[0], names[1])
     for name in names[1]:
         texts = [open(os.path.join(folder, f, name), "rb").read() for f in ("sheets", "plain")]
-        troubles += [] if texts[0] == texts[1] else [f"another {name}"]
-    return troubles
+        problems += [] if texts[0] == texts[1] else [f"another {name}"]
+    return problems
 
 
 if __name__ == "__main__":

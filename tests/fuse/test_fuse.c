@@ -1,4 +1,4 @@
-/* Fusing ranks: the check case of the specification, and single events in the shapes that traces have. */
+/* Fusing ranks: the check case of the specification, and single events in all forms that occur in traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void expect_event(const char *before, const gt_fuse_change *change, const
     gt_json json;
     gt_fuse_event event;
     bool is_event;
-    gt_stream *stream = gt_stream_memory(before, strlen(before), 7, &error); /* blocks end anywhere */
+    gt_stream *stream = gt_stream_memory(before, strlen(before), 7, &error); /* with every block boundary */
     gt_json_begin(&json, stream, 0);
     if (!gt_fuse_event_read(&json, &event, &is_event)) fail_msg("%s", json.error.text);
     assert_true(is_event);
@@ -99,7 +99,7 @@ static void a_fused_event_can_be_fused_again(void **state)
                  "{\"args\":{\"rank\":2,\"pid_raw\":11},\"pid\":2011}");
 }
 
-static void of_duplicate_keys_the_last_counts(void **state)
+static void the_last_of_duplicate_keys_counts(void **state)
 {
     (void)state;
     expect_event("{\"pid\":1,\"args\":{\"correlation\":5},\"pid\":2,\"args\":{}}", &change_of_rank_2,
@@ -114,7 +114,7 @@ static void text_becomes_ascii(void **state)
                  "{\"name\":\"\\u00e9\\ud83d\\ude00\\u00e9\\n\\u0001\\u0009\\ufffd\",\"args\":{\"rank\":0}}");
 }
 
-static void integers_of_more_than_64_bits_are_moved(void **state)
+static void integers_of_more_than_64_bits_are_shifted(void **state)
 {
     (void)state;
     gt_fuse_change change = {.moved = {{GT_FUSE_ID, ((gt_wide_int)1000000000000) * 1000000000000}},
@@ -123,7 +123,7 @@ static void integers_of_more_than_64_bits_are_moved(void **state)
                  "{\"id\":1000018446744073709551615,\"args\":{\"rank\":0,\"id_raw\":18446744073709551615}}");
 }
 
-/* ---- the specification's check case ---- */
+/* ---- the check case of the specification ---- */
 
 static const char rank_trace[] =
     "{\"schemaVersion\":1,\"traceEvents\":["
@@ -204,7 +204,7 @@ static void two_ranks_as_specified(void **state)
     }
 }
 
-/* ---- the file that pieces go to ---- */
+/* ---- the output file ---- */
 
 typedef struct piece {
     unsigned number;
@@ -229,7 +229,7 @@ static bool take_piece(void *context)
     return p->counts;
 }
 
-static void pieces_come_in_order(void **state)
+static void pieces_are_written_in_order(void **state)
 {
     (void)state;
     static const gt_text_file_job work = {make_piece, take_piece};
@@ -284,11 +284,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_changed_in_place),
         cmocka_unit_test(a_fused_event_can_be_fused_again),
-        cmocka_unit_test(of_duplicate_keys_the_last_counts),
+        cmocka_unit_test(the_last_of_duplicate_keys_counts),
         cmocka_unit_test(text_becomes_ascii),
-        cmocka_unit_test(integers_of_more_than_64_bits_are_moved),
+        cmocka_unit_test(integers_of_more_than_64_bits_are_shifted),
         cmocka_unit_test(two_ranks_as_specified),
-        cmocka_unit_test(pieces_come_in_order),
+        cmocka_unit_test(pieces_are_written_in_order),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Holds `gputally fuse` against a plain Python fusion of the same traces.
+"""Compares `gputally fuse` with a reference model.
 
-    fuse.py --bin build/gputally
+    python3 -m tests.fuse.test_traces --bin build/gputally
 
-Ranks are made up here (odd events on purpose); the fixtures and, where the conformance folder is beside the project,
-its four ranks are fused too. Numbers are compared as they are written, so a changed digit is a failure. Damaged ranks
-must be named and leave no file.
+The ranks are synthetic (with unusual events), the fixtures and, if available, four ranks of the conformance folder. Numbers are
+compared as they are written, so a changed digit is a failure. Damaged ranks must be named and leave no file.
 """
 import argparse
 import glob
@@ -26,7 +25,7 @@ REPLACED = ("process_name", "process_sort_index", "process_labels")
 
 
 class Number(str):
-    """A number as it was written; no text is equal to it."""
+    """A number as it was written; it is not equal to a string."""
 
     def __eq__(self, other):
         return isinstance(other, Number) and str(self) == str(other)
@@ -60,7 +59,7 @@ def links_by(events):
 
 
 def multipliers(lists):
-    """Field -> multiplier, in the order the fields are first seen."""
+    """Field -> multiplier, in the order of first occurrence."""
     key, largest = links_by(lists[0]), {}
     for events in lists:
         for event in events:
@@ -102,22 +101,22 @@ def expected(lists, left_out=("Trace", "python_function"), all_ranks=False):
 
 
 def differences(found, wanted):
-    troubles = []
+    problems = []
     if list(found) != ["traceEvents"]:
-        troubles.append(f"top-level keys {list(found)}")
+        problems.append(f"top-level keys {list(found)}")
     if len(found["traceEvents"]) != len(wanted):
-        troubles.append(f"{len(found['traceEvents'])} events instead of {len(wanted)}")
+        problems.append(f"{len(found['traceEvents'])} events instead of {len(wanted)}")
     for number, (one, other) in enumerate(zip(found["traceEvents"], wanted)):
         if one != other:
-            troubles.append(f"event {number} is {one!r}, not {other!r}")
+            problems.append(f"event {number} is {one!r}, not {other!r}")
             break
-    return troubles
+    return problems
 
 
-# ---- made-up ranks ----
+# ---- synthetic ranks ----
 
 def make_rank(rank, seed, events=400):
-    """JSON text of a trace with every odd thing an event may have."""
+    """JSON of a trace with every unusual member that an event may have."""
     made, pick = random.Random(seed * 1000 + rank), []
     number = lambda: made.choice(["%d" % made.randrange(10**6), "%.3f" % (made.random() * 1e13), "1.50", "1E3", "-0.0",
                                   "12345678901234567890.25"])
@@ -176,22 +175,22 @@ def fuse(binary, folder, *arguments):
 def same_as_python(binary, paths, arguments=(), output="merged_trace.json.gz", **options):
     def check(folder):
         done = fuse(binary, folder, *arguments, *paths)
-        troubles = done.troubles() + ([done.stderr] if done.code else [])
+        problems = done.problems() + ([done.stderr] if done.code else [])
         path = os.path.join(folder, output)
-        if not troubles and files_under(folder) != [output]:
-            troubles.append(f"files {files_under(folder)}")
-        if not troubles:
-            troubles = differences(load(path), expected([events_of(load(p)) for p in paths], **options))
-        if not troubles:
+        if not problems and files_under(folder) != [output]:
+            problems.append(f"files {files_under(folder)}")
+        if not problems:
+            problems = differences(load(path), expected([events_of(load(p)) for p in paths], **options))
+        if not problems:
             with (gzip.open if output.endswith(".gz") else open)(path, "rb") as file:
                 text = file.read()
             if not text.isascii() or re.search(rb"[^\n\x20-\x7e]", text):
-                troubles.append("the text is not plain ASCII")
-        return troubles
+                problems.append("the output is not ASCII")
+        return problems
     return check
 
 
-def made_up(binary, seed, count, arguments=(), packed=False, **options):
+def synthetic(binary, seed, count, arguments=(), packed=False, **options):
     def check(folder):
         inputs, out = os.path.join(folder, "in"), os.path.join(folder, "out")
         os.mkdir(inputs), os.mkdir(out)
@@ -200,7 +199,7 @@ def made_up(binary, seed, count, arguments=(), packed=False, **options):
 
 
 def found_by(binary, arguments, count=3):
-    """The ways to name traces give what naming them one by one gives."""
+    """All ways to name traces give the same result as naming them one by one."""
     def check(folder):
         paths = write_ranks(folder, 5, count)
         one = fuse(binary, folder, "-o", "one.json", *paths)
@@ -213,7 +212,7 @@ def found_by(binary, arguments, count=3):
 
 
 def aligned(binary):
-    """Times move by the difference of base times, to the digit; everything else stays."""
+    """Times are shifted by the exact difference of base times; everything else is unchanged."""
     def check(folder):
         texts = ['{"traceEvents":[{"ph":"X","name":"a","pid":1,"ts":%s,"dur":2.5}],"baseTimeNanoseconds":%d}' % pair
                  for pair in (("100", 5000), ("4458676522706.202", 5001), ("7", 3500), ("0.12345", 6000), ("-1.5", 7000))]
@@ -230,24 +229,24 @@ def aligned(binary):
 
 
 def damaged(binary, spoil, kept=None):
-    """Rank 1 is spoilt: exit 1 and its name, no file; with --allow_missing_ranks the others are there."""
+    """Rank 1 is damaged: exit code 1, its name and no file; with --allow_missing_ranks the others are fused."""
     def check(folder):
         paths = write_ranks(folder, 9, 3, packed=True)
         spoil(paths[1])
-        before, troubles = files_under(folder), []
+        before, problems = files_under(folder), []
         done = fuse(binary, folder, "-o", "out.json.gz", *paths)
         if done.code != 1 or "rank 1: " not in done.stderr or os.path.basename(paths[1]) not in done.stderr:
-            troubles.append(f"exit {done.code}: {done.stderr}")
+            problems.append(f"exit {done.code}: {done.stderr}")
         if files_under(folder) != before:
-            troubles.append(f"files {files_under(folder)}")
+            problems.append(f"files {files_under(folder)}")
         done = fuse(binary, folder, "-o", "out.json.gz", "--allow_missing_ranks", *paths)
         if done.code != 0 or "rank 1: " not in done.stderr:
-            return troubles + [f"allowed, yet exit {done.code}: {done.stderr}"]
+            return problems + [f"allowed, yet exit {done.code}: {done.stderr}"]
         found = [int(e["args"]["rank"]) for e in load(os.path.join(folder, "out.json.gz"))["traceEvents"]
                  if "rank" in e["args"]]
         if found.count(0) < 200 or found.count(2) < 200:
-            troubles.append("the whole ranks are not there")
-        return troubles
+            problems.append("the complete ranks are missing")
+        return problems
     return check
 
 
@@ -274,39 +273,39 @@ def no_room(binary):
         paths = write_ranks(folder, 3, 2)
         before = files_under(folder)
         done = run([binary, "fuse", "--quiet", "-o", "out.json", *paths], cwd=folder, file_size_limit=50000)
-        troubles = [] if done.code == 1 and "cannot write out.json" in done.stderr else [f"exit {done.code}: {done.stderr}"]
-        return troubles + ([] if files_under(folder) == before else [f"files {files_under(folder)}"])
+        problems = [] if done.code == 1 and "cannot write out.json" in done.stderr else [f"exit {done.code}: {done.stderr}"]
+        return problems + ([] if files_under(folder) == before else [f"files {files_under(folder)}"])
     return check
 
 
 def cases(binary):
-    yield Case("two ranks", made_up(binary, 1, 2))
-    yield Case("five ranks, gzip", made_up(binary, 2, 5, packed=True))
+    yield Case("two ranks", synthetic(binary, 1, 2))
+    yield Case("five ranks, gzip", synthetic(binary, 2, 5, packed=True))
     for seed in range(10, 22):
-        yield Case(f"made up, seed {seed}", made_up(binary, seed, 3, ("--threads", str(seed % 4 + 1))))
-    yield Case("python functions kept", made_up(binary, 3, 2, ("--include_pyfunc",), left_out=("Trace",)))
-    yield Case("other categories left out", made_up(binary, 3, 2, ("--leave_out", "kernel", "cpu_op", "--"),
+        yield Case(f"synthetic, seed {seed}", synthetic(binary, seed, 3, ("--threads", str(seed % 4 + 1))))
+    yield Case("python functions kept", synthetic(binary, 3, 2, ("--include_pyfunc",), left_out=("Trace",)))
+    yield Case("other categories dropped", synthetic(binary, 3, 2, ("--leave_out", "kernel", "cpu_op", "--"),
                                                     left_out=("kernel", "cpu_op")))
-    yield Case("ids of all ranks", made_up(binary, 4, 3, ("--ids_of_all_ranks",), all_ranks=True))
-    yield Case("plain output", made_up(binary, 5, 2, ("-o", "x.json"), output="x.json"))
-    yield Case("many blocks", made_up(binary, 6, 40, ("--threads", "3")))
+    yield Case("ids of all ranks", synthetic(binary, 4, 3, ("--ids_of_all_ranks",), all_ranks=True))
+    yield Case("plain output", synthetic(binary, 5, 2, ("-o", "x.json"), output="x.json"))
+    yield Case("many blocks", synthetic(binary, 6, 40, ("--threads", "3")))
     yield Case("by folder", found_by(binary, ("--trace_dir", ".")))
     yield Case("by pattern", found_by(binary, ("--trace_pattern", "rank*_trace.json", "--world_size", "3")))
     yield Case("by search", found_by(binary, ("--trace_glob", "*.json",)))
     yield Case("aligned times", aligned(binary))
-    yield Case("cut rank", damaged(binary, cut))
+    yield Case("truncated rank", damaged(binary, cut))
     yield Case("flipped bytes", damaged(binary, flip))
     yield Case("not JSON", damaged(binary, overwrite(b'{"traceEvents":[{"ph":"X"},{"ph":}]}')))
     yield Case("no events", damaged(binary, overwrite(b'{"other":[]}')))
     yield Case("missing rank", damaged(binary, os.unlink))
-    yield Case("no room on the disk", no_room(binary))
+    yield Case("a full disk", no_room(binary))
     fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
     yield Case("fixtures as ranks", same_as_python(binary, fixtures))
     ranks4 = sorted(glob.glob(os.path.join(RANKS4, "rank*_trace.json.gz")))
     if ranks4:
         yield Case("four real ranks", same_as_python(binary, ranks4))
     else:
-        print("four real ranks: skipped, there is no conformance folder beside the project")
+        print("four real ranks: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
 def main():

@@ -1,5 +1,5 @@
-/* For targets that read in blocks of a few bytes: compressed text would only cost them time, and fuzz_inflate
- * and fuzz_kineto have it. */
+/* For targets that read in blocks of a few bytes: they skip compressed input, which would only cost time and
+ * is covered by fuzz_inflate and fuzz_kineto. */
 #ifndef GT_FUZZ_COMPRESSED_H
 #define GT_FUZZ_COMPRESSED_H
 

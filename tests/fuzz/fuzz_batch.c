@@ -1,5 +1,5 @@
-/* Fuzzes the batch report: any traces as the ranks of a run, all sheets. A NUL parts the ranks; of one trace
- * there are two ranks. */
+/* Fuzzes the batch report: any traces as the ranks of a run, all sheets. A NUL separates two ranks; a single
+ * trace is used for both. */
 #include "quiet.h"
 #include "sound_table.h"
 #include "report/batch.h"
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file in memory, and the path by which it can be opened. */
+/* A file in memory, and a path that opens it. */
 static int make_file(const uint8_t *data, size_t size, char path[32])
 {
     int file = memfd_create("trace", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* Fuzzes the commands of benchmark programs. Lines of the input: the op's name, dims, types, strides,
- * concrete inputs; the whole is then read once more as a log and as what a program printed. A command is one
+ * concrete inputs; the whole input is then read as a log and as the output of a program. A command is one
  * line that begins with its program's name. */
 #include "batch/bench_commands.h"
 

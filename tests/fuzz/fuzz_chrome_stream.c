@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_llama_summary summary = {0};
     gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 2 ? 1 + data[0] : 0, &error);
     bool read = gt_chrome_stream_read(stream, 0, strings, &options, &events, &error);
-    if (!read && !error.text[0]) abort(); /* a failure without a sentence */
+    if (!read && !error.text[0]) abort(); /* a failure without a message */
     for (size_t i = 1; read && i < events.count; i++)
         if (events.items[i].start_us < events.items[i - 1].start_us) abort();
     if (read)

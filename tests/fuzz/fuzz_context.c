@@ -1,5 +1,5 @@
-/* Fuzzes the reader of contexts, JSON or Python literals, and the plan that is made of them: whatever is
- * accepted has a plan whose line a shell splits into words again, or an error. */
+/* Fuzzes the reader of contexts, JSON or Python literals, and their plans: an accepted context gives an error
+ * or a plan whose command line a shell can split. */
 #include "base/log.h"
 #include "run/plan/context.h"
 #include "run/plan/plan.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a Chrome trace, converted to both formats of timelines; what was written must be whole. */
+/* Fuzzes the conversion of Chrome traces to both timeline formats; the output must be complete. */
 #include "transform/convert.h"
 #include "quiet.h"
 
@@ -38,7 +38,7 @@ static void convert(const uint8_t *data, size_t size, gt_timeline_format format)
         gt_timeline_drop(timeline);
     else if (!gt_timeline_finish(timeline, &totals, &error))
         abort();
-    gt_output_free(output); /* without a commit: nothing stays */
+    gt_output_free(output); /* without a commit, no file stays */
     gt_stream_close(stream);
 }
 

@@ -1,5 +1,4 @@
-/* Fuzzes the CSV reader: whatever is read has as many cells in every column as it has rows, and no text that
- * its intern table has not. */
+/* Fuzzes the CSV reader: every column has one cell per row, and all strings are in the string table. */
 #include "input/sheets/csv_table.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Fuzzes what is done with an extension's answer: any document, on a small trace. Either it is refused, or
- * the sheets can be made. */
+/* Fuzzes the handling of an extension's answer: any document, on a small trace. Either it is rejected, or the
+ * sheets can be written. */
 #include "analysis/pytorch/op_sheets.h"
 #include "analysis/pytorch/ops_summary.h"
 #include "analysis/pytorch/unified.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An op that calls an op that launches (events 0, 1, 2; arrows 3, 4; kernel 5), and another with its launch
- * (6 to 10). */
+/* An op that calls an op that launches (events 0, 1, 2; flow events 3, 4; kernel 5), and another with its
+ * launch (6 to 10). */
 #define HOST(cat, name, ts, dur)                                                                             \
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ","

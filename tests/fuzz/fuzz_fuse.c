@@ -1,5 +1,5 @@
-/* Fuzzes what fusing makes of single events: what is written must be JSON again, and fusing that with nothing
- * to move must give it once more, unchanged. The first byte chooses the rank. */
+/* Fuzzes the fusing of single events: the output must be valid JSON, and fusing it again without a shift must
+ * not change it. The first byte chooses the rank. */
 #include "transform/fuse_event.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static gt_buffer fused(const uint8_t *data, size_t size, const gt_fuse_change *c
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2 || (data[1] != '{' && data[1] != ' '))
-        return 0; /* compressed text has fuzz targets of its own */
+        return 0; /* compressed input has its own fuzz targets */
     gt_fuse_change change = {.rank = data[0],
                              .moved = {{GT_FUSE_PROCESS, data[0] * (gt_wide_int)1000},
                                        {GT_FUSE_CORRELATION, data[0] * (gt_wide_int)10},

@@ -1,7 +1,7 @@
-/* Any bytes as deflate data: our verdict and output must be zlib's, wherever input and output are split. And
- * any bytes as a file: the same text, damage or failure must come out whatever the size of the blocks.
+/* Fuzzes inflate: verdict and output must be those of zlib, wherever input and output are split. Also the
+ * file layer: its result must not depend on the size of the blocks.
  *
- * The first byte says which, the second sets the sizes, the rest is the data. */
+ * The first byte chooses between the two, the second sets the sizes, the rest is the data. */
 #include "stream/inflate.h"
 #include "stream/stream.h"
 
@@ -46,7 +46,8 @@ static void compare_with_zlib(const uint8_t *data, size_t len, size_t piece, siz
     }
     size_t our_len = (size_t)(out - our_text);
     expect(our_len == zlib_len && memcmp(our_text, zlib_text, our_len) == 0);
-    if (our_len == ROOM) return; /* with no room left, zlib goes on to the end of the block and we do not */
+    if (our_len == ROOM)
+        return; /* with a full output buffer, zlib continues to the end of the block and we do not */
     expect((result == GT_INFLATE_END) == (verdict == Z_STREAM_END));
     expect((result == GT_INFLATE_INVALID) == (verdict == Z_DATA_ERROR));
     if (result == GT_INFLATE_END) expect((size_t)(in - data) == zlib_used);
@@ -82,9 +83,9 @@ static reading read_file(const uint8_t *data, size_t len, size_t block, size_t k
 static void compare_block_sizes(const uint8_t *data, size_t len, size_t block, size_t keep)
 {
     reading large = read_file(data, len, 0, 0), small = read_file(data, len, block, keep);
-    if (large.len >= ROOM || small.len >= ROOM) return; /* neither was read to its end */
+    if (large.len >= ROOM || small.len >= ROOM) return; /* neither reached the end */
     expect(large.failed == small.failed);
-    if (large.failed) return; /* small blocks before the failure were handed out, a large one was not */
+    if (large.failed) return; /* small blocks before the failure were returned, a large one was not */
     expect(large.len == small.len && large.checksum == small.checksum && large.damage == small.damage);
 }
 

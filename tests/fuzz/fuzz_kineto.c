@@ -1,5 +1,4 @@
-/* Fuzzes the PyTorch reader, compressed input included, and what is built on it: call tree, launches,
- * launchers. */
+/* Fuzzes the PyTorch reader, including compressed input, and call tree, launches and launchers. */
 #include "analysis/pytorch/launchers.h"
 #include "input/chrome/kineto.h"
 #include "input/chrome/kineto_collectives.h"
@@ -20,7 +19,7 @@ static void check_tree(const gt_linked_view *trace)
     }
 }
 
-/* The readers of kernels alone and of the devices. */
+/* The readers of kernels only, and of the devices. */
 static void read_parts(const uint8_t *data, size_t size, size_t block, const gt_read_options *options)
 {
     gt_error error = {{0}};

@@ -1,6 +1,5 @@
 /* Fuzzes the models. Lines of the input: the op's name (or its number in the registry), dims, types, strides,
- * concrete inputs, extra arguments, annotation, a kernel's name. Whatever they are, the answer is sound or
- * none. */
+ * concrete inputs, extra arguments, annotation, a kernel's name. The result must be valid or absent. */
 #include "base/interner.h"
 #include "model/family.h"
 #include "model/metrics.h"

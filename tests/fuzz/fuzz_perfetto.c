@@ -1,4 +1,4 @@
-/* Fuzzes the Perfetto reader with all that stands on it: packets, annotations, slices, the pftrace reports,
+/* Fuzzes the Perfetto reader and everything that uses it: packets, annotations, slices, the pftrace reports,
  * and rocprofv3 and PyTorch traces in this format. */
 #include "base/memory.h"
 #include "input/chrome/chrome.h"
@@ -19,7 +19,7 @@ static gt_stream *open_input(const uint8_t *data, size_t size)
     return gt_stream_memory(data + 1, size - 1, data[0] & 2 ? 1 + data[0] : 0, &error);
 }
 
-/* Every event names a track that is there, and every annotation can be printed. */
+/* Every event has an existing track, and every annotation can be printed. */
 static void walk(const uint8_t *data, size_t size)
 {
     gt_stream *stream = open_input(data, size);
@@ -62,7 +62,7 @@ static void report(const uint8_t *data, size_t size)
     gt_chrome *trace = gt_chrome_read(stream, &options, &error);
     gt_stream_close(stream);
     if (!trace) {
-        if (!error.text[0]) abort(); /* a failure without a sentence */
+        if (!error.text[0]) abort(); /* a failure without a message */
         return;
     }
     gt_table_list tables = {0};
@@ -127,7 +127,7 @@ static void read_pytorch(const uint8_t *data, size_t size)
     gt_stream_close(stream);
 }
 
-/* The first byte: options, and which of the readers. */
+/* The first byte chooses the options and the reader. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;

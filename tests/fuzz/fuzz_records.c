@@ -1,6 +1,6 @@
-/* Fuzzes the record reader with its learned text. The input is read as an array of events twice over, in one
- * piece and in small blocks, so that the learned and the general way meet the same records: both must give
- * the same columns. */
+/* Fuzzes the record reader and its learned layouts. The input, twice in a row, is read as an array of events
+ * in one piece and in small blocks, so that the learned path and the general one read the same records: both
+ * must give the same columns. */
 #include "base/memory.h"
 #include "input/json/records.h"
 #include "compressed.h"

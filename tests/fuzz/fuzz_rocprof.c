@@ -1,4 +1,4 @@
-/* Fuzzes the rocprofv3 JSON reader, compressed input included. */
+/* Fuzzes the rocprofv3 JSON reader, including compressed input. */
 #include "input/rocprof/json.h"
 #include "quiet.h"
 
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (run)
         free(gt_rocprof_dispatch_names(run));
     else if (!error.text[0])
-        abort(); /* a failure without a sentence */
+        abort(); /* a failure without a message */
     gt_rocprof_free(run);
     gt_stream_close(stream);
     return 0;

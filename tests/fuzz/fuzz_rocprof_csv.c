@@ -1,4 +1,4 @@
-/* Fuzzes the reader of rocprofv3's CSV files: what is read in small blocks is what is read in one. */
+/* Fuzzes the reader of rocprofv3's CSV files: small blocks must give the same result as one large block. */
 #include "input/rocprof/rocprof.h"
 #include "quiet.h"
 
@@ -13,7 +13,7 @@ static gt_rocprof *read_blocks(const uint8_t *data, size_t size, size_t block, c
     gt_trace_format format = GT_FORMAT_UNKNOWN;
     if (gt_detect(stream, &format, &error) && format == GT_FORMAT_ROCPROF_CSV) {
         run = gt_rocprof_read(stream, "fuzz", options, &error);
-        if (!run && !error.text[0]) abort(); /* a failure without a sentence */
+        if (!run && !error.text[0]) abort(); /* a failure without a message */
     }
     gt_stream_close(stream);
     return run;
@@ -40,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1) return 0;
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
     if (data[0] & 2) options.wanted |= GT_WANT_ALL & ~GT_WANT_AGENTS;
-    if (data[0] & 4) options.wanted |= GT_WANT_AGENTS; /* apart: its many columns make each run slow */
+    if (data[0] & 4) options.wanted |= GT_WANT_AGENTS; /* separately: its many columns make each run slow */
     gt_rocprof *whole = read_blocks(data + 1, size - 1, 0, &options);
     gt_rocprof *pieces = read_blocks(data + 1, size - 1, 200 + data[0], &options);
     if (whole) look_at(whole);
-    /* A header that is longer than a block is not known for one. */
+    /* A header that is longer than a block is not recognised. */
     if (whole && pieces && gt_store_count(whole->dispatches) != gt_store_count(pieces->dispatches)) abort();
     gt_rocprof_free(whole);
     gt_rocprof_free(pieces);

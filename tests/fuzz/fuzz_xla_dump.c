@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (const uint8_t *end; size && (end = memchr(data, '\n', size));
          size -= (size_t)(end + 1 - data), data = end + 1) {
         size_t len = (size_t)(end - data);
-        char *exact = malloc(len ? len : 1); /* so that reading beyond the line is seen */
+        char *exact = malloc(len ? len : 1); /* so that AddressSanitizer reports reads past the line */
         if (!exact) abort();
         memcpy(exact, data, len);
         gt_xla_dump_add_line(&program, (gt_str){exact, len});

@@ -1,6 +1,6 @@
-/* Fuzzes the workbook reader. The first byte chooses what the rest is: a whole archive, or the XML of a sheet
- * or of the shared texts, put into an archive that is otherwise sound (checksums and compression would keep a
- * fuzzer from ever reaching the XML). */
+/* Fuzzes the workbook reader. The first byte chooses what the rest is: an archive, or the XML of a sheet or
+ * of the shared strings, inside an otherwise valid archive (checksums and compression would keep a fuzzer
+ * from reaching the XML). */
 #include "input/sheets/sheet_grid.h"
 
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/* Fuzzes the XPlane reader with the protobuf and HLO readers below it, and all sheets of the three reports
- * made from what they read. */
+/* Fuzzes the XPlane reader, including the protobuf and HLO readers, and all sheets of the three reports. */
 #include "input/xla/dump.h"
 #include "input/xla/xplane.h"
 #include "report/jax.h"
@@ -9,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Events stand in the order of their ids, and every reference leads somewhere. */
+/* Events are in the order of their ids, and every reference is valid. */
 static void check(const gt_jax *trace)
 {
     for (size_t i = 0; i < trace->count; i++) {
@@ -49,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_jax *trace = gt_xplane_read_with_products(stream, data[0] & 8 ? "jit_" : NULL, &options, &error);
     gt_stream_close(stream);
     if (!trace) {
-        if (!error.text[0]) abort(); /* a failure without a sentence */
+        if (!error.text[0]) abort(); /* a failure without a message */
         return 0;
     }
     check(trace);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz target of the batch report: small traces, two ranks with a NUL between them or one for both.
+"""Writes the seeds of the fuzz target of the batch report: small traces, two ranks separated by a NUL, or one for both.
 
     python3 -m tests.fuzz.make_batch_corpus        writes tests/fuzz/corpus/batch/
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the JSON, record, rocprof and Kineto fuzz targets: small, one feature each.
+"""Writes the seeds of the JSON, record, rocprof and Kineto fuzz targets: small, one feature each.
 
     python3 -m tests.fuzz.make_corpus        writes tests/fuzz/corpus/{json,records,rocprof,kineto}/
 

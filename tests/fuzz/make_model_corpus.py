@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the model fuzz target from tests/model/model_cases.txt: one for each op that is not like another.
+"""Writes the seeds of the model fuzz target from tests/model/model_cases.txt: one per kind of op.
 
     python3 -m tests.fuzz.make_model_corpus        writes tests/fuzz/corpus/models/
 """

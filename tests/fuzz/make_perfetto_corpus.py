@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the Perfetto fuzz target: small traces, one feature each.
+"""Writes the seeds of the Perfetto fuzz target: small traces, one feature each.
 
     python3 -m tests.fuzz.make_perfetto_corpus        writes tests/fuzz/corpus/perfetto/
 
@@ -10,7 +10,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from tests.perfetto.writer import Writer, data, number
-from tests.perfetto.test_reports import CASE, made_up
+from tests.perfetto.test_reports import CASE, synthetic
 from tests.perfetto.writer import rocprof
 
 
@@ -36,7 +36,7 @@ def pytorch():
 
 
 def converted():
-    """What `gputally convert` adds: agents, sessions, places of records."""
+    """The additions of `gputally convert`: agents, sessions, positions of records."""
     trace = Writer()
     processes = [trace.process(pid) for pid in (9, 8)]
     tracks = [trace.track("t", process) for process in processes]
@@ -65,7 +65,7 @@ def main():
     write("rocprof", rocprof(CASE).bytes())
     write("rocprof_plain", rocprof(CASE, plain=True).bytes(), 4)
     write("rocprof_packed", rocprof(CASE).compressed(), 8)
-    write("rocprof_blocks", rocprof(made_up(5, 12)).bytes(), 2)
+    write("rocprof_blocks", rocprof(synthetic(5, 12)).bytes(), 2)
     write("pytorch", pytorch())
     write("converted", converted())
     write("legacy", legacy(), 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz target of the PyTorch report: small traces, one feature each.
+"""Writes the seeds of the fuzz target of the PyTorch report: small traces, one feature each.
 
     python3 -m tests.fuzz.make_pytorch_corpus        writes tests/fuzz/corpus/pytorch/
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the CSV and workbook fuzz targets: small, one feature each.
+"""Writes the seeds of the CSV and workbook fuzz targets: small, one feature each.
 
     python3 -m tests.fuzz.make_report_corpus        writes tests/fuzz/corpus/{csv,xlsx}/
 

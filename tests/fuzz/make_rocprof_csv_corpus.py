@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of fuzz_rocprof_csv: one file of each kind and dialect, a few rows each.
+"""Writes the seeds of fuzz_rocprof_csv: one file of each kind and dialect, a few rows each.
 
     python3 -m tests.fuzz.make_rocprof_csv_corpus        writes tests/fuzz/corpus/rocprof_csv/
 

@@ -1,4 +1,4 @@
-/* For targets whose code warns about damaged input: nobody hears it. */
+/* For targets whose code warns about damaged input: discards the warnings. */
 #ifndef GT_FUZZ_QUIET_H
 #define GT_FUZZ_QUIET_H
 

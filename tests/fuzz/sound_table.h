@@ -1,4 +1,4 @@
-/* For targets that make sheets: what must be true of any of them. */
+/* For targets that write sheets: invariants of all tables. */
 #ifndef GT_FUZZ_SOUND_TABLE_H
 #define GT_FUZZ_SOUND_TABLE_H
 
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Every column has a cell in every row, and every text is one of the table's strings. */
+/* Every column has a cell in every row, and every string is in the table's string table. */
 static void check_table(const gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The Genesis report on made-up captures: cells known beforehand, the files it finds, and what it says where it cannot.
+"""The Genesis report on synthetic captures: known cells, the files that it finds, and error messages.
 
-    genesis.py --bin build/gputally
+    python3 -m tests.genesis.test_reports --bin build/gputally
 """
 import argparse
 import csv
@@ -22,7 +22,7 @@ HEADER = ["Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id
           "Correlation_Id", "Start_Timestamp", "End_Timestamp", "LDS_Block_Size", "Scratch_Size", "VGPR_Count",
           "Accum_VGPR_Count", "SGPR_Count", "Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z", "Grid_Size_X",
           "Grid_Size_Y", "Grid_Size_Z"]
-# The specification's case C12.
+# Check case C12 of the specification.
 KERNELS = [("__amd_rocclr_fillBufferAligned", 172352210005122, 172352210008687),
            ("runtime_get_memory_requirements", 172352210061004, 172352210062686),
            ("__amd_rocclr_copyBuffer", 172352210143326, 172352210149335),
@@ -164,13 +164,13 @@ Steady-state window: `after_max_gap_119681.2ms` — 2 dispatches, **85.6%** GPU 
 
 
 def check_sources(work, binary):
-    # A CSV of another name, in the folder itself, beside a JSON that is passed over.
+    # A CSV file of another name, in the folder itself, next to a JSON file that is ignored.
     capture = Capture(work, binary, **{"908_kernel_traceDOTcsv": csv_of(KERNELS), "908_resultsDOTjson": "no JSON"})
     code, _, stderr, sheets, summary = capture.run()
     check("another name: exit code", code == 0, stderr)
     check_tables("another name", sheets, True)
     check("no manifest", "**Capture:**" not in summary)
-    # The JSON where there is no CSV: the timeline is that of the whole run.
+    # The JSON if there is no CSV: the timeline is that of the whole run.
     capture = Capture(work, binary, **{"908_resultsDOTjson": json_of(KERNELS)})
     code, _, stderr, sheets, summary = capture.run()
     check("JSON: exit code", code == 0, stderr)
@@ -215,9 +215,9 @@ def check_failures(work, binary):
     check("no folder", done.returncode == 2 and "the following arguments are required: --capture-dir/--combined-run-dir"
           in done.stderr, done.stderr)
     done = subprocess.run([binary, "genesis", "/nonexistent"], capture_output=True, text=True)
-    check("a folder that is not there", done.returncode == 1 and done.stderr == "gputally: /nonexistent: this is no folder\n")
+    check("a missing folder", done.returncode == 1 and done.stderr == "gputally: /nonexistent: this is no folder\n")
     done = subprocess.run([binary, "genesis", work, "--steady-state-gap-ms", "x"], capture_output=True, text=True)
-    check("no number", done.returncode == 2 and "argument --steady-state-gap-ms: invalid float value: 'x'" in done.stderr)
+    check("not a number", done.returncode == 2 and "argument --steady-state-gap-ms: invalid float value: 'x'" in done.stderr)
     short = Capture(work, binary, kernel_kernel_traceDOTcsv=csv_of([("a", 0, 10**9), ("b", 10**9, 3 * 10**9)]))
     code, _, stderr, _, _ = short.run("--steady-state-fallback-s", "0.5")
     check("an empty window", code == 1 and "no kernel starts within the last 0.5 s" in stderr, stderr)

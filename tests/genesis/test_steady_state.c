@@ -1,4 +1,5 @@
-/* The steady state of a run, and kinds of kernels of simulations: the specification's cases, and by hand. */
+/* The steady state of a run, and kinds of simulation kernels: check cases of the specification, and values
+ * computed by hand. */
 #include "analysis/rocprof/genesis_category.h"
 #include "analysis/rocprof/steady_state.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 /* C13 */
-static void begins_behind_the_longest_pause(void **state)
+static void begins_after_the_longest_pause(void **state)
 {
     (void)state;
     const int64_t starts[] = {0, 100, 200, 5000000000, 5000001000, 5000002000};
@@ -33,7 +34,7 @@ static void is_the_last_part_without_a_pause(void **state)
     assert_string_equal(found.method, "last_0.0s");
 }
 
-static void one_dispatch_is_its_own(void **state)
+static void one_dispatch_is_a_steady_state(void **state)
 {
     (void)state;
     const int64_t start = 70, end = 90;
@@ -71,7 +72,7 @@ static void busy_time_is_a_union(void **state)
     gt_interner_free(strings);
 }
 
-static void names_tell_kinds(void **state)
+static void kinds_follow_from_names(void **state)
 {
     (void)state;
     static const struct {
@@ -100,11 +101,9 @@ static void names_tell_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(begins_behind_the_longest_pause),
-        cmocka_unit_test(is_the_last_part_without_a_pause),
-        cmocka_unit_test(one_dispatch_is_its_own),
-        cmocka_unit_test(busy_time_is_a_union),
-        cmocka_unit_test(names_tell_kinds),
+        cmocka_unit_test(begins_after_the_longest_pause), cmocka_unit_test(is_the_last_part_without_a_pause),
+        cmocka_unit_test(one_dispatch_is_a_steady_state), cmocka_unit_test(busy_time_is_a_union),
+        cmocka_unit_test(kinds_follow_from_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-"""The sheets of --extra in plain Python, by their definitions: one loop after the other over the events of the JSON.
+"""Reference model of the sheets of --extra, from their definitions: one loop after the other over the events of the JSON.
 
-What HolisticTraceAnalysis computes of a trace, with communication told by the names of NCCL and RCCL kernels. All
-functions take the prepared events of one rank (prepare) and give rows as lists of cells."""
+They are what HolisticTraceAnalysis computes, with communication recognised by the names of NCCL and RCCL kernels. All
+functions take the prepared events of one rank (prepare) and return rows as lists of cells."""
 import gzip
 import json
 import math
@@ -10,7 +10,7 @@ import statistics
 
 NAN = float("nan")
 GPU_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset")
-# Events that are neither of these categories nor of a GPU are not read for these sheets.
+# These sheets use only events of these categories and of the GPU.
 HOST_CATEGORIES = ("cpu_op", "cuda_runtime", "cuda_driver", "Operator", "Runtime")
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
             "cudaMemsetAsync", "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemsetAsync",
@@ -61,7 +61,7 @@ def prepare(events, exact_times=False, last_step=False):
 
 
 def without_last_step(events):
-    first = {}  # name of a step -> its start on the host, which comes before that on the GPU
+    first = {}  # name of a step -> its start on the host, which precedes that on the GPU
     for e in events:
         if "user_annotation" in e["cat"] and re.match(r"ProfilerStep\s*#\s*\d+", e["name"]):
             first[e["name"]] = min(first.get(e["name"], e["start"]), e["start"])
@@ -163,7 +163,7 @@ def idle_time_breakdown(events, rank=0, kernel_delay_us=30):
 
 
 def described(values):
-    """count, mean, std, min, quartiles, max as pandas gives them."""
+    """count, mean, std, min, quartiles and max as in pandas."""
     values = sorted(v for v in values if not math.isnan(v))
     if not values:
         return [0] + [NAN] * 7
@@ -185,7 +185,7 @@ def idle_interval_stats(events, rank=0, kernel_delay_us=30):
 
 
 def launched_pairs(events):
-    """(launch, GPU event) of the calls that put work into a stream's queue."""
+    """(launch, GPU event) of the calls that add to a stream's queue."""
     launches, out = launch_of(events), []
     for kernel in kernels_of(events):
         launch = launches.get(kernel["correlation"])
@@ -235,7 +235,7 @@ def launch_stats_summary(events, rank=0):
 
 
 STATISTICS = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"]
-SHEETS = {  # name -> headings and how the rows are made
+SHEETS = {  # name -> headings and the function that computes the rows
     "temporal_breakdown": (["rank", "idle_time(us)", "compute_time(us)", "non_compute_time(us)", "kernel_time(us)",
                             "idle_time_pctg", "compute_time_pctg", "non_compute_time_pctg"], temporal_breakdown),
     "comm_comp_overlap": (["rank", "comp_comm_overlap_pctg"], comm_comp_overlap),

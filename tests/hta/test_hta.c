@@ -1,4 +1,4 @@
-/* The sheets of --extra: the check case H1 of the specification, and what it does not cover. */
+/* The sheets of --extra: check case H1 of the specification, and behaviour that it does not cover. */
 #include "pytorch_trace.h"
 
 #include "analysis/hta/hta.h"
@@ -78,7 +78,7 @@ static void a_full_queue_is_timed(void **state)
                        "3,20,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");
 }
 
-static void fractions_are_cut_unless_kept(void **state)
+static void fractions_are_truncated_by_default(void **state)
 {
     (void)state;
     gt_hta_options exact = {.exact_times = true};
@@ -112,11 +112,11 @@ static trace_text steps(int count)
         call(&t, "cuda_runtime", "hipLaunchKernel", 1000 * i + 100, 5, i + 1);
         gpu(&t, "kernel", "gemm", 1000 * i + 500, 100, i + 1, 7);
     }
-    gpu(&t, "kernel", "gemm", 5000, 100, 99, 7); /* nobody launched it */
+    gpu(&t, "kernel", "gemm", 5000, 100, 99, 7); /* it has no launch */
     return t;
 }
 
-static void the_last_of_several_steps_is_left_out(void **state)
+static void the_last_of_several_steps_is_ignored(void **state)
 {
     (void)state;
     gt_hta_options all = {.include_last_step = true};
@@ -125,7 +125,7 @@ static void the_last_of_several_steps_is_left_out(void **state)
     expect_sheet(steps(3), &all, gt_hta_temporal_breakdown, TEMPORAL "3,4200,400,0,4600,91.3,8.7,0.0\n");
 }
 
-static void no_gpu_work_no_rows(void **state)
+static void a_trace_without_gpu_events_gives_no_rows(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -146,10 +146,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check_case_as_specified),
         cmocka_unit_test(a_full_queue_is_timed),
-        cmocka_unit_test(fractions_are_cut_unless_kept),
+        cmocka_unit_test(fractions_are_truncated_by_default),
         cmocka_unit_test(rccl_is_communication),
-        cmocka_unit_test(the_last_of_several_steps_is_left_out),
-        cmocka_unit_test(no_gpu_work_no_rows),
+        cmocka_unit_test(the_last_of_several_steps_is_ignored),
+        cmocka_unit_test(a_trace_without_gpu_events_gives_no_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

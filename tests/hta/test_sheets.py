@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the sheets of --extra against tests/hta_sheets.py, which computes them in plain Python.
+"""Compares the sheets of --extra with the reference model in reference_sheets.py.
 
-    hta.py --bin build/gputally
+    python3 -m tests.hta.test_sheets --bin build/gputally
 
-On the fixtures, the example, made-up traces, several ranks together and, where the conformance folder is beside the
-project, its PyTorch traces. The check case of the specification is a unit test (test_hta.c).
+The traces are the fixtures, the example, synthetic traces, several ranks together and, if available, the PyTorch traces of
+the conformance folder. The check case of the specification is a unit test (test_hta.c).
 """
 import argparse
 import glob
@@ -26,7 +26,7 @@ CALLS = ["cudaLaunchKernel", "cudaLaunchKernelExC", "hipLaunchKernel", "cudaMemc
 
 
 def differs(cell, value):
-    """Whether a cell does not say what the value is. Integers are printed as such."""
+    """Whether a cell differs from the value. Integers are printed as integers."""
     if isinstance(value, str):
         return cell != value
     if isinstance(value, float) and math.isnan(value):
@@ -38,22 +38,22 @@ def differs(cell, value):
 
 def compare(folder, wanted):
     """wanted: sheet -> rows of all ranks."""
-    troubles = []
+    problems = []
     for sheet, (headings, _) in reference_sheets.SHEETS.items():
         path = os.path.join(folder, sheet + ".csv")
         if not os.path.exists(path):
             if wanted[sheet]:
-                troubles.append(f"{sheet} is not there")
+                problems.append(f"{sheet} is missing")
             continue
         found_headings, rows = read_csv(path)
         if found_headings != headings:
-            troubles.append(f"{sheet} has the columns {found_headings}")
+            problems.append(f"{sheet} has the columns {found_headings}")
         elif len(rows) != len(wanted[sheet]) or not rows:
-            troubles.append(f"{sheet} has {len(rows)} rows instead of {len(wanted[sheet])}")
+            problems.append(f"{sheet} has {len(rows)} rows instead of {len(wanted[sheet])}")
         else:
-            troubles += [f"{sheet}: {row} instead of {expected}" for row, expected in zip(rows, wanted[sheet])
+            problems += [f"{sheet}: {row} instead of {expected}" for row, expected in zip(rows, wanted[sheet])
                          if any(differs(a, b) for a, b in zip(row, expected))][:2]
-    return troubles
+    return problems
 
 
 def sheets_of(ranks, **options):
@@ -115,13 +115,13 @@ def of_trace(binary, path, arguments=(), **options):
         done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir",
                     "out", *arguments],
                    cwd=folder)
-        if done.troubles() or done.code:
-            return done.troubles() + [done.stderr]
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
         return compare(os.path.join(folder, "out"), sheets_of([reference_sheets.load(path)], **options))
     return check
 
 
-def of_made_up(binary, seed, arguments=(), **options):
+def of_synthetic(binary, seed, arguments=(), **options):
     def check(folder):
         path = os.path.join(folder, "trace.json")
         with open(path, "w") as file:
@@ -131,7 +131,7 @@ def of_made_up(binary, seed, arguments=(), **options):
 
 
 def of_ranks(binary, traces, threads):
-    """All ranks in one collective report: the rows of each below those of the one before."""
+    """All ranks in one collective report: the rows of one rank follow those of the one before."""
     def check(folder):
         ranks = [reference_sheets.load(path) for path in traces] if traces else \
             [make_trace(100 + rank, whole=rank != 1) + [{"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 5, "dur": 5,
@@ -141,8 +141,8 @@ def of_ranks(binary, traces, threads):
                 json.dump({"traceEvents": events}, file)
         done = run([binary, "collective", "--trace_dir", ".", "--world_size", str(len(ranks)), "--extra", "--quiet",
                     "--leave_out_mismatches", "--threads", str(threads), "--output_csvs_dir", "out"], cwd=folder)
-        if done.troubles() or done.code:
-            return done.troubles() + [done.stderr]
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
         return compare(os.path.join(folder, "out"), sheets_of(ranks))
     return check
 
@@ -154,9 +154,9 @@ def cases(binary):
         yield Case(os.path.basename(path) + ", exact times, all steps", of_trace(
             binary, path, ("--extra_exact_times", "--extra_last_step"), exact_times=True, last_step=True))
     for seed in range(40):
-        yield Case(f"made up, seed {seed}", of_made_up(binary, seed))
+        yield Case(f"synthetic, seed {seed}", of_synthetic(binary, seed))
     for seed in range(40, 60):
-        yield Case(f"made up with options, seed {seed}", of_made_up(
+        yield Case(f"synthetic with options, seed {seed}", of_synthetic(
             binary, seed, ("--extra_exact_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
             exact_times=True, delay=5, limit=3))
     for threads in (1, 3):
@@ -168,7 +168,7 @@ def cases(binary):
     if ranks4:
         yield Case("four real ranks", of_ranks(binary, ranks4, 2))
     else:
-        print("real traces: skipped, there is no conformance folder beside the project")
+        print("real traces: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
 def main():

@@ -1,5 +1,4 @@
-/* CSV files as tables: types, quotes and missing values as pandas.read_csv has them, and texts that are no
- * CSV. */
+/* CSV files as tables: types, quotes and missing values as in pandas.read_csv, and invalid files. */
 #include "test_table_strings.h"
 #include "input/sheets/csv_table.h"
 
@@ -38,7 +37,7 @@ static void columns_have_the_types_of_pandas(void **state)
                "least:int\n-9223372036854775808\n9223372036854775807\n");
 }
 
-static void tokens_of_pandas_are_missing(void **state)
+static void pandas_na_tokens_are_missing_values(void **state)
 {
     (void)state;
     expect_csv("v\n1.5\nNaN\nnan\nNULL\nnull\nN/A\nn/a\nNA\n<NA>\n#N/A\n#NA\nNone\n-nan\n-NaN\n1.#IND\n",
@@ -60,7 +59,7 @@ static void quotes_hold_commas_lines_and_quotes(void **state)
     gt_table_free(table);
 }
 
-static void lines_end_and_lack_as_they_like(void **state)
+static void line_ends_and_short_lines_are_accepted(void **state)
 {
     (void)state;
     expect_csv("a,b\r\n1,2\r\r\n\n3\n", "a:int b:float\n1 2\n3 -\n");
@@ -79,7 +78,7 @@ static void names_are_made_unique(void **state)
     gt_table_free(table);
 }
 
-static void nothing_gives_a_table_without_columns(void **state)
+static void an_empty_file_gives_a_table_without_columns(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "\n", "\r\n\n"};
@@ -105,7 +104,7 @@ static void numbers_are_exact(void **state)
     gt_table_free(table);
 }
 
-static void what_is_no_csv_is_refused(void **state)
+static void invalid_csv_is_rejected(void **state)
 {
     (void)state;
     expect_refusal("a,b\n1,2\n1,2,3\n", "line 3: more fields than the 2 of the first line");
@@ -113,7 +112,7 @@ static void what_is_no_csv_is_refused(void **state)
 }
 
 /* 3,000 columns and as many rows of one field would be a table of 9 million cells. */
-static void a_table_much_larger_than_its_file_is_refused(void **state)
+static void a_table_much_larger_than_its_file_is_rejected(void **state)
 {
     (void)state;
     size_t len = 0;
@@ -140,7 +139,7 @@ static void expect_read_as(const char *text, gt_cell_parsing reading, const char
     gt_table_free(table);
 }
 
-static void fields_are_read_as_asked_for(void **state)
+static void fields_are_read_as_the_requested_type(void **state)
 {
     (void)state;
     static const char text[] = "n,t,b\n0.01595473156177156,007,True\n3,NA,\n";
@@ -153,15 +152,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_the_types_of_pandas),
-        cmocka_unit_test(tokens_of_pandas_are_missing),
+        cmocka_unit_test(pandas_na_tokens_are_missing_values),
         cmocka_unit_test(quotes_hold_commas_lines_and_quotes),
-        cmocka_unit_test(lines_end_and_lack_as_they_like),
+        cmocka_unit_test(line_ends_and_short_lines_are_accepted),
         cmocka_unit_test(names_are_made_unique),
-        cmocka_unit_test(nothing_gives_a_table_without_columns),
+        cmocka_unit_test(an_empty_file_gives_a_table_without_columns),
         cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(fields_are_read_as_asked_for),
-        cmocka_unit_test(what_is_no_csv_is_refused),
-        cmocka_unit_test(a_table_much_larger_than_its_file_is_refused),
+        cmocka_unit_test(fields_are_read_as_the_requested_type),
+        cmocka_unit_test(invalid_csv_is_rejected),
+        cmocka_unit_test(a_table_much_larger_than_its_file_is_rejected),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);
 }

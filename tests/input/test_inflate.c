@@ -16,7 +16,7 @@ enum { ROOM = 1 << 20 };
 
 typedef struct outcome {
     gt_inflate_result result;
-    size_t len, used; /* bytes of output; bytes of input, for whole data */
+    size_t len, used; /* bytes of output; bytes of input, for complete data */
     uint8_t *text;
 } outcome;
 
@@ -34,7 +34,7 @@ static uint32_t random_number(void)
     return random_state;
 }
 
-/* What zlib makes of raw deflate data. */
+/* Raw deflate data, decompressed by zlib. */
 static outcome by_zlib(const uint8_t *data, size_t len)
 {
     z_stream z = {.next_in = (Bytef *)data, .avail_in = (uInt)len, .next_out = zlib_text, .avail_out = ROOM};
@@ -51,8 +51,9 @@ static outcome by_zlib(const uint8_t *data, size_t len)
     return o;
 }
 
-/* Ours, from input of which the first `first` bytes come alone, into pieces of `piece` bytes. The input is
- * copied to memory of its exact size, so that AddressSanitizer sees a look behind it. */
+/* The same by our inflate: the first `first` bytes of input come alone, the output goes into pieces of
+ * `piece` bytes. The input is copied to memory of its exact size, so that AddressSanitizer reports reads past
+ * its end. */
 static outcome by_us(const uint8_t *data, size_t len, size_t first, size_t piece)
 {
     uint8_t *exact = malloc(len ? len : 1);
@@ -87,7 +88,8 @@ static outcome by_us(const uint8_t *data, size_t len, size_t first, size_t piece
 static void assert_same_or_laxer(outcome isal, outcome zlibs)
 {
     if (zlibs.result == GT_INFLATE_INVALID) return;
-    if (zlibs.result == GT_INFLATE_CUT && isal.result == GT_INFLATE_INVALID) return; /* see cut_anywhere */
+    if (zlibs.result == GT_INFLATE_CUT && isal.result == GT_INFLATE_INVALID)
+        return; /* see truncated_anywhere */
     assert_int_equal(isal.result, zlibs.result);
     assert_true(isal.len <= zlibs.len);
     assert_true(zlibs.result == GT_INFLATE_CUT ? zlibs.len - isal.len < 8 : zlibs.len == isal.len);
@@ -132,7 +134,7 @@ static size_t deflate_raw(uint8_t *out, const uint8_t *text, size_t len, int lev
     return z.total_out;
 }
 
-/* Texts of several kinds, from one that does not compress to one that is all copies. */
+/* Data of several kinds, from incompressible to nothing but repetitions. */
 enum { KINDS = 6 };
 
 static void make_text(uint8_t *text, size_t len, int kind)
@@ -151,7 +153,7 @@ static void make_text(uint8_t *text, size_t len, int kind)
             break;
         case 3:
             text[i] = (uint8_t)__builtin_ctz(r | 1u << 30);
-            break; /* very uneven: long codes */
+            break; /* very uneven frequencies: long codes */
         case 4:
             text[i] = i >= 40 && r % 16 ? text[i - 40] : (uint8_t)r;
             break;
@@ -214,13 +216,13 @@ static void output_split_anywhere(void **unused)
     }
 }
 
-/* Only GT_INFLATE_HISTORY bytes in front of the output are kept, each piece in a place of its own. */
+/* Only the last GT_INFLATE_HISTORY bytes of output are kept before each piece, which has its own buffer. */
 static void history_is_enough(void **unused)
 {
     (void)unused;
     static uint8_t place[GT_INFLATE_HISTORY + 5000], kept[GT_INFLATE_HISTORY];
     make_text(text_buffer, 300000, 4);
-    memcpy(text_buffer + 32768, text_buffer, 32768); /* copies from as far back as can be */
+    memcpy(text_buffer + 32768, text_buffer, 32768); /* copies from the maximum distance */
     size_t len = deflate_raw(data_buffer, text_buffer, 300000, 9, Z_DEFAULT_STRATEGY, 0), total = 0,
            kept_len = 0;
     const uint8_t *in = data_buffer;
@@ -240,7 +242,7 @@ static void history_is_enough(void **unused)
     assert_int_equal(total, 300000);
 }
 
-static void cut_anywhere(void **unused)
+static void truncated_anywhere(void **unused)
 {
     (void)unused;
     for (int kind = 0; kind < KINDS; kind++)
@@ -269,7 +271,7 @@ static void flipped_bits(void **unused)
             data_buffer[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
     }
-    /* zlib's verdicts: each kind was met */
+    /* every kind of verdict occurred */
     assert_true(verdicts[GT_INFLATE_END] > 10 && verdicts[GT_INFLATE_CUT] > 10 &&
                 verdicts[GT_INFLATE_INVALID] > 10);
 }
@@ -338,7 +340,7 @@ static void make_lengths(uint8_t *lengths, unsigned symbols, unsigned leaves, un
     }
 }
 
-/* Any set of codes, long ones too, behind enough stored text that most distances are allowed. */
+/* Any set of codes, including long ones, after enough stored data that most distances are valid. */
 static void random_codes(void **unused)
 {
     (void)unused;
@@ -353,7 +355,7 @@ static void random_codes(void **unused)
         uint8_t lengths[286 + 30];
         make_lengths(lengths, 286, 2 + random_number() % 285, 256);
         make_lengths(lengths + 286, 30, 2 + random_number() % 29, 0);
-        if (i % 5 == 0) lengths[random_number() % 316] = random_number() % 16; /* most often not a set */
+        if (i % 5 == 0) lengths[random_number() % 316] = random_number() % 16; /* usually not a valid set */
         put_dynamic_header(&w, lengths, 286, 30);
         for (int k = 0; k < 400; k++) put(&w, random_number(), 32);
         compare(data_buffer, written(&w));
@@ -361,11 +363,11 @@ static void random_codes(void **unused)
         if (o.len > most) most = o.len;
         assert_same(o, by_zlib(data_buffer, written(&w)));
     }
-    assert_true(most > 40000); /* the fast loop had its share */
+    assert_true(most > 40000); /* the fast loop was used */
 }
 
-/* Sets that are not full: what RFC 1951 and zlib make of them. */
-static void odd_code_sets(void **unused)
+/* Incomplete sets of codes, as RFC 1951 and zlib treat them. */
+static void incomplete_code_sets(void **unused)
 {
     (void)unused;
     static const struct {
@@ -375,12 +377,15 @@ static void odd_code_sets(void **unused)
         gt_inflate_result result;
     } cases[] = {
         /* literal 'a' is 0, the end is 10, a length of 3 is 11 */
-        {{0, 0}, 3, 0x2, GT_INFLATE_END}, /* no distance code: fine while there is no copy: a, end (0, 1 0) */
+        {{0, 0},
+         3,
+         0x2,
+         GT_INFLATE_END}, /* no distance code: valid as long as there is no copy: a, end (0, 1 0) */
         {{0, 0}, 4, 0x6, GT_INFLATE_INVALID},  /* a, then a copy */
         {{1, 0}, 6, 0x16, GT_INFLATE_END},     /* one code of one bit: a, copy at distance 1, end */
-        {{1, 0}, 4, 0xe, GT_INFLATE_INVALID},  /* the other bit is no code */
+        {{1, 0}, 4, 0xe, GT_INFLATE_INVALID},  /* the other bit is not a code */
         {{2, 0}, 6, 0x16, GT_INFLATE_INVALID}, /* one code, but of two bits */
-        {{1, 1}, 6, 0x16, GT_INFLATE_END},     /* full */
+        {{1, 1}, 6, 0x16, GT_INFLATE_END},     /* complete */
         {{1, 1}, 4, 0xe, GT_INFLATE_INVALID},  /* distance 2 after one byte */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -457,9 +462,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_levels_and_sizes),  cmocka_unit_test(input_split_anywhere),
         cmocka_unit_test(output_split_anywhere), cmocka_unit_test(history_is_enough),
-        cmocka_unit_test(cut_anywhere),          cmocka_unit_test(flipped_bits),
+        cmocka_unit_test(truncated_anywhere),    cmocka_unit_test(flipped_bits),
         cmocka_unit_test(random_bytes),          cmocka_unit_test(random_codes),
-        cmocka_unit_test(odd_code_sets),         cmocka_unit_test(bad_headers),
+        cmocka_unit_test(incomplete_code_sets),  cmocka_unit_test(bad_headers),
     };
     int failed = cmocka_run_group_tests_name("own", tests, use_own, free_state);
     return failed + cmocka_run_group_tests_name("ISA-L", tests, use_isal, free_state);

@@ -1,5 +1,5 @@
-/* The file layer: the same text comes out of plain, gzip and zstd input, whole or in pieces, wherever it is
- * cut and however much of a block is kept. Compressed data is made by zlib and libzstd. */
+/* The file layer: plain, gzip and zstd input give the same bytes, complete or in pieces, wherever it is
+ * truncated and however much of a block is kept. Compressed data is written by zlib and libzstd. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,8 +122,7 @@ static void check_pad(const uint8_t *end)
     for (int i = 2; i < GT_STREAM_PAD; i++) assert_int_equal(end[i], 0);
 }
 
-/* The text is put together from what each block adds to what was kept, and the kept bytes are looked at
- * again. */
+/* The data is assembled from what each block adds to the kept bytes, which are compared again. */
 static reading read_all(gt_stream *stream, keep_rule *rule)
 {
     reading r = {0};
@@ -144,7 +143,7 @@ static reading read_all(gt_stream *stream, keep_rule *rule)
         if (len == keep) break;
         append(&r.text, text + keep, len - keep);
     }
-    if (!r.failed) { /* the end stays the end */
+    if (!r.failed) { /* reading past the end gives the end again */
         assert_true(gt_stream_next(stream, text, len, &text, &len, &r.error));
         assert_int_equal(len, keep);
         check_pad(text + len);
@@ -230,7 +229,7 @@ static void every_tail_length(void **state)
     free(packed[1].at);
 }
 
-/* Larger than several blocks, the tail growing to all of the text and falling back to little. */
+/* Larger than several blocks, with a tail that grows to all of the data and shrinks again. */
 static void large_input_in_files(void **state)
 {
     (void)state;
@@ -347,8 +346,8 @@ static void gzip_header_fields(void **state)
     free(text.at);
 }
 
-/* Each cut gives the beginning of the text, and more of it the later it is. */
-static void cut_anywhere(void **state)
+/* Truncated input gives the beginning of the data, and more of it the later it is truncated. */
+static void truncated_anywhere(void **state)
 {
     (void)state;
     bytes text = make_text(2000), head = make_text(300);
@@ -382,7 +381,7 @@ static void cut_anywhere(void **state)
     free(head.at);
 }
 
-static void wrong_data_is_an_error(void **state)
+static void invalid_data_is_an_error(void **state)
 {
     (void)state;
     char sentence[200];
@@ -396,7 +395,7 @@ static void wrong_data_is_an_error(void **state)
     snprintf(sentence, sizeof sentence,
              "memory: the gzip data is invalid at byte %zu: the length does not match", data.len - 8);
     assert_fails(data, sentence);
-    data.at[10] |= 6; /* a block of the kind that does not exist */
+    data.at[10] |= 6; /* an undefined block type */
     assert_fails(data, "memory: the gzip data is invalid at byte 11: there is no such kind of block");
     free(data.at);
 
@@ -405,13 +404,13 @@ static void wrong_data_is_an_error(void **state)
     reading r = read_memory(data, 0, keep_some);
     assert_true(r.failed);
     assert_non_null(strstr(r.error.text, "memory: the zstd data is invalid near byte "));
-    assert_memory_equal(r.text.at, text.at, r.text.len); /* what came before was right */
+    assert_memory_equal(r.text.at, text.at, r.text.len); /* the data before it was correct */
     free(r.text.at);
     free(data.at);
     free(text.at);
 }
 
-static void first_bytes_decide(void **state)
+static void the_first_bytes_decide_the_format(void **state)
 {
     (void)state;
     static const struct {
@@ -443,7 +442,7 @@ static void first_bytes_decide(void **state)
 typedef struct pipe_writer {
     bytes data;
     int fd;
-    size_t step; /* bytes a write */
+    size_t step; /* bytes per write */
 } pipe_writer;
 
 static void *write_pipe(void *context)
@@ -503,7 +502,7 @@ static void standard_input_pipe(void **state)
     }
 }
 
-/* A file behind its beginning, as a shell leaves it after a first reader. */
+/* A file that was already read in part, as a shell leaves it after a first reader. */
 static void standard_input_file(void **state)
 {
     (void)state;
@@ -526,7 +525,7 @@ static void standard_input_file(void **state)
     free(text.at);
 }
 
-/* ---- Stopping, and what cannot be read ---- */
+/* ---- Closing early, and unreadable input ---- */
 
 static void closing_early(void **state)
 {
@@ -545,7 +544,7 @@ static void closing_early(void **state)
                 gt_stream_close(stream);
             }
     }
-    /* A pipe that nothing more comes through, and that stays open. */
+    /* An open pipe without further data. */
     int ends[2];
     gt_error error;
     const uint8_t *at;
@@ -579,7 +578,7 @@ static void cannot_be_opened(void **state)
     snprintf(sentence, sizeof sentence, "%s is a folder, not a file", folder);
     assert_string_equal(error.text, sentence);
 
-    /* Readable by name only: its first page is not there. */
+    /* It can be opened, but its first page cannot be read. */
     assert_null(gt_stream_open("/proc/self/mem", &error));
     assert_string_equal(error.text, "cannot read /proc/self/mem: Input/output error");
 
@@ -618,9 +617,9 @@ int main(void)
         cmocka_unit_test(ranges_and_moves),
         cmocka_unit_test(several_members_and_padding),
         cmocka_unit_test(gzip_header_fields),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(wrong_data_is_an_error),
-        cmocka_unit_test(first_bytes_decide),
+        cmocka_unit_test(truncated_anywhere),
+        cmocka_unit_test(invalid_data_is_an_error),
+        cmocka_unit_test(the_first_bytes_decide_the_format),
         cmocka_unit_test(standard_input_pipe),
         cmocka_unit_test(standard_input_file),
         cmocka_unit_test(closing_early),

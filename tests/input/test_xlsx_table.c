@@ -1,5 +1,5 @@
-/* Workbooks as tables: parts written by hand, so that every form a writer may choose is met, hostile ones,
- * and a workbook of openpyxl where that is installed. */
+/* Workbooks as tables: hand-written parts that cover every form a writer may use, hostile ones, and a
+ * workbook of openpyxl if that is installed. */
 #include "output_help.h"
 #include "test_table_help.h"
 #include "input/sheets/sheet_grid.h"
@@ -50,7 +50,7 @@ static const char *make_book(const char *relations, const char *sheet, const cha
     return path;
 }
 
-/* The table of the first sheet, or NULL and the sentence. */
+/* The table of the first sheet, or NULL and the error message. */
 static gt_table *read_book(const char *path, gt_error *error)
 {
     gt_workbook *book = gt_workbook_open(path, error);
@@ -79,7 +79,7 @@ static void expect_refusal(const char *sheet, const char *shared, const char *pa
     if (!strstr(error.text, part_of_sentence)) fail_msg("'%s' is not in '%s'", part_of_sentence, error.text);
 }
 
-static void texts_are_shared_or_in_the_cell(void **state)
+static void strings_are_shared_or_inline(void **state)
 {
     (void)state;
     expect_sheet(SHEET("<row r=\"1\"><c r=\"A1\" t=\"s\"><v>1</v></c><c r=\"B1\" "
@@ -92,7 +92,7 @@ static void texts_are_shared_or_in_the_cell(void **state)
                  "k:text n:int\ngemm 4\nx&y -5\n");
 }
 
-static void cells_may_be_missing_or_unplaced(void **state)
+static void cells_may_be_missing_or_without_reference(void **state)
 {
     (void)state;
     expect_sheet(
@@ -104,7 +104,7 @@ static void cells_may_be_missing_or_unplaced(void **state)
         NULL, "a:float b:text c:float\n1 True 1.5\n- - -\n- False -\n");
 }
 
-static void numbers_are_doubles_and_whole_ones_ints(void **state)
+static void whole_numbers_are_ints_and_others_doubles(void **state)
 {
     (void)state;
     expect_sheet(SHEET("<row><c t=\"str\"><v>i</v></c><c t=\"str\"><v>f</v></c><c t=\"str\"><v>b</v></c><c "
@@ -115,7 +115,7 @@ static void numbers_are_doubles_and_whole_ones_ints(void **state)
                  NULL, "i:int f:float b:bool x:float\n3 0.08232976774715614 true inf\n1000 7 false 2\n");
 }
 
-static void cells_are_there_as_they_stand(void **state)
+static void cells_keep_their_position(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -143,7 +143,7 @@ static void cells_are_there_as_they_stand(void **state)
     gt_workbook_close(book);
 }
 
-static void escapes_of_excel_are_undone(void **state)
+static void excel_escapes_are_decoded(void **state)
 {
     (void)state;
     gt_error error = {""};
@@ -168,7 +168,7 @@ static void namespaces_may_have_prefixes(void **state)
                  NULL, "k:int\n1\n");
 }
 
-static void hostile_parts_are_refused(void **state)
+static void hostile_parts_are_rejected(void **state)
 {
     (void)state;
     expect_refusal("<!DOCTYPE a [<!ENTITY e \"eeee\">]><worksheet>&e;</worksheet>", NULL,
@@ -210,8 +210,9 @@ static void depth_and_tags_are_limited(void **state)
     free(tag);
 }
 
-/* Cut anywhere, a workbook is refused; but its last bytes say only how long the archive's comment is. */
-static void damaged_archives_are_refused(void **state)
+/* A truncated workbook is rejected; only its last bytes, the length of the archive's comment, may be missing.
+ * */
+static void damaged_archives_are_rejected(void **state)
 {
     (void)state;
     const char *path =
@@ -239,7 +240,7 @@ static void damaged_archives_are_refused(void **state)
     assert_non_null(strstr(error.text, "not a workbook that can be read"));
 }
 
-static void openpyxl_is_read(void **state)
+static void a_workbook_of_openpyxl_is_read(void **state)
 {
     (void)state;
     char command[1024];
@@ -271,16 +272,16 @@ static void openpyxl_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_shared_or_in_the_cell),
-        cmocka_unit_test(cells_may_be_missing_or_unplaced),
-        cmocka_unit_test(numbers_are_doubles_and_whole_ones_ints),
-        cmocka_unit_test(cells_are_there_as_they_stand),
-        cmocka_unit_test(escapes_of_excel_are_undone),
+        cmocka_unit_test(strings_are_shared_or_inline),
+        cmocka_unit_test(cells_may_be_missing_or_without_reference),
+        cmocka_unit_test(whole_numbers_are_ints_and_others_doubles),
+        cmocka_unit_test(cells_keep_their_position),
+        cmocka_unit_test(excel_escapes_are_decoded),
         cmocka_unit_test(namespaces_may_have_prefixes),
-        cmocka_unit_test(hostile_parts_are_refused),
+        cmocka_unit_test(hostile_parts_are_rejected),
         cmocka_unit_test(depth_and_tags_are_limited),
-        cmocka_unit_test(damaged_archives_are_refused),
-        cmocka_unit_test(openpyxl_is_read),
+        cmocka_unit_test(damaged_archives_are_rejected),
+        cmocka_unit_test(a_workbook_of_openpyxl_is_read),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);
 }

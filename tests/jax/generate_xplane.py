@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a large JAX profile out of a real one: every line's events again and again, later each time.
+"""Generates a large JAX profile from a real one by repeating the events of every line, later each time.
 
-    make_xplane.py FIXTURE.xplane.pb.gz OUT.xplane.pb --megabytes 160
-    make_xplane.py FIXTURE.xplane.pb.gz OUT.xplane.pb --copies 10
+    python3 -m tests.jax.generate_xplane FIXTURE.xplane.pb.gz OUT.xplane.pb --megabytes 160
+    python3 -m tests.jax.generate_xplane FIXTURE.xplane.pb.gz OUT.xplane.pb --copies 10
 
-Offsets move by the length of the profile with each copy and correlation ids by more than the profile's highest, so that a
-launch belongs to its own kernels alone. Durations vary by a tenth, in steps of 32 ns as a GPU's clock has them, unless
---exact is given. Names, stats and compiled modules stay as they are.
+Offsets move by the length of the profile with each copy and correlation ids by more than the profile's highest, so that every
+launch has its own kernels. Durations vary by a tenth, in steps of 32 ns like a GPU's clock, unless --exact is given. Names, stats and compiled modules do not change.
 """
 import argparse
 import gzip
@@ -63,7 +62,7 @@ def counted(number, data):
 
 
 class Event:
-    """An event cut where its offset and its correlation id stand."""
+    """An event, split at its offset and its correlation id."""
 
     def __init__(self, data, correlation_stat):
         self.offset, self.duration, self.correlation = 0, 0, None
@@ -124,8 +123,8 @@ def main():
     parser.add_argument("source")
     parser.add_argument("out")
     parser.add_argument("--copies", type=int, default=1)
-    parser.add_argument("--megabytes", type=float, help="as many copies as are about this large")
-    parser.add_argument("--exact", action="store_true", help="durations as they are")
+    parser.add_argument("--megabytes", type=float, help="as many copies as give about this size")
+    parser.add_argument("--exact", action="store_true", help="keep durations unchanged")
     options = parser.parse_args()
     with (gzip.open if options.source.endswith(".gz") else open)(options.source, "rb") as file:
         space = list(fields(file.read()))
@@ -135,7 +134,7 @@ def main():
     ids = max(event.correlation or 0 for event in events) + 1
     copies = options.copies
     if options.megabytes:
-        # The offsets of later copies are longer numbers than those of the first.
+        # The offsets of later copies take more bytes than those of the first.
         sizes = [sum(len(event.copy(c * span, c * ids)) for event in events) for c in (1, 1000)]
         copies = max(1, round(options.megabytes * 1e6 / max(sizes)))
     with open(options.out + ".part", "wb") as out:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The JAX report of real profiles against figures taken another way: kernel times by a reader of the protobuf that shares
-nothing with gputally, operations of products and convolutions by the shapes that the programs had.
+"""The JAX report of real profiles, compared with independent values: kernel times from another protobuf reader, flops of products
+and convolutions from the shapes in the profiled programs.
 
-    jax_fixtures.py --bin build/gputally
+    python3 -m tests.jax.test_fixtures --bin build/gputally
 """
 import argparse
 import csv
@@ -16,8 +16,8 @@ import tempfile
 
 from tests.common import harness
 
-# The sheet, its flops: fixtures/README.md says what ran. A convolution is charged its filter without the first two
-# dimensions, of which the first that is left counts as channels: here, of 128 x 3 x 3 x 64, the last alone.
+# The sheet and its flops; fixtures/README.md lists the programs. For a convolution, the filter counts without its first two
+# dimensions, and the first of the others counts as channels: here, of 128 x 3 x 3 x 64, only the last one.
 FLOPS = {
     ("products", "op_gemm"): [2 * 1024 * 512 * 2048, 2 * 4 * 128 * 512 * 256],
     ("streams", "op_gemm"): [2 * 2048 * 1024 * 512],
@@ -75,7 +75,7 @@ def kernel_ps(data):
 
 
 def busy_ps(data):
-    """Picoseconds in which a GPU did anything, and from its first start to its last end, by GPU."""
+    """Picoseconds in which a GPU was busy, and from its first start to its last end, by GPU."""
     times = {}
     for number, plane in fields(data):
         if number != 1 or not first(plane, 2, b"").startswith(b"/device:GPU:"):

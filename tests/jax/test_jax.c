@@ -1,5 +1,5 @@
-/* The XPlane and HLO readers, from profiles that the tests write themselves: order and ids of events,
- * launches, records and their cuts, collectives by number, damage. Expected values are by hand, from the
+/* The XPlane and HLO readers, on profiles that the tests write themselves: order and ids of events, launches,
+ * records, truncation, collectives by number, damage. Expected values are computed by hand, from the
  * description of the format. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,8 +169,8 @@ static const char *text_of(const gt_jax *trace, uint32_t id)
 
 static void check_order_and_launches(const gt_jax *trace);
 
-/* Two GPUs in the wrong order in the file, two streams out of order, equal starts: the longer first. Fields
- * that nobody knows stand between others: a group, eight bytes, text in a field with a large number. The file
+/* Two GPUs in the wrong order in the file, two streams out of order, equal starts: the longer first. There
+ * are unknown fields between the others: a group, eight bytes, a string with a large field number. The file
  * is read through windows of several sizes. */
 static void test_order_and_launches(void **state)
 {
@@ -199,7 +199,7 @@ static void test_order_and_launches(void **state)
     put_plane(&space, 0, "/device:GPU:0", &plane);
 
     put_kind(&plane, 1, "launch", none);
-    put_event(&events, 1, 3000000, 10, 1, NULL); /* later on a lower thread: it loses */
+    put_event(&events, 1, 3000000, 10, 1, NULL); /* later, on a lower thread: not chosen */
     put_line(&plane, 20, "main", 0, &events);
     put_event(&events, 1, 1500000, 10, 1, NULL);
     put_line(&plane, 21, "worker", 0, &events);
@@ -239,7 +239,7 @@ static void check_order_and_launches(const gt_jax *trace)
     assert_true(isnan(trace->launch_us[0]));
 }
 
-/* A profile of one kernel an op, over a module with one instruction of each kind. */
+/* A profile with one kernel per op, of a module with one instruction of each kind. */
 static gt_buffer profile_of(gt_buffer *computation, int64_t root, const char *const *ops)
 {
     gt_buffer space = {0}, plane = {0}, events = {0}, none = {0};
@@ -262,7 +262,7 @@ static void test_records(void **state)
     gt_buffer computation = {0};
     put_instruction(&computation, 1, "p0", "parameter", SHAPE(BF16, 8, 16), NULL, 0);
     put_instruction(&computation, 2, "bytes", "parameter", SHAPE(U8, 16), NULL,
-                    0); /* no record: nothing tells its type */
+                    0); /* no record: its type is unknown */
     put_instruction(&computation, 3, "cut", "add", SHAPE(BF16, 8, 16), "jit(f)/jvp(bsd,de->bse)/dot", 2);
     put_instruction(&computation, 4, "kept", "add", SHAPE(F32, 4), "jit(f), x", 1);
     put_instruction(&computation, 5, "pair", "fusion", tuple_shape(SHAPE(F32, 4), SHAPE(U8, 2)), "a", 0);
@@ -286,7 +286,7 @@ static void test_records(void **state)
     assert_int_equal(r->custom_call_target, GT_STR_NONE);
     r = gt_jax_record(trace, 1);
     assert_string_equal(text_of(trace, r->metadata),
-                        "metadata={op_name=\"jit(f) x\""); /* no comma behind ")" */
+                        "metadata={op_name=\"jit(f) x\""); /* no comma after ")" */
     r = gt_jax_record(trace, 2);
     assert_string_equal(text_of(trace, r->output), "(f32[4]{0},u8[2]{0})");
     assert_int_equal(r->operand_count, 1);
@@ -298,7 +298,7 @@ static void test_records(void **state)
     r = gt_jax_record(trace, 4);
     assert_string_equal(text_of(trace, r->operands[4]), "(f32[4]{0},u8[2]{0})");
     assert_string_equal(text_of(trace, r->operands[5]), "/*index=5*/%nested");
-    for (size_t i = 5; i < 8; i++) assert_null(gt_jax_record(trace, i)); /* root, bytes, not there */
+    for (size_t i = 5; i < 8; i++) assert_null(gt_jax_record(trace, i)); /* root, bytes, missing */
     gt_jax_free(trace);
     gt_buffer_free(&space);
 }
@@ -331,9 +331,8 @@ static void count_warnings(bool warning, const char *text)
     warnings += warning;
 }
 
-/* Cut anywhere, the file is refused or read as far as its planes are whole; nothing is read behind its end.
- */
-static void test_cut_files(void **state)
+/* A truncated file is rejected, or read up to its last complete plane; nothing is read past its end. */
+static void test_truncated_files(void **state)
 {
     (void)state;
     gt_buffer computation = {0};
@@ -375,7 +374,7 @@ static void test_empty_profiles(void **state)
     gt_buffer_free(&space);
 }
 
-/* No kernel of class XLA and a keyword that none has: sheets without rows, not a failure. */
+/* No kernel of class XLA, and a keyword without matches: sheets without rows, not a failure. */
 static void test_sheets_without_rows(void **state)
 {
     (void)state;
@@ -410,11 +409,10 @@ static void test_detection(void **state)
     gt_buffer space = {0}, plane = {0};
     put_plane(&space, 3, "/host:CPU", &plane);
     assert_true(gt_is_xplane(gt_buffer_str(&space)));
-    assert_true(gt_is_xplane((gt_str){space.bytes, 15})); /* the plane goes on behind what is there */
+    assert_true(gt_is_xplane((gt_str){space.bytes, 15})); /* the plane is truncated */
     assert_false(gt_is_xplane((gt_str){"{\"traceEvents\":[]}", 18}));
     assert_false(gt_is_xplane((gt_str){"\n\n{\"a\": 1}", 10}));
-    assert_false(
-        gt_is_xplane((gt_str){"\x0a\x04\x40\x01\x50\x02", 6})); /* a packet of Perfetto: other fields */
+    assert_false(gt_is_xplane((gt_str){"\x0a\x04\x40\x01\x50\x02", 6})); /* a Perfetto packet: other fields */
     assert_false(gt_is_xplane((gt_str){"\x0a\x06\x12\x04\x0a\x02\x08\x01", 8}));
     assert_false(gt_is_xplane((gt_str){"", 0}));
     gt_buffer_free(&space);
@@ -426,7 +424,7 @@ int main(void)
         cmocka_unit_test(test_order_and_launches),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_collectives_by_number),
-        cmocka_unit_test(test_cut_files),
+        cmocka_unit_test(test_truncated_files),
         cmocka_unit_test(test_empty_profiles),
         cmocka_unit_test(test_sheets_without_rows),
         cmocka_unit_test(test_detection),

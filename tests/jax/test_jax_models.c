@@ -1,5 +1,5 @@
-/* Models, shapes and classes of JAX kernels, from records written by hand. Expected numbers are those of the
- * formulas, computed by hand, or of the reference tool where a comment says so. */
+/* Models, shapes and classes of JAX kernels, from hand-written records. Expected numbers are computed by hand
+ * from the formulas, or come from TraceLens where a comment says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,11 +95,11 @@ static void test_classes(void **state)
         {"Cijk_Alik", "", "GEMM"},
         {"Cijk_Alik", "cudnn-conv.1.0", "Conv"}, /* the op's class replaces the kernel's */
         {"igemm_wrw", "cudnn-conv-bw-filter.3", "Conv"},
-        {"fmha_fwd_kernel", "te_fused_attn_forward_ffi.1", "FA FWD"}, /* but for attention */
+        {"fmha_fwd_kernel", "te_fused_attn_forward_ffi.1", "FA FWD"}, /* except for attention */
         {"fillBuffer", "te_fused_attn_backward_ffi.1", "TE"},
         {"ncclDevKernel_AllGather", "all-gather.1", "Communication rccl/nccl"},
         {"aiter::kernel_func", "gemm", "FA V3"},
-        {"GEMM", "", "Uncategorized Events/XLA"}, /* letters of other case are others */
+        {"GEMM", "", "Uncategorized Events/XLA"}, /* case matters */
         {"Im3d2Col.kd", "", "Uncategorized Events/XLA"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -127,8 +127,8 @@ static void test_tensors(void **state)
         assert_false(gt_jax_tensor_of(plain(none[i]), &arena, &t));
 }
 
-/* Eight operands of a fusion, the sixth unresolved: 7 shapes, 48431104 bytes (the specification's check
- * case). */
+/* Eight operands of a fusion, the sixth unresolved: 7 shapes, 48431104 bytes (a check case of the
+ * specification). */
 static void test_input_bytes(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void test_gemm(void **state)
     expect_parameters(
         &result, "{'B': 1, 'M': 512, 'N': 1024, 'K': 4096, 'bias': False, 'dtype_A_B': ('bf16', 'bf16'), "
                  "'simulation_dtype': 'bf16', 'transpose': (True, False)}");
-    /* a product that lies column by column: M is of the first factor */
+    /* a column-major product: M belongs to the first factor */
     record = gemm_record("(f32[8,4]{0,1},s8[1]{0})", CONFIG_10, "f32",
                          LIST("f32[8,2]{1,0}", "f32[2,4]{1,0}", "f32[]"));
     assert_true(gt_jax_evaluate(trace, GT_JAX_MODEL_GEMM, &record, plain("gemm"), &arena, &result, &error));
@@ -179,7 +179,7 @@ static void test_gemm(void **state)
     assert_true(result.bytes == 3.5 * 1048576);
 }
 
-static void test_gemms_that_are_none(void **state)
+static void test_invalid_gemms(void **state)
 {
     (void)state;
     static const char BIAS[] = "(f32[8,4]{1,0},s8[1]{0})";
@@ -279,12 +279,9 @@ static void test_convolutions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_input_bytes),
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_gemms_that_are_none),
-        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_classes),       cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_input_bytes),   cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_invalid_gemms), cmocka_unit_test(test_attention),
         cmocka_unit_test(test_convolutions),
     };
     return cmocka_run_group_tests(tests, begin, end);

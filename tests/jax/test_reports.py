@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The smaller JAX reports on profiles and dumps written here: cells by hand, from the formulas in docs/jax.md.
+"""The smaller JAX reports, on profiles and dumps written here. Expected cells are computed by hand, from the formulas in docs/jax.md.
 
-    jax_reports.py --bin build/gputally
+    python3 -m tests.jax.test_reports --bin build/gputally
 """
 import argparse
 import csv
@@ -136,7 +136,7 @@ def check_analysis(binary, folder):
     profile = write(os.path.join(folder, "host.xplane.pb"), training_profile())
     run(binary, "jax-analysis", profile, "--output_path", folder, "--output_filename", "t", "--output_table_formats", ".csv")
     cells = lambda name: table(os.path.join(folder, f"t_{name}.csv"))
-    # GPU 0: computation 20 + 11.5 + 30 + 4 + 2 + 0.5 us; communication 92..98, of which 2 us beside computation.
+    # GPU 0: computation 20 + 11.5 + 30 + 4 + 2 + 0.5 us; communication 92..98, of which 2 us overlap computation.
     times = {row["type"]: (float(row["time ms"]), float(row["percent"])) for row in cells("gpu_events_averages")}
     assert list(times)[5:8] == ["total_time", "overlapped_comm", "total_comm_time"], times
     total = (120.5 + 10) / 2 / 1000
@@ -153,7 +153,7 @@ def check_analysis(binary, folder):
     gemms = [list(row.values()) for row in cells("gemms")]
     assert gemms == [["%gemm.2", "4", "256", "128", "512", "0", "f32"],
                      ["%gemm.1", "1", "512", "1024", "4096", "0", "bf16"]], gemms
-    detailed = cells("gemms_detailed")  # not the kernel whose own name says no product
+    detailed = cells("gemms_detailed")  # not the kernel whose own name is not that of a product
     assert [row["param: Op B"] for row in detailed] == ["1", "4", "1"], detailed
     flops, bytes = 2 * 1024 * 512 * 4096, 2 * (1024 * 4096 + 4096 * 512 + 1024 * 512)
     expected = {"GFLOPS": flops / 1e9, "Kernel Time (µs)": 20, "TFLOPS/s": flops / 20e6, "Data Moved (MB)": bytes / 2**20,
@@ -183,7 +183,7 @@ def check_real_analysis(binary, folder):
 
 
 def check_folders(binary, folder):
-    """The newest run of a folder that TensorBoard shows, given as any of its folders; one report a host."""
+    """The newest run of a TensorBoard folder, given as any of its folders; one report per host."""
     profile = lambda kernel: plane(0, "/device:GPU:0", [(1, "Stream #1", [event(1, 0, 5, 1)])], [kernel])
     runs = os.path.join(folder, "logs", "plugins", "profile")
     for run_name, host, kernel in (("2025_01_02_03", "a", "old"), ("2025_11_02_03", "a", "new_a"), ("2025_11_02_03", "b", "new_b")):
@@ -236,7 +236,7 @@ def check_collectives(binary, folder):
         "1", "9", "2", "unknown", "unknown_0", "", "", "host1 /device:GPU:1"], last
     second = [row for row in events if row["collective_id"] == "all-gather-start.1_1"]
     assert len(second) == 4 and second[0]["replica_groups"] == "[[0, 1, 2, 3, 4, 5, 6, 7]]" and second[0]["ts"] == "4000.0"
-    # Of 8 ranks, 0 and 1 are there; 768 * 4096 * 2 / 8 bytes each. The fastest is GPU 1 of node 0.
+    # Of 8 ranks, only 0 and 1 have profiles; 768 * 4096 * 2 / 8 bytes each. The fastest is GPU 1 of node 0.
     data, gather = 768 * 4096 * 2 // 8, []
     for slice, extra in enumerate((0, 4000)):
         gather.append(2 * data * 7 / 2**30 / ((412785 + extra - 250) / 1e9))

@@ -1,5 +1,5 @@
-/* The JSON pull reader: the cases of tests/data/json_cases.txt with a block boundary at every place, what
- * strings and numbers mean, and what errors say. */
+/* The JSON pull reader: the cases of json_cases.txt with a block boundary at every position, the values of
+ * strings and numbers, and error messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the cases as data ---- */
+/* ---- cases from the file ---- */
 
 typedef struct bytes {
     uint8_t *items;
@@ -54,8 +54,8 @@ static void decode(const char *p, const char *end, bytes *out)
     }
 }
 
-/* Whether the reader takes the text as one whole document, given to it in blocks of so many bytes (0: one
- * block). */
+/* Whether the reader accepts the text as one complete document, given to it in blocks of so many bytes (0:
+ * one block). */
 static bool accepts(const void *text, size_t len, size_t block)
 {
     gt_error error;
@@ -83,7 +83,7 @@ static void cases_are_accepted_and_refused_as_marked(void **unused)
         if (!len || line[0] == '#') continue;
         char verdict = line[0], *name = line + 2, *notation = strchr(name, ' ');
         bytes text = {0};
-        GT_PUSH(text.items, text.count, text.capacity, 0); /* so that there is always a pointer */
+        GT_PUSH(text.items, text.count, text.capacity, 0); /* so that the pointer is never NULL */
         text.count = 0;
         if (notation) decode(notation + 1, line + len, &text);
         bool whole = accepts(text.items, text.count, 0);
@@ -106,7 +106,7 @@ static void cases_are_accepted_and_refused_as_marked(void **unused)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- meaning ---- */
+/* ---- values ---- */
 
 static gt_json begin(const char *text, gt_stream **stream, size_t block)
 {
@@ -130,23 +130,23 @@ static void assert_string_means(const char *json_text, const char *meaning)
     gt_stream_close(stream);
 }
 
-static void strings_mean_what_the_standard_says(void **unused)
+static void strings_are_decoded_by_the_standard(void **unused)
 {
     (void)unused;
     assert_string_means("\"\"", "");
     assert_string_means("\"a\\n\\t\\r\\b\\f\\/\\\\\\\"z\"", "a\n\t\r\b\f/\\\"z");
     assert_string_means("\"\\u0041\\u00e9\\u20AC\"", "A\xC3\xA9\xE2\x82\xAC");
     assert_string_means("\"\\ud83d\\ude00\"", "\xF0\x9F\x98\x80");
-    assert_string_means("\"\\ud83d\"", "\xEF\xBF\xBD");                    /* alone */
-    assert_string_means("\"\\ude00\\ud83d\"", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* the wrong way round */
+    assert_string_means("\"\\ud83d\"", "\xEF\xBF\xBD");                    /* lone surrogates */
+    assert_string_means("\"\\ude00\\ud83d\"", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* surrogates in the wrong order */
     assert_string_means("\"\\ud83d\\u0041\"", "\xEF\xBF\xBD"
                                               "A");
-    assert_string_means("\"a\xFFz\"", "a\xEF\xBF\xBDz");             /* no UTF-8 */
+    assert_string_means("\"a\xFFz\"", "a\xEF\xBF\xBDz");             /* not UTF-8 */
     assert_string_means("\"\xC0\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* overlong */
     assert_string_means("\"\xED\xA0\x80\"",
                         "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* a surrogate in UTF-8 */
     assert_string_means("\"\xF4\x90\x80\x80\"", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD"); /* cut short */
+    assert_string_means("\"\xE2\x82\"", "\xEF\xBF\xBD"); /* truncated sequence */
     assert_string_means("\"\xF0\x9F\x98z\"", "\xEF\xBF\xBDz");
     assert_string_means("\"\xF0\x9F\xFF\"", "\xEF\xBF\xBD\xEF\xBF\xBD");
     assert_string_means("\"\xC3(\"", "\xEF\xBF\xBD(");
@@ -160,7 +160,7 @@ static gt_json_number number_of(const char *text)
     return number;
 }
 
-static void numbers_mean_what_strtod_says(void **unused)
+static void numbers_have_the_values_of_strtod(void **unused)
 {
     (void)unused;
     static const char *const reals[] = {"0",
@@ -193,7 +193,7 @@ static void numbers_mean_what_strtod_says(void **unused)
     assert_false(number_of("1e0").is_int);
 }
 
-static void a_document_is_pulled_piece_by_piece(void **unused)
+static void a_document_is_read_token_by_token(void **unused)
 {
     (void)unused;
     static const char text[] = " { \"a\" : [ 1 , \"two\" , null ] , \"b\" : { } , \"c\\u0041\" : -2.5e1 } ";
@@ -245,7 +245,7 @@ static void assert_fails(const char *text, bool truncated, const char *sentence)
     }
 }
 
-static void errors_say_what_and_where(void **unused)
+static void errors_name_the_problem_and_the_position(void **unused)
 {
     (void)unused;
     assert_fails("", true, "the JSON text ends early at byte 0");
@@ -260,7 +260,7 @@ static void errors_say_what_and_where(void **unused)
     assert_fails("[nope]", false, "'nope' is not a value at byte 1");
 }
 
-static void every_cut_of_a_document_is_an_early_end(void **unused)
+static void every_truncation_is_an_unexpected_end(void **unused)
 {
     (void)unused;
     static const char text[] = "{\"a\": [1.5e3, \"x\\u0041\", true, null], \"b\": {\"c\": -0}}";
@@ -279,11 +279,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_are_accepted_and_refused_as_marked),
-        cmocka_unit_test(strings_mean_what_the_standard_says),
-        cmocka_unit_test(numbers_mean_what_strtod_says),
-        cmocka_unit_test(a_document_is_pulled_piece_by_piece),
-        cmocka_unit_test(errors_say_what_and_where),
-        cmocka_unit_test(every_cut_of_a_document_is_an_early_end),
+        cmocka_unit_test(strings_are_decoded_by_the_standard),
+        cmocka_unit_test(numbers_have_the_values_of_strtod),
+        cmocka_unit_test(a_document_is_read_token_by_token),
+        cmocka_unit_test(errors_name_the_problem_and_the_position),
+        cmocka_unit_test(every_truncation_is_an_unexpected_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ TOKEN = re.compile(r"\\\{(\d+)\*(.*?)\\\}|\\x([0-9a-fA-F]{2})|\\([nrt\\])|([^\\]
 
 
 def decode(notation):
-    """The bytes that a case stands for."""
+    """The bytes that the notation of a case describes."""
     out, at = b"", 0
     while at < len(notation):
         token = TOKEN.match(notation, at)
@@ -41,7 +41,7 @@ def refuse(constant):
 
 
 def python_accepts(data):
-    """Strict RFC 8259, for a UTF-8 text without a byte order mark."""
+    """Strict RFC 8259, for UTF-8 without a byte order mark."""
     try:
         json.loads(data.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):

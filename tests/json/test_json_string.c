@@ -1,4 +1,4 @@
-/* Escapes of JSON strings. What they mean is taken from RFC 8259 and the Unicode tables. */
+/* Escape sequences of JSON strings. Expected values come from RFC 8259 and the Unicode tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "json/string.h"
 
-/* The escape that the text begins with means `code_point`, and is `len` bytes long. */
+/* The text begins with an escape sequence of `len` bytes that stands for `code_point`. */
 static void assert_escape(const char *text, uint32_t code_point, size_t len)
 {
     const char *place = text;
@@ -31,7 +31,7 @@ static void an_escape_is_one_code_point(void **state)
     assert_escape("\\ud83d\\ude0", 0xFFFD, 6);
 }
 
-static void what_is_no_escape_is_left(void **state)
+static void invalid_escapes_are_kept(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"\\",      "\\x41", "\\u12", "\\u12G4",
@@ -43,8 +43,8 @@ static void a_string_ends_at_its_quote(void **state)
 {
     (void)state;
     static const struct {
-        const char *inside, *meaning; /* NULL: no string */
-        size_t len;                   /* of what is read */
+        const char *inside, *meaning; /* NULL: not a string */
+        size_t len;                   /* bytes read */
     } cases[] = {
         {"plain\" rest", "plain", 6},
         {"\"", "", 1},
@@ -136,7 +136,7 @@ static void a_string_loses_its_quotes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_escape_is_one_code_point),        cmocka_unit_test(what_is_no_escape_is_left),
+        cmocka_unit_test(an_escape_is_one_code_point),        cmocka_unit_test(invalid_escapes_are_kept),
         cmocka_unit_test(a_string_ends_at_its_quote),         cmocka_unit_test(text_is_written_with_escapes),
         cmocka_unit_test(json_is_copied_without_white_space), cmocka_unit_test(a_string_loses_its_quotes),
     };

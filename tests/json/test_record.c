@@ -1,5 +1,5 @@
-/* The record reader: records whose values the test knows because it wrote them, in many shapes, with block
- * boundaries in odd places, by the learned and the general way, with one thread and with several. */
+/* The record reader: generated records with known values, in many layouts, with block boundaries in unusual
+ * positions, through the learned path and the general one, with one thread and with several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static uint32_t random32(void)
 
 /* ---- writing records ---- */
 
-/* What a record that the test wrote must be read as. */
+/* The expected values of a written record. */
 typedef struct expected {
     uint64_t present, mistyped;
     const char *kind, *name, *shape, *label;
@@ -93,7 +93,7 @@ static const char *name_meaning(size_t i)
     return names[i].meaning ? names[i].meaning : names[i].raw;
 }
 
-/* One member of a record: its value as text, noted in what is expected. */
+/* Writes one member of a record and notes its expected value. */
 static void put_value(text *t, int field, expected *e)
 {
     size_t pick = random32();
@@ -144,7 +144,7 @@ static void put_value(text *t, int field, expected *e)
     }
 }
 
-/* A record in one of a few styles and orders, with and without strangers among its keys. */
+/* A record in one of a few layouts and orders, with and without unknown keys. */
 static expected put_record(text *t, unsigned style)
 {
     static const char *const colons[] = {":", ": ", " :\n\t"};
@@ -252,7 +252,7 @@ static void records_are_read_as_they_were_written(void **unused)
     free(all);
 }
 
-static void like_records_are_learned(void **unused)
+static void repeated_layouts_are_learned(void **unused)
 {
     (void)unused;
     text t = {0};
@@ -272,18 +272,19 @@ static void like_records_are_learned(void **unused)
     for (int i = 0; i < 1000; i++) {
         assert_true(gt_json_next_element(&json));
         assert_true(gt_record_read(reader, &json, &record));
-        assert_int_equal(record.cells[COUNT].integer, i / 100); /* constant for long, then another */
+        assert_int_equal(record.cells[COUNT].integer,
+                         i / 100); /* constant for many records, then different */
     }
     assert_true(gt_record_reader_misses(reader) <=
-                5); /* one for each kind, and the last one may touch the end */
+                5); /* one per kind; the last one may touch the end of the block */
     gt_record_reader_free(reader);
     gt_interner_free(strings);
     gt_stream_close(stream);
     free(t.items);
 }
 
-/* Whether a value is an integer is asked of each, whatever those before it were. */
-static void a_number_that_is_no_integer_teaches_nothing(void **unused)
+/* Every value is checked for being an integer, whatever the values before it were. */
+static void a_non_integer_does_not_change_the_learned_layout(void **unused)
 {
     (void)unused;
     static const char json_text[] =
@@ -319,7 +320,7 @@ static bool is_y(const gt_record *record, gt_record_reader *reader)
                   "y") == 0;
 }
 
-/* Records that are not wanted are told apart in every shape, and what follows them is read as ever. */
+/* Unwanted records are recognised in every layout, and the records after them are read correctly. */
 static void unwanted_records_are_dropped(void **unused)
 {
     (void)unused;
@@ -382,7 +383,7 @@ static columns_read read_array(const text *t, size_t block, unsigned threads)
     gt_str key;
     assert_true(gt_json_next_key(&json, &key));
     assert_true(gt_records_read(&json, &format, r.store, &options));
-    assert_true(gt_json_next_key(&json, &key)); /* what follows the array is read on as usual */
+    assert_true(gt_json_next_key(&json, &key)); /* the rest of the document is read as usual */
     assert_true(key.len == 5 && memcmp(key.bytes, "after", 5) == 0);
     assert_true(gt_json_skip(&json));
     assert_false(gt_json_next_key(&json, &key));
@@ -430,7 +431,7 @@ static void assert_columns(const columns_read *r, const expected *all, size_t co
     }
 }
 
-static void several_threads_read_what_one_reads(void **unused)
+static void several_threads_read_the_same_as_one(void **unused)
 {
     (void)unused;
     enum { MANY = 60000 }; /* some 11 MB: several chunks */
@@ -449,7 +450,7 @@ static void several_threads_read_what_one_reads(void **unused)
     free(all);
 }
 
-static void records_that_hide_their_beginnings(void **unused)
+static void nested_arrays_that_look_like_records(void **unused)
 {
     (void)unused;
     /* Each record holds an array whose elements look like records, and one record reaches over several
@@ -481,7 +482,7 @@ static void records_that_hide_their_beginnings(void **unused)
     free(all);
 }
 
-static void a_broken_record_is_named(void **unused)
+static void an_invalid_record_is_reported(void **unused)
 {
     (void)unused;
     static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
@@ -530,12 +531,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_read_as_they_were_written),
-        cmocka_unit_test(like_records_are_learned),
-        cmocka_unit_test(a_number_that_is_no_integer_teaches_nothing),
+        cmocka_unit_test(repeated_layouts_are_learned),
+        cmocka_unit_test(a_non_integer_does_not_change_the_learned_layout),
         cmocka_unit_test(unwanted_records_are_dropped),
-        cmocka_unit_test(several_threads_read_what_one_reads),
-        cmocka_unit_test(records_that_hide_their_beginnings),
-        cmocka_unit_test(a_broken_record_is_named),
+        cmocka_unit_test(several_threads_read_the_same_as_one),
+        cmocka_unit_test(nested_arrays_that_look_like_records),
+        cmocka_unit_test(an_invalid_record_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The vector scanning loops against their scalar twins: every offset, every length, random and adversarial
- * bytes. */
+/* The vectorised scanning loops compared with scalar reference loops: every offset, every length, random and
+ * adversarial bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static uint32_t random32(void)
     return (uint32_t)(state >> 11);
 }
 
-/* Bytes that matter to the loops are common, so that every combination turns up. */
+/* Bytes that matter to the loops are frequent, so that every combination occurs. */
 static void fill(unsigned kind)
 {
     static const char alphabet[] = "\"\\[]{} \n\t\rax0:,";
@@ -50,7 +50,7 @@ static void compare_all(const uint8_t *p, const uint8_t *end)
     assert_ptr_equal(gt_scan_long_container(p, end), gt_scan_container_scalar(p, end));
 }
 
-static void scanners_agree_with_their_scalar_twins(void **unused)
+static void scanners_agree_with_scalar_loops(void **unused)
 {
     (void)unused;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -72,14 +72,14 @@ static void every_offset_and_length(void **unused)
     }
 }
 
-static void comparing_notices_each_single_byte(void **unused)
+static void comparison_detects_each_single_byte(void **unused)
 {
     (void)unused;
     uint8_t other[sizeof buffer];
     fill(2);
     for (size_t from = 0; from < 17; from++)
         for (size_t len = 0; len < 100; len++) {
-            memset(other, 0x5A, sizeof other); /* what lies behind the text differs and must not count */
+            memset(other, 0x5A, sizeof other); /* bytes after the string differ and must be ignored */
             memcpy(other, buffer + from, len);
             assert_true(gt_scan_same(buffer + from, other, len));
             for (size_t bad = 0; bad < len; bad++) {
@@ -91,14 +91,14 @@ static void comparing_notices_each_single_byte(void **unused)
         }
 }
 
-static void known_places(void **unused)
+static void known_positions(void **unused)
 {
     (void)unused;
     static const uint8_t text[128] = "abc\\\"def\"ghi]  ]x[\"]\"]";
     assert_ptr_equal(gt_scan_quote(text, text + 60), text + 3);
     assert_ptr_equal(gt_scan_string(text, text + 60), text + 8);
     assert_ptr_equal(gt_scan_string(text, text + 5), text + 5); /* the escaped quote does not close */
-    assert_ptr_equal(gt_scan_string(text, text + 4), text + 4); /* the escape is cut in two */
+    assert_ptr_equal(gt_scan_string(text, text + 4), text + 4); /* the escape is split between blocks */
     assert_ptr_equal(gt_scan_space(text + 13, text + 60), text + 15);
     assert_ptr_equal(gt_scan_container(text + 9, text + 60), text + 13);
     assert_ptr_equal(gt_scan_container(text + 18, text + 60),
@@ -109,10 +109,10 @@ static void known_places(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scanners_agree_with_their_scalar_twins),
+        cmocka_unit_test(scanners_agree_with_scalar_loops),
         cmocka_unit_test(every_offset_and_length),
-        cmocka_unit_test(comparing_notices_each_single_byte),
-        cmocka_unit_test(known_places),
+        cmocka_unit_test(comparison_detects_each_single_byte),
+        cmocka_unit_test(known_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

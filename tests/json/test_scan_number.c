@@ -1,4 +1,4 @@
-/* Numbers read eight digits at a time against strtod and strtoll, and against the grammar of JSON. */
+/* Numbers read eight digits at a time, compared with strtod, strtoll and the grammar of JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static uint64_t random64(void)
     return state * 0x2545F4914F6CDD1Du;
 }
 
-/* The text as it stands in a block: something behind it, then the pad. */
+/* The number as it is in a block: followed by other text, then by padding. */
 static const uint8_t *in_block(const char *text, const char *behind)
 {
     static uint8_t block[256];
@@ -30,7 +30,7 @@ static const uint8_t *in_block(const char *text, const char *behind)
     return block;
 }
 
-static void integers_are_those_of_strtoll(void **unused)
+static void integers_agree_with_strtoll(void **unused)
 {
     (void)unused;
     static const char *const behind[] = {",", "}", " ", "]", "", "\xFF\xFE", "a"};
@@ -46,7 +46,7 @@ static void integers_are_those_of_strtoll(void **unused)
     }
 }
 
-static void what_is_no_plain_integer_is_left_alone(void **unused)
+static void other_numbers_are_left_to_the_general_path(void **unused)
 {
     (void)unused;
     static const char *const texts[] = {"",
@@ -78,7 +78,7 @@ static void assert_time(const char *text)
     assert_int_equal(integral, !strpbrk(text, ".eE"));
 }
 
-static void times_are_those_of_strtod(void **unused)
+static void times_agree_with_strtod(void **unused)
 {
     (void)unused;
     static const char *const texts[] = {"0",
@@ -110,7 +110,7 @@ static void times_are_those_of_strtod(void **unused)
     }
 }
 
-static void numbers_are_passed_over_by_the_grammar(void **unused)
+static void numbers_are_skipped_by_the_grammar(void **unused)
 {
     (void)unused;
     static const char *const good[] = {"0", "-0", "10", "1.25", "-1.5e10", "1E+5", "123456789.123456789e-12"};
@@ -125,10 +125,10 @@ static void numbers_are_passed_over_by_the_grammar(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_those_of_strtoll),
-        cmocka_unit_test(what_is_no_plain_integer_is_left_alone),
-        cmocka_unit_test(times_are_those_of_strtod),
-        cmocka_unit_test(numbers_are_passed_over_by_the_grammar),
+        cmocka_unit_test(integers_agree_with_strtoll),
+        cmocka_unit_test(other_numbers_are_left_to_the_general_path),
+        cmocka_unit_test(times_agree_with_strtod),
+        cmocka_unit_test(numbers_are_skipped_by_the_grammar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Values: JSON texts and what Python prints of them. Expected texts are those of CPython's json.loads and
- * repr. */
+/* The value tree: JSON documents and how Python prints them. Expected strings come from CPython's json.loads
+ * and repr. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ static void test_tuples(void **state)
     gt_arena_free(&arena);
 }
 
-static void test_what_is_no_json(void **state)
+static void test_invalid_json(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -109,7 +109,7 @@ static void test_depth(void **state)
     assert_false(nests(1000000));
 }
 
-static void test_asking(void **state)
+static void test_queries(void **state)
 {
     (void)state;
     gt_arena arena = {0};
@@ -126,8 +126,8 @@ static void test_asking(void **state)
     gt_arena_free(&arena);
 }
 
-/* Texts that come later are known too, and each is parsed once. */
-static void test_texts_of_a_trace(void **state)
+/* Strings that are interned later are found too, and each is parsed once. */
+static void test_strings_of_a_trace(void **state)
 {
     (void)state;
     gt_interner *strings = gt_interner_new();
@@ -144,7 +144,7 @@ static void test_texts_of_a_trace(void **state)
     gt_interner_free(strings);
 }
 
-/* ---- names that tell something ---- */
+/* ---- information in names ---- */
 
 static void assert_lengths(const char *name, long c_sq, long c_sqsk, long g_sq, long g_sk)
 {
@@ -191,7 +191,7 @@ static void test_gemm_kernels(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *transpose; /* NULL: the name does not tell */
+        const char *name, *transpose; /* NULL: not in the name */
     } cases[] = {
         {"Cijk_Ailk_Bljk_BBS_BH", "(False, False)"},
         {"Custom_Cijk_Alik_Bjlk_x", "(True, True)"},
@@ -223,10 +223,10 @@ static void test_gemm_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printing),        cmocka_unit_test(test_tuples),
-        cmocka_unit_test(test_what_is_no_json), cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_asking),          cmocka_unit_test(test_texts_of_a_trace),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_gemm_kernels),
+        cmocka_unit_test(test_printing),     cmocka_unit_test(test_tuples),
+        cmocka_unit_test(test_invalid_json), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_queries),      cmocka_unit_test(test_strings_of_a_trace),
+        cmocka_unit_test(test_steps),        cmocka_unit_test(test_gemm_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

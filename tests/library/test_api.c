@@ -1,5 +1,5 @@
-/* The public C interface, on the small trace of the command-line tests. Expected values are worked out by
- * hand from its six dispatches, which take 3, 5, 0.007, 1, 20 and 0.005 µs. */
+/* The public C interface, on the small trace of the command-line tests. Expected values are computed by hand
+ * from its six dispatches, which take 3, 5, 0.007, 1, 20 and 0.005 µs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void gives_the_sheets_and_their_cells(void **state)
     gputally_report_free(report);
 }
 
-static void makes_the_sheets_asked_for(void **state)
+static void makes_the_requested_sheets(void **state)
 {
     (void)state;
     gputally_options options = gputally_options_default();
@@ -77,7 +77,7 @@ static void makes_the_sheets_asked_for(void **state)
     gputally_report_free(report);
 }
 
-/* Hands the text over as a trace file. */
+/* Writes the text to a trace file. */
 static gputally_report *report_of(const char *text, const gputally_options *options)
 {
     char path[] = "/tmp/gputally-api-XXXXXX";
@@ -158,13 +158,13 @@ static void reports_a_pytorch_trace(void **state)
     char cell[16];
     assert_int_equal(gputally_table_print(ops, categories, 1, cell, sizeof cell), 8);
     assert_string_equal(cell, "['GEMM']");
-    assert_int_equal(gputally_table_print(ops, categories, 1, cell, 4), 8); /* cut */
+    assert_int_equal(gputally_table_print(ops, categories, 1, cell, 4), 8); /* truncated */
     assert_string_equal(cell, "['G");
     assert_int_equal(gputally_table_print(ops, categories, 1, NULL, 0), 8);
     gputally_report_free(report);
 }
 
-static void pytorch_options_that_cannot_be_are_errors(void **state)
+static void invalid_pytorch_options_are_errors(void **state)
 {
     (void)state;
     gputally_options options = gputally_options_default();
@@ -198,7 +198,7 @@ static void reports_a_jax_profile(void **state)
     gputally_report_free(report);
 }
 
-static void says_what_went_wrong(void **state)
+static void errors_describe_the_problem(void **state)
 {
     (void)state;
     assert_null(gputally_report_make("/nonexistent/trace.json", NULL, error, sizeof error));
@@ -238,7 +238,7 @@ static void writes_every_document(void **state)
     assert_false(gputally_report_write_csvs(report, "/dev/null/folder", error, sizeof error));
     assert_non_null(strstr(error, "/dev/null"));
     gputally_report_free(report);
-    assert_int_equal(rmdir(folder), 0); /* nothing else was left */
+    assert_int_equal(rmdir(folder), 0); /* no other file is left */
 }
 
 static char warned[1024];
@@ -248,7 +248,7 @@ static void keep_warning(const char *text)
     snprintf(warned, sizeof warned, "%s", text);
 }
 
-static void hands_warnings_to_the_handler(void **state)
+static void warnings_go_to_the_handler(void **state)
 {
     (void)state;
     gputally_on_warning(keep_warning);
@@ -264,13 +264,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_the_programs),
         cmocka_unit_test(gives_the_sheets_and_their_cells),
-        cmocka_unit_test(makes_the_sheets_asked_for),
+        cmocka_unit_test(makes_the_requested_sheets),
         cmocka_unit_test(reports_a_pytorch_trace),
-        cmocka_unit_test(pytorch_options_that_cannot_be_are_errors),
+        cmocka_unit_test(invalid_pytorch_options_are_errors),
         cmocka_unit_test(reports_a_jax_profile),
-        cmocka_unit_test(says_what_went_wrong),
+        cmocka_unit_test(errors_describe_the_problem),
         cmocka_unit_test(writes_every_document),
-        cmocka_unit_test(hands_warnings_to_the_handler),
+        cmocka_unit_test(warnings_go_to_the_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

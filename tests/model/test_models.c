@@ -1,4 +1,4 @@
-/* What models say of ops: the cases of tests/data/model_cases.txt, then arguments that no sound trace has. */
+/* Performance models: the cases of model_cases.txt, then arguments that no valid trace has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void end(setting *s)
     gt_interner_free(s->strings);
 }
 
-/* ---- the cases as data ---- */
+/* ---- cases from the file ---- */
 
 typedef struct expectation {
     char *key, *value;
@@ -50,7 +50,7 @@ typedef struct model_case {
     int expected_count;
 } model_case;
 
-/* The place of an argument in the event; NULL where the key is none. */
+/* The field of the event for a key; NULL if the key is unknown. */
 static uint32_t *argument_of(gt_model_event *event, const char *key)
 {
     const struct {
@@ -100,7 +100,7 @@ static void print_parameter(gt_buffer *buffer, const gt_model_result *result, co
             gt_value_print(buffer, &result->parameters[i].value);
 }
 
-/* What the result has where the file has an expectation; compared as text. */
+/* The value of the result for an expectation of the file; compared as text. */
 static void print_actual(gt_buffer *buffer, const gt_model_result *result, expectation *e)
 {
     char number[64];
@@ -188,9 +188,9 @@ static void test_cases(void **state)
     end(&s);
 }
 
-/* ---- every model with arguments that no sound trace has ---- */
+/* ---- every model with arguments that no valid trace has ---- */
 
-/* Lists for dims, types, strides and concrete inputs; an empty text: the argument is absent. */
+/* Lists for dims, types, strides and concrete inputs; an empty string: the argument is absent. */
 static const char *const hostile[] = {
     "",
     "null",
@@ -256,7 +256,7 @@ static void test_hostile_arguments(void **state)
     end(&s);
 }
 
-static void test_nesting_has_an_end(void **state)
+static void test_nesting_is_limited(void **state)
 {
     (void)state;
     enum { DEEP = 100000 };
@@ -273,7 +273,7 @@ static void test_nesting_has_an_end(void **state)
     end(&s);
 }
 
-/* ---- events that share a result ---- */
+/* ---- cached results ---- */
 
 static void test_same_arguments_same_result(void **state)
 {
@@ -321,7 +321,7 @@ static void test_roofline(void **state)
     assert_string_equal(gt_bound_name(m.bound), "COMPUTE_BOUND");
     assert_double(m.pct_roofline, 72.85529744632768);
     assert_double(m.tflops_per_s, 51.581550592 / 1e3 / (100 / 1e6));
-    /* float to bf16, 16 x 559 x 1024 elements: 6 bytes each over 5300e9 bytes a second */
+    /* float to bf16, 16 x 559 x 1024 elements: 6 bytes each at 5300e9 bytes per second */
     const gt_model_result copy = {.flops = 9158656, .bytes = 9158656 * 6, .compute_spec = "vector_fp32"};
     m = gt_metrics_of(&copy, 0, arch);
     assert_double(m.roofline_us, 10.368289811320754);
@@ -336,7 +336,7 @@ static void test_no_roofline(void **state)
     const gt_gpu_arch *a100 = gt_gpu_arch_find("A100", &error);
     gt_model_result result = gemm;
     assert_int_equal(gt_metrics_of(&result, 1, NULL).bound, GT_BOUND_UNKNOWN);
-    strcpy(result.compute_spec, "matrix_fp4"); /* which this GPU does not have */
+    strcpy(result.compute_spec, "matrix_fp4"); /* not available on this GPU */
     assert_int_equal(gt_metrics_of(&result, 1, a100).bound, GT_BOUND_UNKNOWN);
     result = gemm;
     result.bytes = (double)NAN;
@@ -434,7 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
         cmocka_unit_test(test_hostile_arguments),
-        cmocka_unit_test(test_nesting_has_an_end),
+        cmocka_unit_test(test_nesting_is_limited),
         cmocka_unit_test(test_same_arguments_same_result),
         cmocka_unit_test(test_roofline),
         cmocka_unit_test(test_no_roofline),

@@ -1,5 +1,5 @@
-/* The GEMM simulator: a shell script stands for it. It prints Time=S.25, where S is the sum of the sizes that
- * it was given, and writes its command line to a log. */
+/* The GEMM simulator, replaced by a shell script that prints Time=S.25, where S is the sum of the given
+ * sizes, and logs its command line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void assert_near(double actual, double expected)
         fail_msg("%.17g is not %.17g", actual, expected);
 }
 
-/* B + M + N + K, and the same sizes are asked for once. */
+/* B + M + N + K; the same sizes are requested only once. */
 static void test_gemm(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_no_answer(void **state)
     (void)state;
     setting s = begin();
     double us;
-    /* N = 13: the script fails; a type without a precision; other families are never asked. */
+    /* N = 13: the script fails; a type without a precision; the simulator is not used for other families. */
     assert_false(simulate(&s, "aten::mm", "[[10,20],[20,13]]", "[\"float\",\"float\"]", "[]", false, &us));
     assert_false(simulate(&s, "aten::mm", "[[10,20],[20,30]]", "[\"int\",\"int\"]", "[]", false, &us));
     assert_true(simulate(&s, "aten::add", "[[10],[10]]", "[\"float\",\"float\"]", "[]", false, &us));
@@ -147,8 +147,9 @@ static void test_no_script(void **state)
     end(&s);
 }
 
-/* B 1, H 4, N 256, d 64: two tiles of 128 queries a head are 8 tiles, one wave on 100 units. Q K^T: M 128, N
- * 256, K 64; P V: M 128, N 64, K 256; softmax: 2 * 128 * 256 * 2 bytes from L1 take longer than its flops. */
+/* B 1, H 4, N 256, d 64: two tiles of 128 queries per head are 8 tiles, one wave on 100 units. Q K^T: M 128,
+ * N 256, K 64; P V: M 128, N 64, K 256; softmax: 2 * 128 * 256 * 2 bytes from L1 take longer than its flops.
+ */
 static void test_attention(void **state)
 {
     (void)state;
@@ -174,7 +175,7 @@ static void test_attention(void **state)
     end(&s);
 }
 
-static void test_figures(void **state)
+static void test_rates(void **state)
 {
     (void)state;
     const gt_model_result result = {.flops = 2e9, .bytes = 4e6};
@@ -191,7 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),      cmocka_unit_test(test_no_answer), cmocka_unit_test(test_no_script),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

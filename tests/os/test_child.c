@@ -1,4 +1,4 @@
-/* Commands run under watch: their output, exit codes, signals and time limits. */
+/* Running child processes: output, exit codes, signals and time limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void keeps_output_and_exit_code(void **state)
     assert_int_equal(run_shell("kill -9 $$", (gt_child_setup){0}).exit_code, 137);
 }
 
-static void runs_where_and_with_what_it_is_told(void **state)
+static void uses_the_given_directory_and_environment(void **state)
 {
     (void)state;
     const char *environment[] = {"PATH=/usr/bin:/bin", "GT_WORD=two words; $HOME", NULL};
@@ -68,7 +68,7 @@ static void runs_where_and_with_what_it_is_told(void **state)
     assert_log("/\ntwo words; $HOME\n");
 }
 
-static void says_why_it_cannot_start(void **state)
+static void reports_why_it_cannot_start(void **state)
 {
     (void)state;
     gt_child_result result;
@@ -85,11 +85,11 @@ static void says_why_it_cannot_start(void **state)
     assert_string_equal(error.text, "cannot run echo in the folder /no/such: No such file or directory");
 }
 
-/* A time limit that is long enough for the shell to get as far as a test needs is found by trying: on a loaded
- * machine, the first ones may be too short. */
+/* A time limit that is long enough for the shell to get as far as a test needs is found by trying: on a
+ * loaded machine, the first ones may be too short. */
 static const double time_limits_s[] = {0.2, 2, 20, 200};
 
-static void ends_after_its_time_with_all_it_started(void **state)
+static void timeout_ends_the_whole_process_group(void **state)
 {
     (void)state;
     int pid = 0;
@@ -116,7 +116,7 @@ static void ends_after_its_time_with_all_it_started(void **state)
     }
 }
 
-static void kills_what_does_not_listen(void **state)
+static void kills_a_child_that_ignores_sigterm(void **state)
 {
     (void)state;
     gt_child_result result = {0};
@@ -136,7 +136,7 @@ static void *interrupt_when_ready(void *unused)
     return unused;
 }
 
-static void hands_signals_on(void **state)
+static void forwards_signals(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -150,7 +150,7 @@ static void hands_signals_on(void **state)
     assert_log("ready\ncaught\n");
 }
 
-static void does_not_wait_for_what_runs_on(void **state)
+static void does_not_wait_for_background_processes(void **state)
 {
     (void)state;
     gt_child_result result = run_shell("sleep 1000 & echo $!; exit 3", (gt_child_setup){0});
@@ -170,7 +170,7 @@ static bool collect(void *context, gt_child_stream stream, gt_str line)
     return !memmem(line.bytes, line.len, "hide", 4);
 }
 
-static void shows_lines_and_drops_them(void **state)
+static void line_callback_can_drop_lines(void **state)
 {
     (void)state;
     gt_buffer seen = {0};
@@ -188,7 +188,7 @@ static void shows_lines_and_drops_them(void **state)
     gt_buffer_free(&seen);
 }
 
-static void prompts_do_not_wait_for_their_line(void **state)
+static void prompts_appear_before_their_line_ends(void **state)
 {
     (void)state;
     gt_buffer seen = {0};
@@ -208,7 +208,7 @@ static bool measure(void *context, gt_child_stream stream, gt_str line)
     return false;
 }
 
-static void takes_lines_of_any_length(void **state)
+static void accepts_lines_of_any_length(void **state)
 {
     (void)state;
     size_t total = 0;
@@ -225,15 +225,15 @@ int main(void)
     setenv("GT_LOG", log_path, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_output_and_exit_code),
-        cmocka_unit_test(runs_where_and_with_what_it_is_told),
-        cmocka_unit_test(says_why_it_cannot_start),
-        cmocka_unit_test(ends_after_its_time_with_all_it_started),
-        cmocka_unit_test(kills_what_does_not_listen),
-        cmocka_unit_test(hands_signals_on),
-        cmocka_unit_test(does_not_wait_for_what_runs_on),
-        cmocka_unit_test(shows_lines_and_drops_them),
-        cmocka_unit_test(takes_lines_of_any_length),
-        cmocka_unit_test(prompts_do_not_wait_for_their_line),
+        cmocka_unit_test(uses_the_given_directory_and_environment),
+        cmocka_unit_test(reports_why_it_cannot_start),
+        cmocka_unit_test(timeout_ends_the_whole_process_group),
+        cmocka_unit_test(kills_a_child_that_ignores_sigterm),
+        cmocka_unit_test(forwards_signals),
+        cmocka_unit_test(does_not_wait_for_background_processes),
+        cmocka_unit_test(line_callback_can_drop_lines),
+        cmocka_unit_test(accepts_lines_of_any_length),
+        cmocka_unit_test(prompts_appear_before_their_line_ends),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(log_path);

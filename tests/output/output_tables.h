@@ -1,4 +1,4 @@
-/* What the tests of the writers of tables share: a scratch folder, and the texts of all tables. */
+/* Shared by the tests of table writers: a scratch folder and one string table for all tables. */
 #ifndef GT_TEST_OUTPUT_TABLES_H
 #define GT_TEST_OUTPUT_TABLES_H
 

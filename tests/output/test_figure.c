@@ -1,5 +1,5 @@
-/* Ticks and figures. Ticks are worked out by hand; a figure is checked for what its file says of itself and
- * by places and widths that must hold for any font. tests/sweep_plots.py looks at the pixels. */
+/* Ticks and figures. Expected ticks are computed by hand; figures are checked by the header of the file and
+ * by positions and widths that hold for any font. tests/sweep/test_plots.py checks the pixels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Fontconfig, which Cairo asks for fonts, keeps what it has read until the program ends, behind pointers that
- * the leak checker does not follow. */
+/* Fontconfig, which Cairo uses, keeps its data until the program ends, behind pointers that the leak checker
+ * does not follow. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -92,7 +92,7 @@ static gt_figure *new_figure(double width, double height, int dots_per_inch)
     return figure;
 }
 
-static void texts_are_measured(void **state)
+static void text_is_measured(void **state)
 {
     (void)state;
     gt_figure *figure = new_figure(1, 1, 100);
@@ -107,7 +107,7 @@ static void texts_are_measured(void **state)
     gt_figure_free(figure);
 }
 
-static void numbers_have_their_places(void **state)
+static void numbers_have_the_right_decimals(void **state)
 {
     (void)state;
     gt_figure *figure = new_figure(10, 5, 50);
@@ -191,16 +191,20 @@ static void colours_of_the_scale(void **state)
     for (size_t i = 0; i < 8; i++) assert_int_equal(gt_scale_colour((double)i / 8), of_eight[i]);
     assert_int_equal(gt_scale_colour(1), 0xfde725);
     assert_int_equal(gt_scale_colour(0.0625),
-                     0x461768); /* in the middle of the first two: 45.5 17 67.5, rounded */
+                     0x461768); /* the mean of the first two: 45.5 17 67.5, rounded */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_stand_at_round_numbers), cmocka_unit_test(ranges_get_some_width),
-        cmocka_unit_test(texts_are_measured),           cmocka_unit_test(numbers_have_their_places),
-        cmocka_unit_test(many_labels_need_more_height), cmocka_unit_test(a_figure_becomes_a_png),
-        cmocka_unit_test(a_figure_may_be_too_large),    cmocka_unit_test(colours_of_the_scale),
+        cmocka_unit_test(ticks_stand_at_round_numbers),
+        cmocka_unit_test(ranges_get_some_width),
+        cmocka_unit_test(text_is_measured),
+        cmocka_unit_test(numbers_have_the_right_decimals),
+        cmocka_unit_test(many_labels_need_more_height),
+        cmocka_unit_test(a_figure_becomes_a_png),
+        cmocka_unit_test(a_figure_may_be_too_large),
+        cmocka_unit_test(colours_of_the_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* CSV cells against what CPython 3.11's csv module and repr, which pandas uses, print for the same values. */
+/* CSV cells compared with the output of CPython 3.11's csv module and repr, which pandas uses, for the same
+ * values. */
 #include "output/csv.h"
 #include "output/names.h"
 #include "output_tables.h"
@@ -25,7 +26,7 @@ static void expect_csv(gt_table *table, const char *expected)
     free(text);
 }
 
-static void numbers_nulls_and_truth(void **state)
+static void numbers_nulls_and_booleans(void **state)
 {
     (void)state;
     gt_table *table = gt_table_new("cells", strings);
@@ -76,7 +77,7 @@ static gt_table *text_table(const char *const *texts, size_t count, bool second_
     return table;
 }
 
-static void fields_are_quoted_only_where_they_must_be(void **state)
+static void fields_are_quoted_only_if_necessary(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -105,7 +106,7 @@ static void fields_are_quoted_only_where_they_must_be(void **state)
                "\"void f<int, 4>(float*)\",1\n<script>alert(1)</script>,1\n=1+1,1\n lead,1\n# hash,1\n");
 }
 
-static void a_name_is_a_field_too(void **state)
+static void column_names_are_quoted_like_fields(void **state)
 {
     (void)state;
     gt_table *table = gt_table_new("names", strings);
@@ -114,7 +115,7 @@ static void a_name_is_a_field_too(void **state)
     expect_csv(table, "\"a,b\",\"say \"\"hi\"\"\"\n");
 }
 
-static void an_only_empty_field_is_quoted(void **state)
+static void a_single_empty_field_is_quoted(void **state)
 {
     (void)state;
     static const char *const texts[] = {"a", NULL, "", "b"};
@@ -132,7 +133,7 @@ static void tables_without_columns_or_rows(void **state)
     expect_csv(text_table(NULL, 0, true), "text,x\n");
 }
 
-static void bytes_that_are_no_utf8_are_replaced(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
     (void)state;
     static const char *const texts[] = {"ok \xff end", "cut \xe6\x97", "\xc0\xaf,", "\xed\xa0\x80",
@@ -142,7 +143,7 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
                                            "\uFFFD\uFFFD\uFFFD,1\n\U0001F600,1\n");
 }
 
-static void very_long_texts_arrive_whole(void **state)
+static void very_long_strings_are_written_completely(void **state)
 {
     (void)state;
     enum { LONG = 600000 };
@@ -191,7 +192,7 @@ static void lists_are_python_literals(void **state)
     gt_list_push_int(inner, 1);
     gt_list_push_int(inner, 2);
     gt_list_push_list(&table->columns[5]);
-    /* Row 1 stays null; row 2: empty ones, and a pair. */
+    /* Row 1 stays null; row 2: empty lists and a pair. */
     for (int c = 0; c < 6; c++) gt_list_begin(&table->columns[c], 2);
     gt_list_push_int(&table->columns[0], 3);
     gt_list_push_string(&table->columns[4], gt_interner_add_cstr(strings, "b"));
@@ -202,7 +203,7 @@ static void lists_are_python_literals(void **state)
                       "[3],(),[],[],['b'],[]\n");
 }
 
-static void texts_in_lists_are_escaped_as_repr_does(void **state)
+static void strings_in_lists_are_escaped_like_repr(void **state)
 {
     (void)state;
     static const struct {
@@ -254,7 +255,7 @@ static void each_table_has_a_file(void **state)
     for (int i = 0; i < 4; i++) gt_table_free(tables[i]);
 }
 
-static void names_are_cut_by_characters_and_stay_unique(void **state)
+static void names_are_truncated_by_characters_and_stay_unique(void **state)
 {
     (void)state;
     gt_names names = {0};
@@ -271,17 +272,17 @@ static void names_are_cut_by_characters_and_stay_unique(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_nulls_and_truth),
-        TEST(fields_are_quoted_only_where_they_must_be),
-        TEST(a_name_is_a_field_too),
-        TEST(an_only_empty_field_is_quoted),
+        TEST(numbers_nulls_and_booleans),
+        TEST(fields_are_quoted_only_if_necessary),
+        TEST(column_names_are_quoted_like_fields),
+        TEST(a_single_empty_field_is_quoted),
         TEST(tables_without_columns_or_rows),
-        TEST(bytes_that_are_no_utf8_are_replaced),
-        TEST(very_long_texts_arrive_whole),
+        TEST(invalid_utf8_is_replaced),
+        TEST(very_long_strings_are_written_completely),
         TEST(lists_are_python_literals),
-        TEST(texts_in_lists_are_escaped_as_repr_does),
+        TEST(strings_in_lists_are_escaped_like_repr),
         TEST(each_table_has_a_file),
-        TEST(names_are_cut_by_characters_and_stay_unique),
+        TEST(names_are_truncated_by_characters_and_stay_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

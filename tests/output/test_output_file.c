@@ -39,7 +39,7 @@ static void files_appear_at_the_commit(void **state)
     assert_int_equal(entries(scratch), 2);
 }
 
-static void what_is_not_committed_goes_away(void **state)
+static void uncommitted_files_are_removed(void **state)
 {
     (void)state;
     write_file(in_scratch("old.csv"), "old");
@@ -53,7 +53,7 @@ static void what_is_not_committed_goes_away(void **state)
     expect_file(in_scratch("old.csv"), "old");
 }
 
-static void a_failed_commit_puts_the_old_files_back(void **state)
+static void a_failed_commit_restores_the_old_files(void **state)
 {
     (void)state;
     gt_error error;
@@ -100,7 +100,7 @@ static void expect_refused(const char *path, const char *reason)
     assert_false(exists(in_scratch("fine")));
 }
 
-static void refused_places_are_named(void **state)
+static void unwritable_paths_are_reported(void **state)
 {
     (void)state;
     write_file(in_scratch("file"), "x");
@@ -115,7 +115,7 @@ static void refused_places_are_named(void **state)
     expect_refused("", "without a name");
 }
 
-/* ---- what happens to a child that ends in some way ---- */
+/* ---- child processes that end early ---- */
 
 static int run_child(void (*child)(int ready), bool terminate)
 {
@@ -174,7 +174,7 @@ static void a_signal_leaves_nothing(void **state)
     assert_int_equal(entries(scratch), 0);
 }
 
-/* A file-size limit stands for a full disk: the write in the middle fails. */
+/* A file-size limit acts like a full disk: a write in the middle fails. */
 static void write_past_the_limit(int ready)
 {
     (void)ready;
@@ -201,7 +201,7 @@ static void a_full_disk_leaves_nothing(void **state)
     assert_int_equal(entries(scratch), 0);
 }
 
-/* As root, permissions say nothing: become nobody first. */
+/* Permissions do not restrict root: become nobody first. */
 static void write_where_not_allowed(int ready)
 {
     (void)ready;
@@ -215,15 +215,14 @@ static void write_where_not_allowed(int ready)
     snprintf(expected, sizeof expected, "cannot write %s: Permission denied", in_scratch("closed/a.csv"));
     if (gt_output_add_file(output, in_scratch("closed/a.csv"), &error)) _exit(2);
     if (strcmp(error.text, expected) != 0) _exit(3);
-    snprintf(expected, sizeof expected, "cannot create folder %s: Permission denied",
-             in_scratch("closed/b"));
+    snprintf(expected, sizeof expected, "cannot create folder %s: Permission denied", in_scratch("closed/b"));
     if (gt_output_add_folder(output, in_scratch("closed/b/c"), &error)) _exit(4);
     if (strcmp(error.text, expected) != 0) _exit(5);
     gt_output_free(output);
     _exit(0);
 }
 
-static void a_closed_folder_is_named(void **state)
+static void a_read_only_folder_is_reported(void **state)
 {
     (void)state;
     int status = run_child(write_where_not_allowed, false);
@@ -231,7 +230,7 @@ static void a_closed_folder_is_named(void **state)
     assert_int_equal(entries(in_scratch("closed")), 0);
 }
 
-static void large_writes_arrive_whole(void **state)
+static void large_writes_are_complete(void **state)
 {
     (void)state;
     gt_error error;
@@ -260,15 +259,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(files_appear_at_the_commit),
-        TEST(what_is_not_committed_goes_away),
-        TEST(a_failed_commit_puts_the_old_files_back),
+        TEST(uncommitted_files_are_removed),
+        TEST(a_failed_commit_restores_the_old_files),
         TEST(a_link_stays_a_link),
-        TEST(refused_places_are_named),
+        TEST(unwritable_paths_are_reported),
         TEST(exit_leaves_nothing),
         TEST(a_signal_leaves_nothing),
         TEST(a_full_disk_leaves_nothing),
-        TEST(a_closed_folder_is_named),
-        TEST(large_writes_arrive_whole),
+        TEST(a_read_only_folder_is_reported),
+        TEST(large_writes_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The SQLite file is read back with SQLite; a full disk gives one sentence and leaves nothing. */
+/* The SQLite file is read back with SQLite; a full disk gives one message and leaves no file. */
 #include "output/file.h"
 #include "output_tables.h"
 

@@ -1,4 +1,4 @@
-/* Exact text of bars and rows in a given width; expected lines are laid out by hand. */
+/* Exact text of bars and rows in a given width; expected lines are written by hand. */
 #include "output/display.h"
 #include "output/terminal.h"
 #include "output_help.h"
@@ -49,8 +49,8 @@ enum { TIMELINE = sizeof timeline / sizeof *timeline };
 static void bars_in_blocks(void **state)
 {
     (void)state;
-    /* 17 label + 2, 16 of bar, 2 + 9 value, 2 + 6 percent = 54. Half of 16 cells is 8; 6.25 % is one; what is
-     * nearly nothing is an eighth. */
+    /* 17 label + 2, 16 of bar, 2 + 9 value, 2 + 6 percent = 54. Half of 16 cells is 8; 6.25 % is one; a tiny
+     * value is an eighth. */
     gt_terminal terminal = terminal_to_memory(54, true);
     gt_terminal_bars(&terminal, timeline, TIMELINE, "ms");
     expect_printed(&terminal, "total_time         ████████████████  34.892 ms  100.0%\n"
@@ -84,7 +84,7 @@ static void bars_of_eighths(void **state)
                               "c  ██████████████████████  2.000  130.0%\n");
 }
 
-static void large_values_have_separators_and_long_labels_are_cut(void **state)
+static void large_values_have_separators_and_long_labels_are_shortened(void **state)
 {
     (void)state;
     gt_terminal terminal = terminal_to_memory(40, true);
@@ -124,7 +124,7 @@ static gt_table *kernels(void)
     return table;
 }
 
-static void rows_are_aligned_and_cut_in_the_middle(void **state)
+static void rows_are_aligned_and_shortened_in_the_middle(void **state)
 {
     (void)state;
     static const gt_terminal_column columns[] = {
@@ -148,7 +148,7 @@ static void rows_are_aligned_and_cut_in_the_middle(void **state)
     gt_table_free(table);
 }
 
-static void columns_that_do_not_fit_are_left_out(void **state)
+static void columns_that_do_not_fit_are_omitted(void **state)
 {
     (void)state;
     static const gt_terminal_column columns[] = {
@@ -191,7 +191,7 @@ static void colour_only_when_asked(void **state)
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     FILE *file = tmpfile();
-    assert_false(gt_terminal_for(file).colour); /* no terminal */
+    assert_false(gt_terminal_for(file).colour); /* not a terminal */
     fclose(file);
 }
 
@@ -222,7 +222,7 @@ static void expect_cut(const char *text, size_t width, bool utf8, const char *ex
     gt_buffer_free(&out);
 }
 
-static void cutting(void **state)
+static void truncation(void **state)
 {
     (void)state;
     expect_cut("abcdefghij", 10, true, "abcdefghij");
@@ -236,7 +236,7 @@ static void cutting(void **state)
     expect_cut("日本語日本語", 6, true, "日…語");
 }
 
-static void what_is_not_safe_is_escaped(void **state)
+static void control_characters_are_escaped(void **state)
 {
     (void)state;
     gt_buffer out = {0};
@@ -253,14 +253,14 @@ int main(void)
         TEST(bars_in_blocks),
         TEST(bars_in_ascii),
         TEST(bars_of_eighths),
-        TEST(large_values_have_separators_and_long_labels_are_cut),
-        TEST(rows_are_aligned_and_cut_in_the_middle),
-        TEST(columns_that_do_not_fit_are_left_out),
+        TEST(large_values_have_separators_and_long_labels_are_shortened),
+        TEST(rows_are_aligned_and_shortened_in_the_middle),
+        TEST(columns_that_do_not_fit_are_omitted),
         TEST(tables_without_rows_or_known_columns),
         TEST(colour_only_when_asked),
         TEST(the_environment_decides),
-        TEST(cutting),
-        TEST(what_is_not_safe_is_escaped),
+        TEST(truncation),
+        TEST(control_characters_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The workbook's parts, unpacked with zlib, against what the file format asks for; Excel's limits; full
- * disks. How the whole looks in a spreadsheet program is not tested here. */
+/* The workbook's parts, decompressed with zlib, compared with what the file format requires; Excel's limits;
+ * full disks. The look in a spreadsheet program is not tested here. */
 #include "output/file.h"
 #include "output/xlsx/look.h"
 #include "output_tables.h"
@@ -13,8 +13,8 @@
 
 /* ---- reading a workbook back ---- */
 
-/* The text of one part; the caller frees it. Parts follow one another in the archive, each behind a header
- * that names it and says how long it is. */
+/* The text of one part; the caller frees it. Parts follow one another in the archive, each after a header
+ * with its name and size. */
 static char *unpack(const char *path, const char *part)
 {
     FILE *file = fopen(path, "rb");
@@ -33,7 +33,7 @@ static char *unpack(const char *path, const char *part)
         memcpy(&whole, header + 22, 4);
         memcpy(&name_len, header + 26, 2);
         memcpy(&extra_len, header + 28, 2);
-        if (extra_len > 0) { /* zip64: behind the name, 2 bytes of kind, 2 of length, then the sizes */
+        if (extra_len > 0) { /* zip64: after the name, 2 bytes of kind, 2 of length, then the sizes */
             memcpy(&whole, header + 30 + name_len + 4, 8);
             memcpy(&packed, header + 30 + name_len + 12, 8);
         }
@@ -175,7 +175,7 @@ static void characters_that_xml_forbids(void **state)
 
 /* ---- Excel's limits ---- */
 
-static void long_texts_are_cut_and_it_is_said(void **state)
+static void long_strings_are_truncated_with_a_warning(void **state)
 {
     (void)state;
     enum { FITS = 32767 };
@@ -207,7 +207,7 @@ static void long_texts_are_cut_and_it_is_said(void **state)
     gt_table_free(table);
 }
 
-static void rows_past_the_last_are_left_out_and_it_is_said(void **state)
+static void excess_rows_are_dropped_with_a_warning(void **state)
 {
     (void)state;
     gt_table *table = gt_table_new("many", strings);
@@ -293,7 +293,7 @@ static gt_table *large_table(void)
     return table;
 }
 
-/* The exit status says which expectation failed. */
+/* The exit status tells which expectation failed. */
 static void write_under_limit(rlim_t limit)
 {
     gt_error error = {""};
@@ -308,7 +308,7 @@ static void write_under_limit(rlim_t limit)
     snprintf(expected, sizeof expected, "cannot write %s: ", in_scratch("made/large.xlsx"));
     if (strncmp(error.text, expected, strlen(expected)) != 0) _exit(2);
     gt_output_free(output);
-    if (lseek(2, 0, SEEK_END) != 0) _exit(3); /* one sentence, and that is the caller's to print */
+    if (lseek(2, 0, SEEK_END) != 0) _exit(3); /* one message, printed by the caller */
     if (exists(in_scratch("made"))) _exit(4);
     _exit(0);
 }
@@ -335,7 +335,7 @@ static void a_full_disk_leaves_nothing(void **state)
     }
 }
 
-/* ---- looks ---- */
+/* ---- formatting ---- */
 
 static gt_xlsx_look look_of_floats(const char *name, double a, double b)
 {
@@ -349,7 +349,7 @@ static gt_xlsx_look look_of_floats(const char *name, double a, double b)
     return look;
 }
 
-static void numbers_are_shown_by_what_they_are(void **state)
+static void number_formats_follow_the_values(void **state)
 {
     (void)state;
     static const struct {
@@ -381,7 +381,7 @@ static void numbers_are_shown_by_what_they_are(void **state)
     }
 }
 
-static void columns_are_as_wide_as_what_they_hold(void **state)
+static void columns_are_as_wide_as_their_content(void **state)
 {
     (void)state;
     assert_true(look_of_floats("t", -12345678.5, 1).width == 15); /* "-12,345,678.50" and one more */
@@ -407,7 +407,7 @@ static void columns_are_as_wide_as_what_they_hold(void **state)
 
 /* ---- headings ---- */
 
-/* What columns have in common stands above them in merged cells; equal names below each other are merged,
+/* A common prefix of columns is shown above them in merged cells; equal names below each other are merged,
  * too. */
 static void headings_above_columns(void **state)
 {
@@ -450,13 +450,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_kind_of_cell),
         TEST(characters_that_xml_forbids),
-        TEST(long_texts_are_cut_and_it_is_said),
-        TEST(rows_past_the_last_are_left_out_and_it_is_said),
+        TEST(long_strings_are_truncated_with_a_warning),
+        TEST(excess_rows_are_dropped_with_a_warning),
         TEST(sheet_names_are_made_legal_and_unique),
         TEST(empty_tables_have_sheets),
         TEST(a_full_disk_leaves_nothing),
-        TEST(numbers_are_shown_by_what_they_are),
-        TEST(columns_are_as_wide_as_what_they_hold),
+        TEST(number_formats_follow_the_values),
+        TEST(columns_are_as_wide_as_their_content),
         TEST(headings_above_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 
 typedef struct span {
     int64_t start, end;
-    size_t lane; /* where it must go */
+    size_t lane; /* the expected lane */
 } span;
 
 static void check_lanes(bool nests, const span *spans, size_t count)
@@ -30,7 +30,7 @@ static void check_lanes(bool nests, const span *spans, size_t count)
     gt_lanes_free(&lanes);
 }
 
-static void slices_that_follow_share_a_lane(void **state)
+static void consecutive_slices_share_a_lane(void **state)
 {
     (void)state;
     static const span spans[] = {{0, 10, 0}, {10, 20, 0}, {20, 20, 0}, {20, 25, 0}, {30, 40, 0}};
@@ -57,7 +57,7 @@ static void overlapping_slices_move_to_the_first_free_lane(void **state)
     check_lanes(true, spans, 6);
 }
 
-/* However many overlap, none shares a lane with another and placing stays fast. */
+/* However many slices overlap, no two share a lane, and placing them stays fast. */
 static void many_overlapping_slices(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void records_come_back_in_any_order(void **state)
     assert_non_null(spool);
     static uint64_t places[COUNT];
     static char record[COUNT];
-    for (size_t i = 0; i < COUNT; i++) { /* lengths from 0 on; 2000 records beyond the buffer in all */
+    for (size_t i = 0; i < COUNT; i++) { /* lengths from 0 on; 2000 records exceed the buffer */
         memset(record, (int)(i % 251), i);
         places[i] = gt_temp_store_add(spool, record, i % 3000);
     }
@@ -101,11 +101,11 @@ static void records_come_back_in_any_order(void **state)
         for (size_t at = 0; at < back.len; at += 97) assert_int_equal((uint8_t)back.bytes[at], i % 251);
     }
     gt_temp_store_close(spool);
-    assert_int_equal(rmdir(folder), 0); /* nothing was left there */
+    assert_int_equal(rmdir(folder), 0); /* no file is left there */
     free(path);
 }
 
-static void a_folder_that_is_not_there(void **state)
+static void a_missing_folder_is_reported(void **state)
 {
     (void)state;
     gt_error error;
@@ -115,7 +115,7 @@ static void a_folder_that_is_not_there(void **state)
 
 /* ---- scanning a store ---- */
 
-static void a_scan_gives_what_columns_give(void **state)
+static void scans_agree_with_columns(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
@@ -161,7 +161,7 @@ static gt_str text(const char *bytes)
     return (gt_str){bytes, strlen(bytes)};
 }
 
-/* A slice, one inside it that was said before it, a mark and a value; returns the file's bytes. */
+/* A slice, one inside it that is written before it, a mark and a value; returns the file's bytes. */
 static char *small_timeline(gt_timeline_format format, size_t *len, gt_timeline_totals *totals)
 {
     char path[] = "/tmp/gputally-test-XXXXXX";
@@ -201,7 +201,7 @@ static char *small_timeline(gt_timeline_format format, size_t *len, gt_timeline_
     return bytes;
 }
 
-static void a_chrome_trace_by_hand(void **state)
+static void a_small_chrome_trace(void **state)
 {
     (void)state;
     size_t len;
@@ -227,7 +227,7 @@ static void a_chrome_trace_by_hand(void **state)
     free(bytes);
 }
 
-/* The packets of the two ends, in a row: inner's before the mark, outer's at the very end. */
+/* The packets of the two ends: the inner one before the mark, the outer one at the very end. */
 static void a_perfetto_trace_ends_its_slices_in_order(void **state)
 {
     (void)state;
@@ -252,14 +252,14 @@ static void a_perfetto_trace_ends_its_slices_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_that_follow_share_a_lane),
+        cmocka_unit_test(consecutive_slices_share_a_lane),
         cmocka_unit_test(inner_slices_nest_on_threads_only),
         cmocka_unit_test(overlapping_slices_move_to_the_first_free_lane),
         cmocka_unit_test(many_overlapping_slices),
         cmocka_unit_test(records_come_back_in_any_order),
-        cmocka_unit_test(a_folder_that_is_not_there),
-        cmocka_unit_test(a_scan_gives_what_columns_give),
-        cmocka_unit_test(a_chrome_trace_by_hand),
+        cmocka_unit_test(a_missing_folder_is_reported),
+        cmocka_unit_test(scans_agree_with_columns),
+        cmocka_unit_test(a_small_chrome_trace),
         cmocka_unit_test(a_perfetto_trace_ends_its_slices_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A PyTorch Chrome trace as a Perfetto trace, as PyTorch's own writer makes it: thread tracks, slices as all their
-beginnings and then all their ends, every argument an annotation, arrows as flow ids.
+"""Converts a PyTorch Chrome trace to a Perfetto trace as PyTorch's own writer does: thread tracks, first the beginnings of all
+slices and then all ends, every argument as an annotation, flow events as flow ids.
 
-    make_pytorch_pftrace.py IN.json[.gz] OUT.pftrace [--form columns|groups|nested]
+    python3 -m tests.perfetto.generate_pytorch IN.json[.gz] OUT.pftrace [--form columns|groups|nested]
 
 columns   all slices in the order of the JSON file: all beginnings, then all ends
-groups    the same for each category on its own
-nested    by time, each end where it is, as a recorder writes them; names interned. Slices that overlap others of their
-          track in part cannot be told so: they are left as they would be read, so use it where there are none
+groups    the same for each category separately
+nested    by time, each end in its place, as a recorder writes them; names interned. Slices that partly overlap others of
+          their track cannot be expressed: use it only for traces without them
 """
 import argparse
 import gzip
@@ -54,7 +54,7 @@ def tracks_of(trace, events):
 
 
 def slices_of(events):
-    """(track key, begin, end, event, flow ids) of every slice, in the file's order."""
+    """(track key, begin, end, event, flow ids) of every slice, in file order."""
     arrows = {(e["ph"], e["id"], e["pid"], e["tid"]) for e in events
               if e.get("ph") in ("s", "f") and e.get("cat") in ("ac2g", "async_cpu_to_gpu")}
     slices = []
@@ -79,7 +79,7 @@ def convert(events, form="columns"):
     def end(s):
         trace.event(tracks[s[0]], 2, s[2])
     if form == "nested":
-        # At one time: ends of what began earlier, the innermost first; then beginnings, the longest first.
+        # At equal times: ends of earlier slices, the innermost first; then beginnings, the longest first.
         edges = [(s[2], 0, -s[1], i, end, s) for i, s in enumerate(slices) if s[2] > s[1]]
         edges += [(s[1], 1, -s[2], i, begin, s) for i, s in enumerate(slices)]
         for _, _, _, _, write, s in sorted(edges, key=lambda x: x[:4]):

@@ -1,9 +1,9 @@
-"""Reads Perfetto traces in plain Python, field by field from the wire, and puts slices together as trace_processor does.
+"""Reads Perfetto traces field by field and assembles slices as trace_processor does; independent of gputally's reader.
 
-    slices, tracks = pftrace_reader.read(bytes)
+    slices, tracks = reader.read(bytes)
 
-Shares nothing with gputally. A packet's flags are obeyed: one that needs interned names which were never given is an
-error here, as is an end without a begin.
+Packet flags are respected: a packet that needs interned names which were never defined is an error, and so is an end without
+a beginning.
 """
 import struct
 from typing import NamedTuple
@@ -34,7 +34,7 @@ def fields(data):
             length, at = varint(data, at)
             value, at = data[at:at + length], at + length
             if len(value) != length:
-                raise ValueError("a field is cut off")
+                raise ValueError("a field is truncated")
         else:
             raise ValueError(f"wire type {wire}")
         found.append((number, value))
@@ -46,7 +46,7 @@ def signed(value):
 
 
 class Json(str):
-    """The text of an annotation that is JSON."""
+    """The text of an annotation that contains JSON."""
 
 
 class Slice(NamedTuple):
@@ -84,7 +84,7 @@ def read(data):
     tables = {1: categories, 2: names, 3: keys, 29: words}
     tracks, events, cleared = {}, [], False
     for number, packet in fields(data):
-        assert number == 1, "only packets stand in a trace"
+        assert number == 1, "a trace may contain only packets"
         parts = fields(packet)
         first = dict(reversed(parts))
         flags = first.get(13, 0)

@@ -1,7 +1,7 @@
-"""The sheets of the pftrace reports, computed in plain Python from a list of Chrome events; shares nothing with gputally.
+"""Reference model of the pftrace reports, computed from a list of Chrome events, independent of gputally.
 
-Each function gives (header, rows); a sheet without rows that has no columns either gives ([], []). Floats are floats and
-are to be compared as such; everything else as text."""
+Each function returns (header, rows), or ([], []) for a sheet without rows and columns. Floats are compared as floats,
+everything else as text."""
 import re
 from collections import defaultdict
 from fractions import Fraction

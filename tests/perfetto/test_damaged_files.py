@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Damaged Perfetto traces: cut, flipped, with packets left out, repeated and exchanged. Whatever the file holds, gputally
-ends in good order: exit code 0 or 1, no signal, no sanitizer report, in time; on failure one sentence that names the
-file, and nothing written. A cut trace is reported as far as it is whole, with a warning, but not under --strict.
+"""Damaged Perfetto traces: truncated, with flipped bits, with packets removed, repeated and exchanged. Whatever the file
+contains, gputally ends with exit code 0 or 1, without a signal or sanitizer report; a failure is one message that names the
+file, and nothing is written. A truncated trace is reported up to its last complete packet with a warning, except with --strict.
 
-    pftrace_damage.py --bin build/gputally [--seed N]
+    python3 -m tests.perfetto.test_damaged_files --bin build/gputally [--seed N]
 """
 import argparse
 import gzip
@@ -17,40 +17,40 @@ import tempfile
 from tests.common import harness
 from tests.perfetto import generate_pytorch
 from tests.perfetto.writer import rocprof
-from tests.perfetto.test_reports import made_up
+from tests.perfetto.test_reports import synthetic
 
 COMMANDS = ("rocprof", "report", "pytorch", "pftrace-hip-api", "pftrace-hip-activity", "pftrace-memory-copy")
 passed = failed = 0
 
 
-def check(title, troubles):
+def check(title, problems):
     global passed, failed
-    passed, failed = passed + (not troubles), failed + bool(troubles)
-    if troubles:
-        print("FAILED", title, troubles)
+    passed, failed = passed + (not problems), failed + bool(problems)
+    if problems:
+        print("FAILED", title, problems)
 
 
 def run(binary, command, data, *options):
-    """(outcome, troubles)"""
+    """(outcome, problems)"""
     folder = tempfile.mkdtemp(prefix="gputally-damage-")
     path, out = os.path.join(folder, "t_7391.pftrace"), os.path.join(folder, "out")
     with open(path, "wb") as f:
         f.write(data)
     done = harness.run([binary, command, path, "--output_csvs_dir", out, "--quiet", *options])
-    troubles = done.troubles()
+    problems = done.problems()
     if done.code == 1:
         lines = [x for x in done.stderr.split("\n") if x and not x.startswith("gputally: warning: ")]
         if len(lines) != 1 or not lines[0].startswith("gputally: ") or "t_7391.pftrace" not in lines[0]:
-            troubles.append("not one sentence: %r" % done.stderr[:300])
+            problems.append("not one message: %r" % done.stderr[:300])
         if os.path.exists(out):
-            troubles.append("something was written")
+            problems.append("something was written")
     shutil.rmtree(folder)
-    return done, troubles
+    return done, problems
 
 
 def traces():
-    yield "rocprofv3", rocprof(made_up(11, 40)).packets, "rocprof"
-    yield "plain", rocprof(made_up(12, 25), plain=True).packets, "pftrace-hip-activity"
+    yield "rocprofv3", rocprof(synthetic(11, 40)).packets, "rocprof"
+    yield "plain", rocprof(synthetic(12, 25), plain=True).packets, "pftrace-hip-activity"
     events = generate_pytorch.load(os.path.join(harness.FIXTURES, "pytorch", "streams.json.gz"))
     yield "PyTorch", generate_pytorch.convert(events).packets, "pytorch"
 
@@ -60,20 +60,20 @@ def cuts(binary, name, packets, command, numbers):
     for packet in packets:
         ends.append((ends[-1] if ends else 0) + len(packet))
     for at in sorted({numbers.randrange(1, len(data)) for _ in range(25)}):
-        done, troubles = run(binary, command, data[:at])
+        done, problems = run(binary, command, data[:at])
         inside = at not in ends
         if done.code == 0 and inside and "the file ends early" not in done.stderr:
-            troubles.append("no warning: %r" % done.stderr[:300])
-        check(f"{name}: cut at {at}", troubles)
-        done, troubles = run(binary, command, data[:at], "--strict")
+            problems.append("no warning: %r" % done.stderr[:300])
+        check(f"{name}: truncated at {at}", problems)
+        done, problems = run(binary, command, data[:at], "--strict")
         if inside and done.code != 1:
-            troubles.append("--strict does not fail")
-        check(f"{name}: cut at {at}, strict", troubles)
+            problems.append("--strict does not fail")
+        check(f"{name}: truncated at {at}, strict", problems)
     packed = gzip.compress(data)
-    done, troubles = run(binary, command, packed[:len(packed) * 3 // 4])
+    done, problems = run(binary, command, packed[:len(packed) * 3 // 4])
     if done.code == 0 and not re.search("warning: .*the file ends early.*gzip", done.stderr):
-        troubles.append("no warning: %r" % done.stderr[:300])
-    check(f"{name}: gzip cut", troubles)
+        problems.append("no warning: %r" % done.stderr[:300])
+    check(f"{name}: truncated gzip", problems)
 
 
 def flips(binary, name, packets, numbers):

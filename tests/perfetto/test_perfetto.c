@@ -1,4 +1,4 @@
-/* The Perfetto reader on traces written field by field: sequences, interning, clocks, tracks, annotations,
+/* The Perfetto reader, on traces written field by field: sequences, interning, clocks, tracks, annotations,
  * damage. */
 #include "input/perfetto/perfetto.h"
 #include "input/perfetto/note.h"
@@ -103,7 +103,7 @@ static bool accepts(const opened *o, size_t kept, bool strict, gt_error *error)
     return gt_perfetto_accept(o->trace, kept, "events", &options, error);
 }
 
-/* Two sequences with the same numbers for other names; one is cleared and gives them anew. */
+/* Two sequences with the same ids for different names; one is cleared and defines them again. */
 static void names_belong_to_sequences(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void names_belong_to_sequences(void **state)
     put_packet(&trace, &packet);
     put_int(&rest, 10, 5);
     put_event(&trace, 1, 100, 9, INSTANT, &rest);
-    /* Names behind the event in its own packet hold for it. */
+    /* Names after the event in the same packet apply to it. */
     gt_buffer event = {0};
     put_int(&event, 9, INSTANT);
     put_int(&event, 10, 5);
@@ -149,7 +149,7 @@ static void names_belong_to_sequences(void **state)
     gt_buffer_free(&trace);
 }
 
-/* The SDK's clock counts steps from a snapshot; an absolute packet in between does not move it. */
+/* The SDK's clock counts increments from a snapshot; an absolute packet in between does not change it. */
 static void times_come_from_clocks(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void times_come_from_clocks(void **state)
     put_message(&packet, 11, &event);
     put_packet(&trace, &packet);
     put_event(&trace, 1, 4, 9, INSTANT, NULL);
-    put_event(&trace, 2, 888, 9, INSTANT, NULL); /* another sequence has the clock of the trace */
+    put_event(&trace, 2, 888, 9, INSTANT, NULL); /* another sequence uses the clock of the trace */
     static const int64_t expected[] = {1003000, 777, 1007000, 888};
     opened o = open_trace(&trace, 0);
     gt_perfetto_event e;
@@ -197,7 +197,7 @@ static void tracks_lead_to_processes(void **state)
     put_track(&trace, 11, 10, 4, 77, 78);
     put_track(&trace, 12, 10, 0, 0, 0);
     put_track(&trace, 13, 12, 0, 0, 0);
-    put_track(&trace, 14, 15, 0, 0, 0); /* its parents go round */
+    put_track(&trace, 14, 15, 0, 0, 0); /* its parents form a cycle */
     put_track(&trace, 15, 14, 0, 0, 0);
     put_int(&packet, 10, 3);
     put_int(&event_defaults, 11, 11);
@@ -239,7 +239,7 @@ static void counters_flows_and_old_phases(void **state)
     put_int(&old, 3, 12);
     put_message(&rest, 6, &old);
     put_event(&trace, 1, 7, 9, 0, &rest);
-    put_int(&old, 2, 's'); /* no slice */
+    put_int(&old, 2, 's'); /* not a slice */
     put_message(&rest, 6, &old);
     put_event(&trace, 1, 7, 9, 0, &rest);
     opened o = open_trace(&trace, 0);
@@ -266,7 +266,7 @@ static void put_note(gt_buffer *rest, gt_buffer *note)
     put_message(rest, 4, note);
 }
 
-/* The annotation that `fill` makes, as JSON. */
+/* The annotation written by `fill`, as JSON. */
 static void check_note(void (*fill)(gt_buffer *note), const char *json)
 {
     gt_buffer trace = {0}, rest = {0}, made = {0}, out = {0};
@@ -341,7 +341,7 @@ static void annotations_are_json(void **state)
     check_note(a_fraction, "0.1");
 }
 
-static void numbers_are_pythons(void **state)
+static void numbers_are_printed_like_python(void **state)
 {
     (void)state;
     static const struct {
@@ -376,7 +376,7 @@ static size_t count_events(opened *o)
     return count;
 }
 
-static void cuts_are_told(void **state)
+static void truncation_is_reported(void **state)
 {
     (void)state;
     gt_buffer trace = {0};
@@ -443,14 +443,14 @@ static void packets_may_be_compressed(void **state)
     gt_buffer_free(&trace);
 }
 
-static void is_told_by_its_bytes(void **state)
+static void the_format_is_detected_by_its_bytes(void **state)
 {
     (void)state;
     gt_buffer trace = {0};
     put_track(&trace, 10, 0, 3, 77, 0);
     assert_true(gt_is_perfetto((gt_str){trace.bytes, trace.len}));
     assert_true(gt_is_perfetto((gt_str){trace.bytes, trace.len / 2}));
-    put_int(&trace, 3, 4); /* something else behind it */
+    put_int(&trace, 3, 4); /* followed by other data */
     assert_false(gt_is_perfetto((gt_str){trace.bytes, trace.len}));
     assert_false(gt_is_perfetto((gt_str){"", 0}));
     assert_false(gt_is_perfetto((gt_str){"\n{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\"}]}", 45}));
@@ -461,16 +461,11 @@ static void is_told_by_its_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_belong_to_sequences),
-        cmocka_unit_test(times_come_from_clocks),
-        cmocka_unit_test(tracks_lead_to_processes),
-        cmocka_unit_test(counters_flows_and_old_phases),
-        cmocka_unit_test(annotations_are_json),
-        cmocka_unit_test(numbers_are_pythons),
-        cmocka_unit_test(cuts_are_told),
-        cmocka_unit_test(other_damage_is_an_error),
-        cmocka_unit_test(packets_may_be_compressed),
-        cmocka_unit_test(is_told_by_its_bytes),
+        cmocka_unit_test(names_belong_to_sequences), cmocka_unit_test(times_come_from_clocks),
+        cmocka_unit_test(tracks_lead_to_processes),  cmocka_unit_test(counters_flows_and_old_phases),
+        cmocka_unit_test(annotations_are_json),      cmocka_unit_test(numbers_are_printed_like_python),
+        cmocka_unit_test(truncation_is_reported),    cmocka_unit_test(other_damage_is_an_error),
+        cmocka_unit_test(packets_may_be_compressed), cmocka_unit_test(the_format_is_detected_by_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Pieces of the pftrace reports against plain ways to the same: overlap, exact statistics, classes, Markdown.
- */
+/* Parts of the pftrace reports compared with simple implementations: overlap, exact statistics, classes,
+ * Markdown. */
 #include "analysis/pftrace/exact.h"
 #include "analysis/pftrace/overlap.h"
 #include "output/markdown.h"
@@ -59,7 +59,7 @@ static void fill(gt_pftrace_event *items, size_t count, int64_t span, int64_t lo
     qsort(items, count, sizeof *items, by_begin);
 }
 
-static void overlap_is_that_of_the_plain_loop(void **state)
+static void overlap_agrees_with_a_simple_loop(void **state)
 {
     (void)state;
     srand(7);
@@ -81,7 +81,7 @@ static void statistics_are_exact(void **state)
     gt_exact_statistics s = gt_exact_measure(two, 2);
     assert_true(s.mean == 7500 && s.median == 7500 && s.min == 5000 && s.max == 10000 && s.std == 2500);
     s = gt_exact_measure(big, 3);
-    assert_true(s.std == sqrt(8.0 / 3)); /* far from where doubles are whole numbers */
+    assert_true(s.std == sqrt(8.0 / 3)); /* beyond the exact integers of a double */
     assert_true(s.median == 0x1p60);     /* to the nearest double */
     s = gt_exact_measure(big, 0);
     assert_true(s.mean == 0 && s.median == 0 && s.std == 0 && s.min == 0 && s.max == 0);
@@ -93,7 +93,7 @@ static void statistics_are_exact(void **state)
     assert_true(s.std == 0x1.3f44e77b6e0b9p+0 || fabs(s.std - 1.247219128924647) < 1e-15);
 }
 
-static void classes_by_the_first_part_that_fits(void **state)
+static void the_first_matching_class_wins(void **state)
 {
     (void)state;
     static const struct {
@@ -134,8 +134,8 @@ static void agents_have_numbers(void **state)
 
 /* ---- Markdown ---- */
 
-/* What tabulate(..., tablefmt="pipe") prints of these. */
-static void markdown_is_tabulates(void **state)
+/* The output of tabulate(..., tablefmt="pipe") for these values. */
+static void markdown_agrees_with_tabulate(void **state)
 {
     (void)state;
     gt_interner *strings = gt_interner_new();
@@ -179,9 +179,9 @@ static void markdown_is_tabulates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overlap_of_the_specification), cmocka_unit_test(overlap_is_that_of_the_plain_loop),
-        cmocka_unit_test(statistics_are_exact),         cmocka_unit_test(classes_by_the_first_part_that_fits),
-        cmocka_unit_test(agents_have_numbers),          cmocka_unit_test(markdown_is_tabulates),
+        cmocka_unit_test(overlap_of_the_specification), cmocka_unit_test(overlap_agrees_with_a_simple_loop),
+        cmocka_unit_test(statistics_are_exact),         cmocka_unit_test(the_first_matching_class_wins),
+        cmocka_unit_test(agents_have_numbers),          cmocka_unit_test(markdown_agrees_with_tabulate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The wire reader: every kind of field, and every way in which a message can be cut off. Bytes are written by
- * hand from the description of the format. */
+/* The wire-format reader: every kind of field, and every way in which a message can be truncated. Bytes are
+ * written by hand from the description of the format. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void test_each_kind(void **state)
     assert_true(gt_proto_next(&m, &field));
     assert_int_equal(field.number, 1);
     assert_int_equal(gt_proto_int(&field), 300);
-    assert_int_equal(gt_proto_bytes(&field).len, 0); /* it is none */
+    assert_int_equal(gt_proto_bytes(&field).len, 0); /* it is not an integer */
     assert_true(gt_proto_next(&m, &field));
     assert_int_equal(gt_proto_bytes(&field).len, 2);
     assert_memory_equal(gt_proto_bytes(&field).bytes, "hi", 2);
@@ -38,8 +38,8 @@ static void test_each_kind(void **state)
     assert_false(m.damaged);
 }
 
-/* Field 1 is a group with a group, a text and numbers inside; field 2 follows. */
-static void test_groups_are_passed(void **state)
+/* Field 1 is a group that contains a group, a string and numbers; field 2 follows. */
+static void test_groups_are_skipped(void **state)
 {
     (void)state;
     gt_proto m = MESSAGE("\x0b\x13\x08\x05\x14\x12\x01\x0c\x1d\1\2\3\4\x19\1\2\3\4\5\6\7\x08\x0c\x10\x2a");
@@ -61,17 +61,17 @@ static void test_damage(void **state)
         {"\x08", 1},                                              /* no value */
         {"\x08\x80", 2},                                          /* half a value */
         {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, /* more than ten bytes */
-        {"\x12\x05hi", 4},                                        /* fewer bytes than said */
+        {"\x12\x05hi", 4},                                        /* fewer bytes than its length */
         {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01hi", 13},   /* a length that wraps around */
         {"\x19\0\0\0", 4},                                        /* half a double */
         {"\x25\0", 2},                                            /* half a fixed32 */
         {"\x0b\x08\x01", 3},                                      /* a group without its end */
         {"\x0c", 1},                                              /* an end without a group */
-        {"\x0e\x01", 2},                                          /* no such kind */
+        {"\x0e\x01", 2},                                          /* undefined wire type */
         {"\x00\x01", 2},                                          /* field 0 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *exact = malloc(cases[i].len); /* so that reading beyond it is seen */
+        char *exact = malloc(cases[i].len); /* so that AddressSanitizer reports reads past the end */
         memcpy(exact, cases[i].bytes, cases[i].len);
         gt_proto m = gt_proto_begin((gt_str){exact, cases[i].len});
         gt_proto_field field;
@@ -93,14 +93,14 @@ static void test_packed_and_single_ints(void **state)
     assert_true(gt_proto_next(&m, &field));
     assert_true(gt_proto_add_ints(&list, &field));
     assert_true(gt_proto_next(&m, &field));
-    assert_false(gt_proto_add_ints(&list, &field)); /* cut off */
+    assert_false(gt_proto_add_ints(&list, &field)); /* truncated */
     assert_int_equal(list.count, 4);
     const int64_t expected[] = {1, 300, 3, 9};
     assert_memory_equal(list.items, expected, sizeof expected);
     free(list.items);
 }
 
-/* Numbers of every length, with every number of bytes behind them. Their bytes are made by division. */
+/* Varints of every length, followed by every number of bytes. Their bytes are computed by division. */
 static void test_numbers_of_every_length(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_kind),
-        cmocka_unit_test(test_groups_are_passed),
+        cmocka_unit_test(test_groups_are_skipped),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_packed_and_single_ints),
         cmocka_unit_test(test_numbers_of_every_length),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""PyTorch traces as Perfetto protobuf give the sheets that they give as JSON: fixtures are converted by
-make_pytorch_pftrace.py, which shares nothing with gputally, in several forms.
+"""PyTorch traces as Perfetto protobuf give the same sheets as the JSON: fixtures are converted in several forms by
+generate_pytorch.py, which is independent of gputally.
 
-    pytorch_pftrace.py --bin build/gputally
+    python3 -m tests.perfetto.test_pytorch_traces --bin build/gputally
 
-UIDs are places of events in the file, so they differ; and so may the order of overlapping kernels, which goes by them.
+UIDs are positions of events in the file, so they differ; the order of overlapping kernels depends on them and may differ too.
 """
 import argparse
 import csv
@@ -47,7 +47,7 @@ def close(a, b):
 
 
 def same_but_for_order(a, b):
-    """Rows in any order, sums in any order."""
+    """Compares rows in any order, and sums added in any order."""
     a, b = sorted(a[1:]), sorted(b[1:])
     return len(a) == len(b) and all(len(r) == len(s) and all(map(close, r, s)) for r, s in zip(a, b))
 

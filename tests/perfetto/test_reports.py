@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The three pftrace reports: check cases with cells known beforehand, and made-up traces against pftrace_sheets.py. Each
-trace is given as Chrome JSON and as protobuf (perfetto_writer.py), plain and compressed; both must give the same sheets.
+"""The three pftrace reports: check cases with known cells, and synthetic traces compared with reference_sheets.py. Each trace is
+written as Chrome JSON and as protobuf (writer.py), plain and compressed; all must give the same sheets.
 
-    pftrace_reports.py --bin build/gputally
+    python3 -m tests.perfetto.test_reports --bin build/gputally
 """
 import argparse
 import csv
@@ -74,7 +74,7 @@ class Tool:
         return out if done.returncode == 0 else None
 
     def forms(self, name, events, protobuf=True):
-        """The trace in each format, as (what it is, path)."""
+        """The trace in each format, as (format, path)."""
         base = os.path.join(self.folder, name)
         text = json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}).encode()
         files = {".json": text, ".json.gz": gzip.compress(text)}
@@ -135,7 +135,7 @@ def check_case(tool):
         rows = sorted(rows_of(tool.run("hip-api", path), "api_kernel_summary"))
         check("C7 " + form, rows == sorted(API_ROWS), rows)
         both = tool.run("hip-api", path, "--allow_multi_kernel_per_api", "--include_nonlaunch_apis")
-        # A thread that is not the process's own shows the process's number in a protobuf trace.
+        # In a protobuf trace, a thread other than the main one shows the process id.
         rows = rows_of(both, "api_kernel_summary")
         thread = "101" if "json" in form else "100"
         wanted = API_ROWS + [
@@ -197,7 +197,7 @@ def check_times(tool):
         check("C11 calls " + form, [row[x + "Avg_ns"] for x in "AQKT"] == ["10000.0", "10000.0", "50000.0", "70000.0"], row)
 
 
-# ---- made-up traces against plain Python
+# ---- synthetic traces compared with the reference model
 
 KERNELS = ["Cijk_%d.kd", "ncclDevKernel_%d(x)", "void at::native::copy_%d<int>(float*) [clone .kd]", "fusion_%d",
            "kernel_func_%d", "FmhaFwd_%d", "aiter::fmha_bwd_%d", "transformer_engine_%d", "__amd_rocclr_fillBuffer%d.kd",
@@ -205,7 +205,7 @@ KERNELS = ["Cijk_%d.kd", "ncclDevKernel_%d(x)", "void at::native::copy_%d<int>(f
 CALLS = ["hipLaunchKernel", "hipModuleLaunchKernel", "hipMalloc", "hipExtLaunchMultiKernelMultiDevice", "hipMemset"]
 
 
-def made_up(seed, count):
+def synthetic(seed, count):
     r = random.Random(seed)
     events, now = [], 5_000_000_000_000
     for corr in range(1, count):
@@ -230,19 +230,20 @@ def made_up(seed, count):
 
 
 def as_converted(events):
-    """What Perfetto's conversion of the protobuf to JSON gives: threads first, by time; others' thread is the process."""
+    """The events in the order of Perfetto's conversion to JSON: thread tracks first, by time; on other tracks, the thread is the
+    process."""
     def on_thread(e):
         return e["cat"] == "hip_api" and e["tid"] == e["pid"]
     ordered = [e for e in events if on_thread(e)] + [{**e, "tid": e["pid"]} for e in events if not on_thread(e)]
     return sorted(ordered, key=lambda e: (not on_thread(e), e["args"]["begin_ns"]))
 
 
-def check_made_up(tool):
+def check_synthetic(tool):
     for seed, count in ((1, 40), (2, 400), (3, 1500)):
-        events = made_up(seed, count)
+        events = synthetic(seed, count)
         for form, path in tool.forms("made%d" % seed, events):
             e = events if "json" in form else as_converted(events)
-            title = "made up %d %s " % (seed, form)
+            title = "synthetic %d %s " % (seed, form)
             compare(title + "api", read(tool.run("hip-api", path), "api_kernel_summary"), sheets.api_kernel_summary(e))
             out = tool.run("hip-api", path, "--exclude_kernel_regex=", "--allow_multi_kernel_per_api",
                            "--include_nonlaunch_apis")
@@ -267,7 +268,7 @@ def check_made_up(tool):
 
 
 def check_overlap(tool):
-    """C9, as a trace: 120 ns of overlap where the communication itself lasts 80."""
+    """Check case C9 as a trace: 120 ns of overlap, although the communication lasts only 80."""
     events = [kernel("fusion", 1, 0, 100, "Agent-1", 1), kernel("fusion", 2, 50, 150, "Agent-1", 1),
               kernel("ncclKernel", 3, 60, 140, "Agent-1", 1)]
     for form, path in tool.forms("c9", events):
@@ -319,7 +320,7 @@ def main():
     parser.add_argument("--bin", required=True)
     tool = Tool(parser.parse_args().bin)
     try:
-        for case in (check_case, check_copies, check_times, check_overlap, check_made_up, check_markdown):
+        for case in (check_case, check_copies, check_times, check_overlap, check_synthetic, check_markdown):
             case(tool)
     finally:
         shutil.rmtree(tool.folder)

@@ -1,4 +1,4 @@
-/* Beginnings and ends of slices, in the orders that writers put them. */
+/* Matching the beginnings and ends of slices, in the orders that writers use. */
 #include "input/perfetto/slices.h"
 
 #include <setjmp.h>
@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "b0@10 e@20": row 0 begins at 10, an end at 20; x is a slice nobody asks for; t1 and on: the track from
- * there on. */
+/* "b0@10 e@20": row 0 begins at 10, an end at 20; x is an unwanted slice; t1 switches to track 1. */
 static void check(const char *edges, size_t rows, const int64_t *expected)
 {
     gt_slices *slices = gt_slices_new();
@@ -57,9 +56,8 @@ static void slices_are_nested(void **state)
     CHECK("b0@0 x@10 e@20 b1@30 e@40 e@100", 100, 10);
 }
 
-/* All beginnings, then all ends, each in the place of its beginning: nested, one behind the other,
- * overlapping. */
-static void columns_go_by_place(void **state)
+/* All beginnings, then all ends in the same order: nested, consecutive, overlapping. */
+static void separate_lists_match_by_position(void **state)
 {
     (void)state;
     CHECK("b0@0 b1@10 b2@120 e@100 e@20 e@130", 100, 10, 10);
@@ -68,7 +66,7 @@ static void columns_go_by_place(void **state)
     CHECK("b0@0 b1@10 b2@20 e@10 e@10 e@30", 10, 0, 10);
 }
 
-/* Nested slices whose two ends stand apart, in no order of time. */
+/* Nested slices whose ends come separately, not ordered by time. */
 static void others_are_sorted(void **state)
 {
     (void)state;
@@ -76,7 +74,7 @@ static void others_are_sorted(void **state)
     CHECK("b1@10 b0@0 e@30 b2@20 e@40 e@50", 50, 30, 10);
 }
 
-/* Where one slice ends as another begins, the end comes first, unless the slice has no length. */
+/* If one slice ends when another begins, the end comes first, unless the slice has zero length. */
 static void ends_come_before_beginnings(void **state)
 {
     (void)state;
@@ -84,7 +82,7 @@ static void ends_come_before_beginnings(void **state)
     CHECK("b0@0 b1@10 e@10 e@20", 20, 0);
 }
 
-static void odd_ones_are_left_open(void **state)
+static void unmatched_slices_stay_open(void **state)
 {
     (void)state;
     CHECK("b0@10 b1@20 e@30", GT_SLICE_OPEN, 10);
@@ -112,9 +110,9 @@ static void durations_may_be_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_follow_their_beginnings), cmocka_unit_test(slices_are_nested),
-        cmocka_unit_test(columns_go_by_place),          cmocka_unit_test(others_are_sorted),
-        cmocka_unit_test(ends_come_before_beginnings),  cmocka_unit_test(odd_ones_are_left_open),
+        cmocka_unit_test(ends_follow_their_beginnings),     cmocka_unit_test(slices_are_nested),
+        cmocka_unit_test(separate_lists_match_by_position), cmocka_unit_test(others_are_sorted),
+        cmocka_unit_test(ends_come_before_beginnings),      cmocka_unit_test(unmatched_slices_stay_open),
         cmocka_unit_test(durations_may_be_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

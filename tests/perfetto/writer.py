@@ -1,4 +1,4 @@
-"""Writes Perfetto traces for tests, field by field from the public .proto files; shares nothing with the reader.
+"""Writes Perfetto traces field by field from the public .proto files; independent of the reader.
 
     trace = Writer(); process = trace.process(100); thread = trace.thread(100, 101, process)
     trace.slice(thread, "hip_api", "hipMalloc", 1000, 2000, {"corr_id": 3}); trace.bytes()
@@ -35,8 +35,8 @@ def double(field, value):
 
 
 class Writer:
-    """One sequence, as Perfetto's SDK writes it: names are interned, times are steps of an incremental clock (an
-    absolute packet where time goes back), unless plain=True: then names and times stand in each event."""
+    """One sequence, as Perfetto's SDK writes it: names are interned, times are increments of a clock (with an
+    absolute packet if time goes backwards). With plain=True, each event has its name and time."""
 
     CLEARED, NEEDED = 1, 2
     INCREMENTAL, BOOTTIME = 64, 6
@@ -57,7 +57,7 @@ class Writer:
         self.packets.append(data(1, number(10, sequence or self.sequence) + body))
 
     def clear(self):
-        """Incremental state begins anew: all names are given again."""
+        """Clears the incremental state: all names are defined again."""
         self.interned = {table: {} for table in self.interned}
         first = number(13, self.CLEARED)
         if not self.plain:
@@ -69,7 +69,7 @@ class Writer:
     # ---- tracks
 
     def descriptor(self, body, parent=None):
-        self.uuid += 0x9E3779B97F4A7C15  # as large as the SDK's
+        self.uuid += 0x9E3779B97F4A7C15  # of the SDK's size
         self.uuid &= (1 << 64) - 1
         if parent is not None:
             body += number(5, parent)
@@ -153,7 +153,7 @@ class Writer:
         return b"".join(self.packets)
 
     def compressed(self):
-        """The same with every packet but the first in compressed ones, a hundred in each."""
+        """The same with all packets except the first one compressed, a hundred at a time."""
         out = [self.packets[0]]
         for i in range(1, len(self.packets), 100):
             out.append(data(1, data(50, zlib.compress(b"".join(self.packets[i:i + 100])))))
@@ -161,8 +161,8 @@ class Writer:
 
 
 def rocprof(events, **options):
-    """Chrome events of a rocprofv3 trace as its pftrace has them: API calls on their threads, of which the process's own
-    is a thread track and others are not, GPU work on a track a stream. Begin and end stand next to each other."""
+    """Chrome events of a rocprofv3 trace as in its pftrace: API calls on their threads, of which only the main one is a thread
+    track, and GPU events on one track per stream. Each end follows its beginning."""
     trace = Writer(**options)
     tracks = {}
     for e in events:

@@ -1,5 +1,5 @@
-/* Categories of the kernels of inference engines by name. The expected ones were read off the tool that these
- * figures are compared with; tests/phases.py has random names. */
+/* Categories of the kernels of inference engines, by name. Expected values come from TraceLens;
+ * test_methods.py tests random names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Phases of inference: the sheets must hold what is computed here from the rules as documented, slowly and simply.
+"""Phases of inference: the sheets must agree with a reference model of the documented rules.
 
-    phases.py --bin build/gputally [--traces N] [--only TEXT]
+    python3 -m tests.phases.test_methods --bin build/gputally [--traces N] [--only TEXT]
 
-The traces are the fixtures and made-up ones whose names are the words of the rules thrown together. Each is reported with every
-method. Where the conformance traces are there, check cases on real traces are run too.
+The traces are the fixtures and synthetic ones whose names combine the keywords of the rules at random. Each is reported with
+every method. The traces of the conformance folder, if available, are compared with known rows.
 """
 import argparse
 import glob
@@ -23,11 +23,11 @@ from tests.pytorch import test_cases as cases
 
 METHODS = ("hybrid", "kernel_names", "framework_apis", "attention_patterns", "operation_frequency", "gemm_params", "union")
 SHEETS = {f"{kind}_summary_{phase}": kind for kind in ("ops", "kernel") for phase in ("prefill", "decode")}
-pytorch_reports.SORTED = {  # the only sheets that are looked at here
+pytorch_reports.SORTED = {  # the only sheets that are compared here
     sheet: (("name",), "total_direct_kernel_time_sum") if kind == "ops" else pytorch_reports.SORTED["kernel_summary"]
     for sheet, kind in SHEETS.items()}
 
-# ---- what names say ----
+# ---- phases by names ----
 
 PREFILL_WORDS = ("prefill context prompt chunked_prefill batch_prefill context_attention prompt_attention context_phase initialization "
                  "first_token").split()
@@ -81,7 +81,7 @@ def union_framework(name):
     return "Mixed"
 
 
-# ---- what shapes say: of the ops of PyTorch that the traces here have ----
+# ---- phases by shapes, for the ops of PyTorch in these traces ----
 
 GEMM_M = {"aten::mm": (0, 0), "aten::addmm": (1, 0), "aten::bmm": (0, 1), "aten::baddbmm": (1, 1)}
 
@@ -112,7 +112,7 @@ def by_attention(op):
     return told
 
 
-# ---- how often ----
+# ---- frequency ----
 
 
 def quantile(values, q):
@@ -131,7 +131,7 @@ def by_frequency(name, counts, low, high, between):
 
 
 def judge(method, op, text, counts, threshold):
-    """counts is None for a kernel without an op."""
+    """counts is None if the kernel has no op."""
     name, size = op["name"], extent(op)
     if method == "kernel_names":
         return by_kernel_names(name, text)
@@ -181,7 +181,7 @@ BEGINNINGS = {
     **dict.fromkeys(["paged", "pagedattention"], "PagedAttention-Generic"), **dict.fromkeys(["rope", "rotary"], "RoPE-Generic"),
     **dict.fromkeys(["rocblas", "hipblas"], "GEMM-ROCm"), **dict.fromkeys(["sgemm", "dgemm", "hgemm", "gemm"], "GEMM-Generic"),
 }
-RULES = [  # words | category or, for some words, categories and another one otherwise
+RULES = [  # keywords | category, or categories for further keywords and a default
     ("paged_attention pagedattention", "reduce: PagedAttention-Reduce; qkv kernel prefill decode: PagedAttention-Compute; PagedAttention-Generic"),
     ("chunked_prefill continuous_batch batch_decode", "InferenceBatching"),
     ("gemm cijk matmul cublas nvjet mfma wmma tensor_op sgemm dgemm hgemm bgemm i8gemm f4gemm f8gemm cutlass rocblas hipblas matrix_multiply",
@@ -296,7 +296,7 @@ def sheets(document, method, threshold):
     return made
 
 
-# ---- made-up traces ----
+# ---- synthetic traces ----
 
 WORDS = sorted({word for text in ([" ".join(PREFILL_WORDS + DECODE_WORDS + UNION_PREFILL + UNION_DECODE)] + [words for words, _ in RULES]
                                   + list(FRAMEWORKS) + list(OTHER_FRAMEWORKS) + list(BEGINNINGS) + [f[1].replace("|", " ") for f in FAMILIES]
@@ -317,19 +317,19 @@ KNOWN_OPS = [
 ]
 
 
-def made_up_name(rng):
+def random_name(rng):
     parts = [rng.choice(LENGTHS if rng.random() < 0.15 else WORDS) for _ in range(rng.randint(0, 3))]
     name = rng.choice(["_", " ", "", "::", "-"]).join(parts)
     name = rng.choice(SPACES) + name if rng.random() < 0.3 else name
     return name.upper() if rng.random() < 0.1 else name or "k"
 
 
-def made_up(seed):
-    """Ops with a few kernels each, calls alone, communication and unlinked kernels; every name is drawn from a few."""
+def synthetic(seed):
+    """Ops with a few kernels each, launches without ops, communication and unlinked kernels; names are drawn from a few."""
     rng = random.Random(seed)
     neutral = [f"op{i}" for i in range(8)] + ["myop", "cudaMemcpy", "k"]
-    ops = [(made_up_name(rng), None) for _ in range(8)] + rng.sample(KNOWN_OPS, 5) + [(rng.choice(neutral), None) for _ in range(5)]
-    kernels = [made_up_name(rng) for _ in range(12)] + rng.sample(neutral, 6)
+    ops = [(random_name(rng), None) for _ in range(8)] + rng.sample(KNOWN_OPS, 5) + [(rng.choice(neutral), None) for _ in range(5)]
+    kernels = [random_name(rng) for _ in range(12)] + rng.sample(neutral, 6)
     events, at, link = [], 1000, 1
     scale = 1 if seed % 3 else 0.5
     for _ in range(60):
@@ -366,9 +366,9 @@ def check(binary, case, folder):
     out = os.path.join(folder, "out")
     outcome = harness.run([binary, "pytorch", path, "--output_csvs_dir", out, "--quiet", "--enable_kernel_summary", "--inference_phase_analysis",
                            "--phase_detection_method", method, "--decode_threshold", str(threshold)])
-    if outcome.code or outcome.troubles():
-        return outcome.troubles() + [f"exit {outcome.code}: {outcome.stderr[:300]}"]
-    return pytorch_reports.csv_troubles(sheets(document, method, threshold), out)
+    if outcome.code or outcome.problems():
+        return outcome.problems() + [f"exit {outcome.code}: {outcome.stderr[:300]}"]
+    return pytorch_reports.csv_problems(sheets(document, method, threshold), out)
 
 
 def all_cases(traces):
@@ -376,17 +376,17 @@ def all_cases(traces):
         for method in METHODS:
             yield f"{os.path.basename(path)[:-8]}, {method}", None, path, method, 10
     for seed in range(traces):
-        document = made_up(seed)
+        document = synthetic(seed)
         for method in METHODS:
-            yield f"made up {seed}, {method}", document, None, method, seed % 5 * 5
+            yield f"synthetic {seed}, {method}", document, None, method, seed % 5 * 5
 
 
-# Check cases on public traces, from the Python tool: rows of prefill and decode, and first rows.
+# Public traces, reported by TraceLens: number of rows of prefill and decode, and first rows.
 QWEN, BERT = "mi300__Qwen_Qwen1.5-0.5B-Chat__1016005", "mi300__gaunernst_bert-small-uncased__1016001"
 SGLANG = "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode"
 VLLM = "inference__vllm_prefilldecode_piecewise__graph_execution"
 REAL_CASES = [
-    # one row more and one less than in the Python tool: M of aten::bmm is 32 and not its batch of 1
+    # one row more and one less than in TraceLens: M of aten::bmm is 32 and not its batch of 1
     (QWEN, "gemm_params", 11, 3, ["GEMM-CK", "aten::mm", "8663.615234375", "96"], ["Elementwise", "aten::fill_", "107.544921875", "24"]),
     (QWEN, "kernel_names", 0, 3, None, None), (QWEN, "hybrid", 0, 21, None, None),
     (QWEN, "union", 8, 6, ["Elementwise", "aten::mul", "4533.87353515625", "218"], ["GEMM-CK", "aten::mm"]),
@@ -407,20 +407,20 @@ def check_real(binary, case, folder):
     trace, method, *counts, prefill, decode = case
     outcome = harness.run([binary, "pytorch", os.path.join(harness.CONFORMANCE_TRACES, trace + ".json.gz"), "--output_csvs_dir", folder, "--quiet",
                            "--inference_phase_analysis", "--phase_detection_method", method])
-    troubles = outcome.troubles()
+    problems = outcome.problems()
     for phase, count, first in (("prefill", counts[0], prefill), ("decode", counts[1], decode)):
         path = os.path.join(folder, f"ops_summary_{phase}.csv")
         rows = harness.read_csv(path)[1] if os.path.exists(path) else []
         if len(rows) != count or (first and rows[0][:len(first)] != first):
-            troubles.append(f"{phase} has {len(rows)} rows, not {count}; the first is {rows[:1]}")
-    return troubles
+            problems.append(f"{phase} has {len(rows)} rows, not {count}; the first is {rows[:1]}")
+    return problems
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--traces", type=int, default=60, help="made-up traces")
-    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--traces", type=int, default=60, help="synthetic traces")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally()

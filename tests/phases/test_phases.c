@@ -1,11 +1,11 @@
-/* Phases of ops of one small trace by each method, and of ops that come often and seldom. The expected ones
- * were read off the tool that these figures are compared with. */
+/* Phases of the ops of a small trace by each method, and of frequent and rare ops. Expected values come from
+ * TraceLens. */
 #include "pytorch_trace.h"
 
 #include "analysis/phases/phases.h"
 
-/* Letters: P prefill, D decode, M neither; of kernel_names, framework_apis, attention_patterns and
- * gemm_params with threshold 10, as the tool's program and as its documentation has it. */
+/* Letters: P prefill, D decode, M neither; by kernel_names, framework_apis, attention_patterns and
+ * gemm_params with threshold 10, as TraceLens's code and as its documentation define them. */
 static const struct {
     const char *op, *kernels[2], *dims, *as_reference, *as_documented;
 } rows[] = {
@@ -88,7 +88,7 @@ static gt_pytorch_linked *trace_of_rows(void)
     return read_trace(&t, false);
 }
 
-static void methods_say_what_is_expected(void **unused)
+static void methods_give_the_expected_phases(void **unused)
 {
     (void)unused;
     gt_pytorch_linked *linked = trace_of_rows();
@@ -112,7 +112,7 @@ static void methods_say_what_is_expected(void **unused)
 }
 
 /* M of the last row but two is 11. */
-static void the_threshold_is_the_last_of_decode(void **unused)
+static void the_threshold_itself_is_decode(void **unused)
 {
     (void)unused;
     gt_pytorch_linked *linked = trace_of_rows();
@@ -132,9 +132,9 @@ static void the_threshold_is_the_last_of_decode(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-/* ---- how often ---- */
+/* ---- frequency ---- */
 
-/* Ops a, b, c, ... that come so often; the phases of a, b, c, ... */
+/* Ops a, b, c, ... with these counts; returns the phases of a, b, c, ... */
 static void expect_frequencies(const int *counts, gt_phase_method method, const char *expected)
 {
     trace_text t = new_trace();
@@ -159,7 +159,7 @@ static void expect_frequencies(const int *counts, gt_phase_method method, const 
     gt_pytorch_linked_free(linked);
 }
 
-static void seldom_ops_are_prefill(void **unused)
+static void rare_ops_are_prefill(void **unused)
 {
     (void)unused;
     const gt_phase_method frequency = GT_PHASES_OPERATION_FREQUENCY;
@@ -181,7 +181,7 @@ static void no_ops_at_all(void **unused)
 
 /* ---- kernels ---- */
 
-static void kernels_have_the_phase_of_their_launcher_or_are_judged_alone(void **unused)
+static void kernels_have_the_phase_of_their_launcher_or_of_their_name(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -226,11 +226,11 @@ static void kernels_have_the_phase_of_their_launcher_or_are_judged_alone(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_say_what_is_expected),
-        cmocka_unit_test(the_threshold_is_the_last_of_decode),
-        cmocka_unit_test(seldom_ops_are_prefill),
+        cmocka_unit_test(methods_give_the_expected_phases),
+        cmocka_unit_test(the_threshold_itself_is_decode),
+        cmocka_unit_test(rare_ops_are_prefill),
         cmocka_unit_test(no_ops_at_all),
-        cmocka_unit_test(kernels_have_the_phase_of_their_launcher_or_are_judged_alone),
+        cmocka_unit_test(kernels_have_the_phase_of_their_launcher_or_of_their_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes PyTorch (Kineto) traces: training steps of a made-up transformer, as long and as odd as a test needs.
+"""Generates PyTorch (Kineto) traces: training steps of an imaginary transformer, as long and as unusual as a test needs.
 
-    make_pytorch_trace.py OUT.json[.gz] [--events N] [--streams N] [--threads N] [--layers N] [--seed N]
+    python3 -m tests.pytorch.generate_trace OUT.json[.gz] [--events N] [--streams N] [--threads N] [--layers N] [--seed N]
                           [--times float|integer|mixed] [--layout kineto|dense|indented] [--shuffle_keys] [--array_root]
                           [--old_names] [--python_functions] [--graphs] [--collectives] [--no_shapes] [--odd_events]
 
 The same options give the same bytes. A step is a forward pass on one thread, a backward pass on another, an optimizer,
-copies, fills, and what is asked for: Python frames with a recomputed layer, CUDA graphs, NCCL kernels. --old_names writes
-what PyTorch 1.8 to 1.11 wrote. --odd_events mixes in what a reader must pass over, and launches that are no ordinary
-launches. Events are joined from text, so a million take seconds. Names and numbers are invented.
+copies, fills, and on request: Python frames with a recomputed layer, CUDA graphs, NCCL kernels. --old_names writes the names of
+PyTorch 1.8 to 1.11. --odd_events adds events that a reader must ignore, and unusual launches. Events are joined from text, so a
+million take seconds. Names and numbers are invented.
 """
 import argparse
 import gzip
@@ -70,7 +70,7 @@ ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 class Options(NamedTuple):
     events: int = 5000  # at least so many
     streams: int = 2
-    threads: int = 2  # that run forward passes of their own
+    threads: int = 2  # with their own forward passes
     layers: int = 3
     seed: int = 1
     times: str = "float"
@@ -89,7 +89,7 @@ class Options(NamedTuple):
 
 
 class Layout:
-    """Joins keys and texts of values to an event in one way of writing JSON."""
+    """Joins keys and encoded values to an event, in one of the ways of writing JSON."""
 
     def __init__(self, options, rng):
         self.rng = rng if options.shuffle_keys else None
@@ -132,7 +132,7 @@ class Writer:
         return f"{ns // 1000}.{ns % 1000:03d}"
 
     def slot(self):
-        """A place in the file for an event whose duration is not known yet."""
+        """Reserves the position in the file of an event whose duration is not known yet."""
         self.texts.append(None)
         self.count += 1
         return len(self.texts) - 1
@@ -161,7 +161,7 @@ class Writer:
         self.put(pairs + ([("bp", '"e"')] if end == "f" else []))
 
 
-# ---- a made-up model ----
+# ---- an imaginary model ----
 
 
 class Machine:
@@ -208,7 +208,7 @@ class Machine:
         return args
 
     def run(self, kernel, stream, category, link, after, more=()):
-        """GPU work on a stream; gives its start."""
+        """Adds a GPU event to a stream; returns its start."""
         name, mean = KERNELS[kernel]
         start = max(self.free.get(stream, 0), after + self.ns(3000))
         dur = self.ns(mean)
@@ -227,7 +227,7 @@ class Machine:
         self.out.arrow("s", link, HOST, thread, start)
         self.out.arrow("f", link, GPU, stream, began)
 
-    # What the model does.
+    # The operations of the model.
 
     def linear(self, thread, stream, sequence=None):
         self.op("aten::linear", thread, [lambda: self.op("aten::t", thread), lambda: self.op(
@@ -286,19 +286,19 @@ class Machine:
             self.run("graph_a" if i % 2 else "graph_b", stream + i % self.options.streams, "kernel", link, start + dur)
 
     def odd(self, thread, stream):
-        """What a reader passes over, and launches of unusual kinds."""
+        """Events that a reader ignores, and launches of unusual kinds."""
         put, now = self.out.put, self.tick(thread)
         at = ("ts", self.out.time(now))
         put([("ph", '"i"'), ("name", '"Iteration Start"'), ("s", '"g"'), ("pid", HOST), ("tid", thread), at])
         put([("ph", '"C"'), ("name", '"memory"'), ("pid", HOST), ("tid", 0), at, ("args", '{"bytes": 1e9, "x": [1, {"y": null}]}')])
         put([("ph", '"X"'), ("name", '"no category"'), ("pid", '"Spans"'), ("tid", '"PyTorch Profiler"'), at, ("dur", 5), ("args", "{}")])
-        put([("ph", '"X"'), ("cat", '"made_up"'), ("name", '"caf\\u00e9 \\ud83d\\ude80 \\"q\\" \\\\n"'), ("pid", HOST), ("tid", thread), at,
+        put([("ph", '"X"'), ("cat", '"synthetic"'), ("name", '"caf\\u00e9 \\ud83d\\ude80 \\"q\\" \\\\n"'), ("pid", HOST), ("tid", thread), at,
              ("dur", "1e3"), ("args", "null")])
         put([("ph", '"M"'), ("name", '"thread_sort_index"'), ("pid", HOST), ("tid", thread), ("args", '{"sort_index": 7}')])
         put([("ph", '"s"'), ("cat", '"fwdbwd"'), ("name", '"fwdbwd"'), ("id", 1001), ("pid", HOST), ("tid", thread), at])
         put([("ph", '"X"'), ("cat", '"overhead"'), ("name", '"Buffer Flush"'), ("pid", -1), ("tid", 0), at, ("dur", 90)])
         put([("ph", '"X"'), ("cat", '"gpu_user_annotation"'), ("name", '"region"'), ("pid", GPU), ("tid", stream), at, ("dur", 50)])
-        self.run("add", stream, "kernel", next(self.links), now)  # no arrow leads here
+        self.run("add", stream, "kernel", next(self.links), now)  # no flow event leads here
         self.out.complete("kernel", "no stream, no ids", GPU, stream, now, 0, None)  # and it takes no time
         self.op("aten::copy_", thread, [lambda: self.launch(thread, "rocm_copy", stream, call="hipMemcpyAsync")])
         outer = self.out.slot()
@@ -310,7 +310,7 @@ class Machine:
         self.outlasting(thread, stream)
 
     def outlasting(self, thread, stream):
-        """An op that ends after the one around it, by little or by much; and two that start together."""
+        """An op that ends slightly or much later than its caller; and two that start together."""
         for more in (400, 1_000 * 30):
             inner, began = self.out.slot(), self.tick(thread)
             end = began + self.ns(20_000)
@@ -351,7 +351,7 @@ class Machine:
 
 
 def write_trace(path, options=Options()):
-    """Writes the trace and gives the number of its events."""
+    """Writes the trace and returns its number of events."""
     machine = Machine(options)
     out, layout = machine.out, machine.out.layout
     opener = (lambda: gzip.open(path, "wt", encoding="utf-8", compresslevel=6)) if str(path).endswith(".gz") else (

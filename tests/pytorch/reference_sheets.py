@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What must stand in the plain sheets of the PyTorch report, computed slowly and simply, apart from the C code.
+"""Reference model of the basic sheets of the PyTorch report: computed slowly and simply, independently of the C code.
 
-    pytorch_sheets.py TRACE.json[.gz] [--detect_recompute] [--include_unlinked_kernels]     prints the sheets as CSV
+    python3 -m tests.pytorch.reference_sheets TRACE.json[.gz] [--detect_recompute] [--include_unlinked_kernels]     prints the sheets as CSV
 
-Events are Python dictionaries, times what json made of them (int or float), the call tree a dictionary of parents.
-The timeline is a sweep over all starts and ends with exact fractions, which shares nothing with merging intervals.
-sheets() gives gpu_timeline, ops_summary_by_category, ops_summary, kernel_summary and short_kernel_histogram.
+Events are Python dictionaries, times are ints or floats as json reads them, the call tree is a dictionary of parents.
+The timeline is a sweep over all starts and ends with exact fractions, which has nothing in common with merging intervals.
+sheets() returns gpu_timeline, ops_summary_by_category, ops_summary, kernel_summary and short_kernel_histogram.
 """
 import argparse
 import csv
@@ -47,7 +47,7 @@ CATEGORY_OF = {f"aten::{name}": category for category, names in PYTORCH_OPS.item
 
 
 def category_of(name, first_kernel):
-    """The category of an op whose earliest kernel has this name (None: it launched none itself)."""
+    """The category of an op whose earliest kernel has this name (None: it launched no kernel itself)."""
     if name in CATEGORY_OF:
         return CATEGORY_OF[name]
     for prefix in ("triton", "record_param_comms"):
@@ -60,11 +60,11 @@ def category_of(name, first_kernel):
     return "other"
 
 
-# ---- who called and who launched what ----
+# ---- callers and launchers ----
 
 
 class Trace:
-    """Events by their place in the file; what hangs on them in dictionaries by that place."""
+    """Events by their position in the file; everything about them is in dictionaries by that position."""
 
     def __init__(self, document, python_functions=False):
         events = document if isinstance(document, list) else document["traceEvents"]
@@ -76,7 +76,7 @@ class Trace:
 
     @staticmethod
     def kind_of(category, phase):
-        """A phase is one letter; what has another is no event."""
+        """A phase is one letter; records with another phase are not events."""
         return "metadata" if phase == "M" else KINDS.get(category, "other") if len(phase) == 1 else "other"
 
     def of_kind(self, *kinds):
@@ -144,7 +144,7 @@ class Trace:
         return {i for i in self.events if i in roots or any(a in roots for a in self.ancestors(i))}
 
     def busy(self, work):
-        """Merged length; an int where only ints went into it, as Python adds them."""
+        """Merged length; an int if all inputs are ints, as Python adds them."""
         merged = []
         for start, end in sorted(((self.events[i]["ts"], self.end(i)) for i in work), key=lambda pair: pair[0]):
             if merged and start <= merged[-1][1]:
@@ -211,7 +211,7 @@ def gpu_timeline(trace, options, recomputed):
 
 
 def launchers(trace):
-    """Launcher -> its own kernels by start, in order of the launchers' starts."""
+    """Launcher -> its own kernels by start, in the order of the launchers' starts."""
     found = {}
     for i in trace.of_kind(*GPU):
         if i not in trace.parent or COMMUNICATION.search(trace.events[i]["name"]):
@@ -233,12 +233,12 @@ def add_up(values):
 
 
 def column(values):
-    """As in pandas: one fraction makes all of a column fractions."""
+    """As in pandas: one float makes the whole column floats."""
     return values if all(isinstance(value, int) for value in values) else [float(value) for value in values]
 
 
 def with_shares(rows, ms):
-    """Longest first, ties as they stand; then percentage and cumulative percentage of the column `ms`."""
+    """Longest first, ties in their order; then percentage and cumulative percentage of the column `ms`."""
     rows = sorted(rows, key=lambda row: -row[ms])
     total, running = sum(Fraction(row[ms]) for row in rows), Fraction(0)
     for row in rows:
@@ -280,7 +280,7 @@ def missing_last(key):
 
 
 def kernel_summary(trace, total_ms, chosen=None):
-    """Of all kernels, or of the chosen ones: which columns there are, and whole numbers, depend on all."""
+    """For all kernels, or the chosen ones: the set of columns and their types depend on all kernels."""
     own = launchers(trace)
     groups, kernels = {}, trace.of_kind("kernel")
     op_of = {i: next((a for a in trace.ancestors(i) if trace.kind[a] == "cpu_op"), None) for i in kernels}
@@ -318,7 +318,7 @@ def kernel_summary(trace, total_ms, chosen=None):
 
 
 def column_of_streams(values):
-    """A missing one makes the column fractions."""
+    """A missing value makes the column floats."""
     whole = all(value is not None for value in values)
     return {value: value if whole or value is None else float(value) for value in values}
 
@@ -339,7 +339,7 @@ def short_kernel_histogram(trace, options):
 
 
 def sheets(document, **options):
-    """The sheets by name: (headings, rows). Those that a report leaves out are not there."""
+    """The sheets by name: (headings, rows), without the sheets that a report omits."""
     recompute = options.get("detect_recompute")
     trace = Trace(document, python_functions=recompute)
     recomputed = trace.recomputed() if recompute else None

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Small PyTorch traces and the cells that must come of them, from hand computation and from the Python tool's behaviour.
+"""Small PyTorch traces with their expected cells, computed by hand or taken from TraceLens.
 
-    run.py --bin build/gputally [--only TEXT] [--show]        --show prints every sheet of the runs
+    python3 -m tests.pytorch.test_cases --bin build/gputally [--only TEXT] [--show]      --show prints every sheet
 
-A case is a file NN_name.json here: {"about": …, "runs": [{"name", "events", "options", "expect"}, …]}. Events are
-shorthand, one list each, in file order behind three metadata events, so that the first has UID 3:
+A case is a file cases/NN_name.json: {"about": …, "runs": [{"name", "events", "options", "expect"}, …]}. Events are
+shorthand, one list each, in file order after three metadata events, so that the first has UID 3:
 
     ["cpu", name, ts, dur]           cpu_op on process and thread 100, one float input of shape [4]; a fifth item replaces args
     ["L", kernel, ts, dur, kernel ts, kernel dur, id, stream]    hipLaunchKernel, its kernel on process 0, thread = stream, and
-                                     the arrow's two ends; stream 0 unless given; a ninth item replaces fields of the kernel
+                                     the two flow events; stream 0 by default; a ninth item replaces fields of the kernel
     ["python", name, ts, dur]        python_function on process and thread 100
-    ["event", {…}]                   an event as it stands
+    ["event", {…}]                   an event, copied as it is
 
-`expect` maps a sheet to what must be true of it; cells are compared as the CSV file's text:
+`expect` maps a sheet to its expected content; cells are compared as text of the CSV file:
 
     "rows": ["a,b", …]               exactly these rows, in order, as CSV
     "columns": {"c": […], …}         whole columns, in order
     "row": [{"where": {…}, "cells": {…}}]    the one row with these cells has those cells too
-    "has": ["c", …], "lacks": ["c", …]       columns that are there, that are not
-    "text": ["…"]                    pieces of the file as it stands
+    "has": ["c", …], "lacks": ["c", …]       columns that exist, that do not exist
+    "text": ["…"]                    substrings of the file
     null                             the sheet is not written
 """
 import argparse
@@ -69,37 +69,37 @@ def trace_of(run):
     return {"schemaVersion": 1, "traceEvents": METADATA + events}
 
 
-# ---- what must be true of a sheet ----
+# ---- checks of a sheet ----
 
 
 def as_csv(row):
     return next(csv.reader([row]))
 
 
-def sheet_troubles(sheet, expected, out):
+def sheet_problems(sheet, expected, out):
     path = os.path.join(out, sheet + ".csv")
     if expected is None:
         return [f"{sheet} is written"] if os.path.exists(path) else []
     if not os.path.exists(path):
         return [f"{sheet} is not written"]
     headings, rows = harness.read_csv(path)
-    troubles = []
+    problems = []
     if "rows" in expected and rows != [as_csv(row) for row in expected["rows"]]:
-        troubles.append(f"{sheet} rows are {rows}")
+        problems.append(f"{sheet} rows are {rows}")
     columns = {name: [row[i] for row in rows] for i, name in enumerate(headings)}
     for name, cells in expected.get("columns", {}).items():
         if columns.get(name) != cells:
-            troubles.append(f"{sheet} column {name!r} is {columns.get(name)}")
+            problems.append(f"{sheet} column {name!r} is {columns.get(name)}")
     for row in expected.get("row", []):
-        troubles += row_troubles(sheet, row, [dict(zip(headings, cells)) for cells in rows])
-    troubles += [f"{sheet} has no column {name!r}" for name in expected.get("has", []) if name not in headings]
-    troubles += [f"{sheet} has a column {name!r}" for name in expected.get("lacks", []) if name in headings]
+        problems += row_problems(sheet, row, [dict(zip(headings, cells)) for cells in rows])
+    problems += [f"{sheet} has no column {name!r}" for name in expected.get("has", []) if name not in headings]
+    problems += [f"{sheet} has a column {name!r}" for name in expected.get("lacks", []) if name in headings]
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
-    return troubles + [f"{sheet} does not hold {piece!r}" for piece in expected.get("text", []) if piece not in text]
+    return problems + [f"{sheet} does not contain {piece!r}" for piece in expected.get("text", []) if piece not in text]
 
 
-def row_troubles(sheet, expected, rows):
+def row_problems(sheet, expected, rows):
     found = [row for row in rows if expected["where"].items() <= row.items()]
     if len(found) != 1:
         return [f"{sheet}: {len(found)} rows with {expected['where']}"]
@@ -122,10 +122,10 @@ def report(binary, run, folder):
 def check_run(binary, run):
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         out, outcome = report(binary, run, folder)
-        troubles = outcome.troubles() + ([f"exit {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
-        if troubles or outcome.stderr:
-            return troubles + [f"says {outcome.stderr[:200]!r}"]
-        return [t for sheet, expected in run["expect"].items() for t in sheet_troubles(sheet, expected, out)]
+        problems = outcome.problems() + ([f"exit {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
+        if problems or outcome.stderr:
+            return problems + [f"says {outcome.stderr[:200]!r}"]
+        return [t for sheet, expected in run["expect"].items() for t in sheet_problems(sheet, expected, out)]
 
 
 def show(binary, run):
@@ -140,7 +140,7 @@ def show(binary, run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     parser.add_argument("--show", action="store_true", help="print the sheets")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)

@@ -1,4 +1,5 @@
-/* Cells of kernel details. Expected ones are by hand: durations whose sums, means and squares are exact. */
+/* Cells of kernel details. Expected values are computed by hand, from durations whose sums, means and squares
+ * are exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,11 +60,11 @@ static void expect(const char *summary, const char *trunc)
         assert_int_equal(cells.trunc, GT_STR_NONE);
 }
 
-static void durations_are_measured(void **unused)
+static void statistics_of_durations(void **unused)
 {
     (void)unused;
     static const double durs[] = {2, 4, 4, 4,
-                                  5, 5, 7, 9}; /* mean 5; squares of distances 9 1 1 1 0 0 4 16: 32 / 8 */
+                                  5, 5, 7, 9}; /* mean 5; squared deviations 9 1 1 1 0 0 4 16: 32 / 8 */
     for (size_t i = 0; i < 8; i++) add_one("k", durs[i] / 2, false);
     expect("[{'name': 'k', 'stream': 7, 'count': 8, " STATS("20.0", "2.5", "2.25", "1.0", "1.0", "4.5") "}]",
            "[{'name': 'k', 'stream': 7, 'mean_duration_us': 2.5}]");
@@ -73,7 +74,7 @@ static void durations_are_measured(void **unused)
         "[{'name': 'k', 'stream': 7, 'mean_duration_us': 0.25}]");
 }
 
-static void integers_stay_where_all_are(void **unused)
+static void integers_stay_integers_if_all_are(void **unused)
 {
     (void)unused;
     gt_kernel_detail first[] = {kernel("a", 1, true), kernel("b", 20, true)};
@@ -89,13 +90,13 @@ static void integers_stay_where_all_are(void **unused)
                                     "'min_duration_us': 1, 'max_duration_us': 3}"));
     assert_non_null(strstr(summary, "'count': 3, 'total_duration_us': 60.5, "));
     assert_non_null(strstr(summary, "'min_duration_us': 20.0, 'max_duration_us': 20.5}]"));
-    add_one("k", 1e300, true); /* too large for an integer of ours */
+    add_one("k", 1e300, true); /* too large for int64_t */
     cells = gt_kernel_stats_take(&stats);
     assert_non_null(
         strstr(gt_interner_get(stats.strings, cells.summary).bytes, "'total_duration_us': 1e+300, "));
 }
 
-static void kernels_are_matched_by_place(void **unused)
+static void kernels_are_matched_by_position(void **unused)
 {
     (void)unused;
     gt_kernel_detail first[] = {kernel("x", 8, true), kernel("y", 1, true)};
@@ -122,7 +123,7 @@ static void no_kernels_make_an_empty_list(void **unused)
     expect("[]", NULL);
 }
 
-static void equal_totals_are_in_order_of_name_then_of_place(void **unused)
+static void equal_totals_are_ordered_by_name_then_by_position(void **unused)
 {
     (void)unused;
     gt_kernel_detail list[] = {kernel("b", 1, false), kernel("a", 1, false), kernel("B", 1, false),
@@ -151,7 +152,7 @@ static void equal_totals_are_in_order_of_name_then_of_place(void **unused)
            "{'name': 'b', 'stream': 7, 'mean_duration_us': 1.0}]");
 }
 
-static void streams_are_any_value_and_overlap_is_shown_where_known(void **unused)
+static void streams_may_be_any_value_and_overlap_is_shown_if_known(void **unused)
 {
     (void)unused;
     gt_kernel_detail list[] = {kernel("a", 1, true), kernel("b", 2, true)};
@@ -174,7 +175,7 @@ static void streams_are_any_value_and_overlap_is_shown_where_known(void **unused
 #define TEN   "0123456789"
 #define SIXTY TEN TEN TEN TEN TEN TEN
 
-static void long_names_are_cut_by_characters(void **unused)
+static void long_names_are_truncated_by_characters(void **unused)
 {
     (void)unused;
     static const struct {
@@ -185,7 +186,7 @@ static void long_names_are_cut_by_characters(void **unused)
         {SIXTY "aéèd", "'" SIXTY "aéèd'"},
         {SIXTY "aéè😀x", "'" SIXTY "aéè😀...'"},
         {"it's", "\"it's\""},
-        {SIXTY "abcd'", "'" SIXTY "abcd...'"}, /* quotes are chosen for what is left */
+        {SIXTY "abcd'", "'" SIXTY "abcd...'"}, /* quotes are chosen for the truncated name */
         {"new\nline", "'new\\nline'"},
         {"", "''"},
     };
@@ -198,8 +199,8 @@ static void long_names_are_cut_by_characters(void **unused)
     }
 }
 
-/* As numpy rounds to two decimals: rint(x * 100) / 100, which is not always the nearer one. */
-static void means_are_rounded_as_numpy_rounds(void **unused)
+/* numpy rounds to two decimals by rint(x * 100) / 100, which is not always the nearest value. */
+static void means_are_rounded_like_numpy(void **unused)
 {
     (void)unused;
     static const struct {
@@ -223,9 +224,9 @@ static void means_are_rounded_as_numpy_rounds(void **unused)
     }
 }
 
-/* Sums of more than 8 durations are added as numpy adds them: eight sums side by side. With 1e16 first,
- * each 1.0 added to it alone would be lost; the seven other sums keep theirs. */
-static void sums_are_added_as_numpy_adds(void **unused)
+/* More than 8 durations are added as numpy does, in eight partial sums. After 1e16, each 1.0 added to the
+ * same sum would be lost; the seven other sums keep theirs. */
+static void sums_are_added_like_numpy(void **unused)
 {
     (void)unused;
     add_one("k", 1e16, false);
@@ -239,15 +240,15 @@ static void sums_are_added_as_numpy_adds(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_measured),
-        cmocka_unit_test(integers_stay_where_all_are),
-        cmocka_unit_test(kernels_are_matched_by_place),
+        cmocka_unit_test(statistics_of_durations),
+        cmocka_unit_test(integers_stay_integers_if_all_are),
+        cmocka_unit_test(kernels_are_matched_by_position),
         cmocka_unit_test(no_kernels_make_an_empty_list),
-        cmocka_unit_test(equal_totals_are_in_order_of_name_then_of_place),
-        cmocka_unit_test(streams_are_any_value_and_overlap_is_shown_where_known),
-        cmocka_unit_test(long_names_are_cut_by_characters),
-        cmocka_unit_test(means_are_rounded_as_numpy_rounds),
-        cmocka_unit_test(sums_are_added_as_numpy_adds),
+        cmocka_unit_test(equal_totals_are_ordered_by_name_then_by_position),
+        cmocka_unit_test(streams_may_be_any_value_and_overlap_is_shown_if_known),
+        cmocka_unit_test(long_names_are_truncated_by_characters),
+        cmocka_unit_test(means_are_rounded_like_numpy),
+        cmocka_unit_test(sums_are_added_like_numpy),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

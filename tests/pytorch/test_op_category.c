@@ -1,5 +1,5 @@
-/* Categories of ops: every name of the registry, written as users' documents group them, and the rules for
- * the others. */
+/* Categories of ops: every name of the registry, grouped as in the documentation, and the rules for other
+ * names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* {a,b} stands for either; names are apart by spaces, except in those with a space of their own, which stand
- * alone. */
+/* {a,b} stands for either; names are separated by spaces, except names that contain a space, which are alone
+ * in their string. */
 static const struct {
     const char *category, *family, *names;
 } groups[] = {
@@ -221,7 +221,7 @@ static void every_known_name_has_its_category(void **unused)
     assert_int_equal(known, names);
 }
 
-static void names_are_compared_whole_and_exactly(void **unused)
+static void names_must_match_exactly(void **unused)
 {
     (void)unused;
     static const char *const others[] = {"",         "aten::m",   "aten::mmm", "mm",
@@ -265,11 +265,11 @@ static void other_names_go_by_their_beginnings_and_kernels(void **unused)
         assert_string_equal(gt_op_category(text(rules[i].op), text(rules[i].kernel)), rules[i].category);
 }
 
-static void ids_give_the_same_as_texts(void **unused)
+static void ids_give_the_same_as_strings(void **unused)
 {
     (void)unused;
     gt_interner *strings = gt_interner_new();
-    for (size_t i = 0; i < LENGTH(rules) / 2; i++) { /* the other half is new to the categories */
+    for (size_t i = 0; i < LENGTH(rules) / 2; i++) { /* the other half was not interned before */
         gt_interner_add_cstr(strings, rules[i].op);
         gt_interner_add_cstr(strings, rules[i].kernel);
     }
@@ -329,9 +329,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_known_name_has_its_category),
-        cmocka_unit_test(names_are_compared_whole_and_exactly),
+        cmocka_unit_test(names_must_match_exactly),
         cmocka_unit_test(other_names_go_by_their_beginnings_and_kernels),
-        cmocka_unit_test(ids_give_the_same_as_texts),
+        cmocka_unit_test(ids_give_the_same_as_strings),
         cmocka_unit_test(families_are_in_the_order_of_their_sheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Sheets of op families: rows, keys, forward and backward, rates. Figures are the specification's check cases
- * and hand computation. */
+/* Sheets of op families: rows, keys, forward and backward, rates. Expected values are the check cases of the
+ * specification or computed by hand. */
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
@@ -21,7 +21,7 @@ static gt_pytorch_linked *two_alike(void)
     return read_trace(&t, false);
 }
 
-static void alike_ops_are_one_row(void **state)
+static void equal_ops_are_one_row(void **state)
 {
     (void)state;
     perf_case c = begin_case(two_alike(), false, NULL);
@@ -60,7 +60,7 @@ static void rates_are_measured(void **state)
     end_case(&c);
 }
 
-static void a_limit_cuts_each_sheet(void **state)
+static void a_row_limit_applies_to_each_sheet(void **state)
 {
     (void)state;
     perf_case c = begin_case(two_alike(), false, NULL);
@@ -98,7 +98,7 @@ static void a_gpu_has_a_roofline(void **state)
     end_case(&c);
 }
 
-/* An op that ran on the host alone is a row too, without rates. */
+/* An op that ran only on the host is a row too, without rates. */
 static void ops_without_kernels_count(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void gradients_are_rows_of_the_backward_sheet(void **state)
     "1]\","                                                                                                  \
     "\"False\",\"[0, 0]\",\"2\",\"[True, True, True]\"],\"Sequence number\":7"
 
-/* Check cases 5 and 7. The gradient of a convolution is an op with a model of its own; the convolution is no
+/* Check cases 5 and 7. The gradient of a convolution is an op with its own model; the convolution is not a
  * row of the backward sheet. */
 static void gradients_of_convolutions_move_to_the_backward_sheet(void **state)
 {
@@ -241,9 +241,8 @@ static void number_of_kernels_may_be_a_key(void **state)
     end_case(&c);
 }
 
-/* Three alike ops: beside the second and the third, a copy ran. They stay together behind no other op, the
- * longest first. */
-static void overlap_sets_ops_apart(void **state)
+/* Three equal ops; a copy overlaps the second and the third. Their rows stay together, the longest first. */
+static void ops_with_and_without_overlap_are_separate(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -274,7 +273,7 @@ static void overlap_sets_ops_apart(void **state)
     end_case(&c);
 }
 
-static void recomputed_ops_are_apart(void **state)
+static void recomputed_ops_are_separate(void **state)
 {
     (void)state;
     size_t regions, marked;
@@ -312,7 +311,7 @@ static void expect_left_out(const char *args, const char *warning)
     end_case(&c);
 }
 
-static void ops_that_models_do_not_understand_are_left_out(void **state)
+static void ops_that_models_cannot_handle_are_omitted(void **state)
 {
     (void)state;
     expect_left_out(
@@ -327,18 +326,18 @@ static void ops_that_models_do_not_understand_are_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alike_ops_are_one_row),
+        cmocka_unit_test(equal_ops_are_one_row),
         cmocka_unit_test(rates_are_measured),
-        cmocka_unit_test(a_limit_cuts_each_sheet),
+        cmocka_unit_test(a_row_limit_applies_to_each_sheet),
         cmocka_unit_test(a_gpu_has_a_roofline),
         cmocka_unit_test(ops_without_kernels_count),
         cmocka_unit_test(parameters_are_printed_by_column),
         cmocka_unit_test(gradients_are_rows_of_the_backward_sheet),
         cmocka_unit_test(gradients_of_convolutions_move_to_the_backward_sheet),
         cmocka_unit_test(number_of_kernels_may_be_a_key),
-        cmocka_unit_test(overlap_sets_ops_apart),
-        cmocka_unit_test(recomputed_ops_are_apart),
-        cmocka_unit_test(ops_that_models_do_not_understand_are_left_out),
+        cmocka_unit_test(ops_with_and_without_overlap_are_separate),
+        cmocka_unit_test(recomputed_ops_are_separate),
+        cmocka_unit_test(ops_that_models_cannot_handle_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

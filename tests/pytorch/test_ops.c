@@ -1,5 +1,5 @@
-/* The ops sheets of small traces, as CSV. Most traces and figures are check cases of the sheets' description;
- * the others were worked out by hand. */
+/* The ops sheets of small traces, as CSV. Most traces and values are check cases of the specification; the
+ * others were computed by hand. */
 #include "output_help.h"
 #include "pytorch_trace.h"
 
@@ -190,7 +190,7 @@ static void communication_counts_only_in_the_subtree(void **unused)
     expect_names(&t, "aten::relu,140,180,0.14,0.18,1,['other'],100.0,100.0\n");
 }
 
-static void of_ops_that_start_together_the_first_is_the_outer_one(void **unused)
+static void with_equal_starts_the_first_op_is_the_outer_one(void **unused)
 {
     (void)unused;
     trace_text t = named_trace();
@@ -201,7 +201,7 @@ static void of_ops_that_start_together_the_first_is_the_outer_one(void **unused)
     t = named_trace();
     cpu(&t, "parent", 1000, 100), cpu(&t, "child", 1000, 10);
     launch(&t, "a", 1002, 5, 1200, 5, 7), launch(&t, "b", 1020, 5, 1300, 5, 8);
-    /* Both start at 1000, so they are as their first kernels are: the child's is a. */
+    /* Both start at 1000, so their first kernels decide the order: the child's is a. */
     expect_names(&t, "child,5,5,0.005,0.005,1,['other'],50.0,50.0\n"
                      "parent,5,10,0.005,0.01,1,['other'],50.0,100.0\n");
 }
@@ -228,7 +228,7 @@ static void a_graph_launch_is_its_own_launcher(void **unused)
 }
 /* clang-format on */
 
-static void of_nested_calls_the_inner_one_launches(void **unused)
+static void the_inner_one_of_nested_calls_launches(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -246,7 +246,7 @@ static void of_nested_calls_the_inner_one_launches(void **unused)
     expect_names(&t, "foo::bar,5,5,0.005,0.005,1,['other'],100.0,100.0\n");
 }
 
-static void execute_is_stepped_over(void **unused)
+static void execute_ops_are_skipped(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -256,7 +256,7 @@ static void execute_is_stepped_over(void **unused)
 }
 
 /* clang-format off */
-static void texts_are_quoted_as_python_and_pandas_do(void **unused)
+static void strings_are_quoted_like_python_and_pandas(void **unused)
 {
     (void)unused;
     trace_text t = named_trace();
@@ -308,8 +308,8 @@ static void ops_are_grouped_by_name_and_category(void **unused)
 #define MUL_KEYS "aten::mul,elementwise," NAMED ARGS
 #define MUL_ONCE ONCE("20", "20.0", "3") CELLS("mul_k", "0", "20", "20.0")
 
-/* mean 50 / 3, median 10; squares of distances 400/9, 1600/9, 400/9: the sum 800/3, over 2, its root. Lists
- * of another length than the first are not measured: of add_k 10 and 30. */
+/* mean 50 / 3, median 10; squared deviations 400/9, 1600/9, 400/9: the sum 800/3, over 2, its root. Lists of
+ * another length than the first are ignored: add_k has 10 and 30. */
 #define ADD_TIMES                                                                                            \
     "16.666666666666668,16.666666666666668,10.0,10.0,11.547005383792516,11.547005383792516,10,10,30,30,50,"  \
     "50,8,"
@@ -334,7 +334,7 @@ static void ops_are_grouped_by_arguments(void **unused)
 /* clang-format on */
 
 /* clang-format off */
-static void groups_may_be_cut_and_dated(void **unused)
+static void groups_may_be_limited_and_show_their_first_occurrence(void **unused)
 {
     (void)unused;
     trace_text t = ops_that_are_alike();
@@ -398,7 +398,7 @@ static void names_have_all_categories_of_their_launchers(void **unused)
 }
 
 /* clang-format off */
-static void recomputed_ops_are_apart(void **unused)
+static void recomputed_ops_are_separate(void **unused)
 {
     (void)unused;
     trace_text t = named_trace();
@@ -434,7 +434,7 @@ static void recomputed_ops_are_apart(void **unused)
     "\"[" BESIDE a ", " BESIDE b ", " BESIDE c "]\","                                                        \
     "\"[" BESIDE_TRUNC a ", " BESIDE_TRUNC b ", " BESIDE_TRUNC c "]\","
 
-static void what_runs_beside_an_op_is_told(void **unused)
+static void overlapping_kernels_of_an_op_are_shown(void **unused)
 {
     (void)unused;
     trace_text t = named_trace();
@@ -454,7 +454,7 @@ static void what_runs_beside_an_op_is_told(void **unused)
     assert_non_null(overlaps);
     gt_table *sheet = gt_ops_unique_args(s.ops, (gt_unique_args_options){.topk = GT_ALL_OPS, .overlaps = overlaps});
     assert_int_equal(gt_table_find(sheet, "overlapping_kernel_names"), 1);
-    static const char *const columns[] = { /* from the third on, as they follow trunc_kernel_details */
+    static const char *const columns[] = { /* from the third on, after trunc_kernel_details */
         "name", "overlapping_kernel_names", "overlapping_kernels_details_summary", "trunc_overlapping_kernels_details",
         "overlap_pct_mean", "overlap_pct_median", "overlap_pct_std", "overlap_pct_min", "overlap_pct_max",
     };
@@ -472,7 +472,7 @@ static void what_runs_beside_an_op_is_told(void **unused)
                  CELLS_OF_3(("d", "2", "0.09", "10.0"), ("b", "1", "0.09", "100.0"), ("c", "0", "0.09", "100.0"))
                  "0.27,0.27,,0.27,0.27\n"
                  "aten::exp,,[],,,,,,\n");
-    sheet = gt_ops_unique_args(s.ops, plain); /* the ops are as before */
+    sheet = gt_ops_unique_args(s.ops, plain); /* the ops are unchanged */
     assert_int_equal(gt_table_find(sheet, "overlapping_kernel_names"), SIZE_MAX);
     assert_int_equal(sheet->row_count, 3);
     gt_table_free(sheet);
@@ -502,7 +502,7 @@ static void a_trace_without_launches_has_empty_sheets(void **unused)
     free_sheets(&s);
 }
 
-static void kernels_without_length_share_nothing(void **unused)
+static void kernels_of_zero_length_have_no_share(void **unused)
 {
     (void)unused;
     trace_text t = named_trace();
@@ -540,20 +540,20 @@ int main(void)
         cmocka_unit_test(one_float_makes_its_column_float),
         cmocka_unit_test(ops_that_end_too_late_do_not_launch),
         cmocka_unit_test(communication_counts_only_in_the_subtree),
-        cmocka_unit_test(of_ops_that_start_together_the_first_is_the_outer_one),
+        cmocka_unit_test(with_equal_starts_the_first_op_is_the_outer_one),
         cmocka_unit_test(a_graph_launch_is_its_own_launcher),
-        cmocka_unit_test(of_nested_calls_the_inner_one_launches),
-        cmocka_unit_test(execute_is_stepped_over),
-        cmocka_unit_test(texts_are_quoted_as_python_and_pandas_do),
+        cmocka_unit_test(the_inner_one_of_nested_calls_launches),
+        cmocka_unit_test(execute_ops_are_skipped),
+        cmocka_unit_test(strings_are_quoted_like_python_and_pandas),
         cmocka_unit_test(ops_are_grouped_by_name_and_category),
         cmocka_unit_test(ops_are_grouped_by_arguments),
-        cmocka_unit_test(groups_may_be_cut_and_dated),
+        cmocka_unit_test(groups_may_be_limited_and_show_their_first_occurrence),
         cmocka_unit_test(groups_may_be_split_by_number_of_kernels),
         cmocka_unit_test(names_have_all_categories_of_their_launchers),
-        cmocka_unit_test(recomputed_ops_are_apart),
-        cmocka_unit_test(what_runs_beside_an_op_is_told),
+        cmocka_unit_test(recomputed_ops_are_separate),
+        cmocka_unit_test(overlapping_kernels_of_an_op_are_shown),
         cmocka_unit_test(a_trace_without_launches_has_empty_sheets),
-        cmocka_unit_test(kernels_without_length_share_nothing),
+        cmocka_unit_test(kernels_of_zero_length_have_no_share),
         cmocka_unit_test(arguments_are_compared_by_value),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -1,5 +1,5 @@
-/* Overlapping kernels: small traces worked out by hand, random ones against a sweep that compares every
- * kernel with every other, and sizes at which that would take minutes. */
+/* Overlapping kernels: small traces computed by hand, random ones compared with a loop over all pairs, and
+ * sizes at which such a loop would take minutes. */
 #include "pytorch_trace.h"
 
 #include "analysis/pytorch/op_overlap.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* ---- traces of kernels alone ---- */
+/* ---- traces with kernels only ---- */
 
 static void kernel(trace_text *t, double start, double dur, int stream)
 {
@@ -47,14 +47,14 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     (void)unused;
     trace_text t = new_trace();
     kernel(&t, 0, 10, 0);    /* row 0 */
-    kernel(&t, 9, 10, 1);    /* 1: exactly a microsecond beside 0 */
-    kernel(&t, 18.5, 10, 2); /* 2: half a microsecond beside 1 */
+    kernel(&t, 9, 10, 1);    /* 1: overlaps 0 by exactly a microsecond */
+    kernel(&t, 18.5, 10, 2); /* 2: overlaps 1 by half a microsecond */
     kernel(&t, 28.5, 10, 3); /* 3: begins where 2 ends */
-    kernel(&t, 30, 0, 4);    /* 4: has no length */
+    kernel(&t, 30, 0, 4);    /* 4: has zero length */
     kernel(&t, 31, 0.75, 5); /* 5: is shorter than a microsecond, and inside 3 */
     kernel(&t, 32, 2, 3);    /* 6: inside 3, on its stream */
     kernel(&t, 32, 1, -1);   /* 7: inside 3 and 6, without a stream */
-    kernel(&t, 32, 1, -1);   /* 8: the same; both count as apart */
+    kernel(&t, 32, 1, -1);   /* 8: the same; they count as different streams */
     kernel(&t, 100, -5, 6);  /* 9: ends before it starts */
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
@@ -62,7 +62,7 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     PARTNERS(0, 1);
     PARTNERS(1, 0);
     ALONE(2), ALONE(4), ALONE(5), ALONE(9);
-    PARTNERS(3, 8, 7); /* 8 has the place 0 in a table of 8 */
+    PARTNERS(3, 8, 7); /* 8 has slot 0 in a table of 8 */
     PARTNERS(6, 8, 7);
     PARTNERS(7, 8, 3, 6);
     PARTNERS(8, 3, 6, 7);
@@ -70,13 +70,13 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void only_linked_work_is_looked_at_unless_asked(void **unused)
+static void only_linked_events_count_by_default(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
     cpu(&t, "op", 0, 100);
     launch_on(&t, 0, "kernel", "a", 1, 200, 50, 1);        /* row 2 */
-    kernel(&t, 200, 50, 1);                                /* row 3: arrows are no rows */
+    kernel(&t, 200, 50, 1);                                /* row 3: flow events are not rows */
     launch_on(&t, 2, "gpu_memcpy", "copy", 2, 210, 50, 2); /* row 5 */
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
@@ -89,7 +89,7 @@ static void only_linked_work_is_looked_at_unless_asked(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void recomputed_work_is_looked_at_apart(void **unused)
+static void recomputed_events_are_separate(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -104,7 +104,7 @@ static void recomputed_work_is_looked_at_apart(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void nothing_overlaps_in_nothing(void **unused)
+static void an_empty_trace_has_no_overlap(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -119,7 +119,7 @@ static void nothing_overlaps_in_nothing(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-/* ---- against comparing all with all ---- */
+/* ---- compared with all pairs ---- */
 
 typedef struct point {
     double time;
@@ -170,7 +170,7 @@ static gt_python_set *overlapping_sets(const gt_linked_view *trace, const int *s
     return sets;
 }
 
-static void random_kernels_meet_as_when_all_are_compared(void **unused)
+static void random_kernels_agree_with_all_pairs(void **unused)
 {
     (void)unused;
     enum { ROUNDS = 300, KERNELS = 120 };
@@ -201,12 +201,12 @@ static void random_kernels_meet_as_when_all_are_compared(void **unused)
     }
 }
 
-/* ---- the parts of an op's time ---- */
+/* ---- fractions of an op's time ---- */
 
-static void parts_are_rounded_as_python_rounds(void **unused)
+static void fractions_are_rounded_like_python(void **unused)
 {
     (void)unused;
-    /* The op's kernel runs for R; what runs beside it for x of that. round(x / R, 2) is from CPython. */
+    /* The op's kernel runs for R; another one overlaps it for x. round(x / R, 2) is from CPython. */
     static const struct {
         double busy, beside, part;
     } cases[] = {
@@ -240,7 +240,7 @@ static void parts_are_rounded_as_python_rounds(void **unused)
     }
 }
 
-static void partners_of_one_name_are_averaged(void **unused)
+static void overlapping_kernels_of_one_name_are_averaged(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -275,10 +275,9 @@ static void partners_of_one_name_are_averaged(void **unused)
 
 /* ---- sizes ---- */
 
-/* All kernels run at once, half of them on one stream and half on another, but each half ends as the other
- * begins, with less than a microsecond in common: no pair, though each kernel meets as many others as there
- * are. */
-static void kernels_that_do_not_overlap_cost_nothing(void **unused)
+/* Half of the kernels are on one stream and half on another, and each half ends as the other begins, with
+ * less than a microsecond in common: no pair counts, although every kernel touches all others. */
+static void kernels_that_do_not_overlap_are_cheap(void **unused)
 {
     (void)unused;
     enum { KERNELS = 60000 };
@@ -298,13 +297,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlaps_last_a_microsecond_and_cross_streams),
-        cmocka_unit_test(only_linked_work_is_looked_at_unless_asked),
-        cmocka_unit_test(recomputed_work_is_looked_at_apart),
-        cmocka_unit_test(nothing_overlaps_in_nothing),
-        cmocka_unit_test(random_kernels_meet_as_when_all_are_compared),
-        cmocka_unit_test(parts_are_rounded_as_python_rounds),
-        cmocka_unit_test(partners_of_one_name_are_averaged),
-        cmocka_unit_test(kernels_that_do_not_overlap_cost_nothing),
+        cmocka_unit_test(only_linked_events_count_by_default),
+        cmocka_unit_test(recomputed_events_are_separate),
+        cmocka_unit_test(an_empty_trace_has_no_overlap),
+        cmocka_unit_test(random_kernels_agree_with_all_pairs),
+        cmocka_unit_test(fractions_are_rounded_like_python),
+        cmocka_unit_test(overlapping_kernels_of_one_name_are_averaged),
+        cmocka_unit_test(kernels_that_do_not_overlap_are_cheap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Ops that are recognised by what is around them: where they stand in the tree, their arguments, their rows.
- */
+/* Ops that are recognised by their context: their place in the tree, their arguments, their rows. */
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
@@ -24,7 +23,7 @@ static void python(trace_text *t, const char *name, double start, double dur)
     host(t, "python_function", name, start, dur, "");
 }
 
-/* The tree below an event: names in the order of the numbers, brackets around what is called. */
+/* The tree below an event: names in the order of their numbers, children in brackets. */
 static void print_tree(const gt_calls *calls, uint32_t row, char *out)
 {
     strcat(out, gt_event_name(&calls->trace->events, row).bytes);
@@ -46,7 +45,7 @@ static void expect_tree(const gt_linked_view *trace, const char *root, const cha
 
 /* ---- editing trees ---- */
 
-static void ops_are_put_into_the_tree(void **state)
+static void ops_are_inserted_into_the_tree(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -88,7 +87,7 @@ static void ops_are_put_into_the_tree(void **state)
     assert_int_equal(trace->cpu_op_above[row_named(trace, "a1")], children);
     assert_int_equal(trace->parent[children], row_named(trace, "a"));
     assert_int_equal(trace->parent[row_named(trace, "b1")], event);
-    assert_int_equal(trace->parent[launch1], b); /* the launch does not know its new op */
+    assert_int_equal(trace->parent[launch1], b); /* the launch still has its old op */
     assert_int_equal(trace->launch_op[launch1], b);
     assert_int_equal(trace->parent[launch_op], b);
     assert_true(trace->start_us[children] == 1010 && trace->dur_us[children] == 100);
@@ -102,7 +101,7 @@ static void ops_are_put_into_the_tree(void **state)
     gt_calls *calls = gt_calls_new(trace);
     gt_row_list roots = gt_calls_cpu_roots(calls), gpu_rows = {0};
     assert_int_equal(roots.count, 2);
-    assert_int_equal(roots.items[1], children); /* searches start there last */
+    assert_int_equal(roots.items[1], children); /* searches reach it last */
     gt_calls_add_gpu_events(calls, launch_op, &gpu_rows);
     assert_int_equal(gpu_rows.count, 1);
     assert_int_equal(gpu_rows.items[0], row_named(trace, "k1"));
@@ -112,8 +111,8 @@ static void ops_are_put_into_the_tree(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-/* Changes that meet: the same place twice, a place that moved, the only child. */
-static void changes_follow_each_other(void **state)
+/* Interacting changes: the same place twice, a place that moved, an only child. */
+static void changes_are_applied_in_order(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -153,7 +152,7 @@ static void expect_unified(gt_pytorch_linked *linked, const char *expected)
     "\"Input Dims\":[[32,3072],[32,32],[],[]],\"Input "                                                      \
     "type\":[\"c10::BFloat16\",\"c10::BFloat16\",\"\",\"\"]"
 
-/* Check case 18: the up GEMM is gated, four experts a token as the op below says. */
+/* Check case 18: the up GEMM is gated, four experts per token, taken from the op below. */
 static void triton_experts(void **state)
 {
     (void)state;
@@ -188,7 +187,7 @@ static void triton_experts(void **state)
                    "TopK,other,1,10.0,,,,1\n");
 }
 
-/* The number of experts is not looked for too deep down, nor in what is no number. */
+/* The search for the number of experts is limited in depth, and ignores values that are not numbers. */
 static void experts_by_default(void **state)
 {
     (void)state;
@@ -211,7 +210,7 @@ static void experts_by_default(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-/* Only where the op calls no other op and one kernel alone multiplies. */
+/* Only if the op calls no other op and has exactly one GEMM kernel. */
 static void fused_experts(void **state)
 {
     (void)state;
@@ -313,7 +312,7 @@ static void latent_attention(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-/* Modes by kernels; calls are counted in order of the threads. */
+/* Modes follow from the kernels; calls are counted in the order of the threads. */
 static void paged_attention(void **state)
 {
     (void)state;
@@ -371,7 +370,7 @@ static void profiler_names_lose_their_numbers(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-/* A trace with the paged attention of which the reference knows nothing: all other ops are recognised. */
+/* A trace with a paged attention that the reference does not know: all other ops are recognised. */
 static void one_unknown_op_hides_no_other(void **state)
 {
     (void)state;
@@ -387,8 +386,8 @@ static void one_unknown_op_hides_no_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ops_are_put_into_the_tree),
-        cmocka_unit_test(changes_follow_each_other),
+        cmocka_unit_test(ops_are_inserted_into_the_tree),
+        cmocka_unit_test(changes_are_applied_in_order),
         cmocka_unit_test(triton_experts),
         cmocka_unit_test(experts_by_default),
         cmocka_unit_test(fused_experts),

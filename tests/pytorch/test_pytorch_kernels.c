@@ -1,5 +1,5 @@
-/* Kernel summary, short kernels and their histogram of small traces against figures worked out by hand, and
- * the summary of random traces against plain loops. */
+/* Kernel summary, short kernels and their histogram: small traces computed by hand, and the summary of random
+ * traces compared with simple loops. */
 #include "pytorch_trace.h"
 
 #include "analysis/pytorch/kernels.h"
@@ -76,7 +76,7 @@ static void two_kernels(trace_text *t, double first_dur)
     launch(t, "gemm_k2", 1020, 5, 1100, 20, 7), launch(t, "gemm_k", 1030, 5, 1140, first_dur, 8);
 }
 
-static void integers_stay_integers_unless_one_is_not(void **unused)
+static void one_float_makes_the_column_floats(void **unused)
 {
     (void)unused;
     trace_text t;
@@ -108,7 +108,7 @@ static void kernels_of_a_graph_have_no_op(void **unused)
                                             "graph,g2,1,10,1,10.0,10,10,50.0,40.0\n");
 }
 
-static void a_bare_launch_beside_an_op_is_shown_as_its_call(void **unused)
+static void a_launch_outside_of_ops_is_shown_by_its_call(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -152,14 +152,14 @@ static void kernels_without_a_launch_are_listed(void **unused)
 }
 
 /* The second launch in the file is the first to run. */
-static void the_first_kernel_to_run_tells_the_category(void **unused)
+static void the_first_kernel_to_run_decides_the_category(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
     cpu(&t, "my::op", 1000, 100);
     launch(&t, "void at::native::elementwise_kernel", 1010, 5, 1300, 10, 1);
     launch(&t, "void at::native::reduce_kernel", 1020, 5, 1200, 20, 2);
-    launch(&t, "ncclDevKernel", 1030, 5, 1100, 5, 3); /* communication tells nothing of an op */
+    launch(&t, "ncclDevKernel", 1030, 5, 1100, 5, 3); /* communication does not decide the category */
     expect_summary(&t, 0.1,
                    SUMMARY_HEAD
                    "reduce,my::op,void at::native::reduce_kernel,0,20,1,20.0,20,20,57.14285714285714,20.0\n"
@@ -168,7 +168,7 @@ static void the_first_kernel_to_run_tells_the_category(void **unused)
                    "reduce,my::op,ncclDevKernel,0,5,1,5.0,5,5,14.285714285714285,5.0\n");
 }
 
-static void communication_alone_is_summarised(void **unused)
+static void a_trace_with_communication_only(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -179,7 +179,7 @@ static void communication_alone_is_summarised(void **unused)
         "record_param_comms,record_param_comms,ncclDevKernel_Generic,0,40,1,40.0,40,40,100.0,100.0\n");
 }
 
-static void copies_and_memsets_are_no_kernels(void **unused)
+static void copies_and_memsets_are_not_kernels(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -188,7 +188,7 @@ static void copies_and_memsets_are_no_kernels(void **unused)
     expect_summary(&t, 0.11, SUMMARY_HEAD_WITHOUT_OPS);
 }
 
-static void kernels_without_length_have_no_share_of_nothing(void **unused)
+static void kernels_of_zero_length_have_no_percentage(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -196,7 +196,7 @@ static void kernels_without_length_have_no_share_of_nothing(void **unused)
     expect_summary(&t, 0, SUMMARY_HEAD "other,op,a,0,0,2,0.0,0,0,,\n");
 }
 
-static void a_trace_of_the_gpu_alone(void **unused)
+static void a_trace_without_host_events(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -279,7 +279,7 @@ static void short_kernels_are_grouped_by_op_and_arguments(void **unused)
     expect_short(&t, below_10, 0.1, expected);
 }
 
-static void rows_are_cut_behind_the_longest(void **unused)
+static void only_the_longest_rows_are_kept(void **unused)
 {
     (void)unused;
     trace_text t = short_and_long();
@@ -292,7 +292,7 @@ static void rows_are_cut_behind_the_longest(void **unused)
                             "aten::mul,((1,),),((2, 1), ()),(),m1,3,1,3.0,3.0\n");
 }
 
-static void only_linked_kernels_have_an_op_to_be_listed_under(void **unused)
+static void only_linked_kernels_have_an_op(void **unused)
 {
     (void)unused;
     trace_text t = one_linked_and_one_not();
@@ -307,14 +307,14 @@ static void without_short_kernels_there_are_no_columns(void **unused)
     expect_short(&t, below_10, 0.01, "\n");
 }
 
-static void where_no_kernel_has_an_op_only_the_header_is_left(void **unused)
+static void without_ops_only_the_header_is_written(void **unused)
 {
     (void)unused;
     trace_text t = graph_launch();
     expect_short(&t, (gt_pytorch_short_options){.threshold_us = 50, .bins = 4}, 0.025, SHORT_HEAD);
 }
 
-static void where_no_op_has_shapes_two_lines_of_headings_are_left(void **unused)
+static void without_shapes_two_header_lines_are_written(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -323,7 +323,7 @@ static void where_no_op_has_shapes_two_lines_of_headings_are_left(void **unused)
                  "Kernel duration (µs),Kernel duration (µs),Kernel duration (µs)\nsum,count,mean\n");
 }
 
-static void short_kernels_of_the_gpu_alone_have_only_names(void **unused)
+static void short_kernels_without_host_events_have_only_names(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -337,7 +337,7 @@ static void short_kernels_of_the_gpu_alone_have_only_names(void **unused)
 
 /* ---- histogram ---- */
 
-static void equal_durations_stand_in_the_middle(void **unused)
+static void equal_durations_are_in_the_middle_bin(void **unused)
 {
     (void)unused;
     trace_text t = one_linked_and_one_not();
@@ -382,7 +382,7 @@ static uint32_t below(uint32_t limit)
     return (uint32_t)((state >> 33) % limit);
 }
 
-static void random_traces_summed_by_plain_loops(void **unused)
+static void random_traces_agree_with_simple_loops(void **unused)
 {
     (void)unused;
     static const char *const ops[OPS] = {"aten::add", "aten::mm", "aten::sum"};
@@ -423,28 +423,28 @@ static void random_traces_summed_by_plain_loops(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_stay_integers_unless_one_is_not),
+        cmocka_unit_test(one_float_makes_the_column_floats),
         cmocka_unit_test(kernels_of_a_graph_have_no_op),
-        cmocka_unit_test(a_bare_launch_beside_an_op_is_shown_as_its_call),
+        cmocka_unit_test(a_launch_outside_of_ops_is_shown_by_its_call),
         cmocka_unit_test(execute_is_an_op_here),
         cmocka_unit_test(kernels_without_a_launch_are_listed),
-        cmocka_unit_test(the_first_kernel_to_run_tells_the_category),
-        cmocka_unit_test(communication_alone_is_summarised),
-        cmocka_unit_test(copies_and_memsets_are_no_kernels),
-        cmocka_unit_test(kernels_without_length_have_no_share_of_nothing),
-        cmocka_unit_test(a_trace_of_the_gpu_alone),
+        cmocka_unit_test(the_first_kernel_to_run_decides_the_category),
+        cmocka_unit_test(a_trace_with_communication_only),
+        cmocka_unit_test(copies_and_memsets_are_not_kernels),
+        cmocka_unit_test(kernels_of_zero_length_have_no_percentage),
+        cmocka_unit_test(a_trace_without_host_events),
         cmocka_unit_test(a_missing_stream_makes_the_others_floats),
         cmocka_unit_test(streams_may_have_names),
         cmocka_unit_test(short_kernels_are_grouped_by_op_and_arguments),
-        cmocka_unit_test(rows_are_cut_behind_the_longest),
-        cmocka_unit_test(only_linked_kernels_have_an_op_to_be_listed_under),
+        cmocka_unit_test(only_the_longest_rows_are_kept),
+        cmocka_unit_test(only_linked_kernels_have_an_op),
         cmocka_unit_test(without_short_kernels_there_are_no_columns),
-        cmocka_unit_test(where_no_kernel_has_an_op_only_the_header_is_left),
-        cmocka_unit_test(where_no_op_has_shapes_two_lines_of_headings_are_left),
-        cmocka_unit_test(short_kernels_of_the_gpu_alone_have_only_names),
-        cmocka_unit_test(equal_durations_stand_in_the_middle),
+        cmocka_unit_test(without_ops_only_the_header_is_written),
+        cmocka_unit_test(without_shapes_two_header_lines_are_written),
+        cmocka_unit_test(short_kernels_without_host_events_have_only_names),
+        cmocka_unit_test(equal_durations_are_in_the_middle_bin),
         cmocka_unit_test(the_histogram_is_of_short_kernels_linked_or_not),
-        cmocka_unit_test(random_traces_summed_by_plain_loops),
+        cmocka_unit_test(random_traces_agree_with_simple_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The GPU timeline of small traces against figures worked out by hand, and of random ones against a timeline
- * that is counted microsecond by microsecond. */
+/* The GPU timeline: small traces computed by hand, random ones compared with a timeline that is counted
+ * microsecond by microsecond. */
 #include "pytorch_trace.h"
 
 #include "analysis/pytorch/timeline.h"
@@ -36,7 +36,7 @@ static void two_kernels_of_one_op(void **unused)
                          "total_memcpy_time,0.0,0.0\n");
 }
 
-static void work_that_overlaps_is_exposed_in_part(void **unused)
+static void overlapping_events_are_partly_exposed(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -76,7 +76,7 @@ static void idle_time_is_split_at_the_threshold(void **unused)
 }
 
 /* Gaps of 3 and 20 µs: at 3 the first is not below, at 0 none is. */
-static void stretches_as_long_as_the_threshold_are_macro_idle(void **unused)
+static void gaps_as_long_as_the_threshold_are_macro_idle(void **unused)
 {
     (void)unused;
     static const int64_t thresholds[] = {0, 3, 4, 20, 21};
@@ -100,7 +100,7 @@ static void stretches_as_long_as_the_threshold_are_macro_idle(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void a_kernel_without_length_cuts_idle_time_in_two(void **unused)
+static void a_kernel_of_zero_length_splits_idle_time(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -119,7 +119,7 @@ static void a_kernel_without_length_cuts_idle_time_in_two(void **unused)
                          "total_memcpy_time,0.0,0.0\n");
 }
 
-static void no_time_at_all_has_no_percentages(void **unused)
+static void a_total_of_zero_has_no_percentages(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -138,7 +138,7 @@ static trace_text one_linked_and_one_not(void)
     return t;
 }
 
-static void kernels_without_a_launch_count_when_asked_for(void **unused)
+static void kernels_without_a_launch_count_on_request(void **unused)
 {
     (void)unused;
     trace_text t = one_linked_and_one_not();
@@ -183,7 +183,7 @@ static void a_trace_without_gpu_events_has_no_timeline(void **unused)
                    "--include_unlinked_kernels counts them");
 }
 
-static void a_trace_of_communication_alone(void **unused)
+static void a_trace_with_communication_only(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -197,7 +197,7 @@ static void a_trace_of_communication_alone(void **unused)
 
 /* ---- buckets ---- */
 
-static void names_tell_kernels_from_copies_and_communication(void **unused)
+static void names_decide_between_kernels_copies_and_communication(void **unused)
 {
     (void)unused;
     static const struct {
@@ -251,7 +251,7 @@ static void checkpointed_op(trace_text *t, double at, int id)
     cpu(t, "aten::again", at + 1, 80), launch(t, "again_k", at + 2, 5, at + 1000, 40, id);
 }
 
-static void recomputed_work_has_a_timeline_of_its_own(void **unused)
+static void recomputed_events_have_their_own_timeline(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -279,7 +279,7 @@ static void recomputed_work_has_a_timeline_of_its_own(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void where_all_is_recomputed_that_is_the_only_timeline(void **unused)
+static void if_all_events_are_recomputed_that_is_the_only_timeline(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -298,9 +298,9 @@ static void where_all_is_recomputed_that_is_the_only_timeline(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-/* ---- odd and many events ---- */
+/* ---- unusual and random events ---- */
 
-static void an_event_that_ends_before_it_starts_is_warned_of(void **unused)
+static void an_event_that_ends_before_it_starts_gives_a_warning(void **unused)
 {
     (void)unused;
     trace_text t = new_trace();
@@ -335,7 +335,7 @@ static size_t ticks_with(const uint8_t *ran, uint8_t these, uint8_t but_none_of)
     return count;
 }
 
-static void random_traces_counted_by_the_microsecond(void **unused)
+static void random_traces_agree_with_counting_microseconds(void **unused)
 {
     (void)unused;
     static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy"};
@@ -388,19 +388,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_communication),
         cmocka_unit_test(two_kernels_of_one_op),
-        cmocka_unit_test(work_that_overlaps_is_exposed_in_part),
+        cmocka_unit_test(overlapping_events_are_partly_exposed),
         cmocka_unit_test(idle_time_is_split_at_the_threshold),
-        cmocka_unit_test(stretches_as_long_as_the_threshold_are_macro_idle),
-        cmocka_unit_test(a_kernel_without_length_cuts_idle_time_in_two),
-        cmocka_unit_test(no_time_at_all_has_no_percentages),
-        cmocka_unit_test(kernels_without_a_launch_count_when_asked_for),
+        cmocka_unit_test(gaps_as_long_as_the_threshold_are_macro_idle),
+        cmocka_unit_test(a_kernel_of_zero_length_splits_idle_time),
+        cmocka_unit_test(a_total_of_zero_has_no_percentages),
+        cmocka_unit_test(kernels_without_a_launch_count_on_request),
         cmocka_unit_test(a_trace_without_gpu_events_has_no_timeline),
-        cmocka_unit_test(a_trace_of_communication_alone),
-        cmocka_unit_test(names_tell_kernels_from_copies_and_communication),
-        cmocka_unit_test(recomputed_work_has_a_timeline_of_its_own),
-        cmocka_unit_test(where_all_is_recomputed_that_is_the_only_timeline),
-        cmocka_unit_test(an_event_that_ends_before_it_starts_is_warned_of),
-        cmocka_unit_test(random_traces_counted_by_the_microsecond),
+        cmocka_unit_test(a_trace_with_communication_only),
+        cmocka_unit_test(names_decide_between_kernels_copies_and_communication),
+        cmocka_unit_test(recomputed_events_have_their_own_timeline),
+        cmocka_unit_test(if_all_events_are_recomputed_that_is_the_only_timeline),
+        cmocka_unit_test(an_event_that_ends_before_it_starts_gives_a_warning),
+        cmocka_unit_test(random_traces_agree_with_counting_microseconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""PyTorch traces, real and made up: the sheets must hold what pytorch_sheets.py computes, in every kind of document.
+"""PyTorch traces, real and synthetic: the sheets must agree with reference_sheets.py, in every kind of document.
 
     python3 -m tests.pytorch.test_reports --bin build/gputally [--million N] [--only TEXT]
 
-The traces are the fixtures and what make_pytorch_trace.py writes with every option. Each is reported as CSV, XLSX and
-SQLite in one run; plain sheets are compared with pytorch_sheets.py cell by cell, and the other documents with the CSV
-files. XLSX is read with openpyxl where a Python that has it is found. --million 0 leaves out the huge trace.
+The traces are the fixtures and the output of generate_trace.py with every option. Each is reported as CSV, XLSX and
+SQLite in one run; the basic sheets are compared with reference_sheets.py cell by cell, and the other documents with the
+CSV files. XLSX is read with openpyxl. --million 0 skips the huge trace.
 """
 import argparse
 import glob
@@ -23,12 +23,12 @@ from tests.pytorch import generate_trace as pytorch_generator
 from tests.rocprof import test_reports as rocprof_reports
 from tests.pytorch import reference_sheets as pytorch_reference
 
-# Sheets with rows in order of time: how many columns are the key, which one is sorted by. Others are compared row by row.
+# Sheets that are sorted by time: the key columns and the column that they are sorted by. Others are compared row by row.
 SORTED = {"ops_summary_by_category": (("op category", "is_recompute"), "total_direct_kernel_time_ms"),
           "ops_summary": (("name", "is_recompute"), "total_direct_kernel_time_sum"),
           "kernel_summary": (("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"), "Kernel duration (µs)_sum")}
 CUMULATIVE = "Cumulative Percentage (%)"
-WARNINGS = re.compile(r"gputally: warning: \d+ of \d+ ops are not in the sheets of their families: .*\n|")  # what may be said
+WARNINGS = re.compile(r"gputally: warning: \d+ of \d+ ops are not in the sheets of their families: .*\n|")  # the only warnings allowed
 
 
 class Case(NamedTuple):
@@ -54,13 +54,13 @@ def fixtures():
 def generated(folder):
     everything = dict(python_functions=True, graphs=True, collectives=True, odd_events=True)
     made = {
-        "made up": dict(), "integers": dict(times="integer"), "mixed times": dict(times="mixed"), "dense": dict(layout="dense"),
+        "synthetic": dict(), "integers": dict(times="integer"), "mixed times": dict(times="mixed"), "dense": dict(layout="dense"),
         "indented": dict(layout="indented"), "array": dict(array_root=True), "old names": dict(old_names=True, times="integer"),
         "shuffled keys": dict(shuffle_keys=True), "one thread, one stream": dict(threads=1, streams=1),
         "many threads and streams": dict(threads=9, streams=11), "no shapes": dict(no_shapes=True),
         "graphs": dict(graphs=True), "collectives": dict(collectives=True), "frames": dict(python_functions=True),
-        "odd events": dict(odd_events=True), "odd integers": dict(odd_events=True, times="integer"),
-        "odd mixed": dict(odd_events=True, times="mixed", shuffle_keys=True, layout="dense"),
+        "unusual events": dict(odd_events=True), "unusual events, integers": dict(odd_events=True, times="integer"),
+        "unusual events, mixed times": dict(odd_events=True, times="mixed", shuffle_keys=True, layout="dense"),
         "everything": everything, "everything, array, mixed": dict(everything, array_root=True, times="mixed", seed=9),
         "everything, old, shuffled": dict(everything, old_names=True, times="integer", shuffle_keys=True, layout="indented"),
         "everything, 20,000 events": dict(everything, events=20_000, seed=3),
@@ -80,7 +80,7 @@ def generated(folder):
 
 
 def same_cell(expected, found):
-    """Numbers to a billionth, whole ones as such; text, and what is missing, exactly."""
+    """Compares numbers to 1e-9, integers, text and missing values exactly."""
     if expected is None:
         return found == ""
     if isinstance(expected, (str, bool)):
@@ -89,80 +89,80 @@ def same_cell(expected, found):
     return whole == isinstance(expected, int) and math.isclose(expected, float(found), rel_tol=1e-9, abs_tol=1e-9)
 
 
-def row_troubles(sheet, headings, expected, found):
+def row_problems(sheet, headings, expected, found):
     wrong = [(h, e, f) for h, e, f in zip(headings, expected, found) if h != CUMULATIVE and not same_cell(e, f)]
     return [f"{sheet} {expected[:3]}: {h!r} is {f!r}, not {e!r}" for h, e, f in wrong]
 
 
-def sorted_troubles(sheet, headings, expected, found):
-    """Rows by their keys; then that they go down by time, equals in the expected order, and that percentages add up."""
+def sorted_problems(sheet, headings, expected, found):
+    """Compares rows by their keys; then checks that they descend by time, ties in the expected order, and that percentages add up."""
     keys, by = SORTED[sheet]
     places = [headings.index(key) for key in keys if key in headings]
     text = lambda cell: "" if cell is None else str(cell)
     known = {tuple(text(row[p]) for p in places): (i, row) for i, row in enumerate(expected)}
-    troubles, before, running = [], None, 0.0
+    problems, before, running = [], None, 0.0
     for row in found:
         place, match = known.pop(tuple(row[p] for p in places), (None, None))
         if match is None:
-            troubles.append(f"{sheet}: a row {row[:4]} too many")
+            problems.append(f"{sheet}: unexpected row {row[:4]}")
             continue
-        troubles += row_troubles(sheet, headings, match, row)
+        problems += row_problems(sheet, headings, match, row)
         here = (float(row[headings.index(by)]), -place)
         if before is not None and (here[0] > before[0] or (here[0] == before[0] and here[1] > before[1]
                                                            and expected[-here[1]][headings.index(by)] ==
                                                            expected[-before[1]][headings.index(by)])):
-            troubles.append(f"{sheet}: {row[:3]} stands behind a row with less")
+            problems.append(f"{sheet}: {row[:3]} comes after a row with less time")
         before = here
         if CUMULATIVE in headings:
             running += float(row[headings.index("Percentage (%)")])
             if not math.isclose(running, float(row[headings.index(CUMULATIVE)]), rel_tol=1e-9):
-                troubles.append(f"{sheet}: {row[:3]}: percentages so far are {running}")
-    return troubles + [f"{sheet}: no row {key}" for key in known]
+                problems.append(f"{sheet}: {row[:3]}: percentages so far are {running}")
+    return problems + [f"{sheet}: no row {key}" for key in known]
 
 
-def csv_troubles(expected, out):
-    troubles = []
+def csv_problems(expected, out):
+    problems = []
     for sheet, (headings, rows) in expected.items():
         path = os.path.join(out, sheet + ".csv")
         if not os.path.exists(path):
-            troubles.append(f"{sheet} is not written")
+            problems.append(f"{sheet} is not written")
             continue
         found_headings, found = harness.read_csv(path)
         if found_headings != headings or len(found) != len(rows):
-            troubles.append(f"{sheet} has columns {found_headings} and {len(found)} rows, not {headings} and {len(rows)}")
+            problems.append(f"{sheet} has columns {found_headings} and {len(found)} rows, not {headings} and {len(rows)}")
         elif sheet in SORTED:
-            troubles += sorted_troubles(sheet, headings, rows, found)
+            problems += sorted_problems(sheet, headings, rows, found)
         else:
-            troubles += [t for e, f in zip(rows, found) for t in row_troubles(sheet, headings, e, f)]
+            problems += [t for e, f in zip(rows, found) for t in row_problems(sheet, headings, e, f)]
     extra = {name[:-4] for name in os.listdir(out)} & set(SORTED) - set(expected)
-    return troubles + [f"{sheet} is written" for sheet in extra]
+    return problems + [f"{sheet} is written" for sheet in extra]
 
 
 def numbered(headings):
-    """A database needs names that differ: the second of a name is name_2."""
+    """A database needs unique column names: the second of a name becomes name_2."""
     return [h if headings[:i].count(h) == 0 else f"{h}_{headings[:i].count(h) + 1}" for i, h in enumerate(headings)]
 
 
-def document_troubles(what, found, out, text_limit):
-    """The other documents hold the cells of the CSV files; a database has no table without columns."""
+def document_problems(what, found, out, text_limit):
+    """The other documents have the cells of the CSV files; a database has no table without columns."""
     names = sorted(name[:-4] for name in os.listdir(out))
     if what == "SQLite":
         names = [name for name in names if harness.read_csv(os.path.join(out, name + ".csv"))[0]]
     if sorted(found) != names:
         return [f"{what} has sheets {sorted(found)}, the CSV folder {names}"]
-    troubles = []
+    problems = []
     for sheet in names:
         headings, rows = harness.read_csv(os.path.join(out, sheet + ".csv"))
         other_headings, other_rows = found[sheet]
         headings = numbered(headings) if what == "SQLite" else headings
         if (other_headings or [""]) != (headings or [""]) or len(other_rows) != len(rows):
-            troubles.append(f"{what} {sheet}: {other_headings} and {len(other_rows)} rows, not {headings} and {len(rows)}")
+            problems.append(f"{what} {sheet}: {other_headings} and {len(other_rows)} rows, not {headings} and {len(rows)}")
             continue
         for place, (row, other) in enumerate(zip(rows, other_rows)):
             wrong = [h for h, cell, value in zip(headings, row, other) if not same_value(cell, value, text_limit)]
             if wrong:
-                troubles.append(f"{what} {sheet} row {place}: {wrong} differ from the CSV file")
-    return troubles
+                problems.append(f"{what} {sheet} row {place}: {wrong} differ from the CSV file")
+    return problems
 
 
 def same_value(cell, value, text_limit):
@@ -188,47 +188,47 @@ def report(binary, case, folder):
 
 def check_case(binary, case, folder):
     out, outcome = report(binary, case, folder)
-    troubles = outcome.troubles() + ([f"exit code {outcome.code}"] if outcome.code else [])
-    if troubles or not WARNINGS.fullmatch(outcome.stderr):
-        return troubles + [f"says {outcome.stderr[:300]!r}"]
+    problems = outcome.problems() + ([f"exit code {outcome.code}"] if outcome.code else [])
+    if problems or not WARNINGS.fullmatch(outcome.stderr):
+        return problems + [f"says {outcome.stderr[:300]!r}"]
     settings = {"enable_kernel_summary": True, "short_kernel_study": True, **case.options}
-    troubles = csv_troubles(pytorch_reference.sheets(pytorch_reference.read(case.path), **settings), out)
+    problems = csv_problems(pytorch_reference.sheets(pytorch_reference.read(case.path), **settings), out)
     if case.documents:
         found, wrong = rocprof_reports.read_sqlite(os.path.join(folder, "report.db"))
-        troubles += wrong or document_troubles("SQLite", found, out, sys.maxsize)
+        problems += wrong or document_problems("SQLite", found, out, sys.maxsize)
         found, wrong = rocprof_reports.read_xlsx(os.path.join(folder, "report.xlsx"))
-        troubles += wrong or document_troubles("XLSX", found, out, rocprof_reports.XLSX_CELL_LIMIT)
-    return troubles
+        problems += wrong or document_problems("XLSX", found, out, rocprof_reports.XLSX_CELL_LIMIT)
+    return problems
 
 
 # ---- a huge trace ----
 
 
 def check_million(binary, count, tally):
-    """What is counted in a trace of so many events."""
+    """Counts in the report of a trace with many events."""
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         path = os.path.join(folder, "million.json")
         written = pytorch_generator.write_trace(path, pytorch_generator.Options(events=count, collectives=True, graphs=True))
         out, outcome = report(binary, Case("", path, documents=False), folder)
-        troubles = outcome.troubles() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
-        if not troubles:
+        problems = outcome.problems() + ([f"exit code {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
+        if not problems:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             kernels, reduces = text.count('"cat": "kernel"'), text.count('"name": "c10d::allreduce_"')
             counted = lambda sheet, name: sum(int(row[h.index(name)]) for h, rows in
                                               [harness.read_csv(os.path.join(out, sheet + ".csv"))] for row in rows)
             if counted("kernel_summary", "Kernel duration (µs)_count") != kernels:
-                troubles.append(f"kernel_summary does not count {kernels} kernels")
+                problems.append(f"kernel_summary does not count {kernels} kernels")
             if counted("coll_analysis", "operation_count") != reduces:
-                troubles.append(f"coll_analysis does not count {reduces} collectives")
-        tally.add(f"{written} events", troubles)
+                problems.append(f"coll_analysis does not count {reduces} collectives")
+        tally.add(f"{written} events", problems)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--million", type=int, default=1_000_000, help="events of the huge trace")
-    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally()

@@ -1,5 +1,5 @@
-/* The unified sheet: which ops it shows, what it says of them, call stacks. Expected values are the
- * specification's check cases and hand computation. */
+/* The unified sheet: which ops it shows, their columns, call stacks. Expected values are the check cases of
+ * the specification or computed by hand. */
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
@@ -18,8 +18,8 @@ static void expect_unified(gt_pytorch_linked *linked, const char *expected)
 
 /* ---- which ops ---- */
 
-/* Check case 1: the op with a model, not the one around it. */
-static void the_first_modelled_op_counts(void **state)
+/* Check case 1: the op with a model, not its caller. */
+static void the_outermost_op_with_a_model_counts(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -37,9 +37,9 @@ static void the_first_modelled_op_counts(void **state)
         "True,100.0\n");
 }
 
-/* Below an op that launches kernels itself and calls a modelled one, the modelled one counts; the other
- * kernel is left and gets a row of its own. */
-static void kernels_beside_a_modelled_op_get_rows(void **state)
+/* Of an op that launches kernels itself and calls an op with a model, the latter counts; the remaining kernel
+ * gets its own row. */
+static void kernels_outside_the_modelled_op_get_rows(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -53,7 +53,7 @@ static void kernels_beside_a_modelled_op_get_rows(void **state)
 }
 
 /* Check case 3: an op with a communication kernel is dropped, its other kernels get rows. */
-static void communication_is_left_out(void **state)
+static void communication_is_omitted(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -118,7 +118,7 @@ static void execute_is_an_op_here(void **state)
 }
 
 /* Check case 12. */
-static void names_are_quoted_by_who_writes_them(void **state)
+static void names_are_quoted_by_each_writer(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -136,7 +136,7 @@ static void names_are_quoted_by_who_writes_them(void **state)
     end_case(&c);
 }
 
-static void no_gpu_work_gives_no_rows(void **state)
+static void a_trace_without_gpu_events_gives_no_rows(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -148,7 +148,7 @@ static void no_gpu_work_gives_no_rows(void **state)
     end_case(&c);
 }
 
-/* ---- what models say ---- */
+/* ---- models ---- */
 
 #define ATTENTION                                                                                            \
     "\"Input Dims\":[[2,8,128,64],[2,2,128,64],[2,2,128,64],[],[],[],[]],\"Input type\":[\"c10::BFloat16\"," \
@@ -171,7 +171,7 @@ static gt_pytorch_linked *attention_and_gradient(const char *second)
     return read_trace(&t, false);
 }
 
-static void a_sole_gradient_has_the_forward_op_s_model(void **state)
+static void a_single_gradient_op_has_the_model_of_the_forward_op(void **state)
 {
     (void)state;
     expect_unified(attention_and_gradient("aten::add_grad"),
@@ -181,7 +181,7 @@ static void a_sole_gradient_has_the_forward_op_s_model(void **state)
                    "aten::_scaled_dot_product_flash_attention,SDPA_fwd,0,0.067108864,0.625,20,True\n");
 }
 
-/* Two ops of the name that autograd's event has: none of them computes the gradient alone. */
+/* Two ops with the name of autograd's event: neither computes the gradient alone. */
 static void shared_gradients_have_no_model(void **state)
 {
     (void)state;
@@ -205,9 +205,9 @@ static void annotate(trace_text *t, const char *name, double start, double dur)
               name, start, dur);
 }
 
-/* Check case 17: what attention has to do stands in the annotation around it. Without one the model fails,
- * and the row has its time only; with an empty step it has no row. */
-static void failures_keep_the_time_and_skips_drop_the_row(void **state)
+/* Check case 17: the shapes of attention are in the annotation around it. Without it the model fails and the
+ * row has only times; with an empty step there is no row. */
+static void failed_models_keep_the_time_and_empty_steps_have_no_row(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -227,7 +227,7 @@ static void failures_keep_the_time_and_skips_drop_the_row(void **state)
                            "vllm::unified_attention_with_output,65.010180096,211.826171875,2,37,True\n");
 }
 
-/* Check case 19; fp32 tensors count for nothing. */
+/* Check case 19; fp32 tensors are not counted. */
 static void triton_kernels_have_models(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void triton_kernels_have_models(void **state)
 /* ---- overlap ---- */
 
 /* Check case 10. */
-static void overlap_sets_ops_apart(void **state)
+static void ops_with_and_without_overlap_are_separate(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -323,8 +323,8 @@ static void call_stacks_have_columns(void **state)
     end_case(&c);
 }
 
-/* Without columns of their own they stand among the details. */
-static void call_stacks_stand_in_details(void **state)
+/* Without their own columns, they are part of the details. */
+static void call_stacks_can_be_part_of_details(void **state)
 {
     (void)state;
     perf_case c = begin_case(stacked(), false, NULL);
@@ -340,8 +340,8 @@ static void call_stacks_stand_in_details(void **state)
     end_case(&c);
 }
 
-/* Two kernels of one name on one way: nothing is left behind what they share. A modelled op's kernels may be
- * further down. Made-up ops have no frames. */
+/* Two kernels of one name with one path: nothing remains after the common part. The kernels of an op with a
+ * model may be further down. Pseudo ops have no frames. */
 static void call_stacks_of_several_kernels(void **state)
 {
     (void)state;
@@ -402,21 +402,21 @@ static void entry_points(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_modelled_op_counts),
-        cmocka_unit_test(kernels_beside_a_modelled_op_get_rows),
-        cmocka_unit_test(communication_is_left_out),
+        cmocka_unit_test(the_outermost_op_with_a_model_counts),
+        cmocka_unit_test(kernels_outside_the_modelled_op_get_rows),
+        cmocka_unit_test(communication_is_omitted),
         cmocka_unit_test(launches_without_an_op_get_rows),
         cmocka_unit_test(nested_launches),
         cmocka_unit_test(execute_is_an_op_here),
-        cmocka_unit_test(names_are_quoted_by_who_writes_them),
-        cmocka_unit_test(no_gpu_work_gives_no_rows),
-        cmocka_unit_test(a_sole_gradient_has_the_forward_op_s_model),
+        cmocka_unit_test(names_are_quoted_by_each_writer),
+        cmocka_unit_test(a_trace_without_gpu_events_gives_no_rows),
+        cmocka_unit_test(a_single_gradient_op_has_the_model_of_the_forward_op),
         cmocka_unit_test(shared_gradients_have_no_model),
-        cmocka_unit_test(failures_keep_the_time_and_skips_drop_the_row),
+        cmocka_unit_test(failed_models_keep_the_time_and_empty_steps_have_no_row),
         cmocka_unit_test(triton_kernels_have_models),
-        cmocka_unit_test(overlap_sets_ops_apart),
+        cmocka_unit_test(ops_with_and_without_overlap_are_separate),
         cmocka_unit_test(call_stacks_have_columns),
-        cmocka_unit_test(call_stacks_stand_in_details),
+        cmocka_unit_test(call_stacks_can_be_part_of_details),
         cmocka_unit_test(call_stacks_of_several_kernels),
         cmocka_unit_test(entry_points),
     };

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes one made-up run in every format that rocprofv3 has, with code that shares nothing with the readers.
+"""Writes one synthetic run in every format of rocprofv3, with code that is independent of the readers.
 
-    make_rocprof_run.py FOLDER [--dispatches N] [--processes N] [--seed N] [--formats json,csv,rocpd,pftrace] [--times N]
+    python3 -m tests.rocprof.generate_run FOLDER [--dispatches N] [--processes N] [--seed N] [--formats json,csv,rocpd,pftrace] [--times N]
 
 FOLDER gets json/HOST/PID_results.json, csv/HOST/PID_*.csv, rocpd/HOST/PID_results.db, pftrace/HOST/PID_results.pftrace.
-Several agents, queues and streams, kernels of C++ and of other languages, copies in all directions, HIP and HSA calls,
-markers, and counters with several hardware instances. Names of kernels are given in all the forms that rocprofv3 knows
-(truncated, formatted, demangled), by hand. The same options give the same bytes. write_csv_old() and write_csv_converted() write the
-headers of other versions; --times repeats the records of each file, so that a million of them take seconds. The tables of the database are those of rocpd's schema 3, with a set of views on top.
+The run has several agents, queues and streams, kernels of C++ and of other languages, copies in all directions, HIP and HSA calls,
+markers, and counters with several hardware instances. Kernel names are given in all forms of rocprofv3
+(truncated, formatted, demangled), written by hand. The same options give the same bytes. write_csv_old() and
+write_csv_converted() write the headers of other versions; --times repeats the records of each file, so that a million of them
+take seconds. The tables of the database are those of rocpd's schema 3, with a set of views on top.
 """
 import argparse
 import json
@@ -29,8 +30,8 @@ MARKERS = ("forward", "backward, all layers", "step")
 
 class Kernel(NamedTuple):
     truncated: str
-    formatted: str  # what CSV files and rocpd display
-    demangled: str  # what Perfetto traces show
+    formatted: str  # in CSV files and rocpd
+    demangled: str  # in Perfetto traces
     vgprs: int
     accum: int
     sgprs: int
@@ -144,7 +145,7 @@ def make_process(rng, pid, dispatches, start_ns, counted=True, flat=False):
 
 
 def make_run(dispatches=200, processes=1, seed=7, counted=True, flat=False):
-    """Processes of one host. `flat` grids have one dimension, as Perfetto traces tell only their product."""
+    """Processes of one host. `flat` grids have one dimension, because Perfetto traces contain only the product."""
     rng = random.Random(seed)
     return [make_process(rng, 900 + 11 * p, dispatches, 8_211_000_000_000 + 1_000_003 * p, counted, flat)
             for p in range(processes)]
@@ -243,12 +244,12 @@ End_Timestamp""".split()
 
 
 def csv_cell(value):
-    """Texts in quotes, none of them escaped, as rocprofv3 writes them."""
+    """Strings in quotes, without escapes, as rocprofv3 writes them."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 class Bare(str):
-    """A number whose digits are given."""
+    """A number with the given digits."""
 
 
 def write_rows(path, columns, rows, quote=csv_cell):
@@ -298,7 +299,7 @@ def named_agent(node):
 
 
 def write_csv(process, prefix, only=None):
-    """As rocprofv3 1.0 writes them. `only` names the kinds wanted."""
+    """As rocprofv3 1.0 writes them. `only` limits the kinds."""
     os.makedirs(os.path.dirname(prefix), exist_ok=True)
     files = {
         "agent_info": (AGENT_COLUMNS, [agent_row(*a) for a in process.agents]),
@@ -333,7 +334,7 @@ def write_csv_old(process, prefix):
 
 
 def doubled(value):
-    """As Python's csv module writes it, quoting texts."""
+    """As Python's csv module writes it, with quoted strings."""
     return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else str(value)
 
 
@@ -353,7 +354,7 @@ def write_csv_converted(run, prefix):
 
 # ---- rocpd ----
 
-ROCPD = {  # columns behind id and guid
+ROCPD = {  # columns after id and guid
     "string": "string",
     "info_node": "hash machine_id system_name hostname release version hardware_name domain_name",
     "info_process": "nid ppid pid init fini start end command environment extdata",
@@ -446,7 +447,7 @@ class Rocpd:
         put("info_kernel_symbol", [{"id": i + 1, "nid": nid, "pid": pid, "code_object_id": 1, "kernel_name": "_Z%d.kd" % i,
                                     "display_name": k.formatted, "group_segment_size": k.lds, "private_segment_size": 0,
                                     "sgpr_count": k.sgprs, "arch_vgpr_count": k.vgprs, "accum_vgpr_count": k.accum,
-                                    # one symbol without its JSON: the name displayed must do
+                                    # one symbol without its JSON: the display name is used
                                     "extdata": "{}" if i == 2 else json.dumps({"truncated_kernel_name": k.truncated})}
                                    for i, k in enumerate(KERNELS)])
         events, regions, pmc = [], [], []
@@ -484,7 +485,7 @@ class Rocpd:
 
 
 def write_rocpd(processes, path, newer=False):
-    """One process a database, or several merged into one (then without views)."""
+    """One database per process, or several processes merged into one (then without views)."""
     rocpd = Rocpd(path, newer)
     for process in processes:
         rocpd.add(process, with_views=len(processes) == 1)
@@ -585,7 +586,7 @@ def write_pftrace(process, path):
 
 
 def write_json_times(process, path, times):
-    """Every array of records, `times` times over."""
+    """Repeats every array of records `times` times."""
     document = process_json(process)
     parts = {name: json.dumps(records, ensure_ascii=False)[1:-1] for name, records in document.pop("buffer_records").items()}
     with open(path, "w", encoding="utf-8") as file:
@@ -620,7 +621,7 @@ def repeat_tables(path, process, times):
 
 
 def write_times(process, folder, times, formats=("json", "csv", "rocpd", "pftrace")):
-    """The files of one process, with its records `times` times over; gives the paths by format."""
+    """Writes the files of one process, with its records repeated `times` times; returns the paths by format."""
     paths = {kind: os.path.join(folder, kind, HOST, f"{process.pid}_{name}") for kind, name in
              (("json", "results.json"), ("csv", "kernel_trace.csv"), ("rocpd", "results.db"), ("pftrace", "results.pftrace"))
              if kind in formats}

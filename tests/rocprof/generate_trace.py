@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes rocprofv3 JSON traces: a small training run of a made-up model, as long and as odd as a test needs.
+"""Generates rocprofv3 JSON traces: a small training run of an imaginary model, as long and as unusual as a test needs.
 
-    make_rocprof_trace.py OUT.json[.gz] [--dispatches N] [--agents N] [--layers N] [--symbols N] [--copies N]
+    python3 -m tests.rocprof.generate_trace OUT.json[.gz] [--dispatches N] [--agents N] [--layers N] [--symbols N] [--copies N]
                           [--api_calls N] [--processes N] [--seed N] [--odd_names]
 
 The same options give the same bytes. Every step runs a transformer's forward pass, backward pass and optimizer on each
-GPU, with collectives on a stream of their own. Records are filled into text templates, so a million dispatches take
-seconds. write_trace() also fills a rocprof_sheets.Run with what it wrote, so that a test of a huge trace need not
+GPU, with collectives on a separate stream. Records are filled into text templates, so a million dispatches take
+seconds. write_trace() also returns the trace as a reference_sheets.Run, so that a test of a huge trace need not
 parse it. Kernel names and numbers are invented.
 """
 import argparse
@@ -25,7 +25,7 @@ COMPUTE, COMM = 0, 1  # the two streams of a GPU
 
 
 class Kernel(NamedTuple):
-    function: str  # what rocprofv3 calls the truncated name
+    function: str  # the truncated name of rocprofv3
     template: str  # text around it in the demangled name
     mean_ns: int
     block: tuple
@@ -142,7 +142,7 @@ class Options(NamedTuple):
     api_calls: int = 0
     processes: int = 1
     seed: int = 1
-    names: tuple = ()  # kernels of these names are dispatched too, one after the other, between the others
+    names: tuple = ()  # kernels of these names are dispatched as well, in turn
 
 
 def step_program(layers):
@@ -248,7 +248,7 @@ def axes_json(axes):
 
 
 def dispatch_template(kernel_id, kernel, agent, stream, thread):
-    """A record with four places left: correlation id, start, end, dispatch id."""
+    """A record template with four fields to fill: correlation id, start, end, dispatch id."""
     return ('{"size":184,"kind":11,"operation":2,"thread_id":%d,"correlation_id":{"internal":%%d,"external":0},'
             '"start_timestamp":%%d,"end_timestamp":%%d,"dispatch_info":{"size":72,"agent_id":{"handle":%d},'
             '"queue_id":{"handle":%d},"kernel_id":%d,"dispatch_id":%%d,"private_segment_size":0,'
@@ -267,7 +267,7 @@ class Step(NamedTuple):
 
 
 def schedule(options, symbols, pid):
-    """One training step: a Step for each kernel and GPU, in launch order."""
+    """One training step: a Step per kernel and GPU, in launch order."""
     ids = {key: number for number, key in enumerate(KERNELS, 1)}
     ids.update({name: number for number, name in enumerate(options.names, len(KERNELS) + 1)})
     keys = step_program(options.layers)
@@ -286,7 +286,7 @@ def schedule(options, symbols, pid):
 
 
 def timed_dispatches(options, steps, first_ns, rng):
-    """(Step, start, end) for each dispatch; times are whole ticks of 10 ns, as the GPUs' clock gives them."""
+    """(Step, start, end) of each dispatch; times are multiples of 10 ns, like the clock of the GPUs."""
     random_unit = rng.random
     clocks = [[first_ns + 700 * gpu, first_ns] for gpu in range(options.agents)]
     made = 0
@@ -308,7 +308,7 @@ def timed_dispatches(options, steps, first_ns, rng):
                 clock[COMPUTE] = start + duration + 400 + int(2_600 * random_unit()) // 10 * 10
             made += 1
             yield step, start, start + duration
-        for clock in clocks:  # the optimizer is done: gradients have arrived, the next batch is awaited
+        for clock in clocks:  # after the optimizer: a pause for gradients and the next batch
             clock[COMPUTE] = max(clock) + 4_500_000 + int(4_000_000 * random_unit()) // 10 * 10
 
 
@@ -335,7 +335,7 @@ def api_records(kind, count, first, last, pid, rng):
 
 
 def write_list(write, texts):
-    """Writes [text,text,…] without holding it whole."""
+    """Writes [text,text,…] without keeping all of it in memory."""
     write("[")
     batch, comma = [], ""
     for text in texts:
@@ -353,7 +353,7 @@ def write_process(write, options, number, run):
     steps = schedule(options, symbols, pid)
     first = START_NS + 62_000_000
     last = first
-    # The window stands before the records in the file, so the dispatches are timed twice: once to see the end.
+    # The window precedes the records in the file, so the dispatches are timed twice: first to find the end.
     state = rng.getstate()
     for _, _, end in timed_dispatches(options, steps, first, rng):
         last = max(last, end)
@@ -381,7 +381,7 @@ def write_process(write, options, number, run):
 
 
 def write_trace(path, options):
-    """Writes the trace (gzip where the name says so, without a time stamp) and returns its first process as a Run."""
+    """Writes the trace (gzip if the name ends with .gz, without a time stamp) and returns its first process as a Run."""
     runs = [Run() for _ in range(options.processes)]
     with open(path, "wb") as file:
         out = gzip.GzipFile("", "wb", 9, file, mtime=0) if str(path).endswith(".gz") else file
@@ -402,7 +402,7 @@ def main():
     for field, default in Options._field_defaults.items():
         if field != "names":
             parser.add_argument(f"--{field}", type=int, default=default)
-    parser.add_argument("--odd_names", action="store_true", help="dispatch kernels of names hard to write down, too")
+    parser.add_argument("--odd_names", action="store_true", help="also dispatch kernels with names that are hard to write")
     given = vars(parser.parse_args())
     path, odd_names = given.pop("out"), given.pop("odd_names")
     write_trace(path, Options(**given, names=tuple(ODD_NAMES) if odd_names else ()))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What must stand in the sheets of the rocprofv3 report, computed in plain Python, apart from the C code.
+"""Reference model of the sheets of the rocprofv3 report, independent of the C code.
 
-    rocprof_sheets.py TRACE.json[.gz] [--threshold_us N] [--bins N] [--topk K]     prints the sheets as CSV
+    python3 -m tests.rocprof.reference_sheets TRACE.json[.gz] [--threshold_us N] [--bins N] [--topk K]     prints the sheets as CSV
 
-The tests compare gputally's CSV, XLSX and SQLite outputs with sheets() and kernel times are kept in nanoseconds as
-integers until the last step, so that no rounding is shared with the code under test. Units are those of the headings;
-cumulative percentages run over the rows as shown; equal rows keep the order in which they were first seen.
+The tests compare gputally's CSV, XLSX and SQLite outputs with sheets(). Kernel times are integers in nanoseconds until the
+last step, so that rounding is independent of the code under test. Units are those of the headings;
+cumulative percentages follow the order of rows; ties keep the order of their first occurrence.
 """
 import argparse
 import csv
@@ -17,7 +17,7 @@ import sys
 from fractions import Fraction
 from typing import NamedTuple
 
-# First hit wins; substrings of the name in lower case.
+# The first match wins; substrings of the name in lower case.
 CATEGORIES = [
     ("GEMM", ("gemm", "matmul", "cijk")),
     ("Elementwise", ("elementwise",)),
@@ -55,7 +55,7 @@ class Dispatch(NamedTuple):
 
 
 class Run:
-    """One process as the trace has it; times in nanoseconds."""
+    """One process of the trace; times in nanoseconds."""
 
     def __init__(self):
         self.init = self.fini = 0
@@ -94,7 +94,7 @@ def run_of(document):
 
 
 def no_lone_surrogates(value):
-    """The document with lone surrogates as U+FFFD, which is what a UTF-8 output can hold."""
+    """The document with lone surrogates replaced by U+FFFD, as in UTF-8 output."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -117,7 +117,7 @@ def category(name):
 
 
 def covered_ns(intervals):
-    """The length of the union. An interval that ends before it starts covers nothing, or takes back, as it stands."""
+    """The length of the union. An interval that ends before it starts covers nothing, or counts with its negative length."""
     total, last_start, last_end = 0, None, None
     for start, end in sorted(intervals, key=lambda interval: interval[0]):
         if last_end is not None and start <= last_end:

@@ -1,4 +1,4 @@
-/* rocprofv3 runs made record by record, for tests of what is reported of them. */
+/* rocprofv3 runs built record by record, for tests of reports. */
 #ifndef GT_TEST_ROCPROF_RUN_H
 #define GT_TEST_ROCPROF_RUN_H
 
@@ -39,7 +39,7 @@ static inline void add_dispatches(gt_rocprof *run, const dispatch *dispatches, s
         set(cells, &present, GT_DISPATCH_END, d->end);
         set(cells, &present, GT_DISPATCH_STREAM, d->stream);
         set(cells, &present, GT_DISPATCH_ID, d->id);
-        for (size_t axis = 0; axis < 3; axis++) { /* a size of 0 stands for one that the record lacks */
+        for (size_t axis = 0; axis < 3; axis++) { /* a size of 0 means that the record has none */
             if (d->grid[axis]) set(cells, &present, GT_DISPATCH_GRID_X + axis, d->grid[axis]);
             if (d->block[axis]) set(cells, &present, GT_DISPATCH_BLOCK_X + axis, d->block[axis]);
         }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Damaged CSV files and rocpd databases: cut, flipped, half-written, hostile. Whatever comes, gputally ends with 0 or 1, a
-failure is one sentence that names the file, and nothing half-written is left.
+"""Damaged CSV files and rocpd databases: truncated, with flipped bits, incomplete, hostile. gputally must always end with 0 or
+1, a failure is one message that names the file, and no incomplete output is left.
 
-    damaged_rocprof.py --bin build/gputally [--flips N] [--seed N]
+    python3 -m tests.rocprof.test_damaged_files --bin build/gputally [--flips N] [--seed N]
 """
 import argparse
 import os
@@ -24,23 +24,23 @@ class Damage:
     def try_path(self, name, path, code=None, says=None, rows=None, arguments=()):
         shutil.rmtree(self.out, ignore_errors=True)
         outcome = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", self.out, "--quiet", *arguments])
-        troubles = outcome.troubles()
+        problems = outcome.problems()
         if code is not None and outcome.code != code:
-            troubles.append(f"exit code {outcome.code}: {outcome.stderr[:300]}")
+            problems.append(f"exit code {outcome.code}: {outcome.stderr[:300]}")
         if outcome.code == 1:
             lines = outcome.stderr.strip().split("\n")
             if len(lines) != 1 or not lines[0].startswith("gputally: ") or os.path.basename(path) not in lines[0]:
-                troubles.append(f"not one sentence that names the file: {outcome.stderr[:300]!r}")
+                problems.append(f"not one message that names the file: {outcome.stderr[:300]!r}")
             if os.path.isdir(self.out) and os.listdir(self.out):
-                troubles.append(f"left behind: {os.listdir(self.out)}")
+                problems.append(f"left files: {os.listdir(self.out)}")
         if says and says not in outcome.stderr:
-            troubles.append(f"does not say {says!r}: {outcome.stderr[:300]!r}")
+            problems.append(f"does not say {says!r}: {outcome.stderr[:300]!r}")
         if outcome.code == 0 and rows is not None:
             _, kernels = harness.read_csv(os.path.join(self.out, "kernel_summary.csv"))
             got = sum(int(row[1]) for row in kernels)
             if got != rows:
-                troubles.append(f"{got} dispatches, expected {rows}")
-        self.tally.add(name, troubles)
+                problems.append(f"{got} dispatches, expected {rows}")
+        self.tally.add(name, problems)
 
     def try_bytes(self, name, data, suffix, **expected):
         path = os.path.join(self.folder, "case" + suffix)
@@ -58,7 +58,7 @@ def flipped(data, rng, count):
 
 
 def spliced(data, rng):
-    """A stretch left out, doubled, or put elsewhere."""
+    """A range removed, repeated or moved."""
     a, b = sorted(rng.randrange(len(data)) for _ in range(2))
     return rng.choice((data[:a] + data[b:], data[:b] + data[a:], data[b:] + data[a:b] + data[:a]))
 
@@ -70,9 +70,9 @@ def damage_csv(damage, path, rng, flips):
     header = data.index(b"\n") + 1
     for cut in sorted({rng.randrange(1, len(data)) for _ in range(40)} | {header - 1, header, len(data) - 1}):
         is_cut = cut > header and data[cut - 1:cut] == b","
-        damage.try_bytes(f"{name} cut to {cut}", data[:cut], ".csv")
+        damage.try_bytes(f"{name} truncated to {cut}", data[:cut], ".csv")
         if is_cut:
-            damage.try_bytes(f"{name} cut to {cut}, strict", data[:cut], ".csv", code=1, arguments=("--strict",))
+            damage.try_bytes(f"{name} truncated to {cut}, strict", data[:cut], ".csv", code=1, arguments=("--strict",))
     for i in range(flips):
         damage.try_bytes(f"{name}, flips {i}", flipped(data, rng, 1 + i % 5), ".csv")
         damage.try_bytes(f"{name}, spliced {i}", spliced(data, rng), ".csv")
@@ -84,7 +84,7 @@ def damage_database(damage, path, rng, flips):
     with open(path, "rb") as file:
         data = file.read()
     for cut in (50, 99, 100, 4096, *(rng.randrange(101, len(data)) for _ in range(25))):
-        damage.try_bytes(f"database cut to {cut}", data[:cut], ".db", code=1)
+        damage.try_bytes(f"database truncated to {cut}", data[:cut], ".db", code=1)
     damage.try_bytes("database without its last page", data[:-4096], ".db", code=1, says="cut short")
     for i in range(flips):
         damage.try_bytes(f"database, flips {i}", flipped(data, rng, 1 + i % 9), ".db")
@@ -114,17 +114,17 @@ def odd_databases(damage, path, process):
     damage.try_path("without dispatches", edited(damage, path, drop("kernel_dispatch")), code=1, says="holds no rocpd tables")
     view = 'CREATE VIEW "rocpd_kernel_dispatch%s" AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n'
     damage.try_path("a view that never ends", edited(damage, path, drop("kernel_dispatch"), view % suffix), code=1)
-    damage.try_path("a view in the place of events",
+    damage.try_path("a view instead of events",
                     edited(damage, path, drop("event"), f'CREATE VIEW "rocpd_event{suffix}" AS SELECT 1 AS id'), code=0, rows=count)
     table = f'"rocpd_kernel_dispatch{suffix}"'
-    damage.try_path("times that are no numbers", edited(damage, path, f"UPDATE {table} SET start = 'x', tid = x'00ff'"), rows=count)
-    damage.try_path("times of nothing", edited(damage, path, f"UPDATE {table} SET start = NULL, \"end\" = NULL"), code=0, rows=count)
+    damage.try_path("times that are not numbers", edited(damage, path, f"UPDATE {table} SET start = 'x', tid = x'00ff'"), rows=count)
+    damage.try_path("times of NULL", edited(damage, path, f"UPDATE {table} SET start = NULL, \"end\" = NULL"), code=0, rows=count)
     damage.try_path("the largest times", edited(damage, path, f"UPDATE {table} SET start = -9223372036854775807, "
                                                 "\"end\" = 9223372036854775807"), code=1)
     damage.try_path("foreign ids", edited(damage, path, f"UPDATE {table} SET kernel_id = 77, pid = 5, tid = 6, event_id = 99999"),
                     code=0, rows=count)
     damage.try_path("other guids", edited(damage, path, f"UPDATE {table} SET guid = 'other'"), code=0, rows=count)
-    damage.try_path("JSON that is none", edited(damage, path, f"UPDATE \"rocpd_info_kernel_symbol{suffix}\" SET extdata = '[1'",
+    damage.try_path("invalid JSON", edited(damage, path, f"UPDATE \"rocpd_info_kernel_symbol{suffix}\" SET extdata = '[1'",
                                                 f"UPDATE \"rocpd_info_agent{suffix}\" SET extdata = x'ff00'"), code=0, rows=count)
     damage.try_path("fewer columns", edited(damage, path, drop("kernel_dispatch"),
                                             f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, start, \"end\");"
@@ -140,11 +140,11 @@ def odd_databases(damage, path, process):
     shutil.copyfile(path, other)
     with open(other + "-journal", "wb") as file:
         file.write(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
-    damage.try_path("a journal beside it", other, code=1, says="not written to its end")
+    damage.try_path("a journal next to it", other, code=1, says="not written to its end")
     os.remove(other + "-journal")
     before = sorted(os.listdir(damage.folder))
-    damage.try_path("nothing is written beside it", other, code=0, rows=count)
-    damage.tally.add("no files beside the database", [] if before == sorted(set(os.listdir(damage.folder)) - {"out_3317"}) or
+    damage.try_path("nothing is written next to it", other, code=0, rows=count)
+    damage.tally.add("no files next to the database", [] if before == sorted(set(os.listdir(damage.folder)) - {"out_3317"}) or
                      "out_3317" in before else [f"{os.listdir(damage.folder)}"])
 
 

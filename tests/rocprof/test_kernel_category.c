@@ -1,5 +1,4 @@
-/* Categories of kernels by name. The expected ones were read off the tool that these figures are compared
- * with. */
+/* Categories of kernels by name. Expected values come from TraceLens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +25,7 @@ static const struct {
     {"CatArrayBatchedCopy", "Memory"},
     {"igemm_fwd", "GEMM"},
     {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "Reduction"},
-    /* each part alone, in odd case, at the very start and the very end */
+    /* each keyword alone, in mixed case, at the very start and the very end */
     {"GEMM", "GEMM"},
     {"xMatMul", "GEMM"},
     {"cIJk", "GEMM"},
@@ -44,7 +43,7 @@ static const struct {
     {"xNccl", "COMM"},
     {"cross_device_reduce_1stage", "Reduction"},
     {"fillBufferAligned", "Other"},
-    /* no part is whole */
+    /* no complete keyword */
     {"gem", "Other"},
     {"ncc", "Other"},
     {"", "Other"},
@@ -59,7 +58,7 @@ static void names_have_their_categories(void **state)
     }
 }
 
-static void the_length_ends_a_name_not_a_nul(void **state)
+static void names_end_by_length_not_at_a_nul(void **state)
 {
     (void)state;
     assert_string_equal(gt_kernel_category((gt_str){"a\0gemm", 6}), "GEMM");
@@ -70,7 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_their_categories),
-        cmocka_unit_test(the_length_ends_a_name_not_a_nul),
+        cmocka_unit_test(names_end_by_length_not_at_a_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

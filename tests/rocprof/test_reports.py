@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Odd but sound traces: every output must hold exactly what rocprof_sheets.py computes.
+"""Unusual but valid traces: every output must agree with reference_sheets.py.
 
     python3 -m tests.rocprof.test_reports --bin build/gputally [--million N] [--only TEXT]
 
 Each trace is reported as CSV, XLSX and SQLite in one run, and every cell of every sheet is compared. XLSX is read with
-openpyxl where a Python that has it is found. --million 0 leaves out the huge trace.
+openpyxl. --million 0 skips the huge trace.
 """
 import argparse
 import json
@@ -22,11 +22,11 @@ from tests.rocprof import generate_trace as rocprof_generator
 from tests.rocprof import reference_sheets as rocprof_reference
 
 XLSX_CELL_LIMIT = 32_767  # UTF-16 units
-# Where rows tie on this column, they may stand in any order: sheet -> (sort column, cumulative column)
+# Rows that tie in this column may be in any order: sheet -> (sort column, cumulative column)
 TIES = {"kernel_summary": (9, 8), "kernel_summary_by_category": (2, 4)}
 
 
-# ---- small traces made by hand ----
+# ---- small hand-written traces ----
 
 
 def symbol(kernel_id, **names):
@@ -49,7 +49,7 @@ def document(dispatches, symbols=(), copies=(), window=(0, 1_000_000), **more):
 
 
 def named(names, **more):
-    """One kernel a name, of different lengths."""
+    """One kernel per name, of different lengths."""
     symbols = [symbol(i, truncated_kernel_name=name) for i, name in enumerate(names)]
     return document([dispatch(i * 9000, i * 9000 + 1000 + 7 * i * i, i, i) for i in range(len(names))], symbols,
                     window=(0, len(names) * 10_000), **more)
@@ -59,9 +59,9 @@ class Case(NamedTuple):
     name: str
     data: bytes
     options: dict = {}  # of rocprof_reference.sheets
-    warns: str = ""  # what standard error must hold; "" for nothing at all
+    warns: str = ""  # text that standard error must contain; "" for empty
     xlsx: bool = True
-    expect: object = None  # a document, where the data cannot be read by Python's json
+    expect: object = None  # the document, if Python's json cannot read the data
 
 
 def encoded(value, ascii_only=True):
@@ -69,7 +69,7 @@ def encoded(value, ascii_only=True):
 
 
 def raw_controls(text):
-    """JSON text with every escape but those of quote and backslash written as the character itself."""
+    """JSON with every escape, except those of quote and backslash, written as the character itself."""
     plain = lambda m: m.group(0) if m.group(1) in '"\\' else json.loads(f'"{m.group(0)}"')
     return re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})', plain, text)
 
@@ -81,7 +81,7 @@ def small_cases():
     no_time = {"start_timestamp": 10, "end_timestamp": 10, "dispatch_info": {"kernel_id": 4}}
     yield Case("one kernel that took no time", encoded(
         {"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [no_time]}}]}), {"bins": 2})
-    yield Case("a record with nothing in it", encoded(document([{}])))
+    yield Case("an empty record", encoded(document([{}])))
     tiny = document(
         [dispatch(2000, 5000, 1, 1), dispatch(4000, 9000, 2, 2, stream=3), dispatch(20000, 20007, 9, 3),
          dispatch(30000, 31000, 1, 4, grid=(8, 8, 2)), dispatch(40000, 60000, 3, 5), dispatch(9000, 9005, 2, 6)],
@@ -101,7 +101,7 @@ def small_cases():
          symbol(1, truncated_kernel_name="", formatted_kernel_name="", kernel_name=""),
          symbol(2, truncated_kernel_name="", formatted_kernel_name=""), symbol(3), symbol(4, kernel_name="k"),
          symbol(5, formatted_kernel_name="f", kernel_name="k"), symbol(-6, kernel_name="minus six")])))
-    yield Case("symbols behind the records", b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[%s]},'
+    yield Case("symbols after the records", b'{"rocprofiler-sdk-tool":[{"buffer_records":{"kernel_dispatch":[%s]},'
                b'"kernel_symbols":[{"truncated_kernel_name":"late","kernel_id":1}],'
                b'"metadata":{"fini_time":9,"init_time":1}}]}'
                % encoded(dispatch(2, 5)))
@@ -111,9 +111,9 @@ def small_cases():
     yield Case("records that end before they start", encoded(document(
         [dispatch(5000, 4000, number=1), dispatch(100, 900, number=2), dispatch(700, 650, number=3)],
         window=(0, 9000))), warns="before they start: 2")
-    yield Case("a window of no length", encoded(document([dispatch(0, 10)], window=(7, 7))))
+    yield Case("a window of zero length", encoded(document([dispatch(0, 10)], window=(7, 7))))
     yield Case("a window that ends before it starts", encoded(document([dispatch(0, 10)], window=(9, 7))))
-    yield Case("everything at once", encoded(document([dispatch(100, 200, number=i) for i in range(50)], [],
+    yield Case("all kernels at the same time", encoded(document([dispatch(100, 200, number=i) for i in range(50)], [],
                                                       [(150, 250)] * 20)))
     yield Case("ties of many lengths", encoded(document(
         [dispatch(i * 10, i * 10 + i % 3, i % 7, i) for i in range(2000)], window=(0, 30_000))), {"bins": 5})
@@ -123,14 +123,14 @@ def small_cases():
 
 def name_cases():
     odd = rocprof_generator.ODD_NAMES
-    yield Case("odd names, escaped", encoded(named(odd)), warns="32,767|32767")
-    yield Case("odd names, as UTF-8", encoded(named(odd), False), warns="32,767|32767")
-    yield Case("odd names, control characters as they are", raw_controls(encoded(named(odd), False).decode()).encode(),
+    yield Case("unusual names, escaped", encoded(named(odd)), warns="32,767|32767")
+    yield Case("unusual names, as UTF-8", encoded(named(odd), False), warns="32,767|32767")
+    yield Case("unusual names, control characters as they are", raw_controls(encoded(named(odd), False).decode()).encode(),
                warns="32,767|32767")
     for name in odd:
         if len(name) < XLSX_CELL_LIMIT / 2:
             yield Case(f"alone: {name[:30]!r}", encoded(named([name])))
-    yield Case("odd names, twice over", encoded(named(odd[:30] + odd[:30])))
+    yield Case("unusual names, twice", encoded(named(odd[:30] + odd[:30])))
     yield Case("the same name under many ids", encoded(named(["same"] * 300)))
     yield Case("names that differ in their last letter", encoded(named(["k" * 300 + chr(65 + i) for i in range(60)])))
     yield Case("20,000 names", encoded(named([f"kernel_{i:05d}_{'ab'[i % 2] * (i % 50)}" for i in range(20_000)])))
@@ -144,7 +144,7 @@ def name_cases():
     for holder, (raw, _) in zip(holders, bad):
         data = data.replace(holder.encode(), raw)
     yield Case("invalid UTF-8", data, expect=named([meaning for _, meaning in bad]))
-    yield Case("characters that XML has not", encoded(named(["a\ufffeb", "c\uffffd", "plain"])))
+    yield Case("characters that XML forbids", encoded(named(["a\ufffeb", "c\uffffd", "plain"])))
     yield Case("NUL in a name", encoded(named(["a\0b", "\0", "c\0"])))
 
 
@@ -174,22 +174,22 @@ json.dump([[sheet.title, [[[cell.value, cell.data_type] for cell in row] for row
 
 
 def unescape_xlsx(text):
-    """Undoes the _xHHHH_ notation of the file format."""
+    """Decodes the _xHHHH_ notation of the file format."""
     return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda m: chr(int(m.group(1), 16)), text)
 
 
 def read_xlsx(path):
-    """Sheets as {name: (headings, rows)} with Python values, and what is wrong with them as a document."""
+    """Sheets as {name: (headings, rows)} with Python values, and problems of the document."""
     done = subprocess.run([sys.executable, "-c", DUMP_XLSX, path], capture_output=True, text=True)
     if done.returncode != 0:
         return None, [f"openpyxl cannot read it: {done.stderr.strip()[-200:]}"]
-    sheets, troubles = {}, []
+    sheets, problems = {}, []
     for title, rows, _, has_links in json.loads(done.stdout):
         if has_links or any(kind == "f" for row in rows for _, kind in row):
-            troubles.append(f"{title} holds links or formulas")
+            problems.append(f"{title} contains links or formulas")
         values = [[unescape_xlsx(value) if isinstance(value, str) else value for value, _ in row] for row in rows]
         sheets[title] = (values[0] if values and values[0] != [None] else [], values[1:])
-    return sheets, troubles
+    return sheets, problems
 
 
 def read_sqlite(path):
@@ -213,7 +213,7 @@ def same_number(expected, found):
 
 
 def same_csv_cell(expected, found):
-    """Also holds numbers to the notation of the sheets: whole numbers plain, others with the fewest digits."""
+    """Also checks how numbers are written: integers without decimals, others with the fewest digits."""
     if expected is None:
         return found == ""
     if found == str(expected):
@@ -238,12 +238,12 @@ def same_xlsx_value(expected, found):
     units = expected.encode("utf-16-le")
     if len(units) <= 2 * XLSX_CELL_LIMIT:
         return expected == found or re.sub("[\0\ufffe\uffff]", "\ufffd", expected) == found
-    kept = found.encode("utf-16-le")  # cut, perhaps with a mark at the end
+    kept = found.encode("utf-16-le")  # truncated, perhaps with a mark at the end
     return len(kept) <= 2 * XLSX_CELL_LIMIT and len(kept) > 64_000 and kept[:64_000] == units[:64_000]
 
 
 def in_tie_order(rows, sort_column, cumulative):
-    """Rows with ties in order of name, and the cumulative column apart, which holds whatever the tied rows' order."""
+    """Rows with ties ordered by name, and separately the cumulative column, which does not depend on the order of ties."""
     rows = [list(row) for row in rows]
     running = [row.pop(cumulative) for row in rows]
     column = sort_column - (cumulative < sort_column)
@@ -283,7 +283,7 @@ def compare(expected, found, same, without_columns_left_out=False):
 def read_csvs(folder, names, allowed=frozenset()):
     extra = set(os.listdir(folder)) - {f"{name}.csv" for name in names} - allowed
     found = {name: harness.read_csv(os.path.join(folder, f"{name}.csv")) for name in names}
-    return found, [f"also there: {extra}"] if extra else []
+    return found, [f"unexpected: {extra}"] if extra else []
 
 
 def command_for(binary, path, folder, options, documents):
@@ -304,22 +304,22 @@ def check_case(binary, case, folder):
         file.write(case.data)
     documents = [("--output_db", "report.db")] + ([("--output_xlsx_path", "report.xlsx")] if case.xlsx else [])
     outcome = harness.run(command_for(binary, path, folder, case.options, documents))
-    if outcome.troubles() or outcome.code != 0:
-        return outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"]
-    troubles = []
+    if outcome.problems() or outcome.code != 0:
+        return outcome.problems() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"]
+    problems = []
     if bool(case.warns) != bool(outcome.stderr) or not re.search(case.warns, outcome.stderr):
-        troubles.append(f"standard error holds {outcome.stderr[:200]!r}, not {case.warns!r}")
+        problems.append(f"standard error is {outcome.stderr[:200]!r}, not {case.warns!r}")
     read = rocprof_reference.run_of(case.expect or json.loads(case.data.decode(), strict=False))
     expected = rocprof_reference.sheets(read, **case.options)
     found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
-    troubles += [f"csv: {t}" for t in wrong + compare(expected, found, same_csv_cell)]
+    problems += [f"csv: {t}" for t in wrong + compare(expected, found, same_csv_cell)]
     found, wrong = read_sqlite(os.path.join(folder, "report.db"))
-    troubles += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, without_columns_left_out=True)]
+    problems += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, without_columns_left_out=True)]
     if case.xlsx:
         found, wrong = read_xlsx(os.path.join(folder, "report.xlsx"))
-        troubles += [f"xlsx: {t}" for t in wrong or compare(expected, found, same_xlsx_value)]
+        problems += [f"xlsx: {t}" for t in wrong or compare(expected, found, same_xlsx_value)]
     left = set(os.listdir(folder)) - {"odd_results.json", "csv", "report.db", "report.xlsx"}
-    return troubles + ([f"left behind: {left}"] if left else [])
+    return problems + ([f"left files: {left}"] if left else [])
 
 
 # ---- a huge trace ----
@@ -330,8 +330,8 @@ def check_million(binary, count, tally):
         path = os.path.join(folder, "million_results.json")
         run = rocprof_generator.write_trace(path, rocprof_generator.Options(dispatches=count, copies=2000))
         outcome = harness.run(command_for(binary, path, folder, {}, [("--output_db", "report.db")]))
-        if outcome.troubles() or outcome.code != 0:
-            tally.add(f"{count} dispatches", outcome.troubles() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"])
+        if outcome.problems() or outcome.code != 0:
+            tally.add(f"{count} dispatches", outcome.problems() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"])
             return
         expected = rocprof_reference.sheets(run)
         found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
@@ -345,7 +345,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--million", type=int, default=1_000_000, help="dispatches of the huge trace")
-    parser.add_argument("--only", default="", help="only cases whose name holds this")
+    parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     tally = harness.Tally()

@@ -1,4 +1,4 @@
-/* The rocprofv3 report on small runs: its sheets are held against figures worked out by hand. */
+/* The rocprofv3 report of small runs: its sheets are compared with values computed by hand. */
 #include "rocprof_run.h"
 
 /* ---- comparing sheets ---- */
@@ -34,7 +34,7 @@ static size_t split(char *line, char **parts, size_t parts_max)
     return count;
 }
 
-/* `expected`: the header, then the rows, a line each; a table without columns is "". */
+/* `expected`: the header, then the rows, one per line; a table without columns is "". */
 static void assert_sheet(const gt_table_list *tables, const char *name, const char *expected)
 {
     const gt_table *table = gt_table_list_find(tables, name);
@@ -110,7 +110,7 @@ static void timeline_of_a_tiny_run(void **state)
 }
 
 /* Durations in ns: Cijk_A.kd 3000, 1000; fmt 5000, 5; unknown_kernel_9 7; ncclDevKernel 20000; in all 29012.
- * Percentages: 20000, 5005, 4000 and 7 of 29012. Standard deviation of two: their distance over the root of
+ * Percentages: 20000, 5005, 4000 and 7 of 29012. Standard deviation of two: their difference over the root of
  * 2, 4.995 / 1.4142... = 3.5319983... and 2 / 1.4142... = 1.4142... */
 static void kernel_summary_of_a_tiny_run(void **state)
 {
@@ -195,9 +195,9 @@ static void the_threshold_is_in_microseconds_and_strict(void **state)
     free_all(&tables, run);
 }
 
-/* One dispatch of no duration, no symbols, no window: percentages are the integer 0, but for the timeline's.
- */
-static void one_kernel_of_no_duration(void **state)
+/* One dispatch of zero duration, no symbols, no window: percentages are the integer 0, except in the
+ * timeline. */
+static void one_kernel_of_zero_duration(void **state)
 {
     (void)state;
     static const dispatch only = {.kernel_id = 4, .start = 10, .end = 10};
@@ -267,7 +267,7 @@ static void options_choose_the_sheets(void **state)
     gt_rocprof_free(run);
 }
 
-static void topk_keeps_rows_as_head_does(void **state)
+static void topk_keeps_rows_like_head(void **state)
 {
     (void)state;
     static const struct {
@@ -334,7 +334,7 @@ static void assert_refused(const dispatch *dispatches, size_t count)
     free_all(&tables, run);
 }
 
-static void times_too_far_apart_are_refused(void **state)
+static void times_too_far_apart_are_rejected(void **state)
 {
     (void)state;
     assert_refused(&(dispatch){.start = INT64_MIN, .end = INT64_MAX}, 1);
@@ -346,7 +346,7 @@ static void times_too_far_apart_are_refused(void **state)
     assert_refused(opposite, 2);
 }
 
-static void the_greatest_duration_passes(void **state)
+static void the_largest_duration_is_accepted(void **state)
 {
     (void)state;
     static const dispatch longest = {.kernel_id = 1, .start = 0, .end = INT64_MAX};
@@ -358,7 +358,7 @@ static void the_greatest_duration_passes(void **state)
                  CATEGORY_HEADER "Other|1|9223372036854.775807|100.0|100.0\n");
     gt_table_list_free(&tables);
     options.short_threshold_us =
-        INT64_MAX; /* the kernel is short now, but half a microsecond around it is nothing */
+        INT64_MAX; /* the kernel is short now, but too large for bins of half a microsecond */
     tables = (gt_table_list){0};
     gt_error error = {0};
     assert_false(gt_rocprof_tables(run, &options, &tables, &error));
@@ -367,7 +367,7 @@ static void the_greatest_duration_passes(void **state)
 }
 
 /* 10 - 4 = 6 ns in all: percentages are 1000 / 6 and -400 / 6... of which the sum is 100. */
-static void negative_durations_count_as_they_stand(void **state)
+static void negative_durations_count_as_negative(void **state)
 {
     (void)state;
     static const dispatch dispatches[] = {{.kernel_id = 1, .start = 0, .end = 10},
@@ -382,7 +382,7 @@ static void negative_durations_count_as_they_stand(void **state)
     free_all(&tables, run);
 }
 
-static void bins_out_of_range_are_refused(void **state)
+static void bins_out_of_range_are_rejected(void **state)
 {
     (void)state;
     static const int64_t bins[] = {0, -1, INT64_MIN, INT64_MAX};
@@ -395,7 +395,7 @@ static void bins_out_of_range_are_refused(void **state)
         assert_false(gt_rocprof_tables(run, &options, &tables, &error));
         assert_non_null(strstr(error.text, "bins"));
         assert_int_equal(tables.count, 0);
-        options.short_kernel_study = false; /* then nobody counts bins */
+        options.short_kernel_study = false; /* without the sheet, bins do not matter */
         assert_true(gt_rocprof_tables(run, &options, &tables, &error));
         gt_table_list_free(&tables);
     }
@@ -412,7 +412,7 @@ static void assert_names(gt_rocprof *run, const char *const *expected)
     free(names);
 }
 
-static void dispatches_take_the_last_name_of_their_kernel(void **state)
+static void dispatches_have_the_last_name_of_their_kernel(void **state)
 {
     (void)state;
     static const int64_t ids[] = {7, 8, INT64_MAX, -3, 0, GT_NO_KERNEL_ID, 12, 7, INT64_MIN + 1};
@@ -457,7 +457,7 @@ static char *summary_text(const gt_rocprof *run, const gt_table_list *tables, in
     return text;
 }
 
-/* Some line of the text begins so and holds that part further on. */
+/* Some line of the text begins with one string and contains the other after it. */
 static void assert_line_with(const char *text, const char *begin, const char *part)
 {
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
@@ -467,7 +467,7 @@ static void assert_line_with(const char *text, const char *begin, const char *pa
     fail_msg("no line \"%s ... %s\" in\n%s", begin, part, text);
 }
 
-/* Shares as in kernel_summary_of_a_tiny_run; short are all but one, 100 - 68.9 = 31.1 per cent. */
+/* Percentages as in kernel_summary_of_a_tiny_run; all but one are short: 100 - 68.9 = 31.1 per cent. */
 static void the_terminal_shows_where_the_time_went(void **state)
 {
     (void)state;
@@ -516,16 +516,16 @@ int main(void)
         cmocka_unit_test(kernel_details_of_a_tiny_run),
         cmocka_unit_test(short_kernels_of_a_tiny_run),
         cmocka_unit_test(the_threshold_is_in_microseconds_and_strict),
-        cmocka_unit_test(one_kernel_of_no_duration),
+        cmocka_unit_test(one_kernel_of_zero_duration),
         cmocka_unit_test(no_kernels_give_headers_only),
         cmocka_unit_test(options_choose_the_sheets),
-        cmocka_unit_test(topk_keeps_rows_as_head_does),
+        cmocka_unit_test(topk_keeps_rows_like_head),
         cmocka_unit_test(equal_totals_and_durations_keep_their_order),
-        cmocka_unit_test(times_too_far_apart_are_refused),
-        cmocka_unit_test(the_greatest_duration_passes),
-        cmocka_unit_test(negative_durations_count_as_they_stand),
-        cmocka_unit_test(bins_out_of_range_are_refused),
-        cmocka_unit_test(dispatches_take_the_last_name_of_their_kernel),
+        cmocka_unit_test(times_too_far_apart_are_rejected),
+        cmocka_unit_test(the_largest_duration_is_accepted),
+        cmocka_unit_test(negative_durations_count_as_negative),
+        cmocka_unit_test(bins_out_of_range_are_rejected),
+        cmocka_unit_test(dispatches_have_the_last_name_of_their_kernel),
         cmocka_unit_test(the_terminal_shows_where_the_time_went),
         cmocka_unit_test(a_narrow_terminal_still_names_the_kernels),
         cmocka_unit_test(a_run_without_kernels_has_a_one_line_summary),

@@ -1,5 +1,4 @@
-/* rocprofv3's CSV files: headers and rows wherever a block ends, names as JSON has them, and texts that are
- * no such file. */
+/* rocprofv3's CSV files: headers and rows wherever a block ends, names as in JSON, and invalid files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +92,7 @@ static void rows_are_read_wherever_a_block_ends(void **state)
     }
 }
 
-static void a_cut_file_gives_its_whole_rows(void **state)
+static void a_truncated_file_gives_its_complete_rows(void **state)
 {
     (void)state;
     static const char text[] = HEADER ROW(1, "f(int)", 1000, 5000) ROW(2, "g(int)", 2000, 2007);
@@ -106,7 +105,7 @@ static void a_cut_file_gives_its_whole_rows(void **state)
         gt_rocprof *run = read_text(cut, 0, false, &error);
         if (!run) fail_msg("%zu bytes: %s", len, error.text);
         size_t got = gt_store_count(run->dispatches), whole = (len - header) / row;
-        /* A last row whose last number is cut, or that lacks only its line end, cannot be told from a whole
+        /* A last row whose last number is truncated, or that lacks only its line end, looks like a complete
          * one. */
         bool ends_in_number = len > header && text[len - 1] != ',' && got == whole + 1;
         if (got != whole && !ends_in_number) fail_msg("%zu bytes: %zu rows of %zu", len, got, whole);
@@ -126,7 +125,7 @@ static void expect_refusal(const char *text, const char *sentence)
     if (!strstr(error.text, sentence)) fail_msg("says: %s", error.text);
 }
 
-static void bad_rows_are_refused_with_their_number(void **state)
+static void invalid_rows_are_rejected_with_their_number(void **state)
 {
     (void)state;
     expect_refusal(HEADER ROW(1, "f()", 1, 2) ROW(2, "g()", x1, 2), "row 3: 'Start_Timestamp' holds 'x1'");
@@ -138,7 +137,7 @@ static void bad_rows_are_refused_with_their_number(void **state)
     expect_refusal("", "names no columns");
 }
 
-static void kinds_are_told_by_their_headers(void **state)
+static void kinds_are_detected_by_their_headers(void **state)
 {
     (void)state;
     static const struct {
@@ -182,7 +181,7 @@ static void expect_displayed(const char *name, const char *expected)
     gt_interner_free(strings);
 }
 
-static void names_are_shortened_as_rocprofiler_does(void **state)
+static void names_are_shortened_like_rocprofiler(void **state)
 {
     (void)state;
     expect_short("Foo<int, float>::foo(a[], int (int))", "foo");
@@ -200,7 +199,7 @@ static void names_are_shortened_as_rocprofiler_does(void **state)
     expect_displayed("", "");
 }
 
-static void scanners_agree_with_their_scalar_twins(void **state)
+static void scanners_agree_with_scalar_loops(void **state)
 {
     (void)state;
     static uint8_t text[400 + GT_SCAN_PAD];
@@ -220,11 +219,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_read_wherever_a_block_ends),
-        cmocka_unit_test(a_cut_file_gives_its_whole_rows),
-        cmocka_unit_test(bad_rows_are_refused_with_their_number),
-        cmocka_unit_test(kinds_are_told_by_their_headers),
-        cmocka_unit_test(names_are_shortened_as_rocprofiler_does),
-        cmocka_unit_test(scanners_agree_with_their_scalar_twins),
+        cmocka_unit_test(a_truncated_file_gives_its_complete_rows),
+        cmocka_unit_test(invalid_rows_are_rejected_with_their_number),
+        cmocka_unit_test(kinds_are_detected_by_their_headers),
+        cmocka_unit_test(names_are_shortened_like_rocprofiler),
+        cmocka_unit_test(scanners_agree_with_scalar_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

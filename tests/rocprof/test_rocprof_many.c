@@ -1,5 +1,4 @@
-/* The rocprofv3 report on ten thousand dispatches: its sheets are held against slow, plain loops over them.
- */
+/* The rocprofv3 report of ten thousand dispatches: its sheets are compared with simple loops over them. */
 #include "rocprof_run.h"
 
 enum { MANY = 10000, NAMES = 37, WINDOW_NS = 3000000, BINS = 23, THRESHOLD_US = 6 };
@@ -51,7 +50,7 @@ static double float_at(const gt_table *table, const char *column, size_t row)
     return gt_table_column(table, column)->floats[row];
 }
 
-/* The sheet's row of that kernel id holds what one pass over all dispatches gives. */
+/* The row of that kernel id agrees with one pass over all dispatches. */
 static void assert_summary_row(const gt_table *summary, size_t row, int64_t kernel_id, double all_ns)
 {
     static double times[MANY];
@@ -146,7 +145,7 @@ static void assert_histogram(const gt_table *histogram)
     assert_int_equal(in_all, short_count);
 }
 
-static void ten_thousand_dispatches_agree_with_plain_loops(void **state)
+static void ten_thousand_dispatches_agree_with_simple_loops(void **state)
 {
     (void)state;
     gt_rocprof *run = many_run();
@@ -176,7 +175,7 @@ static void ten_thousand_dispatches_agree_with_plain_loops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_dispatches_agree_with_plain_loops),
+        cmocka_unit_test(ten_thousand_dispatches_agree_with_simple_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Pieces of profiling runs: words of a shell, how tools stack, instruction histograms. Expected texts are
- * those of madengine, whose contexts these are, or worked out by hand. */
+/* Parts of profiling runs: shell words, stacked tools, instruction histograms. Expected strings come from
+ * madengine, which defines the contexts, or are computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static gt_stack stack_of(const char *json)
     return stack;
 }
 
-static void tools_wrap_as_madengine_has_it(void **state)
+static void tools_wrap_like_madengine(void **state)
 {
     (void)state;
     gt_stack stack = stack_of("{\"tools\": [{\"name\": \"test_tools_A\"}, {\"name\": \"test_tools_B\"}], "
@@ -50,7 +50,7 @@ static void tools_wrap_as_madengine_has_it(void **state)
     assert_int_equal(stack.env->count / 2, 14);
 }
 
-static void splits_words_as_a_shell(void **state)
+static void splits_words_like_a_shell(void **state)
 {
     (void)state;
     gt_arg_list words = {0};
@@ -66,7 +66,7 @@ static void splits_words_as_a_shell(void **state)
     }
 }
 
-static void quotes_come_back(void **state)
+static void quoting_round_trips(void **state)
 {
     (void)state;
     static const char *const words[] = {"plain", "it's", "",   "a b",       "--x=y", "A=1",
@@ -164,9 +164,9 @@ static void instructions_by_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tools_wrap_as_madengine_has_it),
-        cmocka_unit_test(splits_words_as_a_shell),
-        cmocka_unit_test(quotes_come_back),
+        cmocka_unit_test(tools_wrap_like_madengine),
+        cmocka_unit_test(splits_words_like_a_shell),
+        cmocka_unit_test(quoting_round_trips),
         cmocka_unit_test(paths_are_made_absolute),
         cmocka_unit_test(options_of_rocprofv3_have_values),
         cmocka_unit_test(passes_are_lines_with_pmc),

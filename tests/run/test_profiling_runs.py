@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""`gputally run` with programs that stand in for profilers (tests/standins): what they were called with, what the command
-saw, what lies where afterwards. Expected values are those of the specification's check cases or worked out by hand.
+"""`gputally run` with stand-ins for profilers, Docker and SLURM (stand_ins/): their arguments, the environment of the command, and
+the files afterwards. Expected values are the check cases of the specification or computed by hand.
 
-    profiling_runs.py --bin build/gputally [TEXT]      only tests whose name contains TEXT
-
-Ends with "N passed, N failed".
+    python3 -m tests.run.test_profiling_runs --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
 import argparse
 import atexit
@@ -124,7 +122,7 @@ def context_error(binary, text, *lines):
 
 
 @test
-def contexts_that_make_no_sense(binary):
+def invalid_contexts(binary):
     context_error(binary, "[1]", "additional_context must be a JSON object at the top level, not a list or scalar.")
     context_error(binary, "{bad", "Invalid additional_context format: ")
     context_error(binary, '{"gpu_vendor":"intel"}', "Invalid gpu_vendor: intel\n", "Supported values: AMD, NVIDIA\n")
@@ -141,7 +139,7 @@ def contexts_that_make_no_sense(binary):
 
 
 @test
-def context_files_that_make_no_sense(binary):
+def invalid_context_files(binary):
     with Place(binary) as p:
         for text, expected in (("[1]", "additional-context file must contain a JSON object at the top level."),
                                ("{", "Failed to load additional context file: "),
@@ -157,7 +155,7 @@ def context_files_that_make_no_sense(binary):
 
 
 @test
-def text_is_laid_over_the_file(binary):
+def inline_context_overrides_the_file(binary):
     with Place(binary) as p:
         with open(p.file("c.json"), "w") as f:
             f.write('{"env_vars":{"A":"1","B":"2"},"tools":[{"name":"therock_check"}]}')
@@ -168,7 +166,7 @@ def text_is_laid_over_the_file(binary):
 
 
 @test
-def python_literals_are_contexts(binary):
+def contexts_may_be_python_literals(binary):
     with Place(binary) as p:
         context = p.plan("-c", "{'tools': [{'name': 'rocprof',}], 'debug': None, 'x': (1, 2.5, True), 'y': 'a\\'b\\x41',}")["context"]
         equal(context["tools"], [{"name": "rocprof"}])
@@ -199,7 +197,7 @@ def tools_stack(binary):
 
 
 @test
-def variables_win_in_order(binary):
+def precedence_of_variables(binary):
     with Place(binary) as p:
         text = json.dumps({"env_vars": {"RCCL_DEBUG": "A", "B": 8, "C": "ctx", "D": True, "E": None},
                            "docker_env_vars": {"C": "docker"},
@@ -274,7 +272,7 @@ def shipped_configs_by_name_and_as_files(binary):
 
 
 @test
-def tools_that_exclude_each_other(binary):
+def incompatible_tools(binary):
     with Place(binary, "rocprofv3") as p:
         done = p.run("--tools", "rocprofv3_lightweight,rocm_trace_lite", "--", "true")
         equal(done.returncode, 4)
@@ -284,7 +282,7 @@ def tools_that_exclude_each_other(binary):
 
 
 @test
-def tools_of_a_file(binary):
+def tools_from_a_file(binary):
     with Place(binary) as p:
         with open(p.file("tools.json"), "w") as f:
             json.dump({"tools": {"mine": {"cmd": "env MINE=1", "env_vars": {"X": "y"}}}}, f)
@@ -306,7 +304,7 @@ def usage(binary):
             equal((done.returncode, words), (status, words))
             holds(done.stderr, text)
         equal(p.tree(), [])
-        done = p.run("sh", "-c", "echo --timeout $1", "x", "--timeout")  # options of the command are its own
+        done = p.run("sh", "-c", "echo --timeout $1", "x", "--timeout")  # options after the command belong to the command
         equal(done.stdout, "--timeout --timeout\n")
 
 
@@ -343,7 +341,7 @@ def time_limit(binary):
 
 
 @test
-def interrupt_is_handed_on(binary):
+def signals_are_forwarded(binary):
     with Place(binary) as p:
         running = subprocess.Popen([binary, "run", "--", "sh", "-c", "trap 'echo caught; exit 7' TERM; echo up; "
                                     "while :; do sleep 0.05; done"], cwd=p.work, env=p.environment(),
@@ -395,7 +393,7 @@ def a_run_with_counters(binary):
         name = counters[0].index("Counter_Name")
         equal([row[name] for row in counters[1:]],
               ["SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_WAIT_INST_ANY"])
-        equal(len(p.rows("rocprof_output", "rocprofv3_output_kernel_trace.csv")), 2)  # of one pass, not of five
+        equal(len(p.rows("rocprof_output", "rocprofv3_output_kernel_trace.csv")), 2)  # for one pass, not for five
         equal(json.loads(p.read("rocprof_output", "instruction_histogram.json")),
               {"VALU": 10, "SALU": 10, "VMEM": 20, "WAITCNT": 10})
         assert not os.path.exists(p.file("rocprof_output", "rocprof_output"))
@@ -438,7 +436,7 @@ def runs_follow_each_other(binary):
         runs = sorted(n for n in os.listdir(p.file("rocprof_output")) if n[0] == "2")
         equal((len(runs), os.readlink(p.file("rocprof_output", "latest"))), (3, runs[-1]))
         left = [n for n in os.listdir(p.file("rocprof_output")) if n not in runs]
-        equal(sorted(left), ["latest", "model_trace.pftrace"])  # what the runs before had is no longer at the top
+        equal(sorted(left), ["latest", "model_trace.pftrace"])  # results of earlier runs are no longer at the top
 
 
 @test
@@ -463,7 +461,7 @@ def options_of_the_users_own(binary):
         equal((done.returncode, done.stdout.splitlines()[0]), (0, "TRACE 0"))
         argv = p.calls()[0]["argv"]
         equal(argv[argv.index("-d") + 1], os.path.realpath(p.file("my_traces")))
-        # what the user wrote reaches the profiler, which refuses it
+        # the user's option reaches the profiler, which rejects it
         text = json.dumps({"tools": [{"name": "rocprof", "cmd": "rocprofv3 --made-up --"}]})
         done = p.run("-c", text, "--", "true")
         equal((done.returncode, p.record()["exit_code"]), (3, 2))
@@ -511,7 +509,7 @@ def the_legacy_profiler(binary):
         equal(done.returncode, 0)
         holds(done.stderr, "left out: --rccl-trace, --scratch-memory-trace, --output-format")
     with Place(binary, "rocprof") as p:
-        done = p.run("--tools", "rocprofv3", "--", "true")  # asks for rocprofv3 by name
+        done = p.run("--tools", "rocprofv3", "--", "true")  # requests rocprofv3 by name
         equal(done.returncode, 3)
 
 
@@ -539,7 +537,7 @@ def fake_gpus(p):
 @test
 def power_and_memory_are_sampled(binary):
     with Place(binary) as p:
-        for seconds in (0.55, 5.5, 55):  # longer where a loaded machine took fewer samples
+        for seconds in (0.55, 5.5, 55):  # longer if a loaded machine took too few samples
             done = p.run("--tools", "gpu_info_power_profiler,gpu_info_vram_profiler", "--", "sleep", str(seconds),
                          GPUTALLY_SMI_FAKE=fake_gpus(p))
             equal(done.returncode, 0)
@@ -601,7 +599,7 @@ def samplers_that_cannot_be(binary):
         empty = os.path.join(p.path, "nothing")
         os.mkdir(empty)
         done = p.run("--tools", "gpu_info_power_profiler", "--", "echo", "on", GPUTALLY_SYSFS=empty)
-        if "no GPU was found" in done.stderr:  # a machine with NVIDIA's library samples here
+        if "no GPU was found" in done.stderr:  # on a machine with NVIDIA's library, GPUs are found
             equal((done.returncode, done.stdout, "gpu_info_power_profiler_output.csv" in p.tree()), (0, "on\n", False))
         for env, text in (({"POWER_SAMPLING_RATE": "x"}, "Invalid SAMPLING_RATE: x"), ({"POWER_MODE": "bad"}, "Invalid MODE: bad. Must be 'power' or 'vram'"),
                           ({"POWER_DEVICE": "a"}, "POWER_DEVICE")):
@@ -649,7 +647,7 @@ def libraries_are_told_to_talk(binary):
                "ROCBLAS_LAYER": "6", "HIPBLASLT_LOG_MASK": "32", "TENSILE_DB": "0x8000", "MIOPEN_ENABLE_LOGGING_CMD": "1",
                "NCCL_DEBUG": "INFO", "RCCL_KERNEL_COLL_TRACE_ENABLE": "1", "NCCL_DEBUG_SUBSYS": "INIT,COLL"})
         done = p.run("--tools", "miopen_trace", "--", "echo", "Running kernel: x")
-        equal(done.stdout, "Running kernel: x\n")  # of a mode that is off
+        equal(done.stdout, "Running kernel: x\n")  # of a disabled mode
         equal(p.read("library_trace.csv"), "jobid,created_date,model,library,config,calls\r\n")
 
 
@@ -662,7 +660,7 @@ def a_comprehensive_run(binary):
         equal([(os.path.basename(a["path"]) + " " + a["args"]).strip() for a in plan["post"]],
               ["trace.sh rocprof", "gpu_info_power_stop.sh", "gpu_info_post.sh gpu_info_power_profiler", "gpu_info_vram_stop.sh",
                "gpu_info_post.sh gpu_info_vram_profiler"])
-        added = {"ROCBLAS_LAYER", "MIOPEN_ENABLE_LOGGING_CMD"}  # by the stage that stands in for get_library_trace.py
+        added = {"ROCBLAS_LAYER", "MIOPEN_ENABLE_LOGGING_CMD"}  # by the stage that replaces get_library_trace.py
         equal(len(set(plan["env"]) - added), 14)
         equal([plan["env"][k] for k in ("MIOPEN_TRACE", "ROCBLAS_TRACE", "HSA_ENABLE_SDMA")], ["1", "1", "0"])
         equal([s["mode"] for s in plan["samplers"]], ["power", "vram"])
@@ -676,7 +674,7 @@ def a_comprehensive_run(binary):
 # --- reports ---
 
 @test
-def reports_are_made(binary):
+def reports_are_written(binary):
     with Place(binary, "rocprofv3") as p:
         done = p.run("--name", "job", "--tools", "rocprofv3_perfetto,gpu_info_power_profiler,miopen_trace", "--", "sh", "-c",
                      "sleep 0.25; for i in 1 2 3; do echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver gemm'; done; "
@@ -699,7 +697,7 @@ def reports_are_made(binary):
 
 
 @test
-def reports_that_were_asked_for(binary):
+def requested_reports(binary):
     with Place(binary, "rocprofv3") as p:
         equal(p.run("-f", "rocprofv3_lightweight", "--report", "none", "--", "true").returncode, 0)
         equal([name for name in p.tree() if name.endswith(".xlsx")], [])
@@ -805,7 +803,7 @@ def a_run_in_a_container(binary):
 
 
 @test
-def containers_that_cannot_be(binary):
+def invalid_containers(binary):
     with Place(binary) as p:
         for words, status, text in ((["--docker", "--", "true"], 4, "an image is required"), (["--docker=-v", "--", "true"], 4, "no name of an image"),
                                     (["--docker=i", "--", "true"], 3, "docker is not on PATH"),
@@ -814,7 +812,7 @@ def containers_that_cannot_be(binary):
             equal((words, done.returncode), (words, status))
             holds(done.stderr, text)
     with Place(binary, "docker") as p:
-        for seconds in ("1", "10", "100"):  # until the stand-in gets as far as its log
+        for seconds in ("1", "10", "100"):  # until the stand-in writes its log
             done = p.run("--docker=i", "--timeout", seconds, "--", "sleep", "1000", GPUTALLY_SYSFS=p.path)
             equal(done.returncode, 3)
             calls = [call["argv"] for call in p.calls()][-2:]

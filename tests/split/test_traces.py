@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`gputally split`: traces of steps hold what belongs to the steps, and nothing else.
+"""`gputally split`: the trace of a step contains exactly the events of that step.
 
-    split.py --bin build/gputally [--only TEXT]
+    python3 -m tests.split.test_traces --bin build/gputally [--only TEXT]
 
-Traces of a made-up server are cut in all ways; what must be in each file, and what it is called, is worked out here by
-other means: every event is held against every step.
+Traces of a synthetic server are split in all ways. The expected names and contents come from a reference model that compares
+every event with every step.
 """
 import collections
 import gzip
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 def step_of(name, patterns):
-    """The step that a name tells of; None where it is none of these."""
+    """The step that a name describes; None for other names."""
     found = next((m.groupdict() for m in (re.match(p, name) for p in patterns) if m), None)
     if found is None:
         return None
@@ -117,7 +117,7 @@ def some_trace(seed):
     return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "a \"GPU\""}], "traceEvents": events, "traceName": "x"}
 
 
-# ---- what must come out ----
+# ---- expected output ----
 
 
 def steps_in(events):
@@ -130,7 +130,7 @@ def steps_in(events):
 
 
 def belonging(events, roots):
-    """Events of some steps, and of the GPU: how many, how long in all, how long each."""
+    """Events of some steps, and GPU events: number, total duration, mean duration."""
     chosen, gpu, span, busy = set(), 0, 0.0, 0.0
     for root in roots:
         own = [i for i, e in enumerate(events) if "dur" in e and (e["pid"], e["tid"]) == (root["pid"], root["tid"]) and
@@ -263,22 +263,22 @@ def expected_parts(roots, steps, wish, base):
 def check_details(folder, parts, steps, facts):
     with open(os.path.join(folder, "out", "execution_details.json"), encoding="utf-8") as file:
         details = json.load(file)
-    troubles = [] if len(details) == len(parts) else [f"{len(details)} entries, not {len(parts)}"]
+    problems = [] if len(details) == len(parts) else [f"{len(details)} entries, not {len(parts)}"]
     for entry, (idx, name, rows), (events, gpu, span, busy) in zip(details, parts, facts):
         expected = {"idx": idx, "output_path": "out/" + name, "event_count": len(events), "num_gpu_events": gpu,
                     "steps": [steps[i].details() for i in rows], "phase": mix_of([steps[i] for i in rows])}
-        troubles += [f"{name}: {key} is {entry.get(key)!r}, not {value!r}" for key, value in expected.items() if entry.get(key) != value]
+        problems += [f"{name}: {key} is {entry.get(key)!r}, not {value!r}" for key, value in expected.items() if entry.get(key) != value]
         for key, value in (("gpu_duration", span), ("gpu_busy_duration", busy)):
             if not math.isclose(entry[key], value, rel_tol=1e-9, abs_tol=1e-6):
-                troubles.append(f"{name}: {key} is {entry[key]}, not {value}")
+                problems.append(f"{name}: {key} is {entry[key]}, not {value}")
     headings, rows = harness.read_csv(os.path.join(folder, "out", "execution_details.csv"))
     for row, entry in zip(rows, details):
         cells = dict(zip(headings, row))
         flat = {**entry, **{"phase_" + k: v for k, v in entry["phase"].items()}, "num_steps": len(entry["steps"])}
         for key, text in cells.items():
             right = abs(float(text) - flat[key]) <= 0.00501 if key.startswith("gpu_") else text == str(flat[key])
-            troubles += [] if right else [f"execution_details.csv: {key} is {text}, not {flat[key]}"]
-    return troubles + ([] if len(rows) == len(details) else ["rows of execution_details.csv"])
+            problems += [] if right else [f"execution_details.csv: {key} is {text}, not {flat[key]}"]
+    return problems + ([] if len(rows) == len(details) else ["rows of execution_details.csv"])
 
 
 def check_split(seed, wish):
@@ -294,9 +294,9 @@ def check_split(seed, wish):
             return [] if done.code == 1 and "none of them from" in done.stderr else [f"exit code {done.code}: {done.stderr}"]
         parts = list(expected_parts(roots, steps, wish, "my"))
         facts = [belonging(document["traceEvents"], [roots[i] for i in rows]) for _, _, rows in parts]
-        troubles = done.troubles() + ([done.stderr] if done.code else [])
-        if troubles:
-            return troubles
+        problems = done.problems() + ([done.stderr] if done.code else [])
+        if problems:
+            return problems
         files = harness.files_under(os.path.join(folder, "out")) if os.path.isdir(os.path.join(folder, "out")) else []
         wanted = sorted([part[1] for part in parts] + (["execution_details.csv", "execution_details.json"] if parts else []))
         if sorted(files) != wanted:
@@ -305,13 +305,14 @@ def check_split(seed, wish):
             with gzip.open(os.path.join(folder, "out", file_name), "rt", encoding="utf-8") as file:
                 found = json.load(file)
             if found != {**document, "traceEvents": events} or list(found) != list(document):
-                troubles.append(f"{file_name} holds {len(found['traceEvents'])} events, not those {len(events)}")
-        return troubles + (check_details(folder, parts, steps, facts) if parts else [])
+                problems.append(f"{file_name} has {len(found['traceEvents'])} events, not the expected {len(events)}")
+        return problems + (check_details(folder, parts, steps, facts) if parts else [])
     return check
 
 
 def check_mixture(binary, folder):
-    """--CONC, --OSL and --R: 32 requests of 25 to 100 tokens begin in 64 / 125 = 0.512 of the steps; two steps show that. There are 64."""
+    """--CONC, --OSL and --R: 32 requests of 25 to 100 tokens begin in 64 / 125 = 0.512 of the steps; two steps are
+    needed for that, and there are 64."""
     names = ["execute_context_0(0)_generation_64(64)", "execute_context_1(9)_generation_63(63)"]
     events = [{"ph": "X", "cat": "user_annotation", "name": names[i in (9, 20, 21)], "pid": 1, "tid": 1, "ts": 100 * i, "dur": 50} for i in range(30)]
     with open(os.path.join(folder, "t.json"), "w", encoding="utf-8") as file:
@@ -326,7 +327,7 @@ def check_mixture(binary, folder):
 
 
 def check_report(binary, folder):
-    """A trace that was cut out can be reported as any other, and has the GPU time that was told of it."""
+    """An extracted trace can be reported like any other, and has the GPU time of execution_details.csv."""
     with open(os.path.join(folder, "t.json"), "w", encoding="utf-8") as file:
         json.dump(some_trace(4), file)
     run = lambda *command: harness.run([binary, *command, "--quiet"], cwd=folder)
@@ -346,23 +347,23 @@ WRONG = [((), 2, "required: -o/--output-dir"), (("-o", "out", "--iterations", "3
 
 def check_wrong(binary, folder):
     events = [{"ph": "X", "cat": "user_annotation", "name": "step[DECODE bs=4]", "pid": 1, "tid": 1, "ts": i, "dur": 1} for i in (5, 9)]
-    troubles = []
+    problems = []
     for name, text in (("two.json", json.dumps(events)), ("none.json", json.dumps([{**e, "name": "step"} for e in events])),
                        ("cut.json", json.dumps({"a": 1, "traceEvents": events})[:-20]), ("bad.json", "{\"traceEvents\": 5}")):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     for options, code, words in WRONG:
         done = harness.run([binary, "split", "two.json", *options], cwd=folder)
-        troubles += [] if done.code == code and words in done.stderr else [f"{options}: {done.code} {done.stderr}"]
+        problems += [] if done.code == code and words in done.stderr else [f"{options}: {done.code} {done.stderr}"]
     for name, code, words in (("none.json", 1, "no steps of an inference server"), ("bad.json", 1, "bad.json"), ("gone.json", 1, "gone.json"), ("-", 2, "twice")):
         done = harness.run([binary, "split", name, "-o", "out", "--store-single-iteration"], cwd=folder)
-        troubles += [] if done.code == code and words in done.stderr else [f"{name}: {done.code} {done.stderr}"]
+        problems += [] if done.code == code and words in done.stderr else [f"{name}: {done.code} {done.stderr}"]
     if os.path.exists(os.path.join(folder, "out")):
-        troubles.append("a failure left a folder")
+        problems.append("a failure left a folder")
     done = harness.run([binary, "split", "cut.json", "-o", "out", "--store-single-iteration"], cwd=folder)
     found = [f for f in os.listdir(os.path.join(folder, "out")) if f.endswith(".gz")] if done.code == 0 else []
-    troubles += [] if len(found) == 1 and harness.warns_of_cut(done.stderr) else [f"a trace that is cut: {done.code} {done.stderr} {found}"]
-    return troubles
+    problems += [] if len(found) == 1 and harness.warns_of_cut(done.stderr) else [f"a truncated trace: {done.code} {done.stderr} {found}"]
+    return problems
 
 
 def check_full_disk(binary, folder):
@@ -378,7 +379,7 @@ def cases():
               Wish(single=True, steady=True, range=(0, 100), steps=5), Wish(single=True, divide=True, range=(1, 30)), Wish(steady=True, divide=True, steps=1), Wish()]
     for seed in range(36):
         yield Case(f"trace {seed}", check_split(seed, wishes[seed % len(wishes)]))
-    yield Case("a share of prefill that is meant", check_mixture)
+    yield Case("an expected share of prefill", check_mixture)
     yield Case("a report of steps", check_report)
     yield Case("wrong input", check_wrong)
     yield Case("a full disk", check_full_disk)

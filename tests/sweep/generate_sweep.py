@@ -1,9 +1,9 @@
-"""Made-up sweeps: a tiny one whose numbers can be worked out by hand, and workbooks like those of reports.
+"""Synthetic sweeps: a tiny one whose numbers can be computed by hand, and workbooks like those of reports.
 
-    make_sweep.py DIR        lays out the tiny sweep below DIR
+    python3 -m tests.sweep.generate_sweep DIR        writes the tiny sweep into DIR
 
 Threads 256 and 512, channels 28 and 42, ranks 0 to 7. Each rank runs two matrix products, of three and two instances, an
-elementwise kernel, and three collectives on another stream. How long they take depends on threads, channels and rank.
+elementwise kernel, and three collectives on another stream. Durations depend on threads, channels and rank.
 """
 import json
 import os
@@ -75,7 +75,7 @@ def lay_out(folder, threads=THREADS, channels=CHANNELS, ranks=RANKS, place="rank
 
 
 def write_workbook(path, **sheets):
-    """A workbook of lists of rows, the first of them the headings, as the Python tool's openpyxl writes it."""
+    """Writes lists of rows, the first one with the headings, to a workbook with openpyxl, as TraceLens does."""
     import openpyxl
     os.makedirs(os.path.dirname(path), exist_ok=True)
     book = openpyxl.Workbook()

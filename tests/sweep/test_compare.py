@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gputally sweep compare`: two runs of a made-up sweep (make_sweep.py) and hand-made reports. Expected values are worked out by hand
-from the rules, and with pandas for the sweep."""
+"""`gputally sweep compare`: two runs of a synthetic sweep (generate_sweep.py) and hand-written reports. Expected values are computed by
+hand from the rules, and with pandas for the sweep."""
 import math
 import os
 import shutil
@@ -30,48 +30,48 @@ def same(what, got, wanted):
 def check_sweep(binary, folder):
     generate_sweep.lay_out(os.path.join(folder, "s"), ranks=(0, 1))
     run([binary, "sweep", "report", "s"], cwd=folder)
-    done, troubles = compare(binary, folder, "--baseline", "s/256thread/nccl_28channels", "--test", "s/512thread/nccl_28channels/",
+    done, problems = compare(binary, folder, "--baseline", "s/256thread/nccl_28channels", "--test", "s/512thread/nccl_28channels/",
                              "-o", "out", "--baseline-label", "B", "--test-label", "T")
     timelines = read_workbook(os.path.join(folder, "out/gpu_timeline_comparison.xlsx"))
-    troubles += same("sheets", list(timelines), ["Summary", "All_Ranks_Combined", "Per_Rank_Time_ms", "Per_Rank_Percent", "Comparison_By_Rank",
+    problems += same("sheets", list(timelines), ["Summary", "All_Ranks_Combined", "Per_Rank_Time_ms", "Per_Rank_Percent", "Comparison_By_Rank",
                                                  "Summary_Comparison"])
     rows = timelines["Comparison_By_Rank"]
-    troubles += same("columns", list(rows[0]), ["rank", "type", "B_time_ms", "T_time_ms", "diff_time_ms", "percent_change", "status", "ratio",
+    problems += same("columns", list(rows[0]), ["rank", "type", "B_time_ms", "T_time_ms", "diff_time_ms", "percent_change", "status", "ratio",
                                                 "B_percent", "T_percent", "diff_percent"])
-    troubles += near("first row", rows[1], [0, "busy_time", 0.6610999999999767, 0.6866999999999535, 0.02559999999997675, -3.872333988803155,
+    problems += near("first row", rows[1], [0, "busy_time", 0.6610999999999767, 0.6866999999999535, 0.02559999999997675, -3.872333988803155,
                                             "Worse", 1.038723339888032, 8.363061353573393, 8.686907020872276, 0.3238456672988832])
     by_type = {(row[0], row[1]): row for row in rows[1:]}
-    troubles += same("ranks and types", len(by_type), 16)
-    troubles += near("zeros", by_type[0, "exposed_memcpy_time"][2:8], [0, 0, 0, 0, "Similar", 0])
-    troubles += same("total", by_type[1, "total_time"][7], 1)
-    troubles += same("sources", [row[-1] for row in timelines["Summary"][1:]], ["B"] * 8 + ["T"] * 8)
-    troubles += same("heads", [list(timelines[name][0]) for name in ("Summary", "All_Ranks_Combined", "Per_Rank_Time_ms")],
+    problems += same("ranks and types", len(by_type), 16)
+    problems += near("zeros", by_type[0, "exposed_memcpy_time"][2:8], [0, 0, 0, 0, "Similar", 0])
+    problems += same("total", by_type[1, "total_time"][7], 1)
+    problems += same("sources", [row[-1] for row in timelines["Summary"][1:]], ["B"] * 8 + ["T"] * 8)
+    problems += same("heads", [list(timelines[name][0]) for name in ("Summary", "All_Ranks_Combined", "Per_Rank_Time_ms")],
                      [["type", "time ms", "percent", "num_ranks", "source"], ["type", "time ms", "percent", "rank", "source"],
                       ["type", "0", "1", "source"]])
     collectives = read_workbook(os.path.join(folder, "out/collective_comparison.xlsx"))
     changes = collectives["nccl_implicit_sync_cmp"]
-    troubles += same("keys", [tuple(row[:3]) for row in changes[1:]],
+    problems += same("keys", [tuple(row[:3]) for row in changes[1:]],
                      [("_allgather_base", "BFloat16", 67108864), ("allreduce", "BFloat16", 2048), ("allreduce", "BFloat16", 1048576)])
-    troubles += same("names", list(changes[0][3:8]), ["B_comm_latency_mean", "T_comm_latency_mean", "diff_comm_latency_mean",
+    problems += same("names", list(changes[0][3:8]), ["B_comm_latency_mean", "T_comm_latency_mean", "diff_comm_latency_mean",
                                                       "percent_change_comm_latency_mean", "ratio_comm_latency_mean"])
-    troubles += near("latency", changes[1][3:8], [225.6, 251.2, 25.59999999999999, -11.34751773049645, 1.113475177304964])
+    problems += near("latency", changes[1][3:8], [225.6, 251.2, 25.59999999999999, -11.34751773049645, 1.113475177304964])
     # bandwidth: more is better
-    troubles += near("bandwidth", changes[1][11:13], [(changes[1][9] - changes[1][8]) / changes[1][8] * 100, changes[1][9] / changes[1][8]])
-    troubles += same("count", list(changes[0][-4:]) + list(changes[1][-4:]), ["B_count", "T_count", "diff_count", "ratio_count", 1, 1, 0, 1])
+    problems += near("bandwidth", changes[1][11:13], [(changes[1][9] - changes[1][8]) / changes[1][8] * 100, changes[1][9] / changes[1][8]])
+    problems += same("count", list(changes[0][-4:]) + list(changes[1][-4:]), ["B_count", "T_count", "diff_count", "ratio_count", 1, 1, 0, 1])
     final = read_workbook(os.path.join(folder, "out/final_analysis_report.xlsx"))
-    troubles += same("final sheets", list(final), ["Summary_Dashboard", "GPU_ByRank_Cmp", "GPU_Summary_Cmp", "NCCL_ImplicitSyncCmp"])
+    problems += same("final sheets", list(final), ["Summary_Dashboard", "GPU_ByRank_Cmp", "GPU_Summary_Cmp", "NCCL_ImplicitSyncCmp"])
     dashboard = {row[0]: list(row[1:]) for row in final["Summary_Dashboard"]}
     wanted = {"Metric": ["B", "T", "Improvement (%)", "Status"], "GPU_busy_time": [0.66, 0.69, -3.87, "Worse"],
               "GPU_idle_time": [7.24, 7.22, 0.35, "Better"], "GPU_total_time": [7.91, 7.91, 0, "Similar"]}
-    troubles += same("dashboard", {key: dashboard[key] for key in wanted}, wanted)
-    return troubles + ([] if "GPU_idle_time" in done.stdout and not done.stderr else [done.stdout + done.stderr])
+    problems += same("dashboard", {key: dashboard[key] for key in wanted}, wanted)
+    return problems + ([] if "GPU_idle_time" in done.stdout and not done.stderr else [done.stdout + done.stderr])
 
 
 HEAD = ["type", "time ms", "percent"]
 
 
 def write_run(folder, ranks, collective=None):
-    """Reports by hand: ranks is {rank: rows of gpu_timeline}."""
+    """Writes reports; ranks is {rank: rows of gpu_timeline}."""
     for rank, rows in ranks.items():
         write_workbook(os.path.join(folder, f"tracelens_analysis/individual_reports/perf_rank{rank}.xlsx"), gpu_timeline=[HEAD, *rows])
     if collective:
@@ -82,46 +82,46 @@ def check_single_runs(binary, folder):
     """Ranks and types that only one run has; folders of the same name; a rank whose percent is missing."""
     write_run(os.path.join(folder, "x/run"), {0: [["idle", 4, 40.0], ["busy", 6, 60]], 10: [["busy", 2, 100]], 2: [["busy", 8, None]]})
     write_run(os.path.join(folder, "y/run"), {0: [["busy", 3, 50], ["new", 1, 1]], 2: [["busy", 8.04, 20]]})
-    done, troubles = compare(binary, folder, "--baseline", "x/run", "--test", "y/run", "--output", "o", "--quiet")
-    troubles += same("printed", done.stdout, "")
-    troubles += same("warned", [line for line in done.stderr.splitlines()],
+    done, problems = compare(binary, folder, "--baseline", "x/run", "--test", "y/run", "--output", "o", "--quiet")
+    problems += same("printed", done.stdout, "")
+    problems += same("warned", [line for line in done.stderr.splitlines()],
                      ["gputally: warning: baseline has no collective report: collectives are not compared"])
-    troubles += same("files", [name for name in files_under(folder) if name.startswith("o/")],
+    problems += same("files", [name for name in files_under(folder) if name.startswith("o/")],
                      ["o/final_analysis_report.xlsx", "o/gpu_timeline_comparison.xlsx"])
     book = read_workbook(os.path.join(folder, "o/gpu_timeline_comparison.xlsx"))
     rows = book["Comparison_By_Rank"]
-    troubles += same("columns", rows[0][2], "baseline_time_ms")
-    troubles += same("pairs", [tuple(row[:2]) for row in rows[1:]], [(0, "busy"), (2, "busy")])
-    troubles += near("rank 0", rows[1][2:], [6, 3, -3, 50, "Better", 0.5, 60, 50, -10])
-    troubles += near("rank 2", rows[2][2:], [8, 8.04, 0.03999999999999915, -0.4999999999999893, "Similar", 1.005, None, 20, None])
+    problems += same("columns", rows[0][2], "baseline_time_ms")
+    problems += same("pairs", [tuple(row[:2]) for row in rows[1:]], [(0, "busy"), (2, "busy")])
+    problems += near("rank 0", rows[1][2:], [6, 3, -3, 50, "Better", 0.5, 60, 50, -10])
+    problems += near("rank 2", rows[2][2:], [8, 8.04, 0.03999999999999915, -0.4999999999999893, "Similar", 1.005, None, 20, None])
     # means over ranks: (6 + 8 + 2) / 3 and (3 + 8.04) / 2; of percent (60 + 100) / 2 and (50 + 20) / 2
-    troubles += near("summary", book["Summary_Comparison"][1], ["busy", 16 / 3, 5.52, 5.52 - 16 / 3, (16 / 3 - 5.52) / (16 / 3) * 100,
+    problems += near("summary", book["Summary_Comparison"][1], ["busy", 16 / 3, 5.52, 5.52 - 16 / 3, (16 / 3 - 5.52) / (16 / 3) * 100,
                                                                 5.52 / (16 / 3), 80, 35, -45])
     times = book["Per_Rank_Time_ms"]
-    troubles += same("times", [list(row) for row in times],
+    problems += same("times", [list(row) for row in times],
                      [["type", "0", "2", "10", "source"], ["busy", 6, 8, 2, "baseline"], ["idle", 4, None, None, "baseline"],
                       ["busy", 3, 8.04, None, "test"], ["new", 1, None, None, "test"]])
     _, more = compare(binary, folder, "--baseline", "x/run", "--test", "y/run", "--output", "g", "--geo-mean", "--quiet")
     book = read_workbook(os.path.join(folder, "g/gpu_timeline_comparison.xlsx"))
-    return troubles + more + near("geometric", book["Summary_Comparison"][1][1:3], [(6 * 8 * 2) ** (1 / 3), (3 * 8.04) ** 0.5])
+    return problems + more + near("geometric", book["Summary_Comparison"][1][1:3], [(6 * 8 * 2) ** (1 / 3), (3 * 8.04) ** 0.5])
 
 
 def check_collectives(binary, folder):
-    """The first row of each key on each side; keys of one side only and rows without a whole key are left out."""
+    """The first row of each key on each side; keys of one side only and rows with an incomplete key are dropped."""
     head = ["Collective name", "dtype", "In msg nelems", "comm_latency_mean", "algo bw (GB/s)_mean", "count", "note"]
     base = [head, ["b", "f", 10, 4, 0, 3, "x"], ["a", "f", 200, 8, 2, 1, "x"], ["a", "f", 30, 5, 5, 1, "x"], ["a", "f", 30, 99, 99, 9, "x"],
             ["gone", "f", 1, 1, 1, 1, "x"], ["b", None, 10, 7, 7, 7, "x"]]
     test = [head, ["a", "f", 30, 10, 4, 2, "x"], ["a", "f", 200, 2, 2, 1, "x"], ["b", "f", 10, 0, 1, 3, "x"], ["new", "f", 1, 1, 1, 1, "x"]]
     write_run(os.path.join(folder, "x"), {0: [["busy", 6, 60]]}, {"nccl_summary_implicit_sync": base, "nccl_long": base, "My_Summary": base[:2]})
     write_run(os.path.join(folder, "y"), {0: [["busy", 6, 60]]}, {"nccl_summary_implicit_sync": test, "nccl_long": base, "My_Summary": test[:3]})
-    _, troubles = compare(binary, folder, "--baseline", "x", "--test", "y", "--output", "o")
+    _, problems = compare(binary, folder, "--baseline", "x", "--test", "y", "--output", "o")
     book = read_workbook(os.path.join(folder, "o/collective_comparison.xlsx"))
-    troubles += same("sheets", list(book), ["nccl_summary_implicit_sync", "My_Summary", "nccl_implicit_sync_cmp"])
-    troubles += same("rows", [len(rows) for rows in book.values()], [11, 4, 4])
+    problems += same("sheets", list(book), ["nccl_summary_implicit_sync", "My_Summary", "nccl_implicit_sync_cmp"])
+    problems += same("rows", [len(rows) for rows in book.values()], [11, 4, 4])
     changes = [list(row) for row in book["nccl_implicit_sync_cmp"]]
-    troubles += near("a 30", changes[1], ["a", "f", 30, 5, 10, 5, -100, 2, 5, 4, -1, -20, 0.8, 1, 2, 1, 2])
-    troubles += near("a 200", changes[2], ["a", "f", 200, 8, 2, -6, 75, 0.25, 2, 2, 0, 0, 1, 1, 1, 0, 1])
-    return troubles + near("b", changes[3], ["b", "f", 10, 4, 0, -4, 100, 0, 0, 1, 1, 0, 0, 3, 3, 0, 1])
+    problems += near("a 30", changes[1], ["a", "f", 30, 5, 10, 5, -100, 2, 5, 4, -1, -20, 0.8, 1, 2, 1, 2])
+    problems += near("a 200", changes[2], ["a", "f", 200, 8, 2, -6, 75, 0.25, 2, 2, 0, 0, 1, 1, 1, 0, 1])
+    return problems + near("b", changes[3], ["b", "f", 10, 4, 0, -4, 100, 0, 0, 1, 1, 0, 0, 3, 3, 0, 1])
 
 
 def check_failure(binary, folder, options, code, sentence):
@@ -129,23 +129,23 @@ def check_failure(binary, folder, options, code, sentence):
     os.makedirs(os.path.join(folder, "empty"))
     write_workbook(os.path.join(folder, "odd/tracelens_analysis/individual_reports/perf_rank0.xlsx"), other=[["a"], [1]])
     before = files_under(folder)
-    done, troubles = compare(binary, folder, *options, code=code)
-    return troubles + ([] if sentence in done.stderr else [f"said {done.stderr!r}"]) + same("files", files_under(folder), before)
+    done, problems = compare(binary, folder, *options, code=code)
+    return problems + ([] if sentence in done.stderr else [f"said {done.stderr!r}"]) + same("files", files_under(folder), before)
 
 
 def check_damaged(binary, folder):
-    """A cut report of one rank is left out; a cut collective report ends the step."""
+    """A truncated report of one rank is skipped; a truncated collective report ends the step."""
     write_run(os.path.join(folder, "x"), {0: [["busy", 6, 60]], 1: [["busy", 4, 40]]}, {"a_summary": [["a"], [1]]})
     shutil.copytree(os.path.join(folder, "x"), os.path.join(folder, "y"))
     report = os.path.join(folder, "y/tracelens_analysis/individual_reports/perf_rank1.xlsx")
     os.truncate(report, os.path.getsize(report) // 2)
-    done, troubles = compare(binary, folder, "--baseline", "x", "--test", "y", "--output", "o")
+    done, problems = compare(binary, folder, "--baseline", "x", "--test", "y", "--output", "o")
     rows = read_workbook(os.path.join(folder, "o/gpu_timeline_comparison.xlsx"))["Comparison_By_Rank"]
-    troubles += same("ranks", [row[0] for row in rows[1:]], [0]) + ([] if "perf_rank1.xlsx" in done.stderr else [done.stderr])
+    problems += same("ranks", [row[0] for row in rows[1:]], [0]) + ([] if "perf_rank1.xlsx" in done.stderr else [done.stderr])
     collective = os.path.join(folder, "y/tracelens_analysis/collective_reports/collective_all_ranks.xlsx")
     os.truncate(collective, os.path.getsize(collective) // 2)
     done, more = compare(binary, folder, "--baseline", "x", "--test", "y", "--output", "p", code=1)
-    return troubles + more + ([] if "collective_all_ranks.xlsx" in done.stderr else [done.stderr]) + same(
+    return problems + more + ([] if "collective_all_ranks.xlsx" in done.stderr else [done.stderr]) + same(
         "left", os.path.exists(os.path.join(folder, "p")), False)
 
 

@@ -17,15 +17,15 @@ VOID = {"meta", "hr", "img", "br"}
 
 
 class Page(HTMLParser):
-    """Texts of each kind of element, pictures and links; complains of elements that do not nest."""
+    """The text of each kind of element, pictures and links; records elements that do not nest."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.texts, self.pictures, self.links, self.troubles, self.rules = [], {}, [], [], [], 0
+        self.open, self.texts, self.pictures, self.links, self.problems, self.rules = [], {}, [], [], [], 0
         self.classes = []
         self.feed(text)
         if self.open:
-            self.troubles.append(f"not closed: {self.open}")
+            self.problems.append(f"not closed: {self.open}")
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
@@ -41,7 +41,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
-            self.troubles.append(f"</{tag}> closes nothing")
+            self.problems.append(f"</{tag}> closes nothing")
 
     def handle_data(self, data):
         for tag in set(self.open):
@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 
 def picture(seed):
-    """Bytes that look like a PNG to a reader of its first eight; of every length modulo 3."""
+    """Bytes with the signature of a PNG; of every length modulo 3."""
     return b"\x89PNG\r\n\x1a\n" + bytes((seed * 31 + i * 7) % 256 for i in range(100 + seed))
 
 
@@ -62,12 +62,12 @@ def make_sweep(folder, seed, plots=PLOTS):
 
 def make_page(binary, folder, *options, output="page.html"):
     done = run([binary, "sweep", "html", *options, "--output", output], cwd=folder)
-    troubles = done.troubles()
+    problems = done.problems()
     if not os.path.exists(os.path.join(folder, output)):
-        return done, None, troubles + [f"no page: {done.stderr}"]
+        return done, None, problems + [f"no page: {done.stderr}"]
     with open(os.path.join(folder, output), encoding="utf-8") as file:
         page = Page(file.read())
-    return done, page, troubles + page.troubles
+    return done, page, problems + page.problems
 
 
 def expect(what, got, wanted):
@@ -78,67 +78,67 @@ def check_two(binary, folder):
     make_sweep(os.path.join(folder, "a"), 0)
     make_sweep(os.path.join(folder, "b"), 50)
     open(os.path.join(folder, "a", "tracelens_analysis", "top5_gemm_kernels_time_variance.csv"), "w").close()
-    done, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b/", "--label1", "Base")
+    done, page, problems = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b/", "--label1", "Base")
     title = "GEMM Kernel Variance - Sweep Comparison"
-    troubles += expect("title", page.texts["title"], [title]) + expect("h1", page.texts["h1"], [title])
-    troubles += expect("h2", page.texts["h2"], HEADINGS) + expect("rules", page.rules, 7)
-    troubles += expect("cells", page.texts["td"][:6], ["Sweep 1", "Base", "a", "Sweep 2", "b", "b/"])
-    troubles += expect("heads", page.texts["th"], ["Sweep", "Label", "Path"] + ["Base", "b"] * 5)
-    troubles += expect("h3", page.texts["h3"], ["Sweep 1: Base", "Sweep 2: b"])
+    problems += expect("title", page.texts["title"], [title]) + expect("h1", page.texts["h1"], [title])
+    problems += expect("h2", page.texts["h2"], HEADINGS) + expect("rules", page.rules, 7)
+    problems += expect("cells", page.texts["td"][:6], ["Sweep 1", "Base", "a", "Sweep 2", "b", "b/"])
+    problems += expect("heads", page.texts["th"], ["Sweep", "Label", "Path"] + ["Base", "b"] * 5)
+    problems += expect("h3", page.texts["h3"], ["Sweep 1: Base", "Sweep 2: b"])
     files = ["GEMM Variance CSV", "TraceLens Reports", "Plots"]
-    troubles += expect("list", page.texts["li"], ["Path: a"] + files + ["Path: b/"] + files)
+    problems += expect("list", page.texts["li"], ["Path: a"] + files + ["Path: b/"] + files)
     # the second sweep has no CSV file
-    troubles += expect("links", page.links, ["a/tracelens_analysis/top5_gemm_kernels_time_variance.csv", "a/tracelens_analysis",
+    problems += expect("links", page.links, ["a/tracelens_analysis/top5_gemm_kernels_time_variance.csv", "a/tracelens_analysis",
                                              "a/tracelens_analysis/plots", "b/tracelens_analysis", "b/tracelens_analysis/plots"])
-    troubles += expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2)])
+    problems += expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2)])
     wanted = [picture(seed + i) for i in range(5) for seed in (0, 50)]
     got = [base64.b64decode(source.removeprefix("data:image/png;base64,"), validate=True) for _, source in page.pictures]
-    troubles += expect("pictures", got, wanted) + expect("said", done.stderr, "")
+    problems += expect("pictures", got, wanted) + expect("said", done.stderr, "")
     for name in ("info-box", "comparison-table", "data-section"):
-        troubles += [] if name in page.classes else [f"no class {name}"]
+        problems += [] if name in page.classes else [f"no class {name}"]
     size = os.path.getsize(os.path.join(folder, "page.html")) / 1024 / 1024
-    return troubles + expect("printed", done.stdout, f"wrote page.html ({size:.2f} MB)\n")
+    return problems + expect("printed", done.stdout, f"wrote page.html ({size:.2f} MB)\n")
 
 
 def check_names(binary, folder):
-    """Labels and paths that mean something in HTML, addresses and option values, or are not UTF-8."""
+    """Labels and paths with a special meaning in HTML, URLs and option values, or that are not UTF-8."""
     first, second = "a&b <i>%41", 'c="d\''
     make_sweep(os.path.join(folder, first), 0)
     make_sweep(os.path.join(folder, second), 1)
-    # written to a folder that is not there yet
-    done, page, troubles = make_page(binary, folder, "--sweep", first + "=</td>&lt;\"'", second, output="x y/z/page.html")
-    troubles += expect("heads", page.texts["th"][3:5], ["</td>&lt;\"'", second])
-    troubles += expect("paths", [page.texts["td"][2], page.texts["td"][5]], [first, second])
+    # written to a new folder
+    done, page, problems = make_page(binary, folder, "--sweep", first + "=</td>&lt;\"'", second, output="x y/z/page.html")
+    problems += expect("heads", page.texts["th"][3:5], ["</td>&lt;\"'", second])
+    problems += expect("paths", [page.texts["td"][2], page.texts["td"][5]], [first, second])
     for link in page.links:
         target = os.path.join(folder, "x y/z", urllib.parse.unquote(link))
         if not os.path.exists(target) or "?" in link or "#" in link:
-            troubles.append(f"link {link} leads nowhere")
+            problems.append(f"link {link} is broken")
     done = run([binary.encode(), b"sweep", b"html", b"--sweep1", first.encode(), b"--sweep2", second.encode(), b"--label1", b"\xff<"],
                cwd=folder)
     with open(os.path.join(folder, "sweep_comparison_report.html"), encoding="utf-8") as file:
         page = Page(file.read())
-    return troubles + done.troubles() + expect("links", len(page.links), 4) + expect("label", page.texts["th"][3], "\ufffd<")
+    return problems + done.problems() + expect("links", len(page.links), 4) + expect("label", page.texts["th"][3], "\ufffd<")
 
 
 def check_missing(binary, folder):
     make_sweep(os.path.join(folder, "a"), 0, PLOTS[1:])
-    os.makedirs(os.path.join(folder, "b", "tracelens_analysis", "plots", PLOTS[0]))  # a folder by that name
+    os.makedirs(os.path.join(folder, "b", "tracelens_analysis", "plots", PLOTS[0]))  # a folder of that name
     with open(os.path.join(folder, "b", "tracelens_analysis", "plots", PLOTS[1]), "w") as file:
         file.write("no picture")
-    done, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b")
+    done, page, problems = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b")
     gone = [("a", PLOTS[0])] + [("b", name) for name in PLOTS]
-    troubles += expect("warnings", sorted(done.stderr.splitlines()),
+    problems += expect("warnings", sorted(done.stderr.splitlines()),
                        sorted(f"gputally: warning: no plot {sweep}/tracelens_analysis/plots/{name}" for sweep, name in gone))
-    troubles += expect("boxes", page.classes.count("missing"), 6) + expect("pictures", len(page.pictures), 4)
-    return troubles + expect("box", page.texts["td"][6], f"plot not available: {PLOTS[0]}")
+    problems += expect("boxes", page.classes.count("missing"), 6) + expect("pictures", len(page.pictures), 4)
+    return problems + expect("box", page.texts["td"][6], f"plot not available: {PLOTS[0]}")
 
 
 def check_three(binary, folder):
     for i, name in enumerate("abc"):
         make_sweep(os.path.join(folder, name), 10 * i)
-    _, page, troubles = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b", "--sweep", "c=third")
-    troubles += expect("heads", page.texts["th"][3:], ["a", "b", "third"] * 5)
-    return troubles + expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2, 3)])
+    _, page, problems = make_page(binary, folder, "--sweep1", "a", "--sweep2", "b", "--sweep", "c=third")
+    problems += expect("heads", page.texts["th"][3:], ["a", "b", "third"] * 5)
+    return problems + expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2, 3)])
 
 
 def check_failure(binary, folder, options, code, sentence):
@@ -150,7 +150,7 @@ def check_failure(binary, folder, options, code, sentence):
 
 CASES = [
     Case("two sweeps", check_two),
-    Case("names that mean something", check_names),
+    Case("names with special characters", check_names),
     Case("missing plots", check_missing),
     Case("three sweeps", check_three),
     Case("no such sweep", check_failure, ["--sweep1", "a", "--sweep2", "b"], 1, "gputally: Sweep 2 directory not found: b\n"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds `gputally sweep merge` against a plain Python merger of the same traces: made-up ranks, odd events, and the real ranks of the
-conformance folder where it is beside the project. Numbers are compared as they are written."""
+"""Compares `gputally sweep merge` with a reference model, on synthetic ranks, unusual events and, if available, the real ranks of the
+conformance folder. Numbers are compared as they are written."""
 import glob
 import gzip
 import json
@@ -58,7 +58,7 @@ def names_of(rank):
 
 
 def plain(value):
-    """Numbers as text, so that a changed digit shows; integers made here and integers read are alike."""
+    """Numbers as text, so that a changed digit is found; computed integers equal integers from the file."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -80,10 +80,10 @@ def expected(paths, count, keep_ids=False):
     return plain(result)
 
 
-# ---- made-up ranks ----
+# ---- synthetic ranks ----
 
 def kernel_of(rank, number, name, start, duration, stream):
-    """An op, the call that launches a kernel, the kernel, and the arrow between them."""
+    """An op, the launch of a kernel, the kernel, and the flow events between them."""
     return [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 10, "tid": 10, "ts": start - 50.0, "dur": 20.0, "args": {"External id": number}},
             {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 10, "tid": 10, "ts": start - 40.0, "dur": 5.0,
              "args": {"correlation": number}},
@@ -94,7 +94,7 @@ def kernel_of(rank, number, name, start, duration, stream):
 
 
 def sweep_rank(rank, threads=256, channels=28):
-    """A rank of the sweep that the other steps are checked with."""
+    """A rank of the sweep that is used to test the other steps."""
     base, factor = 1000000.0, threads / 256
     first, second = "Cijk_Alik_Bljk_BBS_BH_MT256x256x64_MI16x16x1", "Cijk_Ailk_Bljk_BBS_BH_MT128x128x32_MI32x32x1"
     collective = "ncclDevKernel_Generic_1(...)"
@@ -110,7 +110,7 @@ def sweep_rank(rank, threads=256, channels=28):
 
 
 def odd_rank(rank, seed):
-    """Events with members missing, of other types, escaped, or twice of the same process in another writing."""
+    """Events with missing, escaped or wrongly typed members, and with process ids written in two ways."""
     chance, events = random.Random(seed * 1000 + rank), []
     pids, tids = [0, 7, "Spans", "7", 12345678901234567890, -1, 1.5], [0, 3, "stream 7", -2, None]
     names = ["k", "caf\u00e9 \u4e2d \"quoted\" \\ \n", "", "\U0001F600", "[R9] k"]
@@ -156,22 +156,22 @@ def check_sweep(binary, folder):
     paths = {rank: write_rank(os.path.join(folder, "t"), rank, sweep_rank(rank)) for rank in range(3)}
     done = merge(binary, folder, "t", "-n", "3", "-o", "m.json")
     events = load(os.path.join(folder, "m.json"))["traceEvents"]
-    troubles = done.troubles() + compare(os.path.join(folder, "m.json"), expected(paths, 3))
-    # by hand: three times 18 events of the GPU and 19 of the CPU, and twelve names
-    troubles += [] if len(events) == 123 else [f"{len(events)} events, not 123"]
+    problems = done.problems() + compare(os.path.join(folder, "m.json"), expected(paths, 3))
+    # computed by hand: three times 18 GPU events and 19 CPU events, and twelve names
+    problems += [] if len(events) == 123 else [f"{len(events)} events, not 123"]
     first = events[0]
-    troubles += [] if (first["name"], str(first["pid"]), str(first["tid"])) == ("[R0] ProfilerStep#2", "500", "0") else [str(first)]
-    troubles += [] if "rank 2: 18 GPU events, 19 CPU events" in done.stdout else [done.stdout]
+    problems += [] if (first["name"], str(first["pid"]), str(first["tid"])) == ("[R0] ProfilerStep#2", "500", "0") else [str(first)]
+    problems += [] if "rank 2: 18 GPU events, 19 CPU events" in done.stdout else [done.stdout]
     done = merge(binary, folder, "t", "--compat", "--output", "c.json.gz")
     with open(os.path.join(folder, "c.json.gz"), "rb") as file:
-        troubles += [] if file.read(2) == b"\x1f\x8b" else ["not gzip"]
-    return troubles + done.troubles() + compare(os.path.join(folder, "c.json.gz"), expected(paths, 3, True))
+        problems += [] if file.read(2) == b"\x1f\x8b" else ["not gzip"]
+    return problems + done.problems() + compare(os.path.join(folder, "c.json.gz"), expected(paths, 3, True))
 
 
 def check_nothing(binary, folder):
     os.makedirs(os.path.join(folder, "t"))
     done = merge(binary, folder, "t")
-    return done.troubles() + compare(os.path.join(folder, "merged_gpu_trace_enhanced.json"), expected({}, 8)) + (
+    return done.problems() + compare(os.path.join(folder, "merged_gpu_trace_enhanced.json"), expected({}, 8)) + (
         [] if done.stderr.count("Skipping rank") == 8 else [done.stderr])
 
 
@@ -179,11 +179,11 @@ def check_odd(binary, folder, seed):
     names = ["trace_step19.json", "other.json", "x.json.gz", "trace_step19.json"]
     paths = {rank: write_rank(os.path.join(folder, "t"), rank, odd_rank(rank, seed), names[rank], bare=rank == 3) for rank in (0, 1, 2, 3)}
     done = merge(binary, folder, "t", "-o", "m.json", "-n", "6")
-    return done.troubles() + compare(os.path.join(folder, "m.json"), expected(paths, 6))
+    return done.problems() + compare(os.path.join(folder, "m.json"), expected(paths, 6))
 
 
 def check_damaged(binary, folder):
-    """A damaged rank is left out whole; the others are there."""
+    """A damaged rank is skipped completely; the others are merged."""
     paths = {rank: write_rank(os.path.join(folder, "t"), rank, sweep_rank(rank)) for rank in range(4)}
     with open(paths[1], "r+b") as file:
         file.truncate(os.path.getsize(paths[1]) * 2 // 3)
@@ -191,8 +191,8 @@ def check_damaged(binary, folder):
         file.write('{"a": 1}')
     del paths[1], paths[2]
     done = merge(binary, folder, "t", "-o", "m.json")
-    return done.troubles() + compare(os.path.join(folder, "m.json"), expected(paths, 4)) + [
-        f"rank {rank} is not told: {done.stderr}" for rank in (1, 2) if f"rank {rank} is left out: t/rank{rank}" not in done.stderr]
+    return done.problems() + compare(os.path.join(folder, "m.json"), expected(paths, 4)) + [
+        f"no warning about rank {rank}: {done.stderr}" for rank in (1, 2) if f"rank {rank} is left out: t/rank{rank}" not in done.stderr]
 
 
 def check_names(binary, folder):
@@ -200,13 +200,13 @@ def check_names(binary, folder):
     root = os.path.join(folder, "t")
     usual = write_rank(root, 0, sweep_rank(1), "other_trace.json")
     named = write_rank(root, 0, sweep_rank(5), "b.json")
-    troubles = []
+    problems = []
     for options, path in (([], usual), (["--trace-name", "b.json"], named), (["--trace-name", "c.json"], None)):
         done = merge(binary, folder, "t", "-o", "m.json", *options)
-        troubles += done.troubles() + compare(os.path.join(folder, "m.json"), expected({0: path} if path else {}, 1))
+        problems += done.problems() + compare(os.path.join(folder, "m.json"), expected({0: path} if path else {}, 1))
     step = write_rank(root, 0, sweep_rank(7))
     done = merge(binary, folder, "t", "-o", "m.json")
-    return troubles + done.troubles() + compare(os.path.join(folder, "m.json"), expected({0: step}, 1))
+    return problems + done.problems() + compare(os.path.join(folder, "m.json"), expected({0: step}, 1))
 
 
 def check_failure(binary, folder, options, code, sentence):
@@ -223,7 +223,7 @@ def check_real(binary, folder):
         os.makedirs(os.path.join(folder, f"t/rank{rank}"))
         paths[rank] = shutil.copy(path, os.path.join(folder, f"t/rank{rank}"))
     done = merge(binary, folder, "t", "-o", "m.json")
-    return done.troubles() + compare(os.path.join(folder, "m.json"), expected(paths, len(paths)))
+    return done.problems() + compare(os.path.join(folder, "m.json"), expected(paths, len(paths)))
 
 
 CASES = [
@@ -235,7 +235,7 @@ CASES = [
     Case("no arguments", check_failure, [], 2, "the following arguments are required: DIR"),
     Case("no ranks", check_failure, ["t", "-n", "0"], 2, "argument --num_ranks: must be from 1 to"),
     Case("over a trace", check_failure, ["t", "-o", "t/rank0/trace_step19.json"], 1, "trace_step19.json"),
-] + [Case(f"odd events {seed}", check_odd, seed) for seed in range(8)]
+] + [Case(f"unusual events {seed}", check_odd, seed) for seed in range(8)]
 if glob.glob(os.path.join(RANKS4, "*.json*")):
     CASES.append(Case("real ranks", check_real))
 

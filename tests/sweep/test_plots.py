@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Looks at the plots of `gputally sweep plot`: what is printed, and in the pixels, where boxes, violins and points stand.
+"""The plots of `gputally sweep plot`: the printed text, and the positions of boxes, violins and points in the pixels.
 
-Expected figures are worked out by hand for the sixteen rows below. Places in a picture follow from its frame, which is found in
-the pixels, and from the range of the data with a twentieth more on each side.
+Expected values are computed by hand for the sixteen rows below. Positions in a picture follow from its frame, which is found in
+the pixels, and from the range of the data plus a twentieth on each side.
 """
 import os
 import struct
@@ -43,7 +43,7 @@ class Png:
     def __init__(self, path):
         with open(path, "rb") as file:
             data = file.read()
-        assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+        assert data[:8] == b"\x89PNG\r\n\x1a\n", "not a PNG"
         at, packed = 8, b""
         while at < len(data):
             length, kind = struct.unpack(">I4s", data[at:at + 8])
@@ -85,7 +85,7 @@ class Png:
 
 
 class Places:
-    """Where numbers lie in a picture of one plot."""
+    """Positions of values in a picture of one plot."""
 
     def __init__(self, picture, x_range, y_range):
         self.left, self.top, self.right, self.bottom = picture.frame()
@@ -109,7 +109,7 @@ def close(pixel, colour, by=40):
 
 
 def expect(picture, x, y, colour, what, by=40):
-    """The colour is within two pixels above or below the place: lines are one to two wide."""
+    """The colour is within two pixels above or below the position: lines are one to two pixels wide."""
     if any(close(picture.at(x, y + dy), colour, by) for dy in (-2, -1, 0, 1, 2)):
         return []
     return [f"{what}: no {colour} at {x:.0f},{y:.0f} but {picture.at(x, y)}"]
@@ -128,72 +128,72 @@ def plot(binary, folder, rows, *options):
 
 
 def check_boxes(folder, name, boxes, count):
-    picture, troubles = Png(os.path.join(folder, "plots", name)), []
+    picture, problems = Png(os.path.join(folder, "plots", name)), []
     if (picture.width, picture.height) != tuple(100 * side for side in SIZES[name]):
-        troubles.append(f"{picture.width} x {picture.height} pixels")
+        problems.append(f"{picture.width} x {picture.height} pixels")
     places = Places(picture, (-0.5, count - 0.5), widened(14, 43))
     for i, (fill, low, high, median, whiskers, outliers) in enumerate(boxes):
         beside = places.x(i - 0.2)  # within the box, clear of whiskers and grid
         for value, colour in ((low + 0.4, fill), (high - 0.4, fill), (high + 0.4, WHITE), (low - 0.4, WHITE), (median, MEDIAN)):
-            troubles += expect(picture, beside, places.y(value), colour, f"{name}, box {i}, {value}")
+            problems += expect(picture, beside, places.y(value), colour, f"{name}, box {i}, {value}")
         for end in whiskers:
-            troubles += expect(picture, places.x(i - 0.1), places.y(end), EDGE, f"{name}, whisker of box {i}")
+            problems += expect(picture, places.x(i - 0.1), places.y(end), EDGE, f"{name}, whisker of box {i}")
         radius = 4 / 72 * 100
         for value in outliers:
             for dy in (radius, -radius):
-                troubles += expect(picture, places.x(i), places.y(value) + dy, EDGE, f"{name}, outlier {value} of box {i}", 90)
+                problems += expect(picture, places.x(i), places.y(value) + dy, EDGE, f"{name}, outlier {value} of box {i}", 90)
         beyond = max(whiskers[1], *outliers, high) if outliers else whiskers[1]
         if beyond < 42:
-            troubles += expect(picture, places.x(i - 0.05), places.y(beyond + 1), WHITE, f"{name}, above box {i}")
-    return troubles
+            problems += expect(picture, places.x(i - 0.05), places.y(beyond + 1), WHITE, f"{name}, above box {i}")
+    return problems
 
 
 def check_printed(binary, folder):
     done = plot(binary, folder, ROWS, "--dpi", "30")
     lines = [line for line in done.stdout.splitlines() if "mean=" in line]
     wanted = sorted(["top.csv"] + ["plots/" + name for name in SIZES])
-    return done.troubles() + ([f"printed {lines}"] if lines != PRINTED else []) + (
+    return done.problems() + ([f"printed {lines}"] if lines != PRINTED else []) + (
         [f"files {files_under(folder)}"] if files_under(folder) != wanted else []) + ([done.stderr] if done.stderr else [])
 
 
 def check_box_plots(binary, folder):
-    troubles = plot(binary, folder, ROWS, "--dpi", "100").troubles()
+    problems = plot(binary, folder, ROWS, "--dpi", "100").problems()
     for name, boxes in BOXES.items():
-        troubles += check_boxes(folder, name, boxes, 2)
-    return troubles
+        problems += check_boxes(folder, name, boxes, 2)
+    return problems
 
 
 def check_violins(binary, folder):
     """The first of three panels: its frame is the leftmost; widths from the density of the eight values of 256 threads."""
-    troubles = plot(binary, folder, ROWS, "--dpi", "100").troubles()
+    problems = plot(binary, folder, ROWS, "--dpi", "100").problems()
     picture = Png(os.path.join(folder, "plots", "variance_violin_combined.png"))
     columns = [x for x in range(picture.width) if sum(close(picture.at(x, y), FRAME, 24) for y in range(0, 600, 4)) > 75]
     places = Places(picture, (-0.5, 1.5), widened(14, 43))
     edges = [columns[i] for i in range(len(columns)) if i == 0 or columns[i] - columns[i - 1] > 50]
     if len(edges) != 6:
-        return troubles + [f"{len(edges)} upright lines of frames, not 6: {columns}"]
+        return problems + [f"{len(edges)} vertical lines of frames, not 6: {columns}"]
     places.left, places.right = edges[0], edges[1] + 1
     fill = tuple(round(255 - 0.7 * (255 - part)) for part in (0xad, 0xd8, 0xe6))
     for index, density in ((0, 0.03353786846201143), (50, 0.05588865939988276), (80, 0.08205241375770095)):
         value = 14 + 12.25 * index / 99 + (0.15 if index == 0 else 0)
         half = 0.25 * density / 0.08205241375770095
         for side in (-1, 1):
-            troubles += expect(picture, places.x(side * (half - 0.02)), places.y(value), fill, f"violin at {value}")
+            problems += expect(picture, places.x(side * (half - 0.02)), places.y(value), fill, f"violin at {value}")
             if not close(picture.at(places.x(side * (half + 0.025)), places.y(value)), WHITE, 20):
-                troubles.append(f"violin at {value} is too wide")
+                problems.append(f"violin at {value} is too wide")
     for value in (14, 26.25, 21.5, 22.875):
-        troubles += expect(picture, places.x(0.1), places.y(value), (0x1f, 0x77, 0xb4), f"line of the violin at {value}")
-    return troubles
+        problems += expect(picture, places.x(0.1), places.y(value), (0x1f, 0x77, 0xb4), f"line of the violin at {value}")
+    return problems
 
 
 def check_points(binary, folder, options, x_range, y_range, points):
-    troubles = plot(binary, folder, [row for row in ROWS if row[:2] != (512, 28)], "--dpi", "100", *options).troubles()
+    problems = plot(binary, folder, [row for row in ROWS if row[:2] != (512, 28)], "--dpi", "100", *options).problems()
     picture = Png(os.path.join(folder, "plots", "variance_thread_channel_interaction.png"))
     places = Places(picture, widened(*x_range), widened(*y_range))
     for x, y, colour in points:
         if not close(picture.at(places.x(x), places.y(y)), colour, 20):
-            troubles.append(f"no point at {x}, {y} but {picture.at(places.x(x), places.y(y))}")
-    return troubles
+            problems.append(f"no point at {x}, {y} but {picture.at(places.x(x), places.y(y))}")
+    return problems
 
 
 def check_skipped_rows(binary, folder):
@@ -202,7 +202,7 @@ def check_skipped_rows(binary, folder):
     done = run([binary, "sweep", "plot", "--csv-path", "top.csv", "--dpi", "20"], cwd=folder)
     wanted = ["row 2: threads is not a whole number", "row 3: time_diff_us is not a time", "row 5: rank is not a whole number"]
     told = [line.partition("Skipping row due to error: top.csv, ")[2] for line in done.stderr.splitlines()]
-    return done.troubles() + ([f"told {told}"] if told != wanted else []) + (
+    return done.problems() + ([f"told {told}"] if told != wanted else []) + (
         [] if "  28ch: mean=2.00us, median=2.00us, max=3.00us, n=2" in done.stdout else [done.stdout])
 
 
@@ -227,19 +227,19 @@ def check_full_disk(binary, folder):
 HEADER = "threads,channel,rank,time_diff_us\n"
 BLUE, ORANGE = (0x1f, 0x77, 0xb4), (0xff, 0x7f, 0x0e)
 CASES = [
-    Case("what is printed and written", check_printed),
+    Case("printed text and files", check_printed),
     Case("boxes, whiskers and outliers", check_box_plots),
     Case("violins", check_violins),
-    # 512 threads have no row of 28 channels here: one point, and 0 with --compat
+    # 512 threads have no row with 28 channels here: one point, and 0 with --compat
     Case("points of the interaction plot", check_points, (), (28, 42), (19.25, 34.25),
          [(28, 19.25, BLUE), (42, 23.75, BLUE), (42, 34.25, ORANGE), (35, 21.5, BLUE)]),
     Case("points with --compat", check_points, ("--compat",), (28, 70), (0, 34.25),
          [(28, 19.25, BLUE), (42, 23.75, BLUE), (42, 34.25, ORANGE), (28, 0, ORANGE), (56, 0, ORANGE), (70, 0, ORANGE)]),
-    Case("rows that are none", check_skipped_rows),
+    Case("invalid rows", check_skipped_rows),
     Case("no file", check_failure, None, "gputally: CSV file not found: top.csv"),
     Case("no column", check_failure, "threads,channel,time_diff_us\n1,2,3\n", "gputally: top.csv: no column rank"),
     Case("no rows", check_failure, HEADER, "gputally: top.csv: no row tells threads, channel, rank and time_diff_us"),
-    Case("no sound row", check_failure, HEADER + "a,b,c,d\n", "gputally: top.csv: no row tells"),
+    Case("no valid row", check_failure, HEADER + "a,b,c,d\n", "gputally: top.csv: no row tells"),
     Case("too many settings", check_failure, HEADER + "".join(f"{i},{i},0,1\n" for i in range(1001)),
          "1001 values of threads and 1001 of channels are too many to plot"),
     Case("a full disk", check_full_disk),

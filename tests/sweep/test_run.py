@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gputally sweep run` with stand-ins for torchrun and rocprofv3: folders, words, environment, logs, summary, sweep.json, timeouts,
-signals, and what is left running."""
+"""`gputally sweep run` with stand-ins for torchrun and rocprofv3: folders, arguments, environment, logs, summary, sweep.json, timeouts,
+signals, and remaining processes."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import time
 
 from tests.common.harness import WALL_SECONDS, Case, Outcome, files_under, run_cases
 
-# Says what it was given, and fails for 42 channels.
+# Prints its arguments and variables, and fails for 42 channels.
 TORCHRUN = """#!/bin/sh
 printf '<%s>' "$@"; echo
 echo "threads $RCCL_THREADS_PER_BLOCK channels $NCCL_MAX_NCHANNELS sdma $HSA_ENABLE_SDMA tracing $PYTORCH_ROCM_PROFILER_ENABLE_TRACING"
@@ -24,7 +24,7 @@ echo "rocprofv3: $*"
 
 
 class Sweep:
-    """A folder with the stand-ins in PATH."""
+    """A folder with the stand-ins on PATH."""
 
     def __init__(self, binary, folder):
         self.binary, self.folder = binary, folder
@@ -75,7 +75,7 @@ def without_durations(text):
 
 
 def alive(pid):
-    """Whether a process is there and has not ended."""
+    """Whether a process exists and is not a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -97,45 +97,45 @@ def check_reference(sweep):
                      "--delay", "0")
     log = without_durations(sweep.text(sweep.only(r"out/nccl_thread_sweep_\d{8}_\d{6}\.log")))
     summary = without_durations(sweep.text(sweep.only(r"out/nccl_thread_sweep_summary_\d{8}_\d{6}\.txt"))).splitlines()
-    troubles = expect("exit code", done.code, 0) + expect("said", done.stderr, "")
+    problems = expect("exit code", done.code, 0) + expect("said", done.stderr, "")
     words = "<--nproc_per_node><2><train.py><--config><c.yaml><--override><profiling.tensorboard=false><--override>"
     here = os.path.realpath(sweep.folder)
     for channels in (28, 42):
         out = f"out/256thread/nccl_{channels}channels"
-        troubles += expect("output", sweep.text(out, "run_output.log"),
+        problems += expect("output", sweep.text(out, "run_output.log"),
                            f"{words}<training.output_dir={out}>\nthreads 256 channels {channels} sdma 0 tracing 1\n"
                            f"sweep {here}/out output {here}/{out}\n")
-    troubles += within("summary", summary, "256        28              SUCCESS    N              ",
+    problems += within("summary", summary, "256        28              SUCCESS    N              ",
                        "256        42              FAILED     N              ",
                        "THREADS    CHANNELS        STATUS     DURATION(s)    ", "-" * 52, "Output directories:",
                        "  THREADS=256:", "    - out/256thread/nccl_28channels/", "    - out/256thread/nccl_42channels/")
-    troubles += expect("title", summary[0], "NCCL Channel & Thread Sweep Summary")
-    troubles += [] if re.fullmatch(r"Generated: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}", summary[1]) else [summary[1]]
+    problems += expect("title", summary[0], "NCCL Channel & Thread Sweep Summary")
+    problems += [] if re.fullmatch(r"Generated: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}", summary[1]) else [summary[1]]
     stamped = [line[22:] for line in log.splitlines() if re.match(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] ", line)]
-    troubles += within("log", stamped, "Running with RCCL_THREADS_PER_BLOCK=256, NCCL_MAX_NCHANNELS=28",
+    problems += within("log", stamped, "Running with RCCL_THREADS_PER_BLOCK=256, NCCL_MAX_NCHANNELS=28",
                        "Output directory: out/256thread/nccl_28channels",
                        "[OK] Completed run with THREADS=256, CHANNELS=28 (duration: Ns)",
                        "[ERROR] Failed run with THREADS=256, CHANNELS=42 (exit code: 3, duration: Ns)", "All runs completed!")
-    troubles += [] if "\x1b" not in log + done.stdout else ["colours"]
-    troubles += within("printed", done.stdout, "All runs completed!", words, "SUCCESS", "threads 256 channels 42")
+    problems += [] if "\x1b" not in log + done.stdout else ["colours"]
+    problems += within("printed", done.stdout, "All runs completed!", words, "SUCCESS", "threads 256 channels 42")
     points = sweep.record()["points"]
-    troubles += expect("statuses", [(p["status"], p["exit_code"], p["directory"], p["values"]) for p in points],
+    problems += expect("statuses", [(p["status"], p["exit_code"], p["directory"], p["values"]) for p in points],
                        [("SUCCESS", 0, "out/256thread/nccl_28channels", {"threads": "256", "channels": "28"}),
                         ("FAILED", 3, "out/256thread/nccl_42channels", {"threads": "256", "channels": "42"})])
-    troubles += expect("words", points[1]["argv"][:3], ["torchrun", "--nproc_per_node", "2"])
-    troubles += expect("variable", points[1]["env"]["NCCL_MAX_NCHANNELS"], "42")
-    return troubles + [f"time {p['start']}" for p in points if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000", p["start"])]
+    problems += expect("words", points[1]["argv"][:3], ["torchrun", "--nproc_per_node", "2"])
+    problems += expect("variable", points[1]["env"]["NCCL_MAX_NCHANNELS"], "42")
+    return problems + [f"time {p['start']}" for p in points if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000", p["start"])]
 
 
 def check_order(sweep):
-    """Threads outside, channels inside, as given; a blank line in the summary after each thread value."""
+    """Threads are the outer loop, channels the inner one, in the given order; a blank line in the summary after each thread value."""
     sweep.run("-c", "70,28", "-t512,256", "-oout", "-n", "--delay", "0")
     points = [tuple(p["values"].values()) for p in sweep.record()["points"]]
-    troubles = expect("points", points, [("512", "70"), ("512", "28"), ("256", "70"), ("256", "28")])
-    troubles += [name for name in sweep.files() if "summary" in name]
+    problems = expect("points", points, [("512", "70"), ("512", "28"), ("256", "70"), ("256", "28")])
+    problems += [name for name in sweep.files() if "summary" in name]
     sweep.run("-c", "70,28", "-t", "512,256", "-o", "again", "--delay", "0", "--quiet")
     rows = sweep.text(sweep.only(r"again/.*summary.*")).splitlines()[5:13]
-    return troubles + expect("rows", [" ".join(row.split()[:2]) for row in rows],
+    return problems + expect("rows", [" ".join(row.split()[:2]) for row in rows],
                              ["512 70", "512 28", "", "256 70", "256 28", "", "", "Output directories:"])
 
 
@@ -147,62 +147,62 @@ def check_rocprof(sweep):
             "training.output_dir=out/256thread/nccl_28channels\n")
     traces = "-d out/256thread/nccl_28channels/rocprof_traces"
     log = ("out", "256thread", "nccl_28channels", "run_output.log")
-    troubles = expect("with a job file", sweep.text(*log), f"rocprofv3: -i in.yaml {traces} {tail}")
-    troubles += within("warning", done.stderr, "--stats is ignored beside --rocprof_input")
-    troubles += [] if os.path.isdir(os.path.join(sweep.folder, "out/256thread/nccl_28channels/rocprof_traces")) else ["no folder"]
+    problems = expect("with a job file", sweep.text(*log), f"rocprofv3: -i in.yaml {traces} {tail}")
+    problems += within("warning", done.stderr, "--stats is ignored beside --rocprof_input")
+    problems += [] if os.path.isdir(os.path.join(sweep.folder, "out/256thread/nccl_28channels/rocprof_traces")) else ["no folder"]
     sweep.run(*common, "-m")
-    troubles += expect("with -m", sweep.text(*log), f"rocprofv3: --kernel-trace --stats {traces} --output-format json csv {tail}")
+    problems += expect("with -m", sweep.text(*log), f"rocprofv3: --kernel-trace --stats {traces} --output-format json csv {tail}")
     sweep.run(*common)
-    troubles += expect("alone", sweep.text(*log), f"rocprofv3: --kernel-trace {traces} --output-format json csv {tail}")
+    problems += expect("alone", sweep.text(*log), f"rocprofv3: --kernel-trace {traces} --output-format json csv {tail}")
     done = sweep.run("-c", "28", "-t", "256", "-o", "plain", "--rocprof-input", "in.yaml", "--stats")
-    troubles += within("warning", done.stderr, "--rocprof_input is ignored without --rocprof", "--stats is ignored without --rocprof")
-    return troubles + ([] if "rocprofv3" not in sweep.text("plain", *log[1:]) else ["ran rocprofv3"])
+    problems += within("warning", done.stderr, "--rocprof_input is ignored without --rocprof", "--stats is ignored without --rocprof")
+    return problems + ([] if "rocprofv3" not in sweep.text("plain", *log[1:]) else ["ran rocprofv3"])
 
 
 def check_command(sweep):
-    """Any command: placeholders, variables, further axes; words go through no shell."""
+    """Any command: placeholders, variables, further axes; no shell interprets the arguments."""
     script = ("import os, sys, json; json.dump([sys.argv[1:], dict(os.environ)], open(sys.argv[1] + '/seen.json', 'w'))")
     done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
                      "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
                      "WHERE={profiler_dir}:{batch}", "--env", "KEPT=other", "--unset", "HSA_ENABLE_SDMA", "--unset", "HOME", "--nproc",
                      "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
                      "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${HOME}", "*", "--help", "-o")
-    # ${HOME} holds a placeholder {HOME} that stands for nothing
-    troubles = expect("exit code", done.code, 2) + within("sentence", done.stderr, "'{HOME}' in '{{}} ${HOME}' stands for nothing")
-    troubles += expect("files", sweep.files(), [])
+    # ${HOME} contains an unknown placeholder {HOME}
+    problems = expect("exit code", done.code, 2) + within("sentence", done.stderr, "'{HOME}' in '{{}} ${HOME}' stands for nothing")
+    problems += expect("files", sweep.files(), [])
     done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
                      "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
                      "WHERE={profiler_dir}:{batch}", "--env", "KEPT=other", "--unset", "HSA_ENABLE_SDMA", "--unset", "HOME", "--nproc",
                      "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
                      "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${{HOME}", "*", "--help", "-o")
-    troubles += expect("exit code", done.code, 0)
+    problems += expect("exit code", done.code, 0)
     here = os.path.realpath(sweep.folder)
     for batch in ("1", "b 2"):
         for threads in ("256", "512"):
             out = f"o ut/batch_{batch}/4-way/{threads}thread/nccl_28channels"
             words, variables = json.loads(sweep.text(out, "seen.json"))
-            troubles += expect("words", words, [out, f"{threads}/28/3/{{x}}/4", "{}} ${HOME}", "*", "--help", "-o"])
+            problems += expect("words", words, [out, f"{threads}/28/3/{{x}}/4", "{}} ${HOME}", "*", "--help", "-o"])
             got = {name: variables.get(name) for name in ("BATCH", "NCHANNELS", "NCCL_MAX_NCHANNELS", "RCCL_THREADS_PER_BLOCK", "WHERE",
                                                           "KEPT", "HSA_ENABLE_SDMA", "HOME", "GPUTALLY_OUTPUT_DIR",
                                                           "GPUTALLY_SWEEP_DIR")}
-            troubles += expect("variables", got, {
+            problems += expect("variables", got, {
                 "BATCH": batch, "NCHANNELS": "28", "NCCL_MAX_NCHANNELS": None, "RCCL_THREADS_PER_BLOCK": threads,
                 "WHERE": f"{out}/torch_profiler:{batch}", "KEPT": "other", "HSA_ENABLE_SDMA": None, "HOME": None,
                 "GPUTALLY_OUTPUT_DIR": f"{here}/{out}", "GPUTALLY_SWEEP_DIR": f"{here}/o ut"})
     summary = sweep.text(sweep.only(r"o ut/.*summary.*"))
-    return troubles + within("summary", summary, "BATCH           TP              THREADS    CHANNELS        STATUS     DURATION(s)",
+    return problems + within("summary", summary, "BATCH           TP              THREADS    CHANNELS        STATUS     DURATION(s)",
                              "b 2             4               512        28              SUCCESS", "  BATCH=b 2, TP=4, THREADS=512:")
 
 
 def check_skip(sweep):
     os.makedirs(os.path.join(sweep.folder, "out/256thread/nccl_28channels"))
     done = sweep.run("-c", "28,30", "-t", "256", "-o", "out", "-s", "--delay", str(10 * WALL_SECONDS))  # fails if it waits
-    troubles = expect("exit code", done.code, 0) + within("printed", done.stdout, "Skipping THREADS=256, CHANNELS=28 (directory exists)")
-    troubles += within("summary", without_durations(sweep.text(sweep.only(r"out/.*summary.*"))),
+    problems = expect("exit code", done.code, 0) + within("printed", done.stdout, "Skipping THREADS=256, CHANNELS=28 (directory exists)")
+    problems += within("summary", without_durations(sweep.text(sweep.only(r"out/.*summary.*"))),
                        "256        28              SKIPPED    N/A", "256        30              SUCCESS    N")
-    troubles += expect("record", [(p["status"], p["exit_code"], p["start"] is None) for p in sweep.record()["points"]],
+    problems += expect("record", [(p["status"], p["exit_code"], p["start"] is None) for p in sweep.record()["points"]],
                        [("SKIPPED", None, True), ("SUCCESS", 0, False)])
-    return troubles + expect("files", [name for name in sweep.files() if "nccl_28channels" in name], [])
+    return problems + expect("files", [name for name in sweep.files() if "nccl_28channels" in name], [])
 
 
 def check_delay(sweep):
@@ -213,44 +213,44 @@ def check_delay(sweep):
         "waits", done.stdout.count("Waiting 1 seconds before next run..."), 2)
 
 
-LEAVES_ONE_BEHIND = "sleep 600 & echo $! >pid_{channels}; echo begun; wait"
+STARTS_BACKGROUND_PROCESS = "sleep 600 & echo $! >pid_{channels}; echo begun; wait"
 
 
 def check_timeout(sweep):
-    command = ["--", "sh", "-c", LEAVES_ONE_BEHIND]
-    for seconds in ("1", "10", "100", "1000"):  # until the commands get as far as their first line
+    command = ["--", "sh", "-c", STARTS_BACKGROUND_PROCESS]
+    for seconds in ("1", "10", "100", "1000"):  # until the commands reach their first line
         out = "out" + seconds
         done = sweep.run("-c", "28,30", "-t", "256", "-o", out, "--delay", "0", "--timeout", seconds, *command)
         if all(os.path.exists(os.path.join(sweep.folder, f"pid_{channels}")) for channels in (28, 30)):
             break
-    troubles = expect("exit code", done.code, 0)
-    troubles += within("summary", without_durations(sweep.text(sweep.only(out + r"/.*summary.*"))),
+    problems = expect("exit code", done.code, 0)
+    problems += within("summary", without_durations(sweep.text(sweep.only(out + r"/.*summary.*"))),
                        "256        28              TIMEOUT    N", "256        30              TIMEOUT    N")
-    troubles += expect("statuses", [p["status"] for p in sweep.record(out)["points"]], ["TIMEOUT", "TIMEOUT"])
+    problems += expect("statuses", [p["status"] for p in sweep.record(out)["points"]], ["TIMEOUT", "TIMEOUT"])
     for channels in (28, 30):
         pid = int(sweep.text(f"pid_{channels}"))
-        troubles += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
+        problems += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
     done = sweep.run("-c", "28", "-t", "256", "-o", "again", "--timeout", "1", "--fail-on-error", *command)
-    return troubles + expect("exit code with --fail-on-error", done.code, 1)
+    return problems + expect("exit code with --fail-on-error", done.code, 1)
 
 
 def check_signal(sweep, number):
-    """The command's group ends, others stay: also one whose command line has train.py in it."""
+    """The command's process group ends; other processes stay, also one with train.py in its command line."""
     bystander = subprocess.Popen(["sh", "-c", "sleep 600; : train.py torchrun"], start_new_session=True)
     try:
-        process = sweep.start("-c", "28,30", "-t", "256", "-o", "out", "--", "sh", "-c", LEAVES_ONE_BEHIND)
+        process = sweep.start("-c", "28,30", "-t", "256", "-o", "out", "--", "sh", "-c", STARTS_BACKGROUND_PROCESS)
         log = os.path.join(sweep.folder, "out/256thread/nccl_28channels/run_output.log")
         if not wait_for(lambda: os.path.exists(log) and "begun" in open(log).read()):
             process.kill()
-            return ["the command did not begin"]
+            return ["the command did not start"]
         pid = int(sweep.text("pid_28"))
         process.send_signal(number)
         stdout, _ = process.communicate(timeout=WALL_SECONDS)
-        troubles = expect("exit code", process.returncode, 130) + within("printed", stdout, "=== Caught interrupt signal ===")
-        troubles += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
-        troubles += [] if alive(bystander.pid) else ["killed another program"]
-        troubles += expect("statuses", [p["status"] for p in sweep.record()["points"]], ["INTERRUPTED", "PENDING"])
-        return troubles + [name for name in sweep.files() if "nccl_30" in name or "summary" in name]
+        problems = expect("exit code", process.returncode, 130) + within("printed", stdout, "=== Caught interrupt signal ===")
+        problems += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
+        problems += [] if alive(bystander.pid) else ["killed another program"]
+        problems += expect("statuses", [p["status"] for p in sweep.record()["points"]], ["INTERRUPTED", "PENDING"])
+        return problems + [name for name in sweep.files() if "nccl_30" in name or "summary" in name]
     finally:
         os.killpg(bystander.pid, signal.SIGKILL)
         bystander.wait()
@@ -272,19 +272,19 @@ def check_dry_run(sweep):
     options = ["-c", "28", "-t", "256", "-o", "o'ut", "--env", "B=a 'b' $c", "--unset", "HSA_ENABLE_SDMA", "--", "sh", "-c",
                script.replace("{", "{{"), "sh", "x y", "{output_dir}", ""]
     done = sweep.run("--dry-run", *options)
-    troubles = expect("exit code", done.code, 0) + expect("files", sweep.files(), [])
+    problems = expect("exit code", done.code, 0) + expect("files", sweep.files(), [])
     lines = done.stdout.splitlines()
-    troubles += expect("title", lines[0], "# THREADS=256, CHANNELS=28")
+    problems += expect("title", lines[0], "# THREADS=256, CHANNELS=28")
     by_shell = subprocess.run(["sh", "-c", lines[1]], cwd=sweep.folder, env=sweep.environment, capture_output=True, text=True).stdout
     sweep.run(*options)
     by_sweep = sweep.text("o'ut", "256thread", "nccl_28channels", "run_output.log")
-    return troubles + expect("what the line does", by_shell, by_sweep) + expect(
-        "what the sweep does", by_sweep, "x y|o'ut/256thread/nccl_28channels||a 'b' $c|none|\n")
+    return problems + expect("effect of the printed line", by_shell, by_sweep) + expect(
+        "effect of the sweep", by_sweep, "x y|o'ut/256thread/nccl_28channels||a 'b' $c|none|\n")
 
 
 def check_job_files(sweep):
     done = sweep.run("--write-job-files", "jobs")
-    troubles = expect("exit code", done.code, 0)
+    problems = expect("exit code", done.code, 0)
     counters = {"rocprof_cu_only.yaml": "SQ_BUSY_CU_CYCLES SQ_WAVES SQ_WAVE_CYCLES SQ_INSTS_MFMA",
                 "rocprof_input.yaml": "SQ_WAVES SQ_INSTS_VALU SQ_INSTS_MFMA SQ_ACTIVE_INST_ANY SQ_BUSY_CYCLES SQ_BUSY_CU_CYCLES SQ_WAVE_CYCLES "
                                       "SQ_WAVES_RESTORED SQ_INSTS_LDS SQ_INSTS_SMEM SQ_INSTS_VMEM SQ_WAIT_INST_LDS SQ_INSTS_VSKIPPED "
@@ -292,10 +292,10 @@ def check_job_files(sweep):
     formats = {"rocprof_cu_only.yaml": "[json, csv]", "rocprof_input.yaml": "[json, csv, pftrace]"}
     for name, wanted in counters.items():
         lines = [line.partition(" #")[0].rstrip() for line in sweep.text("jobs", name).splitlines()]
-        troubles += expect("counters", [line[8:] for line in lines if line.startswith("      - ")], wanted.split())
-        troubles += within(name, lines, '  - kernel_include_regex: "(gemm|Cijk_.*)"', "    kernel_trace: true",
+        problems += expect("counters", [line[8:] for line in lines if line.startswith("      - ")], wanted.split())
+        problems += within(name, lines, '  - kernel_include_regex: "(gemm|Cijk_.*)"', "    kernel_trace: true",
                            "    output_format: " + formats[name], "    pmc:")
-    return troubles + within("rocprof_input.yaml", sweep.text("jobs", "rocprof_input.yaml"), "    stats: true", "    sys_trace: false",
+    return problems + within("rocprof_input.yaml", sweep.text("jobs", "rocprof_input.yaml"), "    stats: true", "    sys_trace: false",
                              "    advanced_thread_trace: false")
 
 
@@ -341,7 +341,7 @@ USAGE = [
     (["--rocprof", "--rocprof-input", "none.yaml"], 1, "gputally: job file not found: none.yaml"),
 ]
 CASES = [
-    Case("as the reference", check_reference),
+    Case("like the original script", check_reference),
     Case("order of points", check_order),
     Case("rocprofv3", check_rocprof),
     Case("any command", check_command),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The steps of `gputally sweep` that make and put together tables, on made-up sweeps (make_sweep.py).
+"""The steps of `gputally sweep` that write and combine tables, on synthetic sweeps (generate_sweep.py).
 
-Expected values were worked out from the rules by hand and with the Python tool's own pandas, openpyxl and NumPy; none
+Expected values were computed from the rules by hand and with pandas, openpyxl and NumPy, as TraceLens uses them; none
 comes from gputally."""
 import argparse
 import csv
@@ -22,39 +22,39 @@ STEM = os.path.join("s", "tracelens_analysis", TOP)
 
 
 class Sweep:
-    """The program in a folder of its own; `troubles` collects what is wrong."""
+    """Runs the program in its own folder; `problems` collects the failed checks."""
 
     def __init__(self, binary, folder):
-        self.binary, self.folder, self.troubles = binary, folder, []
+        self.binary, self.folder, self.problems = binary, folder, []
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
 
     def run(self, *words, code=0):
         done = run([self.binary, "sweep", *words], cwd=self.folder)
-        self.troubles += done.troubles() if code != 2 else []
+        self.problems += done.problems() if code != 2 else []
         if done.code != code:
-            self.troubles.append(f"{' '.join(words)}: exit code {done.code}, not {code}: {done.stderr}")
+            self.problems.append(f"{' '.join(words)}: exit code {done.code}, not {code}: {done.stderr}")
         if done.code and not all(line.startswith("gputally") or line.startswith("Try ") for line in done.stderr.splitlines()):
-            self.troubles.append(f"odd messages: {done.stderr}")
+            self.problems.append(f"unexpected messages: {done.stderr}")
         return done
 
     def same(self, what, got, wanted):
         if got != wanted:
-            self.troubles.append(f"{what}: {got!r}, not {wanted!r}")
+            self.problems.append(f"{what}: {got!r}, not {wanted!r}")
 
     def near(self, what, got, wanted):
-        """Rows of text and numbers; numbers to the last digit that 16 can tell."""
+        """Compares rows of text and numbers; numbers to 16 digits."""
         alike = len(got) == len(wanted) and all(
             (a == b) if not isinstance(b, (int, float)) or isinstance(b, bool) or a is None or isinstance(a, str)
             else math.isclose(a, b, rel_tol=1e-13) for a, b in zip(got, wanted))
         if not alike:
-            self.troubles.append(f"{what}: {got!r}, not {wanted!r}")
+            self.problems.append(f"{what}: {got!r}, not {wanted!r}")
 
     def holds(self, what, text, *parts):
         for part in parts:
             if part not in text:
-                self.troubles.append(f"{what} lacks {part!r}: {text!r}")
+                self.problems.append(f"{what} lacks {part!r}: {text!r}")
 
     def csv(self, path):
         with open(self.path(path), newline="", encoding="utf-8") as file:
@@ -128,7 +128,7 @@ def check_timestamps_of_tiny_sweep(s):
     s.same("new columns", list(rows[0])[-5:], new)
     s.same("row 1", [rows[0][c] for c in new], ["1000.1", "1001.1", "1.0", "100.0", "143.0"])
     s.same("row 5", [rows[4][c] for c in new], ["1005.1", "1006.1", "1.0", "40.5", "66.75"])
-    s.same("numbers as pandas has them", [rows[0][c] for c in ("kernel_time_min_us", "col_TB/s_mean", "col_param: B", "col_param: bias")],
+    s.same("numbers as in pandas", [rows[0][c] for c in ("kernel_time_min_us", "col_TB/s_mean", "col_param: B", "col_param: bias")],
            ["100.0", "0.0159547315617715", "1", "False"])
     s.run("timestamps", "--input-csv", f"{STEM}.csv", "--base-path", "s", "--lossless", "--output-csv", "exact.csv")
     s.same("lossless", s.csv("exact.csv")[0]["col_TB/s_mean"], "0.01595473156177156")
@@ -195,7 +195,7 @@ def check_comparison_of_tiny_sweep(s):
     for column, wanted in (("time ms__512thread_diff", 0.01399999999999996), ("time ms__512thread_pct", 3.227665706051863),
                            ("256thread::time ms", 0.43375), ("512thread::time ms", 0.44775)):
         if not math.isclose(row[column], wanted, rel_tol=1e-12):
-            s.troubles.append(f"comparison, {column}: {row[column]}, not {wanted}")
+            s.problems.append(f"comparison, {column}: {row[column]}, not {wanted}")
     s.same("sheets", set(book), {"gpu_timeline", "ops_summary"})
 
 
@@ -214,7 +214,7 @@ def check_report_is_that_of_the_single_commands(s):
 
 
 def check_traces_are_found(s):
-    """Each rank's trace elsewhere and under another name; rank 10 is not rank 1; a second run gives the same."""
+    """Each rank's trace is in another place under another name; rank 10 is not rank 1; a second run gives the same result."""
     places = {0: "rank0/anything.json", 1: "rank_1/x_trace_y.json", 2: "rank_02/deep/down/t.json", 3: "rank3/trace/pt.trace.json",
               4: "job_rank4_trace.json", 5: "rank5/t.json.gz", 6: "rank6/customer_trace_a.json", 10: "rank10/trace.json"}
     for rank, place in places.items():
@@ -263,7 +263,7 @@ def check_damaged_traces_do_not_stop_the_others(s):
     s.same("ranks among the collectives", ranks, {0})
     shutil.rmtree(s.path("s/tracelens_analysis"))
     s.run("report", "s", "--strict", code=1)
-    s.same("strict: no report of half a trace", os.path.exists(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank1.xlsx")), False)
+    s.same("strict: no report of a truncated trace", os.path.exists(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank1.xlsx")), False)
 
 
 def check_the_same_warning_comes_once(s):
@@ -295,7 +295,7 @@ def check_old_layout(s):
 
 
 def check_rocprof(s):
-    """Ranks are places in byte order of paths, or process numbers; reports have no collectives."""
+    """Ranks are positions in the byte order of paths, or process ids; reports have no collectives."""
     for threads in (256, 512):
         for pid in (998, 1001):
             folder = s.path("s", f"{threads}thread", "nccl_28channels", "rocprof_traces", "pass_1", "host")
@@ -359,7 +359,7 @@ def check_counters(s):
 # ---- all ----
 
 def check_all_is_its_steps(s):
-    """Files of `all` are those of the steps; a step that fails keeps only those from running that read its rows."""
+    """`all` writes the files of the steps; a step that fails prevents only the steps that read its rows."""
     made_sweep(s, ranks=(0, 1))
     shutil.copytree(s.path("s"), s.path("t"))
     top(s, "--top-k", "1", "--output-file", "top1_gemm_kernels_time_variance.csv")
@@ -389,7 +389,7 @@ def check_all_is_its_steps(s):
     s.holds("no sweep", s.run("all", "none", code=1).stderr, "Directory not found: none")
 
 
-# ---- top: odd sheets ----
+# ---- top: unusual sheets ----
 
 DETAILS, MIN, MAX = "kernel_details__summarize_kernel_stats", "Kernel Time (µs)_min", "Kernel Time (µs)_max"
 
@@ -415,7 +415,7 @@ def check_top_of_odd_rows(s):
 
 
 def check_top_of_odd_sheets(s):
-    """Columns anywhere; cells as Python prints them; a duplicate heading, the last counts; sheets that are not there."""
+    """Columns in any position; cells as Python prints them; of duplicate headings the last counts; missing sheets."""
     heads = (MAX, None, DETAILS, "x", MIN, "x", "Größe", 5)
     gemm_report(s, [(30.25, "lost", "[{'name': 'k, \"1\"'}]", 1, 1e16, 2.0, True, "a\nb")], heads=heads)
     gemm_report(s, [(4, 1, 2)], rank=1, heads=("a", MIN, MAX))
@@ -438,7 +438,7 @@ def check_top_with_missing_reports(s):
     s.holds("usage", s.run("top", "--base-path", "s", "--ranks", "x", code=2).stderr, "argument --ranks: invalid int value: 'x'")
 
 
-# ---- timestamps and overlap: odd rows ----
+# ---- timestamps and overlap: unusual rows ----
 
 def write_trace(s, events, threads=256, channels=28, rank=0):
     path = s.path(f"s/{threads}thread/nccl_{channels}channels/torch_profiler/rank{rank}/t.json")
@@ -489,7 +489,7 @@ def check_odd_overlap(s):
         (1, "allreduce", 2000, 100), (0, "_reduce_scatter_base", 2090, 100), (0, "ts0", 0, 5000), (None, "nobody", 2000, 100), (0, "later", 2000, None)))
     write_workbook(s.path(folder, "collective_42ch.xlsx"), other=[("a",)])
     moved = rows((0, None, 2000, 50), (0, "x", 2010, 50))
-    moved[0] = ["?"] * 17  # found by place
+    moved[0] = ["?"] * 17  # found by position
     write_workbook(s.path(folder, "collective_56ch.xlsx"), nccl_long=moved)
     write_csv(s, "threads,channel,rank,kernel_name,kernel_time_max_us,max_duration_timestamp_ms,max_duration_found_us", "256,28,0,K,1,2.0,100",
               "256,28,1,K,1,2.0,100", "256,28,0,K,1,,", "256,42,0,K,1,2.0,100", "256,56,0,K,1,2.0,100", "512,28,0,K,1,2.0,100",
@@ -501,13 +501,13 @@ def check_odd_overlap(s):
         "3,allreduce;_allgather_base;_reduce_scatter_base,40.000000000000036,_allgather_base,0.07000000000000028",
         "1,allreduce,100.00000000000009,allreduce,0.10000000000000009", "0,,0.0,,0.0", "0,,0.0,,0.0",
         lines[5].split(",100.0,")[-1], "0,,0.0,,0.0"])
-    s.holds("found by place; a name is missing", lines[5], ",2,;x,")
+    s.holds("found by position; a name is missing", lines[5], ",2,;x,")
     write_csv(s, "threads,channel,rank,kernel_name,kernel_time_max_us,max_duration_timestamp_ms", "256,28,1,K,100,2.0", name="plain.csv")
     s.run("overlap", "--input-csv", "plain.csv", "--tracelens-path", "s", "--quiet")
     s.same("the report's duration", s.csv("plain_with_collective_overlap.csv")[0]["overlapping_collective_count"], "1")
 
 
-# ---- timeline and comms: odd reports ----
+# ---- timeline and comms: unusual reports ----
 
 def check_odd_timeline(s):
     def timeline(threads, channels, rank, rows, sheet="gpu_timeline"):
@@ -561,7 +561,7 @@ def check_odd_comms(s):
         ("OP_03", "medium_100.00MB", "c2", "collective_28ch.xlsx"), ("OP_04", "large_100.00MB", "c0", "collective_28ch.xlsx"),
         ("OP_04", "large_100.00MB", "d", "collective_112ch.xlsx"), ("OP_05", "large_nanMB", "e", "collective_112ch.xlsx")])
     s.same("groups", [r["Process Group Name"] for r in rows], ["0", "0", "0", "0", "tp", ""])
-    s.same("whole numbers beside others", [r["count"] for r in rows], ["1.0", "1.0", "1.0", "1.0", "2.5", "1.0"])
+    s.same("integers among floats", [r["count"] for r in rows], ["1.0", "1.0", "1.0", "1.0", "2.5", "1.0"])
     s.same("no other columns", "node_span" in rows[0], False)
     report(512, 28, {}, heads=[h for h in COMMS if h != "dtype"])
     s.holds("a missing column", s.run("comms", "--sweep-dir", "s", code=1).stderr, "collective_28ch.xlsx", "no column 'dtype'")
@@ -574,7 +574,7 @@ def check_odd_comms(s):
 # ---- damage ----
 
 def check_damage(s):
-    """Cut and flipped inputs end with sentences, never with half a file."""
+    """Truncated and damaged inputs give error messages, never an incomplete file."""
     chance = random.Random(7)
     made_sweep(s, threads=(256,), channels=(28,), ranks=(0, 1))
     top(s, "--quiet")
@@ -604,11 +604,11 @@ def check_damage(s):
             with open(s.path(victim), "wb") as file:
                 file.write(bad)
             done = run([s.binary, "sweep", *words], cwd=s.folder)
-            s.troubles += [f"{words[0]} of a damaged {os.path.basename(victim)}: {t}" for t in done.troubles()]
+            s.problems += [f"{words[0]} of a damaged {os.path.basename(victim)}: {t}" for t in done.problems()]
             if any(not line.startswith("gputally: ") for line in done.stderr.splitlines()) or (done.code and not done.stderr):
-                s.troubles.append(f"{words[0]}: odd messages: {done.stderr}")
+                s.problems.append(f"{words[0]}: unexpected messages: {done.stderr}")
             hidden = [name for name in files_under(s.folder) if os.path.basename(name).startswith(".")]
-            s.same(f"{words[0]}: left behind", hidden, [])
+            s.same(f"{words[0]}: left files", hidden, [])
         with open(s.path(victim), "wb") as file:
             file.write(whole)
 
@@ -633,7 +633,7 @@ def main():
     def check(case, folder):
         sweep = Sweep(binary, folder)
         case.check(sweep)
-        return sweep.troubles
+        return sweep.problems
     run_all([case for case in cases if options.only in case.name], check, tally)
     return tally.finish()
 

@@ -1,5 +1,5 @@
-/* Box plots and violins as numbers. Expected values are worked out by hand (quartiles, whiskers) and with
- * Python's statistics and math modules (densities). */
+/* The numbers behind box plots and violins. Expected values are computed by hand (quartiles, whiskers) and
+ * with Python's statistics and math modules (densities). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void expect_near(double value, double expected)
     if (!(fabs(value - expected) <= 1e-13 * fabs(expected))) fail_msg("%.17g is not %.17g", value, expected);
 }
 
-static void a_density_is_that_of_python(void **state)
+static void densities_agree_with_python(void **state)
 {
     (void)state;
     gt_density d = gt_density_of(boxes[0].values, boxes[0].count);
@@ -71,7 +71,7 @@ static void a_density_is_that_of_python(void **state)
     assert_true(d.mean == 21.5 && d.median == 22.875);
 }
 
-static void values_all_the_same_have_no_density(void **state)
+static void equal_values_have_no_density(void **state)
 {
     (void)state;
     for (size_t count = 1; count <= 3; count++) {
@@ -85,8 +85,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_are_those_worked_out_by_hand),
-        cmocka_unit_test(a_density_is_that_of_python),
-        cmocka_unit_test(values_all_the_same_have_no_density),
+        cmocka_unit_test(densities_agree_with_python),
+        cmocka_unit_test(equal_values_have_no_density),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

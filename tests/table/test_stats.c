@@ -4,7 +4,7 @@
 #include "table/stats.h"
 
 typedef struct case_of_stats {
-    size_t count; /* and the seed of the values */
+    size_t count; /* also the seed of the values */
     double sum, mean, median, std, std_numpy, std_pandas, quantile_25, quantile_95;
 } case_of_stats;
 
@@ -46,7 +46,7 @@ static void expect_case(const case_of_stats *c, const double *values, size_t cou
     expect_double(gt_quantile(values, count, 0.95), c->quantile_95);
 }
 
-static void figures_have_the_digits_of_the_reference(void **state)
+static void statistics_have_the_digits_of_the_reference(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -61,7 +61,7 @@ static void figures_have_the_digits_of_the_reference(void **state)
     }
 }
 
-static void missing_values_are_passed_over(void **state)
+static void missing_values_are_skipped(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -81,7 +81,7 @@ static void missing_values_are_passed_over(void **state)
     expect_double(gt_std_pairwise(few, 3, 0), 1.25);
 }
 
-static void nothing_has_sum_0_and_no_mean(void **state)
+static void an_empty_column_has_sum_0_and_no_mean(void **state)
 {
     (void)state;
     static const double missing[] = {NAN, NAN};
@@ -98,7 +98,7 @@ static void nothing_has_sum_0_and_no_mean(void **state)
     assert_int_equal(sum, 0);
 }
 
-static void the_order_of_additions_shows(void **state)
+static void additions_are_in_the_expected_order(void **state)
 {
     (void)state;
     static const double values[] = {1e16, 1, 1, 1, 1, 1, 1, -1e16, 1};
@@ -119,7 +119,7 @@ static void integer_sums_are_exact(void **state)
     assert_false(gt_sum_ints(too_small, 2, &sum));
 }
 
-static void quantiles_reach_the_ends(void **state)
+static void extreme_quantiles_are_minimum_and_maximum(void **state)
 {
     (void)state;
     static const double values[] = {30, 10, 20, 40};
@@ -131,7 +131,7 @@ static void quantiles_reach_the_ends(void **state)
     expect_double(gt_quantile(values, 4, NAN), NAN);
 }
 
-static void cumulative_sums_run_left_to_right(void **state)
+static void cumulative_sums_go_left_to_right(void **state)
 {
     (void)state;
     double values[] = {0.1, 0.2, NAN, 0.3};
@@ -151,7 +151,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void selection_finds_what_sorting_finds(void **state)
+static void selection_agrees_with_sorting(void **state)
 {
     (void)state;
     enum { MOST = 3000 };
@@ -172,14 +172,15 @@ static void selection_finds_what_sorting_finds(void **state)
     }
 }
 
-/* Values such that the first splits, which take the median of the first, middle and last value, cut off the
- * two smallest only: found by going through the splits with values not yet chosen and choosing what hurts. */
+/* Values for which the first splits, around the median of the first, middle and last value, remove only the
+ * two smallest values. The splits are simulated with values that are chosen as late as possible, in the worst
+ * way. */
 static void selection_survives_bad_splits(void **state)
 {
     (void)state;
     enum { COUNT = 2000, ROUNDS = 100 };
     static double values[COUNT], sorted[COUNT];
-    static int at[COUNT]; /* which value has got to each place */
+    static int at[COUNT]; /* which value is at each position */
     for (int i = 0; i < COUNT; i++) {
         at[i] = i;
         values[i] = 1000 + i * 7 % COUNT;
@@ -239,7 +240,7 @@ static void histograms_agree_with_their_edges(void **state)
     }
 }
 
-static void histograms_of_little(void **state)
+static void histograms_of_few_values(void **state)
 {
     (void)state;
     double edges[5], one[] = {7, 7}, infinite[] = {1, INFINITY}, huge[] = {1e300},
@@ -256,25 +257,25 @@ static void histograms_of_little(void **state)
     assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3], 2);
     assert_false(gt_histogram(one, 2, 0, edges, counts));
     assert_false(gt_histogram(infinite, 2, 4, edges, counts));
-    assert_false(gt_histogram(huge, 1, 4, edges, counts)); /* 0.5 more or less makes no difference to it */
+    assert_false(gt_histogram(huge, 1, 4, edges, counts)); /* too large for a difference of 0.5 */
     assert_false(gt_histogram(wide, 2, 4, edges, counts));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_have_the_digits_of_the_reference),
-        cmocka_unit_test(missing_values_are_passed_over),
-        cmocka_unit_test(nothing_has_sum_0_and_no_mean),
-        cmocka_unit_test(the_order_of_additions_shows),
+        cmocka_unit_test(statistics_have_the_digits_of_the_reference),
+        cmocka_unit_test(missing_values_are_skipped),
+        cmocka_unit_test(an_empty_column_has_sum_0_and_no_mean),
+        cmocka_unit_test(additions_are_in_the_expected_order),
         cmocka_unit_test(integer_sums_are_exact),
-        cmocka_unit_test(quantiles_reach_the_ends),
-        cmocka_unit_test(cumulative_sums_run_left_to_right),
-        cmocka_unit_test(selection_finds_what_sorting_finds),
+        cmocka_unit_test(extreme_quantiles_are_minimum_and_maximum),
+        cmocka_unit_test(cumulative_sums_go_left_to_right),
+        cmocka_unit_test(selection_agrees_with_sorting),
         cmocka_unit_test(selection_survives_bad_splits),
         cmocka_unit_test(edges_decide_the_bin),
         cmocka_unit_test(histograms_agree_with_their_edges),
-        cmocka_unit_test(histograms_of_little),
+        cmocka_unit_test(histograms_of_few_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void cells_are_null_until_set(void **state)
     gt_table_free(table);
 }
 
-static void bulk_rows_are_filled_straight(void **state)
+static void bulk_rows_are_filled_directly(void **state)
 {
     (void)state;
     gt_table *table = gt_table_new("sheet", strings);
@@ -53,7 +53,7 @@ static void bulk_rows_are_filled_straight(void **state)
     gt_table_free(table);
 }
 
-static void columns_join_a_table_with_rows(void **state)
+static void columns_are_added_to_a_table_with_rows(void **state)
 {
     (void)state;
     gt_table *table = read_table(strings, "a:int\n1\n2\n");
@@ -162,7 +162,7 @@ static void lists_nest(void **state)
     gt_table_free(table);
 }
 
-static void lists_are_filled_on_after_head(void **state)
+static void lists_can_grow_after_head(void **state)
 {
     (void)state;
     gt_table *table = table_of_shapes();
@@ -200,7 +200,7 @@ static void columns_are_found_moved_and_dropped(void **state)
     gt_table_free(table);
 }
 
-static void integers_beside_missing_values_become_floats(void **state)
+static void integers_with_missing_values_become_floats(void **state)
 {
     (void)state;
     gt_table *table = read_table(strings, "a:int b:int c:bool\n1 2 true\n- 4 false\n");
@@ -214,7 +214,7 @@ static void integers_beside_missing_values_become_floats(void **state)
 
 /* ---- rows ---- */
 
-static void head_counts_as_pandas_does(void **state)
+static void head_counts_like_pandas(void **state)
 {
     (void)state;
     static const struct {
@@ -231,7 +231,7 @@ static void head_counts_as_pandas_does(void **state)
     }
 }
 
-static void rows_after_head_start_clean(void **state)
+static void rows_added_after_head_are_empty(void **state)
 {
     (void)state;
     gt_table *table = read_table(strings, "a:int\n1\n-\n-\n");
@@ -268,7 +268,7 @@ static void tables_are_appended(void **state)
     gt_table *more = read_table(others, "x:int n:int name:text\n7 - zzz\n8 2 a\n");
     assert_true(gt_table_append(table, more, &error));
     gt_table_free(more);
-    gt_interner_free(others); /* the texts have moved */
+    gt_interner_free(others); /* the strings were moved */
     expect_table(table, "name:text n:int x:float\na 1 0.5\n- - -\nzzz - 7\na 2 8\n");
     assert_int_equal(table->columns[0].texts[0], table->columns[0].texts[3]);
     more = read_table(strings, "n:float name:text x:float\n0.25 b 1\n");
@@ -282,7 +282,7 @@ static void tables_are_appended(void **state)
     gt_table_free(table);
 }
 
-static void tables_that_differ_are_not_appended(void **state)
+static void tables_with_different_columns_are_not_appended(void **state)
 {
     (void)state;
     static const struct {
@@ -305,7 +305,7 @@ static void tables_that_differ_are_not_appended(void **state)
     }
 }
 
-static void tables_with_other_columns_are_appended(void **state)
+static void tables_with_other_columns_can_be_merged(void **state)
 {
     (void)state;
     gt_error error;
@@ -315,7 +315,7 @@ static void tables_with_other_columns_are_appended(void **state)
     gt_table *more = read_table(others, "c:float b:text d:bool\n0.5 y true\n");
     assert_true(gt_table_append_outer(table, first, &error));
     assert_true(gt_table_append_outer(table, more, &error));
-    expect_table(more, "c:float b:text d:bool\n0.5 y true\n"); /* it stays as it was */
+    expect_table(more, "c:float b:text d:bool\n0.5 y true\n"); /* it is unchanged */
     gt_table_free(more);
     gt_interner_free(others);
     expect_table(table, "a:int b:text c:float d:bool\n1 x - -\n- y 0.5 true\n");
@@ -327,7 +327,7 @@ static void tables_with_other_columns_are_appended(void **state)
     gt_table_free(table);
 }
 
-static void text_moves_to_another_intern_table(void **state)
+static void strings_move_to_another_intern_table(void **state)
 {
     (void)state;
     gt_interner *others = gt_interner_new(), *target = gt_interner_new();
@@ -372,21 +372,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_null_until_set),
-        cmocka_unit_test(bulk_rows_are_filled_straight),
-        cmocka_unit_test(columns_join_a_table_with_rows),
+        cmocka_unit_test(bulk_rows_are_filled_directly),
+        cmocka_unit_test(columns_are_added_to_a_table_with_rows),
         cmocka_unit_test(thousands_of_rows_keep_their_cells),
         cmocka_unit_test(lists_hold_any_type),
         cmocka_unit_test(lists_nest),
-        cmocka_unit_test(lists_are_filled_on_after_head),
+        cmocka_unit_test(lists_can_grow_after_head),
         cmocka_unit_test(columns_are_found_moved_and_dropped),
-        cmocka_unit_test(integers_beside_missing_values_become_floats),
-        cmocka_unit_test(head_counts_as_pandas_does),
-        cmocka_unit_test(rows_after_head_start_clean),
+        cmocka_unit_test(integers_with_missing_values_become_floats),
+        cmocka_unit_test(head_counts_like_pandas),
+        cmocka_unit_test(rows_added_after_head_are_empty),
         cmocka_unit_test(rows_are_picked),
         cmocka_unit_test(tables_are_appended),
-        cmocka_unit_test(tables_that_differ_are_not_appended),
-        cmocka_unit_test(tables_with_other_columns_are_appended),
-        cmocka_unit_test(text_moves_to_another_intern_table),
+        cmocka_unit_test(tables_with_different_columns_are_not_appended),
+        cmocka_unit_test(tables_with_other_columns_can_be_merged),
+        cmocka_unit_test(strings_move_to_another_intern_table),
         cmocka_unit_test(empty_tables_work),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);

@@ -1,4 +1,5 @@
-/* Group-by: small tables by hand, large random ones against loops over all pairs of rows and groups. */
+/* Group-by: small tables computed by hand, large random ones compared with loops over all pairs of rows and
+ * groups. */
 #include "test_table_strings.h"
 #include "base/length.h"
 #include "table/group.h"
@@ -111,7 +112,7 @@ static void null_keys_are_dropped_or_kept(void **state)
 static void group_sums_of_floats_are_compensated(void **state)
 {
     (void)state;
-    /* Left to right the three give 0.6000000000000001, and ten tenths 0.9999999999999999. */
+    /* Added from left to right, the three give 0.6000000000000001, and ten tenths 0.9999999999999999. */
     static const gt_aggregate kinds[] = {{"v", GT_GROUP_SUM, "sum"}, {"v", GT_GROUP_MEAN, "mean"}};
     group_and_expect(
         "k:int v:float\n1 0.1\n1 0.2\n1 0.3\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n"
@@ -233,7 +234,7 @@ static size_t group_slowly(const gt_table *table, const char *const *keys, size_
     return groups;
 }
 
-static void any_keys_group_as_comparing_all_rows_does(void **state)
+static void random_keys_agree_with_comparing_all_rows(void **state)
 {
     (void)state;
     static const char *const names[] = {"near", "far", "float", "text", "bool", "wide"};
@@ -258,7 +259,7 @@ static void any_keys_group_as_comparing_all_rows_does(void **state)
 }
 
 /* Thousands of different keys: the hash table grows. */
-static void many_groups_are_kept_apart(void **state)
+static void many_groups_stay_separate(void **state)
 {
     (void)state;
     enum { ROWS = 60000, KEYS = 20011 };
@@ -364,8 +365,8 @@ int main(void)
         cmocka_unit_test(integer_sums_that_do_not_fit_become_floats),
         cmocka_unit_test(tables_without_rows_or_keys),
         cmocka_unit_test(rows_group_by_several_keys),
-        cmocka_unit_test(any_keys_group_as_comparing_all_rows_does),
-        cmocka_unit_test(many_groups_are_kept_apart),
+        cmocka_unit_test(random_keys_agree_with_comparing_all_rows),
+        cmocka_unit_test(many_groups_stay_separate),
         cmocka_unit_test(aggregates_agree_with_one_group_at_a_time),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);

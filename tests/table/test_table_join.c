@@ -1,4 +1,4 @@
-/* Joins: small tables by hand, random ones against loops over all pairs of rows. */
+/* Joins: small tables computed by hand, random ones compared with loops over all pairs of rows. */
 #include "test_table_strings.h"
 #include "table/join.h"
 #include "table/sort.h"
@@ -67,7 +67,7 @@ static void empty_tables_join(void **state)
                     "k:int a:int b:int\n1 2 -\n");
 }
 
-static void texts_of_two_intern_tables_match(void **state)
+static void strings_of_two_intern_tables_match(void **state)
 {
     (void)state;
     gt_error error;
@@ -83,7 +83,7 @@ static void texts_of_two_intern_tables_match(void **state)
     gt_table_free(left);
 }
 
-static void keys_that_do_not_compare_are_refused(void **state)
+static void incomparable_keys_are_rejected(void **state)
 {
     (void)state;
     gt_error error;
@@ -94,19 +94,19 @@ static void keys_that_do_not_compare_are_refused(void **state)
     gt_table_free(right);
 }
 
-static void joins_without_end_are_refused(void **state)
+static void oversized_joins_are_rejected(void **state)
 {
     (void)state;
     gt_error error;
     gt_table *table = gt_table_new("", strings);
     gt_table_add_column(table, "k", GT_TYPE_INT);
-    gt_table_add_rows(table, 70000); /* all 0: 4.9 thousand million pairs */
+    gt_table_add_rows(table, 70000); /* all 0: 4.9 billion pairs */
     assert_null(gt_table_join(table, table, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error));
     assert_string_equal(error.text, "joined tables would have more than 4294967294 rows");
     gt_table_free(table);
 }
 
-/* ---- against all pairs ---- */
+/* ---- compared with all pairs ---- */
 
 static gt_table *random_table(const char *value_name, size_t rows)
 {
@@ -169,7 +169,7 @@ static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_joi
     return result;
 }
 
-static void random_tables_join_as_all_pairs_do(void **state)
+static void random_tables_agree_with_all_pairs(void **state)
 {
     (void)state;
     static const char *const keys[] = {"name", "id"};
@@ -198,10 +198,10 @@ int main(void)
         cmocka_unit_test(outer_is_sorted_by_key),
         cmocka_unit_test(integers_match_floats),
         cmocka_unit_test(empty_tables_join),
-        cmocka_unit_test(texts_of_two_intern_tables_match),
-        cmocka_unit_test(keys_that_do_not_compare_are_refused),
-        cmocka_unit_test(joins_without_end_are_refused),
-        cmocka_unit_test(random_tables_join_as_all_pairs_do),
+        cmocka_unit_test(strings_of_two_intern_tables_match),
+        cmocka_unit_test(incomparable_keys_are_rejected),
+        cmocka_unit_test(oversized_joins_are_rejected),
+        cmocka_unit_test(random_tables_agree_with_all_pairs),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);
 }

@@ -1,4 +1,5 @@
-/* Pivots by hand: order of rows and columns, missing cells, names made of values, cells with two values. */
+/* Pivots computed by hand: order of rows and columns, missing cells, column names from values, cells with two
+ * values. */
 #include "test_table_strings.h"
 #include "table/pivot.h"
 
@@ -48,7 +49,7 @@ static void columns_are_named_by_any_value(void **state)
                      "name:text -2.0:int 0.5:int\na 2 1\n");
 }
 
-static void several_columns_name_a_row(void **state)
+static void several_columns_identify_a_row(void **state)
 {
     (void)state;
     pivot_and_expect("cat:text rank:int name:text v:int\nq 0 b 1\np 0 b 2\nq 1 a 3\np 1 b 4\n",
@@ -56,7 +57,7 @@ static void several_columns_name_a_row(void **state)
                      "name:text cat:text 0:int 1:int\na q - 3\nb p 2 4\nb q 1 -\n");
 }
 
-static void rows_without_a_place_are_left_out(void **state)
+static void rows_without_keys_are_dropped(void **state)
 {
     (void)state;
     pivot_and_expect("name:text rank:int v:int\n- 3 1\na - 2\nb 1 3\n",
@@ -65,7 +66,7 @@ static void rows_without_a_place_are_left_out(void **state)
                      "name:text\n");
 }
 
-static void two_values_for_a_cell_are_refused(void **state)
+static void two_values_for_one_cell_are_rejected(void **state)
 {
     (void)state;
     gt_error error;
@@ -75,7 +76,7 @@ static void two_values_for_a_cell_are_refused(void **state)
     gt_table_free(table);
 }
 
-static void pivots_without_end_are_refused(void **state)
+static void oversized_pivots_are_rejected(void **state)
 {
     (void)state;
     enum { ROWS = 70000 };
@@ -96,10 +97,10 @@ int main(void)
         cmocka_unit_test(rows_and_columns_ascend),
         cmocka_unit_test(missing_cells_are_filled),
         cmocka_unit_test(columns_are_named_by_any_value),
-        cmocka_unit_test(several_columns_name_a_row),
-        cmocka_unit_test(rows_without_a_place_are_left_out),
-        cmocka_unit_test(two_values_for_a_cell_are_refused),
-        cmocka_unit_test(pivots_without_end_are_refused),
+        cmocka_unit_test(several_columns_identify_a_row),
+        cmocka_unit_test(rows_without_keys_are_dropped),
+        cmocka_unit_test(two_values_for_one_cell_are_rejected),
+        cmocka_unit_test(oversized_pivots_are_rejected),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);
 }

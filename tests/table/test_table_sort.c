@@ -1,5 +1,5 @@
-/* Sorting, held against qsort with a comparison written out from the rules: direction, missing last, ties by
- * index. */
+/* Sorting compared with qsort and a comparison function written from the rules: direction, missing last, ties
+ * by index. */
 #include "test_table_strings.h"
 #include "table/sort.h"
 
@@ -11,7 +11,7 @@ static void sort_and_expect(const char *text, const gt_sort_key *keys, size_t ke
     gt_table_free(table);
 }
 
-static void missing_values_come_last_both_ways(void **state)
+static void missing_values_come_last_in_both_directions(void **state)
 {
     (void)state;
     static const char *const text =
@@ -66,7 +66,7 @@ static void empty_and_single_rows_sort(void **state)
                     "a:int b:text\n- x\n");
 }
 
-/* ---- against qsort ---- */
+/* ---- compared with qsort ---- */
 
 static const gt_table *compared_table;
 static const gt_sort_key *compared_keys;
@@ -114,7 +114,8 @@ static void expect_order(const gt_table *table, const gt_sort_key *keys, size_t 
     free(expected);
 }
 
-/* Texts that share long beginnings, end at every place within eight bytes, hold NULs and high bytes. */
+/* Strings that share long prefixes, end at every position within eight bytes, and contain NULs and high
+ * bytes. */
 static uint32_t random_text(uint32_t variety)
 {
     static const char alphabet[] = {'a', 'b', '\0', '\x7f', '\xc3', '\xff'};
@@ -151,7 +152,7 @@ static gt_table *random_table(size_t rows)
     return table;
 }
 
-static void any_table_sorts_as_qsort_sorts_it(void **state)
+static void random_tables_agree_with_qsort(void **state)
 {
     (void)state;
     static const size_t sizes[] = {2, 3, 7, 24, 25, 26, 100, 300, 1000, 9000};
@@ -190,7 +191,7 @@ static void all_columns_move_with_the_key(void **state)
     gt_table_free(table);
 }
 
-static void parts_of_the_rows_are_ordered_too(void **state)
+static void subsets_of_rows_can_be_ordered(void **state)
 {
     (void)state;
     static const double values[] = {5, NAN, 3, 9, 1};
@@ -208,7 +209,7 @@ static void parts_of_the_rows_are_ordered_too(void **state)
     assert_memory_equal(all, ((uint32_t[]){3, 1, 0, 4, 2}), sizeof all);
 }
 
-static void long_texts_with_one_beginning_sort_quickly(void **state)
+static void strings_with_long_common_prefixes_sort_quickly(void **state)
 {
     (void)state;
     enum { TEXTS = 300, LENGTH = 40000 };
@@ -232,14 +233,14 @@ static void long_texts_with_one_beginning_sort_quickly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_values_come_last_both_ways),
+        cmocka_unit_test(missing_values_come_last_in_both_directions),
         cmocka_unit_test(ties_keep_their_order_or_take_the_next_key),
         cmocka_unit_test(extreme_numbers_are_in_order),
         cmocka_unit_test(empty_and_single_rows_sort),
-        cmocka_unit_test(any_table_sorts_as_qsort_sorts_it),
+        cmocka_unit_test(random_tables_agree_with_qsort),
         cmocka_unit_test(all_columns_move_with_the_key),
-        cmocka_unit_test(parts_of_the_rows_are_ordered_too),
-        cmocka_unit_test(long_texts_with_one_beginning_sort_quickly),
+        cmocka_unit_test(subsets_of_rows_can_be_ordered),
+        cmocka_unit_test(strings_with_long_common_prefixes_sort_quickly),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);
 }

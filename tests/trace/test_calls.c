@@ -1,4 +1,4 @@
-/* The call tree downwards: children, launches below an event, roots, gradients, annotations. */
+/* Walking down the call tree: children, launches below an event, roots, gradients, annotations. */
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
@@ -24,7 +24,7 @@ static uint32_t row_named(const gt_linked_view *trace, const char *name)
     return 0;
 }
 
-static void children_come_in_order_of_time(void **state)
+static void children_are_in_time_order(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -49,7 +49,7 @@ static void children_come_in_order_of_time(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-static void gpu_events_come_in_file_order_of_their_launches(void **state)
+static void gpu_events_are_in_file_order_of_their_launches(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -74,7 +74,7 @@ static void gpu_events_come_in_file_order_of_their_launches(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-/* An event that outlasts the one it started in by more than a microsecond is in no tree, yet launched its
+/* An event that outlasts its caller by more than a microsecond is not part of the tree, but still has its
  * kernel. */
 static void calls_outside_the_tree_keep_their_kernels(void **state)
 {
@@ -98,7 +98,7 @@ static void calls_outside_the_tree_keep_their_kernels(void **state)
     gt_pytorch_linked_free(linked);
 }
 
-static void roots_of_all_threads_come_in_order_of_time(void **state)
+static void roots_of_all_threads_are_in_time_order(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -118,7 +118,8 @@ static void roots_of_all_threads_come_in_order_of_time(void **state)
 
 #define SEQUENCE(n) "\"Sequence number\":" #n
 
-/* The op is the last one of another thread with the number; work on autograd's own thread is none of its. */
+/* The forward op is the last one of another thread with the sequence number; ops of autograd's own thread do
+ * not count. */
 static void gradients_belong_to_the_innermost_op(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void annotate(trace_text *t, const char *name, double start, double dur)
         name, start, dur);
 }
 
-static void annotations_are_around_events_in_time(void **state)
+static void annotations_contain_events_in_time(void **state)
 {
     (void)state;
     trace_text t = new_trace();
@@ -194,12 +195,12 @@ static void annotations_are_around_events_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(children_come_in_order_of_time),
-        cmocka_unit_test(gpu_events_come_in_file_order_of_their_launches),
+        cmocka_unit_test(children_are_in_time_order),
+        cmocka_unit_test(gpu_events_are_in_file_order_of_their_launches),
         cmocka_unit_test(calls_outside_the_tree_keep_their_kernels),
-        cmocka_unit_test(roots_of_all_threads_come_in_order_of_time),
+        cmocka_unit_test(roots_of_all_threads_are_in_time_order),
         cmocka_unit_test(gradients_belong_to_the_innermost_op),
-        cmocka_unit_test(annotations_are_around_events_in_time),
+        cmocka_unit_test(annotations_contain_events_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Ids with pages and without, against what an array says. */
+/* The id table with and without pages, compared with an array. */
 #include "trace/id_table.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 enum { IDS = 5000 };
 
-/* Several runs of ids, as traces have that were put together from others; also negative ones. */
+/* Several ranges of ids, as in merged traces; also negative ones. */
 static int64_t id_in_runs(size_t i)
 {
     return (int64_t)(i % 5) * INT64_C(1000000000007) - 77 + (int64_t)(i / 5);
@@ -50,20 +50,20 @@ static void close_ids_are_on_pages(void **state)
     gt_id_table table = gt_id_table_new(IDS, IDS / 50);
     assert_non_null(table.rows);
     hold_and_find(table, id_in_runs);
-    assert_int_equal(runs_of(id_in_runs), IDS); /* they take turns here, each a page of its own */
+    assert_int_equal(runs_of(id_in_runs), IDS); /* they alternate, each with its own page */
 }
 
-static void scattered_ids_are_not(void **state)
+static void scattered_ids_are_not_on_pages(void **state)
 {
     (void)state;
     assert_int_equal(runs_of(id_scattered), IDS);
     gt_id_table table = gt_id_table_new(IDS, runs_of(id_scattered));
-    assert_null(table.rows); /* a page each would take 256 bytes an id */
+    assert_null(table.rows); /* one page each would take 256 bytes per id */
     hold_and_find(table, id_scattered);
 }
 
-/* Asking for a page that is not there must not hide it once it is. */
-static void a_page_may_come_after_the_question(void **state)
+/* Looking up a missing page must not hide it when it is added later. */
+static void a_page_may_be_added_after_a_failed_lookup(void **state)
 {
     (void)state;
     gt_id_table table = gt_id_table_new(100, 1);
@@ -78,8 +78,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close_ids_are_on_pages),
-        cmocka_unit_test(scattered_ids_are_not),
-        cmocka_unit_test(a_page_may_come_after_the_question),
+        cmocka_unit_test(scattered_ids_are_not_on_pages),
+        cmocka_unit_test(a_page_may_be_added_after_a_failed_lookup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Interval arithmetic, held against a bitmap: every interval has whole numbers as ends, so a list is the set
+/* Interval arithmetic compared with a bitmap: every interval has whole numbers as ends, so a list is the set
  * of unit cells it covers, and unions, intersections and differences are those of the sets. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,8 +137,8 @@ static void an_interval_inside_another_does_not_shorten_it(void **state)
     gt_intervals_free(&list);
 }
 
-/* Damaged records end before they start: alone such an interval counts its negative length, under another
- * nothing. */
+/* Damaged records end before they start: alone, such an interval counts with its negative length; covered by
+ * another, it does not count. */
 static void an_inverted_interval_keeps_its_sign(void **state)
 {
     (void)state;

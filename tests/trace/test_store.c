@@ -1,4 +1,4 @@
-/* The event store gives back exactly what was put in, whatever widths its columns are packed to. */
+/* The event store returns exactly the stored values, whatever widths its columns are packed to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static uint64_t random64(void)
     return state * 0x2545F4914F6CDD1Du;
 }
 
-/* Values that need about so many bits; every style of them turns up in some segment. */
+/* Values that need about so many bits; every style occurs in some segment. */
 static int64_t number_of_bits(unsigned bits)
 {
     if (bits == 0) return 42;
@@ -51,7 +51,7 @@ static double time_of_style(unsigned style)
     }
 }
 
-static void cells_come_back_as_they_were(void **unused)
+static void cells_round_trip(void **unused)
 {
     (void)unused;
     static const unsigned widths[] = {0, 3, 8, 15, 16, 31, 33, 63, 64};
@@ -110,14 +110,14 @@ static void cells_come_back_as_they_were(void **unused)
         }
 }
 
-static void a_writer_sorts_what_it_holds(void **unused)
+static void a_writer_sorts_its_rows(void **unused)
 {
     (void)unused;
     gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(columns, COLUMNS, strings);
     gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
     double *keys = gt_alloc(ROWS * sizeof *keys);
-    for (int64_t round = 0; round < 2; round++) { /* what was taken before stays where it is */
+    for (int64_t round = 0; round < 2; round++) { /* rows that were taken before keep their place */
         for (int64_t i = 0; i < ROWS; i++) {
             keys[i] = (double)((i * 7919 + 13) % ROWS / 2); /* each key twice */
             gt_store_cell cells[COLUMNS] = {[NUMBER].integer = round * ROWS + i,
@@ -135,7 +135,7 @@ static void a_writer_sorts_what_it_holds(void **unused)
         int64_t was = numbers[i] - i / ROWS * ROWS;
         assert_true(was >= 0 && was < ROWS);
         assert_int_equal((was * 7919 + 13) % ROWS / 2, i % ROWS / 2);
-        if (i % 2) assert_true(numbers[i] > numbers[i - 1]); /* of equal keys the first stays first */
+        if (i % 2) assert_true(numbers[i] > numbers[i - 1]); /* the sort is stable */
         assert_int_equal(texts[i], was % 5 ? was + 1 : GT_STR_NONE);
         assert_true(times[i] == (double)(i % ROWS / 2) / 3);
     }
@@ -148,7 +148,7 @@ static void a_writer_sorts_what_it_holds(void **unused)
     gt_interner_free(strings);
 }
 
-static void constant_and_absent_columns_take_no_room(void **unused)
+static void constant_and_absent_columns_take_no_space(void **unused)
 {
     (void)unused;
     gt_interner *strings = gt_interner_new();
@@ -157,13 +157,13 @@ static void constant_and_absent_columns_take_no_room(void **unused)
     gt_store_cell cells[COLUMNS] = {[NUMBER].integer = 123456789, [TIME].time = 1.5};
     for (size_t i = 0; i < ROWS; i++) gt_store_writer_add(writer, 1u << NUMBER | 1u << TIME, cells);
     gt_store_append(store, gt_store_writer_take(writer));
-    assert_true(gt_store_bytes(store) < ROWS / 4); /* only what describes the segments */
+    assert_true(gt_store_bytes(store) < ROWS / 4); /* only the segment headers */
     gt_store_writer_free(writer);
     gt_store_free(store);
     gt_interner_free(strings);
 }
 
-static void texts_of_several_writers_get_the_ids_of_the_store(void **unused)
+static void strings_of_several_writers_get_the_ids_of_the_store(void **unused)
 {
     (void)unused;
     gt_interner *strings = gt_interner_new();
@@ -197,10 +197,10 @@ static void texts_of_several_writers_get_the_ids_of_the_store(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_come_back_as_they_were),
-        cmocka_unit_test(a_writer_sorts_what_it_holds),
-        cmocka_unit_test(constant_and_absent_columns_take_no_room),
-        cmocka_unit_test(texts_of_several_writers_get_the_ids_of_the_store),
+        cmocka_unit_test(cells_round_trip),
+        cmocka_unit_test(a_writer_sorts_its_rows),
+        cmocka_unit_test(constant_and_absent_columns_take_no_space),
+        cmocka_unit_test(strings_of_several_writers_get_the_ids_of_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Call tree, launches and launchers of small traces written in the test; and of deep, shuffled and odd ones.
- */
+/* Call tree, launches and launchers of small hand-written traces, and of deep, shuffled and unusual ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +51,7 @@ static void arrow(text *t, int id, int stream)
         stream);
 }
 
-/* A launch, its kernel, and the arrow between them. */
+/* A launch, its kernel, and the flow events between them. */
 static void launch(text *t, const char *kernel, double start, double dur, double kernel_start,
                    double kernel_dur, int id)
 {
@@ -119,7 +118,7 @@ static void an_op_that_outlasts_its_caller_by_a_little(void **unused)
     assert_launchers(&t, "hipLaunchKernel 10 10");
 }
 
-static void of_two_that_start_together_the_first_is_the_caller(void **unused)
+static void with_equal_starts_the_first_event_is_the_caller(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -129,10 +128,10 @@ static void of_two_that_start_together_the_first_is_the_caller(void **unused)
     t = begin();
     cpu(&t, "parent", 1000, 100), cpu(&t, "child", 1000, 10);
     launch(&t, "a", 1002, 5, 1200, 5, 7), launch(&t, "b", 1020, 5, 1300, 5, 8);
-    assert_launchers(&t, "child 5 5, parent 5 10"); /* ties: whose kernel comes first in the file */
+    assert_launchers(&t, "child 5 5, parent 5 10"); /* ties: by the file position of the kernel */
 }
 
-static void a_graph_launch_owns_all_work_of_its_id(void **unused)
+static void a_graph_launch_owns_all_gpu_events_of_its_id(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -156,7 +155,7 @@ static void a_call_inside_a_call_is_its_own_launcher(void **unused)
     assert_launchers(&t, "foo::bar 5 5");
 }
 
-static void execute_is_stepped_over(void **unused)
+static void execute_ops_are_skipped(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -164,7 +163,7 @@ static void execute_is_stepped_over(void **unused)
     assert_launchers(&t, "conv_bn_fused 5 5");
 }
 
-static void communication_counts_below_but_launches_nothing(void **unused)
+static void communication_counts_in_subtrees_but_is_no_launcher(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -173,7 +172,7 @@ static void communication_counts_below_but_launches_nothing(void **unused)
     assert_launchers(&t, "aten::relu 100 150"); /* 1200 to 1300, and 1200 to 1350 */
 }
 
-static void work_without_an_arrow_is_not_linked(void **unused)
+static void gpu_events_without_a_flow_event_are_not_linked(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -221,7 +220,7 @@ static void each_stage_owns_the_trace(void **unused)
     gt_pytorch_linked_free(NULL);
 }
 
-static void uids_are_places_in_the_file(void **unused)
+static void uids_are_positions_in_the_file(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -260,7 +259,7 @@ static void recompute_marks_everything_below(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void times_written_as_integers_are_known(void **unused)
+static void times_written_as_integers_are_recognised(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -295,7 +294,7 @@ static void a_million_deep_and_in_any_order(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
-static void events_without_times_take_no_part(void **unused)
+static void events_without_times_are_ignored(void **unused)
 {
     (void)unused;
     text t = begin();
@@ -311,18 +310,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_op_that_outlasts_its_caller_by_a_little),
-        cmocka_unit_test(of_two_that_start_together_the_first_is_the_caller),
-        cmocka_unit_test(a_graph_launch_owns_all_work_of_its_id),
+        cmocka_unit_test(with_equal_starts_the_first_event_is_the_caller),
+        cmocka_unit_test(a_graph_launch_owns_all_gpu_events_of_its_id),
         cmocka_unit_test(a_call_inside_a_call_is_its_own_launcher),
-        cmocka_unit_test(execute_is_stepped_over),
-        cmocka_unit_test(communication_counts_below_but_launches_nothing),
-        cmocka_unit_test(work_without_an_arrow_is_not_linked),
-        cmocka_unit_test(uids_are_places_in_the_file),
+        cmocka_unit_test(execute_ops_are_skipped),
+        cmocka_unit_test(communication_counts_in_subtrees_but_is_no_launcher),
+        cmocka_unit_test(gpu_events_without_a_flow_event_are_not_linked),
+        cmocka_unit_test(uids_are_positions_in_the_file),
         cmocka_unit_test(recompute_marks_everything_below),
         cmocka_unit_test(each_stage_owns_the_trace),
-        cmocka_unit_test(times_written_as_integers_are_known),
+        cmocka_unit_test(times_written_as_integers_are_recognised),
         cmocka_unit_test(a_million_deep_and_in_any_order),
-        cmocka_unit_test(events_without_times_take_no_part),
+        cmocka_unit_test(events_without_times_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

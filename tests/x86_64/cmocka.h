@@ -1,5 +1,5 @@
 /* The part of cmocka that the reader's tests use, for machines whose own cmocka cannot be linked:
- * cross-compiled tests (scripts/test-x86-64). A failed assertion ends its test, as there. */
+ * cross-compiled tests (tests/x86_64/run). A failed assertion ends its test, as in cmocka. */
 #ifndef GT_TESTS_CROSS_CMOCKA_H
 #define GT_TESTS_CROSS_CMOCKA_H
 

@@ -1,5 +1,5 @@
-/* Unpacks a file through the file layer to standard output: what scripts/test-x86-64 compares with gzip's
- * own. */
+/* Decompresses a file through the file layer to standard output, for tests/x86_64/run, which compares the
+ * result with gzip's. */
 #include "stream/stream.h"
 
 #include <stdio.h>
