@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Compares the batch report with the reference model in reference_sheets.py and with the check cases of the specification.
 
-    python3 -m tests.batch.test_reports --bin build/gputally [TEXT]      only cases with TEXT in their names
+    python3 -m tests.batch.test_reports --bin build/gputally [--only TEXT]
 
 The traces are the fixtures, synthetic ones and, if available, the PyTorch traces of the conformance folder. Node replay runs
 with stand-ins for the programs that it starts.
 """
-import argparse
 import ast
 import glob
 import gzip
@@ -16,12 +15,11 @@ import os
 import random
 import stat
 import sys
-from typing import Callable, NamedTuple
 
 from tests.batch import reference_sheets
 from tests.pytorch import generate_trace as pytorch_generator
 from tests.common import harness
-from tests.common.harness import Tally, files_under, read_csv, require_binary, run, run_all
+from tests.common.harness import Case, files_under, read_csv, run, run_cases
 
 try:
     import openpyxl
@@ -528,11 +526,6 @@ def replay_that_fails(binary):
     return check
 
 
-class Case(NamedTuple):
-    name: str
-    check: Callable
-
-
 def cases(binary):
     yield Case("two ranks with collectives", two_ranks_with_collectives(binary))
     yield Case("ranks that disagree", two_ranks_with_collectives(binary, mismatch=True))
@@ -563,16 +556,5 @@ def cases(binary):
         print("real traces: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("text", nargs="?", default="")
-    arguments = parser.parse_args()
-    binary, tally = require_binary(arguments.bin), Tally()
-    chosen = (case for case in cases(binary) if arguments.text in case.name)
-    run_all(chosen, lambda case, folder: case.check(folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__.splitlines()[0], cases, lambda binary, folder: (folder,)))

@@ -189,13 +189,15 @@ class Case:
 
 
 def run_cases(description, cases, before=lambda binary, folder: (binary, folder)):
-    """The main function of a script of Cases: calls check(*before(binary, folder), *arguments) for each; returns the exit code."""
+    """The main function of a script of Cases: calls check(*before(binary, folder), *arguments) for each; returns the exit code.
+    cases may be a function of the binary that returns the cases."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", default="", help="only cases with this text in their names")
     arguments = parser.parse_args()
     binary, tally = require_binary(arguments.bin), Tally()
-    run_all((case for case in cases if arguments.only in case.name), lambda case, folder: case.check(*before(binary, folder), *case.arguments), tally)
+    cases = (case for case in (cases(binary) if callable(cases) else cases) if arguments.only in case.name)
+    run_all(cases, lambda case, folder: case.check(*before(binary, folder), *case.arguments), tally)
     return tally.finish()
 
 

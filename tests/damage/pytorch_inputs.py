@@ -17,7 +17,7 @@ from tests.pytorch import generate_trace as pytorch_generator
 from tests.pytorch import reference_sheets as pytorch_reference
 from tests.pytorch import test_reports as pytorch_reports
 from tests.damage.rocprof_inputs import Case, exactly, thread_choice
-from tests.pytorch.test_cases import cpu, host, launch, python
+from tests.pytorch.test_cases import cpu, host, launch
 
 # All options of the report.
 OPTIONS = ("--include_unlinked_kernels", "--enable_kernel_summary", "--short_kernel_study", "--include_overlap_info",

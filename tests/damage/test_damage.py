@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import re
 import sys
 import tempfile
 from typing import Callable, NamedTuple

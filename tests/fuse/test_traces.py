@@ -6,7 +6,6 @@
 The ranks are synthetic (with unusual events), the fixtures and, if available, four ranks of the conformance folder. Numbers are
 compared as they are written, so a changed digit is a failure. Damaged ranks must be named and leave no file.
 """
-import argparse
 import glob
 import gzip
 import json
@@ -15,9 +14,8 @@ import os
 import random
 import re
 import sys
-from typing import Callable, NamedTuple
 
-from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Tally, files_under, require_binary, run, run_all
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Case, files_under, run, run_cases
 
 RANKS4 = os.path.join(CONFORMANCE_TRACES, "ranks4")
 GPU_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -163,11 +161,6 @@ def write_ranks(folder, seed, count, packed=False):
 
 # ---- cases ----
 
-class Case(NamedTuple):
-    name: str
-    check: Callable
-
-
 def fuse(binary, folder, *arguments):
     return run([binary, "fuse", "--quiet", *arguments], cwd=folder)
 
@@ -308,13 +301,5 @@ def cases(binary):
         print("four real ranks: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", required=True)
-    binary, tally = require_binary(parser.parse_args().bin), Tally()
-    run_all(cases(binary), lambda case, folder: case.check(folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__.splitlines()[0], cases, lambda binary, folder: (folder,)))

@@ -6,7 +6,6 @@
 The first byte of each seed chooses options and the block size; see the target.
 """
 import os
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from tests.perfetto.writer import Writer, data, number

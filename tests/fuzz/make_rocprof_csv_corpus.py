@@ -7,7 +7,6 @@ The first byte of a seed sets the options; see fuzz_rocprof_csv.c.
 """
 import glob
 import os
-import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))

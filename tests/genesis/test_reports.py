@@ -14,6 +14,7 @@ import sys
 import tempfile
 import zipfile
 
+from tests.common import harness
 from tests.perfetto.test_reports import CASE
 from tests.perfetto.writer import rocprof
 
@@ -30,14 +31,11 @@ KERNELS = [("__amd_rocclr_fillBufferAligned", 172352210005122, 172352210008687),
            ("kernel_step_2_c402_0_kernel_0_range_for", 172471895508391, 172471895631173)]
 TIMELINE = [("total_time", 4.294376, 100.0), ("kernel", 3.678101, 85.64925381475679), ("memory", 0.0, 0.0),
             ("busy_time", 3.678101, 85.64925381475679), ("idle", 0.616275, 14.35074618524321)]
-passed = failed = 0
+tally = harness.Tally()
 
 
 def check(title, truth, note=""):
-    global passed, failed
-    passed, failed = passed + bool(truth), failed + (not truth)
-    if not truth:
-        print("FAILED", title, note)
+    tally.add(title, [] if truth else [str(note) or "not as expected"])
 
 
 def csv_of(kernels):
@@ -75,8 +73,7 @@ class Capture:
             if not os.path.exists(program[0]):
                 os.symlink(self.binary, program[0])
         done = subprocess.run([*program, "--capture-dir", self.folder, "--output-dir", out, "--output_csvs_dir",
-                               os.path.join(out, "csvs"), *options], capture_output=True, text=True,
-                              env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                               os.path.join(out, "csvs"), *options], capture_output=True, text=True)
         sheets, summary = {}, ""
         if os.path.isdir(os.path.join(out, "csvs")):
             for name in os.listdir(os.path.join(out, "csvs")):
@@ -236,8 +233,7 @@ def main():
             case(work, binary)
     finally:
         shutil.rmtree(work)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

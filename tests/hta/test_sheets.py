@@ -6,17 +6,15 @@
 The traces are the fixtures, the example, synthetic traces, several ranks together and, if available, the PyTorch traces of
 the conformance folder. The check case of the specification is a unit test (test_hta.c).
 """
-import argparse
 import glob
 import json
 import math
 import os
 import random
 import sys
-from typing import Callable, NamedTuple
 
 from tests.hta import reference_sheets
-from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Tally, read_csv, require_binary, run, run_all
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Case, read_csv, run, run_cases
 
 NAMES = ["gemm", "void at::native::elementwise<1>", "ncclDevKernel_AllReduce", "void rcclGenericKernel<1>", "hipKernel",
          "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "dma_copy", "softmax_dma", "cross_device_reduce_1stage",
@@ -105,11 +103,6 @@ def make_trace(seed, whole):
     return events
 
 
-class Case(NamedTuple):
-    name: str
-    check: Callable
-
-
 def of_trace(binary, path, arguments=(), **options):
     def check(folder):
         done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir",
@@ -171,13 +164,5 @@ def cases(binary):
         print("real traces: skipped, GPUTALLY_CONFORMANCE is not set")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", required=True)
-    binary, tally = require_binary(parser.parse_args().bin), Tally()
-    run_all(cases(binary), lambda case, folder: case.check(folder), tally)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__.splitlines()[0], cases, lambda binary, folder: (folder,)))

@@ -15,6 +15,8 @@ import sys
 import tempfile
 
 from tests.common import harness
+from tests.jax import generate_xplane
+from tests.jax.generate_xplane import first
 
 # The sheet and its flops; fixtures/README.md lists the programs. For a convolution, the filter counts without its first two
 # dimensions, and the first of the others counts as channels: here, of 128 x 3 x 3 x 64, only the last one.
@@ -25,35 +27,8 @@ FLOPS = {
 }
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
 def fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        else:
-            size = {1: 8, 5: 4}.get(kind)
-            if size is None:
-                size, at = varint(data, at)
-            value = data[at:at + size]
-            at += size
-        yield tag >> 3, value
-
-
-def first(data, number, otherwise):
-    return next((value for n, value in fields(data) if n == number), otherwise)
+    return ((number, value) for number, value, _ in generate_xplane.fields(data))
 
 
 def kernel_ps(data):
@@ -126,19 +101,12 @@ def check(binary, path):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    binary = os.path.abspath(parser.parse_args().bin)
-    passed = failed = 0
-    for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz"))):
-        try:
-            check(binary, path)
-            passed += 1
-        except (AssertionError, subprocess.CalledProcessError, OSError, KeyError) as error:
-            failed += 1
-            print(f"FAIL {os.path.basename(path)}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0 or not passed)
+    binary = harness.require_binary(parser.parse_args().bin)
+    return harness.run_functions((os.path.basename(path), lambda path=path: check(binary, path))
+                                 for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz"))))
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

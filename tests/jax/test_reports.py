@@ -334,21 +334,17 @@ def check_llama(binary, folder):
 CHECKS = [check_analysis, check_real_analysis, check_folders, check_collectives, check_llama]
 
 
+def run_check(check, binary):
+    with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+        check(binary, folder)
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    binary = os.path.abspath(parser.parse_args().bin)
-    failed = 0
-    for check in CHECKS:
-        with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
-            try:
-                check(binary, folder)
-            except (AssertionError, OSError, KeyError, ValueError, IndexError) as error:
-                failed += 1
-                print(f"FAIL {check.__name__}: {type(error).__name__} {error}")
-    print(f"{len(CHECKS) - failed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    binary = harness.require_binary(parser.parse_args().bin)
+    return harness.run_functions((check.__name__, lambda check=check: run_check(check, binary)) for check in CHECKS)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,14 +20,7 @@ from tests.perfetto.writer import rocprof
 from tests.perfetto.test_reports import synthetic
 
 COMMANDS = ("rocprof", "report", "pytorch", "pftrace-hip-api", "pftrace-hip-activity", "pftrace-memory-copy")
-passed = failed = 0
-
-
-def check(title, problems):
-    global passed, failed
-    passed, failed = passed + (not problems), failed + bool(problems)
-    if problems:
-        print("FAILED", title, problems)
+tally = harness.Tally()
 
 
 def run(binary, command, data, *options):
@@ -64,16 +57,16 @@ def cuts(binary, name, packets, command, numbers):
         inside = at not in ends
         if done.code == 0 and inside and "the file ends early" not in done.stderr:
             problems.append("no warning: %r" % done.stderr[:300])
-        check(f"{name}: truncated at {at}", problems)
+        tally.add(f"{name}: truncated at {at}", problems)
         done, problems = run(binary, command, data[:at], "--strict")
         if inside and done.code != 1:
             problems.append("--strict does not fail")
-        check(f"{name}: truncated at {at}, strict", problems)
+        tally.add(f"{name}: truncated at {at}, strict", problems)
     packed = gzip.compress(data)
     done, problems = run(binary, command, packed[:len(packed) * 3 // 4])
     if done.code == 0 and not re.search("warning: .*the file ends early.*gzip", done.stderr):
         problems.append("no warning: %r" % done.stderr[:300])
-    check(f"{name}: truncated gzip", problems)
+    tally.add(f"{name}: truncated gzip", problems)
 
 
 def flips(binary, name, packets, numbers):
@@ -83,7 +76,7 @@ def flips(binary, name, packets, numbers):
         for _ in range(numbers.choice((1, 1, 3, 40))):
             broken[numbers.randrange(len(broken))] ^= 1 << numbers.randrange(8)
         command = COMMANDS[i % len(COMMANDS)]
-        check(f"{name}: flipped {i}, {command}", run(binary, command, bytes(broken))[1])
+        tally.add(f"{name}: flipped {i}, {command}", run(binary, command, bytes(broken))[1])
 
 
 def shuffles(binary, name, packets, numbers):
@@ -99,7 +92,7 @@ def shuffles(binary, name, packets, numbers):
         else:
             mixed = mixed[numbers.randrange(len(mixed)):] + mixed
         command = COMMANDS[i % len(COMMANDS)]
-        check(f"{name}: packets moved {i}, {command}", run(binary, command, b"".join(mixed))[1])
+        tally.add(f"{name}: packets moved {i}, {command}", run(binary, command, b"".join(mixed))[1])
 
 
 def main():
@@ -112,8 +105,7 @@ def main():
         cuts(binary, name, packets, command, numbers)
         flips(binary, name, packets, numbers)
         shuffles(binary, name, packets, numbers)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ csv.field_size_limit(1 << 30)
 
 def report(binary, command, path, folder, options=()):
     done = subprocess.run([binary, command, path, "--output_csvs_dir", folder, *OPTIONS, *options], capture_output=True,
-                          text=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                          text=True)
     assert done.returncode == 0, done.stderr
     sheets = {"warnings": [[done.stderr.replace(path, "")]]}
     for name in sorted(os.listdir(folder)):
@@ -56,15 +56,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     binary = os.path.abspath(parser.parse_args().bin)
-    passed = failed = 0
+    tally = harness.Tally()
     work = tempfile.mkdtemp(prefix="gputally-pytorch-pftrace-")
     out, path = os.path.join(work, "out"), os.path.join(work, "t.pftrace")
 
     def check(title, truth):
-        nonlocal passed, failed
-        passed, failed = passed + bool(truth), failed + (not truth)
-        if not truth:
-            print("FAILED", title)
+        tally.add(title, [] if truth else ["differs"])
+
     try:
         for name in ("training", "training_stack", "recompute", "graph", "streams", "collectives", "compiled", "no_shapes"):
             source = os.path.join(FIXTURES, name + ".json.gz")
@@ -84,8 +82,7 @@ def main():
                     check(f"{name}, {form}: {sheet}", equal(expected[sheet], got.get(sheet, [[]])))
     finally:
         shutil.rmtree(work)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -16,18 +16,16 @@ import subprocess
 import sys
 import tempfile
 
+from tests.common import harness
 from tests.perfetto import reference_sheets as sheets
 from tests.perfetto.writer import rocprof
 
 OLD = "TraceLens_generate_perf_report_pftrace_"
-passed = failed = 0
+tally = harness.Tally()
 
 
 def check(title, truth, note=""):
-    global passed, failed
-    passed, failed = passed + bool(truth), failed + (not truth)
-    if not truth:
-        print("FAILED", title, note)
+    tally.add(title, [] if truth else [str(note) or "not as expected"])
 
 
 def read(folder, sheet):
@@ -68,7 +66,7 @@ class Tool:
         out = tempfile.mkdtemp(dir=self.folder)
         program = [os.path.join(self.folder, OLD + report.replace("-", "_"))] if old else [self.binary, "pftrace-" + report]
         done = subprocess.run([*program, "--trace_path", path, "--output_csvs_dir", out, *options],
-                              capture_output=True, text=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                              capture_output=True, text=True)
         if done.returncode:
             print(done.stdout, done.stderr)
         return out if done.returncode == 0 else None
@@ -324,8 +322,7 @@ def main():
             case(tool)
     finally:
         shutil.rmtree(tool.folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ CSV files. XLSX is read with openpyxl. --million 0 skips the huge trace.
 """
 import argparse
 import glob
-import gzip
-import json
 import math
 import os
 import re

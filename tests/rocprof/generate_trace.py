@@ -12,9 +12,7 @@ parse it. Kernel names and numbers are invented.
 import argparse
 import gzip
 import json
-import os
 import random
-import sys
 from typing import NamedTuple
 
 from tests.rocprof.reference_sheets import Dispatch, Run

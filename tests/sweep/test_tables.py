@@ -3,7 +3,6 @@
 
 Expected values were computed from the rules by hand and with pandas, openpyxl and NumPy, as TraceLens uses them; none
 comes from gputally."""
-import argparse
 import csv
 import gzip
 import json
@@ -14,7 +13,7 @@ import shutil
 import sys
 
 from tests.sweep import generate_sweep
-from tests.common.harness import SANITIZER, Tally, files_under, require_binary, run, run_all
+from tests.common.harness import Case, files_under, run, run_cases
 from tests.sweep.generate_sweep import K1, K2, read_workbook, write_workbook
 
 TOP = "top5_gemm_kernels_time_variance"
@@ -613,30 +612,20 @@ def check_damage(s):
             file.write(whole)
 
 
-class Case:
-    def __init__(self, check):
-        self.name, self.check = check.__name__[6:].replace("_", " "), check
+def run_check(binary, folder, check):
+    sweep = Sweep(binary, folder)
+    check(sweep)
+    return sweep.problems
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("only", nargs="?", default="")
-    options = parser.parse_args()
-    binary, tally = require_binary(options.bin), Tally()
-    cases = [Case(check) for check in (
-        check_tiny_sweep, check_report_is_that_of_the_single_commands, check_traces_are_found, check_damaged_traces_do_not_stop_the_others,
-        check_the_same_warning_comes_once,
-        check_old_layout, check_rocprof, check_counters, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets, check_top_with_missing_reports, check_odd_timestamps,
-        check_odd_overlap, check_odd_timeline, check_odd_comms, check_damage)]
-
-    def check(case, folder):
-        sweep = Sweep(binary, folder)
-        case.check(sweep)
-        return sweep.problems
-    run_all([case for case in cases if options.only in case.name], check, tally)
-    return tally.finish()
+CHECKS = (
+    check_tiny_sweep, check_report_is_that_of_the_single_commands, check_traces_are_found,
+    check_damaged_traces_do_not_stop_the_others, check_the_same_warning_comes_once, check_old_layout, check_rocprof,
+    check_counters, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets,
+    check_top_with_missing_reports, check_odd_timestamps, check_odd_overlap, check_odd_timeline, check_odd_comms,
+    check_damage
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(__doc__.splitlines()[0], [Case(check.__name__[6:].replace("_", " "), run_check, check) for check in CHECKS]))
