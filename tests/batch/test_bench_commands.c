@@ -25,8 +25,8 @@ static const char *command(gt_bench bench, const char *name, const char *dims, c
     static gt_buffer out;
     gt_bench_op op = {name, text(dims), text(types), text(strides), text(concrete)};
     out.len = 0;
-    bool told = gt_bench_command(bench, &op, &out);
-    assert_int_equal(told, out.len > 0);
+    bool has_command = gt_bench_command(bench, &op, &out);
+    assert_int_equal(has_command, out.len > 0);
     return gt_buffer_str(&out).bytes;
 }
 

@@ -359,15 +359,15 @@ def check_events(run, events):
 
 def check_agents(document, events):
     """Compares (category, name, pid, notes) of marks with the agents of the JSON."""
-    told = ("node_id", "logical_node_id", "cu_count", "name", "model_name", "vendor_name")
+    keys = ("node_id", "logical_node_id", "cu_count", "name", "model_name", "vendor_name")
     expected, found = collections.Counter(), collections.Counter()
     for process in document["rocprofiler-sdk-tool"]:
         for agent in process["agents"]:
             expected[(process["metadata"]["pid"], f"Agent-{agent['logical_node_id']}", agent["id"]["handle"],
-                      *(agent[key] for key in told))] += 1
+                      *(agent[key] for key in keys))] += 1
     for category, name, pid, notes in events:
         if category == "agent":
-            found[(pid, name, notes["agent_id"], *(notes[key.title()] for key in told))] += 1
+            found[(pid, name, notes["agent_id"], *(notes[key.title()] for key in keys))] += 1
     return compare("agents", found, expected)
 
 

@@ -20,11 +20,11 @@ static gt_str next_line(gt_str *rest)
 static void check(gt_bench bench, const gt_bench_op *op)
 {
     gt_buffer out = {0};
-    bool told = gt_bench_command(bench, op, &out);
-    if (told != (out.len > 0)) abort();
+    bool has_command = gt_bench_command(bench, op, &out);
+    if (has_command != (out.len > 0)) abort();
     const char *program = gt_bench_program(bench);
-    if (told && (strncmp(gt_buffer_str(&out).bytes, program, strlen(program)) != 0 ||
-                 memchr(out.bytes, '\n', out.len)))
+    if (has_command && (strncmp(gt_buffer_str(&out).bytes, program, strlen(program)) != 0 ||
+                        memchr(out.bytes, '\n', out.len)))
         abort();
     gt_buffer_free(&out);
 }

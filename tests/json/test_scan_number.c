@@ -21,11 +21,11 @@ static uint64_t random64(void)
 }
 
 /* The number as it is in a block: followed by other text, then by padding. */
-static const uint8_t *in_block(const char *text, const char *behind)
+static const uint8_t *in_block(const char *text, const char *after)
 {
     static uint8_t block[256];
     memset(block, 0, sizeof block);
-    int len = snprintf((char *)block, sizeof block, "%s%s", text, behind);
+    int len = snprintf((char *)block, sizeof block, "%s%s", text, after);
     block[len] = block[len + 1] = '"';
     return block;
 }
@@ -33,13 +33,13 @@ static const uint8_t *in_block(const char *text, const char *behind)
 static void integers_agree_with_strtoll(void **unused)
 {
     (void)unused;
-    static const char *const behind[] = {",", "}", " ", "]", "", "\xFF\xFE", "a"};
+    static const char *const after[] = {",", "}", " ", "]", "", "\xFF\xFE", "a"};
     for (int i = 0; i < 200000; i++) {
         char text[40];
         int64_t value = (int64_t)(random64() >> (random64() % 64)) * (random64() % 2 ? 1 : -1);
         if (value > 999999999999999999 || value < -999999999999999999) continue; /* more than 18 digits */
         snprintf(text, sizeof text, "%" PRId64, value);
-        const uint8_t *block = in_block(text, behind[i % 7]);
+        const uint8_t *block = in_block(text, after[i % 7]);
         int64_t got;
         assert_ptr_equal(gt_scan_int(block, &got), block + strlen(text));
         assert_int_equal(got, value);

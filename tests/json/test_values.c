@@ -208,9 +208,9 @@ static void test_gemm_kernels(void **state)
     gt_arena arena = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gt_value transpose[2];
-        bool tells = gt_gemm_transpose(text_of(cases[i].name), transpose);
-        if (tells != (cases[i].transpose != NULL)) fail_msg("%s", cases[i].name);
-        if (!tells) continue;
+        bool known = gt_gemm_transpose(text_of(cases[i].name), transpose);
+        if (known != (cases[i].transpose != NULL)) fail_msg("%s", cases[i].name);
+        if (!known) continue;
         gt_buffer buffer = {0};
         gt_value both = gt_value_tuple(&arena, transpose, 2);
         gt_value_print(&buffer, &both);

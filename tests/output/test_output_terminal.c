@@ -135,7 +135,7 @@ static void rows_are_aligned_and_shortened_in_the_middle(void **state)
     gt_terminal terminal = terminal_to_memory(50, true);
     gt_terminal_rows(&terminal, table, columns, 6, 10);
     /* 5 + 2 + 6 + 2 + 6 + 2 + 5 + 2 leave 20 for the name: 10 cells, the mark, 9 cells. The wide name takes
-     * 22: five characters, the mark, four, since half a character cannot stand. */
+     * 22: five characters, the mark, four, since half a character cannot be shown. */
     expect_printed(&terminal, "share   Count      id  fused  kernel\n"
                               "86.6%  10,247  123456  no     void vecto…, float*)\n"
                               " 2.2%       7  123456  yes    gemm\\n\\x1b[31m\n"

@@ -111,12 +111,12 @@ static void test_numbers_of_every_length(void **state)
         uint64_t rest = value;
         for (; rest >= 128; rest /= 128) written[len++] = (uint8_t)(128 + rest % 128);
         written[len++] = (uint8_t)rest;
-        for (size_t behind = 0; behind < 12; behind++) {
-            uint8_t *exact = malloc(len + behind);
-            memset(exact, 0xff, len + behind);
+        for (size_t extra = 0; extra < 12; extra++) {
+            uint8_t *exact = malloc(len + extra);
+            memset(exact, 0xff, len + extra);
             memcpy(exact, written, len);
             uint64_t read;
-            assert_ptr_equal(gt_varint(exact, exact + len + behind, &read), exact + len);
+            assert_ptr_equal(gt_varint(exact, exact + len + extra, &read), exact + len);
             assert_int_equal(read, value);
             assert_null(gt_varint(exact, exact + len - 1, &read));
             free(exact);

@@ -35,7 +35,7 @@ static const struct {
     {"memset x", "Memory-Set"},
     {"cublas_SplitK_int8", "GEMM-SplitK"},
     {"paged_backward", "PagedAttention-Backward"},
-    /* what is left out of the rules because other words decide before */
+    /* keywords that earlier rules already decide */
     {"vllm::convert", "Conv-Generic"},
     {"x broadcast", "Memory-Reshape"},
     {"x reducescatter", "Reduce"},

@@ -58,9 +58,9 @@ def by_lengths(text):
 
 
 def by_kernel_names(name, text):
-    told = by_lengths(text)
-    if told != "Mixed":
-        return told
+    found = by_lengths(text)
+    if found != "Mixed":
+        return found
     prefill = any(word in text for word in PREFILL_WORDS)
     return either(not prefill and any(word in text for word in DECODE_WORDS), prefill)
 
@@ -75,9 +75,9 @@ def by_framework(name):
 def union_framework(name):
     for space, decode, prefill in (("vllm::", "decode|cache|paged", "prefill"), ("sglang::", "decode|cache|radix", "prefill"),
                                    ("tgi::", "decode|generation|continuous", "prefill|encode")):
-        told = either(re.search(decode, name), re.search(prefill, name)) if space in name else "Mixed"
-        if told != "Mixed":
-            return told
+        found = either(re.search(decode, name), re.search(prefill, name)) if space in name else "Mixed"
+        if found != "Mixed":
+            return found
     return "Mixed"
 
 
@@ -105,11 +105,11 @@ def queries(op):
 
 def by_attention(op):
     name = op["name"].lower()
-    told = either(re.search("paged_attention|kv_cache|reshape_and_cache|batch_decode|decode_attention", name),
+    found = either(re.search("paged_attention|kv_cache|reshape_and_cache|batch_decode|decode_attention", name),
                   re.search("prefill_attention|chunked_prefill|batch_prefill", name))
-    if told == "Mixed" and re.search("attention|attn|sdpa", name) and queries(op) is not None:
-        told = either(queries(op) <= 10, True)
-    return told
+    if found == "Mixed" and re.search("attention|attn|sdpa", name) and queries(op) is not None:
+        found = either(queries(op) <= 10, True)
+    return found
 
 
 # ---- frequency ----
@@ -148,9 +148,9 @@ def judge(method, op, text, counts, threshold):
     if method == "union":
         return by_union(op, text, counts, by_size)
     for first in METHODS[1:5]:
-        told = judge(first, op, text, counts, threshold)
-        if told != "Mixed":
-            return told
+        found = judge(first, op, text, counts, threshold)
+        if found != "Mixed":
+            return found
     return "Mixed"
 
 

@@ -208,7 +208,7 @@ static void fractions_are_rounded_like_python(void **unused)
     (void)unused;
     /* The op's kernel runs for R; another one overlaps it for x. round(x / R, 2) is from CPython. */
     static const struct {
-        double busy, beside, part;
+        double busy, other, part;
     } cases[] = {
         {200, 1, 0.01},  /* 0.005, a bit above: 0.01 */
         {200, 3, 0.01},  /* 0.015, a bit below: 0.01 */
@@ -222,7 +222,7 @@ static void fractions_are_rounded_like_python(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         trace_text t = new_trace();
         kernel(&t, 1000, cases[i].busy, 0);
-        kernel(&t, 1000, cases[i].beside, 1);
+        kernel(&t, 1000, cases[i].other, 1);
         gt_pytorch_linked *linked = read_trace(&t, false);
         const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_overlaps *overlaps = find(trace, true);
@@ -231,7 +231,7 @@ static void fractions_are_rounded_like_python(void **unused)
         assert_int_equal(overlap.count, 1);
         assert_true(overlap.overlap_pct == cases[i].part);
         assert_true(overlap.kernels[0].overlap_pct == cases[i].part);
-        assert_true(overlap.kernels[0].dur_us == cases[i].beside);
+        assert_true(overlap.kernels[0].dur_us == cases[i].other);
         assert_false(overlap.kernels[0].integral);
         assert_string_equal(gt_interner_get(trace->strings, overlap.names).bytes, "['k1']");
         gt_op_overlap_reader_free(reader);

@@ -133,9 +133,9 @@ def check_boxes(folder, name, boxes, count):
         problems.append(f"{picture.width} x {picture.height} pixels")
     places = Places(picture, (-0.5, count - 0.5), widened(14, 43))
     for i, (fill, low, high, median, whiskers, outliers) in enumerate(boxes):
-        beside = places.x(i - 0.2)  # within the box, clear of whiskers and grid
+        inside = places.x(i - 0.2)  # within the box, clear of whiskers and grid
         for value, colour in ((low + 0.4, fill), (high - 0.4, fill), (high + 0.4, WHITE), (low - 0.4, WHITE), (median, MEDIAN)):
-            problems += expect(picture, beside, places.y(value), colour, f"{name}, box {i}, {value}")
+            problems += expect(picture, inside, places.y(value), colour, f"{name}, box {i}, {value}")
         for end in whiskers:
             problems += expect(picture, places.x(i - 0.1), places.y(end), EDGE, f"{name}, whisker of box {i}")
         radius = 4 / 72 * 100
@@ -201,8 +201,8 @@ def check_skipped_rows(binary, folder):
         file.write("rank,time_diff_us,threads,channel\n0,1,256,28\n0,2,many,28\n0,,256,28\n0,3,256,28\n0.5,3,256,28\n")
     done = run([binary, "sweep", "plot", "--csv-path", "top.csv", "--dpi", "20"], cwd=folder)
     wanted = ["row 2: threads is not a whole number", "row 3: time_diff_us is not a time", "row 5: rank is not a whole number"]
-    told = [line.partition("Skipping row due to error: top.csv, ")[2] for line in done.stderr.splitlines()]
-    return done.problems() + ([f"told {told}"] if told != wanted else []) + (
+    reported = [line.partition("Skipping row due to error: top.csv, ")[2] for line in done.stderr.splitlines()]
+    return done.problems() + ([f"reported {reported}"] if reported != wanted else []) + (
         [] if "  28ch: mean=2.00us, median=2.00us, max=3.00us, n=2" in done.stdout else [done.stdout])
 
 
