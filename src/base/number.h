@@ -17,4 +17,17 @@ size_t gt_print_int(char *out, int64_t value);
 /* What strtod makes of a text that has no NUL behind it. */
 double gt_read_double(gt_str text);
 
+/* a * b; false if it does not fit. Like __builtin_mul_overflow, which clang supports for 128 bits only with its own
+ * runtime library. */
+static inline bool gt_multiply(__int128 a, __int128 b, __int128 *out)
+{
+    unsigned __int128 size_a = a < 0 ? -(unsigned __int128)a : (unsigned __int128)a,
+                      size_b = b < 0 ? -(unsigned __int128)b : (unsigned __int128)b;
+    bool is_negative = (a < 0) != (b < 0), is_small = !(size_a >> 63 | size_b >> 63);
+    unsigned __int128 limit = ((unsigned __int128)1 << 127) - !is_negative;
+    if (!is_small && size_a && size_b > limit / size_a) return false;
+    *out = (__int128)((unsigned __int128)a * (unsigned __int128)b);
+    return true;
+}
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "cli/suggest.h"
+#include "compat/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -74,27 +75,13 @@ static size_t find_option(const parser *p, const char *typed, size_t len)
     return NOT_FOUND;
 }
 
-/* Accepts what Python's int() accepts: surrounding spaces, a sign, digits separated by single '_'. */
 static bool parse_int(const char *text, int64_t *value, bool *too_large)
 {
-    char digits[64];
-    size_t len = 0;
-    while (isspace((unsigned char)*text)) text++;
-    if (*text == '-' || *text == '+') digits[len++] = *text++;
-    bool after_digit = false, any = false;
-    for (; isdigit((unsigned char)*text) || (*text == '_' && after_digit); text++) {
-        after_digit = *text != '_';
-        any = any || after_digit;
-        if (after_digit && len < sizeof digits - 1) digits[len++] = *text;
-    }
-    if (!any || !after_digit) return false;
-    while (isspace((unsigned char)*text)) text++;
-    if (*text) return false;
-    digits[len] = 0;
-    errno = 0;
-    *value = strtoll(digits, NULL, 10);
-    *too_large = errno == ERANGE;
-    return !*too_large;
+    __int128 number = 0;
+    gt_python_parsed parsed = gt_python_parse_int((gt_str){text, strlen(text)}, &number);
+    *too_large = parsed == GT_PYTHON_TOO_LARGE || (parsed == GT_PYTHON_PARSED && number != (int64_t)number);
+    *value = (int64_t)number;
+    return parsed == GT_PYTHON_PARSED && !*too_large;
 }
 
 static bool set_value(parser *p, size_t index, const char *text)

@@ -12,19 +12,6 @@
 
 #include <stdbool.h>
 
-/* a * b; false where it does not fit. As __builtin_mul_overflow, which clang has of 128 bits only with its
- * own runtime library. */
-static inline bool gt_multiply(__int128 a, __int128 b, __int128 *out)
-{
-    unsigned __int128 size_a = a < 0 ? -(unsigned __int128)a : (unsigned __int128)a,
-                      size_b = b < 0 ? -(unsigned __int128)b : (unsigned __int128)b;
-    bool is_negative = (a < 0) != (b < 0), is_small = !(size_a >> 63 | size_b >> 63);
-    unsigned __int128 limit = ((unsigned __int128)1 << 127) - !is_negative;
-    if (!is_small && size_a && size_b > limit / size_a) return false;
-    *out = (__int128)((unsigned __int128)a * (unsigned __int128)b);
-    return true;
-}
-
 typedef enum gt_value_type {
     GT_VALUE_MISSING, /* no such key, no such index */
     GT_VALUE_NONE,

@@ -1,6 +1,7 @@
 /* Names of steps of inference servers. The three forms have different beginnings, so a name is tried as one
  * only. */
 #include "model/annotation.h"
+#include "base/number.h"
 
 #include "base/length.h"
 #include "base/buffer.h"

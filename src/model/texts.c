@@ -2,6 +2,7 @@
  * take. */
 #include "model/family.h"
 #include "base/buffer.h"
+#include "compat/number.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -25,22 +26,6 @@ static gt_str trim(gt_str text)
 
 /* ---- numbers ---- */
 
-static bool parse_int_text(gt_str text, gt_int *out)
-{
-    text = trim(text);
-    bool negative = text.len && text.bytes[0] == '-';
-    if (text.len && (text.bytes[0] == '-' || text.bytes[0] == '+')) text.bytes++, text.len--;
-    if (!text.len) return false;
-    gt_int value = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.bytes[i])) return false;
-        if (!gt_multiply(value, 10, &value)) return false;
-        if (__builtin_add_overflow(value, text.bytes[i] - '0', &value)) return false;
-    }
-    *out = negative ? -value : value;
-    return true;
-}
-
 bool gt_parse_int(const gt_value *v, gt_int *out)
 {
     switch (v->type) {
@@ -51,7 +36,7 @@ bool gt_parse_int(const gt_value *v, gt_int *out)
         *out = v->boolean;
         return true;
     case GT_VALUE_STRING:
-        return parse_int_text(v->text, out);
+        return gt_python_parse_int(v->text, out) == GT_PYTHON_PARSED;
     default:
         return false;
     }
@@ -62,19 +47,6 @@ gt_int gt_read_int(gt_reader *r, const gt_value *v)
     gt_int value = 0;
     gt_require(r, gt_parse_int(v, &value));
     return value;
-}
-
-/* Decimal digits, inf and nan, but not the hexadecimal ones that strtod knows. */
-static bool parse_float_text(gt_str text, double *out)
-{
-    char word[MAX_NUMBER_LEN + 1], *rest;
-    text = trim(text);
-    if (!text.len || text.len > MAX_NUMBER_LEN || memchr(text.bytes, 0, text.len)) return false;
-    memcpy(word, text.bytes, text.len);
-    word[text.len] = 0;
-    if (strpbrk(word, "xXpP()")) return false;
-    *out = strtod(word, &rest);
-    return *rest == 0;
 }
 
 static bool parse_float(const gt_value *v, double *out)
@@ -90,7 +62,7 @@ static bool parse_float(const gt_value *v, double *out)
         *out = v->number;
         return true;
     case GT_VALUE_STRING:
-        return parse_float_text(v->text, out);
+        return gt_python_parse_float(v->text, out);
     default:
         return false;
     }
@@ -131,9 +103,11 @@ static bool parse_literal(gt_str text, gt_value *out)
         *out = gt_value_bool(text.bytes[0] == 'T');
     else if (gt_str_equals(text, "None"))
         *out = gt_value_none;
-    else if (parse_int_text(text, &integer) && integer >= INT64_MIN && integer <= INT64_MAX)
+    else if (gt_python_parse_int(text, &integer) == GT_PYTHON_PARSED && integer >= INT64_MIN &&
+             integer <= INT64_MAX)
         *out = gt_value_int((int64_t)integer);
-    else if (text.len && !isalpha((unsigned char)text.bytes[text.len - 1]) && parse_float_text(text, &number))
+    else if (text.len && !isalpha((unsigned char)text.bytes[text.len - 1]) &&
+             gt_python_parse_float(text, &number))
         *out = gt_value_float(number);
     else
         return false;
@@ -154,7 +128,9 @@ typedef bool item_parser(gt_str text, gt_value *out);
 static bool parse_int_item(gt_str text, gt_value *out)
 {
     gt_int integer;
-    if (!parse_int_text(text, &integer) || integer < INT64_MIN || integer > INT64_MAX) return false;
+    if (gt_python_parse_int(text, &integer) != GT_PYTHON_PARSED || integer < INT64_MIN ||
+        integer > INT64_MAX)
+        return false;
     *out = gt_value_int((int64_t)integer);
     return true;
 }

@@ -3,16 +3,17 @@
 
 #include "analysis/jax/breakdown.h"
 #include "analysis/jax/products.h"
+#include "compat/number.h"
 
 #include <math.h>
 
-/* As NumPy rounds: halves to the even neighbour, of the value times 100. */
+/* All numbers with two decimals. */
 static void round_floats(gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++) {
         if (table->columns[c].type != GT_TYPE_FLOAT) continue;
         double *cells = table->columns[c].floats;
-        for (size_t row = 0; row < table->row_count; row++) cells[row] = rint(cells[row] * 100.0) / 100.0;
+        for (size_t row = 0; row < table->row_count; row++) cells[row] = gt_numpy_round2(cells[row]);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/pftrace/durations.h"
 #include "base/memory.h"
 #include "output/markdown.h"
+#include "compat/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,20 +75,12 @@ static void add_xla(gt_buffer *out, const gt_table *top)
     }
 }
 
-/* head(N) of pandas. */
-static size_t first_rows(const gt_table *table, int64_t top)
-{
-    if (top >= 0) return (size_t)top;
-    uint64_t cut = 0 - (uint64_t)top;
-    return cut < table->row_count ? table->row_count - (size_t)cut : 0;
-}
-
 static void add_section(gt_buffer *out, const char *heading, const gt_table *table, int64_t top)
 {
     if (!table || !table->row_count) return;
     gt_buffer_add_cstr(out, heading);
     gt_buffer_add_cstr(out, "\n");
-    gt_markdown_add(out, table, first_rows(table, top));
+    gt_markdown_add(out, table, gt_pandas_head(table->row_count, top));
     gt_buffer_add_cstr(out, "\n\n");
 }
 

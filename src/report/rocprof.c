@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "output/terminal.h"
 #include "table/stats.h"
+#include "compat/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,14 +57,9 @@ static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels, boo
                 backwards);
 }
 
-/* How many rows `head(topk)` keeps of `count`, as pandas has it. */
 static size_t details_kept(const gt_rocprof_options *options, size_t count)
 {
-    if (!options->limit_details) return count;
-    if (options->topk_kernels >= 0)
-        return (uint64_t)options->topk_kernels < count ? (size_t)options->topk_kernels : count;
-    uint64_t cut = 0 - (uint64_t)options->topk_kernels;
-    return cut < count ? count - (size_t)cut : 0;
+    return options->limit_details ? gt_pandas_head(count, options->topk_kernels) : count;
 }
 
 /* `stats` are the kernels by name where there are no others; NULL where there are. */

@@ -1,6 +1,7 @@
 /* Workbooks opened for one sheet, numbers rounded. */
 #include "sweep/report_sheets.h"
 #include "base/number.h"
+#include "compat/number.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -104,27 +105,16 @@ uint32_t gt_sheet_cell_as_string(const gt_sheet_cell *cell, gt_interner *strings
     return GT_STR_NONE;
 }
 
-static double number_of_text(const char *bytes, size_t len)
-{
-    char text[64], *end;
-    while (len && isspace((unsigned char)*bytes)) bytes++, len--;
-    while (len && isspace((unsigned char)bytes[len - 1])) len--;
-    if (!len || len >= sizeof text || memchr(bytes, 'x', len) || memchr(bytes, 'X', len)) return NAN;
-    memcpy(text, bytes, len);
-    text[len] = 0;
-    double number = strtod(text, &end);
-    return *end ? NAN : number;
-}
-
 double gt_sheet_cell_as_number(const gt_sheet_cell *cell)
 {
+    double number;
     switch (cell->kind) {
     case GT_CELL_NUMBER:
         return cell->number;
     case GT_CELL_BOOL:
         return cell->truth;
     case GT_CELL_STRING:
-        return number_of_text(cell->bytes, cell->len);
+        return gt_python_parse_float((gt_str){cell->bytes, cell->len}, &number) ? number : NAN;
     case GT_CELL_MISSING:
         break;
     }

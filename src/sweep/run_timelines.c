@@ -7,6 +7,7 @@
 #include "sweep/timeline.h"
 #include "table/pivot.h"
 #include "table/sort.h"
+#include "compat/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -202,13 +203,6 @@ static void compare_rows(comparison *c, const gt_table *baseline, const gt_table
     gt_map_free(&places);
 }
 
-static double two_decimals(double value)
-{
-    char text[400];
-    snprintf(text, sizeof text, "%.2f", value);
-    return strtod(text, NULL);
-}
-
 gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline, const gt_run_side *test)
 {
     enum { TYPE, BASELINE, TEST, PERCENT_CHANGE = 4 }; /* columns of the summary */
@@ -224,9 +218,9 @@ gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline,
         char *metric =
             gt_format("GPU_%s", gt_interner_get(summary->strings, summary->columns[TYPE].texts[i]).bytes);
         gt_table_set_cstr(table, 0, row, metric);
-        gt_table_set_float(table, 1, row, two_decimals(summary->columns[BASELINE].floats[i]));
-        gt_table_set_float(table, 2, row, two_decimals(summary->columns[TEST].floats[i]));
-        gt_table_set_float(table, 3, row, two_decimals(change));
+        gt_table_set_float(table, 1, row, gt_python_round2(summary->columns[BASELINE].floats[i]));
+        gt_table_set_float(table, 2, row, gt_python_round2(summary->columns[TEST].floats[i]));
+        gt_table_set_float(table, 3, row, gt_python_round2(change));
         gt_table_set_cstr(table, 4, row, status_of(change, 0));
         gt_free(metric);
     }

@@ -1,5 +1,5 @@
 /* Floating-point numbers as pandas.read_csv reads them. Expected values come from pandas 1.5.3. */
-#include "compat/pandas_number.h"
+#include "compat/number.h"
 
 #include "base/number.h"
 

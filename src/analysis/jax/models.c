@@ -3,6 +3,7 @@
  * Attention is read as batch, tokens, heads, width, and as not causal. Of convolutions the filter's shape is
  * taken without its two channel dimensions, as users of these sheets know it. */
 #include "analysis/jax/models.h"
+#include "base/number.h"
 #include "analysis/jax/gemm.h"
 #include "analysis/jax/operands.h"
 #include "base/length.h"

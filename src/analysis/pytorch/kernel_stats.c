@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "compat/python_repr.h"
 #include "table/stats.h"
+#include "compat/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,18 +125,12 @@ static void add_shortened(gt_buffer *out, gt_str name)
     gt_buffer_free(&shortened);
 }
 
-/* To 0.01 as numpy rounds: the product is rounded, ties to even. */
-static double rounded(double value)
-{
-    return rint(value * 100.0) / 100.0;
-}
-
 static void add_trunc(gt_buffer *out, const gt_kernel_stats *s, const measured *m)
 {
     gt_buffer_add_cstr(out, "{'name': ");
     add_shortened(out, m->name);
     add_stream(out, s, m->kernel->stream);
-    add_number(out, ", 'mean_duration_us': ", rounded(m->mean), false);
+    add_number(out, ", 'mean_duration_us': ", gt_numpy_round2(m->mean), false);
     gt_buffer_add_cstr(out, "}");
 }
 

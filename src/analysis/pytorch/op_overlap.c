@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "compat/python_repr.h"
 #include "trace/intervals.h"
+#include "compat/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,19 +37,6 @@ gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_linked_view *trace, cons
     return r;
 }
 
-/* To 0.01 as Python's round does: the decimal digits of the exact value decide. Printing them is slow, and
- * needed only where the value lies so near the middle between two hundredths that the product may be on its
- * wrong side. */
-static double rounded(double value)
-{
-    if (!(fabs(value) < 1e7)) return rint(value) == value ? value : rint(value * 100.0) / 100.0;
-    double hundredths = value * 100.0, below = floor(hundredths);
-    if (fabs(hundredths - below - 0.5) > 1e-5) return rint(hundredths) / 100.0;
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.2f", value);
-    return strtod(digits, NULL);
-}
-
 static sums *sums_of(gt_op_overlap_reader *r, uint32_t partner)
 {
     uint32_t name = r->trace->name[partner], *place = &r->place_of[name];
@@ -75,7 +63,7 @@ static double add_kernel(gt_op_overlap_reader *r, uint32_t row, double busy_us)
         double end_us = fmin(trace->end_us[row], trace->end_us[partner]);
         sums *s = sums_of(r, partner);
         s->dur_us += trace->dur_us[partner];
-        s->overlap_pct += busy_us > 0 ? rounded((end_us - start_us) / busy_us) : 0.0;
+        s->overlap_pct += busy_us > 0 ? gt_python_round2((end_us - start_us) / busy_us) : 0.0;
         s->count += 1.0;
         gt_intervals_add(&r->beside, start_us, end_us);
     }
@@ -88,8 +76,8 @@ static void finish_details(gt_op_overlap_reader *r)
     r->names.len = 0;
     for (size_t i = 0; i < r->count; i++) {
         gt_kernel_detail *kernel = &r->kernels[i];
-        kernel->dur_us = rounded(r->sums[i].dur_us / r->sums[i].count);
-        kernel->overlap_pct = rounded(r->sums[i].overlap_pct / r->sums[i].count);
+        kernel->dur_us = gt_python_round2(r->sums[i].dur_us / r->sums[i].count);
+        kernel->overlap_pct = gt_python_round2(r->sums[i].overlap_pct / r->sums[i].count);
         gt_buffer_add_cstr(&r->names, i ? ", " : "[");
         gt_python_add_repr(&r->names, gt_interner_get(r->trace->strings, kernel->name));
         r->place_of[kernel->name] = 0;
@@ -105,7 +93,7 @@ gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *r, const uint32_t *rows, 
     if (!r->count) return (gt_op_overlap){.overlap_pct = NAN};
     finish_details(r);
     return (gt_op_overlap){.names = gt_interner_add(r->trace->strings, r->names.bytes, r->names.len),
-                           .overlap_pct = busy_us > 0 ? rounded(beside_us / busy_us) : 0.0,
+                           .overlap_pct = busy_us > 0 ? gt_python_round2(beside_us / busy_us) : 0.0,
                            .kernels = r->kernels,
                            .count = r->count};
 }

@@ -4,7 +4,7 @@
 #include "input/sheets/csv_table.h"
 #include "base/memory.h"
 #include "base/buffer.h"
-#include "input/sheets/cells.h"
+#include "compat/cells.h"
 #include "stream/stream.h"
 
 #include <inttypes.h>

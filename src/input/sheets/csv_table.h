@@ -3,7 +3,7 @@
 #define GT_INPUT_SHEETS_CSV_TABLE_H
 
 #include "base/error.h"
-#include "input/sheets/reading.h"
+#include "compat/cells.h"
 #include "table/table.h"
 
 /* An empty text, or one of empty lines, gives a table without columns. Fails where a line has more fields

@@ -4,7 +4,7 @@
 #define GT_INPUT_SHEETS_SHEET_GRID_H
 
 #include "base/memory.h"
-#include "input/sheets/cells.h"
+#include "compat/cells.h"
 #include "input/sheets/xlsx_table.h"
 
 typedef struct gt_sheet_grid {

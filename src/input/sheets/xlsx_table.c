@@ -5,7 +5,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
-#include "input/sheets/cells.h"
+#include "compat/cells.h"
 #include "input/sheets/sheet_grid.h"
 #include "input/sheets/xml_parts.h"
 

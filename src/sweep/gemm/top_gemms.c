@@ -10,6 +10,7 @@
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
 #include "table/sort.h"
+#include "compat/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -148,20 +149,12 @@ static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order,
     return table;
 }
 
-/* As Python's rows[:top]. */
-static size_t kept_rows(size_t count, int64_t top)
-{
-    if (top >= 0) return (uint64_t)top < count ? (size_t)top : count;
-    uint64_t dropped = 0 - (uint64_t)top;
-    return dropped < count ? count - (size_t)dropped : 0;
-}
-
 static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
 {
     find_rows(s);
     uint32_t *order = gt_order_new(s->count);
     gt_order_by_floats(order, s->count, s->difference, true);
-    size_t kept = kept_rows(s->count, j->top);
+    size_t kept = gt_pandas_head(s->count, j->top);
     if (kept) {
         t->table = take_rows(s, t, order, kept, strings);
         t->difference = gt_alloc(kept * sizeof *t->difference);

@@ -1,9 +1,9 @@
-/* Cells to columns: cells are dealt out by column, each column's type is settled, then it is filled. */
-#include "input/sheets/cells.h"
+/* Cells to columns: cells are sorted by column, the type of each column is determined, then it is filled. */
+#include "compat/cells.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "compat/pandas_number.h"
+#include "compat/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table may have so many cells, and so many for each that its file holds. */
+/* A table may always have this many cells, and beyond that this many per cell of its file. */
 enum { CELLS_ALWAYS_ALLOWED = 1 << 20, CELLS_FOR_EACH = 64 };
 
-/* What pandas reads as a missing value, besides nothing at all. */
+/* What pandas reads as a missing value, in addition to an empty field. */
 static const char *const missing_tokens[] = {
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None", "n/a",  "nan",    "null",
