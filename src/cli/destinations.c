@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define REPORT_SUFFIX "_perf_report.xlsx"
 
@@ -132,10 +131,8 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
 
 bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error)
 {
-    struct stat output, trace;
-    if (!output_path || stat(output_path, &output) != 0 || stat(trace_path, &trace) != 0) return true;
-    if (output.st_dev != trace.st_dev || output.st_ino != trace.st_ino) return true;
-    return gt_fail(error, "%s: this is the trace itself; the report needs another name", output_path);
+    return !gt_path_is_same_file(output_path, trace_path) ||
+           gt_fail(error, "%s: this is the trace itself; the report needs another name", output_path);
 }
 
 static bool write_csvs(gt_output *output, const char *dir, const gt_table_list *tables, gt_error *error)

@@ -2,6 +2,7 @@
 #include "cli/journal.h"
 #include "base/length.h"
 #include "base/log.h"
+#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,11 +15,9 @@ static gt_journal_form kept_form;
 static void print_line(const char *level, const char *format, va_list args)
 {
     struct timespec now;
-    struct tm local;
     char stamp[32];
     clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &local);
-    strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
+    gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", now.tv_sec);
     printf("[%s,%03ld] {gputally} %s - ", stamp, now.tv_nsec / 1000000, level);
     vprintf(format, args);
     putchar('\n');

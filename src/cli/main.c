@@ -6,6 +6,7 @@
 #include "cli/help.h"
 #include "cli/suggest.h"
 #include "output/terminal.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -135,8 +136,7 @@ int main(int argc, char **argv)
 {
     keep_freed_memory();
     gt_cleanup_install();
-    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-    const char *called_as = slash ? slash + 1 : argc ? argv[0] : "";
+    const char *called_as = argc ? gt_path_name(argv[0]) : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);
     gt_exit status = command ? run_command(command, command->old_name, true, argc - 1, argv + 1)
                              : run_gputally(argc, argv);

@@ -5,16 +5,14 @@
 #include "base/guard.h"
 #include "extension/apply.h"
 #include "extension/question.h"
+#include "os/child.h"
+#include "base/length.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 #ifndef GT_EXTENSION_DIR
 #define GT_EXTENSION_DIR "src/extension"
@@ -29,36 +27,19 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char gt_extension_program[] __attribute__((visibility("hidden")));
 
-enum { QUESTION = 3, ANSWER = 4 };
-
 static bool start(const char *python, int question, int answer, pid_t *child, gt_error *error)
 {
     const char *arguments[] = {python, "-c", gt_extension_program, NULL};
-    posix_spawn_file_actions_t actions;
-    /* Out of the way first: the files may have these very numbers. */
-    int from = fcntl(question, F_DUPFD_CLOEXEC, 16), to = fcntl(answer, F_DUPFD_CLOEXEC, 16);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, from, QUESTION);
-    posix_spawn_file_actions_adddup2(&actions, to, ANSWER);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    int failed = from < 0 || to < 0 ? errno
-                                    : posix_spawnp(child, python, &actions, NULL,
-                                                   (char *const *)(uintptr_t)arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (from >= 0) close(from);
-    if (to >= 0) close(to);
-    if (failed)
-        return gt_fail(error, "%s: %s; an extension needs Python 3 (--python_path says where it is)", python,
-                       strerror(failed));
-    return true;
+    const int descriptors[] = {-1, STDERR_FILENO, STDERR_FILENO, question, answer};
+    int failed = gt_child_spawn(arguments, NULL, descriptors, GT_LENGTH(descriptors), child);
+    return !failed || gt_fail(error, "%s: %s; an extension needs Python 3 (--python_path says where it is)",
+                              python, strerror(failed));
 }
 
 static bool wait_for(pid_t child, const char *python, gt_error *error)
 {
     int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return gt_fail(error, "%s: %s", python, strerror(errno));
+    if (!gt_child_wait(child, &status)) return gt_fail(error, "%s: %s", python, strerror(errno));
     if (WIFSIGNALED(status)) return gt_fail(error, "%s was ended by signal %d", python, WTERMSIG(status));
     if (WEXITSTATUS(status)) return gt_fail(error, "%s ended with status %d", python, WEXITSTATUS(status));
     return true;

@@ -5,7 +5,7 @@
 #include "model/arch.h"
 
 #include "base/length.h"
-#include "base/small_file.h"
+#include "os/paths.h"
 #include "base/buffer.h"
 #include "json/values.h"
 

@@ -4,17 +4,15 @@
 #include "base/guard.h"
 #include "base/number.h"
 #include "model/family.h"
+#include "os/child.h"
+#include "os/paths.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { MAX_ARGUMENTS = 32, MAX_OUTPUT_BYTES = 1 << 20 };
 
@@ -32,11 +30,10 @@ gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python)
     const char *path = getenv("GEMM_SIMULATOR_PATH");
     if (!path || !arch) return NULL;
     gt_simulator *s = gt_alloc_zero(1, sizeof *s);
-    const char *slash = strrchr(path, '/');
     s->arch = arch;
     s->python = python ? python : "python";
-    s->folder = slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
-    s->script = access(path, F_OK) == 0 ? gt_strdup(slash ? slash + 1 : path) : NULL;
+    s->folder = gt_path_folder(path);
+    s->script = access(path, F_OK) == 0 ? gt_strdup(gt_path_name(path)) : NULL;
     s->commands = gt_interner_new();
     return s;
 }
@@ -53,20 +50,14 @@ void gt_simulator_free(gt_simulator *s)
 
 /* ---- running ---- */
 
-/* Starts the command in the simulator's folder with its output in a pipe; -1 where that fails. */
+/* Starts the command in the simulator's folder with its output in a pipe; -1 if that fails. */
 static pid_t start(const gt_simulator *s, char *const *arguments, int *output)
 {
     int ends[2];
     pid_t child = -1;
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addchdir_np(&actions, s->folder);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ) != 0) child = -1;
-    posix_spawn_file_actions_destroy(&actions);
+    const int descriptors[] = {-1, ends[1], -1};
+    if (gt_child_spawn((const char *const *)arguments, s->folder, descriptors, 3, &child) != 0) child = -1;
     close(ends[1]);
     if (child == -1)
         close(ends[0]);
@@ -86,7 +77,8 @@ static void stop(void *context)
     const running *r = context;
     close(r->output);
     kill(r->child, SIGKILL);
-    waitpid(r->child, NULL, 0);
+    int ignored;
+    gt_child_wait(r->child, &ignored);
 }
 
 static void read_all(int file, gt_buffer *text)
@@ -122,7 +114,8 @@ static double run(const gt_simulator *s, char *const *arguments)
     read_all(r.output, &output);
     gt_guard_remove(&r);
     close(r.output);
-    waitpid(r.child, NULL, 0);
+    int ignored;
+    gt_child_wait(r.child, &ignored);
     double time_us = printed_time(gt_buffer_str(&output).bytes);
     gt_buffer_free(&output);
     return time_us;

@@ -10,6 +10,8 @@
 #include "base/interner.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 typedef enum gt_child_stream { GT_CHILD_STDOUT, GT_CHILD_STDERR } gt_child_stream;
 
@@ -41,5 +43,13 @@ typedef struct gt_child_result {
 /* False where the command could not be started: the sentence says why, and exit_code is 127 where it was not
  * found, else 126. True once it ran, whatever its exit code. */
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error);
+
+/* Starts a program that is looked up in PATH, in the current folder if `folder` is NULL, and returns at once.
+ * It gets descriptors[0] as standard input, [1] as standard output and so on, /dev/null in place of -1, and
+ * nothing else of ours. Signals are left alone. 0, or what errno would be. */
+int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
+                   pid_t *child);
+/* Waits for it to end. The status as waitpid gives it; false sets errno. */
+bool gt_child_wait(pid_t child, int *status);
 
 #endif

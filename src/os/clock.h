@@ -1,15 +1,18 @@
-/* Times of day as Python's str(datetime) prints them, and a clock for durations. */
+/* Local time as text, and a clock for durations. */
 #ifndef GT_OS_CLOCK_H
 #define GT_OS_CLOCK_H
 
+#include <stddef.h>
 #include <time.h>
 
 enum { GT_CLOCK_TEXT = 96 };
 
-/* "2025-01-31 12:00:00.000123", local time. */
+/* "2025-01-31 12:00:00.000123" in local time, as Python's str(datetime) prints it. */
 void gt_clock_print(char text[GT_CLOCK_TEXT], struct timespec at);
+/* Local time in a format of strftime; empty if it does not fit. */
+void gt_clock_format(char *text, size_t size, const char *format, time_t at);
 
-/* Seconds of a clock that nobody sets: for how long something takes. */
+/* Seconds of a clock that is never set: for durations. */
 double gt_clock_now_s(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* Paths as texts, and the few questions to the file system that go with them. */
+/* Paths as strings, and the few questions to the file system that go with them. */
 #include "os/paths.h"
+#include "base/guard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,6 +51,30 @@ const char *gt_path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+size_t gt_path_folder_len(const char *path)
+{
+    return (size_t)(gt_path_name(path) - path);
+}
+
+char *gt_path_folder(const char *path)
+{
+    size_t len = gt_path_folder_len(path);
+    if (!len) return gt_strdup(".");
+    return gt_format("%.*s", len > 1 ? (int)len - 1 : 1, path);
+}
+
+char *gt_sweep_sibling_path(const char *path, const char *name)
+{
+    return gt_format("%.*s%s", (int)gt_path_folder_len(path), path, name);
+}
+
+char *gt_replace_extension(const char *path, const char *extension)
+{
+    const char *name = gt_path_name(path), *point = strrchr(name, '.');
+    size_t len = point && point > name ? (size_t)(point - path) : strlen(path);
+    return gt_format("%.*s%s", (int)len, path, extension);
 }
 
 bool gt_path_is_named(const char *path, const char *name)
@@ -103,4 +128,43 @@ bool gt_path_is_folder(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool gt_path_is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+uint64_t gt_path_bytes(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+bool gt_path_is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return a && b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Read block by block, so that a file that never ends is noticed. */
+bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file) return gt_fail(error, "%s: %s", path, strerror(errno));
+    gt_guard_add(gt_close_file, file);
+    size_t before = text->len, got;
+    errno = 0;
+    while (text->len - before <= most && (got = fread(gt_buffer_reserve(text, 4096), 1, 4096, file)) > 0)
+        text->len += got;
+    bool sound = !ferror(file);
+    if (!sound)
+        gt_fail(error, "%s: %s", path, strerror(errno));
+    else if (text->len - before > most)
+        sound = gt_fail(error, "%s: is larger than %zu bytes", path, most);
+    gt_guard_remove(file);
+    fclose(file);
+    return sound;
 }

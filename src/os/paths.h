@@ -1,25 +1,46 @@
-/* Paths: joining, making absolute, finding programs. Results are in the arena. */
+/* Paths and small files: parts of paths, joining, finding programs, making folders, reading settings. */
 #ifndef GT_OS_PATHS_H
 #define GT_OS_PATHS_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/memory.h"
 
+/* ---- paths as strings; results are in the arena, or the caller frees them ---- */
+
 const char *gt_path_join(gt_arena *arena, const char *folder,
-                         const char *name); /* name alone where it is absolute */
-/* The path from `folder` on, with "./", "//" and "x/.." taken out. */
+                         const char *name); /* an absolute name as it is */
+/* The path, relative to `folder`, as an absolute one without "./", "//" and "x/..". Links stay as they are.
+ */
 const char *gt_path_absolute(gt_arena *arena, const char *folder, const char *path);
 const char *gt_path_current(gt_arena *arena); /* the current folder */
-const char *gt_path_name(const char *path);   /* what stands behind the last '/' */
-bool gt_path_is_named(const char *path,
-                      const char *name); /* whether its last part is that name, slashes at the end aside */
 
-/* The first program of that name in a list of folders with ':' between them; a name with '/' is looked at as
- * it is. NULL where there is none. */
+const char *gt_path_name(const char *path);  /* the part after the last '/' */
+size_t gt_path_folder_len(const char *path); /* of the part before the name, including the '/' */
+char *gt_path_folder(const char *path);      /* "a" of "a/b", "/" of "/a", "." of a bare name */
+bool gt_path_is_named(const char *path,
+                      const char *name); /* whether the last part, without '/' at the end, is that */
+char *gt_sweep_sibling_path(const char *path, const char *name); /* another name in the same folder */
+char *gt_replace_extension(const char *path,
+                           const char *extension); /* "a.csv" to "a.html"; added if there is none */
+
+/* ---- the file system ---- */
+
+/* The first program of that name in a list of folders separated by ':'; a name with '/' is checked as it is.
+ * NULL if there is none. */
 const char *gt_path_search(gt_arena *arena, const char *program, const char *folders);
 
 bool gt_path_is_folder(const char *path);
-/* Makes a folder and those above it that are missing. */
+bool gt_path_is_file(const char *path);   /* it exists and is not a folder */
+uint64_t gt_path_bytes(const char *path); /* the size of a file; 0 if there is none */
+bool gt_path_is_same_file(const char *a,
+                          const char *b); /* also through links; false if one is NULL or missing */
+
+/* Makes a folder and the missing ones above it. */
 bool gt_path_make_folder(const char *path, gt_error *error);
+
+/* Adds the bytes of a file that is read whole: settings and lists, not traces. False if it cannot be read or
+ * has more than `most` bytes; the sentence begins with the path. */
+bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include "output/output.h"
 
 #include "base/guard.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -225,14 +226,6 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
     return !failure;
 }
 
-/* The folder of the path, "." for a bare name. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash) return gt_strdup(".");
-    return gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 /* realpath whose result the caller frees with gt_free; NULL if the path cannot be resolved. */
 static char *real_path(const char *path)
 {
@@ -246,12 +239,11 @@ static char *resolve(const char *path)
 {
     char *target = real_path(path);
     if (target) return target;
-    char *folder = folder_of(path);
+    char *folder = gt_path_folder(path);
     char *real_folder = real_path(folder);
     gt_free(folder);
     if (!real_folder) return gt_strdup(path);
-    const char *slash = strrchr(path, '/');
-    target = gt_format("%s/%s", strcmp(real_folder, "/") ? real_folder : "", slash ? slash + 1 : path);
+    target = gt_format("%s/%s", strcmp(real_folder, "/") ? real_folder : "", gt_path_name(path));
     gt_free(real_folder);
     return target;
 }
@@ -276,9 +268,8 @@ static bool may_replace(const gt_output *output, const char *path, const char *t
  * on failure. */
 static char *create_temporary(gt_output *output, const char *target, mode_t mode)
 {
-    const char *name = strrchr(target, '/');
-    name = name ? name + 1 : target;
-    char *folder = folder_of(target);
+    const char *name = gt_path_name(target);
+    char *folder = gt_path_folder(target);
     char *temporary = NULL;
     int failure = EEXIST;
     for (int attempt = 0; failure == EEXIST && attempt < 1000; attempt++) {
@@ -301,7 +292,7 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
     if (len == 0) return gt_fail(error, "cannot write a file with an empty name"), NULL;
     if (path[len - 1] == '/') return gt_fail_writing(error, path, EISDIR), NULL;
 
-    char *folder = folder_of(path);
+    char *folder = gt_path_folder(path);
     bool has_folder = gt_output_add_folder(output, folder, error);
     gt_free(folder);
     if (!has_folder) return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "output/file.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,7 @@ struct gt_temp_store {
 
 static int open_unnamed(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
+    char *folder = gt_path_folder(path);
     int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (descriptor < 0) { /* not every file system can */
         char *name = gt_format("%s/.gputally-XXXXXX", folder);

@@ -10,11 +10,11 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
+#include "os/paths.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { MOST_TRACES_AT_ONCE = 8 }; /* what is in memory of them is the larger part of it */
 
@@ -174,9 +174,7 @@ static void work(void *context, unsigned index)
 static uint64_t bytes_of(char *const *paths, size_t count)
 {
     uint64_t bytes = 0;
-    struct stat status;
-    for (size_t i = 0; i < count; i++)
-        if (stat(paths[i], &status) == 0) bytes += (uint64_t)status.st_size;
+    for (size_t i = 0; i < count; i++) bytes += gt_path_bytes(paths[i]);
     return bytes;
 }
 

@@ -9,11 +9,11 @@
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
 #include "input/chrome/kineto_collectives.h"
+#include "os/paths.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { ROWS_TO_TRIM = 65536 };
 
@@ -156,8 +156,7 @@ static uint64_t bytes_of(char *const *paths, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        struct stat status;
-        if (paths[i] && stat(paths[i], &status) == 0) bytes += (uint64_t)status.st_size;
+        if (paths[i]) bytes += gt_path_bytes(paths[i]);
     }
     return bytes;
 }

@@ -12,6 +12,7 @@
 #include "output/text_file.h"
 #include "transform/split_copy.h"
 #include "transform/split_details.h"
+#include "os/paths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static char *without(char *text, const char *word)
 
 static char *base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return without(without(without(gt_strdup(slash ? slash + 1 : path), ".pt.trace"), ".json.gz"), ".json");
+    return without(without(without(gt_strdup(gt_path_name(path)), ".pt.trace"), ".json.gz"), ".json");
 }
 
 /* A step's name as part of a file's: brackets and colons gone, no folder, not too long. */

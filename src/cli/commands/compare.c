@@ -6,11 +6,11 @@
 #include "cli/common.h"
 #include "cli/destinations.h"
 #include "report/compare.h"
+#include "os/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DEFAULT_WORKBOOK "comparison.xlsx"
 
@@ -145,19 +145,12 @@ static gt_destinations destinations_of(const gt_call *call)
                              .db_path = db ? gt_strdup(db) : NULL};
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-    return a && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static bool spares_the_reports(const comparison *c, const gt_destinations *to, gt_error *error)
 {
     const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path};
     for (size_t i = 0; i < c->count; i++)
         for (size_t o = 0; o < GT_LENGTH(outputs); o++)
-            if (is_same_file(outputs[o], c->reports[i].path))
+            if (gt_path_is_same_file(outputs[o], c->reports[i].path))
                 return gt_fail(error, "%s: this is one of the reports; the comparison needs another name",
                                outputs[o]);
     return true;

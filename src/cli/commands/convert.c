@@ -11,13 +11,13 @@
 #include "input/detect.h"
 #include "input/rocprof/rocprof.h"
 #include "transform/convert.h"
+#include "os/paths.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 typedef enum target { TO_PERFETTO, TO_CHROME, TO_ROCPD, TARGETS } target;
 
@@ -179,8 +179,7 @@ static bool convert(conversion *c, gt_output *output, gt_error *error)
 
 static void show(const conversion *c)
 {
-    struct stat status;
-    double size = stat(c->out, &status) == 0 ? (double)status.st_size : 0;
+    double size = (double)gt_path_bytes(c->out);
     if (c->to == TO_ROCPD) {
         printf("%zu dispatches, %zu copies, %zu calls, %zu values of counters", c->rows.dispatches,
                c->rows.copies, c->rows.calls, c->rows.values);

@@ -9,6 +9,7 @@
 #include "cli/inputs/rank_options.h"
 #include "cli/traces.h"
 #include "transform/fuse.h"
+#include "os/paths.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -132,8 +133,7 @@ static uint64_t bytes_of(const gt_rank_files *files)
 {
     uint64_t bytes = 0;
     for (size_t rank = 0; rank < files->count; rank++) {
-        struct stat status;
-        if (files->paths[rank] && stat(files->paths[rank], &status) == 0) bytes += (uint64_t)status.st_size;
+        if (files->paths[rank]) bytes += gt_path_bytes(files->paths[rank]);
     }
     return bytes;
 }

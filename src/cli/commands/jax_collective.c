@@ -11,6 +11,7 @@
 #include "input/xla/dump.h"
 #include "input/xla/xplane.h"
 #include "report/jax_collective.h"
+#include "os/paths.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,12 +135,12 @@ static gt_destinations choose_destinations(const gt_arguments *arguments, const 
 {
     gt_destinations to = gt_destinations_named(arguments);
     if (to.xlsx_path || to.csvs_dir || to.db_path) return to;
-    const char *folder = gt_arguments_string(arguments, "traces_dir"), *slash = strrchr(first_profile, '/');
+    const char *folder = gt_arguments_string(arguments, "traces_dir"), *name = gt_path_name(first_profile);
     if (folder)
         to.xlsx_path = gt_format("%s/jax_collective_report.xlsx", folder);
     else
-        to.xlsx_path = gt_format("%.*sjax_collective_report.xlsx",
-                                 slash ? (int)(slash + 1 - first_profile) : 0, first_profile);
+        to.xlsx_path =
+            gt_format("%.*sjax_collective_report.xlsx", (int)(name - first_profile), first_profile);
     return to;
 }
 
@@ -148,8 +149,7 @@ static gt_destinations choose_destinations(const gt_arguments *arguments, const 
 /* "run/host.xplane.pb.gz" gives "host". The caller frees it. */
 static char *host_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path,
-               *end = strstr(name, ".xplane.pb");
+    const char *name = gt_path_name(path), *end = strstr(name, ".xplane.pb");
     return gt_format("%.*s", (int)(end ? end - name : (ptrdiff_t)strlen(name)), name);
 }
 

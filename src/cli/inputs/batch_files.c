@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- paths ---- */
 
@@ -18,12 +17,6 @@ static char *absolute(const char *path)
     char *whole = gt_strdup(gt_path_absolute(&arena, gt_path_current(&arena), path));
     gt_arena_free(&arena);
     return whole;
-}
-
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? gt_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : gt_strdup(".");
 }
 
 static char *relative_to(const char *path, const char *base)
@@ -38,10 +31,9 @@ static char *relative_to(const char *path, const char *base)
 
 static bool is_wanted(const char *path, const gt_batch_search *search)
 {
-    struct stat status;
     for (size_t i = 0; i < search->filter_count; i++)
         if (!strstr(path, search->filters[i])) return false;
-    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+    return gt_path_is_file(path);
 }
 
 /* A trace on its way to its folder. */
@@ -85,7 +77,7 @@ static bool find_files(const gt_batch_search *search, const gt_rank_regex *regex
         sound = gt_rank_regex_find(regex, gt_path_name(paths.items[i]), &rank, error);
         *without_rank += rank < 0;
         if (rank < 0) continue;
-        char *folder = folder_of(paths.items[i]);
+        char *folder = gt_path_folder(paths.items[i]);
         found_file file = {absolute(folder), gt_strdup(paths.items[i]), rank};
         GT_PUSH(found.items, found.count, found.capacity, file);
         gt_free(folder);

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "cli/inputs/path_pattern.h"
 #include "cli/inputs/rank_regex.h"
+#include "os/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +143,8 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
 static bool find_ranks(const gt_path_list *paths, const gt_rank_regex *regex, int64_t *ranks, gt_error *error)
 {
     for (size_t i = 0; i < paths->count; i++) {
-        const char *path = paths->items[i], *slash = strrchr(path, '/');
-        if (!gt_rank_regex_find(regex, slash ? slash + 1 : path, &ranks[i], error)) return false;
+        const char *path = paths->items[i];
+        if (!gt_rank_regex_find(regex, gt_path_name(path), &ranks[i], error)) return false;
         if (ranks[i] < 0 && !gt_rank_regex_find(regex, path, &ranks[i], error)) return false;
     }
     return true;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
+#include "os/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "sweep/compare/comparison_page.h"
+#include "os/paths.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "input/sheets/csv_table.h"
 #include "output/figure/figure.h"
 #include "sweep/compare/variance_plots.h"
+#include "os/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "sweep/overlap.h"
 #include "sweep/timestamps.h"
 #include "table/stats.h"
+#include "os/paths.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -157,24 +157,6 @@ bool gt_sweep_is_quiet(const gt_call *call)
     return gt_arguments_flag(&call->arguments, "quiet");
 }
 
-static size_t folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash + 1 - path) : 0;
-}
-
-char *gt_replace_extension(const char *path, const char *ending)
-{
-    const char *name = path + folder_length(path), *point = strrchr(name, '.');
-    size_t len = point && point > name ? (size_t)(point - path) : strlen(path);
-    return gt_format("%.*s%s", (int)len, path, ending);
-}
-
-char *gt_sweep_sibling_path(const char *path, const char *name)
-{
-    return gt_format("%.*s%s", (int)folder_length(path), path, name);
-}
-
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error)
 {
     gt_output *output = gt_output_new();

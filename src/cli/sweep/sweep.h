@@ -45,12 +45,6 @@ bool gt_sweep_open_input(const gt_call *call, const char *const *required);
 bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
 bool gt_sweep_is_quiet(const gt_call *call);
 
-/* The path without the ending of its file name, and another one behind it: "a.b/c.csv" and "_x.csv" give
- * "a.b/c_x.csv". The caller frees it. */
-char *gt_replace_extension(const char *path, const char *ending);
-/* "a/b/c.csv" and "d" give "a/b/d". The caller frees it. */
-char *gt_sweep_sibling_path(const char *path, const char *name);
-
 /* Writes a table as CSV with such ends of lines. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
 /* Writes all tables as the workbook <stem>.xlsx and the first as <stem>.csv, both or neither. */

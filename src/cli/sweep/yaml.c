@@ -8,6 +8,7 @@
 #include "input/sheets/csv_table.h"
 #include "sweep/gemm/kernel_patterns.h"
 #include "sweep/run/layout.h"
+#include "os/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

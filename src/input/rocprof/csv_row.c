@@ -1,6 +1,7 @@
 /* What a row says becomes a dispatch, a call, a copy, an agent, a counter's value or a row of statistics.
  * Names are looked up by their raw bytes, of which a file of a million rows has a few hundred. */
 #include "input/rocprof/csv_row.h"
+#include "os/paths.h"
 
 #include <string.h>
 
@@ -162,8 +163,7 @@ static void add_agent(gt_csv_row *r)
  * kernels. */
 static int64_t stats_of(const gt_csv_row *r)
 {
-    const char *slash = strrchr(r->path, '/');
-    const char *name = slash ? slash + 1 : r->path;
+    const char *name = gt_path_name(r->path);
     for (int domain = 0; domain < GT_CALL_OTHER; domain++)
         if (strstr(name, gt_call_domain_name((gt_call_domain)domain))) return domain;
     if (strstr(name, "memory_copy")) return GT_STATS_COPIES;

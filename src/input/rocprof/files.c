@@ -5,6 +5,7 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/buffer.h"
+#include "os/paths.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -104,8 +105,7 @@ static gt_trace_format format_of(const char *path)
 
 unsigned gt_rocprof_pass_of(const char *folder)
 {
-    const char *slash = strrchr(folder, '/');
-    const char *name = slash ? slash + 1 : folder;
+    const char *name = gt_path_name(folder);
     if (strncmp(name, "pmc_", 4) != 0 && strncmp(name, "pass_", 5) != 0) return 0;
     const char *digits = strchr(name, '_') + 1;
     return isdigit((unsigned char)*digits) ? (unsigned)strtoul(digits, NULL, 10) : 0;
@@ -127,9 +127,8 @@ static gt_rocprof_group *group_of(gt_rocprof_files *files, const char *folder, c
     char *end;
     long long pid = strtoll(name, &end, 10);
     if (len && isdigit((unsigned char)name[0]) && end == name + len && pid > 0) {
-        const char *slash = strrchr(folder, '/');
         group.pid = pid;
-        group.host = gt_strdup(slash ? slash + 1 : folder);
+        group.host = gt_strdup(gt_path_name(folder));
     }
     GT_PUSH(files->groups, files->count, files->capacity, group);
     return &files->groups[files->count - 1];

@@ -81,10 +81,7 @@ gt_found_files gt_found_files_list(gt_arena *arena, const char *folder)
 
 bool gt_link_file(const char *from, const char *to, gt_error *error)
 {
-    struct stat source, target;
-    if (stat(from, &source) == 0 && stat(to, &target) == 0 && source.st_dev == target.st_dev &&
-        source.st_ino == target.st_ino)
-        return true;
+    if (gt_path_is_same_file(from, to)) return true;
     if (unlink(to) != 0 && errno != ENOENT) return gt_fail_writing(error, to, errno);
     return link(from, to) == 0 || symlink(from, to) == 0 || gt_fail_writing(error, to, errno);
 }

@@ -4,6 +4,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "output/file.h"
+#include "os/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,9 +195,7 @@ bool gt_library_trace_write(const gt_library_trace *trace, const char *path, con
 {
     static const char header[] = "jobid,created_date,model,library,config,calls\r\n";
     char now_text[32];
-    time_t now = time(NULL);
-    struct tm local;
-    strftime(now_text, sizeof now_text, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &local));
+    gt_clock_format(now_text, sizeof now_text, "%Y-%m-%d %H:%M:%S", time(NULL));
     gt_buffer beginning = {0};
     add_text(&beginning, or_else(getenv("JENKINS_BUILD_NUMBER"), "0"));
     add_text(&beginning, now_text);

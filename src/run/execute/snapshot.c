@@ -1,7 +1,6 @@
 /* Reads what the kernel and ROCm say of the machine; nothing is started for it. */
 #include "run/execute/snapshot.h"
 #include "base/length.h"
-#include "base/small_file.h"
 #include "output/output.h"
 #include "output/file.h"
 #include "run/sensors/gpus.h"

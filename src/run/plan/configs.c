@@ -3,6 +3,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "output/file.h"
+#include "os/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ const size_t gt_config_count = GT_LENGTH(gt_configs);
 
 const char *gt_config_find(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = gt_path_name(path), *dot = strrchr(name, '.');
     size_t len = dot && strcmp(dot, ".json") == 0 ? (size_t)(dot - name) : strlen(name);
     for (size_t i = 0; i < gt_config_count; i++)
         if (strlen(gt_configs[i].name) == len && memcmp(gt_configs[i].name, name, len) == 0)

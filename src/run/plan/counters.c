@@ -1,6 +1,7 @@
 /* Counter lists as rows, and what is known of counters that GPUs lack. */
 #include "run/plan/counters.h"
 #include "base/length.h"
+#include "os/paths.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static const char *const old_names[] = {"L2CacheHit", "TCC_EA_RDREQ_32B_sum", "T
 
 const gt_counter_file *gt_counter_file_find(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = gt_path_name(path);
     for (size_t i = 0; i < GT_LENGTH(files); i++)
         if (strcmp(files[i].name, name) == 0) return &files[i];
     return NULL;

@@ -5,6 +5,7 @@
 #include "run/plan/docker.h"
 #include "os/paths.h"
 #include "run/plan/stages.h"
+#include "os/clock.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -37,10 +38,8 @@ static const char *name_of_command(gt_arena *arena, const gt_plan_request *reque
 
 static void choose_run_dir(gt_plan *plan)
 {
-    time_t now = time(NULL);
-    struct tm local;
     char stamp[64];
-    strftime(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", localtime_r(&now, &local));
+    gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", time(NULL));
     const char *folder = gt_path_join(plan->arena, plan->output_dir, "rocprof_output");
     for (int n = 1; n == 1 || (access(plan->run_dir, F_OK) == 0 && n < 1000); n++) {
         plan->timestamp = n == 1 ? gt_arena_format(plan->arena, "%s", stamp)

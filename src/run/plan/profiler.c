@@ -2,7 +2,6 @@
  * made absolute and without what it does not know; the legacy rocprof gets what it has a word for. */
 #include "run/plan/profiler.h"
 #include "base/length.h"
-#include "base/small_file.h"
 #include "os/paths.h"
 #include "run/plan/profiler_options.h"
 

@@ -1,6 +1,6 @@
 /* Settings: the grammar is checked by the reader that can say what is wrong where, then the tree is made. */
 #include "run/plan/settings.h"
-#include "base/small_file.h"
+#include "os/paths.h"
 #include "compat/python_repr.h"
 #include "json/reader.h"
 #include "compat/python_literal.h"

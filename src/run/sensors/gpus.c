@@ -1,6 +1,5 @@
 /* Render nodes of /sys/class/drm, each with its PCI device behind it. */
 #include "run/sensors/gpus.h"
-#include "base/small_file.h"
 #include "os/paths.h"
 
 #include <dirent.h>

@@ -2,7 +2,6 @@
 #include "run/sensors/sensors.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "base/small_file.h"
 #include "run/sensors/gpus.h"
 #include "os/paths.h"
 

@@ -17,13 +17,13 @@
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 #include "sweep/compare/comparisons.h"
+#include "os/paths.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     SHORT_KERNEL_US = 50,
@@ -327,9 +327,8 @@ static void add_tasks(job *j)
         s->strings = s->left ? gt_interner_new() : NULL;
         j->totals->of_config[i].traces = s->traces.count;
         for (size_t r = 0; r < s->traces.count; r++) {
-            struct stat status;
             task t = {.config = i, .trace = &s->traces.items[r]};
-            if (stat(t.trace->path, &status) == 0) t.bytes = (uint64_t)status.st_size;
+            t.bytes = gt_path_bytes(t.trace->path);
             t.memory = is_packed(t.trace->path) ? t.bytes * BYTES_A_PACKED_BYTE : t.bytes;
             GT_PUSH(j->tasks, j->count, j->capacity, t);
         }

@@ -4,6 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "input/rocprof/files.h"
+#include "os/paths.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -41,14 +42,12 @@ void gt_names_found_free(gt_names_found *names)
 
 bool gt_sweep_has_folder(const char *path)
 {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return gt_path_is_folder(path);
 }
 
 bool gt_sweep_has_file(const char *path)
 {
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+    return gt_path_is_file(path);
 }
 
 bool gt_take_number(const char **text, int64_t *number)

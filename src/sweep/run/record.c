@@ -1,6 +1,7 @@
 /* Lays out the summary and sweep.json; see run_record.h. */
 #include "sweep/run/record.h"
 #include "json/writer.h"
+#include "os/clock.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,12 +15,7 @@ const char *const gt_run_status_names[] = {"PENDING", "SUCCESS", "FAILED",
 
 void gt_print_time(char text[GT_TIME_TEXT], const char *format, time_t at)
 {
-    struct tm parts;
-    *text = 0;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    if (localtime_r(&at, &parts) && strftime(text, GT_TIME_TEXT, format, &parts) == 0) *text = 0;
-#pragma GCC diagnostic pop
+    gt_clock_format(text, GT_TIME_TEXT, format, at);
 }
 
 static bool was_run(const gt_run_outcome *outcome)

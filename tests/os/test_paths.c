@@ -1,0 +1,105 @@
+/* Parts of paths, small files, and programs that are started without a watch. */
+#include "os/child.h"
+#include "os/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void expect(char *found, const char *expected)
+{
+    assert_string_equal(found, expected);
+    free(found);
+}
+
+/* As basename and dirname of POSIX have them, but for '/' at the end. */
+static void paths_have_parts(void **state)
+{
+    (void)state;
+    assert_string_equal(gt_path_name("a/b.json"), "b.json");
+    assert_string_equal(gt_path_name("b.json"), "b.json");
+    assert_string_equal(gt_path_name("a/"), "");
+    expect(gt_path_folder("a/b/c"), "a/b");
+    expect(gt_path_folder("c"), ".");
+    expect(gt_path_folder("/c"), "/");
+    expect(gt_sweep_sibling_path("a/b/c.csv", "d"), "a/b/d");
+    expect(gt_sweep_sibling_path("c.csv", "d"), "d");
+    expect(gt_replace_extension("a.b/c.csv", "_x.csv"), "a.b/c_x.csv");
+    expect(gt_replace_extension("a.b/c", ".csv"), "a.b/c.csv");
+    expect(gt_replace_extension("a/.hidden", ".csv"), "a/.hidden.csv");
+}
+
+static void files_are_asked_about(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gputally-paths-XXXXXX", path[64], link_path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(link_path, sizeof link_path, "%s/link", folder);
+    FILE *file = fopen(path, "w");
+    fputs("12345", file);
+    fclose(file);
+    assert_int_equal(symlink("file", link_path), 0);
+    assert_true(gt_path_is_file(path) && !gt_path_is_folder(path));
+    assert_true(gt_path_is_folder(folder) && !gt_path_is_file(folder));
+    assert_int_equal(gt_path_bytes(path), 5);
+    assert_int_equal(gt_path_bytes("/nonexistent"), 0);
+    assert_true(gt_path_is_same_file(path, link_path));
+    assert_false(gt_path_is_same_file(path, folder));
+    assert_false(gt_path_is_same_file(path, NULL));
+    gt_buffer text = {0};
+    gt_error error;
+    assert_true(gt_read_small_file(path, 5, &text, &error));
+    assert_string_equal(gt_buffer_str(&text).bytes, "12345");
+    assert_false(gt_read_small_file(path, 4, &text, &error));
+    assert_non_null(strstr(error.text, "larger than 4 bytes"));
+    gt_buffer_free(&text);
+    unlink(link_path);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* The descriptors arrive under their new numbers, even if they had each other's before. */
+static void programs_get_their_descriptors(void **state)
+{
+    (void)state;
+    int ends[2], input[2], status;
+    char printed[64] = "";
+    pid_t child;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(input), 0);
+    assert_int_equal(write(input[1], "in", 2), 2);
+    close(input[1]);
+    static const char *const argv[] = {"sh", "-c", "cat <&3; pwd; cat; echo lost >&2; exit 7", NULL};
+    assert_int_equal(gt_child_spawn(argv, "/usr", (int[]){-1, ends[1], -1, input[0]}, 4, &child), 0);
+    close(ends[1]);
+    close(input[0]);
+    size_t len = 0;
+    for (ssize_t got; (got = read(ends[0], printed + len, sizeof printed - 1 - len)) > 0;) len += (size_t)got;
+    close(ends[0]);
+    assert_true(gt_child_wait(child, &status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_string_equal(printed, "in/usr\n");
+    static const char *const missing[] = {"gputally-no-such-program", NULL};
+    assert_int_equal(gt_child_spawn(missing, NULL, (int[]){-1, -1, -1}, 3, &child), ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_have_parts),
+        cmocka_unit_test(files_are_asked_about),
+        cmocka_unit_test(programs_get_their_descriptors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
