@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 
 #define MESSAGE(bytes) gt_proto_begin((gt_str){bytes, sizeof(bytes) - 1})
 

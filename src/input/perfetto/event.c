@@ -3,32 +3,16 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "input/perfetto/packets.h"
+#include "trace/perfetto_fields.h"
 
 #include <string.h>
 
 enum { FLOWS_MAX = 1024 };
 
-/* Fields of a TrackEvent. */
-enum {
-    EVENT_CATEGORY_IID = 3,
-    EVENT_NOTE = 4,
-    EVENT_LEGACY = 6,
-    EVENT_TYPE = 9,
-    EVENT_NAME_IID = 10,
-    EVENT_CATEGORY = 22,
-    EVENT_NAME = 23,
-    EVENT_VALUE = 30,
-    EVENT_FLOW_OLD = 36,
-    EVENT_FLOW_END_OLD = 42,
-    EVENT_DOUBLE_VALUE = 44,
-    EVENT_FLOW = 47,
-    EVENT_FLOW_END = 48,
-};
-
 static void add_flow(gt_proto_ints *flows, const gt_proto_field *field)
 {
     if (flows->count >= FLOWS_MAX) return;
-    if (field->wire == GT_WIRE_BYTES && field->number >= EVENT_FLOW) { /* packed fixed64 */
+    if (field->wire == GT_WIRE_BYTES && field->number >= GT_PF_EVENT_FLOW) { /* packed fixed64 */
         for (uint64_t i = 0; i + 8 <= field->value && flows->count < FLOWS_MAX; i += 8) {
             int64_t id;
             memcpy(&id, field->bytes + i, sizeof id);
@@ -44,18 +28,18 @@ static bool read_legacy(gt_proto message, gt_raw_event *out)
 {
     gt_proto_field field;
     while (gt_proto_next(&message, &field)) switch (field.number) {
-        case 1:
+        case GT_PF_LEGACY_NAME_IID:
             out->name_iid = (uint64_t)gt_proto_int(&field);
             break;
-        case 2:
+        case GT_PF_LEGACY_PHASE:
             out->phase = gt_proto_int(&field);
             break;
-        case 3:
+        case GT_PF_LEGACY_DUR_US:
             out->dur_us = gt_proto_int(&field);
             break;
-        case 6:
-        case 10:
-        case 11:
+        case GT_PF_LEGACY_UNSCOPED_ID:
+        case GT_PF_LEGACY_LOCAL_ID:
+        case GT_PF_LEGACY_GLOBAL_ID:
             out->id = (uint64_t)gt_proto_int(&field);
             out->has_id = true;
             break;
@@ -84,7 +68,7 @@ bool gt_perfetto_type_of_phase(int64_t phase, gt_perfetto_type *type)
 /* Goes on behind the annotations that follow, as long as they are short. */
 static void pass_notes(gt_proto *event)
 {
-    enum { TAG = EVENT_NOTE << 3 | GT_WIRE_BYTES };
+    enum { TAG = GT_PF_EVENT_NOTE << 3 | GT_WIRE_BYTES };
     const uint8_t *at = event->at, *end = event->end;
     while (end - at >= 2 && at[0] == TAG && at[1] < 0x80 && end - at - 2 >= at[1]) at += 2 + at[1];
     event->at = at;
@@ -97,48 +81,48 @@ bool gt_raw_event_read(gt_raw_event *raw, gt_str bytes, gt_proto_ints *flows)
     const uint8_t *first_note = NULL, *behind_notes = NULL;
     for (const uint8_t *at = message.at; gt_proto_next(&message, &field); at = message.at)
         switch (field.number) {
-        case EVENT_NOTE:
+        case GT_PF_EVENT_NOTE:
             if (!first_note) first_note = at;
             pass_notes(&message);
             behind_notes = message.at;
             break;
-        case EVENT_TYPE:
+        case GT_PF_EVENT_TYPE:
             raw->type = gt_proto_int(&field);
             break;
-        case GT_EVENT_TRACK:
+        case GT_PF_EVENT_TRACK:
             raw->track = (uint64_t)gt_proto_int(&field);
             raw->has_track = true;
             break;
-        case EVENT_NAME_IID:
+        case GT_PF_EVENT_NAME_IID:
             raw->name_iid = (uint64_t)gt_proto_int(&field);
             break;
-        case EVENT_CATEGORY_IID:
+        case GT_PF_EVENT_CATEGORY_IID:
             if (!raw->has_category) raw->category_iid = (uint64_t)gt_proto_int(&field);
             if (!raw->has_category && field.wire == GT_WIRE_BYTES && field.value &&
                 gt_peek_varint(field.bytes, field.bytes + field.value, &raw->category_iid) <= 0)
                 return false;
             raw->has_category = true;
             break;
-        case EVENT_CATEGORY:
+        case GT_PF_EVENT_CATEGORY:
             if (!raw->has_category) raw->category = gt_proto_bytes(&field);
             raw->has_category = true;
             break;
-        case EVENT_NAME:
+        case GT_PF_EVENT_NAME:
             raw->name = gt_proto_bytes(&field);
             break;
-        case EVENT_VALUE:
+        case GT_PF_EVENT_INT_VALUE:
             raw->value = (double)gt_proto_int(&field);
             break;
-        case EVENT_DOUBLE_VALUE:
+        case GT_PF_EVENT_DOUBLE_VALUE:
             raw->value = gt_proto_double(&field);
             break;
-        case EVENT_FLOW:
-        case EVENT_FLOW_END:
-        case EVENT_FLOW_OLD:
-        case EVENT_FLOW_END_OLD:
+        case GT_PF_EVENT_FLOW:
+        case GT_PF_EVENT_FLOW_END:
+        case GT_PF_EVENT_OLD_FLOW:
+        case GT_PF_EVENT_OLD_FLOW_END:
             add_flow(flows, &field);
             break;
-        case EVENT_LEGACY:
+        case GT_PF_EVENT_LEGACY:
             if (!read_legacy(gt_proto_message(&field), raw)) return false;
             break;
         }

@@ -4,8 +4,6 @@
 
 #include "input/perfetto/perfetto.h"
 
-enum { GT_EVENT_TRACK = 11 }; /* the field track_uuid, of defaults too */
-
 typedef struct gt_raw_event {
     int64_t type;
     uint64_t category_iid, name_iid, track;

@@ -4,29 +4,13 @@
 #include "base/number.h"
 #include "json/number.h"
 #include "input/perfetto/state.h"
+#include "trace/perfetto_fields.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64 };
-
-/* Fields of a DebugAnnotation. */
-enum {
-    NOTE_NAME_IID = 1,
-    NOTE_BOOL = 2,
-    NOTE_UINT = 3,
-    NOTE_INT = 4,
-    NOTE_DOUBLE = 5,
-    NOTE_TEXT = 6,
-    NOTE_POINTER = 7,
-    NOTE_NESTED = 8,
-    NOTE_JSON = 9,
-    NOTE_NAME = 10,
-    NOTE_DICT = 11,
-    NOTE_LIST = 12,
-    NOTE_TEXT_IID = 17,
-};
 
 static void take_number(gt_note *note, gt_note_type type, const gt_proto_field *field)
 {
@@ -46,45 +30,45 @@ static bool read_fields(gt_perfetto *trace, gt_str bytes, gt_note *note)
     gt_proto_field field;
     *note = (gt_note){.message = bytes};
     while (gt_proto_next(&message, &field)) switch (field.number) {
-        case NOTE_NAME_IID:
+        case GT_PF_NOTE_NAME_IID:
             note->name = gt_interned_get(gt_perfetto_note_names(trace), (uint64_t)gt_proto_int(&field));
             break;
-        case NOTE_NAME:
+        case GT_PF_NOTE_NAME:
             note->name = gt_perfetto_intern(trace, gt_proto_bytes(&field));
             break;
-        case NOTE_BOOL:
+        case GT_PF_NOTE_BOOL:
             take_number(note, GT_NOTE_BOOL, &field);
             break;
-        case NOTE_UINT:
+        case GT_PF_NOTE_UINT:
             take_number(note, GT_NOTE_UINT, &field);
             break;
-        case NOTE_INT:
+        case GT_PF_NOTE_INT:
             take_number(note, GT_NOTE_INT, &field);
             break;
-        case NOTE_DOUBLE:
+        case GT_PF_NOTE_DOUBLE:
             take_number(note, GT_NOTE_DOUBLE, &field);
             break;
-        case NOTE_POINTER:
+        case GT_PF_NOTE_POINTER:
             take_number(note, GT_NOTE_POINTER, &field);
             break;
-        case NOTE_TEXT:
+        case GT_PF_NOTE_STRING:
             take_text(note, GT_NOTE_STRING, gt_proto_bytes(&field));
             break;
-        case NOTE_TEXT_IID:
+        case GT_PF_NOTE_STRING_IID:
             note->text_id = gt_interned_get(gt_perfetto_note_strings(trace), (uint64_t)gt_proto_int(&field));
             take_text(note, GT_NOTE_STRING, gt_interner_get(gt_perfetto_strings(trace), note->text_id));
             break;
-        case NOTE_JSON:
+        case GT_PF_NOTE_JSON:
             take_text(note, GT_NOTE_JSON, gt_proto_bytes(&field));
             break;
-        case NOTE_NESTED:
+        case GT_PF_NOTE_NESTED:
             note->type = GT_NOTE_NESTED;
             note->message = gt_proto_bytes(&field);
             break;
-        case NOTE_DICT:
+        case GT_PF_NOTE_DICT:
             if (note->type == GT_NOTE_NONE) note->type = GT_NOTE_DICT;
             break;
-        case NOTE_LIST:
+        case GT_PF_NOTE_LIST:
             if (note->type == GT_NOTE_NONE) note->type = GT_NOTE_LIST;
             break;
         }
@@ -205,7 +189,7 @@ static void add_members(gt_perfetto *trace, gt_buffer *out, const gt_note *paren
     gt_note note;
     gt_buffer_add_cstr(out, is_dict ? "{" : "[");
     while (gt_proto_next(&message, &field)) {
-        if (field.number != (is_dict ? NOTE_DICT : NOTE_LIST)) continue;
+        if (field.number != (is_dict ? GT_PF_NOTE_DICT : GT_PF_NOTE_LIST)) continue;
         if (!gt_perfetto_read_note(trace, gt_proto_bytes(&field), &note)) break;
         if (!first) gt_buffer_add_cstr(out, ",");
         first = false;
@@ -221,39 +205,40 @@ static void add_members(gt_perfetto *trace, gt_buffer *out, const gt_note *paren
 /* A NestedValue: keys and values of a dict stand apart. */
 static void add_nested(gt_buffer *out, gt_proto message, unsigned depth)
 {
-    enum { TYPE = 1, KEY = 2, DICT_VALUE = 3, LIST_VALUE = 4, INT = 5, DOUBLE = 6, BOOL = 7, STRING = 8 };
     gt_proto keys = message, values = message;
     gt_proto_field field, key;
     int64_t type = 0;
     bool has_value = false, first = true;
     gt_proto whole = message;
     while (gt_proto_next(&whole, &field))
-        if (field.number == TYPE) type = gt_proto_int(&field);
-    if ((type != 1 && type != 2) || depth >= DEPTH_MAX) {
+        if (field.number == GT_PF_NESTED_TYPE) type = gt_proto_int(&field);
+    if ((type != GT_PF_NESTED_IS_DICT && type != GT_PF_NESTED_IS_LIST) || depth >= DEPTH_MAX) {
         while (!has_value && gt_proto_next(&message, &field)) {
-            has_value = field.number >= INT && field.number <= STRING;
-            if (field.number == INT) gt_buffer_add_int(out, gt_proto_int(&field));
-            if (field.number == DOUBLE) add_double(out, gt_proto_double(&field));
-            if (field.number == BOOL) gt_buffer_add_cstr(out, gt_proto_int(&field) ? "true" : "false");
-            if (field.number == STRING) add_string(out, gt_proto_bytes(&field));
+            has_value = field.number >= GT_PF_NESTED_INT && field.number <= GT_PF_NESTED_STRING;
+            if (field.number == GT_PF_NESTED_INT) gt_buffer_add_int(out, gt_proto_int(&field));
+            if (field.number == GT_PF_NESTED_DOUBLE) add_double(out, gt_proto_double(&field));
+            if (field.number == GT_PF_NESTED_BOOL)
+                gt_buffer_add_cstr(out, gt_proto_int(&field) ? "true" : "false");
+            if (field.number == GT_PF_NESTED_STRING) add_string(out, gt_proto_bytes(&field));
         }
         if (!has_value) gt_buffer_add_cstr(out, "null");
         return;
     }
-    gt_buffer_add_cstr(out, type == 1 ? "{" : "[");
+    bool is_dict = type == GT_PF_NESTED_IS_DICT;
+    gt_buffer_add_cstr(out, is_dict ? "{" : "[");
     while (gt_proto_next(&values, &field)) {
-        if (field.number != (type == 1 ? DICT_VALUE : LIST_VALUE)) continue;
+        if (field.number != (is_dict ? GT_PF_NESTED_DICT_VALUE : GT_PF_NESTED_LIST_VALUE)) continue;
         if (!first) gt_buffer_add_cstr(out, ",");
         first = false;
-        if (type == 1) {
+        if (is_dict) {
             bool found = false;
-            while (!found && gt_proto_next(&keys, &key)) found = key.number == KEY;
+            while (!found && gt_proto_next(&keys, &key)) found = key.number == GT_PF_NESTED_KEY;
             add_string(out, found ? gt_proto_bytes(&key) : (gt_str){"", 0});
             gt_buffer_add_cstr(out, ":");
         }
         add_nested(out, gt_proto_message(&field), depth + 1);
     }
-    gt_buffer_add_cstr(out, type == 1 ? "}" : "]");
+    gt_buffer_add_cstr(out, is_dict ? "}" : "]");
 }
 
 static void add_value(gt_perfetto *trace, gt_buffer *out, const gt_note *note, unsigned depth)

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "input/perfetto/perfetto.h"
+#include "trace/perfetto_fields.h"
 
 typedef enum gt_note_type {
     GT_NOTE_NONE,
@@ -38,10 +39,9 @@ bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note);
 /* The next one's bytes, and one's bytes taken apart: the two halves of it. */
 static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_str *bytes)
 {
-    enum { EVENT_NOTE = 4 };
     gt_proto_field field;
     while (gt_proto_next(notes, &field)) {
-        if (field.number != EVENT_NOTE) continue;
+        if (field.number != GT_PF_EVENT_NOTE) continue;
         *bytes = gt_proto_bytes(&field);
         return true;
     }

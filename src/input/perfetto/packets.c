@@ -5,6 +5,7 @@
 #include "base/length.h"
 #include "base/progress.h"
 #include "input/perfetto/perfetto.h"
+#include "trace/perfetto_fields.h"
 
 #include <zlib.h>
 
@@ -106,7 +107,7 @@ static bool next_stored_packet(gt_packets *p, gt_str *bytes)
         if (h.size > 0 && h.len <= (uint64_t)(p->end - p->at - h.size)) {
             *bytes = (gt_str){(const char *)p->at + h.size, (size_t)h.len};
             p->at += (size_t)h.size + (size_t)h.len;
-            if (h.tag == (1 << 3 | GT_WIRE_BYTES)) return true;
+            if (h.tag == (GT_PF_TRACE_PACKET << 3 | GT_WIRE_BYTES)) return true;
             continue;
         }
         if (p->last_block) return p->at == p->end ? false : fail_truncated(p);
@@ -147,7 +148,7 @@ bool gt_packets_next(gt_packets *p, gt_str *bytes, bool *is_inner)
     gt_proto_field field;
     *is_inner = true;
     while (p->inner.at < p->inner.end)
-        if (gt_proto_next(&p->inner, &field) && field.number == 1) {
+        if (gt_proto_next(&p->inner, &field) && field.number == GT_PF_TRACE_PACKET) {
             *bytes = gt_proto_bytes(&field);
             return true;
         }
@@ -162,26 +163,27 @@ static const struct {
     uint32_t number;
     gt_wire wire;
 } first_fields[] = {
-    {PACKET_CLOCK_SNAPSHOT, GT_WIRE_BYTES}, {PACKET_TIMESTAMP, GT_WIRE_VARINT},
-    {PACKET_SEQUENCE, GT_WIRE_VARINT},      {PACKET_EVENT, GT_WIRE_BYTES},
-    {PACKET_INTERNED, GT_WIRE_BYTES},       {PACKET_FLAGS, GT_WIRE_VARINT},
-    {PACKET_CONFIG, GT_WIRE_BYTES},         {PACKET_STATS, GT_WIRE_BYTES},
-    {PACKET_MARKER, GT_WIRE_BYTES},         {PACKET_CLEARED, GT_WIRE_VARINT},
-    {PACKET_PROCESS, GT_WIRE_BYTES},        {PACKET_THREAD, GT_WIRE_BYTES},
-    {PACKET_SYSTEM, GT_WIRE_BYTES},         {PACKET_COMPRESSED, GT_WIRE_BYTES},
-    {PACKET_CLOCK, GT_WIRE_VARINT},         {PACKET_DEFAULTS, GT_WIRE_BYTES},
-    {PACKET_TRACK, GT_WIRE_BYTES},          {PACKET_PID, GT_WIRE_VARINT},
-    {PACKET_TRACE_UUID, GT_WIRE_BYTES},
+    {GT_PF_PACKET_CLOCK_SNAPSHOT, GT_WIRE_BYTES},     {GT_PF_PACKET_TIMESTAMP, GT_WIRE_VARINT},
+    {GT_PF_PACKET_SEQUENCE_ID, GT_WIRE_VARINT},       {GT_PF_PACKET_TRACK_EVENT, GT_WIRE_BYTES},
+    {GT_PF_PACKET_INTERNED_DATA, GT_WIRE_BYTES},      {GT_PF_PACKET_SEQUENCE_FLAGS, GT_WIRE_VARINT},
+    {GT_PF_PACKET_TRACE_CONFIG, GT_WIRE_BYTES},       {GT_PF_PACKET_TRACE_STATS, GT_WIRE_BYTES},
+    {GT_PF_PACKET_SYNC_MARKER, GT_WIRE_BYTES},        {GT_PF_PACKET_STATE_CLEARED, GT_WIRE_VARINT},
+    {GT_PF_PACKET_PROCESS_DESCRIPTOR, GT_WIRE_BYTES}, {GT_PF_PACKET_THREAD_DESCRIPTOR, GT_WIRE_BYTES},
+    {GT_PF_PACKET_SYSTEM_INFO, GT_WIRE_BYTES},        {GT_PF_PACKET_COMPRESSED_PACKETS, GT_WIRE_BYTES},
+    {GT_PF_PACKET_CLOCK_ID, GT_WIRE_VARINT},          {GT_PF_PACKET_DEFAULTS, GT_WIRE_BYTES},
+    {GT_PF_PACKET_TRACK_DESCRIPTOR, GT_WIRE_BYTES},   {GT_PF_PACKET_TRUSTED_PID, GT_WIRE_VARINT},
+    {GT_PF_PACKET_TRACE_UUID, GT_WIRE_BYTES},
 };
 
 bool gt_is_perfetto(gt_str first_bytes)
 {
     const uint8_t *at = (const uint8_t *)first_bytes.bytes, *end = at + first_bytes.len;
     header outer = peek_header(at, end);
-    if (outer.size <= 0 || outer.tag != (1 << 3 | GT_WIRE_BYTES) || !outer.len) return false;
+    if (outer.size <= 0 || outer.tag != (GT_PF_TRACE_PACKET << 3 | GT_WIRE_BYTES) || !outer.len) return false;
     at += outer.size;
     bool is_whole = outer.len <= (uint64_t)(end - at);
-    if (is_whole && (uint64_t)(end - at) > outer.len && at[outer.len] != (1 << 3 | GT_WIRE_BYTES))
+    if (is_whole && (uint64_t)(end - at) > outer.len &&
+        at[outer.len] != (GT_PF_TRACE_PACKET << 3 | GT_WIRE_BYTES))
         return false;
     header inner = peek_header(at, end);
     if (inner.size <= 0 || (is_whole && (uint64_t)inner.size + inner.len > outer.len)) return false;

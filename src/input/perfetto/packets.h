@@ -3,31 +3,8 @@
 #define GT_INPUT_PERFETTO_PACKETS_H
 
 #include "base/buffer.h"
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 #include "stream/stream.h"
-
-/* Fields of a TracePacket. */
-enum {
-    PACKET_CLOCK_SNAPSHOT = 6,
-    PACKET_TIMESTAMP = 8,
-    PACKET_SEQUENCE = 10,
-    PACKET_EVENT = 11,
-    PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13,
-    PACKET_CONFIG = 33,
-    PACKET_STATS = 35,
-    PACKET_MARKER = 36,
-    PACKET_CLEARED = 41,
-    PACKET_PROCESS = 43,
-    PACKET_THREAD = 44,
-    PACKET_SYSTEM = 45,
-    PACKET_COMPRESSED = 50,
-    PACKET_CLOCK = 58,
-    PACKET_DEFAULTS = 59,
-    PACKET_TRACK = 60,
-    PACKET_PID = 79,
-    PACKET_TRACE_UUID = 89,
-};
 
 typedef struct gt_packets {
     gt_stream *stream;

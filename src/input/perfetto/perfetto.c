@@ -11,6 +11,7 @@
 #include "input/perfetto/event.h"
 #include "input/perfetto/packets.h"
 #include "input/perfetto/state.h"
+#include "trace/perfetto_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,11 @@
 enum {
     PARENTS_MAX = 32,
     SEQUENCES_MAX = 1 << 16,
-    SEQUENCE_CLEARED = 1, /* sequence_flags */
-    SEQUENCE_NEEDED = 2,
 };
 
 typedef enum table_kind { CATEGORIES, NAMES, NOTE_NAMES, NOTE_TEXTS, TABLES } table_kind;
-static const uint32_t table_fields[TABLES] = {1, 2, 3, 29}; /* of InternedData */
+static const uint32_t table_fields[TABLES] = {GT_PF_INTERNED_CATEGORIES, GT_PF_INTERNED_NAMES,
+                                              GT_PF_INTERNED_NOTE_NAMES, GT_PF_INTERNED_NOTE_STRINGS};
 
 typedef struct sequence {
     uint64_t id;
@@ -141,49 +141,49 @@ static bool note_fields(gt_str bytes, packet *out)
     gt_proto_field field;
     *out = (packet){0};
     while (gt_proto_next(&message, &field)) switch (field.number) {
-        case PACKET_TIMESTAMP:
+        case GT_PF_PACKET_TIMESTAMP:
             out->timestamp = (uint64_t)gt_proto_int(&field);
             out->has_timestamp = true;
             break;
-        case PACKET_EVENT:
+        case GT_PF_PACKET_TRACK_EVENT:
             out->event = gt_proto_bytes(&field);
             out->has_event = true;
             break;
-        case PACKET_SEQUENCE:
+        case GT_PF_PACKET_SEQUENCE_ID:
             out->sequence = (uint64_t)gt_proto_int(&field);
             break;
-        case PACKET_FLAGS:
+        case GT_PF_PACKET_SEQUENCE_FLAGS:
             out->flags |= (uint64_t)gt_proto_int(&field);
             break;
-        case PACKET_CLEARED:
-            out->flags |= gt_proto_int(&field) ? SEQUENCE_CLEARED : 0;
+        case GT_PF_PACKET_STATE_CLEARED:
+            out->flags |= gt_proto_int(&field) ? GT_PF_STATE_CLEARED : 0;
             break;
-        case PACKET_CLOCK:
+        case GT_PF_PACKET_CLOCK_ID:
             out->clock = (uint64_t)gt_proto_int(&field);
             break;
-        case PACKET_PID:
+        case GT_PF_PACKET_TRUSTED_PID:
             out->pid = (uint64_t)gt_proto_int(&field);
             out->has_pid = true;
             break;
-        case PACKET_INTERNED:
+        case GT_PF_PACKET_INTERNED_DATA:
             out->interned = gt_proto_bytes(&field);
             break;
-        case PACKET_DEFAULTS:
+        case GT_PF_PACKET_DEFAULTS:
             out->defaults = gt_proto_bytes(&field);
             break;
-        case PACKET_TRACK:
+        case GT_PF_PACKET_TRACK_DESCRIPTOR:
             out->track = gt_proto_bytes(&field);
             break;
-        case PACKET_PROCESS:
+        case GT_PF_PACKET_PROCESS_DESCRIPTOR:
             out->process = gt_proto_bytes(&field);
             break;
-        case PACKET_THREAD:
+        case GT_PF_PACKET_THREAD_DESCRIPTOR:
             out->thread = gt_proto_bytes(&field);
             break;
-        case PACKET_CLOCK_SNAPSHOT:
+        case GT_PF_PACKET_CLOCK_SNAPSHOT:
             out->snapshot = gt_proto_bytes(&field);
             break;
-        case PACKET_COMPRESSED:
+        case GT_PF_PACKET_COMPRESSED_PACKETS:
             out->compressed = gt_proto_bytes(&field);
             break;
         }
@@ -216,8 +216,8 @@ static bool read_name(gt_perfetto *p, gt_interned *table, gt_proto message)
     uint64_t iid = 0;
     gt_str name = {"", 0};
     while (gt_proto_next(&message, &field)) {
-        if (field.number == 1) iid = (uint64_t)gt_proto_int(&field);
-        if (field.number == 2) name = gt_proto_bytes(&field);
+        if (field.number == GT_PF_ENTRY_IID) iid = (uint64_t)gt_proto_int(&field);
+        if (field.number == GT_PF_ENTRY_STRING) name = gt_proto_bytes(&field);
     }
     if (message.damaged) return false;
     gt_interned_set(table, iid, gt_perfetto_intern(p, name));
@@ -240,11 +240,11 @@ static bool read_defaults(sequence *s, gt_str bytes)
     gt_proto message = gt_proto_begin(bytes), event;
     gt_proto_field field;
     while (gt_proto_next(&message, &field)) {
-        if (field.number == PACKET_CLOCK) s->default_clock = (uint64_t)gt_proto_int(&field);
-        if (field.number != PACKET_EVENT) continue;
+        if (field.number == GT_PF_DEFAULTS_CLOCK_ID) s->default_clock = (uint64_t)gt_proto_int(&field);
+        if (field.number != GT_PF_DEFAULTS_TRACK_EVENT) continue;
         event = gt_proto_message(&field);
         while (gt_proto_next(&event, &field)) {
-            if (field.number != GT_EVENT_TRACK) continue;
+            if (field.number != GT_PF_EVENT_TRACK) continue;
             s->default_track = (uint64_t)gt_proto_int(&field);
             s->has_default_track = true;
         }
@@ -258,10 +258,13 @@ static bool read_owner(gt_perfetto *p, gt_perfetto_track *track, gt_proto messag
 {
     gt_proto_field field;
     while (gt_proto_next(&message, &field)) {
-        if (field.number == 1) track->pid = gt_proto_int(&field);
-        if (field.number == 2 && is_thread) track->tid = gt_proto_int(&field);
-        if (field.number == 8 && !is_thread) track->label = gt_perfetto_intern(p, gt_proto_bytes(&field));
-        if (field.number == (is_thread ? 5 : 6)) track->name = gt_perfetto_intern(p, gt_proto_bytes(&field));
+        if (field.number == (is_thread ? GT_PF_THREAD_PID : GT_PF_PROCESS_PID))
+            track->pid = gt_proto_int(&field);
+        if (field.number == GT_PF_THREAD_TID && is_thread) track->tid = gt_proto_int(&field);
+        if (field.number == GT_PF_PROCESS_LABELS && !is_thread)
+            track->label = gt_perfetto_intern(p, gt_proto_bytes(&field));
+        if (field.number == (is_thread ? GT_PF_THREAD_NAME : GT_PF_PROCESS_NAME))
+            track->name = gt_perfetto_intern(p, gt_proto_bytes(&field));
     }
     track->kind = is_thread ? GT_TRACK_THREAD : GT_TRACK_PROCESS;
     track->described = true;
@@ -276,23 +279,23 @@ static bool read_track(gt_perfetto *p, gt_str bytes)
     uint32_t name = GT_STR_NONE;
     bool sound = true;
     while (sound && gt_proto_next(&message, &field)) switch (field.number) {
-        case 1:
+        case GT_PF_TRACK_UUID:
             read.uuid = (uint64_t)gt_proto_int(&field);
             break;
-        case 5:
+        case GT_PF_TRACK_PARENT:
             read.parent_uuid = (uint64_t)gt_proto_int(&field);
             break;
-        case 2:
-        case 10:
+        case GT_PF_TRACK_NAME:
+        case GT_PF_TRACK_STATIC_NAME:
             name = gt_perfetto_intern(p, gt_proto_bytes(&field));
             break;
-        case 3:
+        case GT_PF_TRACK_PROCESS:
             if (read.kind != GT_TRACK_THREAD) sound = read_owner(p, &read, gt_proto_message(&field), false);
             break;
-        case 4:
+        case GT_PF_TRACK_THREAD:
             sound = read_owner(p, &read, gt_proto_message(&field), true);
             break;
-        case 8:
+        case GT_PF_TRACK_COUNTER:
             read.kind = GT_TRACK_COUNTER;
             break;
         }
@@ -315,7 +318,7 @@ static bool read_sequence_thread(gt_perfetto *p, sequence *s, gt_str process, gt
 
 static bool take_in(gt_perfetto *p, sequence *s, const packet *k)
 {
-    if (k->flags & SEQUENCE_CLEARED) clear(s);
+    if (k->flags & GT_PF_STATE_CLEARED) clear(s);
     if (k->interned.len && !read_interned(p, s, k->interned)) return false;
     if (k->defaults.len && !read_defaults(s, k->defaults)) return false;
     if (k->snapshot.len &&
@@ -371,7 +374,7 @@ static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_ev
         return true;
     event->time_ns = time_of(p, s, k);
     if (__builtin_mul_overflow(raw.dur_us, 1000, &event->dur_ns)) event->dur_ns = 0;
-    if (k->flags & SEQUENCE_NEEDED && !s->is_valid) {
+    if (k->flags & GT_PF_NEEDS_STATE && !s->is_valid) {
         p->nameless++;
         return true;
     }

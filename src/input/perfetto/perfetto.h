@@ -11,7 +11,7 @@
 #define GT_INPUT_PERFETTO_PERFETTO_H
 
 #include "input/options.h"
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 #include "stream/stream.h"
 
 typedef enum gt_perfetto_type {

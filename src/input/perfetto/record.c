@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "input/json/interner.h"
 #include "input/perfetto/state.h"
+#include "trace/perfetto_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -229,7 +230,11 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
 static inline int read_integer(gt_perfetto_records *r, const gt_interned *names, gt_str note,
                                gt_store_cell *cell)
 {
-    enum { NAME_IID = 1 << 3, UINT = 3 << 3, INT = 4 << 3 };
+    enum { /* the tags of varints */
+           NAME_IID = GT_PF_NOTE_NAME_IID << 3,
+           UINT = GT_PF_NOTE_UINT << 3,
+           INT = GT_PF_NOTE_INT << 3
+    };
     const uint8_t *at = (const uint8_t *)note.bytes, *end = at + note.len;
     uint64_t iid, value;
     if (note.len < 4 || *at++ != NAME_IID || !(at = gt_varint(at, end, &iid)) || at == end ||

@@ -2,6 +2,7 @@
  * are not dense go into a map. Clocks are few and looked through. */
 #include "input/perfetto/state.h"
 #include "base/memory.h"
+#include "trace/perfetto_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,16 +65,16 @@ static bool read_clock(gt_clock *clock, gt_proto message)
     gt_proto_field field;
     *clock = (gt_clock){.unit_ns = 1};
     while (gt_proto_next(&message, &field)) switch (field.number) {
-        case 1:
+        case GT_PF_CLOCK_ID:
             clock->id = (uint64_t)gt_proto_int(&field);
             break;
-        case 2:
+        case GT_PF_CLOCK_TIMESTAMP:
             clock->last = (uint64_t)gt_proto_int(&field);
             break;
-        case 3:
+        case GT_PF_CLOCK_IS_INCREMENTAL:
             clock->is_incremental = gt_proto_int(&field) != 0;
             break;
-        case 4:
+        case GT_PF_CLOCK_UNIT_NS:
             clock->unit_ns = gt_proto_int(&field) ? (uint64_t)gt_proto_int(&field) : 1;
             break;
         }
@@ -91,10 +92,11 @@ bool gt_clocks_snapshot(gt_clocks *of_trace, gt_clocks *of_sequence, uint64_t *t
     size_t count = 0;
     gt_proto_field field;
     while (gt_proto_next(&snapshot, &field)) {
-        if (field.number == 1 && count < SNAPSHOT_MAX &&
+        if (field.number == GT_PF_SNAPSHOT_CLOCK && count < SNAPSHOT_MAX &&
             !read_clock(&read[count++], gt_proto_message(&field)))
             return false;
-        if (field.number == 2 && gt_proto_int(&field) > 0) *trace_clock = (uint64_t)gt_proto_int(&field);
+        if (field.number == GT_PF_SNAPSHOT_TRACE_CLOCK && gt_proto_int(&field) > 0)
+            *trace_clock = (uint64_t)gt_proto_int(&field);
     }
     /* All of these times are one moment: the trace clock's own, or that of a clock that is known already. */
     size_t known = 0;

@@ -4,7 +4,7 @@
 #define GT_INPUT_XLA_FILE_H
 
 #include "base/memory.h"
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 #include "stream/window.h"
 
 typedef struct xfile {

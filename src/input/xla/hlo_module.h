@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "input/xla/hlo.h"
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 
 #include <string.h>
 

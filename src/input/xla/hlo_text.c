@@ -2,7 +2,7 @@
 #include "input/xla/hlo_text.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>

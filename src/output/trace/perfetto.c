@@ -4,59 +4,22 @@
 #include "output/trace/timeline_format.h"
 
 #include "base/memory.h"
+#include "base/protobuf.h"
+#include "trace/perfetto_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Field numbers of Perfetto's .proto files. */
-enum { TRACE_PACKET = 1 };
-enum {
-    PACKET_TIMESTAMP = 8,
-    PACKET_SEQUENCE = 10,
-    PACKET_EVENT = 11,
-    PACKET_INTERNED = 12,
-    PACKET_FLAGS = 13,
-    PACKET_TRACK = 60,
-};
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, ONLY_SEQUENCE = 1 };
-enum {
-    EVENT_CATEGORY = 3,
-    EVENT_ANNOTATION = 4,
-    EVENT_TYPE = 9,
-    EVENT_NAME = 10,
-    EVENT_TRACK = 11,
-    EVENT_DOUBLE_VALUE = 44,
-    EVENT_FLOW = 47,
-};
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_MARK = 3, TYPE_VALUE = 4 };
-enum {
-    NOTE_NAME = 1,
-    NOTE_BOOL = 2,
-    NOTE_UINT = 3,
-    NOTE_INT = 4,
-    NOTE_DOUBLE = 5,
-    NOTE_TEXT = 6,
-    NOTE_JSON = 9,
-    NOTE_WORD = 17,
-};
-enum { DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_PROCESS = 3, DESCRIPTOR_THREAD = 4 };
-enum { DESCRIPTOR_PARENT = 5, DESCRIPTOR_COUNTER = 8 };
-enum {
-    PROCESS_PID = 1,
-    PROCESS_NAME = 6,
-    PROCESS_LABELS = 8,
-    THREAD_PID = 1,
-    THREAD_TID = 2,
-    THREAD_NAME = 5
-};
-enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
-
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
+enum { ONLY_SEQUENCE = 1, VARINT_MAX = 10 };
 
 /* The tables of interned texts; a text's number is its id, in each table that has it. */
 enum { ROLE_CATEGORY, ROLE_NAME, ROLE_KEY, ROLE_WORD, ROLES };
 static const unsigned interned_fields[ROLES] = {
-    [ROLE_CATEGORY] = 1, [ROLE_NAME] = 2, [ROLE_KEY] = 3, [ROLE_WORD] = 29};
+    [ROLE_CATEGORY] = GT_PF_INTERNED_CATEGORIES,
+    [ROLE_NAME] = GT_PF_INTERNED_NAMES,
+    [ROLE_KEY] = GT_PF_INTERNED_NOTE_NAMES,
+    [ROLE_WORD] = GT_PF_INTERNED_NOTE_STRINGS,
+};
 
 /* ---- the wire ---- */
 
@@ -69,12 +32,12 @@ static uint8_t *varint(uint8_t *out, uint64_t value)
 
 static uint8_t *int_field(uint8_t *out, unsigned number, uint64_t value)
 {
-    return varint(varint(out, number << 3 | WIRE_VARINT), value);
+    return varint(varint(out, number << 3 | GT_WIRE_VARINT), value);
 }
 
 static uint8_t *fixed_field(uint8_t *out, unsigned number, uint64_t value)
 {
-    out = varint(out, number << 3 | WIRE_FIXED64);
+    out = varint(out, number << 3 | GT_WIRE_FIXED64);
     for (unsigned i = 0; i < 8; i++) *out++ = (uint8_t)(value >> 8 * i);
     return out;
 }
@@ -103,7 +66,7 @@ static void put_fixed(gt_buffer *buffer, unsigned number, uint64_t value)
 
 static void put_bytes(gt_buffer *buffer, unsigned number, const void *bytes, size_t len)
 {
-    took(buffer, varint(varint(room(buffer, FIELD_MAX), number << 3 | WIRE_BYTES), len));
+    took(buffer, varint(varint(room(buffer, FIELD_MAX), number << 3 | GT_WIRE_BYTES), len));
     if (len) gt_buffer_add(buffer, bytes, len);
 }
 
@@ -136,41 +99,41 @@ static uint32_t intern(gt_timeline *t, uint32_t text, unsigned role)
 
 static void begin(gt_timeline *t, uint32_t category, uint32_t name)
 {
-    if (category) put_int(&t->body, EVENT_CATEGORY, intern(t, category, ROLE_CATEGORY));
-    if (name) put_int(&t->body, EVENT_NAME, intern(t, name, ROLE_NAME));
+    if (category) put_int(&t->body, GT_PF_EVENT_CATEGORY_IID, intern(t, category, ROLE_CATEGORY));
+    if (name) put_int(&t->body, GT_PF_EVENT_NAME_IID, intern(t, name, ROLE_NAME));
 }
 
 static void flow(gt_timeline *t, uint64_t number, bool arrives)
 {
     (void)arrives; /* the order of time tells */
-    put_fixed(&t->body, EVENT_FLOW, number);
+    put_fixed(&t->body, GT_PF_EVENT_FLOW, number);
 }
 
 static void value(gt_timeline *t, double number)
 {
-    put_fixed(&t->body, EVENT_DOUBLE_VALUE, bits(number));
+    put_fixed(&t->body, GT_PF_EVENT_DOUBLE_VALUE, bits(number));
 }
 
 /* An annotation whose value is a number: short, so that its length is one byte. */
 static void put_note(gt_timeline *t, uint32_t key, unsigned field, uint64_t number)
 {
     uint8_t *out = room(&t->body, 3 * FIELD_MAX);
-    out = varint(out, EVENT_ANNOTATION << 3 | WIRE_BYTES);
+    out = varint(out, GT_PF_EVENT_NOTE << 3 | GT_WIRE_BYTES);
     uint8_t *length = out++;
-    out = int_field(out, NOTE_NAME, intern(t, key, ROLE_KEY));
-    out = field == NOTE_DOUBLE ? fixed_field(out, field, number) : int_field(out, field, number);
+    out = int_field(out, GT_PF_NOTE_NAME_IID, intern(t, key, ROLE_KEY));
+    out = field == GT_PF_NOTE_DOUBLE ? fixed_field(out, field, number) : int_field(out, field, number);
     *length = (uint8_t)(out - length - 1);
     took(&t->body, out);
 }
 
 static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_str text)
 {
-    uint8_t head[2 * FIELD_MAX], *end = int_field(head, NOTE_NAME, intern(t, key, ROLE_KEY));
+    uint8_t head[2 * FIELD_MAX], *end = int_field(head, GT_PF_NOTE_NAME_IID, intern(t, key, ROLE_KEY));
     text = gt_utf8_repair(text, &t->part);
-    end = varint(varint(end, field << 3 | WIRE_BYTES), text.len);
+    end = varint(varint(end, field << 3 | GT_WIRE_BYTES), text.len);
     size_t len = (size_t)(end - head);
     uint8_t *out = room(&t->body, FIELD_MAX + len);
-    out = varint(varint(out, EVENT_ANNOTATION << 3 | WIRE_BYTES), len + text.len);
+    out = varint(varint(out, GT_PF_EVENT_NOTE << 3 | GT_WIRE_BYTES), len + text.len);
     memcpy(out, head, len);
     took(&t->body, out + len);
     if (text.len) gt_buffer_add(&t->body, text.bytes, text.len);
@@ -180,25 +143,25 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 {
     switch (note.type) {
     case GT_TIMELINE_NOTE_INT:
-        put_note(t, key, note.integer < 0 ? NOTE_INT : NOTE_UINT, (uint64_t)note.integer);
+        put_note(t, key, note.integer < 0 ? GT_PF_NOTE_INT : GT_PF_NOTE_UINT, (uint64_t)note.integer);
         break;
     case GT_TIMELINE_NOTE_UINT:
-        put_note(t, key, NOTE_UINT, note.natural);
+        put_note(t, key, GT_PF_NOTE_UINT, note.natural);
         break;
     case GT_TIMELINE_NOTE_DOUBLE:
-        put_note(t, key, NOTE_DOUBLE, bits(note.real));
+        put_note(t, key, GT_PF_NOTE_DOUBLE, bits(note.real));
         break;
     case GT_TIMELINE_NOTE_BOOL:
-        put_note(t, key, NOTE_BOOL, note.yes);
+        put_note(t, key, GT_PF_NOTE_BOOL, note.yes);
         break;
     case GT_TIMELINE_NOTE_STRING:
-        put_long_note(t, key, NOTE_TEXT, note.text);
+        put_long_note(t, key, GT_PF_NOTE_STRING, note.text);
         break;
     case GT_TIMELINE_NOTE_LITERAL:
-        put_note(t, key, NOTE_WORD, intern(t, note.word, ROLE_WORD));
+        put_note(t, key, GT_PF_NOTE_STRING_IID, intern(t, note.word, ROLE_WORD));
         break;
     case GT_TIMELINE_NOTE_JSON:
-        put_long_note(t, key, NOTE_JSON, note.text);
+        put_long_note(t, key, GT_PF_NOTE_JSON, note.text);
         break;
     }
 }
@@ -208,7 +171,8 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 /* Writes t->packet as one packet and empties it. */
 static void write_packet(gt_timeline *t)
 {
-    uint8_t head[FIELD_MAX], *end = varint(varint(head, TRACE_PACKET << 3 | WIRE_BYTES), t->packet.len);
+    uint8_t head[FIELD_MAX],
+        *end = varint(varint(head, GT_PF_TRACE_PACKET << 3 | GT_WIRE_BYTES), t->packet.len);
     gt_timeline_put(t, head, (size_t)(end - head));
     gt_timeline_put(t, t->packet.bytes, t->packet.len);
     t->packet.len = 0;
@@ -239,13 +203,13 @@ static void write_interned(gt_timeline *t, uint32_t first, uint32_t last, uint32
         for (uint32_t text = first; text < last; text++) {
             if (!(t->roles[text] >> role & 1)) continue;
             entry.len = 0;
-            put_int(&entry, INTERNED_IID, text);
-            put_text(&entry, INTERNED_TEXT, gt_interner_get(t->strings, text), &t->part);
+            put_int(&entry, GT_PF_ENTRY_IID, text);
+            put_text(&entry, GT_PF_ENTRY_STRING, gt_interner_get(t->strings, text), &t->part);
             put_bytes(&table, interned_fields[role], entry.bytes, entry.len);
         }
-    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
-    put_int(&t->packet, PACKET_FLAGS, flags);
-    if (table.len) put_bytes(&t->packet, PACKET_INTERNED, table.bytes, table.len);
+    put_int(&t->packet, GT_PF_PACKET_SEQUENCE_ID, ONLY_SEQUENCE);
+    put_int(&t->packet, GT_PF_PACKET_SEQUENCE_FLAGS, flags);
+    if (table.len) put_bytes(&t->packet, GT_PF_PACKET_INTERNED_DATA, table.bytes, table.len);
     write_packet(t);
     gt_buffer_free(&table);
     gt_buffer_free(&entry);
@@ -255,13 +219,13 @@ static void write_process(gt_timeline *t, uint32_t process)
 {
     const gt_timeline_process_row *row = &t->processes[process];
     gt_buffer described = {0}, inner = {0};
-    put_int(&inner, PROCESS_PID, (uint64_t)row->pid);
-    if (row->name) put_text(&inner, PROCESS_NAME, gt_interner_get(t->strings, row->name), &t->part);
-    if (row->label) put_text(&inner, PROCESS_LABELS, gt_interner_get(t->strings, row->label), &t->part);
-    put_int(&described, DESCRIPTOR_UUID, process_uuid(process));
-    put_bytes(&described, DESCRIPTOR_PROCESS, inner.bytes, inner.len);
-    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
-    put_bytes(&t->packet, PACKET_TRACK, described.bytes, described.len);
+    put_int(&inner, GT_PF_PROCESS_PID, (uint64_t)row->pid);
+    if (row->name) put_text(&inner, GT_PF_PROCESS_NAME, gt_interner_get(t->strings, row->name), &t->part);
+    if (row->label) put_text(&inner, GT_PF_PROCESS_LABELS, gt_interner_get(t->strings, row->label), &t->part);
+    put_int(&described, GT_PF_TRACK_UUID, process_uuid(process));
+    put_bytes(&described, GT_PF_TRACK_PROCESS, inner.bytes, inner.len);
+    put_int(&t->packet, GT_PF_PACKET_SEQUENCE_ID, ONLY_SEQUENCE);
+    put_bytes(&t->packet, GT_PF_PACKET_TRACK_DESCRIPTOR, described.bytes, described.len);
     write_packet(t);
     gt_buffer_free(&described);
     gt_buffer_free(&inner);
@@ -270,12 +234,12 @@ static void write_process(gt_timeline *t, uint32_t process)
 static void write_head(gt_timeline *t)
 {
     enum { TEXTS_A_PACKET = 1024 };
-    uint32_t count = (uint32_t)t->role_count, flags = FLAG_CLEARED | FLAG_NEEDS_STATE;
+    uint32_t count = (uint32_t)t->role_count, flags = GT_PF_STATE_CLEARED | GT_PF_NEEDS_STATE;
     uint32_t first = 0;
     do {
         uint32_t last = count - first < TEXTS_A_PACKET ? count : first + TEXTS_A_PACKET;
         write_interned(t, first, last, flags);
-        flags = FLAG_NEEDS_STATE;
+        flags = GT_PF_NEEDS_STATE;
         first = last;
     } while (first < count);
     for (uint32_t process = 0; process < t->process_count; process++) write_process(t, process);
@@ -284,10 +248,10 @@ static void write_head(gt_timeline *t)
 static void describe_thread(gt_timeline *t, const gt_timeline_track_row *row, gt_buffer *described)
 {
     gt_buffer inner = {0};
-    put_int(&inner, THREAD_PID, (uint64_t)t->processes[row->process].pid);
-    put_int(&inner, THREAD_TID, (uint64_t)row->tid);
-    if (row->name) put_text(&inner, THREAD_NAME, gt_interner_get(t->strings, row->name), &t->part);
-    put_bytes(described, DESCRIPTOR_THREAD, inner.bytes, inner.len);
+    put_int(&inner, GT_PF_THREAD_PID, (uint64_t)t->processes[row->process].pid);
+    put_int(&inner, GT_PF_THREAD_TID, (uint64_t)row->tid);
+    if (row->name) put_text(&inner, GT_PF_THREAD_NAME, gt_interner_get(t->strings, row->name), &t->part);
+    put_bytes(described, GT_PF_TRACK_THREAD, inner.bytes, inner.len);
     gt_buffer_free(&inner);
 }
 
@@ -303,18 +267,18 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
         describe(t, track, 0);
     }
     row->lanes[lane].id = lane_uuid(track, lane);
-    put_int(&described, DESCRIPTOR_UUID, row->lanes[lane].id);
-    put_int(&described, DESCRIPTOR_PARENT,
+    put_int(&described, GT_PF_TRACK_UUID, row->lanes[lane].id);
+    put_int(&described, GT_PF_TRACK_PARENT,
             is_thread && lane > 0 ? lane_uuid(track, 0) : process_uuid(row->process));
     if (is_thread && lane == 0) {
         describe_thread(t, row, &described);
     } else {
         gt_str name = row->name ? gt_interner_get(t->strings, row->name) : (gt_str){"overlapping", 11};
-        put_text(&described, DESCRIPTOR_NAME, name, &t->part);
+        put_text(&described, GT_PF_TRACK_NAME, name, &t->part);
     }
-    if (row->form == GT_FORM_COUNTER) put_bytes(&described, DESCRIPTOR_COUNTER, "", 0);
-    put_int(&t->packet, PACKET_SEQUENCE, ONLY_SEQUENCE);
-    put_bytes(&t->packet, PACKET_TRACK, described.bytes, described.len);
+    if (row->form == GT_FORM_COUNTER) put_bytes(&described, GT_PF_TRACK_COUNTER, "", 0);
+    put_int(&t->packet, GT_PF_PACKET_SEQUENCE_ID, ONLY_SEQUENCE);
+    put_bytes(&t->packet, GT_PF_PACKET_TRACK_DESCRIPTOR, described.bytes, described.len);
     write_packet(t);
     gt_buffer_free(&described);
 }
@@ -322,14 +286,14 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
 /* A packet of a track event: its own few fields, then the body as it was said. */
 static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t time_ns, gt_str body)
 {
-    uint8_t head[2 * FIELD_MAX], *head_end = int_field(head, EVENT_TYPE, type);
-    head_end = int_field(head_end, EVENT_TRACK, uuid);
+    uint8_t head[2 * FIELD_MAX], *head_end = int_field(head, GT_PF_EVENT_TYPE, type);
+    head_end = int_field(head_end, GT_PF_EVENT_TRACK, uuid);
     size_t head_len = (size_t)(head_end - head);
     uint8_t *out = room(&t->packet, 6 * FIELD_MAX);
-    out = int_field(out, PACKET_TIMESTAMP, (uint64_t)time_ns);
-    out = int_field(out, PACKET_SEQUENCE, ONLY_SEQUENCE);
-    out = int_field(out, PACKET_FLAGS, FLAG_NEEDS_STATE);
-    out = varint(varint(out, PACKET_EVENT << 3 | WIRE_BYTES), head_len + body.len);
+    out = int_field(out, GT_PF_PACKET_TIMESTAMP, (uint64_t)time_ns);
+    out = int_field(out, GT_PF_PACKET_SEQUENCE_ID, ONLY_SEQUENCE);
+    out = int_field(out, GT_PF_PACKET_SEQUENCE_FLAGS, GT_PF_NEEDS_STATE);
+    out = varint(varint(out, GT_PF_PACKET_TRACK_EVENT << 3 | GT_WIRE_BYTES), head_len + body.len);
     memcpy(out, head, head_len);
     took(&t->packet, out + head_len);
     gt_buffer_add(&t->packet, body.bytes, body.len);
@@ -338,14 +302,15 @@ static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t ti
 
 static void write(gt_timeline *t, const gt_timeline_entry *entry, size_t lane, gt_str body)
 {
-    static const unsigned types[] = {
-        [GT_TIMELINE_SLICE] = TYPE_BEGIN, [GT_TIMELINE_MARK] = TYPE_MARK, [GT_TIMELINE_VALUE] = TYPE_VALUE};
+    static const unsigned types[] = {[GT_TIMELINE_SLICE] = GT_PF_SLICE_BEGIN,
+                                     [GT_TIMELINE_MARK] = GT_PF_INSTANT,
+                                     [GT_TIMELINE_VALUE] = GT_PF_COUNTER};
     write_event(t, t->tracks[entry->track].lanes[lane].id, types[entry->kind], entry->start_ns, body);
 }
 
 static void write_end(gt_timeline *t, uint32_t track, size_t lane, int64_t end_ns)
 {
-    write_event(t, t->tracks[track].lanes[lane].id, TYPE_END, end_ns, (gt_str){"", 0});
+    write_event(t, t->tracks[track].lanes[lane].id, GT_PF_SLICE_END, end_ns, (gt_str){"", 0});
 }
 
 const gt_timeline_writer gt_timeline_perfetto = {

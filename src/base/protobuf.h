@@ -11,8 +11,8 @@
  *
  * Nothing is copied. A field of another kind than the caller expects reads as 0 or "", and fields that the
  * caller does not name cost no more than passing them. */
-#ifndef GT_INPUT_PERFETTO_PROTOBUF_H
-#define GT_INPUT_PERFETTO_PROTOBUF_H
+#ifndef GT_BASE_PROTOBUF_H
+#define GT_BASE_PROTOBUF_H
 
 #include "base/interner.h"
 

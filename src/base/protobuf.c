@@ -1,6 +1,6 @@
 /* The wire format: each field is a number with its kind, then a varint, 4 or 8 bytes, or a count and that
  * many bytes. */
-#include "input/perfetto/protobuf.h"
+#include "base/protobuf.h"
 #include "base/memory.h"
 
 #include <string.h>
