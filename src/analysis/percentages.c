@@ -1,6 +1,7 @@
 /* Columns made of a column of numbers. */
 #include "analysis/percentages.h"
 
+#include "schema/columns.h"
 #include "table/stats.h"
 
 /* Of INT cells exact, of FLOAT cells in numpy's order of additions. */
@@ -12,7 +13,7 @@ static double column_sum(const gt_column *column, size_t rows)
     return (double)sum;
 }
 
-size_t gt_table_add_ms(gt_table *table, const char *us, const char *ms)
+size_t gt_table_add_ms(gt_table *table, gt_col us, gt_col ms)
 {
     size_t from = gt_table_find(table, us), to = gt_table_add_zeroed(table, ms, GT_TYPE_FLOAT);
     for (size_t row = 0; row < table->row_count; row++)
@@ -20,7 +21,7 @@ size_t gt_table_add_ms(gt_table *table, const char *us, const char *ms)
     return to;
 }
 
-size_t gt_table_add_percentage(gt_table *table, size_t column, double total, const char *name)
+size_t gt_table_add_percentage(gt_table *table, size_t column, double total, gt_col name)
 {
     if (!(total > 0)) return gt_table_add_zeroed(table, name, GT_TYPE_INT);
     size_t added = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
@@ -32,9 +33,9 @@ size_t gt_table_add_percentage(gt_table *table, size_t column, double total, con
 void gt_table_add_percentages(gt_table *table, size_t column)
 {
     double total = column_sum(&table->columns[column], table->row_count);
-    size_t percentage = gt_table_add_percentage(table, column, total, "Percentage (%)");
+    size_t percentage = gt_table_add_percentage(table, column, total, GT_COL_PERCENTAGE_PCT);
     gt_type type = table->columns[percentage].type;
-    size_t cumulative = gt_table_add_zeroed(table, "Cumulative Percentage (%)", type);
+    size_t cumulative = gt_table_add_zeroed(table, GT_COL_CUMULATIVE_PERCENTAGE_PCT, type);
     if (type == GT_TYPE_FLOAT)
         gt_cumulative_sum(table->columns[cumulative].floats, table->columns[percentage].floats,
                           table->row_count);

@@ -50,7 +50,7 @@ const gputally_table *gputally_report_table(const gputally_report *report, size_
 
 const gputally_table *gputally_report_find(const gputally_report *report, const char *name)
 {
-    return outside(gt_table_list_find(&report->tables, name));
+    return outside(gt_table_list_find(&report->tables, gt_sheet_named(name)));
 }
 
 const char *gputally_table_name(const gputally_table *table)
@@ -85,7 +85,7 @@ gputally_type gputally_table_column_type(const gputally_table *table, size_t col
 
 size_t gputally_table_find_column(const gputally_table *table, const char *name)
 {
-    return gt_table_find(inside(table), name);
+    return gt_table_find(inside(table), gt_col_named(name));
 }
 
 bool gputally_table_is_null(const gputally_table *table, size_t column, size_t row)

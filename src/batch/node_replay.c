@@ -18,6 +18,7 @@
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "batch/torch_replay.h"
+#include "schema/columns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROFILE_TIME "Kernel Time (µs)_mean"
-#define SHARE        "kernel_time_sum_cum_pct"
-#define DETAILS      "kernel_details__summarize_kernel_stats"
 static const double MOST_OF_THE_TIME = 0.99;
 enum { KERNEL_NAME_CHARS = 75, PRINTED_WIDTH = 2000, MOST_LOG_BYTES = 1 << 20 };
 
@@ -62,7 +60,7 @@ gt_replay_tools gt_replay_tools_find(FILE *out)
 
 static size_t count_selected(const gt_table *sheet)
 {
-    const double *shares = gt_table_column(sheet, SHARE)->floats;
+    const double *shares = gt_table_column(sheet, GT_COL_KERNEL_TIME_SUM_CUM_PCT)->floats;
     size_t count = 0;
     while (count < sheet->row_count && shares[count] < MOST_OF_THE_TIME) count++;
     return count ? count : sheet->row_count;
@@ -88,37 +86,38 @@ static void add_kernel_names(gt_buffer *out, const char *details)
 
 static void print_selected(const gt_node_replay *replay, size_t count)
 {
-    static const char *const gemm[] = {"param: M",         "param: N",        "param: K",
-                                       "param: bias",      "param: stride_A", "param: stride_B",
-                                       "param: dtype_A_B", "param: transpose"};
-    static const char *const conv[] = {"param: convNd",
-                                       "param: input_shape",
-                                       "param: filter_shape",
-                                       "param: dtype_input_weight",
-                                       "param: input_stride",
-                                       "param: weight_stride",
-                                       "param: bias",
-                                       "param: stride",
-                                       "param: padding",
-                                       "param: dilation",
-                                       "param: transposed_conv",
-                                       "param: output_padding",
-                                       "param: groups"};
+    static const gt_col gemm[] = {GT_COL_PARAM_M,         GT_COL_PARAM_N,        GT_COL_PARAM_K,
+                                  GT_COL_PARAM_BIAS,      GT_COL_PARAM_STRIDE_A, GT_COL_PARAM_STRIDE_B,
+                                  GT_COL_PARAM_DTYPE_A_B, GT_COL_PARAM_TRANSPOSE};
+    static const gt_col conv[] = {GT_COL_PARAM_CONVND,
+                                  GT_COL_PARAM_INPUT_SHAPE,
+                                  GT_COL_PARAM_FILTER_SHAPE,
+                                  GT_COL_PARAM_DTYPE_INPUT_WEIGHT,
+                                  GT_COL_PARAM_INPUT_STRIDE,
+                                  GT_COL_PARAM_WEIGHT_STRIDE,
+                                  GT_COL_PARAM_BIAS,
+                                  GT_COL_PARAM_STRIDE,
+                                  GT_COL_PARAM_PADDING,
+                                  GT_COL_PARAM_DILATION,
+                                  GT_COL_PARAM_TRANSPOSED_CONV,
+                                  GT_COL_PARAM_OUTPUT_PADDING,
+                                  GT_COL_PARAM_GROUPS};
     bool of_gemm = replay->bench == GT_BENCH_HIPBLASLT;
-    const char *const *parameters = of_gemm ? gemm : conv;
+    const gt_col *parameters = of_gemm ? gemm : conv;
     size_t parameter_count = of_gemm ? GT_LENGTH(gemm) : GT_LENGTH(conv), columns = 0;
-    gt_terminal_column shown[32] = {
-        {"name", NULL, 0, NULL}, {PROFILE_TIME, NULL, 6, NULL}, {SHARE, NULL, 6, NULL}};
+    gt_terminal_column shown[32] = {{GT_COL_NAME, NULL, 0, NULL},
+                                    {GT_COL_KERNEL_TIME_US_MEAN, NULL, 6, NULL},
+                                    {GT_COL_KERNEL_TIME_SUM_CUM_PCT, NULL, 6, NULL}};
     for (columns = 3; columns < parameter_count + 3; columns++)
         shown[columns] = (gt_terminal_column){parameters[columns - 3], NULL, -1, NULL};
-    shown[columns++] = (gt_terminal_column){"kernel_names", NULL, 0, NULL};
+    shown[columns++] = (gt_terminal_column){GT_COL_KERNEL_NAMES, NULL, 0, NULL};
 
     gt_table *table = gt_table_copy(replay->sheet);
-    size_t names = gt_table_add_filled(table, "kernel_names", GT_TYPE_STRING);
+    size_t names = gt_table_add_column(table, GT_COL_KERNEL_NAMES, GT_TYPE_STRING);
     gt_buffer text = {0};
     for (size_t row = 0; row < count; row++) {
         text.len = 0;
-        uint32_t details = gt_table_column(table, DETAILS)->texts[row];
+        uint32_t details = gt_table_column(table, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS)->texts[row];
         add_kernel_names(&text, gt_interner_get(table->strings, details).bytes);
         gt_table_set_string(table, names, row, gt_interner_add(table->strings, text.bytes, text.len));
     }
@@ -266,9 +265,9 @@ static gt_table *new_sheet(const gt_node_replay *replay)
         [BENCH_PCT] = gt_format("Diff profile vs. %s-bench (pct)", group),
     };
     char *title = gt_format("%s_node_replay", group);
-    gt_table *sheet = gt_table_new(title, replay->sheet->strings);
+    gt_table *sheet = gt_table_new(gt_sheet_named(title), replay->sheet->strings);
     for (size_t c = 0; c < COLUMNS; c++) {
-        gt_table_add_column(sheet, names[c], c == NUMBER ? GT_TYPE_INT : GT_TYPE_FLOAT);
+        gt_table_add_column(sheet, gt_col_named(names[c]), c == NUMBER ? GT_TYPE_INT : GT_TYPE_FLOAT);
         gt_free(names[c]);
     }
     gt_free(title);
@@ -291,8 +290,8 @@ static void add_row(gt_table *sheet, double bench_us, double replay_us, double p
 static gt_bench_op op_of(const gt_node_replay *replay, size_t row)
 {
     const gt_table *sheet = replay->sheet, *arguments = replay->arguments;
-    gt_bench_op op = {.name =
-                          gt_interner_get(sheet->strings, gt_table_column(sheet, "name")->texts[row]).bytes};
+    gt_bench_op op = {
+        .name = gt_interner_get(sheet->strings, gt_table_column(sheet, GT_COL_NAME)->texts[row]).bytes};
     gt_str *const texts[] = {&op.dims, &op.types, &op.strides, &op.concrete};
     for (size_t i = 0; i < GT_LENGTH(texts); i++)
         *texts[i] = gt_interner_get(arguments->strings, arguments->columns[i].texts[row]);
@@ -313,7 +312,8 @@ static bool replay_row(const gt_node_replay *replay, size_t row, gt_table *resul
     if (written) {
         double bench_us = has_bench && text.len ? bench_time(replay, text) : (double)NAN;
         double replay_us = replay->tools.torch ? replay_time(replay, &op) : (double)NAN;
-        add_row(results, bench_us, replay_us, gt_table_column(replay->sheet, PROFILE_TIME)->floats[row]);
+        add_row(results, bench_us, replay_us,
+                gt_table_column(replay->sheet, GT_COL_KERNEL_TIME_US_MEAN)->floats[row]);
     }
     gt_buffer_free(&commands);
     gt_free(path);

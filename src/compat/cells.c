@@ -218,12 +218,13 @@ static void add_column(gt_table *table, const char *wanted, const gt_sheet_cell 
                        gt_cell_parsing reading)
 {
     char *name = gt_strdup(wanted);
-    for (size_t number = 1; gt_table_find(table, name) != SIZE_MAX; number++) {
+    for (size_t number = 1; gt_table_find(table, gt_col_named(name)) != SIZE_MAX; number++) {
         gt_free(name);
         name = gt_format("%s.%zu", wanted, number);
     }
-    fill_column(table, gt_table_add_zeroed(table, name, type_of(cells, table->row_count, reading)), cells,
-                reading);
+    fill_column(table,
+                gt_table_add_zeroed(table, gt_col_named(name), type_of(cells, table->row_count, reading)),
+                cells, reading);
     gt_free(name);
 }
 
@@ -262,7 +263,7 @@ bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error)
                    cells->count, cells->rows, cells->columns);
 }
 
-gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, const char *name, gt_interner *strings,
+gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_interner *strings,
                                gt_error *error)
 {
     if (!gt_sheet_cells_check_density(cells, error)) return NULL;

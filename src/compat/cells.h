@@ -54,9 +54,10 @@ gt_sheet_cell gt_sheet_cell_bool(bool truth);
 void gt_sheet_cells_add(gt_sheet_cells *cells, uint32_t row, uint32_t column, gt_sheet_cell cell);
 void gt_sheet_cells_free(gt_sheet_cells *cells);
 
-/* The table. Columns without a name are called "Unnamed: 3", names that are taken get ".1". Fails if nearly
- * all of the sheet is empty: no report looks like that, and the table would be far larger than the file. */
-gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, const char *name, gt_interner *strings,
+/* The table. Columns without a name are called "Unnamed: 3", names that are taken get ".1". Fails where
+ * nearly all of the sheet is empty: such a sheet was not made by a report, and its table would be far larger
+ * than it. */
+gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_interner *strings,
                                gt_error *error);
 
 /* Whether a table, or a grid, of these cells is worth its memory. */

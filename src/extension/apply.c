@@ -282,11 +282,12 @@ static void add_sheet(applying *a, const gt_value *entry)
     }
     gt_buffer text = {0};
     gt_buffer_add(&text, name->text.bytes, name->text.len);
-    gt_table *sheet = gt_table_new(gt_buffer_str(&text).bytes, a->view->strings);
+    gt_table *sheet = gt_table_new(gt_sheet_named(gt_buffer_str(&text).bytes), a->view->strings);
     for (uint32_t c = 0; c < columns->count; c++) {
         text.len = 0;
         gt_buffer_add(&text, titles->items[c].text.bytes, titles->items[c].text.len);
-        gt_table_add_column(sheet, gt_buffer_str(&text).bytes, type_of_column(&columns->items[c]));
+        gt_table_add_column(sheet, gt_col_named(gt_buffer_str(&text).bytes),
+                            type_of_column(&columns->items[c]));
     }
     for (uint32_t row = 0; row < rows; row++) {
         gt_table_add_row(sheet);

@@ -35,7 +35,7 @@ typedef struct gt_bar {
 void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t count, const char *unit);
 
 typedef struct gt_terminal_column {
-    const char *column; /* the table's column; one that the table has not is left out */
+    gt_col column;      /* the table's column; one that the table has not is left out */
     const char *header; /* what stands above it; NULL for the column's own name */
     int decimals;       /* of a FLOAT; below 0 numbers are shown exactly and without thousands separators */
     const char *suffix; /* after each number ("%"); may be NULL */

@@ -8,6 +8,8 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "report/collective.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 
@@ -31,7 +33,7 @@ static void add_or_say(gt_table_list *tables, gt_table *sheet, FILE *out, const 
 
 static void say_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE *out)
 {
-    const char *name = gt_batch_group_name(group);
+    const char *name = gt_batch_group_sheet(group).name;
     for (size_t place = 0; out && place < ranks->count; place++)
         if (!ranks->ops_found[group][place])
             fprintf(
@@ -90,21 +92,21 @@ void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
 
 /* ---- collectives ---- */
 
-static const char *const all2allv_columns[] = {
-    "collective_id",
-    "Process Group Name",
-    "Process Group Ranks",
-    "Collective name",
-    "Group size",
-    "dtype",
-    "stream",
-    "total data communicated (MB)",
-    "total nelems communicated",
-    "skew in start time",
-    "skew in end time",
+static const gt_col all2allv_columns[] = {
+    GT_COL_COLLECTIVE_ID,
+    GT_COL_PROCESS_GROUP_NAME,
+    GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME,
+    GT_COL_GROUP_SIZE,
+    GT_COL_DTYPE,
+    GT_COL_STREAM,
+    GT_COL_TOTAL_DATA_COMMUNICATED_MB,
+    GT_COL_TOTAL_NELEMS_COMMUNICATED,
+    GT_COL_SKEW_IN_START_TIME,
+    GT_COL_SKEW_IN_END_TIME,
 };
 
-static void add_named(gt_table_list *tables, gt_table *table, const char *name)
+static void add_named(gt_table_list *tables, gt_table *table, gt_sheet name)
 {
     gt_table_rename(table, name);
     add_or_say(tables, table, NULL, NULL);
@@ -131,11 +133,11 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     gt_collective_sync sync;
     size_t disagreeing;
     if (!gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_KEPT, &error))
-        gt_raise_internal("%s", error.text); /* never fails */
+        gt_raise_internal("%s", error.text); /* mismatches are kept */
     warn_of_mismatches(sync.disagreeing, &error);
     gt_table *narrow = gt_collective_sync_table(&sync, false);
     gt_table *summary = gt_collective_sync_summary(narrow, &mean);
-    bool wide = gt_collective_has_room("nccl_implicit_sync_cat_detailed", sync.count, matches.ranks,
+    bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC_CAT_DETAILED, sync.count, matches.ranks,
                                        GT_SYNC_COLUMNS_A_RANK);
     gt_table *detailed = gt_collective_sync_table(&sync, wide);
     gt_table *all2allv = gt_collective_all2allv(&matches, false, GT_MISMATCH_KEPT, &disagreeing, &error);
@@ -143,9 +145,9 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     gt_collective_sync_free(&sync);
     gt_collective_matches_free(&matches);
     gt_table_select(all2allv, all2allv_columns, GT_LENGTH(all2allv_columns));
-    add_named(tables, summary, "summary_nccl_implicit_sync_cat");
-    add_named(tables, rows, "long");
-    add_named(tables, narrow, "nccl_implicit_sync_cat");
-    add_named(tables, detailed, "nccl_implicit_sync_cat_detailed");
-    add_named(tables, all2allv, "nccl_all2allv");
+    add_named(tables, summary, GT_SHEET_SUMMARY_NCCL_IMPLICIT_SYNC_CAT);
+    add_named(tables, rows, GT_SHEET_LONG);
+    add_named(tables, narrow, GT_SHEET_NCCL_IMPLICIT_SYNC_CAT);
+    add_named(tables, detailed, GT_SHEET_NCCL_IMPLICIT_SYNC_CAT_DETAILED);
+    add_named(tables, all2allv, GT_SHEET_NCCL_ALL2ALLV);
 }

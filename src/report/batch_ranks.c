@@ -96,14 +96,12 @@ static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *string
 
 static void append_rank(gt_batch_ranks *ranks, size_t place, rank_rows *rows)
 {
-    gt_error error;
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) {
         if (!ranks->parts[i]) {
             ranks->parts[i] = rows->parts[i];
             continue;
         }
-        if (!gt_table_append(ranks->parts[i], rows->parts[i], &error))
-            gt_raise_internal("%s", error.text); /* all have the same columns */
+        gt_table_append_same(ranks->parts[i], rows->parts[i]);
         gt_table_free(rows->parts[i]);
     }
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) {

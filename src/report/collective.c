@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 enum {
     ROWS_SHOWN = 10,
@@ -28,10 +30,10 @@ static gt_mismatch mismatch_of(const gt_collective_options *options)
     return options->leave_out_mismatches ? GT_MISMATCH_LEFT_OUT : GT_MISMATCH_FAILS;
 }
 
-bool gt_collective_has_room(const char *sheet, size_t rows, int64_t ranks, int64_t columns)
+bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns)
 {
     if (!rows || ranks * columns <= (int64_t)(MOST_RANK_CELLS / rows)) return true;
-    gt_warn("%s is without its columns for each rank: %zu rows for %lld ranks would be too large", sheet,
+    gt_warn("%s is without its columns for each rank: %zu rows for %lld ranks would be too large", sheet.name,
             rows, (long long)ranks);
     return false;
 }
@@ -47,8 +49,8 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     gt_collective_sync sync;
     if (!gt_collective_sync_find(&sync, matches, by_order_alone, mismatch_of(options), error)) return false;
     say_left_out(sync.disagreeing);
-    bool wide =
-        gt_collective_has_room("nccl_implicit_sync", sync.count, matches->ranks, GT_SYNC_COLUMNS_A_RANK);
+    bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC, sync.count, matches->ranks,
+                                       GT_SYNC_COLUMNS_A_RANK);
     gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns a rank */
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);
@@ -64,7 +66,8 @@ static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
     size_t left_out = 0, count = 0;
     for (size_t i = 0; i < matches->count; i++)
         count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
-    bool wide = gt_collective_has_room("nccl_all2allv", count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
+    bool wide =
+        gt_collective_has_room(GT_SHEET_NCCL_ALL2ALLV, count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
     s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &left_out, error);
     if (!s->all2allv) return false;
     say_left_out(left_out);
@@ -132,12 +135,12 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 static void print_collectives(const gt_terminal *terminal, const gt_table *summary)
 {
     static const gt_terminal_column columns[] = {
-        {"Total comm latency (ms)", "total ms", 3, NULL},
-        {"count", NULL, 0, NULL},
-        {"Full msg size (MB)", "MB", 3, NULL},
-        {"bus bw (GB/s)_mean", "bus GB/s", 1, NULL},
-        {"dtype", NULL, 0, NULL},
-        {"Collective name", "collective", 0, NULL},
+        {GT_COL_TOTAL_COMM_LATENCY_MS, "total ms", 3, NULL},
+        {GT_COL_COUNT, NULL, 0, NULL},
+        {GT_COL_FULL_MSG_SIZE_MB, "MB", 3, NULL},
+        {GT_COL_BUS_BW_GB_PER_S_MEAN, "bus GB/s", 1, NULL},
+        {GT_COL_DTYPE, NULL, 0, NULL},
+        {GT_COL_COLLECTIVE_NAME, "collective", 0, NULL},
     };
     gt_terminal_heading(terminal, "Collectives by time, waiting left out");
     gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), ROWS_SHOWN);
@@ -146,11 +149,11 @@ static void print_collectives(const gt_terminal *terminal, const gt_table *summa
 static void print_stragglers(const gt_terminal *terminal, const gt_table *stragglers)
 {
     static const gt_terminal_column columns[] = {
-        {"rank", NULL, 0, NULL},
-        {"pct_arrived_last", "came last", 1, "%"},
-        {"times_arrived_last", "times", 0, NULL},
-        {"total_wait_time_us", "waited us", 1, NULL},
-        {"total_nccl_dur_us", "in collectives us", 1, NULL},
+        {GT_COL_RANK, NULL, 0, NULL},
+        {GT_COL_PCT_ARRIVED_LAST, "came last", 1, "%"},
+        {GT_COL_TIMES_ARRIVED_LAST, "times", 0, NULL},
+        {GT_COL_TOTAL_WAIT_TIME_US, "waited us", 1, NULL},
+        {GT_COL_TOTAL_NCCL_DUR_US, "in collectives us", 1, NULL},
     };
     gt_terminal_heading(terminal, "Ranks that the others wait for");
     gt_summary_rows(terminal, stragglers, columns, GT_LENGTH(columns), ROWS_SHOWN);
@@ -159,8 +162,8 @@ static void print_stragglers(const gt_terminal *terminal, const gt_table *stragg
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"nccl_summary_implicit_sync", print_collectives},
-        {"straggler_summary", print_stragglers},
+        {GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, print_collectives},
+        {GT_SHEET_STRAGGLER_SUMMARY, print_stragglers},
     };
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;

@@ -29,7 +29,7 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 /* Where ranks talk in many small groups, a sheet with columns for all of them is nearly all empty cells:
  * false, and a warning, where they would be too many. */
 enum { GT_SYNC_COLUMNS_A_RANK = 3 };
-bool gt_collective_has_room(const char *sheet, size_t rows, int64_t ranks, int64_t columns);
+bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns);
 
 /* A short view of the report for people. */
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8);

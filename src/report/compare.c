@@ -5,14 +5,14 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAMES_MAX = 8, ROWS_SHOWN = 10 };
-
-#define CUMULATIVE "Cumulative Percentage (%)"
 
 static const char *const groups[] = {"gpu_timeline", "ops_summary", "kernel_summary",
                                      "ops_all",      "roofline",    NULL};
@@ -23,21 +23,22 @@ const char *gt_compare_group(size_t index)
 }
 
 typedef struct rule {
-    const char *group, *sheet;
-    const char *result; /* NULL: the sheet's own name */
-    const char *needs;  /* a column of the baseline without which the next rule of the sheet holds */
-    bool is_split;      /* three sheets a variant, instead of one sheet */
-    bool param_keys;    /* the "param: ..." columns that all reports have are keys too */
-    bool is_sorted;     /* by the baseline's first difference column, descending; else by key */
-    const char *keys[NAMES_MAX], *differences[NAMES_MAX];
-    const char *dropped[NAMES_MAX];          /* from every report */
-    const char *dropped_variants[NAMES_MAX]; /* from all but the baseline */
-    const char *hidden[2 * NAMES_MAX];       /* endings of columns that a workbook does not show */
+    const char *group;
+    gt_sheet sheet;
+    gt_sheet result; /* none: the sheet's own name */
+    gt_col needs;    /* a column of the baseline without which the next rule of the sheet holds */
+    bool is_split;   /* three sheets a variant, instead of one sheet */
+    bool param_keys; /* the "param: ..." columns that all reports have are keys too */
+    bool is_sorted;  /* by the baseline's first difference column, descending; else by key */
+    gt_col keys[NAMES_MAX], differences[NAMES_MAX];
+    gt_col dropped[NAMES_MAX];          /* from every report */
+    gt_col dropped_variants[NAMES_MAX]; /* from all but the baseline */
+    const char *hidden[2 * NAMES_MAX];  /* endings of columns that a workbook does not show */
 } rule;
 
 #define OP_KEYS                                                                                              \
     {                                                                                                        \
-        "name", "Input type", "Input Dims", "Input Strides", "Concrete Inputs"                               \
+        GT_COL_NAME, GT_COL_INPUT_TYPE, GT_COL_INPUT_DIMS, GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS      \
     }
 #define OP_HIDDEN                                                                                            \
     {                                                                                                        \
@@ -45,7 +46,7 @@ typedef struct rule {
     }
 #define OP_TIMES                                                                                             \
     {                                                                                                        \
-        "total_direct_kernel_time_sum", "total_direct_kernel_time_mean", "operation_count"                   \
+        GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN, GT_COL_OPERATION_COUNT    \
     }
 #define OPS(sheet_name, ...)                                                                                 \
     {                                                                                                        \
@@ -55,12 +56,13 @@ typedef struct rule {
 #define ROOFLINE(sheet_name, result_name)                                                                    \
     {                                                                                                        \
         .group = "roofline", .sheet = sheet_name, .result = result_name, .is_split = true,                   \
-        .param_keys = true, .keys = {"name"},                                                                \
-        .differences = {"Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "name_count", "TFLOPS/s_mean",      \
-                        "TB/s_mean"},                                                                        \
-        .dropped_variants = {"GFLOPS_first",         "Data Moved (MB)_first", "FLOPS/Byte_first",            \
-                             "Input type_first",     "Input Dims_first",      "Input Strides_first",         \
-                             "Concrete Inputs_first"},                                                       \
+        .param_keys = true, .keys = {GT_COL_NAME},                                                           \
+        .differences = {GT_COL_KERNEL_TIME_US_SUM, GT_COL_KERNEL_TIME_US_MEAN, GT_COL_NAME_COUNT,            \
+                        GT_COL_TFLOPS_PER_S_MEAN, GT_COL_TB_PER_S_MEAN},                                     \
+        .dropped_variants = {GT_COL_GFLOPS_FIRST,         GT_COL_DATA_MOVED_MB_FIRST,                        \
+                             GT_COL_FLOPS_PER_BYTE_FIRST, GT_COL_INPUT_TYPE_FIRST,                           \
+                             GT_COL_INPUT_DIMS_FIRST,     GT_COL_INPUT_STRIDES_FIRST,                        \
+                             GT_COL_CONCRETE_INPUTS_FIRST},                                                  \
         .hidden = {                                                                                          \
             "kernel_names_first",                                                                            \
             "UID",                                                                                           \
@@ -76,77 +78,82 @@ typedef struct rule {
     }
 
 static const rule rules[] = {
-    {.group = "gpu_timeline", .sheet = "gpu_timeline", .keys = {"type"}, .differences = {"time ms"}},
+    {.group = "gpu_timeline",
+     .sheet = GT_SHEET_GPU_TIMELINE,
+     .keys = {GT_COL_TYPE},
+     .differences = {GT_COL_TIME_MS}},
     {.group = "ops_summary",
-     .sheet = "ops_summary",
+     .sheet = GT_SHEET_OPS_SUMMARY,
      .is_sorted = true,
-     .keys = {"name"},
-     .differences = {"total_direct_kernel_time_ms", "Count"},
-     .dropped = {"total_direct_kernel_time_sum"},
-     .dropped_variants = {CUMULATIVE}},
+     .keys = {GT_COL_NAME},
+     .differences = {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, GT_COL_COUNT_TITLE},
+     .dropped = {GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM},
+     .dropped_variants = {GT_COL_CUMULATIVE_PERCENTAGE_PCT}},
     {.group = "kernel_summary",
-     .sheet = "kernel_summary",
-     .needs = "Kernel name",
+     .sheet = GT_SHEET_KERNEL_SUMMARY,
+     .needs = GT_COL_KERNEL_NAME,
      .is_sorted = true,
-     .keys = {"Kernel name"},
-     .differences = {"Kernel duration (µs)_sum", "Kernel duration (µs)_mean", "Kernel duration (µs)_count"},
-     .dropped = {"Kernel duration (µs)_min", "Kernel duration (µs)_max", "Parent op category"},
-     .dropped_variants = {CUMULATIVE}},
+     .keys = {GT_COL_KERNEL_NAME},
+     .differences = {GT_COL_KERNEL_DURATION_US_SUM, GT_COL_KERNEL_DURATION_US_MEAN,
+                     GT_COL_KERNEL_DURATION_US_COUNT},
+     .dropped = {GT_COL_KERNEL_DURATION_US_MIN, GT_COL_KERNEL_DURATION_US_MAX, GT_COL_PARENT_OP_CATEGORY},
+     .dropped_variants = {GT_COL_CUMULATIVE_PERCENTAGE_PCT}},
     {.group = "kernel_summary",
-     .sheet = "kernel_summary",
+     .sheet = GT_SHEET_KERNEL_SUMMARY,
      .is_sorted = true,
-     .keys = {"name"},
-     .differences = {"Total Kernel Time (ms)", "Mean Kernel Time (µs)", "Count"},
-     .dropped = {"Total Kernel Time (µs)", "Median Kernel Time (µs)", "Std Kernel Time (µs)",
-                 "Min Kernel Time (µs)", "Max Kernel Time (µs)", "Category"},
-     .dropped_variants = {CUMULATIVE}},
-    OPS("ops_all", OP_TIMES),
-    OPS("ops_unique_args", OP_TIMES),
-    OPS("unified_perf_summary", {"Kernel Time (µs)_sum", "Kernel Time (µs)_mean", "operation_count"}),
-    ROOFLINE("GEMM", NULL),
-    ROOFLINE("SDPA_fwd", NULL),
-    ROOFLINE("SDPA_bwd", NULL),
-    ROOFLINE("CONV_fwd", NULL),
-    ROOFLINE("CONV_bwd", NULL),
-    ROOFLINE("UnaryElementwise", "un_eltwise"),
-    ROOFLINE("BinaryElementwise", "bin_eltwise"),
+     .keys = {GT_COL_NAME},
+     .differences = {GT_COL_TOTAL_KERNEL_TIME_MS, GT_COL_MEAN_KERNEL_TIME_US, GT_COL_COUNT_TITLE},
+     .dropped = {GT_COL_TOTAL_KERNEL_TIME_US, GT_COL_MEDIAN_KERNEL_TIME_US, GT_COL_STD_KERNEL_TIME_US,
+                 GT_COL_MIN_KERNEL_TIME_US, GT_COL_MAX_KERNEL_TIME_US, GT_COL_CATEGORY},
+     .dropped_variants = {GT_COL_CUMULATIVE_PERCENTAGE_PCT}},
+    OPS(GT_SHEET_OPS_ALL, OP_TIMES),
+    OPS(GT_SHEET_OPS_UNIQUE_ARGS, OP_TIMES),
+    OPS(GT_SHEET_UNIFIED_PERF_SUMMARY,
+        {GT_COL_KERNEL_TIME_US_SUM, GT_COL_KERNEL_TIME_US_MEAN, GT_COL_OPERATION_COUNT}),
+    ROOFLINE(GT_SHEET_GEMM, GT_NO_SHEET),
+    ROOFLINE(GT_SHEET_SDPA_FWD, GT_NO_SHEET),
+    ROOFLINE(GT_SHEET_SDPA_BWD, GT_NO_SHEET),
+    ROOFLINE(GT_SHEET_CONV_FWD, GT_NO_SHEET),
+    ROOFLINE(GT_SHEET_CONV_BWD, GT_NO_SHEET),
+    ROOFLINE(GT_SHEET_UNARY_ELEMENTWISE, GT_SHEET_UN_ELTWISE),
+    ROOFLINE(GT_SHEET_BINARY_ELEMENTWISE, GT_SHEET_BIN_ELTWISE),
 };
 enum { RULES = GT_LENGTH(rules) };
 
 /* Other names of the same sheet in reports of other times and tools. */
 static const struct {
-    const char *sheet, *alias;
+    gt_sheet sheet, alias;
     bool variants_only; /* in a baseline, the alias has a rule of its own */
 } aliases[] = {
-    {"ops_summary", "kernel_launchers_summary", false},
-    {"ops_unique_args", "ops_all", true},
-    {"ops_all", "ops_unique_args", true},
-    {"ops_unique_args", "kernel_launchers_unique_args", false},
-    {"ops_all", "kernel_launchers_unique_args", true},
-    {"UnaryElementwise", "un_eltwise", false},
-    {"UnaryElementwise", "un_elemwise", false},
-    {"BinaryElementwise", "bin_eltwise", false},
-    {"BinaryElementwise", "bin_elemwise", false},
-    {"GEMM", "gemm", false},
+    {GT_SHEET_OPS_SUMMARY, GT_SHEET_KERNEL_LAUNCHERS_SUMMARY, false},
+    {GT_SHEET_OPS_UNIQUE_ARGS, GT_SHEET_OPS_ALL, true},
+    {GT_SHEET_OPS_ALL, GT_SHEET_OPS_UNIQUE_ARGS, true},
+    {GT_SHEET_OPS_UNIQUE_ARGS, GT_SHEET_KERNEL_LAUNCHERS_UNIQUE_ARGS, false},
+    {GT_SHEET_OPS_ALL, GT_SHEET_KERNEL_LAUNCHERS_UNIQUE_ARGS, true},
+    {GT_SHEET_UNARY_ELEMENTWISE, GT_SHEET_UN_ELTWISE, false},
+    {GT_SHEET_UNARY_ELEMENTWISE, GT_SHEET_BATCH_UNARY, false},
+    {GT_SHEET_BINARY_ELEMENTWISE, GT_SHEET_BIN_ELTWISE, false},
+    {GT_SHEET_BINARY_ELEMENTWISE, GT_SHEET_BATCH_BINARY, false},
+    {GT_SHEET_GEMM, GT_SHEET_BATCH_GEMM, false},
 };
 
 /* ---- lists of names ---- */
 
-static size_t count_names(const char *const *names, size_t max)
+static size_t count_columns(const gt_col *names, size_t max)
 {
     size_t count = 0;
-    while (count < max && names[count]) count++;
+    while (count < max && names[count].name) count++;
     return count;
 }
 
-static bool has_column(const gt_table *table, const char *name)
+static bool has_column(const gt_table *table, gt_col name)
 {
     return gt_table_find(table, name) != SIZE_MAX;
 }
 
-static void drop_columns(gt_table *table, const char *const *names)
+static void drop_columns(gt_table *table, const gt_col *names)
 {
-    for (size_t i = 0; i < NAMES_MAX && names[i]; i++)
+    for (size_t i = 0; i < NAMES_MAX && names[i].name; i++)
         if (has_column(table, names[i])) gt_table_drop_column(table, gt_table_find(table, names[i]));
 }
 
@@ -167,7 +174,7 @@ typedef struct sources {
     gt_compared *items;
     gt_table **tables; /* owned */
     size_t count;
-    const char **keys;
+    gt_col *keys;
     size_t key_count, key_capacity;
 } sources;
 
@@ -179,15 +186,15 @@ static void sources_free(sources *s)
     gt_free(s->keys);
 }
 
-/* The name under which a report has the sheet, NULL where it has not. */
-static const char *name_in_report(const gt_compare_report *report, const char *sheet, bool is_baseline)
+/* The name that a report has for the sheet; none where it has no such sheet. */
+static gt_sheet sheet_in_report(const gt_compare_report *report, gt_sheet sheet, bool is_baseline)
 {
     if (gt_perf_sheets_has(report->sheets, sheet)) return sheet;
     for (size_t i = 0; i < GT_LENGTH(aliases); i++)
-        if (!strcmp(aliases[i].sheet, sheet) && !(is_baseline && aliases[i].variants_only) &&
+        if (!strcmp(aliases[i].sheet.name, sheet.name) && !(is_baseline && aliases[i].variants_only) &&
             gt_perf_sheets_has(report->sheets, aliases[i].alias))
             return aliases[i].alias;
-    return NULL;
+    return GT_NO_SHEET;
 }
 
 static bool is_asked_for(const gt_compare_options *options, const char *group)
@@ -197,31 +204,31 @@ static bool is_asked_for(const gt_compare_options *options, const char *group)
     return false;
 }
 
-/* The first column that a sheet must have for its rule and has not. */
-static const char *lacking_column(const gt_table *table, const rule *how)
+/* The first column that the rule needs and the sheet lacks; none if it has them all. */
+static gt_col lacking_column(const gt_table *table, const rule *how)
 {
-    for (size_t i = 0; i < NAMES_MAX && how->keys[i]; i++)
+    for (size_t i = 0; i < NAMES_MAX && how->keys[i].name; i++)
         if (!has_column(table, how->keys[i])) return how->keys[i];
-    return has_column(table, how->differences[0]) ? NULL : how->differences[0];
+    return has_column(table, how->differences[0]) ? GT_NO_COL : how->differences[0];
 }
 
 /* Reads the sheet of one report, if it has one that can be compared. False where reading fails. */
 static bool add_source(work *w, sources *s, const gt_compare_report *report, const rule *how, gt_error *error)
 {
     bool is_baseline = report == w->reports;
-    const char *name = name_in_report(report, how->sheet, is_baseline);
-    if (!name) {
-        if (!is_baseline) gt_info("%s has no sheet '%s'", report->path, how->sheet);
+    gt_sheet name = sheet_in_report(report, how->sheet, is_baseline);
+    if (!name.name) {
+        if (!is_baseline) gt_info("%s has no sheet '%s'", report->path, how->sheet.name);
         return true;
     }
     gt_table *table = gt_perf_sheets_read(report->sheets, name, w->strings, error);
     if (!table) return false;
-    const char *lacking = lacking_column(table, how);
+    const char *lacking = lacking_column(table, how).name;
     if (lacking) {
         if (table->column_count || !how->param_keys)
-            gt_info("sheet '%s' of %s has no column '%s' and is left out", name, report->path, lacking);
+            gt_info("sheet '%s' of %s has no column '%s' and is left out", name.name, report->path, lacking);
         else
-            gt_info("sheet '%s' of %s is empty and is left out", name, report->path);
+            gt_info("sheet '%s' of %s is empty and is left out", name.name, report->path);
         gt_table_free(table);
         return true;
     }
@@ -233,9 +240,9 @@ static bool add_source(work *w, sources *s, const gt_compare_report *report, con
 /* The other rule of a sheet whose baseline is of another kind. */
 static bool is_of_other_kind(const work *w, const rule *how, bool *other, gt_error *error)
 {
-    const char *name = how->needs ? name_in_report(&w->reports[0], how->sheet, true) : NULL;
+    gt_sheet name = how->needs.name ? sheet_in_report(&w->reports[0], how->sheet, true) : GT_NO_SHEET;
     *other = false;
-    if (!name) return true;
+    if (!name.name) return true;
     gt_table *table = gt_perf_sheets_read(w->reports[0].sheets, name, w->strings, error);
     *other = table && !has_column(table, how->needs);
     gt_table_free(table);
@@ -244,17 +251,18 @@ static bool is_of_other_kind(const work *w, const rule *how, bool *other, gt_err
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const gt_col *left = a, *right = b;
+    return strcmp(left->name, right->name);
 }
 
 static void collect_keys(sources *s, const rule *how)
 {
-    for (size_t i = 0; i < NAMES_MAX && how->keys[i]; i++)
+    for (size_t i = 0; i < NAMES_MAX && how->keys[i].name; i++)
         GT_PUSH(s->keys, s->key_count, s->key_capacity, how->keys[i]);
     size_t fixed = s->key_count;
     for (size_t c = 0; how->param_keys && c < s->tables[0]->column_count; c++) {
-        const char *name = s->tables[0]->columns[c].name;
-        bool common = !strncmp(name, "param:", strlen("param:"));
+        gt_col name = gt_col_named(s->tables[0]->columns[c].name);
+        bool common = !strncmp(name.name, "param:", strlen("param:"));
         for (size_t i = 1; i < s->count; i++) common = common && has_column(s->tables[i], name);
         if (common) GT_PUSH(s->keys, s->key_count, s->key_capacity, name);
     }
@@ -283,12 +291,13 @@ static void hide_columns(gt_table *table, const rule *how)
             if (ends_with(table->columns[c].name, how->hidden[i])) table->columns[c].hidden = true;
 }
 
-static void add_splits(work *w, const gt_merged *merged, const rule *how, const char *result)
+static void add_splits(work *w, const gt_merged *merged, const rule *how, gt_sheet result)
 {
     for (size_t variant = 1; variant < merged->report_count; variant++)
         for (gt_split split = 0; split < GT_SPLITS; split++) {
-            char *name = gt_format("%s_%s_%s", result, gt_split_names[split], merged->tags[variant]);
-            gt_table *table = gt_compare_split(merged, name, split, variant, how->differences[0]);
+            char *name = gt_format("%s_%s_%s", result.name, gt_split_names[split], merged->tags[variant]);
+            gt_table *table =
+                gt_compare_split(merged, gt_sheet_named(name), split, variant, how->differences[0]);
             hide_columns(table, how);
             gt_table_list_add(w->tables, table);
             gt_free(name);
@@ -300,7 +309,8 @@ static bool check_gates(work *w, const gt_merged *merged, const gt_compare_rule 
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
         gt_gate *gate = &w->options->gates[i];
-        if (strcmp(gate->sheet, how->sheet) != 0 && (!how->result || strcmp(gate->sheet, how->result) != 0))
+        if (strcmp(gate->sheet, how->sheet.name) != 0 &&
+            (!how->result.name || strcmp(gate->sheet, how->result.name) != 0))
             continue;
         w->sheets_met[i]++;
         if (!gt_gate_check(gate, merged, by, w->met, error)) return false;
@@ -315,8 +325,9 @@ static bool compare_sources(work *w, sources *s, const rule *how, gt_error *erro
         if (i) drop_columns(s->tables[i], how->dropped_variants);
     }
     collect_keys(s, how);
-    gt_compare_rule by = {s->keys, s->key_count, how->differences, count_names(how->differences, NAMES_MAX)};
-    const char *result = how->result ? how->result : how->sheet;
+    gt_compare_rule by = {s->keys, s->key_count, how->differences,
+                          count_columns(how->differences, NAMES_MAX)};
+    gt_sheet result = how->result.name ? how->result : how->sheet;
     gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &by, error);
     if (!merged) return false;
     if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
@@ -347,7 +358,7 @@ static bool compare_sheet(work *w, const rule *how, bool *found, gt_error *error
     *found = *found || s.count > 0;
     if (sound && s.count > 1) {
         if (how->param_keys && any_is_empty(&s))
-            gt_info("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet);
+            gt_info("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet.name);
         else
             sound = compare_sources(w, &s, how, error);
     }
@@ -366,7 +377,7 @@ static bool compare_group(work *w, const char *group, gt_error *error)
         if (!is_of_other_kind(w, how, &other, error)) return false;
         if (other) continue;
         if (!compare_sheet(w, how, &found, error)) return false;
-        while (how->needs) how++; /* the rules of the same sheet for other kinds */
+        while (how->needs.name) how++; /* the rules of the same sheet for other kinds */
     }
     if (found) return true;
     if (is_asked_for(w->options, group))
@@ -419,15 +430,16 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
 static void print_change(const gt_terminal *terminal, const gt_table *table, const rule *how,
                          const char *base, const char *variant)
 {
-    const char *column = how->differences[0];
+    const char *column = how->differences[0].name;
     char *from = gt_format("%s::%s", base, column), *to = gt_format("%s::%s", variant, column);
     char *diff = gt_format("%s__%s_diff", column, variant), *pct = gt_format("%s__%s_pct", column, variant);
-    char *heading = gt_format("%s, %s: %s against %s", how->sheet, column, variant, base);
+    char *heading = gt_format("%s, %s: %s against %s", how->sheet.name, column, variant, base);
     const gt_terminal_column columns[] = {
-        {from, base, 3, NULL}, {to, variant, 3, NULL},        {diff, "change", 3, NULL},
-        {pct, "%", 1, "%"},    {how->keys[0], NULL, 0, NULL},
+        {gt_col_named(from), base, 3, NULL},     {gt_col_named(to), variant, 3, NULL},
+        {gt_col_named(diff), "change", 3, NULL}, {gt_col_named(pct), "%", 1, "%"},
+        {how->keys[0], NULL, 0, NULL},
     };
-    if (has_column(table, diff)) {
+    if (has_column(table, gt_col_named(diff))) {
         fputc('\n', terminal->file);
         gt_terminal_heading(terminal, heading);
         gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
@@ -439,8 +451,8 @@ void gt_compare_print_met(FILE *out, const gt_table *met)
 {
     gt_terminal of_stream = gt_terminal_for(out), *terminal = &of_stream;
     static const gt_terminal_column columns[] = {
-        {"pct", "change %", 2, "%"}, {"baseline", NULL, 3, NULL}, {"variant", NULL, 3, NULL},
-        {"report", NULL, 0, NULL},   {"row", NULL, 0, NULL},      {"condition", NULL, 0, NULL},
+        {GT_COL_PCT, "change %", 2, "%"}, {GT_COL_BASELINE, NULL, 3, NULL}, {GT_COL_VARIANT, NULL, 3, NULL},
+        {GT_COL_REPORT, NULL, 0, NULL},   {GT_COL_ROW, NULL, 0, NULL},      {GT_COL_CONDITION, NULL, 0, NULL},
     };
     fputc('\n', terminal->file);
     if (!met->row_count) {

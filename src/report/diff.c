@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "report/diff_text.h"
 #include "report/summary.h"
+#include "schema/columns.h"
 
 #include <stdlib.h>
 
@@ -118,9 +119,9 @@ bool gt_diff_write(const gt_diff *d, gt_output *output, const char *dir, gt_erro
 static void print_parts(const gt_terminal *terminal, const gt_table *parts)
 {
     static const gt_terminal_column columns[] = {
-        {"trace1 ms", NULL, 3, NULL}, {"trace1 percent", "share", 1, "%"},
-        {"trace2 ms", NULL, 3, NULL}, {"trace2 percent", "share", 1, "%"},
-        {"part", NULL, 0, NULL},
+        {GT_COL_TRACE1_MS, NULL, 3, NULL}, {GT_COL_TRACE1_PERCENT, "share", 1, "%"},
+        {GT_COL_TRACE2_MS, NULL, 3, NULL}, {GT_COL_TRACE2_PERCENT, "share", 1, "%"},
+        {GT_COL_PART, NULL, 0, NULL},
     };
     gt_terminal_heading(terminal, "GPU time by what became of it");
     gt_terminal_rows(terminal, parts, columns, GT_LENGTH(columns), parts->row_count);
@@ -129,11 +130,11 @@ static void print_parts(const gt_terminal *terminal, const gt_table *parts)
 static void print_differences(const gt_terminal *terminal, const gt_table *differences)
 {
     static const gt_terminal_column columns[] = {
-        {"difference ms", "trace2 - trace1 ms", 3, NULL},
-        {"trace1 ms", NULL, 3, NULL},
-        {"trace2 ms", NULL, 3, NULL},
-        {"count", NULL, 0, NULL},
-        {"call", "below the common call", 0, NULL},
+        {GT_COL_DIFFERENCE_MS, "trace2 - trace1 ms", 3, NULL},
+        {GT_COL_TRACE1_MS, NULL, 3, NULL},
+        {GT_COL_TRACE2_MS, NULL, 3, NULL},
+        {GT_COL_COUNT, NULL, 0, NULL},
+        {GT_COL_CALL, "below the common call", 0, NULL},
     };
     gt_terminal_heading(terminal, "Largest differences");
     gt_summary_rows(terminal, differences, columns, GT_LENGTH(columns), ROWS_SHOWN);

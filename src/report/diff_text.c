@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "json/string.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,13 +161,13 @@ static void new_line(map_writer *w, size_t depth)
     while (depth-- > 0) write_cstr(w->file, "  ");
 }
 
-static void write_cell(map_writer *w, const char *column, size_t row)
+static void write_cell(map_writer *w, gt_col column, size_t row)
 {
     write_json(w, gt_interner_get(w->map->strings, gt_table_column(w->map, column)->texts[row]));
     write_cstr(w->file, ": ");
 }
 
-static void write_list(map_writer *w, const char *column, size_t row, size_t depth)
+static void write_list(map_writer *w, gt_col column, size_t row, size_t depth)
 {
     const gt_column *lists = gt_table_column(w->map, column);
     size_t begin = gt_list_begin_of(lists, row), end = gt_list_end_of(lists, row);
@@ -185,11 +186,11 @@ static void write_lists(map_writer *w, size_t row, size_t depth)
     gt_file_put(w->file, '{');
     new_line(w, depth + 1);
     write_cstr(w->file, "\"kernels\": ");
-    write_list(w, "kernels", row, depth + 1);
+    write_list(w, GT_COL_KERNELS, row, depth + 1);
     gt_file_put(w->file, ',');
     new_line(w, depth + 1);
     write_cstr(w->file, "\"nn_module_parents\": ");
-    write_list(w, "nn_module_parents", row, depth + 1);
+    write_list(w, GT_COL_NN_MODULE_PARENTS, row, depth + 1);
     new_line(w, depth);
     gt_file_put(w->file, '}');
 }
@@ -201,7 +202,7 @@ static void write_sources(map_writer *w, size_t begin, size_t end)
     for (size_t row = begin; row < end; row++) {
         if (row > begin) gt_file_put(w->file, ',');
         new_line(w, 2);
-        write_cell(w, "source", row);
+        write_cell(w, GT_COL_SOURCE, row);
         write_lists(w, row, 2);
     }
     new_line(w, 1);
@@ -211,21 +212,21 @@ static void write_sources(map_writer *w, size_t begin, size_t end)
 void gt_diff_write_map(gt_file *file, const gt_table *map)
 {
     map_writer w = {.file = file, .map = map};
-    const uint32_t *ops = gt_table_column(map, "cpu_op_name")->texts;
-    bool has_modules = gt_table_find(map, "nn_module_parents") != SIZE_MAX;
-    bool has_sources = gt_table_find(map, "source") != SIZE_MAX;
+    const uint32_t *ops = gt_table_column(map, GT_COL_CPU_OP_NAME)->texts;
+    bool has_modules = gt_table_find(map, GT_COL_NN_MODULE_PARENTS) != SIZE_MAX;
+    bool has_sources = gt_table_find(map, GT_COL_SOURCE) != SIZE_MAX;
     gt_file_put(file, '{');
     for (size_t row = 0, end; row < map->row_count; row = end) {
         for (end = row + 1; has_sources && end < map->row_count && ops[end] == ops[row];) end++;
         if (row) gt_file_put(file, ',');
         new_line(&w, 1);
-        write_cell(&w, "cpu_op_name", row);
+        write_cell(&w, GT_COL_CPU_OP_NAME, row);
         if (has_sources)
             write_sources(&w, row, end);
         else if (has_modules)
             write_lists(&w, row, 1);
         else
-            write_list(&w, "kernels", row, 1);
+            write_list(&w, GT_COL_KERNELS, row, 1);
     }
     if (map->row_count) new_line(&w, 0);
     gt_file_put(file, '}');

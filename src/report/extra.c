@@ -19,15 +19,12 @@ void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_opti
 
 void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank)
 {
-    gt_error error;
     if (!tables->count) {
         gt_table_list empty = *tables;
         *tables = *of_rank;
         *of_rank = empty;
         return;
     }
-    for (size_t i = 0; i < of_rank->count; i++)
-        if (!gt_table_append(tables->items[i], of_rank->items[i], &error))
-            gt_raise_internal("%s", error.text); /* all have the same columns */
+    for (size_t i = 0; i < of_rank->count; i++) gt_table_append_same(tables->items[i], of_rank->items[i]);
     gt_table_list_free(of_rank);
 }

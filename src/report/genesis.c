@@ -7,6 +7,8 @@
 #include "output/markdown.h"
 #include "report/pftrace.h"
 #include "report/rocprof.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,15 +16,14 @@
 #include <string.h>
 
 enum { SHEET_NAME_MAX = 31, ROWS_SHOWN = 10, NAME_MAX_SHOWN = 52, NAME_CUT = 49 };
-#define HIP_SHEET "pftrace_hip_activity_hip_summar" /* as long as a sheet's name may be */
 
 /* ---- sheets ---- */
 
-static gt_table *take_table(gt_table_list *list, const char *name)
+static gt_table *take_table(gt_table_list *list, gt_sheet sheet)
 {
     for (size_t i = 0; i < list->count; i++) {
         gt_table *found = list->items[i];
-        if (strcmp(found->name, name) != 0) continue;
+        if (!gt_table_is(found, sheet)) continue;
         list->items[i] = list->items[--list->count];
         return found;
     }
@@ -52,9 +53,11 @@ static bool find_steady_state(const gt_rocprof *run, const gt_genesis_options *o
 static void add_run_sheets(gt_rocprof *run, const gt_genesis_options *options, const gt_steady_state *steady,
                            gt_table_list *made, gt_table_list *tables)
 {
-    static const char *const others[] = {"kernel_details", "short_kernels_summary", "short_kernel_histogram"};
-    gt_table *timeline = take_table(made, "gpu_timeline"), *summary = take_table(made, "kernel_summary");
-    gt_table_free(take_table(made, "kernel_summary_by_category"));
+    static const gt_sheet others[] = {GT_SHEET_KERNEL_DETAILS, GT_SHEET_SHORT_KERNELS_SUMMARY,
+                                      GT_SHEET_SHORT_KERNEL_HISTOGRAM};
+    gt_table *timeline = take_table(made, GT_SHEET_GPU_TIMELINE),
+             *summary = take_table(made, GT_SHEET_KERNEL_SUMMARY);
+    gt_table_free(take_table(made, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY));
     if (options->steady_state) {
         gt_table_free(timeline);
         timeline = gt_steady_state_timeline(steady, run->strings);
@@ -73,7 +76,7 @@ static void add_section(gt_table_list *made, const char *section, gt_table_list 
     for (size_t i = 0; i < made->count; i++) {
         char *name = gt_format("%s_%s", section, made->items[i]->name);
         if (strlen(name) > SHEET_NAME_MAX) name[SHEET_NAME_MAX] = 0;
-        gt_table_rename(made->items[i], name);
+        gt_table_rename(made->items[i], gt_sheet_named(name));
         gt_free(name);
         add_if_filled(tables, made->items[i]);
     }
@@ -133,8 +136,9 @@ static void add_count(gt_buffer *out, size_t count)
 
 static void add_timeline(gt_buffer *out, const gt_table *timeline, const gt_steady_state *steady)
 {
-    const gt_column *types = gt_table_column(timeline, "type"), *ms = gt_table_column(timeline, "time ms");
-    const gt_column *percents = gt_table_column(timeline, "percent");
+    const gt_column *types = gt_table_column(timeline, GT_COL_TYPE),
+                    *ms = gt_table_column(timeline, GT_COL_TIME_MS);
+    const gt_column *percents = gt_table_column(timeline, GT_COL_PERCENT);
     double window_ms = ((double)steady->end_ns - (double)steady->begin_ns) / 1e6;
     gt_buffer_add_cstr(out, "## GPU Timeline (timed benchmark window)\n\n");
     add_format(out, "Steady-state window: `%s` \xE2\x80\x94 ", steady->method);
@@ -164,10 +168,11 @@ static void add_name(gt_buffer *out, gt_str name)
 
 static void add_kernels(gt_buffer *out, const gt_table *summary)
 {
-    const gt_column *names = gt_table_column(summary, "name"), *counts = gt_table_column(summary, "Count");
-    const gt_column *ms = gt_table_column(summary, "Total Kernel Time (ms)");
-    const gt_column *percents = gt_table_column(summary, "Percentage (%)");
-    const gt_column *categories = gt_table_column(summary, "Category");
+    const gt_column *names = gt_table_column(summary, GT_COL_NAME),
+                    *counts = gt_table_column(summary, GT_COL_COUNT_TITLE);
+    const gt_column *ms = gt_table_column(summary, GT_COL_TOTAL_KERNEL_TIME_MS);
+    const gt_column *percents = gt_table_column(summary, GT_COL_PERCENTAGE_PCT);
+    const gt_column *categories = gt_table_column(summary, GT_COL_CATEGORY);
     gt_buffer_add_cstr(out, "## Top 10 Kernels\n\n| Kernel | Count | Total (ms) | % | Category |\n"
                             "|--------|-------|------------|---|----------|\n");
     for (size_t row = 0; row < summary->row_count && row < ROWS_SHOWN; row++) {
@@ -191,8 +196,8 @@ static void add_table(gt_buffer *out, const char *heading, const gt_table *table
 void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const gt_table_list *tables,
                         const gt_steady_state *steady)
 {
-    const gt_table *timeline = gt_table_list_find(tables, "gpu_timeline");
-    const gt_table *summary = gt_table_list_find(tables, "kernel_summary");
+    const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
+    const gt_table *summary = gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY);
     gt_buffer_add_cstr(
         out, "# TraceLens Genesis Performance Report\n\n"
              "Extension report for physics-simulation workloads (Genesis/Taichi-style kernels).\n\n");
@@ -201,9 +206,10 @@ void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const
                    capture->environments, capture->steps, capture->precision);
     gt_buffer_add_cstr(out, "\n");
     if (timeline) add_timeline(out, timeline, steady);
-    add_table(out, "## Kernel Categories\n\n", gt_table_list_find(tables, "kernel_summary_by_category"),
-              SIZE_MAX);
+    add_table(out, "## Kernel Categories\n\n",
+              gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY), SIZE_MAX);
     if (summary) add_kernels(out, summary);
-    add_table(out, "## Top HIP API (pftrace)\n\n", gt_table_list_find(tables, HIP_SHEET), ROWS_SHOWN);
+    add_table(out, "## Top HIP API (pftrace)\n\n", gt_table_list_find(tables, GT_SHEET_GENESIS_HIP_SUMMARY),
+              ROWS_SHOWN);
     out->len--; /* lines are joined, not ended */
 }

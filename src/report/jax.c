@@ -10,6 +10,8 @@
 #include "analysis/jax/unique_args.h"
 #include "base/log.h"
 #include "output/terminal.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 enum { KERNELS_SHOWN = 10 };
 
@@ -18,7 +20,7 @@ enum { KERNELS_SHOWN = 10 };
 /* Takes the helper column out and hands the sheet over. */
 static void add_launchers(gt_table_list *tables, gt_table *sheet)
 {
-    gt_table_drop_column(sheet, gt_table_find(sheet, GT_JAX_KERNEL_COLUMN));
+    gt_table_drop_column(sheet, gt_table_find(sheet, GT_COL_KERNEL));
     gt_table_list_add(tables, sheet);
 }
 
@@ -60,22 +62,23 @@ bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_
 static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
 {
     gt_terminal_heading(terminal, "GPU timeline, mean of the GPUs");
-    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
+    gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by class");
-    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+    gt_summary_bars(terminal, categories, GT_COL_OP_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+                    GT_COL_PERCENTAGE_PCT);
 }
 
 static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
     static const gt_terminal_column columns[] = {
-        {"Percentage (%)", "share", 1, "%"},
-        {"total_direct_kernel_time_ms", "total ms", 3, NULL},
-        {"Count", "count", 0, NULL},
-        {"name", "kernel", 0, NULL},
+        {GT_COL_PERCENTAGE_PCT, "share", 1, "%"},
+        {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, "total ms", 3, NULL},
+        {GT_COL_COUNT_TITLE, "count", 0, NULL},
+        {GT_COL_NAME, "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
     gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), KERNELS_SHOWN);
@@ -84,9 +87,9 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_events_averages", print_timeline},
-        {"kernel_launchers_summary_by_category", print_categories},
-        {"kernel_launchers_summary", print_kernels},
+        {GT_SHEET_GPU_EVENTS_AVERAGES, print_timeline},
+        {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY, print_categories},
+        {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY, print_kernels},
     };
     size_t kernels = 0, launched = 0;
     for (size_t i = 0; i < trace->count; i++) {

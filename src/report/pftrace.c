@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "output/markdown.h"
 #include "compat/number.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +64,10 @@ static void add_xla(gt_buffer *out, const gt_table *top)
         gt_buffer_add_cstr(out, "_(no data)_\n");
         return;
     }
-    const gt_column *names = gt_table_column(top, "Kernel"), *counts = gt_table_column(top, "Count");
-    const gt_column *ms = gt_table_column(top, "Total time (ms)"),
-                    *shares = gt_table_column(top, "Fraction of XLA");
+    const gt_column *names = gt_table_column(top, GT_COL_KERNEL_TITLE),
+                    *counts = gt_table_column(top, GT_COL_COUNT_TITLE);
+    const gt_column *ms = gt_table_column(top, GT_COL_CATEGORY_TOTAL_TIME_MS),
+                    *shares = gt_table_column(top, GT_COL_FRACTION_OF_XLA);
     gt_buffer_add_cstr(out, "| Kernel | Total Time (ms) | Count | Fraction of XLA |\n|---|---:|---:|---:|\n");
     for (size_t row = 0; row < top->row_count; row++) {
         char *line = gt_format("| `%s` | %.2f | %lld | %.2f%% |\n",
@@ -87,7 +90,7 @@ static void add_section(gt_buffer *out, const char *heading, const gt_table *tab
 static void add_markdown(gt_buffer *out, const gt_pftrace_activity_options *options,
                          const gt_pftrace_work *work, const gt_table_list *tables, const gt_interner *strings)
 {
-    const gt_table *categories = gt_table_list_find(tables, "category_summary");
+    const gt_table *categories = gt_table_list_find(tables, GT_SHEET_CATEGORY_SUMMARY);
     gt_buffer_add_cstr(out, "# ROCm Perfetto Trace Report\n\n");
     add_agents(out, work, strings);
     gt_buffer_add_cstr(out, work->has_flash_attention_3 ? "- Used FA v3 kernels detected: **1**\n\n"
@@ -98,11 +101,11 @@ static void add_markdown(gt_buffer *out, const gt_pftrace_activity_options *opti
     else
         gt_buffer_add_cstr(out, "_(no data)_");
     gt_buffer_add_cstr(out, "\n\n## Top XLA Kernels (by time)\n");
-    add_xla(out, gt_table_list_find(tables, "xla_top"));
+    add_xla(out, gt_table_list_find(tables, GT_SHEET_XLA_TOP));
     gt_buffer_add_cstr(out, "\n");
-    add_section(out, "### Kernel Summary Table", gt_table_list_find(tables, "kernel_summary"),
+    add_section(out, "### Kernel Summary Table", gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY),
                 options->top_kernels);
-    add_section(out, "### HIP API Summary Table", gt_table_list_find(tables, "hip_summary"),
+    add_section(out, "### HIP API Summary Table", gt_table_list_find(tables, GT_SHEET_HIP_SUMMARY),
                 options->top_calls);
     out->len--; /* lines are joined, not ended */
 }
@@ -160,10 +163,10 @@ void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activit
 static void print_calls(const gt_terminal *terminal, const gt_table *table)
 {
     static const gt_terminal_column columns[] = {
-        {"Count", "calls", 0, NULL},        {"TAvg_ns", "T mean ns", 1, NULL},
-        {"AAvg_ns", "call ns", 1, NULL},    {"QAvg_ns", "queue ns", 1, NULL},
-        {"KAvg_ns", "kernel ns", 1, NULL},  {"API Name", "call", 0, NULL},
-        {"Kernel Name", "kernel", 0, NULL},
+        {GT_COL_COUNT_TITLE, "calls", 0, NULL},        {GT_COL_TAVG_NS, "T mean ns", 1, NULL},
+        {GT_COL_AAVG_NS, "call ns", 1, NULL},          {GT_COL_QAVG_NS, "queue ns", 1, NULL},
+        {GT_COL_KAVG_NS, "kernel ns", 1, NULL},        {GT_COL_API_NAME, "call", 0, NULL},
+        {GT_COL_KERNEL_NAME_TITLE, "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "API calls and their kernels");
     gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
@@ -172,14 +175,14 @@ static void print_calls(const gt_terminal *terminal, const gt_table *table)
 static void print_categories(const gt_terminal *terminal, const gt_table *table)
 {
     static const gt_terminal_column columns[] = {
-        {"GPU ID", "GPU", 0, NULL},
-        {"Category", "category", 0, NULL},
-        {"Total runtime (ms)", "ms", 3, NULL},
-        {"Total count", "count", 1, NULL},
-        {"Fraction of total runtime", "of total", 3, NULL},
+        {GT_COL_GPU_ID, "GPU", 0, NULL},
+        {GT_COL_CATEGORY, "category", 0, NULL},
+        {GT_COL_TOTAL_RUNTIME_MS, "ms", 3, NULL},
+        {GT_COL_TOTAL_COUNT, "count", 1, NULL},
+        {GT_COL_FRACTION_OF_TOTAL_RUNTIME, "of total", 3, NULL},
     };
     gt_table *shown = gt_table_copy(table);
-    const gt_column *ms = gt_table_column(shown, "Total runtime (ms)");
+    const gt_column *ms = gt_table_column(shown, GT_COL_TOTAL_RUNTIME_MS);
     uint8_t *keep = gt_alloc(shown->row_count);
     for (size_t row = 0; row < shown->row_count; row++) keep[row] = ms->floats[row] != 0;
     gt_table_keep(shown, keep);
@@ -192,17 +195,19 @@ static void print_categories(const gt_terminal *terminal, const gt_table *table)
 static void print_durations(const gt_terminal *terminal, const gt_table *table)
 {
     static const gt_terminal_column columns[] = {
-        {"Time %", "time", 1, "%"}, {"Total Time", "total", 0, NULL}, {"Instances", "count", 0, NULL},
-        {"Avg", "mean", 0, NULL},   {"Max", "max", 0, NULL},          {"Name", "name", 0, NULL},
+        {GT_COL_TIME_PCT, "time", 1, "%"},    {GT_COL_TOTAL_TIME, "total", 0, NULL},
+        {GT_COL_INSTANCES, "count", 0, NULL}, {GT_COL_AVG, "mean", 0, NULL},
+        {GT_COL_MAX_TITLE, "max", 0, NULL},   {GT_COL_NAME_TITLE, "name", 0, NULL},
     };
-    gt_terminal_heading(terminal, strcmp(table->name, "hip_summary") == 0 ? "HIP API" : "Kernels");
+    gt_terminal_heading(terminal, gt_table_is(table, GT_SHEET_HIP_SUMMARY) ? "HIP API" : "Kernels");
     gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
 static void print_copies(const gt_terminal *terminal, const gt_table *table)
 {
-    static const gt_terminal_column columns[] = {
-        {"copy_bytes", "bytes", 0, NULL}, {"direction", NULL, 0, NULL}, {"count", NULL, 0, NULL}};
+    static const gt_terminal_column columns[] = {{GT_COL_COPY_BYTES, "bytes", 0, NULL},
+                                                 {GT_COL_DIRECTION, NULL, 0, NULL},
+                                                 {GT_COL_COUNT, NULL, 0, NULL}};
     gt_terminal_heading(terminal, "Memory copies by size");
     gt_summary_rows(terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
@@ -210,9 +215,9 @@ static void print_copies(const gt_terminal *terminal, const gt_table *table)
 void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_list *tables)
 {
     static const gt_summary_part parts[] = {
-        {"api_kernel_summary", print_calls},         {"category_summary", print_categories},
-        {"kernel_summary", print_durations},         {"hip_summary", print_durations},
-        {"memory_copy_by_copy_bytes", print_copies},
+        {GT_SHEET_API_KERNEL_SUMMARY, print_calls},         {GT_SHEET_CATEGORY_SUMMARY, print_categories},
+        {GT_SHEET_KERNEL_SUMMARY, print_durations},         {GT_SHEET_HIP_SUMMARY, print_durations},
+        {GT_SHEET_MEMORY_COPY_BY_COPY_BYTES, print_copies},
     };
     gt_terminal terminal = gt_terminal_for(out);
     fprintf(out, "%zu events\n", gt_store_records(trace->store));

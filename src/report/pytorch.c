@@ -17,6 +17,8 @@
 #include "report/extra.h"
 #include "report/pytorch_phases.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -203,14 +205,14 @@ static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *o
 /* The names that older documents give to three sheets. */
 static void use_seed_names(gt_table_list *tables)
 {
-    static const char *const names[][2] = {{"ops_unique_args", "ops_all"},
-                                           {"short_kernel_histogram", "short_kernels_histogram"},
-                                           {"short_kernels_summary", "short_kernels_all_details"}};
+    static const gt_sheet names[][2] = {{GT_SHEET_OPS_UNIQUE_ARGS, GT_SHEET_OPS_ALL},
+                                        {GT_SHEET_SHORT_KERNEL_HISTOGRAM, GT_SHEET_SHORT_KERNELS_HISTOGRAM},
+                                        {GT_SHEET_SHORT_KERNELS_SUMMARY, GT_SHEET_SHORT_KERNELS_ALL_DETAILS}};
     for (size_t i = 0; i < tables->count; i++)
         for (size_t n = 0; n < GT_LENGTH(names); n++)
-            if (strcmp(tables->items[i]->name, names[n][0]) == 0) {
-                gt_free(tables->items[i]->name);
-                tables->items[i]->name = gt_strdup(names[n][1]);
+            if (gt_table_is(tables->items[i], names[n][0])) {
+                gt_table_rename(tables->items[i], names[n][1]);
+                break;
             }
 }
 
@@ -273,14 +275,15 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by op category");
-    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+    gt_summary_bars(terminal, categories, GT_COL_OP_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+                    GT_COL_PERCENTAGE_PCT);
 }
 
 static const gt_terminal_column op_columns[] = {
-    {"Percentage (%)", "share", 1, "%"},
-    {"total_direct_kernel_time_ms", "total ms", 3, NULL},
-    {"Count", "count", 0, NULL},
-    {"name", "op", 0, NULL},
+    {GT_COL_PERCENTAGE_PCT, "share", 1, "%"},
+    {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, "total ms", 3, NULL},
+    {GT_COL_COUNT_TITLE, "count", 0, NULL},
+    {GT_COL_NAME, "op", 0, NULL},
 };
 
 static void print_ops(const gt_terminal *terminal, const gt_table *ops)
@@ -304,10 +307,10 @@ static void print_decode(const gt_terminal *terminal, const gt_table *ops)
 static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
 {
     const gt_terminal_column columns[] = {
-        {"Percent of kernels time (%)", "share", 1, "%"},
-        {"Kernel duration (µs)_sum", terminal->utf8 ? "total µs" : "total us", 1, NULL},
-        {"Kernel duration (µs)_count", "count", 0, NULL},
-        {"Kernel name", "kernel", 0, NULL},
+        {GT_COL_PERCENT_OF_KERNELS_TIME_PCT, "share", 1, "%"},
+        {GT_COL_KERNEL_DURATION_US_SUM, terminal->utf8 ? "total µs" : "total us", 1, NULL},
+        {GT_COL_KERNEL_DURATION_US_COUNT, "count", 0, NULL},
+        {GT_COL_KERNEL_NAME, "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by time");
     gt_summary_rows(terminal, kernels, columns, GT_LENGTH(columns), ROWS_SHOWN);
@@ -317,12 +320,12 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
                               int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_timeline", gt_summary_timeline},
-        {"ops_summary_by_category", print_categories},
-        {"ops_summary", print_ops},
-        {"ops_summary_prefill", print_prefill},
-        {"ops_summary_decode", print_decode},
-        {"kernel_summary", print_kernels},
+        {GT_SHEET_GPU_TIMELINE, gt_summary_timeline},
+        {GT_SHEET_OPS_SUMMARY_BY_CATEGORY, print_categories},
+        {GT_SHEET_OPS_SUMMARY, print_ops},
+        {GT_SHEET_OPS_SUMMARY_PREFILL, print_prefill},
+        {GT_SHEET_OPS_SUMMARY_DECODE, print_decode},
+        {GT_SHEET_KERNEL_SUMMARY, print_kernels},
     };
     const gt_linked_view *trace = gt_pytorch_view(linked);
     size_t kernels = 0, ops = 0;

@@ -6,15 +6,17 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 
 static const struct {
     gt_phase phase;
-    const char *name, *op_sheet, *kernel_sheet;
+    const char *name;
+    gt_sheet op_sheet, kernel_sheet;
 } phases_shown[] = {
-    {GT_PHASE_PREFILL, "Prefill", "ops_summary_prefill", "kernel_summary_prefill"},
-    {GT_PHASE_DECODE, "Decode", "ops_summary_decode", "kernel_summary_decode"},
+    {GT_PHASE_PREFILL, "Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL},
+    {GT_PHASE_DECODE, "Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE},
 };
 enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
 

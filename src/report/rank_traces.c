@@ -10,6 +10,7 @@
 #include "input/chrome/kineto.h"
 #include "input/chrome/kineto_collectives.h"
 #include "os/paths.h"
+#include "schema/sheets.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -118,14 +119,12 @@ static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
     size_t rows = 0, freed = 0;
     for (size_t i = 0; i < count; i++) rows += tables[i] ? tables[i]->row_count : 0;
     for (size_t i = 0; i < count; i++) {
-        gt_error error;
         if (!tables[i]) continue;
         if (!all) {
             all = tables[i];
             gt_table_reserve(all, rows);
         } else {
-            if (!gt_table_append(all, tables[i], &error))
-                gt_raise_internal("%s", error.text); /* all have the same columns */
+            gt_table_append_same(all, tables[i]);
             freed += tables[i]->row_count;
             gt_table_free(tables[i]);
         }
@@ -134,7 +133,7 @@ static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
         freed = 0;
     }
     gt_memory_trim();
-    return all ? all : gt_table_new("nccl_long", strings);
+    return all ? all : gt_table_new(GT_SHEET_NCCL_LONG, strings);
 }
 
 /* Ranks are what the file names say; a trace that says otherwise may stand in the wrong place. */

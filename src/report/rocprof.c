@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "output/terminal.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/stats.h"
 #include "compat/number.h"
 
@@ -23,7 +25,7 @@
 
 /* Of the terminal's table of kernels: its rows, and the width from which on it has all columns. */
 enum { KERNELS_SHOWN = 10, WIDE_ENOUGH = 84 };
-#define NOT_SHOWN "" /* a column that no table has */
+#define NOT_SHOWN gt_col_named("") /* a column that no table has */
 
 gt_rocprof_options gt_rocprof_options_default(void)
 {
@@ -160,7 +162,8 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by category");
-    gt_summary_bars(terminal, categories, "op category", "total_direct_kernel_time_ms", "Percentage (%)");
+    gt_summary_bars(terminal, categories, GT_COL_OP_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+                    GT_COL_PERCENTAGE_PCT);
 }
 
 /* A narrow terminal shows fewer figures, so that the names keep some room. */
@@ -168,13 +171,13 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
     bool wide = terminal->width >= WIDE_ENOUGH;
     const gt_terminal_column columns[] = {
-        {"Percentage (%)", "share", 1, "%"},
-        {"Total Kernel Time (ms)", "total ms", 3, NULL},
-        {"Count", "count", 0, NULL},
-        {"Mean Kernel Time (µs)", terminal->utf8 ? "mean µs" : "mean us", 1, NULL},
-        {wide ? "Max Kernel Time (µs)" : NOT_SHOWN, terminal->utf8 ? "max µs" : "max us", 1, NULL},
-        {wide ? "Category" : NOT_SHOWN, "category", 0, NULL},
-        {"name", "kernel", 0, NULL},
+        {GT_COL_PERCENTAGE_PCT, "share", 1, "%"},
+        {GT_COL_TOTAL_KERNEL_TIME_MS, "total ms", 3, NULL},
+        {GT_COL_COUNT_TITLE, "count", 0, NULL},
+        {GT_COL_MEAN_KERNEL_TIME_US, terminal->utf8 ? "mean µs" : "mean us", 1, NULL},
+        {wide ? GT_COL_MAX_KERNEL_TIME_US : NOT_SHOWN, terminal->utf8 ? "max µs" : "max us", 1, NULL},
+        {wide ? GT_COL_CATEGORY : NOT_SHOWN, "category", 0, NULL},
+        {GT_COL_NAME, "kernel", 0, NULL},
     };
     gt_terminal_heading(terminal, "Kernels by total time");
     gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), KERNELS_SHOWN);
@@ -182,8 +185,9 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 
 static void print_short_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
-    const gt_column *counts = gt_table_column(summary, "Short Kernel count");
-    const gt_column *percents = gt_table_column(summary, "Short Kernel duration (µs) percent of total time");
+    const gt_column *counts = gt_table_column(summary, GT_COL_SHORT_KERNEL_COUNT);
+    const gt_column *percents =
+        gt_table_column(summary, GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
     int64_t count = 0;
     double percent = 0;
     for (size_t row = 0; row < summary->row_count; row++) {
@@ -197,12 +201,13 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
 /* One line for the extra sheets that the run has no data for. */
 static void print_missing(FILE *out, const gt_table_list *tables)
 {
-    static const char *const extra[] = {"hip_api_summary", "hsa_api_summary", "memory_copy_summary",
-                                        "counters_by_kernel", "agent_info"};
+    static const gt_sheet extra[] = {GT_SHEET_HIP_API_SUMMARY, GT_SHEET_HSA_API_SUMMARY,
+                                     GT_SHEET_MEMORY_COPY_SUMMARY, GT_SHEET_COUNTERS_BY_KERNEL,
+                                     GT_SHEET_AGENT_INFO};
     const char *before = "no data for: ";
     for (size_t i = 0; i < GT_LENGTH(extra); i++) {
         if (gt_table_list_find(tables, extra[i])) continue;
-        fprintf(out, "%s%s", before, extra[i]);
+        fprintf(out, "%s%s", before, extra[i].name);
         before = ", ";
     }
     if (before[0] == ',') fputc('\n', out);
@@ -212,10 +217,10 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
                               bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_timeline", gt_summary_timeline},
-        {"kernel_summary_by_category", print_categories},
-        {"kernel_summary", print_kernels},
-        {"short_kernels_summary", print_short_kernels},
+        {GT_SHEET_GPU_TIMELINE, gt_summary_timeline},
+        {GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY, print_categories},
+        {GT_SHEET_KERNEL_SUMMARY, print_kernels},
+        {GT_SHEET_SHORT_KERNELS_SUMMARY, print_short_kernels},
     };
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;

@@ -1,11 +1,12 @@
 /* What the terminal summaries of all reports have in common. */
 #include "report/summary.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 
 #include <stdlib.h>
 
-void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const char *label, const char *time,
-                     const char *percent)
+void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
+                     gt_col percent)
 {
     const gt_column *labels = gt_table_column(table, label), *times = gt_table_column(table, time);
     const gt_column *percents = gt_table_column(table, percent);
@@ -23,7 +24,7 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const c
 void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline)
 {
     gt_terminal_heading(terminal, "GPU timeline");
-    gt_summary_bars(terminal, timeline, "type", "time ms", "percent");
+    gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
 void gt_summary_parts(const gt_terminal *terminal, const gt_table_list *tables, const gt_summary_part *parts,

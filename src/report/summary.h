@@ -6,15 +6,15 @@
 #include "report/tables.h"
 
 /* A table as bars: a label, a time in ms and a percentage a row. */
-void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, const char *label, const char *time,
-                     const char *percent);
+void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
+                     gt_col percent);
 
 /* The sheet gpu_timeline. */
 void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline);
 
 /* One part of a summary: how a sheet is shown. */
 typedef struct gt_summary_part {
-    const char *sheet;
+    gt_sheet sheet;
     void (*print)(const gt_terminal *terminal, const gt_table *table);
 } gt_summary_part;
 

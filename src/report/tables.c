@@ -5,26 +5,25 @@
 #include "output/output.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void gt_table_list_add(gt_table_list *list, gt_table *table)
 {
     GT_PUSH(list->items, list->count, list->capacity, table);
 }
 
-void gt_table_list_insert_after(gt_table_list *list, const char *name, gt_table *table)
+void gt_table_list_insert_after(gt_table_list *list, gt_sheet name, gt_table *table)
 {
     gt_table_list_add(list, table);
     size_t place = list->count - 1;
-    for (; place > 1 && strcmp(list->items[place - 1]->name, name) != 0; place--)
+    for (; place > 1 && !gt_table_is(list->items[place - 1], name); place--)
         list->items[place] = list->items[place - 1];
     list->items[place] = table;
 }
 
-const gt_table *gt_table_list_find(const gt_table_list *list, const char *name)
+const gt_table *gt_table_list_find(const gt_table_list *list, gt_sheet name)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (!strcmp(list->items[i]->name, name)) return list->items[i];
+        if (gt_table_is(list->items[i], name)) return list->items[i];
     return NULL;
 }
 

@@ -4,6 +4,8 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -12,49 +14,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE_COLUMN "Full msg size (MB)"
-
 /* The columns of the result; those marked are the sheet's own. */
 static const struct {
-    const char *name;
+    gt_col name;
     bool of_sheet;
 } columns[] = {
-    {"operation_id", false},
-    {"operation_name", false},
-    {SIZE_COLUMN, true},
-    {"In msg nelems", true},
-    {"threads_num", false},
-    {"thread_config", false},
-    {"channels_num", false},
-    {"channel_config", false},
-    {"full_config", false},
-    {"Collective name", true},
-    {"dtype", true},
-    {"Group size", true},
-    {"count", true},
-    {"comm_latency_mean", true},
-    {"comm_latency_median", true},
-    {"comm_latency_min", true},
-    {"comm_latency_max", true},
-    {"Total comm latency (ms)", true},
-    {"algo bw (GB/s)_mean", true},
-    {"algo bw (GB/s)_median", true},
-    {"algo bw (GB/s)_min", true},
-    {"algo bw (GB/s)_max", true},
-    {"bus bw (GB/s)_mean", true},
-    {"bus bw (GB/s)_median", true},
-    {"bus bw (GB/s)_min", true},
-    {"bus bw (GB/s)_max", true},
-    {"skew in start time_mean", true},
-    {"skew in start time_median", true},
-    {"skew in start time_min", true},
-    {"skew in start time_max", true},
-    {"skew in end time_mean", true},
-    {"skew in end time_median", true},
-    {"skew in end time_min", true},
-    {"skew in end time_max", true},
-    {"Process Group Name", true},
-    {"source_file", false},
+    {GT_COL_OPERATION_ID, false},
+    {GT_COL_OPERATION_NAME, false},
+    {GT_COL_FULL_MSG_SIZE_MB, true},
+    {GT_COL_IN_MSG_NELEMS, true},
+    {GT_COL_THREADS_NUM, false},
+    {GT_COL_THREAD_CONFIG, false},
+    {GT_COL_CHANNELS_NUM, false},
+    {GT_COL_CHANNEL_CONFIG, false},
+    {GT_COL_FULL_CONFIG, false},
+    {GT_COL_COLLECTIVE_NAME, true},
+    {GT_COL_DTYPE, true},
+    {GT_COL_GROUP_SIZE, true},
+    {GT_COL_COUNT, true},
+    {GT_COL_COMM_LATENCY_MEAN, true},
+    {GT_COL_COMM_LATENCY_MEDIAN, true},
+    {GT_COL_COMM_LATENCY_MIN, true},
+    {GT_COL_COMM_LATENCY_MAX, true},
+    {GT_COL_TOTAL_COMM_LATENCY_MS, true},
+    {GT_COL_ALGO_BW_GB_PER_S_MEAN, true},
+    {GT_COL_ALGO_BW_GB_PER_S_MEDIAN, true},
+    {GT_COL_ALGO_BW_GB_PER_S_MIN, true},
+    {GT_COL_ALGO_BW_GB_PER_S_MAX, true},
+    {GT_COL_BUS_BW_GB_PER_S_MEAN, true},
+    {GT_COL_BUS_BW_GB_PER_S_MEDIAN, true},
+    {GT_COL_BUS_BW_GB_PER_S_MIN, true},
+    {GT_COL_BUS_BW_GB_PER_S_MAX, true},
+    {GT_COL_SKEW_IN_START_TIME_MEAN, true},
+    {GT_COL_SKEW_IN_START_TIME_MEDIAN, true},
+    {GT_COL_SKEW_IN_START_TIME_MIN, true},
+    {GT_COL_SKEW_IN_START_TIME_MAX, true},
+    {GT_COL_SKEW_IN_END_TIME_MEAN, true},
+    {GT_COL_SKEW_IN_END_TIME_MEDIAN, true},
+    {GT_COL_SKEW_IN_END_TIME_MIN, true},
+    {GT_COL_SKEW_IN_END_TIME_MAX, true},
+    {GT_COL_PROCESS_GROUP_NAME, true},
+    {GT_COL_SOURCE_FILE, false},
 };
 
 /* Below each limit: how an operation of that size is called. */
@@ -65,7 +65,7 @@ static const double TINY_MB = 0.01, MEDIUM_MB = 100;
 /* The sheet's columns that are wanted, and what the file's place says. */
 static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error)
 {
-    const char *wanted[GT_LENGTH(columns)];
+    gt_col wanted[GT_LENGTH(columns)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(columns); i++)
         if (columns[i].of_sheet) wanted[count++] = columns[i].name;
@@ -73,13 +73,13 @@ static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error
     gt_table_select(rows, wanted, count);
     for (size_t i = 0; i < count; i++)
         if (gt_table_find(rows, wanted[i]) == SIZE_MAX) {
-            gt_fail(error, "%s: nccl_summary_implicit_sync has no column '%s'", report->path, wanted[i]);
+            gt_fail(error, "%s: nccl_summary_implicit_sync has no column '%s'", report->path, wanted[i].name);
             gt_table_free(rows);
             return NULL;
         }
     gt_add_setting_columns(rows, report->thread_config, report->threads, report->channel_config,
                            report->channels);
-    gt_add_string_column(rows, "source_file", report->file);
+    gt_add_string_column(rows, GT_COL_SOURCE_FILE, report->file);
     return rows;
 }
 
@@ -102,7 +102,7 @@ static uint32_t printed(const gt_table *table, const gt_column *column, size_t r
 static void make_text(gt_table *table, size_t index)
 {
     char *name = gt_strdup(table->columns[index].name);
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t added = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
         gt_table_set_string(table, added, row, printed(table, &table->columns[index], row));
     gt_table_drop_column(table, index);
@@ -119,7 +119,7 @@ static bool is_number(gt_type type)
 static void settle_types(gt_table *all, gt_table *more)
 {
     for (size_t c = 0; c < all->column_count; c++) {
-        size_t other = gt_table_find(more, all->columns[c].name);
+        size_t other = gt_table_find(more, gt_col_named(all->columns[c].name));
         gt_type a = all->columns[c].type, b = more->columns[other].type;
         if (a == b || (is_number(a) && is_number(b))) continue;
         if (a != GT_TYPE_STRING) make_text(all, c);
@@ -145,16 +145,16 @@ static char *operation_name(double size_mb)
 /* Numbers the different sizes, ascending, a missing one last. */
 static bool add_operations(gt_table *all, gt_error *error)
 {
-    static const char *const keys[] = {SIZE_COLUMN};
-    const gt_column *sizes = gt_table_column(all, SIZE_COLUMN);
+    static const gt_col keys[] = {GT_COL_FULL_MSG_SIZE_MB};
+    const gt_column *sizes = gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB);
     if (!is_number(sizes->type))
-        return gt_fail(error, "a value of the column '" SIZE_COLUMN "' is no number");
+        return gt_fail(error, "a value of the column '%s' is not a number", GT_COL_FULL_MSG_SIZE_MB.name);
     gt_groups groups = gt_groups_find(all, keys, 1, (gt_group_options){.sorted = true, .keep_nulls = true});
-    size_t id = gt_table_add_filled(all, "operation_id", GT_TYPE_STRING);
-    size_t name = gt_table_add_filled(all, "operation_name", GT_TYPE_STRING);
+    size_t id = gt_table_add_column(all, GT_COL_OPERATION_ID, GT_TYPE_STRING);
+    size_t name = gt_table_add_column(all, GT_COL_OPERATION_NAME, GT_TYPE_STRING);
     for (size_t row = 0; row < all->row_count; row++) {
         char *number = gt_format("OP_%02" PRIu32, groups.of_row[row] + 1);
-        char *called = operation_name(size_of(gt_table_column(all, SIZE_COLUMN), row));
+        char *called = operation_name(size_of(gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB), row));
         gt_table_set_cstr(all, id, row, number);
         gt_table_set_cstr(all, name, row, called);
         gt_free(number);
@@ -167,8 +167,8 @@ static bool add_operations(gt_table *all, gt_error *error)
 static void lay_out(gt_table *all)
 {
     static const gt_sort_key order[] = {
-        {"operation_id", false}, {"threads_num", false}, {"channels_num", false}};
-    const char *names[GT_LENGTH(columns)];
+        {GT_COL_OPERATION_ID, false}, {GT_COL_THREADS_NUM, false}, {GT_COL_CHANNELS_NUM, false}};
+    gt_col names[GT_LENGTH(columns)];
     for (size_t i = 0; i < GT_LENGTH(columns); i++) names[i] = columns[i].name;
     gt_table_select(all, names, GT_LENGTH(columns));
     gt_table_sort(all, order, GT_LENGTH(order));
@@ -188,7 +188,7 @@ gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *s
             gt_table_free(rows);
         } else if (rows) {
             all = rows;
-            gt_table_rename(all, "NCCL_Data");
+            gt_table_rename(all, GT_SHEET_NCCL_DATA);
             gt_table_use_strings(all, strings);
         }
     }

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "input/rocprof/rocprof.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/run/settings.h"
 #include "table/pivot.h"
 
@@ -30,7 +32,7 @@ static void name_setting(gt_table *table, const gt_sweep_config *config)
     gt_take_number(&digits, &threads);
     char *channels = gt_format("%sch", config->channels);
     size_t counted = table->column_count;
-    gt_table_rename_column(table, 0, "Kernel_Name");
+    gt_table_rename_column(table, 0, GT_COL_CSV_KERNEL_NAME);
     gt_add_setting_columns(table, config->threads, threads, channels, config->channels_number);
     for (size_t c = 0; c < GT_SETTING_COLUMNS; c++) gt_table_move_column(table, counted + c, c);
     gt_free(channels);
@@ -62,15 +64,18 @@ static void read_setting(void *context, size_t index)
 
 static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *error)
 {
-    static const char *const index[] = {"Kernel_Name"};
+    static const gt_col index[] = {GT_COL_CSV_KERNEL_NAME};
     for (size_t c = OWN_COLUMNS; c < all->column_count; c++) {
         const char *counter = all->columns[c].name;
-        gt_table *pivot = gt_table_pivot(
-            all, &(gt_pivot){.index = index, .index_count = 1, .columns = "full_config", .values = counter},
-            error);
+        gt_table *pivot = gt_table_pivot(all,
+                                         &(gt_pivot){.index = index,
+                                                     .index_count = 1,
+                                                     .columns = GT_COL_FULL_CONFIG,
+                                                     .values = gt_col_named(counter)},
+                                         error);
         if (!pivot) return false;
         char *name = gt_format("Pivot_%s", counter);
-        gt_table_rename(pivot, name);
+        gt_table_rename(pivot, gt_sheet_named(name));
         gt_table_list_add(tables, pivot);
         gt_free(name);
     }
@@ -89,7 +94,7 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
     pthread_mutex_init(&j.lock, NULL);
     gt_threads_each(sweep->count, read->threads, read_setting, &j);
     pthread_mutex_destroy(&j.lock);
-    gt_table *all = gt_table_new("All_Data", strings);
+    gt_table *all = gt_table_new(GT_SHEET_ALL_DATA, strings);
     bool sound = true;
     for (size_t i = 0; i < sweep->count; i++) {
         if (j.tables[i] && sound) sound = gt_table_append_outer(all, j.tables[i], error);

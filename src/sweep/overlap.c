@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/buffer.h"
 #include "base/threads.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/gemm/gemm_rows.h"
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
@@ -55,9 +57,9 @@ typedef struct work {
 /* Columns by name, or where the sheet has no such name by the place they always had. */
 enum { RANK, NAME, START, DURATION, COLUMNS };
 static const struct {
-    const char *name;
+    gt_col name;
     uint32_t place;
-} wanted[COLUMNS] = {{"rank", 2}, {"Collective name", 5}, {"ts", 15}, {"dur", 16}};
+} wanted[COLUMNS] = {{GT_COL_RANK, 2}, {GT_COL_COLLECTIVE_NAME, 5}, {GT_COL_TS, 15}, {GT_COL_DUR, 16}};
 
 static rank_list *list_of(setting *s, int64_t rank)
 {
@@ -105,7 +107,7 @@ static void read_setting(void *context, size_t index)
     bool read = false;
     if (!gt_sweep_has_file(path))
         gt_warn("Collective report not found: %s", path);
-    else if (gt_read_report_grid(path, "nccl_long", &sheet, &error) != GT_SHEET_READ)
+    else if (gt_read_report_grid(path, GT_SHEET_NCCL_LONG, &sheet, &error) != GT_SHEET_READ)
         gt_warn("%s", error.text);
     else
         read = true;
@@ -164,12 +166,12 @@ static void count_name(work *w, uint32_t name)
 }
 
 enum { COUNT_COLUMN, NAMES_COLUMN, PERCENT_COLUMN, LARGEST_COLUMN, TOTAL_COLUMN };
-static const gt_gemm_column new_columns[] = {
-    [COUNT_COLUMN] = {"overlapping_collective_count", GT_TYPE_INT},
-    [NAMES_COLUMN] = {"overlapping_collective_names", GT_TYPE_STRING},
-    [PERCENT_COLUMN] = {"max_overlap_percentage", GT_TYPE_FLOAT},
-    [LARGEST_COLUMN] = {"max_overlap_collective", GT_TYPE_STRING},
-    [TOTAL_COLUMN] = {"total_overlap_duration_ms", GT_TYPE_FLOAT},
+static const gt_column_head new_columns[] = {
+    [COUNT_COLUMN] = {GT_COL_OVERLAPPING_COLLECTIVE_COUNT, GT_TYPE_INT},
+    [NAMES_COLUMN] = {GT_COL_OVERLAPPING_COLLECTIVE_NAMES, GT_TYPE_STRING},
+    [PERCENT_COLUMN] = {GT_COL_MAX_OVERLAP_PERCENTAGE, GT_TYPE_FLOAT},
+    [LARGEST_COLUMN] = {GT_COL_MAX_OVERLAP_COLLECTIVE, GT_TYPE_STRING},
+    [TOTAL_COLUMN] = {GT_COL_TOTAL_OVERLAP_DURATION_MS, GT_TYPE_FLOAT},
 };
 
 static void fill_row(work *w, size_t row, size_t first, const rank_list *list, double begin_ms, double dur_us)
@@ -209,9 +211,10 @@ static void fill_row(work *w, size_t row, size_t first, const rank_list *list, d
 /* When the longest instance of a row began and how long it took; false where the row does not say. */
 static bool instance_of(const work *w, size_t row, double *begin_ms, double *dur_us)
 {
-    bool has_found = gt_table_find(w->table, "max_duration_found_us") != SIZE_MAX;
-    *begin_ms = gt_gemm_number(w->table, "max_duration_timestamp_ms", row);
-    *dur_us = gt_gemm_number(w->table, has_found ? "max_duration_found_us" : "kernel_time_max_us", row);
+    bool has_found = gt_table_find(w->table, GT_COL_MAX_DURATION_FOUND_US) != SIZE_MAX;
+    *begin_ms = gt_gemm_number(w->table, GT_COL_MAX_DURATION_TIMESTAMP_MS, row);
+    *dur_us =
+        gt_gemm_number(w->table, has_found ? GT_COL_MAX_DURATION_FOUND_US : GT_COL_KERNEL_TIME_MAX_US, row);
     return w->rows.run_of_row[row] != GT_NO_RUN && !isnan(*begin_ms) && *dur_us > 0;
 }
 
@@ -275,7 +278,7 @@ bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned thread
     *counts = (gt_overlap_counts){0};
     work w = {.table = table, .analysis = analysis, .counts = counts};
     if (!gt_gemm_rows_find(&w.rows, table, error)) return false;
-    if (gt_table_find(table, "max_duration_timestamp_ms") == SIZE_MAX) {
+    if (gt_table_find(table, GT_COL_MAX_DURATION_TIMESTAMP_MS) == SIZE_MAX) {
         gt_gemm_rows_free(&w.rows);
         return gt_fail(error, "no column max_duration_timestamp_ms: `gputally sweep timestamps` adds it");
     }

@@ -20,14 +20,14 @@ static double with_16_digits(double number)
 }
 
 /* Opens the workbook and finds the sheet. */
-static gt_sheet_found open_sheet(const char *path, const char *name, gt_workbook **book, size_t *index,
+static gt_sheet_found open_sheet(const char *path, gt_sheet sheet, gt_workbook **book, size_t *index,
                                  gt_error *error)
 {
     *book = gt_workbook_open(path, error);
     if (!*book) return GT_SHEET_BROKEN;
     for (*index = 0; *index < gt_workbook_sheet_count(*book); ++*index)
-        if (strcmp(gt_workbook_sheet_name(*book, *index), name) == 0) return GT_SHEET_READ;
-    gt_fail(error, "%s: no sheet %s", path, name);
+        if (strcmp(gt_workbook_sheet_name(*book, *index), sheet.name) == 0) return GT_SHEET_READ;
+    gt_fail(error, "%s: no sheet %s", path, sheet.name);
     return GT_SHEET_ABSENT;
 }
 
@@ -38,8 +38,8 @@ static void round_columns(gt_table *table)
             table->columns[c].floats[row] = with_16_digits(table->columns[c].floats[row]);
 }
 
-gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_interner *strings,
-                                    gt_table **table, gt_error *error)
+gt_sheet_found gt_read_report_table(const char *path, gt_sheet sheet, gt_interner *strings, gt_table **table,
+                                    gt_error *error)
 {
     gt_workbook *book;
     size_t index;
@@ -54,7 +54,7 @@ gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_inte
     return found;
 }
 
-gt_sheet_found gt_read_report_grid(const char *path, const char *sheet, gt_report_grid *grid, gt_error *error)
+gt_sheet_found gt_read_report_grid(const char *path, gt_sheet sheet, gt_report_grid *grid, gt_error *error)
 {
     size_t index;
     *grid = (gt_report_grid){0};
@@ -76,12 +76,12 @@ void gt_report_grid_close(gt_report_grid *grid)
     *grid = (gt_report_grid){0};
 }
 
-uint32_t gt_report_grid_find(const gt_report_grid *grid, const char *name)
+uint32_t gt_report_grid_find(const gt_report_grid *grid, gt_col name)
 {
     for (uint32_t c = grid->grid.rows ? grid->grid.columns : 0; c-- > 0;) {
         const gt_sheet_cell *cell = gt_sheet_grid_at(&grid->grid, 0, c);
-        if (cell->kind == GT_CELL_STRING && cell->len == strlen(name) &&
-            memcmp(cell->bytes, name, cell->len) == 0)
+        if (cell->kind == GT_CELL_STRING && cell->len == strlen(name.name) &&
+            memcmp(cell->bytes, name.name, cell->len) == 0)
             return c;
     }
     return UINT32_MAX;

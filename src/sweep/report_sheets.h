@@ -6,6 +6,7 @@
 #define GT_SWEEP_REPORT_SHEETS_H
 
 #include "input/sheets/sheet_grid.h"
+#include "schema/sheets.h"
 #include "table/table.h"
 
 typedef enum gt_sheet_found {
@@ -15,20 +16,19 @@ typedef enum gt_sheet_found {
 } gt_sheet_found;
 
 /* The sheet as pandas.read_excel has it: one type a column. */
-gt_sheet_found gt_read_report_table(const char *path, const char *sheet, gt_interner *strings,
-                                    gt_table **table, gt_error *error);
+gt_sheet_found gt_read_report_table(const char *path, gt_sheet sheet, gt_interner *strings, gt_table **table,
+                                    gt_error *error);
 
 /* The sheet cell by cell; gt_report_grid_close in any case. */
 typedef struct gt_report_grid {
     gt_workbook *book;
     gt_sheet_grid grid;
 } gt_report_grid;
-gt_sheet_found gt_read_report_grid(const char *path, const char *sheet, gt_report_grid *grid,
-                                   gt_error *error);
+gt_sheet_found gt_read_report_grid(const char *path, gt_sheet sheet, gt_report_grid *grid, gt_error *error);
 void gt_report_grid_close(gt_report_grid *grid);
 
 /* The column whose first cell is that text, the last of several; UINT32_MAX where none is. */
-uint32_t gt_report_grid_find(const gt_report_grid *grid, const char *name);
+uint32_t gt_report_grid_find(const gt_report_grid *grid, gt_col name);
 
 /* A cell as Python's str prints it, as text of `strings`; GT_STR_NONE where it is missing. */
 uint32_t gt_sheet_cell_as_string(const gt_sheet_cell *cell, gt_interner *strings);

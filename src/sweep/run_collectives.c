@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "input/sheets/xlsx_table.h"
 #include "sweep/report_sheets.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/run_timelines.h"
 #include "table/sort.h"
 
@@ -14,22 +16,22 @@
 #include <string.h>
 
 enum { NAME, DTYPE, ELEMENTS, KEYS };
-static const char *const KEY_COLUMNS[KEYS] = {"Collective name", "dtype", "In msg nelems"};
+static const gt_col KEY_COLUMNS[KEYS] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_COL_IN_MSG_NELEMS};
 
 static const struct {
-    const char *sheet, *comparison;
-} COMPARED[] = {{"nccl_summary_implicit_sync", "nccl_implicit_sync_cmp"},
-                {"nccl_summary_long", "nccl_long_cmp"}};
+    gt_sheet sheet, comparison;
+} COMPARED[] = {{GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, GT_SHEET_NCCL_IMPLICIT_SYNC_CMP},
+                {GT_SHEET_NCCL_SUMMARY_LONG, GT_SHEET_NCCL_LONG_CMP}};
 
 typedef enum good { NEITHER, LESS, MORE } good;
 static const struct {
-    const char *column;
+    gt_col column;
     good is_good; /* what a positive percent_change means; NEITHER: there is none */
-} MEASURES[] = {{"comm_latency_mean", LESS},
-                {"algo bw (GB/s)_mean", MORE},
-                {"bus bw (GB/s)_mean", MORE},
-                {"Total comm latency (ms)", LESS},
-                {"count", NEITHER}};
+} MEASURES[] = {{GT_COL_COMM_LATENCY_MEAN, LESS},
+                {GT_COL_ALGO_BW_GB_PER_S_MEAN, MORE},
+                {GT_COL_BUS_BW_GB_PER_S_MEAN, MORE},
+                {GT_COL_TOTAL_COMM_LATENCY_MS, LESS},
+                {GT_COL_COUNT, NEITHER}};
 
 /* ---- rows that belong together ---- */
 
@@ -73,7 +75,7 @@ static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row)
 static gt_table *first_rows(const gt_table *table)
 {
     static const gt_sort_key order[] = {
-        {"Collective name", false}, {"dtype", false}, {"In msg nelems", false}};
+        {GT_COL_COLLECTIVE_NAME, false}, {GT_COL_DTYPE, false}, {GT_COL_IN_MSG_NELEMS, false}};
     gt_map places = {0};
     uint8_t *keep = gt_alloc_zero(table->row_count + 1, 1);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -116,7 +118,7 @@ static void add_column(gt_table *table, const char *before, const char *measure,
                        const double *values)
 {
     char *name = gt_format("%s_%s", before, measure);
-    size_t column = gt_table_add_filled(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    size_t column = gt_table_add_column(table, gt_col_named(name), whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t row = 0; row < table->row_count; row++) {
         if (whole && !isnan(values[row])) gt_table_set_int(table, column, row, (int64_t)values[row]);
         if (!whole) gt_table_set_float(table, column, row, values[row]);
@@ -128,7 +130,7 @@ static void add_measure(gt_table *table, size_t measure, const gt_column *base, 
                         const char *base_label, const char *test_label)
 {
     enum { BEFORE, AFTER, DIFFERENCE, CHANGE, RATIO, COLUMNS };
-    const char *name = MEASURES[measure].column;
+    const char *name = MEASURES[measure].column.name;
     bool whole = base->type == GT_TYPE_INT && test->type == GT_TYPE_INT;
     size_t rows = table->row_count;
     double *values[COLUMNS];
@@ -153,7 +155,7 @@ static void add_measure(gt_table *table, size_t measure, const gt_column *base, 
     for (size_t i = 0; i < COLUMNS; i++) gt_free(values[i]);
 }
 
-static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, const char *name,
+static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, gt_sheet name,
                                 const char *base_label, const char *test_label)
 {
     gt_table *before = first_rows(baseline), *after = first_rows(test);
@@ -181,14 +183,15 @@ typedef struct pair {
     gt_table_list *combined, *compared;
 } pair;
 
-static const char *comparison_of(const char *sheet)
+/* None where the sheet is not compared. */
+static gt_sheet comparison_of(gt_sheet sheet)
 {
     for (size_t i = 0; i < GT_LENGTH(COMPARED); i++)
-        if (strcmp(COMPARED[i].sheet, sheet) == 0) return COMPARED[i].comparison;
-    return NULL;
+        if (strcmp(COMPARED[i].sheet.name, sheet.name) == 0) return COMPARED[i].comparison;
+    return GT_NO_SHEET;
 }
 
-static bool add_sheet(const pair *p, const char *sheet, gt_error *error)
+static bool add_sheet(const pair *p, gt_sheet sheet, gt_error *error)
 {
     gt_table *before = NULL, *after = NULL;
     if (gt_read_report_table(p->baseline->path, sheet, p->strings, &before, error) != GT_SHEET_READ)
@@ -198,22 +201,22 @@ static bool add_sheet(const pair *p, const char *sheet, gt_error *error)
         gt_table_free(before);
         return found == GT_SHEET_ABSENT; /* then there is nothing to compare with */
     }
-    const char *comparison = comparison_of(sheet);
-    if (!before->row_count || !after->row_count) comparison = NULL; /* nothing to compare */
-    if (comparison && has_keys(before) && has_keys(after))
+    gt_sheet comparison = comparison_of(sheet);
+    if (!before->row_count || !after->row_count) comparison = GT_NO_SHEET; /* nothing to compare */
+    if (comparison.name && has_keys(before) && has_keys(after))
         gt_table_list_add(p->compared,
                           compare_sheets(before, after, comparison, p->baseline->label, p->test->label));
-    else if (comparison)
-        gt_warn("sheet %s lacks Collective name, dtype or In msg nelems: not compared", sheet);
+    else if (comparison.name)
+        gt_warn("sheet %s lacks Collective name, dtype or In msg nelems: not compared", sheet.name);
     gt_table *both = gt_combine_runs(before, after, p->baseline->label, p->test->label, error);
     if (both) gt_table_rename(both, sheet);
     if (both) gt_table_list_add(p->combined, both);
     return both != NULL;
 }
 
-static bool is_summary(const char *sheet)
+static bool is_summary(gt_sheet sheet)
 {
-    return strcasestr(sheet, "summary") != NULL;
+    return strcasestr(sheet.name, "summary") != NULL;
 }
 
 bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_side *test,
@@ -224,7 +227,7 @@ bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_
     gt_workbook *book = gt_workbook_open(baseline->path, error);
     bool made = book != NULL;
     for (size_t i = 0; made && i < gt_workbook_sheet_count(book); i++) {
-        const char *sheet = gt_workbook_sheet_name(book, i);
+        gt_sheet sheet = gt_sheet_named(gt_workbook_sheet_name(book, i));
         if (is_summary(sheet)) made = add_sheet(&p, sheet, error);
     }
     gt_workbook_close(book);

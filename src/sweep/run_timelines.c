@@ -4,6 +4,8 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/timeline.h"
 #include "table/pivot.h"
 #include "table/sort.h"
@@ -28,42 +30,40 @@ double gt_ratio_of(double baseline, double test)
 /* type, time ms, percent, rank; sorted by rank and type. NULL where no report has a timeline. */
 static gt_table *rows_of_ranks(const gt_setting_reports *reports)
 {
-    static const gt_sort_key order[] = {{"rank", false}, {"type", false}};
+    static const gt_sort_key order[] = {{GT_COL_RANK, false}, {GT_COL_TYPE, false}};
     gt_table *all = NULL;
     for (size_t i = 0; i < reports->count; i++) {
         gt_table *rows = gt_timeline_rows(&reports->items[i]);
-        gt_error error;
         if (!rows) continue;
-        size_t rank = gt_table_add_zeroed(rows, "rank", GT_TYPE_INT);
+        size_t rank = gt_table_add_zeroed(rows, GT_COL_RANK, GT_TYPE_INT);
         for (size_t row = 0; row < rows->row_count; row++)
             rows->columns[rank].ints[row] = reports->items[i].rank;
         if (!all) {
             all = rows;
             continue;
         }
-        if (!gt_table_append(all, rows, &error))
-            gt_raise_internal("%s", error.text); /* all have the same columns */
+        gt_table_append_same(all, rows);
         gt_table_free(rows);
     }
     if (all) gt_table_sort(all, order, GT_LENGTH(order));
-    if (all) gt_table_rename(all, "All_Ranks_Combined");
+    if (all) gt_table_rename(all, GT_SHEET_ALL_RANKS_COMBINED);
     return all;
 }
 
 static gt_table *summary_of(const gt_table *rows, size_t ranks, bool geometric)
 {
     gt_table *summary = gt_timeline_means(rows, geometric);
-    size_t column = gt_table_add_zeroed(summary, "num_ranks", GT_TYPE_INT);
+    size_t column = gt_table_add_zeroed(summary, GT_COL_NUM_RANKS, GT_TYPE_INT);
     for (size_t row = 0; row < summary->row_count; row++) summary->columns[column].ints[row] = (int64_t)ranks;
-    gt_table_rename(summary, "Summary");
+    gt_table_rename(summary, GT_SHEET_SUMMARY);
     return summary;
 }
 
-static gt_table *pivot_of(const gt_table *rows, const char *values, const char *name, gt_error *error)
+static gt_table *pivot_of(const gt_table *rows, gt_col values, gt_sheet name, gt_error *error)
 {
-    static const char *const index[] = {"type"};
+    static const gt_col index[] = {GT_COL_TYPE};
     gt_table *pivot = gt_table_pivot(
-        rows, &(gt_pivot){.index = index, .index_count = 1, .columns = "rank", .values = values}, error);
+        rows, &(gt_pivot){.index = index, .index_count = 1, .columns = GT_COL_RANK, .values = values}, error);
     if (pivot) gt_table_rename(pivot, name);
     return pivot;
 }
@@ -76,8 +76,9 @@ static bool make_sheets(const gt_run_side *side, bool geometric, gt_table *sheet
     gt_table *rows = sheets[ALL_RANKS] = rows_of_ranks(side->reports);
     if (!rows) return gt_fail(error, "%s: no report has a sheet gpu_timeline that can be read", side->label);
     sheets[SUMMARY] = summary_of(rows, side->reports->count, geometric);
-    sheets[TIMES] = pivot_of(rows, "time ms", "Per_Rank_Time_ms", error);
-    sheets[PERCENTS] = sheets[TIMES] ? pivot_of(rows, "percent", "Per_Rank_Percent", error) : NULL;
+    sheets[TIMES] = pivot_of(rows, GT_COL_TIME_MS, GT_SHEET_PER_RANK_TIME_MS, error);
+    sheets[PERCENTS] =
+        sheets[TIMES] ? pivot_of(rows, GT_COL_PERCENT, GT_SHEET_PER_RANK_PERCENT, error) : NULL;
     if (sheets[PERCENTS]) return true;
     gt_error_prefix(error, side->label);
     return false;
@@ -88,13 +89,13 @@ static bool make_sheets(const gt_run_side *side, bool geometric, gt_table *sheet
 static void add_missing_columns(gt_table *table, const gt_table *other)
 {
     for (size_t c = 0; c < other->column_count; c++)
-        if (gt_table_find(table, other->columns[c].name) == SIZE_MAX)
-            gt_table_add_filled(table, other->columns[c].name, other->columns[c].type);
+        if (gt_table_find(table, gt_col_named(other->columns[c].name)) == SIZE_MAX)
+            gt_table_add_column(table, gt_col_named(other->columns[c].name), other->columns[c].type);
 }
 
 static void add_source(gt_table *table, const char *label)
 {
-    size_t column = gt_table_add_filled(table, "source", GT_TYPE_STRING);
+    size_t column = gt_table_add_column(table, GT_COL_SOURCE, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_cstr(table, column, row, label);
 }
 
@@ -121,7 +122,7 @@ typedef struct comparison {
     size_t row;
 } comparison;
 
-static comparison new_comparison(const char *name, bool by_rank, const gt_run_side *baseline,
+static comparison new_comparison(gt_sheet sheet, bool by_rank, const gt_run_side *baseline,
                                  const gt_run_side *test, gt_interner *strings)
 {
     const struct {
@@ -141,11 +142,11 @@ static comparison new_comparison(const char *name, bool by_rank, const gt_run_si
         {test->label, "_percent", GT_TYPE_FLOAT, false},
         {NULL, "diff_percent", GT_TYPE_FLOAT, false},
     };
-    comparison c = {.table = gt_table_new(name, strings), .by_rank = by_rank};
+    comparison c = {.table = gt_table_new(sheet, strings), .by_rank = by_rank};
     for (size_t i = 0; i < GT_LENGTH(columns); i++) {
         if (columns[i].only_by_rank && !by_rank) continue;
         char *full = gt_format("%s%s", columns[i].before ? columns[i].before : "", columns[i].name);
-        gt_table_add_column(c.table, full, columns[i].type);
+        gt_table_add_column(c.table, gt_col_named(full), columns[i].type);
         gt_free(full);
     }
     return c;
@@ -163,15 +164,16 @@ static const char *status_of(double percent_change, double better)
 
 static void add_row(comparison *c, const gt_table *baseline, size_t b, const gt_table *test, size_t t)
 {
-    const gt_column *base_ms = gt_table_column(baseline, "time ms"),
-                    *test_ms = gt_table_column(test, "time ms");
-    const gt_column *base_percent = gt_table_column(baseline, "percent"),
-                    *test_percent = gt_table_column(test, "percent");
+    const gt_column *base_ms = gt_table_column(baseline, GT_COL_TIME_MS),
+                    *test_ms = gt_table_column(test, GT_COL_TIME_MS);
+    const gt_column *base_percent = gt_table_column(baseline, GT_COL_PERCENT),
+                    *test_percent = gt_table_column(test, GT_COL_PERCENT);
     double before = base_ms->floats[b], after = test_ms->floats[t], change = gt_percent_less(before, after);
     c->row = gt_table_add_row(c->table);
     c->next = 0;
-    if (c->by_rank) gt_table_set_int(c->table, c->next++, c->row, gt_table_column(baseline, "rank")->ints[b]);
-    gt_table_set_string(c->table, c->next++, c->row, gt_table_column(baseline, "type")->texts[b]);
+    if (c->by_rank)
+        gt_table_set_int(c->table, c->next++, c->row, gt_table_column(baseline, GT_COL_RANK)->ints[b]);
+    gt_table_set_string(c->table, c->next++, c->row, gt_table_column(baseline, GT_COL_TYPE)->texts[b]);
     put_float(c, before);
     put_float(c, after);
     put_float(c, after - before);
@@ -186,9 +188,10 @@ static void add_row(comparison *c, const gt_table *baseline, size_t b, const gt_
 /* The rows of the baseline, in their order, whose type (and rank) the test has too. */
 static void compare_rows(comparison *c, const gt_table *baseline, const gt_table *test)
 {
-    const gt_column *types = gt_table_column(test, "type"), *base_types = gt_table_column(baseline, "type");
-    const int64_t *ranks = c->by_rank ? gt_table_column(test, "rank")->ints : NULL;
-    const int64_t *base_ranks = c->by_rank ? gt_table_column(baseline, "rank")->ints : NULL;
+    const gt_column *types = gt_table_column(test, GT_COL_TYPE),
+                    *base_types = gt_table_column(baseline, GT_COL_TYPE);
+    const int64_t *ranks = c->by_rank ? gt_table_column(test, GT_COL_RANK)->ints : NULL;
+    const int64_t *base_ranks = c->by_rank ? gt_table_column(baseline, GT_COL_RANK)->ints : NULL;
     gt_map places = {0};
     for (size_t row = 0; row < test->row_count; row++) {
         uint32_t *place = gt_map_put(&places, types->texts[row], ranks ? (uint64_t)ranks[row] : 0);
@@ -206,12 +209,12 @@ static void compare_rows(comparison *c, const gt_table *baseline, const gt_table
 gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline, const gt_run_side *test)
 {
     enum { TYPE, BASELINE, TEST, PERCENT_CHANGE = 4 }; /* columns of the summary */
-    gt_table *table = gt_table_new("Summary_Dashboard", summary->strings);
-    gt_table_add_column(table, "Metric", GT_TYPE_STRING);
-    gt_table_add_column(table, baseline->label, GT_TYPE_FLOAT);
-    gt_table_add_column(table, test->label, GT_TYPE_FLOAT);
-    gt_table_add_column(table, "Improvement (%)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "Status", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET_SUMMARY_DASHBOARD, summary->strings);
+    gt_table_add_column(table, GT_COL_METRIC, GT_TYPE_STRING);
+    gt_table_add_column(table, gt_col_named(baseline->label), GT_TYPE_FLOAT);
+    gt_table_add_column(table, gt_col_named(test->label), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_IMPROVEMENT_PCT, GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_STATUS, GT_TYPE_STRING);
     for (size_t i = 0; i < summary->row_count; i++) {
         size_t row = gt_table_add_row(table);
         double change = summary->columns[PERCENT_CHANGE].floats[i];
@@ -232,8 +235,8 @@ bool gt_run_timelines(const gt_run_side *baseline, const gt_run_side *test, bool
 {
     gt_table *before[TIMELINE_SHEETS] = {0}, *after[TIMELINE_SHEETS] = {0};
     bool made = make_sheets(baseline, geometric, before, error) && make_sheets(test, geometric, after, error);
-    comparison by_rank = new_comparison("Comparison_By_Rank", true, baseline, test, strings);
-    comparison summary = new_comparison("Summary_Comparison", false, baseline, test, strings);
+    comparison by_rank = new_comparison(GT_SHEET_COMPARISON_BY_RANK, true, baseline, test, strings);
+    comparison summary = new_comparison(GT_SHEET_SUMMARY_COMPARISON, false, baseline, test, strings);
     if (made) {
         compare_rows(&by_rank, before[ALL_RANKS], after[ALL_RANKS]);
         compare_rows(&summary, before[SUMMARY], after[SUMMARY]);

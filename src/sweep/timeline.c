@@ -5,6 +5,8 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/pivot.h"
 #include "table/sort.h"
@@ -17,16 +19,17 @@
 static const double ZERO_STAND_IN = 1e-10; /* in geometric means */
 
 enum { TYPE, TIME, PERCENT, SOURCE_COLUMNS };
-static const char *const source_columns[SOURCE_COLUMNS] = {"type", "time ms", "percent"};
+static const gt_col source_columns[SOURCE_COLUMNS] = {GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT};
 
 static const struct {
-    const char *type, *column;
+    const char *type;
+    gt_col column;
 } summary_columns[] = {
-    {"computation_time", "computation_time_ms"},
-    {"exposed_comm_time", "exposed_comm_time_ms"},
-    {"busy_time", "busy_time_ms"},
-    {"idle_time", "idle_time_ms"},
-    {"total_time", "total_time_ms"},
+    {"computation_time", GT_COL_COMPUTATION_TIME_MS},
+    {"exposed_comm_time", GT_COL_EXPOSED_COMM_TIME_MS},
+    {"busy_time", GT_COL_BUSY_TIME_MS},
+    {"idle_time", GT_COL_IDLE_TIME_MS},
+    {"total_time", GT_COL_TOTAL_TIME_MS},
 };
 
 /* ---- one setting ---- */
@@ -74,8 +77,8 @@ static void make_geometric(gt_table *means, const gt_table *rows)
 
 gt_table *gt_timeline_means(const gt_table *rows, bool geometric)
 {
-    static const gt_aggregate means[] = {{"time ms", GT_GROUP_MEAN, "time ms"},
-                                         {"percent", GT_GROUP_MEAN, "percent"}};
+    static const gt_aggregate means[] = {{GT_COL_TIME_MS, GT_GROUP_MEAN, GT_COL_TIME_MS},
+                                         {GT_COL_PERCENT, GT_GROUP_MEAN, GT_COL_PERCENT}};
     gt_table *table = gt_table_group(rows, &source_columns[TYPE], 1, means, GT_LENGTH(means),
                                      (gt_group_options){.sorted = true});
     if (geometric) make_geometric(table, rows);
@@ -87,7 +90,7 @@ static gt_table *rows_of_setting(const gt_setting_report *setting, size_t ranks,
 {
     gt_add_setting_columns(means, setting->thread_config, setting->threads, setting->channel_config,
                            setting->channels);
-    size_t column = gt_table_add_filled(means, "num_ranks", GT_TYPE_INT);
+    size_t column = gt_table_add_column(means, GT_COL_NUM_RANKS, GT_TYPE_INT);
     for (size_t row = 0; row < means->row_count; row++) gt_table_set_int(means, column, row, (int64_t)ranks);
     for (size_t c = 0; c < SOURCE_COLUMNS; c++) gt_table_move_column(means, 0, means->column_count - 1);
     return means;
@@ -101,9 +104,7 @@ static bool is_same_setting(const gt_setting_report *a, const gt_setting_report 
 
 static void append(gt_table **all, gt_table *more)
 {
-    gt_error error;
-    if (*all && more && !gt_table_append(*all, more, &error))
-        gt_raise_internal("%s", error.text); /* all have the same columns */
+    if (*all && more) gt_table_append_same(*all, more);
     if (*all)
         gt_table_free(more);
     else
@@ -112,7 +113,8 @@ static void append(gt_table **all, gt_table *more)
 
 static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
 {
-    static const gt_sort_key order[] = {{"threads_num", false}, {"channels_num", false}, {"type", false}};
+    static const gt_sort_key order[] = {
+        {GT_COL_THREADS_NUM, false}, {GT_COL_CHANNELS_NUM, false}, {GT_COL_TYPE, false}};
     gt_table *all = NULL;
     for (size_t first = 0, end; first < reports->count; first = end) {
         gt_table *rows = NULL;
@@ -125,7 +127,7 @@ static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
         gt_table_free(rows);
     }
     if (all) {
-        gt_table_rename(all, "All_Data");
+        gt_table_rename(all, GT_SHEET_ALL_DATA);
         gt_table_sort(all, order, GT_LENGTH(order));
     }
     return all;
@@ -134,9 +136,9 @@ static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
 /* ---- the other sheets ---- */
 
 /* Types and settings without any value are left out, as pandas does. */
-static gt_table *pivot_of(const gt_table *all, const char *values, const char *name, gt_error *error)
+static gt_table *pivot_of(const gt_table *all, gt_col values, gt_sheet name, gt_error *error)
 {
-    static const char *const index[] = {"type"};
+    static const gt_col index[] = {GT_COL_TYPE};
     gt_table *filled = gt_table_copy(all);
     uint8_t *keep = gt_alloc(all->row_count + 1);
     for (size_t row = 0; row < all->row_count; row++)
@@ -144,7 +146,8 @@ static gt_table *pivot_of(const gt_table *all, const char *values, const char *n
     gt_table_keep(filled, keep);
     gt_free(keep);
     gt_table *pivot = gt_table_pivot(
-        filled, &(gt_pivot){.index = index, .index_count = 1, .columns = "full_config", .values = values},
+        filled,
+        &(gt_pivot){.index = index, .index_count = 1, .columns = GT_COL_FULL_CONFIG, .values = values},
         error);
     if (pivot) gt_table_rename(pivot, name);
     gt_table_free(filled);
@@ -153,17 +156,17 @@ static gt_table *pivot_of(const gt_table *all, const char *values, const char *n
 
 static gt_table *summary_of(const gt_table *all)
 {
-    static const char *const keys[] = {"full_config"};
-    static const gt_aggregate firsts[] = {{"threads_num", GT_GROUP_FIRST, "threads_num"},
-                                          {"channels_num", GT_GROUP_FIRST, "channels_num"},
-                                          {"num_ranks", GT_GROUP_FIRST, "num_ranks"}};
+    static const gt_col keys[] = {GT_COL_FULL_CONFIG};
+    static const gt_aggregate firsts[] = {{GT_COL_THREADS_NUM, GT_GROUP_FIRST, GT_COL_THREADS_NUM},
+                                          {GT_COL_CHANNELS_NUM, GT_GROUP_FIRST, GT_COL_CHANNELS_NUM},
+                                          {GT_COL_NUM_RANKS, GT_GROUP_FIRST, GT_COL_NUM_RANKS}};
     const gt_group_options sorted = {.sorted = true};
     gt_table *summary = gt_table_group(all, keys, 1, firsts, GT_LENGTH(firsts), sorted);
-    gt_table_rename(summary, "Summary_By_Config");
+    gt_table_rename(summary, GT_SHEET_SUMMARY_BY_CONFIG);
     gt_groups groups = gt_groups_find(all, keys, 1, sorted);
-    const gt_column *type = gt_table_column(all, "type"), *time = gt_table_column(all, "time ms");
+    const gt_column *type = gt_table_column(all, GT_COL_TYPE), *time = gt_table_column(all, GT_COL_TIME_MS);
     for (size_t i = 0; i < GT_LENGTH(summary_columns); i++) {
-        size_t column = gt_table_add_filled(summary, summary_columns[i].column, GT_TYPE_FLOAT);
+        size_t column = gt_table_add_column(summary, summary_columns[i].column, GT_TYPE_FLOAT);
         uint32_t wanted = gt_interner_add_cstr(all->strings, summary_columns[i].type);
         for (size_t row = 0; row < all->row_count; row++)
             if (type->texts[row] == wanted)
@@ -179,9 +182,12 @@ bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric,
     gt_table *all = all_data(reports, geometric);
     if (!all) return gt_fail(error, "no report has a sheet gpu_timeline that can be read");
     gt_table_list_add(tables, all);
-    static const char *const pivots[][2] = {{"time ms", "Pivot_Time_ms"}, {"percent", "Pivot_Percent"}};
+    static const struct {
+        gt_col values;
+        gt_sheet sheet;
+    } pivots[] = {{GT_COL_TIME_MS, GT_SHEET_PIVOT_TIME_MS}, {GT_COL_PERCENT, GT_SHEET_PIVOT_PERCENT}};
     for (size_t i = 0; i < GT_LENGTH(pivots); i++) {
-        gt_table *pivot = pivot_of(all, pivots[i][0], pivots[i][1], error);
+        gt_table *pivot = pivot_of(all, pivots[i].values, pivots[i].sheet, error);
         if (!pivot) return false;
         gt_table_list_add(tables, pivot);
     }

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto_kernels.h"
+#include "schema/columns.h"
 #include "sweep/gemm/gemm_rows.h"
 #include "sweep/run/layout.h"
 
@@ -79,12 +80,12 @@ static void find_traces(job *j, const gt_gemm_rows *rows)
 /* ---- rows ---- */
 
 enum { MIN_AT, MAX_AT, BETWEEN, MIN_US, MAX_US };
-static const gt_gemm_column new_columns[] = {
-    [MIN_AT] = {"min_duration_timestamp_ms", GT_TYPE_FLOAT},
-    [MAX_AT] = {"max_duration_timestamp_ms", GT_TYPE_FLOAT},
-    [BETWEEN] = {"time_between_min_max_ms", GT_TYPE_FLOAT},
-    [MIN_US] = {"min_duration_found_us", GT_TYPE_STRING},
-    [MAX_US] = {"max_duration_found_us", GT_TYPE_STRING},
+static const gt_column_head new_columns[] = {
+    [MIN_AT] = {GT_COL_MIN_DURATION_TIMESTAMP_MS, GT_TYPE_FLOAT},
+    [MAX_AT] = {GT_COL_MAX_DURATION_TIMESTAMP_MS, GT_TYPE_FLOAT},
+    [BETWEEN] = {GT_COL_TIME_BETWEEN_MIN_MAX_MS, GT_TYPE_FLOAT},
+    [MIN_US] = {GT_COL_MIN_DURATION_FOUND_US, GT_TYPE_STRING},
+    [MAX_US] = {GT_COL_MAX_DURATION_FOUND_US, GT_TYPE_STRING},
 };
 
 static void set_duration(gt_table *table, size_t column, size_t row, const gt_kernel_instance *instance)
@@ -106,7 +107,7 @@ typedef struct filler {
 
 enum { WARNED_MAX = 10 }; /* rows named of each kind; the others are counted */
 
-static void compare_with_report(filler *f, size_t row, const char *which, const char *column, double found_us)
+static void compare_with_report(filler *f, size_t row, const char *which, gt_col column, double found_us)
 {
     double expected_us = gt_gemm_number(f->table, column, row);
     if (!(fabs(found_us - expected_us) > expected_us * f->options->tolerance)) return;
@@ -118,7 +119,7 @@ static void compare_with_report(filler *f, size_t row, const char *which, const 
 static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
 {
     gt_kernel_instance shortest, longest;
-    gt_str name = gt_gemm_string(f->table, "kernel_name", row);
+    gt_str name = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row);
     if (!name.len || !gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest)) {
         if (f->not_found++ < WARNED_MAX)
             gt_warn("row %zu: no instance of kernel %.200s in its trace", row + 1, name.bytes);
@@ -130,8 +131,8 @@ static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
     gt_table_set_float(f->table, f->first + BETWEEN, row, fabs(max_ms - min_ms));
     set_duration(f->table, f->first + MIN_US, row, &shortest);
     set_duration(f->table, f->first + MAX_US, row, &longest);
-    compare_with_report(f, row, "min", "kernel_time_min_us", shortest.dur_us);
-    compare_with_report(f, row, "max", "kernel_time_max_us", longest.dur_us);
+    compare_with_report(f, row, "min", GT_COL_KERNEL_TIME_MIN_US, shortest.dur_us);
+    compare_with_report(f, row, "max", GT_COL_KERNEL_TIME_MAX_US, longest.dur_us);
 }
 
 static void fill_rows(filler *f, const gt_gemm_rows *rows, const trace *traces)

@@ -66,7 +66,7 @@ static void source_free(source *s)
     gt_free(s->floats);
 }
 
-static gt_column *add_result(job *j, const char *name, gt_type type)
+static gt_column *add_result(job *j, gt_col name, gt_type type)
 {
     size_t index = gt_table_add_zeroed(j->result, name, type); /* first: it may move the columns */
     return &j->result->columns[index];
@@ -74,7 +74,7 @@ static gt_column *add_result(job *j, const char *name, gt_type type)
 
 /* ---- one function an aggregate ---- */
 
-static void make_size(job *j, source *s, const char *name)
+static void make_size(job *j, source *s, gt_col name)
 {
     (void)s;
     int64_t *sizes = add_result(j, name, GT_TYPE_INT)->ints;
@@ -82,7 +82,7 @@ static void make_size(job *j, source *s, const char *name)
         if (j->groups.of_row[row] != GT_NO_GROUP) sizes[j->groups.of_row[row]]++;
 }
 
-static void make_count(job *j, source *s, const char *name)
+static void make_count(job *j, source *s, gt_col name)
 {
     int64_t *counts = add_result(j, name, GT_TYPE_INT)->ints;
     if (s->column->type != GT_TYPE_STRING && s->column->type != GT_TYPE_LIST) {
@@ -96,7 +96,7 @@ static void make_count(job *j, source *s, const char *name)
             counts[j->groups.of_row[row]]++;
 }
 
-static void make_distinct(job *j, source *s, const char *name)
+static void make_distinct(job *j, source *s, gt_col name)
 {
     int64_t *counts = add_result(j, name, GT_TYPE_INT)->ints;
     gt_groups split = gt_groups_split(&j->groups, s->column, j->table->strings);
@@ -104,7 +104,7 @@ static void make_distinct(job *j, source *s, const char *name)
     gt_groups_free(&split);
 }
 
-static void make_sum(job *j, source *s, const char *name)
+static void make_sum(job *j, source *s, gt_col name)
 {
     summarize(j, s);
     bool is_int = s->ints && !s->wide_sums;
@@ -117,7 +117,7 @@ static void make_sum(job *j, source *s, const char *name)
     }
 }
 
-static void make_mean(job *j, source *s, const char *name)
+static void make_mean(job *j, source *s, gt_col name)
 {
     summarize(j, s);
     double *means = add_result(j, name, GT_TYPE_FLOAT)->floats;
@@ -128,19 +128,19 @@ static void make_mean(job *j, source *s, const char *name)
     }
 }
 
-static void make_median(job *j, source *s, const char *name)
+static void make_median(job *j, source *s, gt_col name)
 {
     double *medians = add_result(j, name, GT_TYPE_FLOAT)->floats;
     gt_group_medians(j->groups.of_row, j->groups.row_count, numbers_of(j, s), medians, j->groups.count);
 }
 
-static void make_std(job *j, source *s, const char *name)
+static void make_std(job *j, source *s, gt_col name)
 {
     double *stds = add_result(j, name, GT_TYPE_FLOAT)->floats;
     gt_group_stds(j->groups.of_row, j->groups.row_count, numbers_of(j, s), stds, j->groups.count);
 }
 
-static void make_extreme_text(job *j, source *s, const char *name, bool greatest)
+static void make_extreme_text(job *j, source *s, gt_col name, bool greatest)
 {
     uint32_t *best = add_result(j, name, GT_TYPE_STRING)->texts;
     for (size_t row = 0; row < j->groups.row_count; row++) {
@@ -155,14 +155,14 @@ static void make_extreme_text(job *j, source *s, const char *name, bool greatest
     }
 }
 
-static void make_extreme(job *j, source *s, const char *name, bool greatest)
+static void make_extreme(job *j, source *s, gt_col name, bool greatest)
 {
     if (s->column->type == GT_TYPE_STRING) {
         make_extreme_text(j, s, name, greatest);
         return;
     }
     summarize(j, s);
-    size_t index = gt_table_add_filled(j->result, name, s->column->type);
+    size_t index = gt_table_add_column(j->result, name, s->column->type);
     for (size_t g = 0; g < j->groups.count; g++) {
         if (s->floats) {
             if (s->floats[g].count)
@@ -177,17 +177,17 @@ static void make_extreme(job *j, source *s, const char *name, bool greatest)
     }
 }
 
-static void make_min(job *j, source *s, const char *name)
+static void make_min(job *j, source *s, gt_col name)
 {
     make_extreme(j, s, name, false);
 }
 
-static void make_max(job *j, source *s, const char *name)
+static void make_max(job *j, source *s, gt_col name)
 {
     make_extreme(j, s, name, true);
 }
 
-static void make_picked(job *j, source *s, const char *name, bool last)
+static void make_picked(job *j, source *s, gt_col name, bool last)
 {
     uint32_t *rows = gt_alloc(j->groups.count * sizeof *rows);
     for (size_t g = 0; g < j->groups.count; g++) rows[g] = GT_NO_ROW;
@@ -202,28 +202,28 @@ static void make_picked(job *j, source *s, const char *name, bool last)
     gt_free(rows);
 }
 
-static void make_first(job *j, source *s, const char *name)
+static void make_first(job *j, source *s, gt_col name)
 {
     make_picked(j, s, name, false);
 }
 
-static void make_last(job *j, source *s, const char *name)
+static void make_last(job *j, source *s, gt_col name)
 {
     make_picked(j, s, name, true);
 }
 
-static void (*const makers[])(job *, source *, const char *) = {
+static void (*const makers[])(job *, source *, gt_col) = {
     [GT_GROUP_SIZE] = make_size,   [GT_GROUP_COUNT] = make_count, [GT_GROUP_DISTINCT] = make_distinct,
     [GT_GROUP_SUM] = make_sum,     [GT_GROUP_MEAN] = make_mean,   [GT_GROUP_MEDIAN] = make_median,
     [GT_GROUP_STD] = make_std,     [GT_GROUP_MIN] = make_min,     [GT_GROUP_MAX] = make_max,
     [GT_GROUP_FIRST] = make_first, [GT_GROUP_LAST] = make_last,
 };
 
-gt_table *gt_table_group(const gt_table *table, const char *const *keys, size_t key_count,
+gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_count,
                          const gt_aggregate *aggregates, size_t aggregate_count, gt_group_options options)
 {
     job j = {.table = table, .groups = gt_groups_find(table, keys, key_count, options)};
-    j.result = gt_table_new(table->name, table->strings);
+    j.result = gt_table_new(gt_sheet_named(table->name), table->strings);
     for (size_t k = 0; k < key_count; k++) {
         gt_column column =
             gt_column_take(gt_table_column(table, keys[k]), j.groups.first_row, j.groups.count);

@@ -1,15 +1,16 @@
 /* Group-by: which rows belong together, and what is counted, summed and measured of each group.
  *
  *     static const gt_aggregate sheet[] = {
- *         {NULL, GT_GROUP_SIZE, "Count"},
- *         {"dur_us", GT_GROUP_SUM, "Total Kernel Time (us)"},
+ *         {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT},
+ *         {GT_COL_DUR_US, GT_GROUP_SUM, GT_COL_TOTAL_US},
  *     };
- *     gt_table_group(kernels, (const char *[]){"name"}, 1, sheet, 2, (gt_group_options){.sorted = true});
+ *     gt_table_group(kernels, (gt_col[]){GT_COL_NAME}, 1, sheet, 2, (gt_group_options){.sorted = true});
  *
  * Missing values do not take part, as in pandas: a group without any value has count 0, sum 0 and no mean. */
 #ifndef GT_TABLE_GROUP_H
 #define GT_TABLE_GROUP_H
 
+#include "schema/columns.h"
 #include "table/table.h"
 
 typedef enum gt_group_kind {
@@ -28,9 +29,9 @@ typedef enum gt_group_kind {
 } gt_group_kind;
 
 typedef struct gt_aggregate {
-    const char *column; /* numbers for SUM to STD, not a LIST for MIN, MAX and DISTINCT; any for the others */
+    gt_col column; /* numbers for SUM to STD, not a LIST for MIN, MAX and DISTINCT; any for the others */
     gt_group_kind kind;
-    const char *name; /* of the column made */
+    gt_col name; /* of the column made */
 } gt_aggregate;
 
 typedef struct gt_group_options {
@@ -39,7 +40,7 @@ typedef struct gt_group_options {
 } gt_group_options;
 
 /* A new table: the key columns (not LISTs; none: one group of all rows), then one column an aggregate. */
-gt_table *gt_table_group(const gt_table *table, const char *const *keys, size_t key_count,
+gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_count,
                          const gt_aggregate *aggregates, size_t aggregate_count, gt_group_options options);
 
 /* ---- the groups themselves ---- */
@@ -52,7 +53,7 @@ typedef struct gt_groups {
     size_t row_count, count;
 } gt_groups;
 
-gt_groups gt_groups_find(const gt_table *table, const char *const *keys, size_t key_count,
+gt_groups gt_groups_find(const gt_table *table, const gt_col *keys, size_t key_count,
                          gt_group_options options);
 /* Groups of rows that share both their group and their value in a column; rows without either are left out.
  */

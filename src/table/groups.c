@@ -167,7 +167,7 @@ static void prepare_key(key *k, const gt_interner *strings, size_t row_count)
         k->code_bound = 3;
         break;
     case GT_TYPE_LIST:
-        gt_raise_internal("lists cannot be keys");
+        gt_raise_internal("column '%s' holds lists and cannot be a key", k->column->name);
     }
 }
 
@@ -318,7 +318,7 @@ static void sort_groups(gt_groups *groups, const key *keys, size_t key_count, co
     gt_free(number);
 }
 
-gt_groups gt_groups_find(const gt_table *table, const char *const *names, size_t key_count,
+gt_groups gt_groups_find(const gt_table *table, const gt_col *names, size_t key_count,
                          gt_group_options options)
 {
     GT_CHECK(table->row_count < GT_NO_ROW);

@@ -56,7 +56,7 @@ typedef struct work {
 
 static gt_table *copy_keys(const gt_table *table, const gt_join *join)
 {
-    gt_table *keys = gt_table_new(table->name, table->strings);
+    gt_table *keys = gt_table_new(gt_sheet_named(table->name), table->strings);
     uint32_t *rows = gt_order_new(table->row_count);
     for (size_t k = 0; k < join->key_count; k++) {
         gt_column column = gt_column_take(gt_table_column(table, join->keys[k]), rows, table->row_count);
@@ -132,10 +132,10 @@ static void pair_rows(work *w)
     }
 }
 
-static bool is_key(const gt_join *join, const char *name)
+static bool is_key(const gt_join *join, const gt_column *column)
 {
     for (size_t k = 0; k < join->key_count; k++)
-        if (strcmp(join->keys[k], name) == 0) return true;
+        if (gt_column_is(column, join->keys[k])) return true;
     return false;
 }
 
@@ -144,7 +144,7 @@ static void add_column(gt_table *result, const gt_column *column, const uint32_t
                        const gt_table *other, const char *suffix)
 {
     gt_column taken = gt_column_take(column, rows, count);
-    if (other && gt_table_find(other, column->name) != SIZE_MAX) {
+    if (other && gt_table_find(other, gt_col_named(column->name)) != SIZE_MAX) {
         gt_free(taken.name);
         taken.name = gt_format("%s%s", column->name, suffix);
     }
@@ -153,17 +153,18 @@ static void add_column(gt_table *result, const gt_column *column, const uint32_t
 
 static gt_table *make_result(const work *w, const gt_table *left, const gt_table *right, const gt_join *join)
 {
-    gt_table *result = gt_table_new(left->name, left->strings);
+    gt_table *result = gt_table_new(gt_sheet_named(left->name), left->strings);
     for (size_t c = 0; c < left->column_count; c++) {
         const gt_column *column = &left->columns[c];
-        if (is_key(join, column->name))
-            add_column(result, gt_table_column(w->keys, column->name), w->key_rows, w->count, NULL, NULL);
+        if (is_key(join, column))
+            add_column(result, gt_table_column(w->keys, gt_col_named(column->name)), w->key_rows, w->count,
+                       NULL, NULL);
         else
             add_column(result, column, w->left_rows, w->count, right,
                        join->left_suffix ? join->left_suffix : "_x");
     }
     for (size_t c = 0; c < right->column_count; c++)
-        if (!is_key(join, right->columns[c].name))
+        if (!is_key(join, &right->columns[c]))
             add_column(result, &right->columns[c], w->right_rows, w->count, left,
                        join->right_suffix ? join->right_suffix : "_y");
     result->row_count = w->count;

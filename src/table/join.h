@@ -12,7 +12,7 @@ typedef enum gt_join_kind {
 
 typedef struct gt_join {
     gt_join_kind kind;
-    const char *const *keys; /* columns that both tables have; at least one, no LISTs */
+    const gt_col *keys; /* columns that both tables have; at least one, no LISTs */
     size_t key_count;
     const char *left_suffix, *right_suffix; /* for other columns of the same name; NULL: "_x" and "_y" */
 } gt_join;

@@ -74,7 +74,7 @@ static bool add_column(work *w, size_t g, size_t *next, gt_error *error)
         w->cells[at] = row;
     }
     if (clash) {
-        gt_fail(error, "column '%s' would have two values of '%s' in one cell", name, w->pivot->values);
+        gt_fail(error, "column '%s' would have two values of '%s' in one cell", name, w->pivot->values.name);
     } else {
         gt_column taken = gt_column_take(gt_table_column(table, w->pivot->values), w->cells, w->index.count);
         gt_free(taken.name);
@@ -91,7 +91,7 @@ static bool add_columns(work *w, gt_error *error)
     size_t next = 0, cells;
     if (__builtin_mul_overflow(w->index.count, w->columns.count, &cells) || cells > UINT32_MAX)
         return gt_fail(error, "table '%s' by '%s' would have %zu rows and %zu columns", w->table->name,
-                       w->pivot->columns, w->index.count, w->columns.count);
+                       w->pivot->columns.name, w->index.count, w->columns.count);
     for (size_t g = 0; g < w->columns.count; g++)
         if (!add_column(w, g, &next, error)) return false;
     return true;
@@ -131,7 +131,8 @@ gt_table *gt_table_pivot(const gt_table *table, const gt_pivot *pivot, gt_error 
 {
     gt_group_options sorted = {.sorted = true};
     gt_table *placed = copy_placed(table, pivot);
-    work w = {.table = placed, .pivot = pivot, .result = gt_table_new(table->name, table->strings)};
+    work w = {
+        .table = placed, .pivot = pivot, .result = gt_table_new(gt_sheet_named(table->name), table->strings)};
     w.index = gt_groups_find(placed, pivot->index, pivot->index_count, sorted);
     w.columns = gt_groups_find(placed, &pivot->columns, 1, sorted);
     w.by_column = order_by_group(&w.columns);

@@ -5,12 +5,12 @@
 #include "table/table.h"
 
 typedef struct gt_pivot {
-    const char *const *index; /* the columns that name a row of the result */
+    const gt_col *index; /* the columns that name a row of the result */
     size_t index_count;
-    const char *columns; /* its values, as text, name the columns of the result */
-    const char *values;  /* what stands in the cells */
-    bool fill;           /* numeric cells without a value get fill_value; otherwise they are null */
-    double fill_value;   /* not whole: INT columns become FLOAT */
+    gt_col columns;    /* its values, as text, name the columns of the result */
+    gt_col values;     /* what stands in the cells */
+    bool fill;         /* numeric cells without a value get fill_value; otherwise they are null */
+    double fill_value; /* not whole: INT columns become FLOAT */
 } gt_pivot;
 
 /* A new table: the index columns, then one column for each different value of `columns`, both ascending. Rows

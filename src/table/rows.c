@@ -8,7 +8,7 @@
 
 gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t count)
 {
-    gt_table *copy = gt_table_new(table->name, table->strings);
+    gt_table *copy = gt_table_new(gt_sheet_named(table->name), table->strings);
     for (size_t c = 0; c < table->column_count; c++) {
         gt_column column = gt_column_take(&table->columns[c], rows, count);
         GT_PUSH(copy->columns, copy->column_count, copy->column_capacity, column);
@@ -130,11 +130,17 @@ bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error)
     return matched;
 }
 
+void gt_table_append_same(gt_table *table, const gt_table *more)
+{
+    gt_error error;
+    if (!gt_table_append(table, more, &error)) gt_raise_internal("%s", error.text);
+}
+
 static void add_columns_of(gt_table *table, const gt_table *other)
 {
     for (size_t c = 0; c < other->column_count; c++)
-        if (gt_table_find(table, other->columns[c].name) == SIZE_MAX)
-            gt_table_add_filled(table, other->columns[c].name, other->columns[c].type);
+        if (gt_table_find(table, gt_col_named(other->columns[c].name)) == SIZE_MAX)
+            gt_table_add_column(table, gt_col_named(other->columns[c].name), other->columns[c].type);
 }
 
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error)

@@ -104,7 +104,7 @@ static void make_keys(uint64_t *keys, const uint32_t *rows, size_t count, const 
         break;
     }
     case GT_TYPE_LIST:
-        gt_raise_internal("lists have no order");
+        gt_raise_internal("column '%s' holds lists, which have no order", column->name);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "table/table.h"
 
 typedef struct gt_sort_key {
-    const char *column; /* not a LIST */
+    gt_col column; /* not a LIST */
     bool descending;
 } gt_sort_key;
 

@@ -4,13 +4,14 @@
 #include "base/memory.h"
 
 #include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-gt_table *gt_table_new(const char *name, gt_interner *strings)
+gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings)
 {
     gt_table *table = gt_alloc_zero(1, sizeof *table);
-    table->name = gt_strdup(name ? name : "");
+    table->name = gt_strdup(sheet.name);
     table->strings = strings;
     return table;
 }
@@ -26,18 +27,19 @@ void gt_table_free(gt_table *table)
 
 /* ---- columns ---- */
 
-static gt_column *new_column(gt_table *table, const char *name, gt_type type)
+static gt_column *new_column(gt_table *table, gt_col name, gt_type type)
 {
     gt_column column;
-    gt_column_init(&column, name, type);
+    gt_column_init(&column, name.name, type);
     gt_column_reserve(&column, table->row_count);
     GT_PUSH(table->columns, table->column_count, table->column_capacity, column);
     return &table->columns[table->column_count - 1];
 }
 
-size_t gt_table_add_column(gt_table *table, const char *name, gt_type type)
+size_t gt_table_add_column(gt_table *table, gt_col name, gt_type type)
 {
-    return gt_table_add_filled(table, name, type);
+    gt_column_fill_null(new_column(table, name, type), 0, table->row_count);
+    return table->column_count - 1;
 }
 
 void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t count)
@@ -45,35 +47,39 @@ void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t c
     for (size_t i = 0; i < count; i++) gt_table_add_column(table, heads[i].name, heads[i].type);
 }
 
-size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type)
-{
-    gt_column_fill_null(new_column(table, name, type), 0, table->row_count);
-    return table->column_count - 1;
-}
-
-size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type)
+size_t gt_table_add_zeroed(gt_table *table, gt_col name, gt_type type)
 {
     gt_column_fill_zero(new_column(table, name, type), 0, table->row_count);
     return table->column_count - 1;
 }
 
-gt_column *gt_table_add_array(gt_table *table, const char *name, gt_type type)
+gt_column *gt_table_add_array(gt_table *table, gt_col name, gt_type type)
 {
     size_t column = gt_table_add_zeroed(table, name, type); /* first: it may move the columns */
     return &table->columns[column];
 }
 
-size_t gt_table_find(const gt_table *table, const char *name)
+bool gt_table_is(const gt_table *table, gt_sheet sheet)
+{
+    return strcmp(table->name, sheet.name) == 0;
+}
+
+bool gt_column_is(const gt_column *column, gt_col name)
+{
+    return strcmp(column->name, name.name) == 0;
+}
+
+size_t gt_table_find(const gt_table *table, gt_col name)
 {
     for (size_t c = 0; c < table->column_count; c++)
-        if (strcmp(table->columns[c].name, name) == 0) return c;
+        if (gt_column_is(&table->columns[c], name)) return c;
     return SIZE_MAX;
 }
 
-gt_column *gt_table_column(const gt_table *table, const char *name)
+gt_column *gt_table_column(const gt_table *table, gt_col name)
 {
     size_t column = gt_table_find(table, name);
-    if (column == SIZE_MAX) gt_raise_internal("table '%s' has no column '%s'", table->name, name);
+    if (column == SIZE_MAX) gt_raise_internal("table '%s' has no column '%s'", table->name, name.name);
     return &table->columns[column];
 }
 
@@ -83,17 +89,17 @@ void gt_table_drop_column(gt_table *table, size_t column)
     gt_column_free(&table->columns[--table->column_count]);
 }
 
-void gt_table_rename(gt_table *table, const char *name)
+void gt_table_rename(gt_table *table, gt_sheet sheet)
 {
     char *before = table->name;
-    table->name = gt_strdup(name);
+    table->name = gt_strdup(sheet.name);
     gt_free(before);
 }
 
-void gt_table_rename_column(gt_table *table, size_t column, const char *name)
+void gt_table_rename_column(gt_table *table, size_t column, gt_col name)
 {
     char *before = table->columns[column].name;
-    table->columns[column].name = gt_strdup(name);
+    table->columns[column].name = gt_strdup(name.name);
     gt_free(before);
 }
 
@@ -117,12 +123,12 @@ void gt_table_move_column(gt_table *table, size_t from, size_t to)
     columns[to] = moved;
 }
 
-void gt_table_select(gt_table *table, const char *const *names, size_t count)
+void gt_table_select(gt_table *table, const gt_col *names, size_t count)
 {
     size_t kept = 0;
     for (size_t n = 0; n < count; n++) {
         size_t column = kept;
-        while (column < table->column_count && strcmp(table->columns[column].name, names[n])) column++;
+        while (column < table->column_count && !gt_column_is(&table->columns[column], names[n])) column++;
         if (column < table->column_count) gt_table_move_column(table, column, kept++);
     }
     while (table->column_count > kept) gt_table_drop_column(table, table->column_count - 1);

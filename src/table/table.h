@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum gt_type {
     GT_TYPE_INT,    /* int64 */
@@ -42,9 +43,50 @@ typedef struct gt_column {
     size_t list_cells;  /* of a LIST column being filled: cells begun so far; later ones are null */
 } gt_column;
 
-/* What a sheet says of a column of its own. */
-typedef struct gt_column_head {
+/* The name of a column or a sheet. A string is not accepted in its place: names that the program knows are
+ * declared once in src/schema (GT_COL_COUNT, GT_SHEET_GPU_TIMELINE), so that a misspelt one does not compile.
+ * A handle is as valid as the string in it; tables copy the names they are given. */
+#if defined(__has_attribute)
+#if __has_attribute(designated_init)
+#define GT_DESIGNATED_INIT __attribute__((designated_init)) /* gcc: {"name"} is an error */
+#endif
+#endif
+#ifndef GT_DESIGNATED_INIT
+#define GT_DESIGNATED_INIT /* clang: -Wmissing-braces has the same effect */
+#endif
+typedef struct GT_DESIGNATED_INIT gt_col {
     const char *name;
+} gt_col;
+typedef struct GT_DESIGNATED_INIT gt_sheet {
+    const char *name;
+} gt_sheet;
+
+/* Declare a name; only src/schema and tests use these. */
+#define GT_COL(text)   ((gt_col){.name = "" text})
+#define GT_SHEET(text) ((gt_sheet){.name = "" text})
+#define GT_NO_COL      ((gt_col){.name = NULL})
+#define GT_NO_SHEET    ((gt_sheet){.name = NULL})
+
+/* Names that are known only at run time: those of a user's file, of a rank, of a counter. The handle borrows
+ * the string. */
+static inline gt_col gt_col_named(const char *name)
+{
+    return (gt_col){.name = name};
+}
+
+static inline bool gt_col_equals(gt_col a, gt_col b)
+{
+    return strcmp(a.name, b.name) == 0;
+}
+
+static inline gt_sheet gt_sheet_named(const char *name)
+{
+    return (gt_sheet){.name = name};
+}
+
+/* One column of a sheet's declaration. */
+typedef struct gt_column_head {
+    gt_col name;
     gt_type type;
 } gt_column_head;
 
@@ -56,19 +98,18 @@ typedef struct gt_table {
     size_t row_count; /* every column has this many rows once a row is whole */
 } gt_table;
 
-gt_table *gt_table_new(const char *name, gt_interner *strings);
+gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings);
 void gt_table_free(gt_table *table);
-void gt_table_rename(gt_table *table, const char *name);
+void gt_table_rename(gt_table *table, gt_sheet sheet);
+bool gt_table_is(const gt_table *table, gt_sheet sheet);
 
 /* Adds a column; in a table that has rows its cells are null. Returns its index. */
-size_t gt_table_add_column(gt_table *table, const char *name, gt_type type);
+size_t gt_table_add_column(gt_table *table, gt_col name, gt_type type);
 void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t count);
-/* The same as gt_table_add_column, of a table that has rows: the caller sets the cells. */
-size_t gt_table_add_filled(gt_table *table, const char *name, gt_type type);
 /* The same, for callers that fill the column's array themselves: its cells are as gt_table_add_rows leaves
  * them. */
-size_t gt_table_add_zeroed(gt_table *table, const char *name, gt_type type);
-gt_column *gt_table_add_array(gt_table *table, const char *name,
+size_t gt_table_add_zeroed(gt_table *table, gt_col name, gt_type type);
+gt_column *gt_table_add_array(gt_table *table, gt_col name,
                               gt_type type); /* the same: the column, until the next is added */
 
 /* Room for one more row, all null. Returns its index. */
@@ -89,11 +130,11 @@ bool gt_column_is_null(const gt_column *column, size_t row);
 bool gt_column_has_nulls(const gt_column *column, size_t row_count);
 /* A cell of an INT or FLOAT column; NaN where it is null, and of other columns. */
 double gt_column_number(const gt_column *column, size_t row);
+bool gt_column_is(const gt_column *column, gt_col name); /* whether that is its name */
 /* The column's index, or SIZE_MAX where there is none of that name. */
-size_t gt_table_find(const gt_table *table, const char *name);
-
+size_t gt_table_find(const gt_table *table, gt_col name);
 /* The same, for a column that must be there: a missing one is an internal error. */
-gt_column *gt_table_column(const gt_table *table, const char *name);
+gt_column *gt_table_column(const gt_table *table, gt_col name);
 
 /* LIST cells. A new LIST column holds INT elements; gt_list_of says otherwise and gives the column of the
  * elements: gt_list_of(gt_list_of(&table->columns[c], GT_TYPE_LIST), GT_TYPE_INT) makes a column of lists of
@@ -113,7 +154,7 @@ size_t gt_list_end_of(const gt_column *list, size_t row);
 
 /* Columns. */
 void gt_table_drop_column(gt_table *table, size_t column);
-void gt_table_rename_column(gt_table *table, size_t column, const char *name);
+void gt_table_rename_column(gt_table *table, size_t column, gt_col name);
 /* A workbook shows `over` above equal neighbours together and `under` below it, and the names of columns
  * without an `over` in a third line; of these, `under` stands for the whole line of such. Either may be NULL.
  */
@@ -121,7 +162,7 @@ void gt_table_set_headings(gt_table *table, size_t column, const char *over, con
 void gt_table_move_column(gt_table *table, size_t from, size_t to); /* `to` is its index afterwards */
 /* Keeps the named columns in the order given and drops the others; a name that the table lacks is passed
  * over. */
-void gt_table_select(gt_table *table, const char *const *names, size_t count);
+void gt_table_select(gt_table *table, const gt_col *names, size_t count);
 /* Makes an INT or BOOL column FLOAT, null becoming NaN. */
 void gt_table_make_float(gt_table *table, size_t column);
 /* What pandas does to integers beside a missing value: every INT column with a null becomes FLOAT. */
@@ -137,6 +178,8 @@ void gt_table_head(gt_table *table, int64_t count); /* the first rows; negative:
 /* Adds the rows of another table with the same columns in any order; an INT beside a FLOAT column becomes
  * FLOAT. The tables need not share an intern table. */
 bool gt_table_append(gt_table *table, const gt_table *more, gt_error *error);
+/* The same of tables that the program made with the same columns: a difference is an internal error. */
+void gt_table_append_same(gt_table *table, const gt_table *more);
 /* The same of tables whose columns differ: what one of them lacks is null in its rows, and what only `more`
  * has comes behind the others. Not for LISTs. */
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error);

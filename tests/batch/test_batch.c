@@ -56,7 +56,7 @@ static void expect_sheets(const gt_table_list *tables, const char *const *names,
 
 static double number(const gt_table *table, const char *column, size_t row)
 {
-    const gt_column *cells = gt_table_column(table, column);
+    const gt_column *cells = gt_table_column(table, gt_col_named(column));
     return cells->type == GT_TYPE_INT ? (double)cells->ints[row] : cells->floats[row];
 }
 
@@ -84,7 +84,7 @@ static void ranks_are_one_report(void **state)
                                         "grouped_breakdown"};
     expect_sheets(&tables, names, GT_LENGTH(names));
 
-    const gt_table *gemm = gt_table_list_find(&tables, "gemm");
+    const gt_table *gemm = gt_table_list_find(&tables, GT_SHEET("gemm"));
     assert_int_equal(gemm->row_count, 2);
     assert_true(number(gemm, "Kernel Time (µs)_sum", 0) == 39.5);
     assert_true(number(gemm, "name_count", 0) == 2);
@@ -92,22 +92,22 @@ static void ranks_are_one_report(void **state)
     assert_true(number(gemm, "GFLOPS_first", 0) == 2.0 * 4 * 6 * 8 / 1e9);
     assert_true(number(gemm, "GFLOPS_first", 1) == (2.0 * 4 * 6 * 8 + 4 * 8) / 1e9);
     assert_true(number(gemm, "kernel_time_sum_cum_pct", 0) == 39.5 / 44.5);
-    assert_int_equal(gt_table_column(gemm, "param: M")->type, GT_TYPE_INT);
-    assert_int_equal(gt_table_column(gemm, "param: bias")->type, GT_TYPE_BOOL);
-    assert_false(gt_table_column(gemm, "param: bias")->bools[0]);
-    assert_true(gt_table_column(gemm, "param: bias")->bools[1]);
-    assert_int_equal(gt_table_column(gemm, "param: dtype_A_B")->type, GT_TYPE_STRING);
-    assert_true(gt_table_find(gemm, "dims as JSON") == SIZE_MAX);
+    assert_int_equal(gt_table_column(gemm, GT_COL("param: M"))->type, GT_TYPE_INT);
+    assert_int_equal(gt_table_column(gemm, GT_COL("param: bias"))->type, GT_TYPE_BOOL);
+    assert_false(gt_table_column(gemm, GT_COL("param: bias"))->bools[0]);
+    assert_true(gt_table_column(gemm, GT_COL("param: bias"))->bools[1]);
+    assert_int_equal(gt_table_column(gemm, GT_COL("param: dtype_A_B"))->type, GT_TYPE_STRING);
+    assert_true(gt_table_find(gemm, GT_COL("dims as JSON")) == SIZE_MAX);
     const gt_table *arguments = ranks.arguments[GT_BATCH_GEMM];
     assert_int_equal(arguments->row_count, 2);
     assert_string_equal(gt_interner_get(arguments->strings, arguments->columns[GT_BATCH_DIMS].texts[1]).bytes,
                         "[[8],[4,6],[6,8]]");
 
-    const gt_table *timelines = gt_table_list_find(&tables, "gpu_timelines");
+    const gt_table *timelines = gt_table_list_find(&tables, GT_SHEET("gpu_timelines"));
     assert_true(fabs(number(timelines, "time_ms_0", 0) - 0.03) < 1e-12);
     assert_true(fabs(number(timelines, "time_ms_12", 0) - 0.0145) < 1e-12);
     assert_true(fabs(number(timelines, "time_ms_std", 0) - 0.00775) < 1e-12);
-    const gt_table *calls = gt_table_list_find(&tables, "cuda_events_summary");
+    const gt_table *calls = gt_table_list_find(&tables, GT_SHEET("cuda_events_summary"));
     assert_true(number(calls, "count_0", 0) == 1 && number(calls, "count_12", 0) == 2);
     gt_table_list_free(&tables);
     gt_batch_ranks_free(&ranks);
@@ -136,8 +136,8 @@ static void empty_ranks_have_the_mandatory_sheets(void **state)
     static const char *const names[] = {"kernel_launchers", "gpu_timelines", "linked_and_short_kernels",
                                         "grouped_breakdown"};
     expect_sheets(&tables, names, GT_LENGTH(names));
-    assert_true(isnan(number(gt_table_list_find(&tables, "gpu_timelines"), "time_ms_avg", 0)));
-    assert_true(number(gt_table_list_find(&tables, "grouped_breakdown"), "Time (s)", 13) == 0);
+    assert_true(isnan(number(gt_table_list_find(&tables, GT_SHEET("gpu_timelines")), "time_ms_avg", 0)));
+    assert_true(number(gt_table_list_find(&tables, GT_SHEET("grouped_breakdown")), "Time (s)", 13) == 0);
     gt_table_list_free(&tables);
     gt_batch_ranks_free(&ranks);
 }

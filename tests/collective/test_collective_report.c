@@ -95,7 +95,7 @@ static void end(run *r)
 
 static const gt_table *sheet(const run *r, const char *name)
 {
-    const gt_table *table = gt_table_list_find(&r->tables, name);
+    const gt_table *table = gt_table_list_find(&r->tables, gt_sheet_named(name));
     if (!table) fail_msg("no sheet %s", name);
     return table;
 }
@@ -104,9 +104,10 @@ static const gt_table *sheet(const run *r, const char *name)
 static void expect(const run *r, const char *sheet_name, const char *expected)
 {
     char *names = strndup(expected, strcspn(expected, "\n"));
-    const char *columns[32];
+    gt_col columns[32];
     size_t count = 0;
-    for (char *rest = names, *name; (name = strsep(&rest, ",")) && count < 32;) columns[count++] = name;
+    for (char *rest = names, *name; (name = strsep(&rest, ",")) && count < 32;)
+        columns[count++] = gt_col_named(name);
     gt_table *table = gt_table_copy(sheet(r, sheet_name));
     gt_table_select(table, columns, count);
     expect_csv(table, expected);
@@ -526,7 +527,8 @@ static void only_linked_communication_kernels_are_read(void **state)
     assert_int_equal(events->devices, 2);
     assert_int_equal(events->rank, 3);
     gt_table *table = gt_collectives_of_store(events->store, 9);
-    gt_table_select(table, (const char *const[]){"rank", "ts", "dur", "Collective name"}, 4);
+    gt_table_select(table, (gt_col[]){GT_COL("rank"), GT_COL("ts"), GT_COL("dur"), GT_COL("Collective name")},
+                    4);
     expect_csv(table, "rank,ts,dur,Collective name\n9,3,2.0,\n9,4,2.5,allreduce\n");
     gt_table_free(table);
     gt_rank_events_free(events);

@@ -38,10 +38,10 @@ __attribute__((unused)) static void end_case(perf_case *c)
 /* The named columns of a table as CSV; the names are the first line of `expected`. */
 __attribute__((unused)) static void expect_columns(const gt_table *table, const char *expected)
 {
-    const char *names[64];
+    gt_col names[64];
     size_t count = 0;
     char *line = strndup(expected, strcspn(expected, "\n"));
-    for (char *name = strtok(line, ","); name; name = strtok(NULL, ",")) names[count++] = name;
+    for (char *name = strtok(line, ","); name; name = strtok(NULL, ",")) names[count++] = gt_col_named(name);
     gt_table *shown = gt_table_copy(table);
     gt_table_select(shown, names, count);
     expect_csv(shown, expected);
@@ -52,7 +52,7 @@ __attribute__((unused)) static void expect_columns(const gt_table *table, const 
 /* One cell of a text column. */
 __attribute__((unused)) static const char *text_cell(const gt_table *table, const char *column, size_t row)
 {
-    return gt_interner_get(table->strings, gt_table_column(table, column)->texts[row]).bytes;
+    return gt_interner_get(table->strings, gt_table_column(table, gt_col_named(column))->texts[row]).bytes;
 }
 
 __attribute__((unused)) static gt_table *unified_sheet(perf_case *c, bool call_stacks)

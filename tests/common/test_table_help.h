@@ -66,14 +66,14 @@ static void read_line(gt_table *table, char *line)
         unsigned type = 0;
         while (strcmp(type_names[type], type_name)) type++;
         type_name[-1] = 0;
-        gt_table_add_column(table, word, (gt_type)type);
+        gt_table_add_column(table, gt_col_named(word), (gt_type)type);
     }
     assert_int_equal(column, table->column_count);
 }
 
 __attribute__((unused)) static gt_table *read_table(gt_interner *strings, const char *text)
 {
-    gt_table *table = gt_table_new("test", strings);
+    gt_table *table = gt_table_new(GT_SHEET("test"), strings);
     char *copy = strdup(text), *rest;
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         read_line(table, line);

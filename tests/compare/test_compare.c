@@ -239,8 +239,9 @@ static void a_missing_sheet_gives_a_note(void **state)
     add_sheet("c", "gpu_timeline", "type,time ms\nbusy_time,4.0\n");
     assert_true(compare(names, 3, (gt_compare_options){0}, &error));
     assert_non_null(strstr(notes, "c has no sheet 'ops_summary'"));
-    const gt_table *ops = gt_table_list_find(&results, "ops_summary");
-    assert_true(gt_table_find(ops, "b::Count") != SIZE_MAX && gt_table_find(ops, "c::Count") == SIZE_MAX);
+    const gt_table *ops = gt_table_list_find(&results, GT_SHEET("ops_summary"));
+    assert_true(gt_table_find(ops, GT_COL("b::Count")) != SIZE_MAX &&
+                gt_table_find(ops, GT_COL("c::Count")) == SIZE_MAX);
     assert_non_null(strstr(notes, "no sheet of the group roofline"));
 }
 
@@ -265,7 +266,7 @@ static void sheets_may_have_other_names(void **state)
     snprintf(command, sizeof command, "mv '%s/b/ops_unique_args.csv' '%s/b/ops_all.csv'", scratch, scratch);
     assert_int_equal(system(command), 0);
     compare_two("a", "b");
-    const gt_table *shared = gt_table_list_find(&results, "ops_unique_args_intersect_b");
+    const gt_table *shared = gt_table_list_find(&results, GT_SHEET("ops_unique_args_intersect_b"));
     assert_non_null(shared);
     assert_int_equal(shared->row_count, 1);
 }
@@ -278,7 +279,7 @@ static void write_as_workbook(const char *report, const char *path, const char *
     gt_perf_sheets *from = gt_perf_sheets_open(in_scratch(report), &error);
     gt_table_list tables = {0};
     for (size_t i = 0; i < count; i++)
-        gt_table_list_add(&tables, gt_perf_sheets_read(from, sheets[i], strings, &error));
+        gt_table_list_add(&tables, gt_perf_sheets_read(from, gt_sheet_named(sheets[i]), strings, &error));
     gt_output *output = gt_output_new();
     assert_true(gt_output_xlsx(output, in_scratch(path), tables.items, tables.count, &error));
     assert_true(gt_output_commit(output, &error));
@@ -448,7 +449,7 @@ static void the_gate_finds_what_crossed(void **state)
         gt_gate gate;
         assert_true(gt_gate_parse(&gate, outcomes[i].condition, &error));
         bool sound = compare(names, 2, (gt_compare_options){.gates = &gate, .gate_count = 1}, &error);
-        const gt_table *met = sound ? gt_table_list_find(&results, "fail_if") : NULL;
+        const gt_table *met = sound ? gt_table_list_find(&results, GT_SHEET("fail_if")) : NULL;
         int count = met ? (int)met->row_count : -1;
         if (count != outcomes[i].met)
             fail_msg("%s: %d rows, not %d", outcomes[i].condition, count, outcomes[i].met);

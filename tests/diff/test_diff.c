@@ -48,7 +48,10 @@ static void expect_columns(const gt_table *table, const char *const *names, size
                            const char *expected)
 {
     gt_table *copy = gt_table_copy(table);
-    gt_table_select(copy, names, count);
+    gt_col columns[16];
+    assert_in_range(count, 1, 16);
+    for (size_t i = 0; i < count; i++) columns[i] = gt_col_named(names[i]);
+    gt_table_select(copy, columns, count);
     expect_csv(copy, expected);
     gt_table_free(copy);
 }
@@ -61,12 +64,12 @@ static void expect_columns(const gt_table *table, const char *const *names, size
 
 static const gt_table *stats_of(const pair *p)
 {
-    return gt_table_list_find(gt_diff_tables(p->diff), "diff_stats");
+    return gt_table_list_find(gt_diff_tables(p->diff), GT_SHEET("diff_stats"));
 }
 
 static const gt_table *summary_of(const pair *p)
 {
-    return gt_table_list_find(gt_diff_tables(p->diff), "diff_stats_unique_args_summary");
+    return gt_table_list_find(gt_diff_tables(p->diff), GT_SHEET("diff_stats_unique_args_summary"));
 }
 
 /* ---- check cases from TraceLens ---- */
@@ -370,8 +373,8 @@ static void report_columns(void **state)
     options.comparison = read_trace(&b, false);
     gt_table_list tables = {0};
     if (!gt_pytorch_tables(trace, &options, &tables, &error)) fail_msg("%s", error.text);
-    const gt_table *unified = gt_table_list_find(&tables, "unified_perf_summary");
-    size_t place = gt_table_find(unified, "Kernel Time (µs)_sum");
+    const gt_table *unified = gt_table_list_find(&tables, GT_SHEET("unified_perf_summary"));
+    size_t place = gt_table_find(unified, GT_COL("Kernel Time (µs)_sum"));
     assert_string_equal(unified->columns[place + 1].name, "speedup (trace2/trace1)");
     EXPECT_COLUMNS(
         unified,

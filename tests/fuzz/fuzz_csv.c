@@ -8,7 +8,7 @@ static void read_as(gt_str text, gt_cell_parsing reading)
 {
     gt_error error;
     gt_interner *strings = gt_interner_new();
-    gt_table *table = gt_csv_table_as(text, "fuzz", reading, strings, &error);
+    gt_table *table = gt_csv_table_as(text, GT_SHEET("fuzz"), reading, strings, &error);
     for (size_t c = 0; table && c < table->column_count; c++)
         for (size_t row = 0; row < table->row_count; row++) {
             const gt_column *column = &table->columns[c];

@@ -67,7 +67,8 @@ static void busy_time_is_a_union(void **state)
     gt_table *timeline = gt_steady_state_timeline(&found, strings);
     static const double ms[] = {250 / 1e6, 160 / 1e6, 0, 160 / 1e6, 90 / 1e6};
     assert_int_equal(timeline->row_count, 5);
-    for (size_t i = 0; i < 5; i++) assert_true(gt_table_column(timeline, "time ms")->floats[i] == ms[i]);
+    for (size_t i = 0; i < 5; i++)
+        assert_true(gt_table_column(timeline, GT_COL("time ms"))->floats[i] == ms[i]);
     gt_table_free(timeline);
     gt_interner_free(strings);
 }

@@ -5,7 +5,7 @@
 static gt_table *read_csv(const char *text)
 {
     gt_error error = {""};
-    gt_table *table = gt_csv_table((gt_str){text, strlen(text)}, "t", strings, &error);
+    gt_table *table = gt_csv_table((gt_str){text, strlen(text)}, GT_SHEET("t"), strings, &error);
     if (!table) fail_msg("%s", error.text);
     return table;
 }
@@ -20,7 +20,7 @@ static void expect_csv(const char *text, const char *expected)
 static void expect_refusal(const char *text, const char *sentence)
 {
     gt_error error = {""};
-    assert_null(gt_csv_table((gt_str){text, strlen(text)}, "t", strings, &error));
+    assert_null(gt_csv_table((gt_str){text, strlen(text)}, GT_SHEET("t"), strings, &error));
     assert_string_equal(error.text, sentence);
 }
 
@@ -124,7 +124,7 @@ static void a_table_much_larger_than_its_file_is_rejected(void **state)
         text[len++] = '\n';
     }
     gt_error error = {""};
-    gt_table *table = gt_csv_table((gt_str){text, len}, "t", strings, &error);
+    gt_table *table = gt_csv_table((gt_str){text, len}, GT_SHEET("t"), strings, &error);
     free(text);
     assert_null(table);
     assert_non_null(strstr(error.text, "nearly empty"));
@@ -133,7 +133,7 @@ static void a_table_much_larger_than_its_file_is_rejected(void **state)
 static void expect_read_as(const char *text, gt_cell_parsing reading, const char *expected)
 {
     gt_error error = {""};
-    gt_table *table = gt_csv_table_as((gt_str){text, strlen(text)}, "t", reading, strings, &error);
+    gt_table *table = gt_csv_table_as((gt_str){text, strlen(text)}, GT_SHEET("t"), reading, strings, &error);
     assert_non_null(table);
     expect_table(table, expected);
     gt_table_free(table);

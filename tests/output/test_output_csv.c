@@ -29,11 +29,11 @@ static void expect_csv(gt_table *table, const char *expected)
 static void numbers_nulls_and_booleans(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("cells", strings);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
-    gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "busy", GT_TYPE_BOOL);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET("cells"), strings);
+    gt_table_add_column(table, GT_COL("count"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("Time (µs)"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("busy"), GT_TYPE_BOOL);
+    gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
     static const struct {
         int64_t count;
         double time_us;
@@ -66,9 +66,9 @@ static void numbers_nulls_and_booleans(void **state)
 
 static gt_table *text_table(const char *const *texts, size_t count, bool second_column)
 {
-    gt_table *table = gt_table_new("texts", strings);
-    gt_table_add_column(table, "text", GT_TYPE_STRING);
-    if (second_column) gt_table_add_column(table, "x", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("texts"), strings);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
+    if (second_column) gt_table_add_column(table, GT_COL("x"), GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) {
         gt_table_add_row(table);
         if (texts[i]) gt_table_set_cstr(table, 0, i, texts[i]);
@@ -109,9 +109,9 @@ static void fields_are_quoted_only_if_necessary(void **state)
 static void column_names_are_quoted_like_fields(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("names", strings);
-    gt_table_add_column(table, "a,b", GT_TYPE_INT);
-    gt_table_add_column(table, "say \"hi\"", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("names"), strings);
+    gt_table_add_column(table, GT_COL("a,b"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("say \"hi\""), GT_TYPE_INT);
     expect_csv(table, "\"a,b\",\"say \"\"hi\"\"\"\n");
 }
 
@@ -121,15 +121,15 @@ static void a_single_empty_field_is_quoted(void **state)
     static const char *const texts[] = {"a", NULL, "", "b"};
     expect_csv(text_table(texts, 4, false), "text\na\n\"\"\n\"\"\nb\n");
     expect_csv(text_table(texts, 4, true), "text,x\na,1\n,1\n,1\nb,1\n");
-    gt_table *table = gt_table_new("nameless", strings);
-    gt_table_add_column(table, "", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("nameless"), strings);
+    gt_table_add_column(table, GT_COL(""), GT_TYPE_INT);
     expect_csv(table, "\"\"\n");
 }
 
 static void tables_without_columns_or_rows(void **state)
 {
     (void)state;
-    expect_csv(gt_table_new("nothing", strings), "\n");
+    expect_csv(gt_table_new(GT_SHEET("nothing"), strings), "\n");
     expect_csv(text_table(NULL, 0, true), "text,x\n");
 }
 
@@ -164,8 +164,9 @@ static void very_long_strings_are_written_completely(void **state)
 static void lists_are_python_literals(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("lists", strings);
-    for (int c = 0; c < 6; c++) gt_table_add_column(table, (char[]){(char)('a' + c), 0}, GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET("lists"), strings);
+    for (int c = 0; c < 6; c++)
+        gt_table_add_column(table, gt_col_named((char[]){(char)('a' + c), 0}), GT_TYPE_LIST);
     table->columns[1].items_as_tuple = true;
     gt_list_of(&table->columns[2], GT_TYPE_FLOAT);
     gt_list_of(&table->columns[3], GT_TYPE_BOOL);
@@ -214,8 +215,8 @@ static void strings_in_lists_are_escaped_like_repr(void **state)
         {"tab\there\r", 9},          {"both ' and \"", 12}, {"\0\x1b\x7f", 3}, {"\u00A0\u200B\u2028", 8},
         {"\U0001F600\U000E0001", 8}, {"e\u0301\u0378", 5},  {"", 0},
     };
-    gt_table *table = gt_table_new("reprs", strings);
-    gt_table_add_column(table, "l", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET("reprs"), strings);
+    gt_table_add_column(table, GT_COL("l"), GT_TYPE_LIST);
     gt_list_of(&table->columns[0], GT_TYPE_STRING);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         gt_table_add_row(table);
@@ -242,7 +243,7 @@ static void each_table_has_a_file(void **state)
     gt_error error;
     static const char *const names[] = {"gpu_timeline", "a/b", "gpu_timeline", "../up"};
     gt_table *tables[4];
-    for (int i = 0; i < 4; i++) tables[i] = gt_table_new(names[i], strings);
+    for (int i = 0; i < 4; i++) tables[i] = gt_table_new(gt_sheet_named(names[i]), strings);
     gt_output *output = gt_output_new();
     assert_true(gt_output_csvs(output, in_scratch("new/folder"), tables, 4, &error));
     assert_true(gt_output_commit(output, &error));

@@ -39,12 +39,12 @@ static void write_and_commit(const char *path, gt_table *const *tables, size_t c
 static void every_kind_of_cell(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("kernel \"summary\"", strings);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
-    gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "say \"hi\"; DROP", GT_TYPE_STRING);
-    gt_table_add_column(table, "busy", GT_TYPE_BOOL);
-    gt_table_add_column(table, "COUNT", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET("kernel \"summary\""), strings);
+    gt_table_add_column(table, GT_COL("count"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("Time (µs)"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("say \"hi\"; DROP"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("busy"), GT_TYPE_BOOL);
+    gt_table_add_column(table, GT_COL("COUNT"), GT_TYPE_LIST);
     gt_table_add_row(table);
     gt_table_set_int(table, 0, 0, INT64_MIN);
     gt_table_set_float(table, 1, 0, 13.787398317937406);
@@ -77,8 +77,8 @@ static void every_table_in_its_order(void **state)
     static const char *const names[] = {"b", "a", "B", "no_columns", "sqlite_master"};
     gt_table *tables[5];
     for (int i = 0; i < 5; i++) {
-        tables[i] = gt_table_new(names[i], strings);
-        if (i != 3) gt_table_add_column(tables[i], "", GT_TYPE_INT);
+        tables[i] = gt_table_new(gt_sheet_named(names[i]), strings);
+        if (i != 3) gt_table_add_column(tables[i], GT_COL(""), GT_TYPE_INT);
     }
     write_and_commit(in_scratch("report.db"), tables, 5);
     expect_query(in_scratch("report.db"), "SELECT name FROM sqlite_schema ORDER BY rowid",
@@ -100,8 +100,8 @@ static void a_full_disk_leaves_nothing(void **state)
     assert_true(pid >= 0);
     if (pid == 0) {
         gt_error error = {""};
-        gt_table *table = gt_table_new("large", strings);
-        gt_table_add_column(table, "text", GT_TYPE_STRING);
+        gt_table *table = gt_table_new(GT_SHEET("large"), strings);
+        gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
         char text[1000];
         memset(text, 'x', sizeof text);
         gt_table_add_rows(table, 5000);

@@ -97,12 +97,12 @@ static void large_values_have_separators_and_long_labels_are_shortened(void **st
 
 static gt_table *kernels(void)
 {
-    gt_table *table = gt_table_new("kernels", strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
-    gt_table_add_column(table, "Count", GT_TYPE_INT);
-    gt_table_add_column(table, "Percentage (%)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "dispatch_id", GT_TYPE_INT);
-    gt_table_add_column(table, "fused", GT_TYPE_BOOL);
+    gt_table *table = gt_table_new(GT_SHEET("kernels"), strings);
+    gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("Count"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("Percentage (%)"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("dispatch_id"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("fused"), GT_TYPE_BOOL);
     static const struct {
         const char *name;
         int64_t count;
@@ -128,8 +128,12 @@ static void rows_are_aligned_and_shortened_in_the_middle(void **state)
 {
     (void)state;
     static const gt_terminal_column columns[] = {
-        {"Percentage (%)", "share", 1, "%"}, {"Count", NULL, 0, NULL}, {"no such column", NULL, 0, NULL},
-        {"dispatch_id", "id", -1, NULL},     {"fused", NULL, 0, NULL}, {"name", "kernel", 0, NULL},
+        {GT_COL("Percentage (%)"), "share", 1, "%"},
+        {GT_COL("Count"), NULL, 0, NULL},
+        {GT_COL("no such column"), NULL, 0, NULL},
+        {GT_COL("dispatch_id"), "id", -1, NULL},
+        {GT_COL("fused"), NULL, 0, NULL},
+        {GT_COL("name"), "kernel", 0, NULL},
     };
     gt_table *table = kernels();
     gt_terminal terminal = terminal_to_memory(50, true);
@@ -152,9 +156,9 @@ static void columns_that_do_not_fit_are_omitted(void **state)
 {
     (void)state;
     static const gt_terminal_column columns[] = {
-        {"name", "kernel", 0, NULL},
-        {"dispatch_id", "a header of twenty", -1, NULL},
-        {"dispatch_id", "another of the kind", -1, NULL},
+        {GT_COL("name"), "kernel", 0, NULL},
+        {GT_COL("dispatch_id"), "a header of twenty", -1, NULL},
+        {GT_COL("dispatch_id"), "another of the kind", -1, NULL},
     };
     gt_table *table = kernels();
     gt_terminal terminal = terminal_to_memory(20, true); /* counts as 40 */
@@ -167,9 +171,10 @@ static void columns_that_do_not_fit_are_omitted(void **state)
 static void tables_without_rows_or_known_columns(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("empty", strings);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
-    static const gt_terminal_column columns[] = {{"count", NULL, 0, NULL}, {"other", NULL, 0, NULL}};
+    gt_table *table = gt_table_new(GT_SHEET("empty"), strings);
+    gt_table_add_column(table, GT_COL("count"), GT_TYPE_INT);
+    static const gt_terminal_column columns[] = {{GT_COL("count"), NULL, 0, NULL},
+                                                 {GT_COL("other"), NULL, 0, NULL}};
     gt_terminal terminal = terminal_to_memory(80, true);
     gt_terminal_rows(&terminal, table, columns, 2, 10);
     gt_terminal_rows(&terminal, table, columns + 1, 1, 10);

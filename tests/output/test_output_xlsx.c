@@ -98,12 +98,12 @@ static char *first_sheet(gt_table *table)
 static void every_kind_of_cell(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("cells", strings);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
-    gt_table_add_column(table, "Time (µs)", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "<name>", GT_TYPE_STRING);
-    gt_table_add_column(table, "busy", GT_TYPE_BOOL);
-    gt_table_add_column(table, "shape", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET("cells"), strings);
+    gt_table_add_column(table, GT_COL("count"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("Time (µs)"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("<name>"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("busy"), GT_TYPE_BOOL);
+    gt_table_add_column(table, GT_COL("shape"), GT_TYPE_LIST);
     for (int row = 0; row < 4; row++) gt_table_add_row(table);
     gt_table_set_int(table, 0, 0, 43915);
     gt_table_set_float(table, 1, 0, 13.787398317937406);
@@ -147,8 +147,8 @@ static void every_kind_of_cell(void **state)
 
 static char *sheet_of_text(const char *bytes, size_t len)
 {
-    gt_table *table = gt_table_new("text", strings);
-    gt_table_add_column(table, "text", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET("text"), strings);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
     gt_table_add_row(table);
     gt_table_set_string(table, 0, 0, gt_interner_add(strings, bytes, len));
     return first_sheet(table);
@@ -182,8 +182,8 @@ static void long_strings_are_truncated_with_a_warning(void **state)
     char *text = malloc(FITS + 2);
     memset(text, 'x', FITS + 1);
     text[FITS + 1] = 0;
-    gt_table *table = gt_table_new("long", strings);
-    gt_table_add_column(table, "text", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET("long"), strings);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
     for (int row = 0; row < 3; row++) gt_table_add_row(table);
     gt_table_set_string(table, 0, 0, gt_interner_add(strings, text, FITS));
     gt_table_set_string(table, 0, 1, gt_interner_add(strings, text, FITS + 1));
@@ -210,8 +210,8 @@ static void long_strings_are_truncated_with_a_warning(void **state)
 static void excess_rows_are_dropped_with_a_warning(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("many", strings);
-    gt_table_add_column(table, "n", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("many"), strings);
+    gt_table_add_column(table, GT_COL("n"), GT_TYPE_INT);
     gt_table_add_rows(table, 1048576 + 2);
     for (size_t row = 0; row < table->row_count; row++) table->columns[0].ints[row] = (int64_t)row;
     char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
@@ -244,7 +244,7 @@ static void sheet_names_are_made_legal_and_unique(void **state)
     };
     enum { CASES = sizeof cases / sizeof *cases };
     gt_table *tables[CASES];
-    for (int i = 0; i < CASES; i++) tables[i] = gt_table_new(cases[i].name, strings);
+    for (int i = 0; i < CASES; i++) tables[i] = gt_table_new(gt_sheet_named(cases[i].name), strings);
     char *warnings = write_book(in_scratch("book.xlsx"), tables, CASES);
     expect_in(warnings, "sheet 'quoted' is called _quoted_ in the workbook");
     expect_not_in(warnings, "sheet kernel_summary ");
@@ -262,9 +262,10 @@ static void sheet_names_are_made_legal_and_unique(void **state)
 static void empty_tables_have_sheets(void **state)
 {
     (void)state;
-    gt_table *tables[2] = {gt_table_new("no_rows", strings), gt_table_new("no_columns", strings)};
-    gt_table_add_column(tables[0], "bin_start", GT_TYPE_FLOAT);
-    gt_table_add_column(tables[0], "count", GT_TYPE_INT);
+    gt_table *tables[2] = {gt_table_new(GT_SHEET("no_rows"), strings),
+                           gt_table_new(GT_SHEET("no_columns"), strings)};
+    gt_table_add_column(tables[0], GT_COL("bin_start"), GT_TYPE_FLOAT);
+    gt_table_add_column(tables[0], GT_COL("count"), GT_TYPE_INT);
     char *warnings = write_book(in_scratch("book.xlsx"), tables, 2);
     assert_string_equal(warnings, "");
     char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
@@ -285,8 +286,8 @@ static void empty_tables_have_sheets(void **state)
 
 static gt_table *large_table(void)
 {
-    gt_table *table = gt_table_new("large", strings);
-    gt_table_add_column(table, "number", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("large"), strings);
+    gt_table_add_column(table, GT_COL("number"), GT_TYPE_INT);
     gt_table_add_rows(table, 200000); /* more than a file's buffer when packed */
     for (size_t row = 0; row < 200000; row++)
         table->columns[0].ints[row] = (int64_t)(row * row * 2654435761u);
@@ -339,8 +340,8 @@ static void a_full_disk_leaves_nothing(void **state)
 
 static gt_xlsx_look look_of_floats(const char *name, double a, double b)
 {
-    gt_table *table = gt_table_new("look", strings);
-    gt_table_add_column(table, name, GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET("look"), strings);
+    gt_table_add_column(table, gt_col_named(name), GT_TYPE_FLOAT);
     gt_table_add_rows(table, 3);
     gt_table_set_float(table, 0, 0, a);
     gt_table_set_float(table, 0, 1, b);
@@ -393,8 +394,8 @@ static void columns_are_as_wide_as_their_content(void **state)
     assert_int_equal(gt_xlsx_header_lines("Cumulative Percentage (%)", 27), 1);
     assert_int_equal(gt_xlsx_header_lines("", 8), 1);
     assert_int_equal(gt_xlsx_header_lines("total_direct_kernel_time_ms", 27), 2);
-    gt_table *table = gt_table_new("look", strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET("look"), strings);
+    gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
     gt_table_add_rows(table, 2);
     gt_table_set_cstr(table, 0, 0, "µµµµµµµµµµ");
     assert_true(gt_xlsx_look_of(table, 0, 2).width == 11);
@@ -413,10 +414,10 @@ static void headings_above_columns(void **state)
 {
     (void)state;
     static const char *const names[] = {"launch", "launch", "sync"};
-    gt_table *table = gt_table_new("calls", strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
-    gt_table_add_column(table, "cat", GT_TYPE_STRING);
-    for (int c = 0; c < 3; c++) gt_table_add_column(table, "x", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET("calls"), strings);
+    gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("cat"), GT_TYPE_STRING);
+    for (int c = 0; c < 3; c++) gt_table_add_column(table, GT_COL("x"), GT_TYPE_INT);
     gt_table_set_headings(table, 1, NULL, "rank");
     gt_table_set_headings(table, 2, "count", "0");
     gt_table_set_headings(table, 3, "count", "10");

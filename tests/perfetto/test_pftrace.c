@@ -139,10 +139,10 @@ static void markdown_agrees_with_tabulate(void **state)
 {
     (void)state;
     gt_interner *strings = gt_interner_new();
-    gt_table *table = gt_table_new("t", strings);
-    gt_table_add_column(table, "Name", GT_TYPE_STRING);
-    gt_table_add_column(table, "n", GT_TYPE_INT);
-    gt_table_add_column(table, "x", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET("t"), strings);
+    gt_table_add_column(table, GT_COL("Name"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("n"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("x"), GT_TYPE_FLOAT);
     static const struct {
         const char *name;
         int64_t n;

@@ -453,14 +453,14 @@ static void overlapping_kernels_of_an_op_are_shown(void **unused)
     gt_overlaps *overlaps = gt_overlaps_find(gt_pytorch_view(s.trace), false, &error);
     assert_non_null(overlaps);
     gt_table *sheet = gt_ops_unique_args(s.ops, (gt_unique_args_options){.topk = GT_ALL_OPS, .overlaps = overlaps});
-    assert_int_equal(gt_table_find(sheet, "overlapping_kernel_names"), 1);
-    static const char *const columns[] = { /* from the third on, after trunc_kernel_details */
-        "name", "overlapping_kernel_names", "overlapping_kernels_details_summary", "trunc_overlapping_kernels_details",
-        "overlap_pct_mean", "overlap_pct_median", "overlap_pct_std", "overlap_pct_min", "overlap_pct_max",
+    assert_int_equal(gt_table_find(sheet, GT_COL("overlapping_kernel_names")), 1);
+    static const gt_col columns[] = { /* from the third on, as they follow trunc_kernel_details */
+        GT_COL("name"), GT_COL("overlapping_kernel_names"), GT_COL("overlapping_kernels_details_summary"), GT_COL("trunc_overlapping_kernels_details"),
+        GT_COL("overlap_pct_mean"), GT_COL("overlap_pct_median"), GT_COL("overlap_pct_std"), GT_COL("overlap_pct_min"), GT_COL("overlap_pct_max"),
     };
-    size_t before = gt_table_find(sheet, "trunc_kernel_details");
+    size_t before = gt_table_find(sheet, GT_COL("trunc_kernel_details"));
     for (size_t i = 2; i < sizeof columns / sizeof *columns; i++)
-        assert_string_equal(sheet->columns[before + i - 1].name, columns[i]);
+        assert_string_equal(sheet->columns[before + i - 1].name, columns[i].name);
     gt_table_select(sheet, columns, sizeof columns / sizeof *columns);
     expect_sheet(sheet, "ops_unique_args_kl_overlap",
                  "name,overlapping_kernel_names,overlapping_kernels_details_summary,trunc_overlapping_kernels_details,"
@@ -472,8 +472,8 @@ static void overlapping_kernels_of_an_op_are_shown(void **unused)
                  CELLS_OF_3(("d", "2", "0.09", "10.0"), ("b", "1", "0.09", "100.0"), ("c", "0", "0.09", "100.0"))
                  "0.27,0.27,,0.27,0.27\n"
                  "aten::exp,,[],,,,,,\n");
-    sheet = gt_ops_unique_args(s.ops, plain); /* the ops are unchanged */
-    assert_int_equal(gt_table_find(sheet, "overlapping_kernel_names"), SIZE_MAX);
+    sheet = gt_ops_unique_args(s.ops, plain); /* the ops are as before */
+    assert_int_equal(gt_table_find(sheet, GT_COL("overlapping_kernel_names")), SIZE_MAX);
     assert_int_equal(sheet->row_count, 3);
     gt_table_free(sheet);
     gt_overlaps_free(overlaps);
@@ -525,7 +525,8 @@ static void arguments_are_compared_by_value(void **unused)
     sheets s;
     read_sheets(&s, &t, false);
     gt_table *sheet = gt_ops_unique_args(s.ops, plain);
-    static const char *const columns[] = {"Input Dims", "Input type", "Concrete Inputs", "operation_count"};
+    static const gt_col columns[] = {GT_COL("Input Dims"), GT_COL("Input type"), GT_COL("Concrete Inputs"),
+                                     GT_COL("operation_count")};
     gt_table_select(sheet, columns, sizeof columns / sizeof *columns);
     expect_sheet(sheet, "ops_unique_args",
                  "Input Dims,Input type,Concrete Inputs,operation_count\n"

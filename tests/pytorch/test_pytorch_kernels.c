@@ -403,7 +403,7 @@ static void random_traces_agree_with_simple_loops(void **unused)
     const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_table *summary = summary_of(trace, 1000);
     assert_int_equal(summary->row_count, groups);
-    const double *sum = gt_table_column(summary, "Kernel duration (µs)_sum")->floats;
+    const double *sum = gt_table_column(summary, GT_COL("Kernel duration (µs)_sum"))->floats;
     for (size_t row = 0; row < groups; row++) {
         assert_true(!row || sum[row] <= sum[row - 1]);
         const char *op = gt_interner_get(summary->strings, summary->columns[1].texts[row]).bytes;
@@ -413,7 +413,7 @@ static void random_traces_agree_with_simple_loops(void **unused)
         size_t stream = (size_t)summary->columns[3].ints[row], n = (size_t)(name[1] - '0');
         assert_true(sum[row] == sums[o][n][stream]);
         assert_int_equal(summary->columns[5].ints[row], counts[o][n][stream]);
-        double share = gt_table_column(summary, "Percent of kernels time (%)")->floats[row];
+        double share = gt_table_column(summary, GT_COL("Percent of kernels time (%)"))->floats[row];
         assert_true(fabs(share - 100 * sums[o][n][stream] / all) < 1e-9);
     }
     gt_table_free(summary);

@@ -92,7 +92,7 @@ static void gaps_as_long_as_the_threshold_are_macro_idle(void **unused)
         gt_table *timeline = gt_pytorch_gpu_timeline(
             trace, (gt_pytorch_timeline_options){.split_idle = true, .micro_idle_max_us = thresholds[i]},
             &error);
-        const double *time_ms = gt_table_column(timeline, "time ms")->floats;
+        const double *time_ms = gt_table_column(timeline, GT_COL("time ms"))->floats;
         assert_true(time_ms[4] == micro_us[i] / 1000.0);
         assert_true(time_ms[5] == (23 - micro_us[i]) / 1000.0);
         gt_table_free(timeline);
@@ -235,7 +235,7 @@ static void names_decide_between_kernels_copies_and_communication(void **unused)
         const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_error error;
         gt_table *timeline = gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){0}, &error);
-        const double *time_ms = gt_table_column(timeline, "time ms")->floats;
+        const double *time_ms = gt_table_column(timeline, GT_COL("time ms"))->floats;
         char bucket = time_ms[0] > 0 ? 'c' : time_ms[1] > 0 ? 'm' : time_ms[2] > 0 ? 'y' : '?';
         if (bucket != events[i].bucket) fail_msg("%s is %c", events[i].name, bucket);
         gt_table_free(timeline);
@@ -292,7 +292,8 @@ static void if_all_events_are_recomputed_that_is_the_only_timeline(void **unused
     gt_table *timeline =
         gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){.split_recompute = true}, &error);
     assert_int_equal(timeline->row_count, 8);
-    for (size_t row = 0; row < 8; row++) assert_true(gt_table_column(timeline, "is_recompute")->bools[row]);
+    for (size_t row = 0; row < 8; row++)
+        assert_true(gt_table_column(timeline, GT_COL("is_recompute"))->bools[row]);
     assert_true(gt_pytorch_total_time_ms(timeline) == 0.04);
     gt_table_free(timeline);
     gt_pytorch_linked_free(linked);
@@ -357,7 +358,7 @@ static void random_traces_agree_with_counting_microseconds(void **unused)
         const gt_linked_view *trace = gt_pytorch_view(linked);
         gt_error error;
         gt_table *timeline = gt_pytorch_gpu_timeline(trace, (gt_pytorch_timeline_options){0}, &error);
-        const double *time_ms = gt_table_column(timeline, "time ms")->floats;
+        const double *time_ms = gt_table_column(timeline, GT_COL("time ms"))->floats;
         size_t total = last - first, busy = ticks_with(ran, 7, 0);
         const size_t expected[] = {
             ticks_with(ran, 1, 0), ticks_with(ran, 2, 1), ticks_with(ran, 4, 3), busy, total - busy, total,

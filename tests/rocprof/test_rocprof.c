@@ -37,7 +37,7 @@ static size_t split(char *line, char **parts, size_t parts_max)
 /* `expected`: the header, then the rows, one per line; a table without columns is "". */
 static void assert_sheet(const gt_table_list *tables, const char *name, const char *expected)
 {
-    const gt_table *table = gt_table_list_find(tables, name);
+    const gt_table *table = gt_table_list_find(tables, gt_sheet_named(name));
     assert_non_null(table);
     char *text = gt_strdup(expected), *rest = text, *line, *parts[16];
     size_t lines = 0;
@@ -280,7 +280,7 @@ static void topk_keeps_rows_like_head(void **state)
         options.limit_details = true;
         options.topk_kernels = cases[i].topk;
         gt_table_list tables = sheets_of(run, options);
-        const gt_table *details = gt_table_list_find(&tables, "kernel_details");
+        const gt_table *details = gt_table_list_find(&tables, GT_SHEET("kernel_details"));
         assert_int_equal(details->row_count, cases[i].rows);
         assert_int_equal(details->column_count, 12);
         gt_table_list_free(&tables);
@@ -303,15 +303,15 @@ static void equal_totals_and_durations_keep_their_order(void **state)
     }
     add_dispatches(run, dispatches, COUNT);
     gt_table_list tables = sheets_of(run, all_sheets());
-    const gt_table *details = gt_table_list_find(&tables, "kernel_details");
+    const gt_table *details = gt_table_list_find(&tables, GT_SHEET("kernel_details"));
     for (size_t row = 0; row < COUNT; row++)
-        assert_int_equal(gt_table_column(details, "dispatch_id")->ints[row], row);
+        assert_int_equal(gt_table_column(details, GT_COL("dispatch_id"))->ints[row], row);
     const char *sheets[] = {"kernel_summary", "short_kernels_summary"};
     for (size_t sheet = 0; sheet < 2; sheet++) {
-        const gt_table *by_name = gt_table_list_find(&tables, sheets[sheet]);
+        const gt_table *by_name = gt_table_list_find(&tables, gt_sheet_named(sheets[sheet]));
         assert_int_equal(by_name->row_count, 50);
         for (size_t row = 1; row < 50; row++) {
-            const uint32_t *names = gt_table_column(by_name, "name")->texts;
+            const uint32_t *names = gt_table_column(by_name, GT_COL("name"))->texts;
             gt_str before = gt_interner_get(run->strings, names[row - 1]);
             assert_true(strcmp(before.bytes, gt_interner_get(run->strings, names[row]).bytes) < 0);
         }

@@ -46,8 +46,8 @@ static int by_value(const void *a, const void *b)
 
 static double float_at(const gt_table *table, const char *column, size_t row)
 {
-    assert_int_equal(gt_table_column(table, column)->type, GT_TYPE_FLOAT);
-    return gt_table_column(table, column)->floats[row];
+    assert_int_equal(gt_table_column(table, gt_col_named(column))->type, GT_TYPE_FLOAT);
+    return gt_table_column(table, gt_col_named(column))->floats[row];
 }
 
 /* The row of that kernel id agrees with one pass over all dispatches. */
@@ -64,7 +64,7 @@ static void assert_summary_row(const gt_table *summary, size_t row, int64_t kern
     qsort(times, count, sizeof *times, by_value);
     double median = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 
-    assert_int_equal(gt_table_column(summary, "Count")->ints[row], count);
+    assert_int_equal(gt_table_column(summary, GT_COL("Count"))->ints[row], count);
     assert_close(float_at(summary, "Mean Kernel Time (µs)", row), mean / 1000);
     assert_close(float_at(summary, "Median Kernel Time (µs)", row), median / 1000);
     assert_close(float_at(summary, "Std Kernel Time (µs)", row), sqrt(squares / (double)(count - 1)) / 1000);
@@ -111,14 +111,14 @@ static void assert_details(const gt_table *details)
 {
     static bool seen[MANY];
     assert_int_equal(details->row_count, MANY);
-    const int64_t *ids = gt_table_column(details, "dispatch_id")->ints;
+    const int64_t *ids = gt_table_column(details, GT_COL("dispatch_id"))->ints;
     for (size_t row = 0; row < MANY; row++) {
         const dispatch *d = &many[ids[row]];
         assert_false(seen[ids[row]]);
         seen[ids[row]] = true;
         assert_close(float_at(details, "Kernel duration (µs)", row), (double)(d->end - d->start) / 1000);
-        assert_int_equal(gt_table_column(details, "grid_x")->ints[row], d->grid[0]);
-        assert_int_equal(gt_table_column(details, "stream")->ints[row], d->stream);
+        assert_int_equal(gt_table_column(details, GT_COL("grid_x"))->ints[row], d->grid[0]);
+        assert_int_equal(gt_table_column(details, GT_COL("stream"))->ints[row], d->stream);
         if (!row) continue;
         const dispatch *before = &many[ids[row - 1]];
         int64_t shorter_by = (before->end - before->start) - (d->end - d->start);
@@ -139,7 +139,7 @@ static void assert_histogram(const gt_table *histogram)
             count += us < THRESHOLD_US && us >= low && (us < high || (row == BINS - 1 && us == high));
         }
         if (row) assert_true(low == float_at(histogram, "bin_end", row - 1));
-        assert_int_equal(gt_table_column(histogram, "count")->ints[row], count);
+        assert_int_equal(gt_table_column(histogram, GT_COL("count"))->ints[row], count);
         in_all += count;
     }
     assert_int_equal(in_all, short_count);
@@ -156,19 +156,20 @@ static void ten_thousand_dispatches_agree_with_simple_loops(void **state)
 
     double all_ns = 0;
     for (size_t i = 0; i < MANY; i++) all_ns += (double)(many[i].end - many[i].start);
-    const gt_table *summary = gt_table_list_find(&tables, "kernel_summary");
+    const gt_table *summary = gt_table_list_find(&tables, GT_SHEET("kernel_summary"));
     assert_int_equal(summary->row_count, NAMES);
     for (size_t row = 0; row < NAMES; row++) {
-        const char *name = gt_interner_get(run->strings, gt_table_column(summary, "name")->texts[row]).bytes;
+        const char *name =
+            gt_interner_get(run->strings, gt_table_column(summary, GT_COL("name"))->texts[row]).bytes;
         assert_summary_row(summary, row, atoi(strchr(name, '_') + 1), all_ns);
     }
     assert_descends_and_adds_up(summary, "Total Kernel Time (ms)");
-    const gt_table *categories = gt_table_list_find(&tables, "kernel_summary_by_category");
+    const gt_table *categories = gt_table_list_find(&tables, GT_SHEET("kernel_summary_by_category"));
     assert_int_equal(categories->row_count, 5);
     assert_descends_and_adds_up(categories, "total_direct_kernel_time_ms");
-    assert_timeline(gt_table_list_find(&tables, "gpu_timeline"));
-    assert_details(gt_table_list_find(&tables, "kernel_details"));
-    assert_histogram(gt_table_list_find(&tables, "short_kernel_histogram"));
+    assert_timeline(gt_table_list_find(&tables, GT_SHEET("gpu_timeline")));
+    assert_details(gt_table_list_find(&tables, GT_SHEET("kernel_details")));
+    assert_histogram(gt_table_list_find(&tables, GT_SHEET("short_kernel_histogram")));
     free_all(&tables, run);
 }
 

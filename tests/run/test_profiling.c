@@ -131,7 +131,7 @@ static void check_histogram(const char *csv, const char *expected)
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, csv, strlen(csv)), strlen(csv));
     close(descriptor);
-    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_STRINGS, strings, &error);
+    gt_table *table = gt_csv_table_read_as(path, GT_SHEET("counters"), GT_READ_STRINGS, strings, &error);
     unlink(path);
     assert_non_null(table);
     gt_histogram histogram = {0};

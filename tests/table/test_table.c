@@ -4,12 +4,12 @@
 static void cells_are_null_until_set(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("sheet", strings);
-    assert_int_equal(gt_table_add_column(table, "i", GT_TYPE_INT), 0);
-    assert_int_equal(gt_table_add_column(table, "f", GT_TYPE_FLOAT), 1);
-    assert_int_equal(gt_table_add_column(table, "t", GT_TYPE_STRING), 2);
-    assert_int_equal(gt_table_add_column(table, "b", GT_TYPE_BOOL), 3);
-    assert_int_equal(gt_table_add_column(table, "l", GT_TYPE_LIST), 4);
+    gt_table *table = gt_table_new(GT_SHEET("sheet"), strings);
+    assert_int_equal(gt_table_add_column(table, GT_COL("i"), GT_TYPE_INT), 0);
+    assert_int_equal(gt_table_add_column(table, GT_COL("f"), GT_TYPE_FLOAT), 1);
+    assert_int_equal(gt_table_add_column(table, GT_COL("t"), GT_TYPE_STRING), 2);
+    assert_int_equal(gt_table_add_column(table, GT_COL("b"), GT_TYPE_BOOL), 3);
+    assert_int_equal(gt_table_add_column(table, GT_COL("l"), GT_TYPE_LIST), 4);
     assert_int_equal(gt_table_add_row(table), 0);
     assert_int_equal(gt_table_add_row(table), 1);
     expect_table(table, "i:int f:float t:text b:bool l:list\n- - - - -\n- - - - -\n");
@@ -29,11 +29,11 @@ static void cells_are_null_until_set(void **state)
 static void bulk_rows_are_filled_directly(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("sheet", strings);
-    gt_table_add_column(table, "i", GT_TYPE_INT);
-    gt_table_add_column(table, "f", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "b", GT_TYPE_BOOL);
-    gt_table_add_column(table, "l", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET("sheet"), strings);
+    gt_table_add_column(table, GT_COL("i"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("f"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("b"), GT_TYPE_BOOL);
+    gt_table_add_column(table, GT_COL("l"), GT_TYPE_LIST);
     assert_int_equal(gt_table_add_rows(table, 3), 0);
     for (int i = 0; i < 3; i++) table->columns[0].ints[i] = i * 10;
     assert_false(gt_column_has_nulls(&table->columns[0], 3));
@@ -48,7 +48,7 @@ static void bulk_rows_are_filled_directly(void **state)
     assert_false(gt_column_has_nulls(&table->columns[0], 3));
     for (int i = 0; i < 5; i++) table->columns[1].floats[i] = i;
     assert_false(gt_column_has_nulls(&table->columns[1], 5));
-    gt_table_rename(table, "another");
+    gt_table_rename(table, GT_SHEET("another"));
     assert_string_equal(table->name, "another");
     gt_table_free(table);
 }
@@ -57,9 +57,9 @@ static void columns_are_added_to_a_table_with_rows(void **state)
 {
     (void)state;
     gt_table *table = read_table(strings, "a:int\n1\n2\n");
-    assert_int_equal(gt_table_add_filled(table, "null", GT_TYPE_INT), 1);
-    assert_int_equal(gt_table_add_zeroed(table, "zero", GT_TYPE_INT), 2);
-    assert_int_equal(gt_table_add_filled(table, "text", GT_TYPE_STRING), 3);
+    assert_int_equal(gt_table_add_column(table, GT_COL("null"), GT_TYPE_INT), 1);
+    assert_int_equal(gt_table_add_zeroed(table, GT_COL("zero"), GT_TYPE_INT), 2);
+    assert_int_equal(gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING), 3);
     gt_table_set_int(table, 1, 1, 5);
     expect_table(table, "a:int null:int zero:int text:text\n1 - 0 -\n2 5 0 -\n");
     gt_table_free(table);
@@ -69,9 +69,9 @@ static void thousands_of_rows_keep_their_cells(void **state)
 {
     (void)state;
     enum { ROWS = 5000 };
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "i", GT_TYPE_INT);
-    gt_table_add_column(table, "f", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("i"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("f"), GT_TYPE_FLOAT);
     for (int i = 0; i < ROWS; i++) {
         size_t row = gt_table_add_row(table);
         if (i % 3) gt_table_set_int(table, 0, row, i);
@@ -91,11 +91,11 @@ static void thousands_of_rows_keep_their_cells(void **state)
 static void lists_hold_any_type(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "ints", GT_TYPE_LIST);
-    gt_table_add_column(table, "texts", GT_TYPE_LIST);
-    gt_table_add_column(table, "floats", GT_TYPE_LIST);
-    gt_table_add_column(table, "bools", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("ints"), GT_TYPE_LIST);
+    gt_table_add_column(table, GT_COL("texts"), GT_TYPE_LIST);
+    gt_table_add_column(table, GT_COL("floats"), GT_TYPE_LIST);
+    gt_table_add_column(table, GT_COL("bools"), GT_TYPE_LIST);
     gt_column *c = table->columns;
     gt_list_of(&c[1], GT_TYPE_STRING);
     gt_list_of(&c[2], GT_TYPE_FLOAT);
@@ -125,8 +125,8 @@ static void lists_hold_any_type(void **state)
 /* Shapes of a call's tensors: lists of lists. */
 static gt_table *table_of_shapes(void)
 {
-    gt_table *table = gt_table_new("", strings);
-    size_t column = gt_table_add_column(table, "shapes", GT_TYPE_LIST);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    size_t column = gt_table_add_column(table, GT_COL("shapes"), GT_TYPE_LIST);
     gt_column *list = &table->columns[column];
     gt_list_of(gt_list_of(list, GT_TYPE_LIST), GT_TYPE_INT);
     list->items_as_tuple = true;
@@ -182,18 +182,18 @@ static void columns_are_found_moved_and_dropped(void **state)
 {
     (void)state;
     gt_table *table = read_table(strings, "a:int b:int c:int d:int\n1 2 3 4\n");
-    assert_int_equal(gt_table_find(table, "c"), 2);
-    assert_true(gt_table_find(table, "C") == SIZE_MAX);
-    assert_ptr_equal(gt_table_column(table, "d"), &table->columns[3]);
+    assert_int_equal(gt_table_find(table, GT_COL("c")), 2);
+    assert_true(gt_table_find(table, GT_COL("C")) == SIZE_MAX);
+    assert_ptr_equal(gt_table_column(table, GT_COL("d")), &table->columns[3]);
     gt_table_move_column(table, 0, 2);
     expect_table(table, "b:int c:int a:int d:int\n2 3 1 4\n");
     gt_table_move_column(table, 3, 0);
     expect_table(table, "d:int b:int c:int a:int\n4 2 3 1\n");
     gt_table_move_column(table, 1, 1);
-    gt_table_rename_column(table, 1, "bee");
+    gt_table_rename_column(table, 1, GT_COL("bee"));
     gt_table_drop_column(table, 2);
     expect_table(table, "d:int bee:int a:int\n4 2 1\n");
-    gt_table_select(table, (const char *[]){"a", "absent", "d"}, 3);
+    gt_table_select(table, (gt_col[]){GT_COL("a"), GT_COL("absent"), GT_COL("d")}, 3);
     expect_table(table, "a:int d:int\n1 4\n");
     gt_table_select(table, NULL, 0);
     assert_int_equal(table->column_count, 0);
@@ -310,7 +310,7 @@ static void tables_with_other_columns_can_be_merged(void **state)
     (void)state;
     gt_error error;
     gt_interner *others = gt_interner_new();
-    gt_table *table = gt_table_new("test", strings);
+    gt_table *table = gt_table_new(GT_SHEET("test"), strings);
     gt_table *first = read_table(strings, "a:int b:text\n1 x\n");
     gt_table *more = read_table(others, "c:float b:text d:bool\n0.5 y true\n");
     assert_true(gt_table_append_outer(table, first, &error));
@@ -334,7 +334,7 @@ static void strings_move_to_another_intern_table(void **state)
     gt_interner_add_cstr(others, "unused");
     gt_interner_add_cstr(target, "in the way");
     gt_table *table = read_table(others, "t:text\na\n-\nb\na\n");
-    gt_table_add_filled(table, "l", GT_TYPE_LIST);
+    gt_table_add_column(table, GT_COL("l"), GT_TYPE_LIST);
     gt_list_of(&table->columns[1], GT_TYPE_STRING);
     gt_list_begin(&table->columns[1], 1);
     gt_list_push_string(&table->columns[1], gt_interner_add_cstr(others, "in a list"));
@@ -349,12 +349,12 @@ static void strings_move_to_another_intern_table(void **state)
 static void empty_tables_work(void **state)
 {
     (void)state;
-    gt_table *table = gt_table_new(NULL, strings);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
     gt_table_reserve(table, 10);
     gt_table_head(table, 5);
     gt_table_widen_ints(table);
     gt_table *copy = gt_table_copy(table);
-    gt_table_add_column(copy, "l", GT_TYPE_LIST);
+    gt_table_add_column(copy, GT_COL("l"), GT_TYPE_LIST);
     gt_table_head(copy, -1);
     gt_table_keep(copy, NULL);
     gt_table *again = gt_table_copy(copy);

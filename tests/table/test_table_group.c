@@ -6,17 +6,19 @@
 #include "table/stats.h"
 
 static const gt_aggregate all_kinds[] = {
-    {NULL, GT_GROUP_SIZE, "size"},  {"v", GT_GROUP_COUNT, "count"}, {"v", GT_GROUP_DISTINCT, "distinct"},
-    {"v", GT_GROUP_SUM, "sum"},     {"v", GT_GROUP_MEAN, "mean"},   {"v", GT_GROUP_MEDIAN, "median"},
-    {"v", GT_GROUP_STD, "std"},     {"v", GT_GROUP_MIN, "min"},     {"v", GT_GROUP_MAX, "max"},
-    {"v", GT_GROUP_FIRST, "first"}, {"v", GT_GROUP_LAST, "last"},
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL("size")},           {GT_COL("v"), GT_GROUP_COUNT, GT_COL("count")},
+    {GT_COL("v"), GT_GROUP_DISTINCT, GT_COL("distinct")}, {GT_COL("v"), GT_GROUP_SUM, GT_COL("sum")},
+    {GT_COL("v"), GT_GROUP_MEAN, GT_COL("mean")},         {GT_COL("v"), GT_GROUP_MEDIAN, GT_COL("median")},
+    {GT_COL("v"), GT_GROUP_STD, GT_COL("std")},           {GT_COL("v"), GT_GROUP_MIN, GT_COL("min")},
+    {GT_COL("v"), GT_GROUP_MAX, GT_COL("max")},           {GT_COL("v"), GT_GROUP_FIRST, GT_COL("first")},
+    {GT_COL("v"), GT_GROUP_LAST, GT_COL("last")},
 };
 
 static void group_and_expect(const char *text, const gt_aggregate *aggregates, size_t count,
                              gt_group_options options, const char *expected)
 {
     gt_table *table = read_table(strings, text);
-    gt_table *result = gt_table_group(table, (const char *[]){"k"}, 1, aggregates, count, options);
+    gt_table *result = gt_table_group(table, (gt_col[]){GT_COL("k")}, 1, aggregates, count, options);
     expect_table(result, expected);
     gt_table_free(result);
     gt_table_free(table);
@@ -66,9 +68,10 @@ static void texts(void **state)
 {
     (void)state;
     static const gt_aggregate kinds[] = {
-        {NULL, GT_GROUP_SIZE, "size"}, {"v", GT_GROUP_COUNT, "count"}, {"v", GT_GROUP_DISTINCT, "distinct"},
-        {"v", GT_GROUP_MIN, "min"},    {"v", GT_GROUP_MAX, "max"},     {"v", GT_GROUP_FIRST, "first"},
-        {"v", GT_GROUP_LAST, "last"},
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL("size")},           {GT_COL("v"), GT_GROUP_COUNT, GT_COL("count")},
+        {GT_COL("v"), GT_GROUP_DISTINCT, GT_COL("distinct")}, {GT_COL("v"), GT_GROUP_MIN, GT_COL("min")},
+        {GT_COL("v"), GT_GROUP_MAX, GT_COL("max")},           {GT_COL("v"), GT_GROUP_FIRST, GT_COL("first")},
+        {GT_COL("v"), GT_GROUP_LAST, GT_COL("last")},
     };
     group_and_expect("k:float v:text\n1.5 m\n1.5 -\n0 b\n1.5 z\n-0 a\n1.5 aa\n1.5 m\n-2 -\n", kinds,
                      GT_LENGTH(kinds), (gt_group_options){.sorted = true},
@@ -81,17 +84,18 @@ static void texts(void **state)
 static void lists_are_counted_and_picked(void **state)
 {
     (void)state;
-    static const gt_aggregate kinds[] = {
-        {"v", GT_GROUP_COUNT, "count"}, {"v", GT_GROUP_FIRST, "first"}, {"v", GT_GROUP_LAST, "last"}};
+    static const gt_aggregate kinds[] = {{GT_COL("v"), GT_GROUP_COUNT, GT_COL("count")},
+                                         {GT_COL("v"), GT_GROUP_FIRST, GT_COL("first")},
+                                         {GT_COL("v"), GT_GROUP_LAST, GT_COL("last")}};
     gt_table *table = read_table(strings, "k:int\n1\n2\n1\n1\n");
-    gt_table_add_filled(table, "v", GT_TYPE_LIST);
-    gt_column *lists = gt_table_column(table, "v");
+    gt_table_add_column(table, GT_COL("v"), GT_TYPE_LIST);
+    gt_column *lists = gt_table_column(table, GT_COL("v"));
     for (int row = 2; row < 4; row++) {
         gt_list_begin(lists, row);
         gt_list_push_int(lists, row);
         gt_list_push_int(lists, row * 10);
     }
-    gt_table *result = gt_table_group(table, (const char *[]){"k"}, 1, kinds, 3, (gt_group_options){0});
+    gt_table *result = gt_table_group(table, (gt_col[]){GT_COL("k")}, 1, kinds, 3, (gt_group_options){0});
     expect_table(result, "k:int count:int first:list last:list\n1 2 [2,20] [3,30]\n2 0 - -\n");
     gt_table_free(result);
     gt_table_free(table);
@@ -101,7 +105,7 @@ static void null_keys_are_dropped_or_kept(void **state)
 {
     (void)state;
     static const char *const text = "k:int v:int\n- 1\n5 2\n- 3\n4 4\n";
-    static const gt_aggregate sum[] = {{"v", GT_GROUP_SUM, "sum"}};
+    static const gt_aggregate sum[] = {{GT_COL("v"), GT_GROUP_SUM, GT_COL("sum")}};
     group_and_expect(text, sum, 1, (gt_group_options){0}, "k:int sum:int\n5 2\n4 4\n");
     group_and_expect(text, sum, 1, (gt_group_options){.keep_nulls = true}, "k:int sum:int\n- 4\n5 2\n4 4\n");
     group_and_expect(text, sum, 1, (gt_group_options){.keep_nulls = true, .sorted = true},
@@ -112,8 +116,9 @@ static void null_keys_are_dropped_or_kept(void **state)
 static void group_sums_of_floats_are_compensated(void **state)
 {
     (void)state;
-    /* Added from left to right, the three give 0.6000000000000001, and ten tenths 0.9999999999999999. */
-    static const gt_aggregate kinds[] = {{"v", GT_GROUP_SUM, "sum"}, {"v", GT_GROUP_MEAN, "mean"}};
+    /* Left to right the three give 0.6000000000000001, and ten tenths 0.9999999999999999. */
+    static const gt_aggregate kinds[] = {{GT_COL("v"), GT_GROUP_SUM, GT_COL("sum")},
+                                         {GT_COL("v"), GT_GROUP_MEAN, GT_COL("mean")}};
     group_and_expect(
         "k:int v:float\n1 0.1\n1 0.2\n1 0.3\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n2 0.1\n"
         "2 0.1\n2 0.1\n3 inf\n3 1\n4 inf\n4 -inf\n",
@@ -124,7 +129,8 @@ static void group_sums_of_floats_are_compensated(void **state)
 static void integer_sums_that_do_not_fit_become_floats(void **state)
 {
     (void)state;
-    static const gt_aggregate kinds[] = {{"v", GT_GROUP_SUM, "sum"}, {"v", GT_GROUP_MEAN, "mean"}};
+    static const gt_aggregate kinds[] = {{GT_COL("v"), GT_GROUP_SUM, GT_COL("sum")},
+                                         {GT_COL("v"), GT_GROUP_MEAN, GT_COL("mean")}};
     group_and_expect("k:int v:int\n1 9223372036854775807\n1 9223372036854775807\n2 5\n", kinds, 2,
                      (gt_group_options){0},
                      "k:int sum:float mean:float\n1 1.8446744073709552e+19 9.223372036854776e+18\n2 5 5\n");
@@ -153,8 +159,8 @@ static void rows_group_by_several_keys(void **state)
     (void)state;
     gt_table *table =
         read_table(strings, "name:text stream:int v:int\nb 1 1\na 2 2\nb 1 4\na 1 8\nb - 16\na 2 32\n");
-    static const gt_aggregate sum[] = {{"v", GT_GROUP_SUM, "sum"}};
-    static const char *const keys[] = {"name", "stream"};
+    static const gt_aggregate sum[] = {{GT_COL("v"), GT_GROUP_SUM, GT_COL("sum")}};
+    static const gt_col keys[] = {GT_COL("name"), GT_COL("stream")};
     gt_table *result = gt_table_group(table, keys, 2, sum, 1, (gt_group_options){0});
     expect_table(result, "name:text stream:int sum:int\nb 1 5\na 2 34\na 1 8\n");
     gt_table_free(result);
@@ -171,13 +177,13 @@ static const int64_t far_apart[] = {INT64_MIN, -5, 0, 3, INT64_MAX};
 /* Keys of every kind: close integers, integers over the whole range, floats, texts, bools. */
 static gt_table *random_table(size_t rows)
 {
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "near", GT_TYPE_INT);
-    gt_table_add_column(table, "far", GT_TYPE_INT);
-    gt_table_add_column(table, "float", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "text", GT_TYPE_STRING);
-    gt_table_add_column(table, "bool", GT_TYPE_BOOL);
-    gt_table_add_column(table, "wide", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("near"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("far"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("float"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("bool"), GT_TYPE_BOOL);
+    gt_table_add_column(table, GT_COL("wide"), GT_TYPE_INT);
     uint32_t variety = 1 + random_below((uint32_t)rows), nulls = random_below(2) ? 6 : 1u << 30;
     unsigned bits =
         32 - (unsigned)__builtin_clz(variety); /* `wide` is up to 62 bits wide: two do not fit together */
@@ -196,7 +202,7 @@ static gt_table *random_table(size_t rows)
     return table;
 }
 
-static bool same_key(const gt_table *table, const char *name, size_t a, size_t b)
+static bool same_key(const gt_table *table, gt_col name, size_t a, size_t b)
 {
     const gt_column *column = gt_table_column(table, name);
     bool a_null = gt_column_is_null(column, a), b_null = gt_column_is_null(column, b);
@@ -214,7 +220,7 @@ static bool same_key(const gt_table *table, const char *name, size_t a, size_t b
 }
 
 /* Groups by comparing each row with the first row of each group so far. */
-static size_t group_slowly(const gt_table *table, const char *const *keys, size_t key_count, bool keep_nulls,
+static size_t group_slowly(const gt_table *table, const gt_col *keys, size_t key_count, bool keep_nulls,
                            uint32_t *of_row, uint32_t *first_row)
 {
     size_t groups = 0;
@@ -241,8 +247,8 @@ static void random_keys_agree_with_comparing_all_rows(void **state)
     for (int repeat = 0; repeat < 150; repeat++) {
         size_t rows = 1 + random_below(repeat % 15 ? 100 : 1500), key_count = 1 + random_below(6);
         gt_table *table = random_table(rows);
-        const char *keys[6];
-        for (size_t k = 0; k < key_count; k++) keys[k] = names[random_below(6)];
+        gt_col keys[6];
+        for (size_t k = 0; k < key_count; k++) keys[k] = gt_col_named(names[random_below(6)]);
         uint32_t *of_row = malloc(rows * sizeof *of_row), *first_row = malloc(rows * sizeof *first_row);
         bool keep_nulls = random_below(2);
         size_t count = group_slowly(table, keys, key_count, keep_nulls, of_row, first_row);
@@ -263,9 +269,9 @@ static void many_groups_stay_separate(void **state)
 {
     (void)state;
     enum { ROWS = 60000, KEYS = 20011 };
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "k", GT_TYPE_INT);
-    gt_table_add_column(table, "f", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("k"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("f"), GT_TYPE_FLOAT);
     gt_table_add_rows(table, ROWS);
     for (int64_t row = 0; row < ROWS; row++) {
         int64_t key = row * 7 % KEYS; /* each key in the first KEYS rows once, then again */
@@ -274,7 +280,7 @@ static void many_groups_stay_separate(void **state)
     }
     for (int which = 0; which < 2; which++) {
         gt_groups groups =
-            gt_groups_find(table, (const char *[]){which ? "f" : "k"}, 1, (gt_group_options){0});
+            gt_groups_find(table, (gt_col[]){which ? GT_COL("f") : GT_COL("k")}, 1, (gt_group_options){0});
         assert_int_equal(groups.count, KEYS);
         for (size_t row = 0; row < ROWS; row++) assert_int_equal(groups.of_row[row], row % KEYS);
         gt_groups_free(&groups);

@@ -3,7 +3,7 @@
 #include "table/join.h"
 #include "table/sort.h"
 
-static const char *const key_k[] = {"k"};
+static const gt_col key_k[] = {GT_COL("k")};
 
 static void join_and_expect(const char *left_text, const char *right_text, gt_join join, const char *expected)
 {
@@ -98,9 +98,9 @@ static void oversized_joins_are_rejected(void **state)
 {
     (void)state;
     gt_error error;
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "k", GT_TYPE_INT);
-    gt_table_add_rows(table, 70000); /* all 0: 4.9 billion pairs */
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("k"), GT_TYPE_INT);
+    gt_table_add_rows(table, 70000); /* all 0: 4.9 thousand million pairs */
     assert_null(gt_table_join(table, table, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error));
     assert_string_equal(error.text, "joined tables would have more than 4294967294 rows");
     gt_table_free(table);
@@ -110,10 +110,10 @@ static void oversized_joins_are_rejected(void **state)
 
 static gt_table *random_table(const char *value_name, size_t rows)
 {
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
-    gt_table_add_column(table, "id", GT_TYPE_INT);
-    gt_table_add_column(table, value_name, GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("id"), GT_TYPE_INT);
+    gt_table_add_column(table, gt_col_named(value_name), GT_TYPE_INT);
     for (size_t row = 0; row < rows; row++) {
         gt_table_add_row(table);
         if (random_below(5))
@@ -135,11 +135,11 @@ static bool same_cell(const gt_table *a, size_t row_a, const gt_table *b, size_t
 /* Columns name, id, left, right; null where there is no partner. */
 static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_join_kind kind)
 {
-    gt_table *result = gt_table_new("", strings);
-    gt_table_add_column(result, "name", GT_TYPE_STRING);
-    gt_table_add_column(result, "id", GT_TYPE_INT);
-    gt_table_add_column(result, "left", GT_TYPE_INT);
-    gt_table_add_column(result, "right", GT_TYPE_INT);
+    gt_table *result = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(result, GT_COL("name"), GT_TYPE_STRING);
+    gt_table_add_column(result, GT_COL("id"), GT_TYPE_INT);
+    gt_table_add_column(result, GT_COL("left"), GT_TYPE_INT);
+    gt_table_add_column(result, GT_COL("right"), GT_TYPE_INT);
     for (size_t l = 0; l <= left->row_count; l++) {
         bool alone = true;
         for (size_t r = 0; r <= right->row_count; r++) {
@@ -164,7 +164,7 @@ static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_joi
             if (has_right) gt_table_set_int(result, 3, row, (int64_t)r);
         }
     }
-    static const gt_sort_key by_keys[] = {{"name", false}, {"id", false}};
+    static const gt_sort_key by_keys[] = {{GT_COL("name"), false}, {GT_COL("id"), false}};
     if (kind == GT_JOIN_OUTER) gt_table_sort(result, by_keys, 2);
     return result;
 }
@@ -172,7 +172,7 @@ static gt_table *join_slowly(const gt_table *left, const gt_table *right, gt_joi
 static void random_tables_agree_with_all_pairs(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"name", "id"};
+    static const gt_col keys[] = {GT_COL("name"), GT_COL("id")};
     for (int repeat = 0; repeat < 300; repeat++) {
         gt_error error;
         gt_table *left = random_table("left", random_below(20)),

@@ -21,15 +21,16 @@ static void missing_values_come_last_in_both_directions(void **state)
         gt_sort_key key;
         int order[5];
     } cases[] = {
-        {{"a", false}, {2, 0, 4, 1, 3}}, {{"a", true}, {4, 0, 2, 1, 3}},  {{"b", false}, {2, 0, 4, 1, 3}},
-        {{"b", true}, {4, 0, 2, 1, 3}},  {{"c", false}, {2, 4, 0, 1, 3}}, {{"c", true}, {0, 4, 2, 1, 3}},
-        {{"d", false}, {2, 0, 4, 1, 3}}, {{"d", true}, {0, 4, 2, 1, 3}},
+        {{GT_COL("a"), false}, {2, 0, 4, 1, 3}}, {{GT_COL("a"), true}, {4, 0, 2, 1, 3}},
+        {{GT_COL("b"), false}, {2, 0, 4, 1, 3}}, {{GT_COL("b"), true}, {4, 0, 2, 1, 3}},
+        {{GT_COL("c"), false}, {2, 4, 0, 1, 3}}, {{GT_COL("c"), true}, {0, 4, 2, 1, 3}},
+        {{GT_COL("d"), false}, {2, 0, 4, 1, 3}}, {{GT_COL("d"), true}, {0, 4, 2, 1, 3}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gt_table *table = read_table(strings, text);
         gt_table_sort(table, &cases[i].key, 1);
         for (int row = 0; row < 5; row++)
-            assert_int_equal(gt_table_column(table, "row")->ints[row], cases[i].order[row]);
+            assert_int_equal(gt_table_column(table, GT_COL("row"))->ints[row], cases[i].order[row]);
         gt_table_free(table);
     }
 }
@@ -38,10 +39,11 @@ static void ties_keep_their_order_or_take_the_next_key(void **state)
 {
     (void)state;
     static const char *const text = "name:text dur:int\nb 1\na 2\nb 3\na 2\na 1\n";
-    sort_and_expect(text, (gt_sort_key[]){{"name", false}}, 1,
+    sort_and_expect(text, (gt_sort_key[]){{GT_COL("name"), false}}, 1,
                     "name:text dur:int\na 2\na 2\na 1\nb 1\nb 3\n");
-    sort_and_expect(text, (gt_sort_key[]){{"name", true}}, 1, "name:text dur:int\nb 1\nb 3\na 2\na 2\na 1\n");
-    sort_and_expect(text, (gt_sort_key[]){{"dur", true}, {"name", false}}, 2,
+    sort_and_expect(text, (gt_sort_key[]){{GT_COL("name"), true}}, 1,
+                    "name:text dur:int\nb 1\nb 3\na 2\na 2\na 1\n");
+    sort_and_expect(text, (gt_sort_key[]){{GT_COL("dur"), true}, {GT_COL("name"), false}}, 2,
                     "name:text dur:int\nb 3\na 2\na 2\na 1\nb 1\n");
     sort_and_expect(text, NULL, 0, text);
 }
@@ -50,19 +52,20 @@ static void extreme_numbers_are_in_order(void **state)
 {
     (void)state;
     sort_and_expect("a:int\n9223372036854775807\n0\n-9223372036854775808\n-1\n",
-                    (gt_sort_key[]){{"a", false}}, 1,
+                    (gt_sort_key[]){{GT_COL("a"), false}}, 1,
                     "a:int\n-9223372036854775808\n-1\n0\n9223372036854775807\n");
     sort_and_expect(
         "a:float row:int\n0 0\n-0 1\n5e-324 2\n-inf 3\n0 4\n-5e-324 5\n1e308 6\n", /* -0 ties with 0 */
-        (gt_sort_key[]){{"a", false}}, 1,
+        (gt_sort_key[]){{GT_COL("a"), false}}, 1,
         "a:float row:int\n-inf 3\n-5e-324 5\n0 0\n-0 1\n0 4\n5e-324 2\n1e+308 6\n");
 }
 
 static void empty_and_single_rows_sort(void **state)
 {
     (void)state;
-    sort_and_expect("a:int b:text\n", (gt_sort_key[]){{"b", true}, {"a", false}}, 2, "a:int b:text\n");
-    sort_and_expect("a:int b:text\n- x\n", (gt_sort_key[]){{"a", true}, {"b", false}}, 2,
+    sort_and_expect("a:int b:text\n", (gt_sort_key[]){{GT_COL("b"), true}, {GT_COL("a"), false}}, 2,
+                    "a:int b:text\n");
+    sort_and_expect("a:int b:text\n- x\n", (gt_sort_key[]){{GT_COL("a"), true}, {GT_COL("b"), false}}, 2,
                     "a:int b:text\n- x\n");
 }
 
@@ -135,11 +138,11 @@ static uint64_t random_bits(unsigned bits)
 
 static gt_table *random_table(size_t rows)
 {
-    gt_table *table = gt_table_new("", strings);
-    gt_table_add_column(table, "int", GT_TYPE_INT);
-    gt_table_add_column(table, "float", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "text", GT_TYPE_STRING);
-    gt_table_add_column(table, "bool", GT_TYPE_BOOL);
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("int"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("float"), GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("bool"), GT_TYPE_BOOL);
     unsigned bits = random_below(65), variety = 1 + random_below(6), nulls = random_below(3) ? 20 : 1u << 30;
     for (size_t row = 0; row < rows; row++) {
         gt_table_add_row(table);
@@ -160,8 +163,8 @@ static void random_tables_agree_with_qsort(void **state)
         for (int repeat = 0; repeat < (sizes[s] < 1000 ? 20 : 2); repeat++) {
             gt_table *table = random_table(sizes[s]);
             for (size_t c = 0; c < 4; c++) {
-                gt_sort_key keys[2] = {{table->columns[c].name, random_below(2)},
-                                       {table->columns[random_below(4)].name, random_below(2)}};
+                gt_sort_key keys[2] = {{gt_col_named(table->columns[c].name), random_below(2)},
+                                       {gt_col_named(table->columns[random_below(4)].name), random_below(2)}};
                 expect_order(table, keys, 1);
                 keys[0].descending = !keys[0].descending;
                 expect_order(table, keys, 2);
@@ -175,7 +178,7 @@ static void all_columns_move_with_the_key(void **state)
 {
     (void)state;
     gt_table *table = random_table(3000), *sorted = gt_table_copy(table);
-    gt_sort_key key = {"float", true};
+    gt_sort_key key = {GT_COL("float"), true};
     gt_table_sort(sorted, &key, 1);
     uint32_t *order = gt_table_order(table, &key, 1);
     for (size_t row = 0; row < 3000; row++) {

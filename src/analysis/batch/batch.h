@@ -67,7 +67,7 @@ typedef struct gt_batch_ops {
     size_t found;            /* ops of the group, understood or not */
 } gt_batch_ops;              /* {0} is empty */
 
-const char *gt_batch_group_name(gt_batch_group group); /* and that of its sheet */
+gt_sheet gt_batch_group_sheet(gt_batch_group group);
 
 void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS]);
 void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_interner *strings);

@@ -8,41 +8,40 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const keys[] = {"name", "cat", "rank"};
+static const gt_col keys[] = {GT_COL_NAME, GT_COL_CAT, GT_COL_RANK};
 enum { NAME, CATEGORY, CALL_KEYS, RANK = CALL_KEYS };
 
-static const gt_aggregate of_rank[] = {{NULL, GT_GROUP_SIZE, "count"},
-                                       {"dur", GT_GROUP_MIN, "min_dur"},
-                                       {"dur", GT_GROUP_MAX, "max_dur"},
-                                       {"dur", GT_GROUP_SUM, "sum_dur"}};
-static const gt_aggregate of_files[] = {{"count", GT_GROUP_SUM, "count"},
-                                        {"min_dur", GT_GROUP_MIN, "min_dur"},
-                                        {"max_dur", GT_GROUP_MAX, "max_dur"},
-                                        {"sum_dur", GT_GROUP_SUM, "sum_dur"}};
-static const struct {
-    const char *name;
-    gt_type type;
-} measures[] = {
-    {"count", GT_TYPE_INT},
-    {"min_dur", GT_TYPE_FLOAT},
-    {"max_dur", GT_TYPE_FLOAT},
-    {"mean_dur", GT_TYPE_FLOAT},
+static const gt_aggregate of_rank[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT},
+                                       {GT_COL_DUR, GT_GROUP_MIN, GT_COL_MIN_DUR},
+                                       {GT_COL_DUR, GT_GROUP_MAX, GT_COL_MAX_DUR},
+                                       {GT_COL_DUR, GT_GROUP_SUM, GT_COL_SUM_DUR}};
+static const gt_aggregate of_files[] = {{GT_COL_COUNT, GT_GROUP_SUM, GT_COL_COUNT},
+                                        {GT_COL_MIN_DUR, GT_GROUP_MIN, GT_COL_MIN_DUR},
+                                        {GT_COL_MAX_DUR, GT_GROUP_MAX, GT_COL_MAX_DUR},
+                                        {GT_COL_SUM_DUR, GT_GROUP_SUM, GT_COL_SUM_DUR}};
+static const gt_column_head measures[] = {
+    {GT_COL_COUNT, GT_TYPE_INT},
+    {GT_COL_MIN_DUR, GT_TYPE_FLOAT},
+    {GT_COL_MAX_DUR, GT_TYPE_FLOAT},
+    {GT_COL_MEAN_DUR, GT_TYPE_FLOAT},
 };
 
 gt_table *gt_batch_calls_of_rank(const gt_event_view *trace, int64_t rank)
 {
     enum { DURATION = RANK + 1 };
-    gt_table *calls = gt_table_new("cuda_events_summary", trace->strings);
-    gt_table_add_column(calls, "name", GT_TYPE_STRING);
-    gt_table_add_column(calls, "cat", GT_TYPE_STRING);
-    gt_table_add_column(calls, "rank", GT_TYPE_INT);
-    gt_table_add_column(calls, "dur", GT_TYPE_FLOAT);
+    gt_table *calls = gt_table_new(GT_SHEET_CUDA_EVENTS_SUMMARY, trace->strings);
+    gt_table_add_column(calls, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(calls, GT_COL_CAT, GT_TYPE_STRING);
+    gt_table_add_column(calls, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(calls, GT_COL_DUR, GT_TYPE_FLOAT);
     uint32_t runtime = gt_interner_add_cstr(trace->strings, "cuda_runtime");
     uint32_t driver = gt_interner_add_cstr(trace->strings, "cuda_driver");
     for (size_t row = 0; row < trace->count; row++) {
@@ -61,9 +60,9 @@ gt_table *gt_batch_calls_of_rank(const gt_event_view *trace, int64_t rank)
 
 static void add_means(gt_table *table)
 {
-    size_t mean = gt_table_add_zeroed(table, "mean_dur", GT_TYPE_FLOAT);
-    const int64_t *counts = gt_table_column(table, "count")->ints;
-    const double *sums = gt_table_column(table, "sum_dur")->floats;
+    size_t mean = gt_table_add_zeroed(table, GT_COL_MEAN_DUR, GT_TYPE_FLOAT);
+    const int64_t *counts = gt_table_column(table, GT_COL_COUNT)->ints;
+    const double *sums = gt_table_column(table, GT_COL_SUM_DUR)->floats;
     for (size_t row = 0; row < table->row_count; row++)
         table->columns[mean].floats[row] = sums[row] / (double)counts[row];
 }
@@ -80,9 +79,10 @@ static void add_measure(gt_table *sheet, const gt_table *all, const gt_groups *c
     size_t first = sheet->column_count;
     for (size_t i = 0; i < ranks->row_count; i++) {
         long long rank = (long long)ranks->columns[0].ints[i];
-        char *name = gt_format("%s_%lld", measures[measure].name, rank), *under = gt_format("%lld", rank);
-        size_t column = gt_table_add_filled(sheet, name, measures[measure].type);
-        gt_table_set_headings(sheet, column, measures[measure].name, under);
+        char *name = gt_format("%s_%lld", measures[measure].name.name, rank),
+             *under = gt_format("%lld", rank);
+        size_t column = gt_table_add_column(sheet, gt_col_named(name), measures[measure].type);
+        gt_table_set_headings(sheet, column, measures[measure].name.name, under);
         gt_free(name);
         gt_free(under);
     }
@@ -105,7 +105,7 @@ gt_table *gt_batch_calls(const gt_table *rows)
     gt_groups calls = gt_groups_find(all, keys, CALL_KEYS, sorted),
               of_ranks = gt_groups_find(all, &keys[RANK], 1, sorted);
     gt_table *sheet = gt_table_group(all, keys, CALL_KEYS, NULL, 0, sorted);
-    gt_table_rename(sheet, "cuda_events_summary");
+    gt_table_rename(sheet, GT_SHEET_CUDA_EVENTS_SUMMARY);
     gt_table_set_headings(sheet, CATEGORY, NULL, "rank");
     for (size_t i = 0; i < GT_LENGTH(measures); i++) add_measure(sheet, all, &calls, &of_ranks, ranks, i);
     gt_groups_free(&calls);

@@ -12,6 +12,7 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "trace/busy.h"
 #include "trace/pytorch/calls.h"
 
@@ -19,25 +20,25 @@
 #include <stdlib.h>
 
 static const struct {
-    const char *name;
+    gt_col name;
     size_t event_column;
 } arguments[] = {
-    {"Input dims", GT_EVENT_INPUT_DIMS},
-    {"Input types", GT_EVENT_INPUT_TYPES},
-    {"Input strides", GT_EVENT_INPUT_STRIDES},
-    {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS},
+    {GT_COL_SHORT_KERNEL_INPUT_DIMS, GT_EVENT_INPUT_DIMS},
+    {GT_COL_INPUT_TYPES, GT_EVENT_INPUT_TYPES},
+    {GT_COL_SHORT_KERNEL_INPUT_STRIDES, GT_EVENT_INPUT_STRIDES},
+    {GT_COL_CONCRETE_INPUTS, GT_EVENT_CONCRETE_INPUTS},
 };
 
-static void add_uids(gt_table *table, const char *name, const gt_linked_view *trace, const uint32_t *rows)
+static void add_uids(gt_table *table, gt_col name, const gt_linked_view *trace, const uint32_t *rows)
 {
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
+    size_t column = gt_table_add_column(table, name, GT_TYPE_INT);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) gt_table_set_int(table, column, i, trace->uid[rows[i]]);
 }
 
-static void add_names(gt_table *table, const char *name, const gt_linked_view *trace, const uint32_t *rows)
+static void add_names(gt_table *table, gt_col name, const gt_linked_view *trace, const uint32_t *rows)
 {
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t column = gt_table_add_column(table, name, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[column].texts[i] = trace->name[rows[i]];
 }
@@ -52,7 +53,7 @@ static void add_arguments(gt_table *table, const gt_pytorch_kernels *kernels)
         for (size_t i = 0; i < table->row_count; i++) texts[i] = gt_python_literals_of(literals, texts[i]);
     }
     gt_python_literals_free(literals);
-    gt_table_add_event_strings(table, "kernel_file", &kernels->trace->events, GT_EVENT_KERNEL_FILE,
+    gt_table_add_event_strings(table, GT_COL_KERNEL_FILE, &kernels->trace->events, GT_EVENT_KERNEL_FILE,
                                kernels->cpu_ops);
 }
 
@@ -90,9 +91,9 @@ static op_work work_of(op_works *works, uint32_t op)
 
 static void add_work(gt_table *table, const gt_pytorch_kernels *kernels)
 {
-    size_t busy = gt_table_add_filled(table, "Parent cpu_op busy time (µs)", GT_TYPE_FLOAT);
-    size_t count = gt_table_add_filled(table, "Parent cpu_op kernel count", GT_TYPE_INT);
-    size_t percent = gt_table_add_filled(table, "Percent of Parent cpu_op busy time (%)", GT_TYPE_FLOAT);
+    size_t busy = gt_table_add_column(table, GT_COL_PARENT_CPU_OP_BUSY_TIME_US, GT_TYPE_FLOAT);
+    size_t count = gt_table_add_column(table, GT_COL_PARENT_CPU_OP_KERNEL_COUNT, GT_TYPE_INT);
+    size_t percent = gt_table_add_column(table, GT_COL_PERCENT_OF_PARENT_CPU_OP_BUSY_TIME_PCT, GT_TYPE_FLOAT);
     op_works works = {.trace = kernels->trace, .calls = gt_calls_new(kernels->trace)};
     for (size_t i = 0; i < kernels->count; i++) {
         if (kernels->cpu_ops[i] == GT_NO_EVENT) continue;
@@ -114,20 +115,20 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
 {
     const gt_linked_view *trace = kernels->trace;
     char *name = gt_format("kernels_%lld", (long long)rank);
-    gt_table *table = gt_table_new(name, trace->strings);
+    gt_table *table = gt_table_new(gt_sheet_named(name), trace->strings);
     gt_free(name);
     gt_table_add_rows(table, kernels->count);
-    add_uids(table, "UID", trace, kernels->rows);
-    add_names(table, "Kernel name", trace, kernels->rows);
+    add_uids(table, GT_COL_UID, trace, kernels->rows);
+    add_names(table, GT_COL_KERNEL_NAME, trace, kernels->rows);
     gt_table_add_event_times(
-        table, "Kernel t start", &trace->events, GT_INTEGRAL_START, kernels->rows,
+        table, GT_COL_KERNEL_T_START, &trace->events, GT_INTEGRAL_START, kernels->rows,
         gt_event_times_are_whole(&trace->events, GT_INTEGRAL_START, kernels->rows, kernels->count));
-    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
-                             kernels->rows, kernels->whole);
-    gt_table_add_event_strings(table, "Kernel stream", &trace->events, GT_EVENT_STREAM, kernels->rows);
-    gt_table_read_json(table, "Kernel stream");
-    add_uids(table, "Parent cpu_op UID", trace, kernels->cpu_ops);
-    add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
+    gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
+    gt_table_add_event_strings(table, GT_COL_KERNEL_STREAM, &trace->events, GT_EVENT_STREAM, kernels->rows);
+    gt_table_read_json(table, GT_COL_KERNEL_STREAM);
+    add_uids(table, GT_COL_PARENT_CPU_OP_UID, &trace->events, kernels->cpu_ops);
+    add_names(table, GT_COL_PARENT_CPU_OP, &trace->events, kernels->cpu_ops);
     add_arguments(table, kernels);
     add_work(table, kernels);
     return table;

@@ -18,6 +18,8 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -25,22 +27,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_US "total_direct_kernel_time"
-
 /* ---- kernel_launchers ---- */
 
 gt_table *gt_batch_launchers_of_rank(const gt_linked_view *trace, const gt_launchers *launchers)
 {
-    gt_table *table = gt_table_new("kernel_launchers", trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_KERNEL_LAUNCHERS, trace->strings);
     gt_table_add_rows(table, launchers->count);
-    size_t name = gt_table_add_zeroed(table, "name", GT_TYPE_STRING);
+    size_t name = gt_table_add_zeroed(table, GT_COL_NAME, GT_TYPE_STRING);
     for (size_t i = 0; i < launchers->count; i++)
         table->columns[name].texts[i] = trace->name[launchers->items[i].row];
     gt_table_add_direct_times(table, trace, launchers);
     return table;
 }
 
-static void add_average(gt_table *table, const char *column, size_t ranks, const char *name)
+static void add_average(gt_table *table, gt_col column, size_t ranks, gt_col name)
 {
     size_t from = gt_table_find(table, column), to = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -52,19 +52,22 @@ static void add_average(gt_table *table, const char *column, size_t ranks, const
 
 gt_table *gt_batch_launchers(const gt_table *rows, size_t ranks)
 {
-    static const char *const keys[] = {"name"};
-    static const gt_aggregate sums[] = {{NULL, GT_GROUP_SIZE, "count"}, {TIME_US, GT_GROUP_SUM, TIME_US}};
-    static const gt_sort_key longest_first[] = {{TIME_US, true}};
+    static const gt_col keys[] = {GT_COL_NAME};
+    static const gt_aggregate sums[] = {
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT},
+        {GT_COL_TOTAL_DIRECT_KERNEL_TIME, GT_GROUP_SUM, GT_COL_TOTAL_DIRECT_KERNEL_TIME}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME, true}};
     gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), sums, GT_LENGTH(sums),
                                      (gt_group_options){.sorted = true});
-    gt_table_rename(sheet, "kernel_launchers");
+    gt_table_rename(sheet, GT_SHEET_KERNEL_LAUNCHERS);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_percentages(sheet, gt_table_add_ms(sheet, TIME_US, "kernel_time_ms"));
-    gt_table_rename_column(sheet, gt_table_find(sheet, "Percentage (%)"), "pct");
-    gt_table_rename_column(sheet, gt_table_find(sheet, "Cumulative Percentage (%)"), "cum_pct");
-    gt_table_drop_column(sheet, gt_table_find(sheet, TIME_US));
-    add_average(sheet, "kernel_time_ms", ranks, "time_ms_avg");
-    add_average(sheet, "count", ranks, "count_avg");
+    gt_table_add_percentages(sheet,
+                             gt_table_add_ms(sheet, GT_COL_TOTAL_DIRECT_KERNEL_TIME, GT_COL_KERNEL_TIME_MS));
+    gt_table_rename_column(sheet, gt_table_find(sheet, GT_COL_PERCENTAGE_PCT), GT_COL_PCT);
+    gt_table_rename_column(sheet, gt_table_find(sheet, GT_COL_CUMULATIVE_PERCENTAGE_PCT), GT_COL_CUM_PCT);
+    gt_table_drop_column(sheet, gt_table_find(sheet, GT_COL_TOTAL_DIRECT_KERNEL_TIME));
+    add_average(sheet, GT_COL_KERNEL_TIME_MS, ranks, GT_COL_TIME_MS_AVG);
+    add_average(sheet, GT_COL_COUNT, ranks, GT_COL_COUNT_AVG);
     return sheet;
 }
 
@@ -146,7 +149,7 @@ static group group_of(gt_str name)
 /* The sum of the rows of a group, in seconds, as numpy adds it. */
 static double group_time(const gt_table *launchers, const group *groups, group wanted)
 {
-    const double *times_ms = gt_table_column(launchers, "time_ms_avg")->floats;
+    const double *times_ms = gt_table_column(launchers, GT_COL_TIME_MS_AVG)->floats;
     double *of_group = gt_alloc(launchers->row_count * sizeof *of_group);
     size_t count = 0;
     for (size_t row = 0; row < launchers->row_count; row++)
@@ -158,8 +161,8 @@ static double group_time(const gt_table *launchers, const group *groups, group w
 
 static double timeline_time(const gt_table *timelines, const char *type)
 {
-    const gt_column *types = gt_table_column(timelines, "type"),
-                    *times = gt_table_column(timelines, "time_ms_avg");
+    const gt_column *types = gt_table_column(timelines, GT_COL_TYPE),
+                    *times = gt_table_column(timelines, GT_COL_TIME_MS_AVG);
     for (size_t row = 0; row < timelines->row_count; row++)
         if (strcmp(gt_interner_get(timelines->strings, types->texts[row]).bytes, type) == 0)
             return gt_column_is_null(times, row) ? 0 : times->floats[row] / 1000;
@@ -176,7 +179,7 @@ static void add_line(gt_table *sheet, const char *title, double time_s, double *
 
 static size_t list_others(const gt_table *launchers, const group *groups, gt_buffer *names)
 {
-    const uint32_t *texts = gt_table_column(launchers, "name")->texts;
+    const uint32_t *texts = gt_table_column(launchers, GT_COL_NAME)->texts;
     size_t count = 0;
     for (size_t row = 0; row < launchers->row_count; row++) {
         if (groups[row] != OTHER) continue;
@@ -190,10 +193,10 @@ static size_t list_others(const gt_table *launchers, const group *groups, gt_buf
 gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timelines, gt_buffer *others,
                              size_t *other_count)
 {
-    gt_table *sheet = gt_table_new("grouped_breakdown", launchers->strings);
-    gt_table_add_column(sheet, "Group", GT_TYPE_STRING);
-    gt_table_add_column(sheet, "Time (s)", GT_TYPE_FLOAT);
-    const uint32_t *names = gt_table_column(launchers, "name")->texts;
+    gt_table *sheet = gt_table_new(GT_SHEET_GROUPED_BREAKDOWN, launchers->strings);
+    gt_table_add_column(sheet, GT_COL_GROUP_TITLE, GT_TYPE_STRING);
+    gt_table_add_column(sheet, GT_COL_TIME_S, GT_TYPE_FLOAT);
+    const uint32_t *names = gt_table_column(launchers, GT_COL_NAME)->texts;
     group *groups = gt_alloc(launchers->row_count * sizeof *groups);
     for (size_t row = 0; row < launchers->row_count; row++)
         groups[row] = group_of(gt_interner_get(launchers->strings, names[row]));

@@ -19,15 +19,13 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 #include "table/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define KERNEL_TIME "Kernel Time (µs)"
-#define DETAILS     "kernel_details__summarize_kernel_stats"
-#define NON_COPY    "Non-Data-Mov "
 
 static const struct {
     gt_batch_group group;
@@ -70,30 +68,29 @@ static const struct {
     {GT_BATCH_BINARY, "aten::threshold_backward"},
 };
 
-static const char *const group_names[GT_BATCH_GROUPS] = {
-    [GT_BATCH_GEMM] = "gemm",         [GT_BATCH_CONV] = "conv",           [GT_BATCH_ATTENTION] = "attn",
-    [GT_BATCH_UNARY] = "un_elemwise", [GT_BATCH_BINARY] = "bin_elemwise",
+static const gt_sheet group_sheets[GT_BATCH_GROUPS] = {
+    [GT_BATCH_GEMM] = GT_SHEET_BATCH_GEMM,           [GT_BATCH_CONV] = GT_SHEET_BATCH_CONV,
+    [GT_BATCH_ATTENTION] = GT_SHEET_BATCH_ATTENTION, [GT_BATCH_UNARY] = GT_SHEET_BATCH_UNARY,
+    [GT_BATCH_BINARY] = GT_SHEET_BATCH_BINARY,
 };
 
 /* Kernels whose names have one of these move data and compute nothing. */
 static const char *const copies[] = {"at::native::direct_copy_kernel_cuda", "transpose_"};
 
 /* What is kept of an op, besides its parameters. */
-static const char *const kept_columns[] = {
-    "name",          "UID",
-    "Input Dims",    "Input type",
-    "Input Strides", "Concrete Inputs",
-    "GFLOPS",        "Data Moved (MB)",
-    "FLOPS/Byte",    "TB/s",
-    "TFLOPS/s",      KERNEL_TIME,
+static const gt_col kept_columns[] = {
+    GT_COL_NAME,       GT_COL_UID,           GT_COL_INPUT_DIMS,
+    GT_COL_INPUT_TYPE, GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
+    GT_COL_GFLOPS,     GT_COL_DATA_MOVED_MB, GT_COL_FLOPS_PER_BYTE,
+    GT_COL_TB_PER_S,   GT_COL_TFLOPS_PER_S,  GT_COL_KERNEL_TIME_US,
 };
 
 /* The same as the trace has them: for those who run the ops again. */
-static const char *const json_columns[GT_BATCH_ARGUMENTS] = {
-    [GT_BATCH_DIMS] = "dims as JSON",
-    [GT_BATCH_TYPES] = "types as JSON",
-    [GT_BATCH_STRIDES] = "strides as JSON",
-    [GT_BATCH_CONCRETE] = "concrete inputs as JSON",
+static const gt_col json_columns[GT_BATCH_ARGUMENTS] = {
+    [GT_BATCH_DIMS] = GT_COL_DIMS_AS_JSON,
+    [GT_BATCH_TYPES] = GT_COL_TYPES_AS_JSON,
+    [GT_BATCH_STRIDES] = GT_COL_STRIDES_AS_JSON,
+    [GT_BATCH_CONCRETE] = GT_COL_CONCRETE_INPUTS_AS_JSON,
 };
 static const size_t json_arguments[GT_BATCH_ARGUMENTS] = {
     [GT_BATCH_DIMS] = GT_PERF_DIMS,
@@ -102,42 +99,41 @@ static const size_t json_arguments[GT_BATCH_ARGUMENTS] = {
     [GT_BATCH_CONCRETE] = GT_PERF_CONCRETE,
 };
 
-#define MEASURE_TWO(column)                                                                                  \
-    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_STD, "_std")
+#define MEASURE_TWO(column) GT_AGGREGATE(column, MEAN), GT_AGGREGATE(column, STD)
 
 static const gt_aggregate measures[] = {
-    GT_MEASURE_FIRST("GFLOPS"),
-    GT_MEASURE_FIRST("Data Moved (MB)"),
-    GT_MEASURE_FIRST("FLOPS/Byte"),
-    MEASURE_TWO("TB/s"),
-    MEASURE_TWO("TFLOPS/s"),
-    MEASURE_TWO(NON_COPY "TFLOPS/s"),
-    {NON_COPY KERNEL_TIME, GT_GROUP_SUM, NON_COPY KERNEL_TIME "_sum"},
-    {"Input Dims", GT_GROUP_FIRST, "Input Dims_first"},
-    {"Input type", GT_GROUP_FIRST, "Input type_first"},
-    {"Input Strides", GT_GROUP_FIRST, "Input Strides_first"},
-    {"Concrete Inputs", GT_GROUP_FIRST, "Concrete Inputs_first"},
-    MEASURE_TWO(KERNEL_TIME),
-    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
-    {NULL, GT_GROUP_SIZE, "name_count"},
-    GT_MEASURE_FIRST("UID"),
-    {"dims as JSON", GT_GROUP_FIRST, "dims as JSON"},
-    {"types as JSON", GT_GROUP_FIRST, "types as JSON"},
-    {"strides as JSON", GT_GROUP_FIRST, "strides as JSON"},
-    {"concrete inputs as JSON", GT_GROUP_FIRST, "concrete inputs as JSON"},
+    GT_MEASURE_FIRST(GFLOPS),
+    GT_MEASURE_FIRST(DATA_MOVED_MB),
+    GT_MEASURE_FIRST(FLOPS_PER_BYTE),
+    MEASURE_TWO(TB_PER_S),
+    MEASURE_TWO(TFLOPS_PER_S),
+    MEASURE_TWO(NON_DATA_MOV_TFLOPS_PER_S),
+    GT_AGGREGATE(NON_DATA_MOV_KERNEL_TIME_US, SUM),
+    GT_AGGREGATE(INPUT_DIMS, FIRST),
+    GT_AGGREGATE(INPUT_TYPE, FIRST),
+    GT_AGGREGATE(INPUT_STRIDES, FIRST),
+    GT_AGGREGATE(CONCRETE_INPUTS, FIRST),
+    MEASURE_TWO(KERNEL_TIME_US),
+    GT_AGGREGATE(KERNEL_TIME_US, SUM),
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_NAME_COUNT},
+    GT_MEASURE_FIRST(UID),
+    {GT_COL_DIMS_AS_JSON, GT_GROUP_FIRST, GT_COL_DIMS_AS_JSON},
+    {GT_COL_TYPES_AS_JSON, GT_GROUP_FIRST, GT_COL_TYPES_AS_JSON},
+    {GT_COL_STRIDES_AS_JSON, GT_GROUP_FIRST, GT_COL_STRIDES_AS_JSON},
+    {GT_COL_CONCRETE_INPUTS_AS_JSON, GT_GROUP_FIRST, GT_COL_CONCRETE_INPUTS_AS_JSON},
 };
 enum { MEASURES_SHOWN = GT_LENGTH(measures) - GT_BATCH_ARGUMENTS };
 
 /* The measure before which the column of kernels stands. */
-static const char BEHIND_KERNELS[] = "Input Dims_first";
+#define BEHIND_KERNELS GT_COL_INPUT_DIMS_FIRST
 
-static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
 /* ---- groups ---- */
 
-const char *gt_batch_group_name(gt_batch_group group)
+gt_sheet gt_batch_group_sheet(gt_batch_group group)
 {
-    return group_names[group];
+    return group_sheets[group];
 }
 
 static gt_batch_group group_of(gt_str name)
@@ -210,8 +206,8 @@ static void add_op(finder *f, uint32_t row)
 
 static void add_non_copy_columns(gt_table *table, const finder *f)
 {
-    size_t time = gt_table_add_zeroed(table, NON_COPY KERNEL_TIME, GT_TYPE_FLOAT);
-    size_t rate = gt_table_add_zeroed(table, NON_COPY "TFLOPS/s", GT_TYPE_FLOAT);
+    size_t time = gt_table_add_zeroed(table, GT_COL_NON_DATA_MOV_KERNEL_TIME_US, GT_TYPE_FLOAT);
+    size_t rate = gt_table_add_zeroed(table, GT_COL_NON_DATA_MOV_TFLOPS_PER_S, GT_TYPE_FLOAT);
     for (size_t i = 0; i < f->rows.count; i++) {
         double us = f->non_copy_us[i];
         table->columns[time].floats[i] = us;
@@ -299,7 +295,7 @@ void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more)
         *more = (gt_batch_ops){0};
     } else if (more->rows) {
         if (!gt_table_append_outer(ops->rows, more->rows, &error))
-            gt_raise_internal("%s", error.text); /* columns have their types by name */
+            gt_raise_internal("%s", error.text); /* a column's type depends only on its name */
         gt_kernel_lists_append(&ops->kernels, &more->kernels);
     }
     gt_batch_ops_free(more);
@@ -315,21 +311,21 @@ void gt_batch_ops_free(gt_batch_ops *ops)
 
 /* ---- the sheet ---- */
 
-static const char **list_names(const char *first, const gt_table *rows, size_t *count)
+static gt_col *list_names(const gt_table *rows, size_t *count)
 {
-    const char **names = gt_alloc((rows->column_count + GT_LENGTH(measures) + 3) * sizeof *names);
+    gt_col *names = gt_alloc((rows->column_count + GT_LENGTH(measures) + 3) * sizeof *names);
     *count = 0;
-    names[(*count)++] = first;
+    names[(*count)++] = GT_COL_NAME;
     for (size_t c = 0; c < rows->column_count; c++)
         if (strncmp(rows->columns[c].name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0)
-            names[(*count)++] = rows->columns[c].name;
+            names[(*count)++] = gt_col_named(rows->columns[c].name);
     return names;
 }
 
 static void add_shares(gt_table *sheet)
 {
-    size_t share = gt_table_add_zeroed(sheet, "kernel_time_sum_cum_pct", GT_TYPE_FLOAT);
-    size_t sum = gt_table_find(sheet, KERNEL_TIME "_sum");
+    size_t share = gt_table_add_zeroed(sheet, GT_COL_KERNEL_TIME_SUM_CUM_PCT, GT_TYPE_FLOAT);
+    size_t sum = gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM);
     double *cells = sheet->columns[share].floats, *sums = gt_alloc(sheet->row_count * sizeof *sums);
     for (size_t row = 0; row < sheet->row_count; row++)
         sums[row] = sheet->columns[sum].type == GT_TYPE_INT ? (double)sheet->columns[sum].ints[row]
@@ -343,9 +339,10 @@ static void add_shares(gt_table *sheet)
 static void arrange(gt_table *sheet, const gt_table *rows)
 {
     size_t count;
-    const char **names = list_names("name", rows, &count);
+    gt_col *names = list_names(rows, &count);
     for (size_t i = 0; i < MEASURES_SHOWN; i++) {
-        if (strcmp(measures[i].name, BEHIND_KERNELS) == 0) names[count++] = DETAILS;
+        if (gt_col_equals(measures[i].name, BEHIND_KERNELS))
+            names[count++] = GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS;
         names[count++] = measures[i].name;
     }
     gt_table_select(sheet, names, count);
@@ -357,12 +354,13 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
     if (!ops->rows) return NULL;
     size_t key_count;
     gt_batch_params_settle(ops->rows);
-    const char **keys = list_names("name", ops->rows, &key_count);
+    gt_col *keys = list_names(ops->rows, &key_count);
     gt_op_groups alike = gt_op_groups_find(ops->rows, keys, key_count);
     gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     const gt_op_groups_observe watch = {.plain = true};
-    gt_op_groups_describe(&alike, sheet, &ops->kernels, DETAILS, "trunc_kernel_details", &watch);
+    gt_op_groups_describe(&alike, sheet, &ops->kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
+                          GT_COL_TRUNC_KERNEL_DETAILS, &watch);
     gt_op_groups_free(&alike);
     gt_free(keys);
     if (arguments) {
@@ -371,6 +369,6 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
     }
     arrange(sheet, ops->rows);
     add_shares(sheet);
-    gt_table_rename(sheet, gt_batch_group_name(group));
+    gt_table_rename(sheet, gt_batch_group_sheet(group));
     return sheet;
 }

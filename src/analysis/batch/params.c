@@ -43,8 +43,8 @@ static uint32_t text_of(gt_interner *strings, const gt_value *value, gt_buffer *
 static size_t column_of(gt_table *table, const char *parameter)
 {
     char *name = gt_format(GT_PARAM_PREFIX "%s", parameter);
-    size_t column = gt_table_find(table, name);
-    if (column == SIZE_MAX) column = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t column = gt_table_find(table, gt_col_named(name));
+    if (column == SIZE_MAX) column = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     gt_free(name);
     return column;
 }
@@ -122,8 +122,8 @@ static void settle_cell(gt_table *table, size_t column, size_t row, gt_str text)
 
 static void settle_column(gt_table *table, size_t column)
 {
-    size_t settled =
-        gt_table_add_filled(table, table->columns[column].name, type_of(table, &table->columns[column]));
+    size_t settled = gt_table_add_column(table, gt_col_named(table->columns[column].name),
+                                         type_of(table, &table->columns[column]));
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t text = table->columns[column].texts[row];
         if (text != GT_STR_NONE) settle_cell(table, settled, row, gt_interner_get(table->strings, text));

@@ -7,6 +7,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -30,13 +32,13 @@ static double duration_us(const gt_linked_view *trace, size_t row)
 /* ---- linked_and_short_kernels ---- */
 
 enum { RANK, EVENTS, LINKED, UNLINKED, SHORT_LINKED, SHORT_UNLINKED, COUNTS };
-static const char *const count_columns[COUNTS] = {
-    [RANK] = "rank",
-    [EVENTS] = "num_kernel_events",
-    [LINKED] = "num_kernel_events_linked",
-    [UNLINKED] = "num_kernel_events_unlinked",
-    [SHORT_LINKED] = "num_short_kernel_events_linked",
-    [SHORT_UNLINKED] = "num_short_kernel_events_unlinked",
+static const gt_col count_columns[COUNTS] = {
+    [RANK] = GT_COL_RANK,
+    [EVENTS] = GT_COL_NUM_KERNEL_EVENTS,
+    [LINKED] = GT_COL_NUM_KERNEL_EVENTS_LINKED,
+    [UNLINKED] = GT_COL_NUM_KERNEL_EVENTS_UNLINKED,
+    [SHORT_LINKED] = GT_COL_NUM_SHORT_KERNEL_EVENTS_LINKED,
+    [SHORT_UNLINKED] = GT_COL_NUM_SHORT_KERNEL_EVENTS_UNLINKED,
 };
 
 gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t rank)
@@ -51,7 +53,7 @@ gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t ra
         counts[linked ? SHORT_LINKED : SHORT_UNLINKED] += is_short;
     }
     gt_free(external_ids);
-    gt_table *table = gt_table_new("linked_and_short_kernels", trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_LINKED_AND_SHORT_KERNELS, trace->strings);
     for (size_t c = 0; c < COUNTS; c++) gt_table_add_column(table, count_columns[c], GT_TYPE_INT);
     gt_table_add_row(table);
     for (size_t c = 0; c < COUNTS; c++) gt_table_set_int(table, c, 0, counts[c]);
@@ -63,10 +65,10 @@ gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t ra
 gt_table *gt_batch_unlinked_of_rank(const gt_linked_view *trace)
 {
     enum { NAME, CATEGORY, DURATION };
-    gt_table *table = gt_table_new("unlinked_short_kernels_summary", trace->strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
-    gt_table_add_column(table, "cat", GT_TYPE_STRING);
-    gt_table_add_column(table, "dur", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET_UNLINKED_SHORT_KERNELS_SUMMARY, trace->strings);
+    gt_table_add_column(table, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_CAT, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_DUR, GT_TYPE_FLOAT);
     int64_t *external_ids = gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
     for (size_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_gpu(trace->kind[row]) || external_ids[row] != GT_EVENT_NONE) continue;
@@ -81,15 +83,15 @@ gt_table *gt_batch_unlinked_of_rank(const gt_linked_view *trace)
 
 gt_table *gt_batch_unlinked(const gt_table *rows)
 {
-    static const char *const keys[] = {"name", "cat"};
-    static const gt_aggregate measures[] = {{NULL, GT_GROUP_SIZE, "count"},
-                                            {"dur", GT_GROUP_MIN, "min_dur"},
-                                            {"dur", GT_GROUP_MAX, "max_dur"},
-                                            {"dur", GT_GROUP_MEAN, "mean_dur"}};
-    static const gt_sort_key most_first[] = {{"count", true}};
+    static const gt_col keys[] = {GT_COL_NAME, GT_COL_CAT};
+    static const gt_aggregate measures[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT},
+                                            {GT_COL_DUR, GT_GROUP_MIN, GT_COL_MIN_DUR},
+                                            {GT_COL_DUR, GT_GROUP_MAX, GT_COL_MAX_DUR},
+                                            {GT_COL_DUR, GT_GROUP_MEAN, GT_COL_MEAN_DUR}};
+    static const gt_sort_key most_first[] = {{GT_COL_COUNT, true}};
     gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), measures, GT_LENGTH(measures),
                                      (gt_group_options){.sorted = true});
-    gt_table_rename(sheet, "unlinked_short_kernels_summary");
+    gt_table_rename(sheet, GT_SHEET_UNLINKED_SHORT_KERNELS_SUMMARY);
     gt_table_sort(sheet, most_first, GT_LENGTH(most_first));
     return sheet;
 }
@@ -98,11 +100,11 @@ gt_table *gt_batch_unlinked(const gt_table *rows)
 
 gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels)
 {
-    static const char *const keys[] = {"op"};
-    static const gt_aggregate size[] = {{NULL, GT_GROUP_SIZE, "count"}};
+    static const gt_col keys[] = {GT_COL_OP};
+    static const gt_aggregate size[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT}};
     const gt_linked_view *trace = kernels->trace;
-    gt_table *ops = gt_table_new("short_cpu_op_counts", trace->strings);
-    gt_table_add_column(ops, "op", GT_TYPE_STRING);
+    gt_table *ops = gt_table_new(GT_SHEET_SHORT_CPU_OP_COUNTS, trace->strings);
+    gt_table_add_column(ops, GT_COL_OP, GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) {
         if (kernels->cpu_ops[i] == GT_NO_EVENT || !(trace->dur_us[kernels->rows[i]] < SHORT_US)) continue;
         size_t added = gt_table_add_row(ops);
@@ -116,16 +118,17 @@ gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels)
 
 gt_table *gt_batch_short_ops(const gt_table *rows)
 {
-    static const char *const keys[] = {"op"};
-    static const gt_aggregate sum[] = {{"count", GT_GROUP_SUM, "count"}};
-    static const gt_sort_key most_first[] = {{"count", true}};
+    static const gt_col keys[] = {GT_COL_OP};
+    static const gt_aggregate sum[] = {{GT_COL_COUNT, GT_GROUP_SUM, GT_COL_COUNT}};
+    static const gt_sort_key most_first[] = {{GT_COL_COUNT, true}};
     gt_table *sheet = gt_table_group(rows, keys, GT_LENGTH(keys), sum, GT_LENGTH(sum), (gt_group_options){0});
-    gt_table_rename(sheet, "short_cpu_op_counts");
-    gt_table_rename_column(sheet, 0, "");
+    gt_table_rename(sheet, GT_SHEET_SHORT_CPU_OP_COUNTS);
+    gt_table_rename_column(sheet, 0, GT_COL_UNNAMED);
     gt_table_sort(sheet, most_first, GT_LENGTH(most_first));
     if (!sheet->row_count) return sheet;
     int64_t total = 0;
-    for (size_t row = 0; row < sheet->row_count; row++) total += gt_table_column(sheet, "count")->ints[row];
+    for (size_t row = 0; row < sheet->row_count; row++)
+        total += gt_table_column(sheet, GT_COL_COUNT)->ints[row];
     size_t last = gt_table_add_row(sheet);
     gt_table_set_cstr(sheet, 0, last, "Total");
     gt_table_set_int(sheet, 1, last, total);

@@ -9,6 +9,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -22,12 +24,15 @@ enum { TYPES = GT_LENGTH(types) };
 
 static void add_rank(gt_table *sheet, const gt_table *timeline, int64_t rank)
 {
-    static const char *const columns[][2] = {{"time ms", "time_ms"}, {"percent", "percent"}};
+    static const struct {
+        gt_col of_timeline;
+        const char *stem;
+    } columns[] = {{GT_COL_TIME_MS, "time_ms"}, {GT_COL_PERCENT, "percent"}};
     for (size_t i = 0; i < GT_LENGTH(columns); i++) {
-        char *name = gt_format("%s_%lld", columns[i][1], (long long)rank);
-        size_t column = gt_table_add_filled(sheet, name, GT_TYPE_FLOAT);
+        char *name = gt_format("%s_%lld", columns[i].stem, (long long)rank);
+        size_t column = gt_table_add_column(sheet, gt_col_named(name), GT_TYPE_FLOAT);
         gt_free(name);
-        const gt_column *from = timeline ? gt_table_column(timeline, columns[i][0]) : NULL;
+        const gt_column *from = timeline ? gt_table_column(timeline, columns[i].of_timeline) : NULL;
         for (size_t row = 0; from && row < TYPES; row++)
             sheet->columns[column].floats[row] = from->floats[row];
     }
@@ -40,8 +45,8 @@ static size_t first_time_column(size_t rank)
 
 static void add_statistics(gt_table *sheet, size_t ranks)
 {
-    size_t average = gt_table_add_filled(sheet, "time_ms_avg", GT_TYPE_FLOAT);
-    size_t deviation = gt_table_add_filled(sheet, "time_ms_std", GT_TYPE_FLOAT);
+    size_t average = gt_table_add_column(sheet, GT_COL_TIME_MS_AVG, GT_TYPE_FLOAT);
+    size_t deviation = gt_table_add_column(sheet, GT_COL_TIME_MS_STD, GT_TYPE_FLOAT);
     double *times = gt_alloc((ranks + 1) * sizeof *times);
     for (size_t row = 0; row < TYPES; row++) {
         size_t count = 0;
@@ -60,8 +65,8 @@ static void add_statistics(gt_table *sheet, size_t ranks)
 gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,
                              gt_interner *strings)
 {
-    gt_table *sheet = gt_table_new("gpu_timelines", strings);
-    gt_table_add_column(sheet, "type", GT_TYPE_STRING);
+    gt_table *sheet = gt_table_new(GT_SHEET_GPU_TIMELINES, strings);
+    gt_table_add_column(sheet, GT_COL_TYPE, GT_TYPE_STRING);
     gt_table_add_rows(sheet, TYPES);
     for (size_t row = 0; row < TYPES; row++) gt_table_set_cstr(sheet, 0, row, types[row]);
     for (size_t i = 0; i < count; i++) add_rank(sheet, timelines[i], ranks[i]);

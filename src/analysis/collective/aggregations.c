@@ -41,23 +41,23 @@ static void add(gt_aggregate_list *list, gt_aggregate aggregate, bool squared)
     GT_PUSH(list->items, list->count, list->capacity, aggregate);
 }
 
-void gt_aggregate_list_add(gt_aggregate_list *list, const char *column, gt_group_kind kind, const char *name)
+void gt_aggregate_list_add(gt_aggregate_list *list, gt_col column, gt_group_kind kind, gt_col name)
 {
     add(list, (gt_aggregate){column, kind, name}, false);
 }
 
-void gt_aggregate_list_add_wanted(gt_aggregate_list *list, const char *column, const gt_aggregations *wanted)
+void gt_aggregate_list_add_wanted(gt_aggregate_list *list, gt_col column, const gt_aggregations *wanted)
 {
     for (size_t i = 0; i < wanted->count; i++) {
-        char *name = gt_format("%s_%s", column, known[wanted->items[i]].name);
-        const char *kept = gt_arena_bytes(&list->names, name, strlen(name));
+        char *name = gt_format("%s_%s", column.name, known[wanted->items[i]].name);
+        gt_col kept = gt_col_named(gt_arena_bytes(&list->names, name, strlen(name)));
         gt_free(name);
         add(list, (gt_aggregate){column, known[wanted->items[i]].kind, kept},
             known[wanted->items[i]].squared);
     }
 }
 
-gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const char *const *keys,
+gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const gt_col *keys,
                                   size_t key_count, gt_group_options options)
 {
     gt_table *grouped = gt_table_group(table, keys, key_count, list->items, list->count, options);

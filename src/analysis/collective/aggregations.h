@@ -24,11 +24,11 @@ typedef struct gt_aggregate_list {
     gt_arena names;
 } gt_aggregate_list;
 
-void gt_aggregate_list_add(gt_aggregate_list *list, const char *column, gt_group_kind kind, const char *name);
+void gt_aggregate_list_add(gt_aggregate_list *list, gt_col column, gt_group_kind kind, gt_col name);
 /* One for each wanted aggregation, named "<column>_<aggregation>". */
-void gt_aggregate_list_add_wanted(gt_aggregate_list *list, const char *column, const gt_aggregations *wanted);
+void gt_aggregate_list_add_wanted(gt_aggregate_list *list, gt_col column, const gt_aggregations *wanted);
 /* As gt_table_group; the list is empty afterwards. */
-gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const char *const *keys,
+gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const gt_col *keys,
                                   size_t key_count, gt_group_options options);
 
 #endif

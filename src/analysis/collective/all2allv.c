@@ -6,17 +6,25 @@
 #include "analysis/collective/all2allv.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const agreed[] = {
-    "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype", "stream",
+static const gt_col agreed[] = {
+    GT_COL_PROCESS_GROUP_NAME,
+    GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME,
+    GT_COL_GROUP_SIZE,
+    GT_COL_DTYPE,
+    GT_COL_STREAM,
 };
-static const char *const taken[] = {
-    "collective_id", "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype",
-    "stream",
+static const gt_col taken[] = {
+    GT_COL_COLLECTIVE_ID,   GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME, GT_COL_GROUP_SIZE,         GT_COL_DTYPE,
+    GT_COL_STREAM,
 };
 
 /* The values of an exchange, in the order of their columns. */
@@ -39,33 +47,33 @@ enum {
 /* Which columns of the long table make a value: it is INT where they are. */
 typedef enum source { FRACTIONS, ELEMENTS, STARTS, DURATIONS, ENDS } source;
 static const struct {
-    const char *name;
+    gt_col name;
     source from;
 } values[VALUES] = {
-    [TOTAL_MB] = {"total data communicated (MB)", FRACTIONS},
-    [TOTAL_ELEMENTS] = {"total nelems communicated", ELEMENTS},
-    [WALL] = {"wall_time (us)", ENDS},
-    [MAX_DUR] = {"max_rank_dur (us)", DURATIONS},
-    [MIN_DUR] = {"min_rank_dur (us)", DURATIONS},
-    [AVERAGE_DUR] = {"avg_rank_dur (us)", FRACTIONS},
-    [THROUGHPUT] = {"throughput (GB/s)", FRACTIONS},
-    [MAX_THROUGHPUT] = {"max_rank_throughput (GB/s)", FRACTIONS},
-    [MIN_THROUGHPUT] = {"min_rank_throughput (GB/s)", FRACTIONS},
-    [IMBALANCE] = {"size_imbalance", FRACTIONS},
-    [START_SKEW] = {"skew in start time", STARTS},
-    [END_SKEW] = {"skew in end time", ENDS},
+    [TOTAL_MB] = {GT_COL_TOTAL_DATA_COMMUNICATED_MB, FRACTIONS},
+    [TOTAL_ELEMENTS] = {GT_COL_TOTAL_NELEMS_COMMUNICATED, ELEMENTS},
+    [WALL] = {GT_COL_WALL_TIME_US, ENDS},
+    [MAX_DUR] = {GT_COL_MAX_RANK_DUR_US, DURATIONS},
+    [MIN_DUR] = {GT_COL_MIN_RANK_DUR_US, DURATIONS},
+    [AVERAGE_DUR] = {GT_COL_AVG_RANK_DUR_US, FRACTIONS},
+    [THROUGHPUT] = {GT_COL_THROUGHPUT_GB_PER_S, FRACTIONS},
+    [MAX_THROUGHPUT] = {GT_COL_MAX_RANK_THROUGHPUT_GB_PER_S, FRACTIONS},
+    [MIN_THROUGHPUT] = {GT_COL_MIN_RANK_THROUGHPUT_GB_PER_S, FRACTIONS},
+    [IMBALANCE] = {GT_COL_SIZE_IMBALANCE, FRACTIONS},
+    [START_SKEW] = {GT_COL_SKEW_IN_START_TIME, STARTS},
+    [END_SKEW] = {GT_COL_SKEW_IN_END_TIME, ENDS},
 };
 
 /* Columns of the long table that each rank has a copy of. */
-static const char *const copied[] = {
-    "ts",
-    "dur",
-    "In msg nelems",
-    "Out msg nelems",
-    "In msg size (MB)",
-    "Out msg size (MB)",
-    "In split size",
-    "Out split size",
+static const gt_col copied[] = {
+    GT_COL_TS,
+    GT_COL_DUR,
+    GT_COL_IN_MSG_NELEMS,
+    GT_COL_OUT_MSG_NELEMS,
+    GT_COL_IN_MSG_SIZE_MB,
+    GT_COL_OUT_MSG_SIZE_MB,
+    GT_COL_IN_SPLIT_SIZE,
+    GT_COL_OUT_SPLIT_SIZE,
 };
 
 typedef struct exchange {
@@ -84,9 +92,10 @@ static void set_number(gt_table *table, size_t column, size_t row, double value)
 
 static exchange measure(const gt_table *events, const uint32_t *rows, size_t count)
 {
-    const gt_column *starts = gt_table_column(events, "ts"), *durations = gt_table_column(events, "dur");
-    const gt_column *sizes = gt_table_column(events, "In msg size (MB)");
-    const gt_column *elements = gt_table_column(events, "In msg nelems");
+    const gt_column *starts = gt_table_column(events, GT_COL_TS),
+                    *durations = gt_table_column(events, GT_COL_DUR);
+    const gt_column *sizes = gt_table_column(events, GT_COL_IN_MSG_SIZE_MB);
+    const gt_column *elements = gt_table_column(events, GT_COL_IN_MSG_NELEMS);
     exchange x = {INFINITY, -INFINITY, INFINITY, -INFINITY, {0}};
     double *v = x.value, durs = 0, largest = 0, fastest = -INFINITY, slowest = INFINITY;
     v[MAX_DUR] = -INFINITY;
@@ -134,8 +143,9 @@ static void copy_cell(gt_table *table, size_t column, size_t row, const gt_colum
 static void fill_ranks(gt_table *table, size_t row, const gt_rank_columns *of_rank, const gt_table *events,
                        const uint32_t *rows, size_t count, const exchange *x)
 {
-    const int64_t *ranks = gt_table_column(events, "rank")->ints;
-    const gt_column *starts = gt_table_column(events, "ts"), *durations = gt_table_column(events, "dur");
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
+    const gt_column *starts = gt_table_column(events, GT_COL_TS),
+                    *durations = gt_table_column(events, GT_COL_DUR);
     for (size_t i = 0; i < count; i++) {
         size_t first = of_rank->firsts[0][ranks[rows[i]]], skews = of_rank->firsts[1][ranks[rows[i]]];
         for (size_t c = 0; c < GT_LENGTH(copied); c++)
@@ -151,7 +161,7 @@ static gt_table *begin_table(const gt_collective_matches *matches, const uint32_
     uint32_t *firsts = gt_alloc(count * sizeof *firsts);
     for (size_t i = 0; i < count; i++) firsts[i] = matches->rows[matches->begins[exchanges[i]]];
     gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
-    gt_table_rename(table, "nccl_all2allv");
+    gt_table_rename(table, GT_SHEET_NCCL_ALL2ALLV);
     gt_table_select(table, taken, GT_LENGTH(taken));
     gt_free(firsts);
     return table;
@@ -160,17 +170,18 @@ static gt_table *begin_table(const gt_collective_matches *matches, const uint32_
 static gt_table *make_table(const gt_collective_matches *matches, const uint32_t *exchanges, size_t count,
                             bool rank_columns)
 {
-    static const gt_sort_key most_first[] = {{"total data communicated (MB)", true}};
+    static const gt_sort_key most_first[] = {{GT_COL_TOTAL_DATA_COMMUNICATED_MB, true}};
     const gt_table *events = matches->events;
     gt_table *table = begin_table(matches, exchanges, count);
-    gt_type starts = gt_table_column(events, "ts")->type, durations = gt_table_column(events, "dur")->type;
+    gt_type starts = gt_table_column(events, GT_COL_TS)->type,
+            durations = gt_table_column(events, GT_COL_DUR)->type;
     const gt_type types[] = {[FRACTIONS] = GT_TYPE_FLOAT,
-                             [ELEMENTS] = gt_table_column(events, "In msg nelems")->type,
+                             [ELEMENTS] = gt_table_column(events, GT_COL_IN_MSG_NELEMS)->type,
                              [STARTS] = starts,
                              [DURATIONS] = durations,
                              [ENDS] = starts == GT_TYPE_INT ? durations : GT_TYPE_FLOAT};
     size_t first_value = table->column_count;
-    for (size_t v = 0; v < VALUES; v++) gt_table_add_filled(table, values[v].name, types[values[v].from]);
+    for (size_t v = 0; v < VALUES; v++) gt_table_add_column(table, values[v].name, types[values[v].from]);
 
     gt_column_head copies[GT_LENGTH(copied)];
     for (size_t c = 0; c < GT_LENGTH(copied); c++)
@@ -211,7 +222,7 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
         if (agrees || mismatch == GT_MISMATCH_KEPT) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
     }
     gt_table *table = count ? make_table(matches, exchanges, count, rank_columns)
-                            : gt_table_new("nccl_all2allv", matches->events->strings);
+                            : gt_table_new(GT_SHEET_NCCL_ALL2ALLV, matches->events->strings);
     gt_free(exchanges);
     return table;
 }
@@ -220,37 +231,37 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
 
 /* Behind what the user asks for. */
 static const gt_aggregate always[] = {
-    {"size_imbalance", GT_GROUP_MEAN, "size_imbalance_mean"},
-    {"size_imbalance", GT_GROUP_MAX, "size_imbalance_max"},
-    {"max_rank_dur (us)", GT_GROUP_MEAN, "max_rank_dur (us)_mean"},
-    {"max_rank_dur (us)", GT_GROUP_MAX, "max_rank_dur (us)_max"},
-    {"skew in start time", GT_GROUP_MEAN, "skew in start time_mean"},
-    {"skew in start time", GT_GROUP_MAX, "skew in start time_max"},
-    {"skew in end time", GT_GROUP_MEAN, "skew in end time_mean"},
-    {"skew in end time", GT_GROUP_MAX, "skew in end time_max"},
-    {"collective_id", GT_GROUP_SIZE, "count"},
-    {"Process Group Ranks", GT_GROUP_FIRST, "Process Group Ranks"},
-    {"Collective name", GT_GROUP_FIRST, "Collective name"},
-    {"Group size", GT_GROUP_FIRST, "Group size"},
+    GT_AGGREGATE(SIZE_IMBALANCE, MEAN),
+    GT_AGGREGATE(SIZE_IMBALANCE, MAX),
+    GT_AGGREGATE(MAX_RANK_DUR_US, MEAN),
+    GT_AGGREGATE(MAX_RANK_DUR_US, MAX),
+    GT_AGGREGATE(SKEW_IN_START_TIME, MEAN),
+    GT_AGGREGATE(SKEW_IN_START_TIME, MAX),
+    GT_AGGREGATE(SKEW_IN_END_TIME, MEAN),
+    GT_AGGREGATE(SKEW_IN_END_TIME, MAX),
+    {GT_COL_COLLECTIVE_ID, GT_GROUP_SIZE, GT_COL_COUNT},
+    {GT_COL_PROCESS_GROUP_RANKS, GT_GROUP_FIRST, GT_COL_PROCESS_GROUP_RANKS},
+    {GT_COL_COLLECTIVE_NAME, GT_GROUP_FIRST, GT_COL_COLLECTIVE_NAME},
+    {GT_COL_GROUP_SIZE, GT_GROUP_FIRST, GT_COL_GROUP_SIZE},
 };
 
 gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggregations *wanted)
 {
-    static const char *const keys[] = {"Process Group Name", "dtype"};
-    static const gt_sort_key longest_first[] = {{"Total wall_time (ms)", true}};
-    if (!table->row_count) return gt_table_new("nccl_summary_all2allv", table->strings);
+    static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_DTYPE};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_WALL_TIME_MS, true}};
+    if (!table->row_count) return gt_table_new(GT_SHEET_NCCL_SUMMARY_ALL2ALLV, table->strings);
     gt_aggregate_list list = {0};
     gt_aggregate_list_add_wanted(&list, values[TOTAL_MB].name, wanted);
     gt_aggregate_list_add_wanted(&list, values[WALL].name, wanted);
-    gt_aggregate_list_add(&list, values[WALL].name, GT_GROUP_SUM, "Total wall_time (us)");
+    gt_aggregate_list_add(&list, values[WALL].name, GT_GROUP_SUM, GT_COL_TOTAL_WALL_TIME_US);
     gt_aggregate_list_add_wanted(&list, values[THROUGHPUT].name, wanted);
     for (size_t i = 0; i < GT_LENGTH(always); i++)
         gt_aggregate_list_add(&list, always[i].column, always[i].kind, always[i].name);
     gt_table *summary =
         gt_aggregate_list_group(&list, table, keys, GT_LENGTH(keys), (gt_group_options){.sorted = true});
-    gt_table_rename(summary, "nccl_summary_all2allv");
-    size_t us = gt_table_find(summary, "Total wall_time (us)");
-    size_t ms = gt_table_add_filled(summary, "Total wall_time (ms)", GT_TYPE_FLOAT);
+    gt_table_rename(summary, GT_SHEET_NCCL_SUMMARY_ALL2ALLV);
+    size_t us = gt_table_find(summary, GT_COL_TOTAL_WALL_TIME_US);
+    size_t ms = gt_table_add_column(summary, GT_COL_TOTAL_WALL_TIME_MS, GT_TYPE_FLOAT);
     for (size_t row = 0; row < summary->row_count; row++)
         gt_table_set_float(summary, ms, row, gt_column_number(&summary->columns[us], row) / 1000);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));

@@ -13,6 +13,8 @@
 #include "compat/python_literal.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "trace/collective_names.h"
@@ -30,7 +32,7 @@ static const struct {
 
 /* Columns that come from the store; JSON texts are read when all ranks are there. */
 static const struct {
-    const char *name;
+    gt_col name;
     size_t event_column;
     enum {
         INT,
@@ -39,52 +41,61 @@ static const struct {
         JSON
     } kind; /* what JSON texts become: text in any case, or what they are */
 } metadata[] = {
-    {"Process Group Name", GT_EVENT_GROUP_NAME, JSON_AS_TEXT},
-    {"Process Group Ranks", GT_EVENT_GROUP_RANKS, JSON_AS_TEXT},
-    {"Collective name", GT_EVENT_COLLECTIVE, TEXT},
-    {"Group size", GT_EVENT_GROUP_SIZE, INT},
-    {"dtype", GT_EVENT_DTYPE, TEXT},
-    {"In msg nelems", GT_EVENT_IN_ELEMENTS, INT},
-    {"Out msg nelems", GT_EVENT_OUT_ELEMENTS, INT},
-    {"In split size", GT_EVENT_IN_SPLIT, JSON_AS_TEXT},
-    {"Out split size", GT_EVENT_OUT_SPLIT, JSON_AS_TEXT},
-    {"stream", GT_EVENT_STREAM, JSON},
+    {GT_COL_PROCESS_GROUP_NAME, GT_EVENT_GROUP_NAME, JSON_AS_TEXT},
+    {GT_COL_PROCESS_GROUP_RANKS, GT_EVENT_GROUP_RANKS, JSON_AS_TEXT},
+    {GT_COL_COLLECTIVE_NAME, GT_EVENT_COLLECTIVE, TEXT},
+    {GT_COL_GROUP_SIZE, GT_EVENT_GROUP_SIZE, INT},
+    {GT_COL_DTYPE, GT_EVENT_DTYPE, TEXT},
+    {GT_COL_IN_MSG_NELEMS, GT_EVENT_IN_ELEMENTS, INT},
+    {GT_COL_OUT_MSG_NELEMS, GT_EVENT_OUT_ELEMENTS, INT},
+    {GT_COL_IN_SPLIT_SIZE, GT_EVENT_IN_SPLIT, JSON_AS_TEXT},
+    {GT_COL_OUT_SPLIT_SIZE, GT_EVENT_OUT_SPLIT, JSON_AS_TEXT},
+    {GT_COL_STREAM, GT_EVENT_STREAM, JSON},
 };
 
-static const char *const long_columns[] = {
-    "collective_id",
-    "index_in_group",
-    "rank",
-    "Process Group Name",
-    "Process Group Ranks",
-    "Collective name",
-    "Group size",
-    "dtype",
-    "In msg nelems",
-    "In msg size (MB)",
-    "Out msg nelems",
-    "Out msg size (MB)",
-    "In split size",
-    "Out split size",
-    "stream",
-    "ts",
-    "dur",
+static const gt_col long_columns[] = {
+    GT_COL_COLLECTIVE_ID,
+    GT_COL_INDEX_IN_GROUP,
+    GT_COL_RANK,
+    GT_COL_PROCESS_GROUP_NAME,
+    GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME,
+    GT_COL_GROUP_SIZE,
+    GT_COL_DTYPE,
+    GT_COL_IN_MSG_NELEMS,
+    GT_COL_IN_MSG_SIZE_MB,
+    GT_COL_OUT_MSG_NELEMS,
+    GT_COL_OUT_MSG_SIZE_MB,
+    GT_COL_IN_SPLIT_SIZE,
+    GT_COL_OUT_SPLIT_SIZE,
+    GT_COL_STREAM,
+    GT_COL_TS,
+    GT_COL_DUR,
 };
 
-static const char *const summary_keys[] = {
-    "rank",          "Process Group Name", "Process Group Ranks", "Collective name", "Group size", "dtype",
-    "In msg nelems", "Out msg nelems",     "In split size",       "Out split size",  "stream",
+static const gt_col summary_keys[] = {
+    GT_COL_RANK,
+    GT_COL_PROCESS_GROUP_NAME,
+    GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME,
+    GT_COL_GROUP_SIZE,
+    GT_COL_DTYPE,
+    GT_COL_IN_MSG_NELEMS,
+    GT_COL_OUT_MSG_NELEMS,
+    GT_COL_IN_SPLIT_SIZE,
+    GT_COL_OUT_SPLIT_SIZE,
+    GT_COL_STREAM,
 };
 
 static const gt_aggregate of_summary[] = {
-    {"In msg size (MB)", GT_GROUP_FIRST, "In msg size (MB)_first"},
-    {"Out msg size (MB)", GT_GROUP_FIRST, "Out msg size (MB)_first"},
-    {"dur", GT_GROUP_SUM, "dur_sum"},
-    {"dur", GT_GROUP_MEAN, "dur_mean"},
-    {"dur", GT_GROUP_STD, "dur_std"},
-    {"dur", GT_GROUP_MIN, "dur_min"},
-    {"dur", GT_GROUP_MAX, "dur_max"},
-    {"collective_id", GT_GROUP_COUNT, "operation_count"},
+    GT_AGGREGATE(IN_MSG_SIZE_MB, FIRST),
+    GT_AGGREGATE(OUT_MSG_SIZE_MB, FIRST),
+    GT_AGGREGATE(DUR, SUM),
+    GT_AGGREGATE(DUR, MEAN),
+    GT_AGGREGATE(DUR, STD),
+    GT_AGGREGATE(DUR, MIN),
+    GT_AGGREGATE(DUR, MAX),
+    {GT_COL_COLLECTIVE_ID, GT_GROUP_COUNT, GT_COL_OPERATION_COUNT},
 };
 
 /* ---- the kernels of one rank ---- */
@@ -125,10 +136,10 @@ static size_t row_at(const uint32_t *rows, size_t i)
     return rows ? rows[i] : i;
 }
 
-static void add_ints(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+static void add_ints(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
                      const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_INT);
+    size_t added = gt_table_add_column(table, name, GT_TYPE_INT);
     if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
     int64_t *values = gt_store_ints(store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
@@ -137,10 +148,10 @@ static void add_ints(gt_table *table, const char *name, const gt_store *store, s
     gt_free(values);
 }
 
-static void add_texts(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+static void add_texts(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
                       const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t added = gt_table_add_column(table, name, GT_TYPE_STRING);
     if (!table->row_count) return;
     uint32_t *texts = gt_store_string_ids(store, event_column);
     for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
@@ -148,7 +159,7 @@ static void add_texts(gt_table *table, const char *name, const gt_store *store, 
 }
 
 /* As integers where each of them was written as one. */
-static void add_times(gt_table *table, const char *name, const gt_store *store, size_t event_column,
+static void add_times(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
                       int64_t integral_bit, const uint32_t *rows)
 {
     if (!table->row_count) {
@@ -173,7 +184,7 @@ static void add_times(gt_table *table, const char *name, const gt_store *store, 
 
 static void name_collectives(gt_table *table, const gt_event_view *trace, const uint32_t *rows)
 {
-    size_t column = gt_table_find(table, "Collective name");
+    size_t column = gt_table_find(table, GT_COL_COLLECTIVE_NAME);
     for (size_t i = 0; i < table->row_count; i++) {
         if (!gt_column_is_null(&table->columns[column], i)) continue;
         const char *told = gt_collective_of_kernel(gt_event_name(trace, rows[i]));
@@ -190,10 +201,10 @@ int gt_collective_dtype_bytes(const char *dtype)
 
 static void add_sizes(gt_table *table)
 {
-    size_t in = gt_table_find(table, "In msg nelems"), out = gt_table_find(table, "Out msg nelems");
-    size_t dtype = gt_table_find(table, "dtype");
-    size_t in_size = gt_table_add_filled(table, "In msg size (MB)", GT_TYPE_FLOAT);
-    size_t out_size = gt_table_add_filled(table, "Out msg size (MB)", GT_TYPE_FLOAT);
+    size_t in = gt_table_find(table, GT_COL_IN_MSG_NELEMS), out = gt_table_find(table, GT_COL_OUT_MSG_NELEMS);
+    size_t dtype = gt_table_find(table, GT_COL_DTYPE);
+    size_t in_size = gt_table_add_column(table, GT_COL_IN_MSG_SIZE_MB, GT_TYPE_FLOAT);
+    size_t out_size = gt_table_add_column(table, GT_COL_OUT_MSG_SIZE_MB, GT_TYPE_FLOAT);
     const gt_column *columns = table->columns;
     for (size_t row = 0; row < table->row_count; row++) {
         int bytes =
@@ -208,9 +219,9 @@ static void add_sizes(gt_table *table)
 /* The columns that need no trace but its store. */
 static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
 {
-    gt_table *table = gt_table_new("nccl_long", gt_store_strings(store));
+    gt_table *table = gt_table_new(GT_SHEET_NCCL_LONG, gt_store_strings(store));
     gt_table_add_rows(table, count);
-    size_t of_rank = gt_table_add_zeroed(table, "rank", GT_TYPE_INT);
+    size_t of_rank = gt_table_add_zeroed(table, GT_COL_RANK, GT_TYPE_INT);
     for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
     for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
         if (metadata[i].kind == INT)
@@ -218,8 +229,8 @@ static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t co
         else
             add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
     }
-    add_times(table, "ts", store, GT_EVENT_START, GT_INTEGRAL_START, rows);
-    add_times(table, "dur", store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
+    add_times(table, GT_COL_TS, store, GT_EVENT_START, GT_INTEGRAL_START, rows);
+    add_times(table, GT_COL_DUR, store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
     return table;
 }
 
@@ -245,7 +256,7 @@ gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
 
 static bool groups_are_unknown(const gt_table *table)
 {
-    const uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    const uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
     for (size_t row = 0; row < table->row_count; row++)
         if (groups[row] != GT_STR_NONE &&
             strcmp(gt_interner_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
@@ -256,8 +267,8 @@ static bool groups_are_unknown(const gt_table *table)
 /* Rows of a rank stand together. */
 static bool ranks_have_one_stream(const gt_table *table)
 {
-    const int64_t *ranks = gt_table_column(table, "rank")->ints;
-    const uint32_t *streams = gt_table_column(table, "stream")->texts;
+    const int64_t *ranks = gt_table_column(table, GT_COL_RANK)->ints;
+    const uint32_t *streams = gt_table_column(table, GT_COL_STREAM)->texts;
     uint32_t stream = GT_STR_NONE; /* of the rank so far */
     for (size_t row = 0; row < table->row_count; row++) {
         if (row && ranks[row] != ranks[row - 1]) stream = GT_STR_NONE;
@@ -270,7 +281,7 @@ static bool ranks_have_one_stream(const gt_table *table)
 
 static void name_groups(gt_table *table, bool by_order_alone)
 {
-    uint32_t *groups = gt_table_column(table, "Process Group Name")->texts;
+    uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
     uint32_t unknown = gt_interner_add_cstr(table->strings, "Unknown_Group");
     uint32_t all = gt_interner_add_cstr(table->strings, "all");
     for (size_t row = 0; row < table->row_count; row++) {
@@ -283,14 +294,14 @@ static void name_groups(gt_table *table, bool by_order_alone)
 
 static void number_in_groups(gt_table *table, bool by_order_alone)
 {
-    static const char *const keys[] = {"Process Group Name", "rank"};
-    size_t id = gt_table_add_filled(table, "collective_id", GT_TYPE_STRING);
-    size_t index = gt_table_add_zeroed(table, "index_in_group", GT_TYPE_INT);
-    const uint32_t *names = gt_table_column(table, "Process Group Name")->texts;
+    static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_RANK};
+    size_t id = gt_table_add_column(table, GT_COL_COLLECTIVE_ID, GT_TYPE_STRING);
+    size_t index = gt_table_add_zeroed(table, GT_COL_INDEX_IN_GROUP, GT_TYPE_INT);
+    const uint32_t *names = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
     gt_groups groups = gt_groups_find(table, keys, GT_LENGTH(keys), (gt_group_options){0});
     int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
     uint32_t *by_start = gt_order_new(table->row_count);
-    gt_order_by_column(by_start, table->row_count, gt_table_column(table, "ts"), table->strings, false);
+    gt_order_by_column(by_start, table->row_count, gt_table_column(table, GT_COL_TS), table->strings, false);
     for (size_t i = 0; i < table->row_count; i++) {
         uint32_t row = by_start[i];
         int64_t place = next[groups.of_row[row]]++;
@@ -336,11 +347,11 @@ bool gt_collectives_number(gt_table *rows)
 
 gt_table *gt_collectives_summary(const gt_table *long_table)
 {
-    static const gt_sort_key longest_first[] = {{"dur_sum", true}};
-    if (!long_table->row_count) return gt_table_new("nccl_summary_long", long_table->strings);
+    static const gt_sort_key longest_first[] = {{GT_COL_DUR_SUM, true}};
+    if (!long_table->row_count) return gt_table_new(GT_SHEET_NCCL_SUMMARY_LONG, long_table->strings);
     gt_table *summary = gt_table_group(long_table, summary_keys, GT_LENGTH(summary_keys), of_summary,
                                        GT_LENGTH(of_summary), (gt_group_options){.sorted = true});
-    gt_table_rename(summary, "nccl_summary_long");
+    gt_table_rename(summary, GT_SHEET_NCCL_SUMMARY_LONG);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
 }
@@ -350,7 +361,7 @@ gt_table *gt_coll_analysis(const gt_event_view *trace)
     gt_table *rows = gt_collectives_of_rank(trace, 0);
     gt_collectives_number(rows);
     gt_table *summary = gt_collectives_summary(rows);
-    gt_table_rename(summary, "coll_analysis");
+    gt_table_rename(summary, GT_SHEET_COLL_ANALYSIS);
     gt_table_free(rows);
     return summary;
 }

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
@@ -37,7 +39,7 @@ static void add_bytes(heatmap *map, int64_t from, int64_t to, double bytes)
     map->pairs[*place].count++;
 }
 
-static gt_str text_at(const gt_table *events, const char *name, size_t row)
+static gt_str text_at(const gt_table *events, gt_col name, size_t row)
 {
     return gt_interner_get(events->strings, gt_table_column(events, name)->texts[row]);
 }
@@ -46,13 +48,13 @@ static gt_str text_at(const gt_table *events, const char *name, size_t row)
 static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_list *splits,
                       gt_int_list *group)
 {
-    double size = gt_column_number(gt_table_column(events, "Group size"), row);
-    int bytes = gt_collective_dtype_bytes(text_at(events, "dtype", row).bytes);
-    gt_int_list_read(splits, text_at(events, "In split size", row));
+    double size = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), row);
+    int bytes = gt_collective_dtype_bytes(text_at(events, GT_COL_DTYPE, row).bytes);
+    gt_int_list_read(splits, text_at(events, GT_COL_IN_SPLIT_SIZE, row));
     if (!splits->clean || !bytes || (size == size && size != (double)splits->count)) return false;
-    gt_int_list_read(group, text_at(events, "Process Group Ranks", row));
+    gt_int_list_read(group, text_at(events, GT_COL_PROCESS_GROUP_RANKS, row));
     bool known = group->clean && group->count == splits->count;
-    int64_t from = gt_table_column(events, "rank")->ints[row];
+    int64_t from = gt_table_column(events, GT_COL_RANK)->ints[row];
     for (size_t i = 0; i < splits->count; i++)
         add_bytes(map, from, known ? group->items[i] : (int64_t)i, (double)splits->items[i] * bytes);
     return true;
@@ -60,14 +62,14 @@ static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_l
 
 static gt_table *to_table(const heatmap *map, gt_interner *strings)
 {
-    static const gt_sort_key by_pair[] = {{"src_rank", false}, {"dst_rank", false}};
-    gt_table *table = gt_table_new("nccl_all2allv_heatmap", strings);
+    static const gt_sort_key by_pair[] = {{GT_COL_SRC_RANK, false}, {GT_COL_DST_RANK, false}};
+    gt_table *table = gt_table_new(GT_SHEET_NCCL_ALL2ALLV_HEATMAP, strings);
     if (!map->count) return table;
-    size_t from = gt_table_add_column(table, "src_rank", GT_TYPE_INT);
-    size_t to = gt_table_add_column(table, "dst_rank", GT_TYPE_INT);
-    size_t total = gt_table_add_column(table, "total_sent_MB", GT_TYPE_FLOAT);
-    size_t average = gt_table_add_column(table, "avg_sent_MB", GT_TYPE_FLOAT);
-    size_t count = gt_table_add_column(table, "count", GT_TYPE_INT);
+    size_t from = gt_table_add_column(table, GT_COL_SRC_RANK, GT_TYPE_INT);
+    size_t to = gt_table_add_column(table, GT_COL_DST_RANK, GT_TYPE_INT);
+    size_t total = gt_table_add_column(table, GT_COL_TOTAL_SENT_MB, GT_TYPE_FLOAT);
+    size_t average = gt_table_add_column(table, GT_COL_AVG_SENT_MB, GT_TYPE_FLOAT);
+    size_t count = gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
     gt_table_add_rows(table, map->count);
     for (size_t row = 0; row < map->count; row++) {
         const pair *p = &map->pairs[row];
@@ -95,7 +97,8 @@ gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_s
     gt_int_list splits = {0}, group = {0};
     size_t unusable = 0;
     for (size_t row = 0; row < events->row_count; row++)
-        if (gt_collective_type_of(text_at(events, "Collective name", row).bytes) == GT_COLLECTIVE_ALLTOALLV)
+        if (gt_collective_type_of(text_at(events, GT_COL_COLLECTIVE_NAME, row).bytes) ==
+            GT_COLLECTIVE_ALLTOALLV)
             unusable += !add_event(&map, events, row, &splits, &group);
     if (unusable)
         gt_warn("all_to_allv kernels that are not in the heat map: %zu; their split sizes are missing, cut "

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/python_repr.h"
+#include "schema/columns.h"
 #include "table/group.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 gt_collective_matches gt_collective_match(const gt_table *events)
 {
-    static const char *const key[] = {"collective_id"};
+    static const gt_col key[] = {GT_COL_COLLECTIVE_ID};
     gt_collective_matches matches = {.events = events};
     if (!events->row_count) {
         matches.begins = gt_alloc_zero(1, sizeof *matches.begins);
@@ -25,7 +26,7 @@ gt_collective_matches gt_collective_match(const gt_table *events)
     for (size_t i = 0; i < groups.count; i++) matches.begins[i + 1] += matches.begins[i];
     size_t *next = gt_alloc(groups.count * sizeof *next);
     memcpy(next, matches.begins, groups.count * sizeof *next);
-    const int64_t *ranks = gt_table_column(events, "rank")->ints;
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
     for (size_t row = 0; row < events->row_count; row++) {
         matches.rows[next[groups.of_row[row]]++] = (uint32_t)row;
         if (ranks[row] >= matches.ranks) matches.ranks = ranks[row] + 1;
@@ -45,7 +46,7 @@ void gt_collective_matches_free(gt_collective_matches *matches)
 gt_collective_type gt_collective_match_type(const gt_collective_matches *matches, size_t collective)
 {
     uint32_t row = matches->rows[matches->begins[collective]];
-    uint32_t name = gt_table_column(matches->events, "Collective name")->texts[row];
+    uint32_t name = gt_table_column(matches->events, GT_COL_COLLECTIVE_NAME)->texts[row];
     return gt_collective_type_of(gt_interner_get(matches->events->strings, name).bytes);
 }
 
@@ -98,7 +99,7 @@ static bool fail_differing(const gt_collective_matches *matches, size_t collecti
                            bool say_values, gt_error *error)
 {
     uint32_t first = matches->rows[matches->begins[collective]];
-    uint32_t id = gt_table_column(matches->events, "collective_id")->texts[first];
+    uint32_t id = gt_table_column(matches->events, GT_COL_COLLECTIVE_ID)->texts[first];
     gt_buffer values = {0};
     if (say_values) {
         gt_buffer_add_cstr(&values, ": ");
@@ -110,7 +111,7 @@ static bool fail_differing(const gt_collective_matches *matches, size_t collecti
     return false;
 }
 
-bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const char *const *columns,
+bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
                           size_t column_count, bool say_values, gt_error *error)
 {
     uint32_t first = matches->rows[matches->begins[collective]];
@@ -136,8 +137,8 @@ void gt_rank_columns_begin(gt_rank_columns *columns, const gt_collective_matches
 static void add_part(gt_table *table, const gt_column_head *part, size_t count, int64_t rank)
 {
     for (size_t i = 0; i < count; i++) {
-        char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name);
-        gt_table_add_filled(table, name, part[i].type);
+        char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name.name);
+        gt_table_add_column(table, gt_col_named(name), part[i].type);
         gt_free(name);
     }
 }
@@ -145,7 +146,7 @@ static void add_part(gt_table *table, const gt_column_head *part, size_t count, 
 void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_collective_matches *matches,
                          size_t collective)
 {
-    const int64_t *ranks = gt_table_column(matches->events, "rank")->ints;
+    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
     for (size_t part = 0; part < 2; part++)
         for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
             int64_t rank = ranks[matches->rows[i]];

@@ -26,7 +26,7 @@ typedef enum gt_mismatch { GT_MISMATCH_FAILS, GT_MISMATCH_LEFT_OUT, GT_MISMATCH_
 
 /* Whether all ranks have the same in each of these columns. The sentence names the first column in which they
  * differ, and the values if `say_values`. */
-bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const char *const *columns,
+bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
                           size_t column_count, bool say_values, gt_error *error);
 
 /* ---- columns that a table has for each rank ----

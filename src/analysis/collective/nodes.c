@@ -5,14 +5,15 @@
 #include "analysis/collective/nodes.h"
 #include "analysis/collective/lists.h"
 #include "analysis/collective/match.h"
+#include "schema/columns.h"
 
 #include <math.h>
 
 static void add_ids(gt_table *table, int64_t gpus_per_node, int64_t world_size)
 {
-    size_t ranks = gt_table_find(table, "rank");
+    size_t ranks = gt_table_find(table, GT_COL_RANK);
     if (ranks == SIZE_MAX) return;
-    size_t nodes = gt_table_add_filled(table, "node_id", GT_TYPE_INT);
+    size_t nodes = gt_table_add_column(table, GT_COL_NODE_ID, GT_TYPE_INT);
     for (size_t row = 0; row < table->row_count; row++) {
         int64_t rank = table->columns[ranks].ints[row];
         if (rank < world_size) gt_table_set_int(table, nodes, row, rank / gpus_per_node);
@@ -29,9 +30,10 @@ static const char *span_of(const gt_int_list *ranks, double group_size, int64_t 
 
 static void add_spans(gt_table *table, int64_t gpus_per_node)
 {
-    size_t texts = gt_table_find(table, "Process Group Ranks"), sizes = gt_table_find(table, "Group size");
+    size_t texts = gt_table_find(table, GT_COL_PROCESS_GROUP_RANKS),
+           sizes = gt_table_find(table, GT_COL_GROUP_SIZE);
     if (texts == SIZE_MAX) return;
-    size_t spans = gt_table_add_filled(table, "node_span", GT_TYPE_STRING);
+    size_t spans = gt_table_add_column(table, GT_COL_NODE_SPAN, GT_TYPE_STRING);
     gt_int_list ranks = {0};
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t text = table->columns[texts].texts[row];

@@ -1,6 +1,8 @@
 /* Which rank do the others wait for? One that never waits itself: straggler_summary, least wait first. */
 #include "analysis/collective/sync.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 #include "table/stats.h"
 
@@ -45,8 +47,8 @@ static void add_collective(straggler *stragglers, size_t *places, const int64_t 
 
 static void collect_durations(straggler *stragglers, const gt_table *events)
 {
-    const int64_t *ranks = gt_table_column(events, "rank")->ints;
-    const gt_column *durations = gt_table_column(events, "dur");
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
+    const gt_column *durations = gt_table_column(events, GT_COL_DUR);
     for (size_t row = 0; row < events->row_count; row++) {
         straggler *s = &stragglers[ranks[row]];
         GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_column_number(durations, row));
@@ -75,17 +77,18 @@ static gt_type type_of_waits(const straggler *stragglers, int64_t count, const g
 static gt_table *to_table(const straggler *stragglers, const gt_collective_sync *sync, size_t seen)
 {
     const gt_table *events = sync->matches->events;
-    gt_table *table = gt_table_new("straggler_summary", events->strings);
-    size_t rank_column = gt_table_add_column(table, "rank", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET_STRAGGLER_SUMMARY, events->strings);
+    size_t rank_column = gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
     size_t total = gt_table_add_column(
-        table, "total_wait_time_us",
-        type_of_waits(stragglers, sync->matches->ranks, sync, gt_table_column(events, "ts")));
-    size_t mean = gt_table_add_column(table, "mean_wait_time_us", GT_TYPE_FLOAT);
-    size_t last = gt_table_add_column(table, "times_arrived_last", GT_TYPE_INT);
-    size_t first = gt_table_add_column(table, "times_arrived_first", GT_TYPE_INT);
-    size_t percent = gt_table_add_column(table, "pct_arrived_last", GT_TYPE_FLOAT);
-    size_t collectives = gt_table_add_column(table, "num_collectives", GT_TYPE_INT);
-    size_t dur = gt_table_add_column(table, "total_nccl_dur_us", gt_table_column(events, "dur")->type);
+        table, GT_COL_TOTAL_WAIT_TIME_US,
+        type_of_waits(stragglers, sync->matches->ranks, sync, gt_table_column(events, GT_COL_TS)));
+    size_t mean = gt_table_add_column(table, GT_COL_MEAN_WAIT_TIME_US, GT_TYPE_FLOAT);
+    size_t last = gt_table_add_column(table, GT_COL_TIMES_ARRIVED_LAST, GT_TYPE_INT);
+    size_t first = gt_table_add_column(table, GT_COL_TIMES_ARRIVED_FIRST, GT_TYPE_INT);
+    size_t percent = gt_table_add_column(table, GT_COL_PCT_ARRIVED_LAST, GT_TYPE_FLOAT);
+    size_t collectives = gt_table_add_column(table, GT_COL_NUM_COLLECTIVES, GT_TYPE_INT);
+    size_t dur =
+        gt_table_add_column(table, GT_COL_TOTAL_NCCL_DUR_US, gt_table_column(events, GT_COL_DUR)->type);
     gt_table_add_rows(table, seen);
     size_t row = 0;
     for (int64_t rank = 0; rank < sync->matches->ranks; rank++) {
@@ -106,12 +109,12 @@ static gt_table *to_table(const straggler *stragglers, const gt_collective_sync 
 
 gt_table *gt_collective_stragglers(const gt_collective_sync *sync)
 {
-    static const gt_sort_key least_wait_first[] = {{"total_wait_time_us", false}};
+    static const gt_sort_key least_wait_first[] = {{GT_COL_TOTAL_WAIT_TIME_US, false}};
     const gt_collective_matches *matches = sync->matches;
-    if (!sync->count) return gt_table_new("straggler_summary", matches->events->strings);
+    if (!sync->count) return gt_table_new(GT_SHEET_STRAGGLER_SUMMARY, matches->events->strings);
     straggler *stragglers = gt_alloc_zero((size_t)matches->ranks, sizeof *stragglers);
-    const int64_t *ranks = gt_table_column(matches->events, "rank")->ints;
-    const gt_column *starts = gt_table_column(matches->events, "ts");
+    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
+    const gt_column *starts = gt_table_column(matches->events, GT_COL_TS);
     size_t seen = 0;
     for (size_t i = 0; i < sync->count; i++) {
         size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];

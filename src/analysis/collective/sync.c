@@ -12,6 +12,8 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -19,13 +21,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const agreed[] = {
-    "Process Group Name", "Process Group Ranks", "Collective name",  "Group size",        "dtype",
-    "In msg nelems",      "Out msg nelems",      "In msg size (MB)", "Out msg size (MB)",
+static const gt_col agreed[] = {
+    GT_COL_PROCESS_GROUP_NAME,
+    GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME,
+    GT_COL_GROUP_SIZE,
+    GT_COL_DTYPE,
+    GT_COL_IN_MSG_NELEMS,
+    GT_COL_OUT_MSG_NELEMS,
+    GT_COL_IN_MSG_SIZE_MB,
+    GT_COL_OUT_MSG_SIZE_MB,
 };
-static const char *const taken[] = {
-    "collective_id", "Process Group Name", "Process Group Ranks", "Collective name",  "Group size",
-    "dtype",         "In msg nelems",      "Out msg nelems",      "In msg size (MB)", "Out msg size (MB)",
+static const gt_col taken[] = {
+    GT_COL_COLLECTIVE_ID,   GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS,
+    GT_COL_COLLECTIVE_NAME, GT_COL_GROUP_SIZE,         GT_COL_DTYPE,
+    GT_COL_IN_MSG_NELEMS,   GT_COL_OUT_MSG_NELEMS,     GT_COL_IN_MSG_SIZE_MB,
+    GT_COL_OUT_MSG_SIZE_MB,
 };
 
 /* Of the message's size, by type: what of it passes each link of n ranks. */
@@ -92,12 +103,12 @@ static void fill_bandwidths(gt_table *table, const columns *c, size_t row, gt_co
                             double latency_us)
 {
     if (type == GT_COLLECTIVE_OTHER) return;
-    const char *size = exchanges[type].full_is_out ? "Out msg size (MB)" : "In msg size (MB)";
+    gt_col size = exchanges[type].full_is_out ? GT_COL_OUT_MSG_SIZE_MB : GT_COL_IN_MSG_SIZE_MB;
     double full_mb = gt_column_number(gt_table_column(table, size), row);
     gt_table_set_float(table, c->full, row, full_mb);
     if (isnan(full_mb) || latency_us == 0) return;
     double algo = full_mb / 1024 / (latency_us / 1e6);
-    double n = gt_column_number(gt_table_column(table, "Group size"), row);
+    double n = gt_column_number(gt_table_column(table, GT_COL_GROUP_SIZE), row);
     gt_table_set_float(table, c->algo, row, algo);
     if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (exchanges[type].shares * (n - 1) / n));
 }
@@ -146,7 +157,7 @@ static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
     uint32_t *firsts = gt_alloc(sync->count * sizeof *firsts);
     for (size_t i = 0; i < sync->count; i++) firsts[i] = matches->rows[matches->begins[sync->collectives[i]]];
     gt_table *table = gt_table_copy_rows(matches->events, firsts, sync->count);
-    gt_table_rename(table, "nccl_implicit_sync");
+    gt_table_rename(table, GT_SHEET_NCCL_IMPLICIT_SYNC);
     gt_table_select(table, taken, GT_LENGTH(taken));
     gt_free(firsts);
     return table;
@@ -155,22 +166,23 @@ static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
 gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns)
 {
     const gt_collective_matches *matches = sync->matches;
-    if (!sync->count) return gt_table_new("nccl_implicit_sync", matches->events->strings);
+    if (!sync->count) return gt_table_new(GT_SHEET_NCCL_IMPLICIT_SYNC, matches->events->strings);
     gt_table *table = rows_of_first_ranks(sync);
-    columns c = {.starts = gt_table_column(matches->events, "ts"),
-                 .durations = gt_table_column(matches->events, "dur"),
-                 .ranks = gt_table_column(matches->events, "rank")};
+    columns c = {.starts = gt_table_column(matches->events, GT_COL_TS),
+                 .durations = gt_table_column(matches->events, GT_COL_DUR),
+                 .ranks = gt_table_column(matches->events, GT_COL_RANK)};
     gt_type start = c.starts->type, dur = c.durations->type;
     gt_type end = start == GT_TYPE_INT ? dur : GT_TYPE_FLOAT;
-    c.full = gt_table_add_filled(table, "Full msg size (MB)", GT_TYPE_FLOAT);
-    c.latency = gt_table_add_filled(table, "comm_latency", dur);
-    c.start_skew = gt_table_add_filled(table, "skew in start time", start);
-    c.earliest = gt_table_add_filled(table, "earliest arrival rank", GT_TYPE_INT);
-    c.average = gt_table_add_filled(table, "avg_wait_time", GT_TYPE_FLOAT);
-    c.end_skew = gt_table_add_filled(table, "skew in end time", end);
-    c.algo = gt_table_add_filled(table, "algo bw (GB/s)", GT_TYPE_FLOAT);
-    c.bus = gt_table_add_filled(table, "bus bw (GB/s)", GT_TYPE_FLOAT);
-    const gt_column_head times[] = {{"ts", start}, {"dur", dur}}, waits[] = {{"wait_time", start}};
+    c.full = gt_table_add_column(table, GT_COL_FULL_MSG_SIZE_MB, GT_TYPE_FLOAT);
+    c.latency = gt_table_add_column(table, GT_COL_COMM_LATENCY, dur);
+    c.start_skew = gt_table_add_column(table, GT_COL_SKEW_IN_START_TIME, start);
+    c.earliest = gt_table_add_column(table, GT_COL_EARLIEST_ARRIVAL_RANK, GT_TYPE_INT);
+    c.average = gt_table_add_column(table, GT_COL_AVG_WAIT_TIME, GT_TYPE_FLOAT);
+    c.end_skew = gt_table_add_column(table, GT_COL_SKEW_IN_END_TIME, end);
+    c.algo = gt_table_add_column(table, GT_COL_ALGO_BW_GB_PER_S, GT_TYPE_FLOAT);
+    c.bus = gt_table_add_column(table, GT_COL_BUS_BW_GB_PER_S, GT_TYPE_FLOAT);
+    const gt_column_head times[] = {{GT_COL_TS, start}, {GT_COL_DUR, dur}},
+                         waits[] = {{GT_COL_WAIT_TIME, start}};
     if (rank_columns) {
         c.of_rank =
             (gt_rank_columns){.parts = {times, waits}, .part_counts = {GT_LENGTH(times), GT_LENGTH(waits)}};
@@ -192,18 +204,18 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
 
 /* ---- summary ---- */
 
-static const char *const summary_keys[] = {"Collective name", "dtype", "In msg nelems"};
-static const char *const summary_first[] = {"Process Group Name", "Group size", "Full msg size (MB)"};
+static const gt_col summary_keys[] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_COL_IN_MSG_NELEMS};
+static const gt_col summary_first[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_GROUP_SIZE, GT_COL_FULL_MSG_SIZE_MB};
 static const struct {
-    const char *column;
+    gt_col column;
     bool if_any; /* left out where no row has a value */
 } metrics[] = {
-    {"comm_latency", false},  {"skew in start time", false}, {"skew in end time", false},
-    {"algo bw (GB/s)", true}, {"bus bw (GB/s)", true},
+    {GT_COL_COMM_LATENCY, false},    {GT_COL_SKEW_IN_START_TIME, false}, {GT_COL_SKEW_IN_END_TIME, false},
+    {GT_COL_ALGO_BW_GB_PER_S, true}, {GT_COL_BUS_BW_GB_PER_S, true},
 };
 static const char *const unknown = "Unknown";
 
-static bool has_any(const gt_table *table, const char *name)
+static bool has_any(const gt_table *table, gt_col name)
 {
     const gt_column *column = gt_table_column(table, name);
     for (size_t row = 0; row < table->row_count; row++)
@@ -211,7 +223,7 @@ static bool has_any(const gt_table *table, const char *name)
     return false;
 }
 
-static void name_missing(gt_table *table, const char *name)
+static void name_missing(gt_table *table, gt_col name)
 {
     gt_column *column = gt_table_column(table, name);
     uint32_t text = gt_interner_add_cstr(table->strings, unknown);
@@ -220,11 +232,11 @@ static void name_missing(gt_table *table, const char *name)
 }
 
 /* A number column with gaps becomes text, with "Unknown" in them. */
-static void name_missing_numbers(gt_table *table, const char *name)
+static void name_missing_numbers(gt_table *table, gt_col name)
 {
     size_t from = gt_table_find(table, name);
     if (!gt_column_has_nulls(&table->columns[from], table->row_count)) return;
-    size_t to = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t to = gt_table_add_column(table, name, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++) {
         char digits[GT_NUMBER_MAX + 1];
         double number = gt_column_number(&table->columns[from], row);
@@ -239,8 +251,8 @@ static void name_missing_numbers(gt_table *table, const char *name)
 static void add_totals(gt_table *summary, const gt_table *table, gt_group_options options)
 {
     gt_groups groups = gt_groups_find(table, summary_keys, GT_LENGTH(summary_keys), options);
-    const gt_column *latency = gt_table_column(table, "comm_latency");
-    size_t total = gt_table_add_filled(summary, "Total comm latency (ms)", GT_TYPE_FLOAT);
+    const gt_column *latency = gt_table_column(table, GT_COL_COMM_LATENCY);
+    size_t total = gt_table_add_column(summary, GT_COL_TOTAL_COMM_LATENCY_MS, GT_TYPE_FLOAT);
     double *values = gt_alloc(table->row_count * sizeof *values);
     size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
     for (size_t row = 0; row < table->row_count; row++) ends[groups.of_row[row] + 1]++;
@@ -256,23 +268,23 @@ static void add_totals(gt_table *summary, const gt_table *table, gt_group_option
 
 gt_table *gt_collective_sync_summary(const gt_table *table, const gt_aggregations *wanted)
 {
-    static const gt_sort_key longest_first[] = {{"Total comm latency (ms)", true}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_COMM_LATENCY_MS, true}};
     const gt_group_options options = {.sorted = true, .keep_nulls = true};
-    if (!table->row_count) return gt_table_new("nccl_summary_implicit_sync", table->strings);
+    if (!table->row_count) return gt_table_new(GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, table->strings);
     gt_table *rows = gt_table_copy(table);
-    name_missing(rows, "Collective name");
-    name_missing(rows, "dtype");
+    name_missing(rows, GT_COL_COLLECTIVE_NAME);
+    name_missing(rows, GT_COL_DTYPE);
     gt_aggregate_list list = {0};
     for (size_t i = 0; i < GT_LENGTH(summary_first); i++)
         gt_aggregate_list_add(&list, summary_first[i], GT_GROUP_FIRST, summary_first[i]);
     for (size_t i = 0; i < GT_LENGTH(metrics); i++)
         if (!metrics[i].if_any || has_any(table, metrics[i].column))
             gt_aggregate_list_add_wanted(&list, metrics[i].column, wanted);
-    gt_aggregate_list_add(&list, "comm_latency", GT_GROUP_SIZE, "count");
+    gt_aggregate_list_add(&list, GT_COL_COMM_LATENCY, GT_GROUP_SIZE, GT_COL_COUNT);
     gt_table *summary = gt_aggregate_list_group(&list, rows, summary_keys, GT_LENGTH(summary_keys), options);
-    gt_table_rename(summary, "nccl_summary_implicit_sync");
+    gt_table_rename(summary, GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC);
     add_totals(summary, rows, options);
-    name_missing_numbers(summary, "In msg nelems");
+    name_missing_numbers(summary, GT_COL_IN_MSG_NELEMS);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     gt_table_free(rows);
     return summary;

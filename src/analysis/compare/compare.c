@@ -42,7 +42,7 @@ static void make_text(gt_table *table, size_t column)
 {
     if (table->columns[column].type == GT_TYPE_STRING) return;
     char *name = gt_strdup(table->columns[column].name);
-    size_t made = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t made = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
         gt_table_set_string(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
     gt_table_drop_column(table, column);
@@ -73,7 +73,7 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
         gt_table_move_column(table, gt_table_find(table, rule->keys[k]), k);
     for (size_t c = rule->key_count; c < table->column_count; c++) {
         char *name = gt_format("%s::%s", report->tag, table->columns[c].name);
-        gt_table_rename_column(table, c, name);
+        gt_table_rename_column(table, c, gt_col_named(name));
         gt_free(name);
     }
     return table;
@@ -120,25 +120,24 @@ static void fill_change(gt_table *table, size_t base, size_t variant, size_t dif
     }
 }
 
-static size_t add_named(gt_table *table, const char *column, const char *tag, const char *change,
-                        gt_type type)
+static size_t add_named(gt_table *table, gt_col column, const char *tag, const char *change, gt_type type)
 {
-    char *name = gt_format("%s__%s_%s", column, tag, change);
-    size_t index = gt_table_add_filled(table, name, type);
+    char *name = gt_format("%s__%s_%s", column.name, tag, change);
+    size_t index = gt_table_add_column(table, gt_col_named(name), type);
     gt_free(name);
     return index;
 }
 
-static size_t find_tagged(const gt_table *table, const char *tag, const char *column)
+static size_t find_tagged(const gt_table *table, const char *tag, gt_col column)
 {
-    char *name = gt_format("%s::%s", tag, column);
-    size_t index = gt_table_find(table, name);
+    char *name = gt_format("%s::%s", tag, column.name);
+    size_t index = gt_table_find(table, gt_col_named(name));
     gt_free(name);
     return index;
 }
 
 /* Adds the two columns of a change behind the others; false where the reports do not hold numbers. */
-static bool add_change(gt_merged *merged, size_t variant, const char *column)
+static bool add_change(gt_merged *merged, size_t variant, gt_col column)
 {
     gt_table *table = merged->table;
     size_t base = find_tagged(table, merged->tags[0], column);
@@ -173,7 +172,7 @@ static void add_changes(gt_merged *merged, const gt_compare_rule *rule, gt_table
     merged->report_of_column = reports;
 }
 
-gt_merged *gt_compare_merge(const char *name, const gt_compared *reports, size_t count,
+gt_merged *gt_compare_merge(gt_sheet name, const gt_compared *reports, size_t count,
                             const gt_compare_rule *rule, gt_error *error)
 {
     gt_table **tables = gt_alloc_zero(count, sizeof *tables);
@@ -208,21 +207,21 @@ void gt_merged_free(gt_merged *merged)
 
 /* ---- asking ---- */
 
-const gt_column *gt_merged_column(const gt_merged *merged, size_t report, const char *column)
+const gt_column *gt_merged_column(const gt_merged *merged, size_t report, gt_col column)
 {
     size_t index = find_tagged(merged->table, merged->tags[report], column);
     return index == SIZE_MAX ? NULL : &merged->table->columns[index];
 }
 
-static void sort_descending(gt_table *table, const char *tag, const char *column)
+static void sort_descending(gt_table *table, const char *tag, gt_col column)
 {
-    char *name = gt_format("%s::%s", tag, column);
-    gt_sort_key key = {name, .descending = true};
-    if (gt_table_find(table, name) != SIZE_MAX) gt_table_sort(table, &key, 1);
+    char *name = gt_format("%s::%s", tag, column.name);
+    gt_sort_key key = {gt_col_named(name), .descending = true};
+    if (gt_table_find(table, gt_col_named(name)) != SIZE_MAX) gt_table_sort(table, &key, 1);
     gt_free(name);
 }
 
-void gt_merged_sort(gt_merged *merged, size_t report, const char *column)
+void gt_merged_sort(gt_merged *merged, size_t report, gt_col column)
 {
     sort_descending(merged->table, merged->tags[report], column);
 }
@@ -236,8 +235,7 @@ static bool keeps_report(gt_split split, size_t report, size_t variant)
            (report == variant && split != GT_SPLIT_ONLY_BASELINE);
 }
 
-static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, size_t variant,
-                      const char *column)
+static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, size_t variant, gt_col column)
 {
     static const struct {
         bool in_base, in_variant;
@@ -252,8 +250,8 @@ static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, 
     gt_free(keep);
 }
 
-gt_table *gt_compare_split(const gt_merged *merged, const char *name, gt_split split, size_t variant,
-                           const char *column)
+gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split split, size_t variant,
+                           gt_col column)
 {
     gt_table *table = gt_table_copy(merged->table);
     gt_table_rename(table, name);

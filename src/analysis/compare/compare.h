@@ -14,9 +14,9 @@ typedef struct gt_compared {
 
 /* How a sheet is compared. */
 typedef struct gt_compare_rule {
-    const char *const *keys; /* columns that every table has; the first names a row */
+    const gt_col *keys; /* columns that every table has; the first names a row */
     size_t key_count;
-    const char *const *differences; /* columns whose change is shown where they hold numbers */
+    const gt_col *differences; /* columns whose change is shown where they hold numbers */
     size_t difference_count;
 } gt_compare_rule;
 
@@ -33,15 +33,15 @@ typedef struct gt_merged {
 } gt_merged;
 
 /* reports[0] is the baseline; all tables share one intern table. NULL where the keys have too many pairs. */
-gt_merged *gt_compare_merge(const char *name, const gt_compared *reports, size_t count,
+gt_merged *gt_compare_merge(gt_sheet name, const gt_compared *reports, size_t count,
                             const gt_compare_rule *rule, gt_error *error);
 void gt_merged_free(gt_merged *merged); /* NULL is fine */
 
 /* A column of one report by its own name; NULL where there is none. */
-const gt_column *gt_merged_column(const gt_merged *merged, size_t report, const char *column);
+const gt_column *gt_merged_column(const gt_merged *merged, size_t report, gt_col column);
 
 /* Brings the rows into descending order of a column of one report, missing last, ties as they stand. */
-void gt_merged_sort(gt_merged *merged, size_t report, const char *column);
+void gt_merged_sort(gt_merged *merged, size_t report, gt_col column);
 
 /* The rows that the baseline and a variant share, or that only one of them has, judged by a column that every
  * report has; with the columns of those reports only, and none that is missing in all rows. In descending
@@ -54,7 +54,7 @@ typedef enum gt_split {
 } gt_split;
 extern const char *const gt_split_names[GT_SPLITS]; /* "intersect", "only_baseline", "only_variant" */
 
-gt_table *gt_compare_split(const gt_merged *merged, const char *name, gt_split split, size_t variant,
-                           const char *column);
+gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split split, size_t variant,
+                           gt_col column);
 
 #endif

@@ -3,6 +3,8 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -123,10 +125,10 @@ enum {
 gt_table *gt_gate_table(gt_interner *strings)
 {
     static const gt_column_head columns[] = {
-        {"condition", GT_TYPE_STRING}, {"report", GT_TYPE_STRING}, {"sheet", GT_TYPE_STRING},
-        {"row", GT_TYPE_STRING},       {"column", GT_TYPE_STRING}, {"baseline", GT_TYPE_FLOAT},
-        {"variant", GT_TYPE_FLOAT},    {"diff", GT_TYPE_FLOAT},    {"pct", GT_TYPE_FLOAT}};
-    gt_table *table = gt_table_new("fail_if", strings);
+        {GT_COL_CONDITION, GT_TYPE_STRING}, {GT_COL_REPORT, GT_TYPE_STRING}, {GT_COL_SHEET, GT_TYPE_STRING},
+        {GT_COL_ROW, GT_TYPE_STRING},       {GT_COL_COLUMN, GT_TYPE_STRING}, {GT_COL_BASELINE, GT_TYPE_FLOAT},
+        {GT_COL_VARIANT, GT_TYPE_FLOAT},    {GT_COL_DIFF, GT_TYPE_FLOAT},    {GT_COL_PCT, GT_TYPE_FLOAT}};
+    gt_table *table = gt_table_new(GT_SHEET_FAIL_IF, strings);
     gt_table_add_columns(table, columns, GT_LENGTH(columns));
     return table;
 }
@@ -178,7 +180,7 @@ static void add_met(gt_table *met, const gt_gate *gate, const char *report, cons
 bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule *rule, gt_table *met,
                    gt_error *error)
 {
-    const char *column = gate->column ? gate->column : rule->differences[0];
+    gt_col column = gate->column ? gt_col_named(gate->column) : rule->differences[0];
     const gt_table *table = merged->table;
     const gt_column *keys = gt_table_column(table, rule->keys[0]),
                     *base = gt_merged_column(merged, 0, column);
@@ -187,7 +189,7 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
         const gt_column *variant = gt_merged_column(merged, v, column);
         if (!is_numbers(base) || !is_numbers(variant))
             return gt_fail(error, "'%.200s': sheet %s has no column of numbers '%s' in every report",
-                           gate->condition, table->name, column);
+                           gate->condition, table->name, column.name);
         for (size_t row = 0; row < table->row_count; row++) {
             const char *name = gt_interner_get(table->strings, keys->texts[row]).bytes;
             if (!row_matches(gate, name)) continue;
@@ -196,7 +198,7 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
             if (isnan(from) || isnan(to)) continue;
             gate->values_met++;
             if (is_met(gate, gate->percent ? percent_of(diff, from) : diff))
-                add_met(met, gate, merged->tags[v], table->name, name, column, from, to);
+                add_met(met, gate, merged->tags[v], table->name, name, column.name, from, to);
         }
     }
     return true;

@@ -6,18 +6,17 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
 #include "table/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_TIME "Kernel Time (µs)_sum"
-
 /* By these an op belongs to a row. Of rows that are alike in them the last counts. */
-static const char *const keys[] = {
-    "name",       "op category", "process_name",  "process_label",   "thread_name",
-    "Input Dims", "Input type",  "Input Strides", "Concrete Inputs",
+static const gt_col keys[] = {
+    GT_COL_NAME,       GT_COL_OP_CATEGORY, GT_COL_PROCESS_NAME,  GT_COL_PROCESS_LABEL,   GT_COL_THREAD_NAME,
+    GT_COL_INPUT_DIMS, GT_COL_INPUT_TYPE,  GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
 };
 
 /* What is collected for a row of the sheet. */
@@ -99,9 +98,9 @@ static uint32_t *rows_by_call(const gt_diff_stats *stats, const gt_column *ids, 
 
 static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *row_of_kernel)
 {
-    const gt_column *ids = gt_table_column(stats->table, "lowest_common_ancestor_id");
-    const gt_column *busy = gt_table_column(stats->table, "busy_time");
-    const uint32_t *names = gt_table_column(stats->table, "lowest_common_ancestor_name")->texts;
+    const gt_column *ids = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_ID);
+    const gt_column *busy = gt_table_column(stats->table, GT_COL_BUSY_TIME);
+    const uint32_t *names = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_NAME)->texts;
     gt_map second_at = first_rows_of_second(stats, ids);
     size_t count;
     uint32_t *rows = rows_by_call(stats, ids, &count);
@@ -133,13 +132,13 @@ static bool collect(collected *all, const gt_diff_stats *stats, const gt_map *ro
 
 enum { RATIO, DELTA, COUNT, IDS, NAMES, FIRST_US, SECOND_US, COLUMNS };
 static const gt_column_head added[COLUMNS] = {
-    [RATIO] = {"speedup (trace2/trace1)", GT_TYPE_FLOAT},
-    [DELTA] = {"delta_us (trace2 - trace1)", GT_TYPE_FLOAT},
-    [COUNT] = {"lca_count_trace2", GT_TYPE_FLOAT},
-    [IDS] = {"lca_id", GT_TYPE_STRING},
-    [NAMES] = {"lca_name", GT_TYPE_STRING},
-    [FIRST_US] = {"lca_total_kernel_time_trace1_us", GT_TYPE_FLOAT},
-    [SECOND_US] = {"lca_total_kernel_time_trace2_us", GT_TYPE_FLOAT},
+    [RATIO] = {GT_COL_SPEEDUP_TRACE2_PER_TRACE1, GT_TYPE_FLOAT},
+    [DELTA] = {GT_COL_DELTA_US_TRACE2_TRACE1, GT_TYPE_FLOAT},
+    [COUNT] = {GT_COL_LCA_COUNT_TRACE2, GT_TYPE_FLOAT},
+    [IDS] = {GT_COL_LCA_ID, GT_TYPE_STRING},
+    [NAMES] = {GT_COL_LCA_NAME, GT_TYPE_STRING},
+    [FIRST_US] = {GT_COL_LCA_TOTAL_KERNEL_TIME_TRACE1_US, GT_TYPE_FLOAT},
+    [SECOND_US] = {GT_COL_LCA_TOTAL_KERNEL_TIME_TRACE2_US, GT_TYPE_FLOAT},
 };
 
 static uint32_t intern(gt_table *sheet, gt_buffer *buffer)
@@ -151,7 +150,7 @@ static uint32_t intern(gt_table *sheet, gt_buffer *buffer)
 static void fill_row(gt_table *sheet, size_t first, size_t row, collected *c)
 {
     if (c->last_call == GT_NO_EVENT) return;
-    double own_us = gt_column_number(gt_table_column(sheet, KERNEL_TIME), row);
+    double own_us = gt_column_number(gt_table_column(sheet, GT_COL_KERNEL_TIME_US_SUM), row);
     gt_table_set_float(sheet, first + RATIO, row,
                        c->first_us == 0 ? (double)NAN : c->second_us / c->first_us);
     gt_table_set_float(sheet, first + DELTA, row, c->second_us - own_us);
@@ -169,7 +168,7 @@ void gt_diff_add_columns(gt_table *sheet, const gt_unified *unified, const gt_di
     collected *all = gt_alloc_zero(sheet->row_count, sizeof *all);
     for (size_t row = 0; row < sheet->row_count; row++) all[row].last_call = GT_NO_EVENT;
     if (collect(all, stats, &row_of_kernel)) {
-        size_t first = sheet->column_count, after = gt_table_find(sheet, KERNEL_TIME) + 1;
+        size_t first = sheet->column_count, after = gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM) + 1;
         gt_table_add_columns(sheet, added, COLUMNS);
         for (size_t row = 0; row < sheet->row_count; row++) fill_row(sheet, first, row, &all[row]);
         for (size_t i = 0; i < COLUMNS; i++) gt_table_move_column(sheet, first + i, after + i);

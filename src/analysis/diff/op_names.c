@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,8 +66,8 @@ static bool call_id(const gt_column *ids, size_t row, uint32_t *id)
 /* The different ops of each common call and side, as they come. */
 static void list_uses(naming *n, const gt_diff_stats *stats)
 {
-    const gt_column *ids = gt_table_column(stats->table, "lowest_common_ancestor_id");
-    const uint32_t *ops = gt_table_column(stats->table, "cpu_op_name")->texts;
+    const gt_column *ids = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_ID);
+    const uint32_t *ops = gt_table_column(stats->table, GT_COL_CPU_OP_NAME)->texts;
     gt_map places = {0}, seen = {0};
     uint32_t calls = 0, id;
     for (size_t row = 0; row < stats->table->row_count; row++) {
@@ -87,8 +88,8 @@ static void list_uses(naming *n, const gt_diff_stats *stats)
 /* Of an op that both traces have, the second one's modules count. */
 static void list_modules(naming *n, const gt_diff_stats *stats)
 {
-    const uint32_t *ops = gt_table_column(stats->table, "cpu_op_name")->texts;
-    const uint32_t *modules = gt_table_column(stats->table, "nn_module_parent")->texts;
+    const uint32_t *ops = gt_table_column(stats->table, GT_COL_CPU_OP_NAME)->texts;
+    const uint32_t *modules = gt_table_column(stats->table, GT_COL_NN_MODULE_PARENT)->texts;
     for (size_t row = 0; row < stats->table->row_count; row++) {
         uint32_t *at = gt_map_put(&n->module_at, ops[row], 0);
         op_modules new = {ops[row], stats->sides[row], modules[row], false};
@@ -236,8 +237,8 @@ void gt_diff_name_ops(gt_table *summary, const gt_diff_stats *stats)
         for (end = begin; end < n.use_count && n.uses[end].call == n.uses[begin].call;) end++;
         name_uses(&n, n.uses + begin, end - begin);
     }
-    uint32_t *ops = gt_table_column(summary, "cpu_op_name")->texts;
-    uint32_t *modules = gt_table_column(summary, "nn_module_parent")->texts;
+    uint32_t *ops = gt_table_column(summary, GT_COL_CPU_OP_NAME)->texts;
+    uint32_t *modules = gt_table_column(summary, GT_COL_NN_MODULE_PARENT)->texts;
     for (size_t row = 0; row < summary->row_count; row++) {
         uint32_t name = gt_map_get(&n.names, ops[row], 0);
         if (name != GT_MAP_NONE) ops[row] = name;

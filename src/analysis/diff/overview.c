@@ -3,6 +3,8 @@
 #include "analysis/diff/overview.h"
 
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <math.h>
@@ -50,8 +52,8 @@ static double all_gpu_us(const gt_linked_view *trace)
 static void sum_parts(const gt_diff_tree *tree, const gt_diff_stats *stats, double parts_us[2][PARTS])
 {
     if (!stats->table->row_count) return;
-    const gt_column *ids = gt_table_column(stats->table, "lowest_common_ancestor_id");
-    const gt_column *times = gt_table_column(stats->table, "kernel_time");
+    const gt_column *ids = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_ID);
+    const gt_column *times = gt_table_column(stats->table, GT_COL_KERNEL_TIME);
     gt_map sources = {0}; /* (node, side): it has GPU work of that side */
     for (size_t row = 0; row < stats->table->row_count; row++)
         *gt_map_put(&sources, node_of(ids, row), stats->sides[row]) = 1;
@@ -65,16 +67,17 @@ gt_table *gt_diff_parts(const gt_diff_tree *tree, const gt_diff_stats *stats)
 {
     double parts_us[2][PARTS] = {{0}, {0}};
     sum_parts(tree, stats, parts_us);
-    gt_table *table = gt_table_new("parts", stats->table->strings);
-    size_t part = gt_table_add_column(table, "part", GT_TYPE_STRING);
+    gt_table *table = gt_table_new(GT_SHEET_PARTS, stats->table->strings);
+    size_t part = gt_table_add_column(table, GT_COL_PART, GT_TYPE_STRING);
     for (size_t i = 0; i < PARTS; i++) gt_table_set_cstr(table, part, gt_table_add_row(table), part_names[i]);
-    static const char *const names[2][2] = {{"trace1 ms", "trace1 percent"}, {"trace2 ms", "trace2 percent"}};
+    static const gt_col names[2][2] = {{GT_COL_TRACE1_MS, GT_COL_TRACE1_PERCENT},
+                                       {GT_COL_TRACE2_MS, GT_COL_TRACE2_PERCENT}};
     for (size_t side = 0; side < 2; side++) {
         double all_us = all_gpu_us(tree->sides[side]->trace), rest_us = all_us;
         for (size_t i = 0; i < NOT_COMPARED; i++) rest_us -= parts_us[side][i];
         parts_us[side][NOT_COMPARED] = fabs(rest_us) < 1e-9 * all_us ? 0.0 : rest_us;
-        size_t ms = gt_table_add_filled(table, names[side][0], GT_TYPE_FLOAT);
-        size_t percent = gt_table_add_filled(table, names[side][1], GT_TYPE_FLOAT);
+        size_t ms = gt_table_add_column(table, names[side][0], GT_TYPE_FLOAT);
+        size_t percent = gt_table_add_column(table, names[side][1], GT_TYPE_FLOAT);
         for (size_t i = 0; i < PARTS; i++) {
             gt_table_set_float(table, ms, i, parts_us[side][i] / 1000.0);
             gt_table_set_float(table, percent, i, all_us > 0 ? 100.0 * parts_us[side][i] / all_us : 0.0);
@@ -107,9 +110,9 @@ static int by_size(const void *left, const void *right)
 /* The busy time of a common call counts once a trace. */
 static differences sum_by_name(const gt_diff_stats *stats)
 {
-    const gt_column *ids = gt_table_column(stats->table, "lowest_common_ancestor_id");
-    const gt_column *busy = gt_table_column(stats->table, "busy_time");
-    const uint32_t *names = gt_table_column(stats->table, "lowest_common_ancestor_name")->texts;
+    const gt_column *ids = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_ID);
+    const gt_column *busy = gt_table_column(stats->table, GT_COL_BUSY_TIME);
+    const uint32_t *names = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_NAME)->texts;
     differences list = {0};
     gt_map places = {0}, seen = {0}; /* name to place; (node, side or 2) to 1 */
     for (size_t row = 0; row < stats->table->row_count; row++) {
@@ -121,7 +124,7 @@ static differences sum_by_name(const gt_diff_stats *stats)
         difference *d = &list.items[*place];
         if (node == GT_NO_EVENT) { /* each counts for itself */
             d->busy_us[stats->sides[row]] +=
-                gt_column_number(gt_table_column(stats->table, "kernel_time"), row);
+                gt_column_number(gt_table_column(stats->table, GT_COL_KERNEL_TIME), row);
             d->calls++;
             continue;
         }
@@ -141,12 +144,12 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats)
 {
     differences list = sum_by_name(stats);
     qsort(list.items, list.count, sizeof *list.items, by_size);
-    gt_table *table = gt_table_new("differences", stats->table->strings);
-    size_t call = gt_table_add_column(table, "call", GT_TYPE_STRING);
-    size_t count = gt_table_add_column(table, "count", GT_TYPE_INT);
-    size_t first = gt_table_add_column(table, "trace1 ms", GT_TYPE_FLOAT);
-    size_t second = gt_table_add_column(table, "trace2 ms", GT_TYPE_FLOAT);
-    size_t change = gt_table_add_column(table, "difference ms", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET_DIFFERENCES, stats->table->strings);
+    size_t call = gt_table_add_column(table, GT_COL_CALL, GT_TYPE_STRING);
+    size_t count = gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
+    size_t first = gt_table_add_column(table, GT_COL_TRACE1_MS, GT_TYPE_FLOAT);
+    size_t second = gt_table_add_column(table, GT_COL_TRACE2_MS, GT_TYPE_FLOAT);
+    size_t change = gt_table_add_column(table, GT_COL_DIFFERENCE_MS, GT_TYPE_FLOAT);
     for (size_t i = 0; i < list.count; i++) {
         const difference *d = &list.items[i];
         size_t row = gt_table_add_row(table);

@@ -4,6 +4,8 @@
 
 #include "analysis/diff/strings.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "trace/busy.h"
 
 #include <math.h>
@@ -168,10 +170,10 @@ static void walk(walker *w)
 
 static void add_names(const walker *w, gt_table *table)
 {
-    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_STRING)->texts;
-    uint32_t *ops = gt_table_add_array(table, "cpu_op_name", GT_TYPE_STRING)->texts;
-    int64_t *uids = gt_table_add_array(table, "cpu_op_uid", GT_TYPE_INT)->ints;
-    uint32_t *sources = gt_table_add_array(table, "source", GT_TYPE_STRING)->texts;
+    uint32_t *names = gt_table_add_array(table, GT_COL_NAME, GT_TYPE_STRING)->texts;
+    uint32_t *ops = gt_table_add_array(table, GT_COL_CPU_OP_NAME, GT_TYPE_STRING)->texts;
+    int64_t *uids = gt_table_add_array(table, GT_COL_CPU_OP_UID, GT_TYPE_INT)->ints;
+    uint32_t *sources = gt_table_add_array(table, GT_COL_SOURCE, GT_TYPE_STRING)->texts;
     uint32_t source[2] = {gt_interner_add_cstr(table->strings, "trace1"),
                           gt_interner_add_cstr(table->strings, "trace2")};
     for (size_t i = 0; i < w->row_count; i++) {
@@ -186,11 +188,11 @@ static void add_names(const walker *w, gt_table *table)
 
 static void add_arguments(const walker *w, gt_table *table)
 {
-    static const char *const names[GT_DIFF_ARGUMENTS] = {
-        [GT_DIFF_DIMS] = "Input Dims",
-        [GT_DIFF_STRIDES] = "Input Strides",
-        [GT_DIFF_TYPES] = "Input type",
-        [GT_DIFF_CONCRETE] = "Concrete Inputs",
+    static const gt_col names[GT_DIFF_ARGUMENTS] = {
+        [GT_DIFF_DIMS] = GT_COL_INPUT_DIMS,
+        [GT_DIFF_STRIDES] = GT_COL_INPUT_STRIDES,
+        [GT_DIFF_TYPES] = GT_COL_INPUT_TYPE,
+        [GT_DIFF_CONCRETE] = GT_COL_CONCRETE_INPUTS,
     };
     for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) {
         uint32_t *cells = gt_table_add_array(table, names[a], GT_TYPE_STRING)->texts;
@@ -210,7 +212,7 @@ static void add_times(const walker *w, gt_table *table)
         const gt_busy *busy = &w->groups[w->rows[i].group].busy;
         whole_busy &= busy->integral && fabs(busy->us) < 0x1p53;
     }
-    gt_column *times = gt_table_add_array(table, "kernel_time", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *times = gt_table_add_array(table, GT_COL_KERNEL_TIME, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < w->row_count; i++) {
         double dur_us = w->merged->sides[w->rows[i].side]->trace->dur_us[w->rows[i].gpu];
         if (whole)
@@ -218,7 +220,7 @@ static void add_times(const walker *w, gt_table *table)
         else
             times->floats[i] = dur_us;
     }
-    gt_column *busy = gt_table_add_array(table, "busy_time", whole_busy ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *busy = gt_table_add_array(table, GT_COL_BUSY_TIME, whole_busy ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < w->row_count; i++) {
         double busy_us = w->groups[w->rows[i].group].busy.us;
         if (whole_busy)
@@ -230,22 +232,22 @@ static void add_times(const walker *w, gt_table *table)
 
 static void add_common_calls(const walker *w, gt_table *table)
 {
-    uint32_t *names = gt_table_add_array(table, "lowest_common_ancestor_name", GT_TYPE_STRING)->texts;
+    uint32_t *names = gt_table_add_array(table, GT_COL_LOWEST_COMMON_ANCESTOR_NAME, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++) names[i] = w->groups[w->rows[i].group].name;
-    size_t ids = gt_table_add_filled(table, "lowest_common_ancestor_id", GT_TYPE_INT);
+    size_t ids = gt_table_add_column(table, GT_COL_LOWEST_COMMON_ANCESTOR_ID, GT_TYPE_INT);
     for (size_t i = 0; i < w->row_count; i++)
         if (w->groups[w->rows[i].group].node != GT_NO_EVENT)
             gt_table_set_int(table, ids, i, w->groups[w->rows[i].group].node);
     if (gt_column_has_nulls(&table->columns[ids], table->row_count)) gt_table_make_float(table, ids);
-    int64_t *uids = gt_table_add_array(table, "gpu_op_uid", GT_TYPE_INT)->ints;
+    int64_t *uids = gt_table_add_array(table, GT_COL_GPU_OP_UID, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++)
         uids[i] = w->merged->sides[w->rows[i].side]->trace->uid[w->rows[i].gpu];
 }
 
 static void add_modules(const walker *w, gt_table *table)
 {
-    uint32_t *stacks = gt_table_add_array(table, "nn_module_stack", GT_TYPE_STRING)->texts;
-    uint32_t *innermost = gt_table_add_array(table, "nn_module_parent", GT_TYPE_STRING)->texts;
+    uint32_t *stacks = gt_table_add_array(table, GT_COL_NN_MODULE_STACK, GT_TYPE_STRING)->texts;
+    uint32_t *innermost = gt_table_add_array(table, GT_COL_NN_MODULE_PARENT, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++) {
         gt_diff_modules modules = gt_diff_modules_of(w->texts, w->rows[i].side, w->rows[i].op);
         stacks[i] = modules.stack;
@@ -255,7 +257,7 @@ static void add_modules(const walker *w, gt_table *table)
 
 static void add_explanations(const walker *w, gt_table *table)
 {
-    static const char *const names[2] = {"lca_children_t1", "lca_children_t2"};
+    static const gt_col names[2] = {GT_COL_LCA_CHILDREN_T1, GT_COL_LCA_CHILDREN_T2};
     for (size_t side = 0; side < 2; side++) {
         uint32_t *cells = gt_table_add_array(table, names[side], GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < w->row_count; i++) {
@@ -268,16 +270,16 @@ static void add_explanations(const walker *w, gt_table *table)
                                : gt_diff_child_names(w->texts, side, w->merged->nodes[node].rows[side]);
         }
     }
-    int64_t *roots = gt_table_add_array(table, "root_index", GT_TYPE_INT)->ints;
+    int64_t *roots = gt_table_add_array(table, GT_COL_ROOT_INDEX, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++) roots[i] = w->groups[w->rows[i].group].root;
-    uint32_t *stacks = gt_table_add_array(table, "callstack", GT_TYPE_STRING)->texts;
+    uint32_t *stacks = gt_table_add_array(table, GT_COL_CALLSTACK, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < w->row_count; i++)
         stacks[i] = gt_diff_call_stack(w->texts, w->rows[i].side, w->rows[i].gpu);
 }
 
 static gt_table *make_table(const walker *w, bool explain)
 {
-    gt_table *table = gt_table_new("diff_stats", w->merged->sides[0]->trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_DIFF_STATS, w->merged->sides[0]->trace->strings);
     if (!w->row_count) return table;
     gt_table_add_rows(table, w->row_count);
     add_names(w, table);
@@ -307,7 +309,7 @@ static bool same_cell(const gt_column *column, size_t a, size_t b)
 /* Whether the rows of both traces, in their order, differ in nothing but their source. */
 static bool are_identical(const walker *w, const gt_table *table)
 {
-    size_t at[2] = {0, 0}, source = gt_table_find(table, "source");
+    size_t at[2] = {0, 0}, source = gt_table_find(table, GT_COL_SOURCE);
     for (;;) {
         for (size_t side = 0; side < 2; side++)
             while (at[side] < w->row_count && w->rows[at[side]].side != side) at[side]++;
@@ -350,7 +352,7 @@ gt_table *gt_diff_stats_sheet(gt_diff_stats *stats)
         uint8_t *keep = gt_alloc(sheet->row_count);
         for (size_t i = 0; i < sheet->row_count; i++) keep[i] = stats->sides[i] == 0;
         gt_table_keep(sheet, keep);
-        gt_table_drop_column(sheet, gt_table_find(sheet, "source"));
+        gt_table_drop_column(sheet, gt_table_find(sheet, GT_COL_SOURCE));
         gt_free(keep);
     }
     return sheet;

@@ -7,40 +7,40 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME "kernel_time"
-
 /* ---- groups ---- */
 
-static bool is_key(const char *column)
+static bool is_key(const gt_column *column)
 {
-    static const char *const others[] = {TIME, "lowest_common_ancestor_id", "gpu_op_uid"};
+    static const gt_col others[] = {GT_COL_KERNEL_TIME, GT_COL_LOWEST_COMMON_ANCESTOR_ID, GT_COL_GPU_OP_UID};
     for (size_t i = 0; i < GT_LENGTH(others); i++)
-        if (strcmp(column, others[i]) == 0) return false;
+        if (gt_column_is(column, others[i])) return false;
     return true;
 }
 
 static gt_table *group_rows(const gt_table *stats)
 {
     static const gt_aggregate measures[] = {
-        {NULL, GT_GROUP_SIZE, "operation_count"},
-        {TIME, GT_GROUP_MEAN, TIME "_mean"},
-        {TIME, GT_GROUP_SUM, TIME "_sum"},
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_OPERATION_COUNT},
+        GT_AGGREGATE(KERNEL_TIME, MEAN),
+        GT_AGGREGATE(KERNEL_TIME, SUM),
     };
-    const char **keys = gt_alloc(stats->column_count * sizeof *keys);
+    gt_col *keys = gt_alloc(stats->column_count * sizeof *keys);
     size_t count = 0;
     for (size_t c = 0; c < stats->column_count; c++)
-        if (is_key(stats->columns[c].name)) keys[count++] = stats->columns[c].name;
+        if (is_key(&stats->columns[c])) keys[count++] = gt_col_named(stats->columns[c].name);
     gt_table *table = gt_table_group(stats, keys, count, measures, GT_LENGTH(measures),
                                      (gt_group_options){.keep_nulls = true});
     gt_free(keys);
-    gt_table_rename(table, "diff_stats_unique_args_summary");
-    gt_table_move_column(table, gt_table_find(table, "operation_count"), 1);
+    gt_table_rename(table, GT_SHEET_DIFF_STATS_UNIQUE_ARGS_SUMMARY);
+    gt_table_move_column(table, gt_table_find(table, GT_COL_OPERATION_COUNT), 1);
     return table;
 }
 
@@ -84,7 +84,7 @@ static int by_sum(const void *left, const void *right, void *context)
 
 static void sort_rows(gt_table *table)
 {
-    ordering o = {table, gt_table_column(table, TIME "_sum")};
+    ordering o = {table, gt_table_column(table, GT_COL_KERNEL_TIME_SUM)};
     uint32_t *rows = gt_alloc(table->row_count * sizeof *rows);
     for (uint32_t i = 0; i < table->row_count; i++) rows[i] = i;
     qsort_r(rows, table->row_count, sizeof *rows, by_sum, &o);
@@ -124,7 +124,7 @@ static void add_member(members *list, gt_map *seen, member m)
 }
 
 /* The different texts of a column for each op and source of the summary, in byte order. */
-static members collect(const gt_table *summary, const char *column, const uint32_t *op_places,
+static members collect(const gt_table *summary, gt_col column, const uint32_t *op_places,
                        const uint8_t *sources)
 {
     const uint32_t *texts = gt_table_column(summary, column)->texts;
@@ -141,7 +141,7 @@ static members collect(const gt_table *summary, const char *column, const uint32
 
 static uint8_t *sources_of(const gt_table *table)
 {
-    const uint32_t *texts = gt_table_column(table, "source")->texts;
+    const uint32_t *texts = gt_table_column(table, GT_COL_SOURCE)->texts;
     uint32_t second = gt_interner_add_cstr(table->strings, "trace2");
     uint8_t *sources = gt_alloc(table->row_count);
     for (size_t row = 0; row < table->row_count; row++) sources[row] = texts[row] == second;
@@ -151,7 +151,7 @@ static uint8_t *sources_of(const gt_table *table)
 /* Numbers the ops in the order first seen; *ops has their names. */
 static uint32_t *number_ops(const gt_table *summary, gt_row_list *ops)
 {
-    const uint32_t *names = gt_table_column(summary, "cpu_op_name")->texts;
+    const uint32_t *names = gt_table_column(summary, GT_COL_CPU_OP_NAME)->texts;
     uint32_t *places = gt_alloc(summary->row_count * sizeof *places);
     gt_map seen = {0};
     for (size_t row = 0; row < summary->row_count; row++) {
@@ -166,20 +166,19 @@ static uint32_t *number_ops(const gt_table *summary, gt_row_list *ops)
     return places;
 }
 
-static gt_table *new_map(const char *name, gt_interner *strings, bool with_modules)
+static gt_table *new_map(gt_sheet name, gt_interner *strings, bool with_modules)
 {
-    static const gt_column_head columns[] = {{"cpu_op_name", GT_TYPE_STRING},
-                                             {"source", GT_TYPE_STRING},
-                                             {"kernels", GT_TYPE_LIST},
-                                             {"nn_module_parents", GT_TYPE_LIST}};
+    static const gt_column_head columns[] = {{GT_COL_CPU_OP_NAME, GT_TYPE_STRING},
+                                             {GT_COL_SOURCE, GT_TYPE_STRING},
+                                             {GT_COL_KERNELS, GT_TYPE_LIST},
+                                             {GT_COL_NN_MODULE_PARENTS, GT_TYPE_LIST}};
     gt_table *table = gt_table_new(name, strings);
     gt_table_add_columns(table, columns, with_modules ? 4 : 3);
     for (size_t c = 2; c < table->column_count; c++) gt_list_of(&table->columns[c], GT_TYPE_STRING);
     return table;
 }
 
-static void fill_list(gt_table *table, const char *column, size_t row, const members *list, size_t *at,
-                      member of)
+static void fill_list(gt_table *table, gt_col column, size_t row, const members *list, size_t *at, member of)
 {
     gt_column *cells = gt_table_column(table, column);
     gt_list_begin(cells, row);
@@ -193,16 +192,16 @@ static gt_table *map_ops(const gt_table *summary)
     gt_row_list ops = {0};
     uint32_t *places = number_ops(summary, &ops);
     uint8_t *sources = sources_of(summary);
-    members kernels = collect(summary, "name", places, sources);
-    members modules = collect(summary, "nn_module_parent", places, sources);
-    gt_table *table = new_map("cpu_op_map", summary->strings, true);
+    members kernels = collect(summary, GT_COL_NAME, places, sources);
+    members modules = collect(summary, GT_COL_NN_MODULE_PARENT, places, sources);
+    gt_table *table = new_map(GT_SHEET_CPU_OP_MAP, summary->strings, true);
     for (size_t k = 0, m = 0; k < kernels.count;) {
         member of = kernels.items[k];
         size_t row = gt_table_add_row(table);
         gt_table_set_string(table, 0, row, ops.items[of.op]);
         gt_table_set_cstr(table, 1, row, of.source ? "trace2" : "trace1");
-        fill_list(table, "kernels", row, &kernels, &k, of);
-        fill_list(table, "nn_module_parents", row, &modules, &m, of);
+        fill_list(table, GT_COL_KERNELS, row, &kernels, &k, of);
+        fill_list(table, GT_COL_NN_MODULE_PARENTS, row, &modules, &m, of);
     }
     gt_free(kernels.items);
     gt_free(modules.items);
@@ -213,19 +212,20 @@ static gt_table *map_ops(const gt_table *summary)
 }
 
 /* The rows of one source, by name. */
-static gt_table *map_of_source(const gt_table *both, size_t source, const char *name)
+static gt_table *map_of_source(const gt_table *both, size_t source, gt_sheet name)
 {
     gt_table *table = gt_table_copy(both);
-    const uint32_t *sources = gt_table_column(table, "source")->texts;
+    const uint32_t *sources = gt_table_column(table, GT_COL_SOURCE)->texts;
     uint32_t wanted = gt_interner_add_cstr(table->strings, source ? "trace2" : "trace1");
     uint32_t *rows = gt_alloc(table->row_count * sizeof *rows);
     size_t count = 0;
     for (uint32_t row = 0; row < table->row_count; row++)
         if (sources[row] == wanted) rows[count++] = row;
-    gt_order_by_strings(rows, count, gt_table_column(table, "cpu_op_name")->texts, table->strings, false);
+    gt_order_by_strings(rows, count, gt_table_column(table, GT_COL_CPU_OP_NAME)->texts, table->strings,
+                        false);
     gt_table_take(table, rows, count);
-    gt_table_drop_column(table, gt_table_find(table, "nn_module_parents"));
-    gt_table_drop_column(table, gt_table_find(table, "source"));
+    gt_table_drop_column(table, gt_table_find(table, GT_COL_NN_MODULE_PARENTS));
+    gt_table_drop_column(table, gt_table_find(table, GT_COL_SOURCE));
     gt_table_rename(table, name);
     gt_free(rows);
     return table;
@@ -238,7 +238,7 @@ static void drop_second(gt_table *table)
     uint8_t *drop = sources_of(table);
     for (size_t row = 0; row < table->row_count; row++) drop[row] = !drop[row];
     gt_table_keep(table, drop);
-    gt_table_drop_column(table, gt_table_find(table, "source"));
+    gt_table_drop_column(table, gt_table_find(table, GT_COL_SOURCE));
     gt_free(drop);
 }
 
@@ -247,8 +247,8 @@ gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats)
     gt_diff_summary s = {.table = group_rows(stats->table)};
     sort_rows(s.table);
     gt_table *original = map_ops(s.table);
-    s.op_maps[0] = map_of_source(original, 0, "cpu_op_map_trace1");
-    s.op_maps[1] = map_of_source(original, 1, "cpu_op_map_trace2");
+    s.op_maps[0] = map_of_source(original, 0, GT_SHEET_CPU_OP_MAP_TRACE1);
+    s.op_maps[1] = map_of_source(original, 1, GT_SHEET_CPU_OP_MAP_TRACE2);
     gt_table_free(original);
     gt_diff_name_ops(s.table, stats);
     s.op_map = map_ops(s.table);

@@ -3,14 +3,16 @@
  *     comp_comm_overlap_pctg  100 * time in which both ran / time in which communication ran, two decimals;
  * missing where there was no communication */
 #include "analysis/hta/hta.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <math.h>
 
 gt_table *gt_hta_comm_comp_overlap(const gt_hta_events *events, int64_t rank)
 {
-    gt_table *table = gt_table_new("comm_comp_overlap", events->strings);
-    gt_table_add_column(table, "rank", GT_TYPE_INT);
-    gt_table_add_column(table, "comp_comm_overlap_pctg", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET_COMM_COMP_OVERLAP, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_COMP_COMM_OVERLAP_PCTG, GT_TYPE_FLOAT);
     if (!events->count) return table;
 
     gt_intervals communication = gt_hta_running(events, GT_HTA_COMMUNICATION);

@@ -3,6 +3,7 @@
 #include "analysis/hta/hta.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -81,8 +82,10 @@ void gt_hta_set_time(gt_table *table, size_t column, size_t row, double value_us
 
 size_t gt_hta_add_statistics(gt_table *table)
 {
-    static const char *const names[] = {"mean", "std", "min", "25%", "50%", "75%", "max"};
-    size_t first = gt_table_add_column(table, "count", GT_TYPE_INT);
+    static const gt_col names[] = {
+        GT_COL_MEAN,          GT_COL_STD,           GT_COL_MIN, GT_COL_PERCENTILE_25,
+        GT_COL_PERCENTILE_50, GT_COL_PERCENTILE_75, GT_COL_MAX};
+    size_t first = gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
     for (size_t i = 0; i < GT_LENGTH(names); i++) gt_table_add_column(table, names[i], GT_TYPE_FLOAT);
     return first;
 }

@@ -11,6 +11,8 @@
  *     idle_time_ratio  its share of all of the stream's, two decimals; missing where that is 0 */
 #include "analysis/hta/hta.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -87,12 +89,12 @@ static void add_statistics(gt_table *table, int64_t rank, int64_t stream, const 
     }
 }
 
-static gt_table *begin_table(const char *name, const gt_hta_events *events)
+static gt_table *begin_table(gt_sheet name, const gt_hta_events *events)
 {
     gt_table *table = gt_table_new(name, events->strings);
-    gt_table_add_column(table, "rank", GT_TYPE_INT);
-    gt_table_add_column(table, "stream", GT_TYPE_INT);
-    gt_table_add_column(table, "idle_category", GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_STREAM, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_IDLE_CATEGORY, GT_TYPE_STRING);
     return table;
 }
 
@@ -111,16 +113,16 @@ static void add_streams(gt_table *table, const gt_hta_events *events, int64_t ra
 
 gt_table *gt_hta_idle_time_breakdown(const gt_hta_events *events, int64_t rank)
 {
-    gt_table *table = begin_table("idle_time_breakdown", events);
-    gt_table_add_column(table, "idle_time", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "idle_time_ratio", GT_TYPE_FLOAT);
+    gt_table *table = begin_table(GT_SHEET_IDLE_TIME_BREAKDOWN, events);
+    gt_table_add_column(table, GT_COL_IDLE_TIME, GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_IDLE_TIME_RATIO, GT_TYPE_FLOAT);
     add_streams(table, events, rank, add_sums);
     return table;
 }
 
 gt_table *gt_hta_idle_interval_stats(const gt_hta_events *events, int64_t rank)
 {
-    gt_table *table = begin_table("idle_interval_stats", events);
+    gt_table *table = begin_table(GT_SHEET_IDLE_INTERVAL_STATS, events);
     gt_hta_add_statistics(table);
     add_streams(table, events, rank, add_statistics);
     return table;

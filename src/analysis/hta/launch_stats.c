@@ -11,6 +11,8 @@
 #include "analysis/hta/hta.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -18,7 +20,8 @@
 
 enum { CPU_DURATION, GPU_DURATION, LAUNCH_DELAY, METRICS };
 static const char *const metrics[METRICS] = {"cpu_duration", "gpu_duration", "launch_delay"};
-static const char *const outlier_names[] = {"short_gpu_kernels", "runtime_outliers", "launch_delay_outliers"};
+static const gt_col outlier_names[] = {GT_COL_SHORT_GPU_KERNELS, GT_COL_RUNTIME_OUTLIERS,
+                                       GT_COL_LAUNCH_DELAY_OUTLIERS};
 enum { OUTLIERS = GT_LENGTH(outlier_names), LONG_CALL_US = 50, LONG_DELAY_US = 100 };
 
 enum { FIRST_METRIC = 3, COLUMNS_A_METRIC = 4, FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_A_METRIC };
@@ -37,17 +40,20 @@ static int by_name(const void *a, const void *b)
 
 static gt_table *begin_table(const gt_hta_events *events)
 {
-    gt_table *table = gt_table_new("launch_stats_summary", events->strings);
+    gt_table *table = gt_table_new(GT_SHEET_LAUNCH_STATS_SUMMARY, events->strings);
     gt_type time = events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT;
-    const gt_column_head of[COLUMNS_A_METRIC] = {
+    const struct {
+        const char *name;
+        gt_type type;
+    } of[COLUMNS_A_METRIC] = {
         {"sum", time}, {"mean", GT_TYPE_FLOAT}, {"median", GT_TYPE_FLOAT}, {"max", time}};
-    gt_table_add_column(table, "rank", GT_TYPE_INT);
-    gt_table_add_column(table, "launch", GT_TYPE_STRING);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_LAUNCH, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
     for (size_t m = 0; m < METRICS; m++) {
         for (size_t i = 0; i < COLUMNS_A_METRIC; i++) {
             char *name = gt_format("%s_%s", metrics[m], of[i].name);
-            gt_table_add_column(table, name, of[i].type);
+            gt_table_add_column(table, gt_col_named(name), of[i].type);
             gt_free(name);
         }
     }

@@ -7,6 +7,8 @@
  *     relative_duration_at_max_queue_length  that over the time of the whole trace */
 #include "analysis/hta/hta.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,13 +54,13 @@ static double follow(const change *changes, size_t count, int64_t full, double *
 
 gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank)
 {
-    gt_table *table = gt_table_new("queue_length_summary", events->strings);
-    gt_table_add_column(table, "rank", GT_TYPE_INT);
-    gt_table_add_column(table, "stream", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET_QUEUE_LENGTH_SUMMARY, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_STREAM, GT_TYPE_INT);
     size_t statistics = gt_hta_add_statistics(table);
-    size_t duration = gt_table_add_column(table, "duration_at_max_queue_length",
+    size_t duration = gt_table_add_column(table, GT_COL_DURATION_AT_MAX_QUEUE_LENGTH,
                                           events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    size_t relative = gt_table_add_column(table, "relative_duration_at_max_queue_length", GT_TYPE_FLOAT);
+    size_t relative = gt_table_add_column(table, GT_COL_RELATIVE_DURATION_AT_MAX_QUEUE_LENGTH, GT_TYPE_FLOAT);
 
     gt_hta_streams streams = gt_hta_streams_find(events);
     change *changes = gt_alloc(2 * events->count * sizeof *changes);

@@ -6,16 +6,19 @@
  *     non_compute_time(us)  kernel_time - compute_time - idle_time
  *     *_pctg                100 * time / kernel_time, two decimals */
 #include "analysis/hta/hta.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <math.h>
 
 gt_table *gt_hta_temporal_breakdown(const gt_hta_events *events, int64_t rank)
 {
-    static const char *const times[] = {"idle_time(us)", "compute_time(us)", "non_compute_time(us)",
-                                        "kernel_time(us)"};
-    static const char *const shares[] = {"idle_time_pctg", "compute_time_pctg", "non_compute_time_pctg"};
-    gt_table *table = gt_table_new("temporal_breakdown", events->strings);
-    gt_table_add_column(table, "rank", GT_TYPE_INT);
+    static const gt_col times[] = {GT_COL_IDLE_TIME_US, GT_COL_COMPUTE_TIME_US, GT_COL_NON_COMPUTE_TIME_US,
+                                   GT_COL_HTA_KERNEL_TIME_US};
+    static const gt_col shares[] = {GT_COL_IDLE_TIME_PCTG, GT_COL_COMPUTE_TIME_PCTG,
+                                    GT_COL_NON_COMPUTE_TIME_PCTG};
+    gt_table *table = gt_table_new(GT_SHEET_TEMPORAL_BREAKDOWN, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
     for (size_t i = 0; i < 4; i++)
         gt_table_add_column(table, times[i], events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < 3; i++) gt_table_add_column(table, shares[i], GT_TYPE_FLOAT);

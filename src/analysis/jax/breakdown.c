@@ -13,6 +13,8 @@
 #include "analysis/jax/class.h"
 #include "analysis/jax/timeline.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <math.h>
@@ -75,15 +77,15 @@ static int by_name(const void *left, const void *right, void *strings)
 
 /* ---- tables ---- */
 
-static gt_table *make_table(const char *sheet, const char *key, const total_list *list, double whole_us,
-                            double gpus, gt_interner *strings)
+static gt_table *make_table(gt_sheet sheet, gt_col key, const total_list *list, double whole_us, double gpus,
+                            gt_interner *strings)
 {
     gt_table *table = gt_table_new(sheet, strings);
     gt_table_add_column(table, key, GT_TYPE_STRING);
-    gt_table_add_column(table, "count", GT_TYPE_INT);
-    gt_table_add_column(table, "time ms", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "time ms per gpu", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "percent", GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_TIME_MS, GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_TIME_MS_PER_GPU, GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_PERCENT, GT_TYPE_FLOAT);
     for (size_t i = 0; i < list->count; i++) {
         const total *t = &list->items[i];
         size_t row = gt_table_add_row(table);
@@ -93,7 +95,7 @@ static gt_table *make_table(const char *sheet, const char *key, const total_list
         gt_table_set_float(table, TIME_PER_GPU, row, t->time_us / 1e3 / gpus);
         gt_table_set_float(table, PERCENT, row, whole_us > 0 ? t->time_us / whole_us * 100 : (double)NAN);
     }
-    gt_table_sort(table, &(gt_sort_key){"percent", true}, 1);
+    gt_table_sort(table, &(gt_sort_key){GT_COL_PERCENT, true}, 1);
     return table;
 }
 
@@ -118,7 +120,8 @@ static gt_table *group_names(const total_list *names, double whole_us, double gp
     }
     gt_buffer_free(&text);
     if (grouped.count) qsort_r(grouped.items, grouped.count, sizeof *grouped.items, by_name, strings);
-    gt_table *table = make_table("xla_grouped", "short_name_grouped", &grouped, whole_us, gpus, strings);
+    gt_table *table =
+        make_table(GT_SHEET_XLA_GROUPED, GT_COL_SHORT_NAME_GROUPED, &grouped, whole_us, gpus, strings);
     free_totals(&grouped);
     return table;
 }
@@ -191,7 +194,7 @@ static double computation_us(const gt_table *by_gpu)
     for (size_t row = 0; row < by_gpu->row_count; row++) {
         bool is_computation = strcmp(gt_interner_get(by_gpu->strings, by_gpu->columns[0].texts[row]).bytes,
                                      "computation_time") == 0;
-        if (is_computation && gt_table_column(by_gpu, "gpu_pid")->ints[row] <= LAST_GPU_PID)
+        if (is_computation && gt_table_column(by_gpu, GT_COL_GPU_PID)->ints[row] <= LAST_GPU_PID)
             sum += by_gpu->columns[1].floats[row] * 1e3;
     }
     return sum;
@@ -207,7 +210,7 @@ gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace)
     double gpus = gpu_count ? (double)gpu_count : 1, uncategorized_us = classes.items[0].time_us;
     gt_jax_breakdown breakdown = {
         .averages = timeline.averages,
-        .categorized = make_table("gpu_events_categorized_mean", "name", &classes,
+        .categorized = make_table(GT_SHEET_GPU_EVENTS_CATEGORIZED_MEAN, GT_COL_NAME, &classes,
                                   computation_us(timeline.by_gpu), gpus, trace->strings),
         .xla_grouped = group_names(&names, uncategorized_us, gpus, trace->strings),
     };

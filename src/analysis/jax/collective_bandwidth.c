@@ -12,6 +12,8 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 #include "table/stats.h"
 
@@ -75,20 +77,20 @@ enum {
 };
 
 static const gt_column_head group_columns[GROUP_COLUMNS] = {
-    [GROUP_NAME] = {"collective_name", GT_TYPE_STRING},
-    [GROUP_ID] = {"collective_id", GT_TYPE_STRING},
-    [GROUP_INDEX] = {"group_idx", GT_TYPE_INT},
-    [GROUP_RANKS] = {"gpu_group", GT_TYPE_LIST},
-    [GROUP_PRESENT] = {"gpus_in_data", GT_TYPE_LIST},
-    [GROUP_BANDWIDTH] = {"algorithmic_bandwidth_gbps", GT_TYPE_FLOAT},
-    [GROUP_BUS] = {"bus_bandwidth_gbps", GT_TYPE_FLOAT},
-    [GROUP_FACTOR] = {"bus_bandwidth_scaler", GT_TYPE_FLOAT},
-    [GROUP_DURATION] = {"duration_us", GT_TYPE_FLOAT},
-    [GROUP_FASTEST] = {"fastest_gpu_rank", GT_TYPE_INT},
-    [GROUP_MOVED] = {"algorithmic_bytes", GT_TYPE_FLOAT},
-    [GROUP_DATA] = {"group_data_size_bytes", GT_TYPE_INT},
-    [GROUP_SIZE] = {"actual_group_size", GT_TYPE_INT},
-    [GROUP_KERNELS] = {"participants_in_data", GT_TYPE_INT},
+    [GROUP_NAME] = {GT_COL_JAX_COLLECTIVE_NAME, GT_TYPE_STRING},
+    [GROUP_ID] = {GT_COL_COLLECTIVE_ID, GT_TYPE_STRING},
+    [GROUP_INDEX] = {GT_COL_GROUP_IDX, GT_TYPE_INT},
+    [GROUP_RANKS] = {GT_COL_GPU_GROUP, GT_TYPE_LIST},
+    [GROUP_PRESENT] = {GT_COL_GPUS_IN_DATA, GT_TYPE_LIST},
+    [GROUP_BANDWIDTH] = {GT_COL_ALGORITHMIC_BANDWIDTH_GBPS, GT_TYPE_FLOAT},
+    [GROUP_BUS] = {GT_COL_BUS_BANDWIDTH_GBPS, GT_TYPE_FLOAT},
+    [GROUP_FACTOR] = {GT_COL_BUS_BANDWIDTH_SCALER, GT_TYPE_FLOAT},
+    [GROUP_DURATION] = {GT_COL_DURATION_US, GT_TYPE_FLOAT},
+    [GROUP_FASTEST] = {GT_COL_FASTEST_GPU_RANK, GT_TYPE_INT},
+    [GROUP_MOVED] = {GT_COL_ALGORITHMIC_BYTES, GT_TYPE_FLOAT},
+    [GROUP_DATA] = {GT_COL_GROUP_DATA_SIZE_BYTES, GT_TYPE_INT},
+    [GROUP_SIZE] = {GT_COL_ACTUAL_GROUP_SIZE, GT_TYPE_INT},
+    [GROUP_KERNELS] = {GT_COL_PARTICIPANTS_IN_DATA, GT_TYPE_INT},
 };
 
 /* The events of a slice by rank: chains of events that have the same. */
@@ -190,7 +192,7 @@ static const gt_xla_collective *collective_of(const gt_jax_collectives *c, const
 
 gt_table *gt_jax_collective_groups(gt_jax_collectives *c)
 {
-    gt_table *table = gt_table_new("collective_groups", c->strings);
+    gt_table *table = gt_table_new(GT_SHEET_COLLECTIVE_GROUPS, c->strings);
     gt_table_add_columns(table, group_columns, GROUP_COLUMNS);
     size_t unknown = 0, disagreeing = 0;
     for (size_t i = 0; i < c->slice_count; i++) {
@@ -281,13 +283,13 @@ static void add_to_kind(gt_jax_collectives *c, const uint32_t *order, size_t beg
 
 gt_table *gt_jax_collective_bandwidths(gt_jax_collectives *c)
 {
-    gt_table *table = gt_table_new("collective_bandwidths", c->strings);
-    gt_table_add_column(table, "collective_name", GT_TYPE_STRING);
-    gt_table_add_column(table, "type", GT_TYPE_STRING);
-    gt_table_add_column(table, "num_slices", GT_TYPE_INT);
-    gt_table_add_column(table, "data_size_bytes", GT_TYPE_INT);
-    gt_table_add_column(table, "avg_bandwidth_gbps", GT_TYPE_FLOAT);
-    gt_table_add_column(table, "avg_bus_bandwidth_gbps", GT_TYPE_FLOAT);
+    gt_table *table = gt_table_new(GT_SHEET_COLLECTIVE_BANDWIDTHS, c->strings);
+    gt_table_add_column(table, GT_COL_JAX_COLLECTIVE_NAME, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_TYPE, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_NUM_SLICES, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_DATA_SIZE_BYTES, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_AVG_BANDWIDTH_GBPS, GT_TYPE_FLOAT);
+    gt_table_add_column(table, GT_COL_AVG_BUS_BANDWIDTH_GBPS, GT_TYPE_FLOAT);
     uint32_t *order = gt_order_new(c->slice_count);
     int64_t *first_slices = gt_alloc((c->slice_count + 1) * sizeof *first_slices);
     size_t *begins = gt_alloc((c->slice_count + 1) * sizeof *begins); /* of each row's slices in the order */
@@ -333,18 +335,18 @@ gt_table *gt_jax_collective_types(gt_jax_collectives *c)
     static const char *const prefixes[] = {"avg", "median", "min", "max", "std", "p25", "p75"};
     enum { TYPE, OPERATIONS, SLICES, MEASUREMENTS, FIRST, MEASURES = GT_LENGTH(prefixes) };
     static const char *const suffixes[] = {"_bandwidth_gbps", "_bus_bandwidth_gbps"};
-    gt_table *table = gt_table_new("collective_types", c->strings);
-    gt_table_add_column(table, "type", GT_TYPE_STRING);
-    gt_table_add_column(table, "num_operations", GT_TYPE_INT);
-    gt_table_add_column(table, "total_slices", GT_TYPE_INT);
-    gt_table_add_column(table, "total_measurements", GT_TYPE_INT);
+    gt_table *table = gt_table_new(GT_SHEET_COLLECTIVE_TYPES, c->strings);
+    gt_table_add_column(table, GT_COL_TYPE, GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_NUM_OPERATIONS, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_TOTAL_SLICES, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_TOTAL_MEASUREMENTS, GT_TYPE_INT);
     for (size_t s = 0; s < 2; s++)
         for (size_t i = 0; i < MEASURES; i++) {
             char name[48];
             snprintf(name, sizeof name, "%s%s", prefixes[i], suffixes[s]);
-            gt_table_add_column(table, name, GT_TYPE_FLOAT);
+            gt_table_add_column(table, gt_col_named(name), GT_TYPE_FLOAT);
         }
-    size_t size = gt_table_add_column(table, "avg_data_size_mb", GT_TYPE_FLOAT);
+    size_t size = gt_table_add_column(table, GT_COL_AVG_DATA_SIZE_MB, GT_TYPE_FLOAT);
     for (size_t i = 0; i < c->seen_count; i++) {
         measures *m = &c->of_kind[c->seen[i]];
         size_t row = gt_table_add_row(table);
@@ -356,6 +358,6 @@ gt_table *gt_jax_collective_types(gt_jax_collectives *c)
         set_measures(table, FIRST + MEASURES, row, m->bus_bandwidths, m->count);
         gt_table_set_float(table, size, row, m->data_bytes / (double)m->operations / 1048576.0);
     }
-    gt_table_sort(table, &(gt_sort_key){"avg_bandwidth_gbps", true}, 1);
+    gt_table_sort(table, &(gt_sort_key){GT_COL_AVG_BANDWIDTH_GBPS, true}, 1);
     return table;
 }

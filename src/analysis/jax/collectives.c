@@ -3,6 +3,8 @@
 #include "analysis/jax/collective_slices.h"
 #include "analysis/jax/timeline.h"
 #include "base/map.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <inttypes.h>
@@ -28,20 +30,20 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [NODE] = {"node", GT_TYPE_INT},
-    [RANK] = {"gpu_rank", GT_TYPE_INT},
-    [PID] = {"pid", GT_TYPE_INT},
-    [START] = {"ts", GT_TYPE_FLOAT},
-    [DUR] = {"dur", GT_TYPE_FLOAT},
-    [NAME] = {"collective_name", GT_TYPE_STRING},
-    [MODULE] = {"hlo_module", GT_TYPE_STRING},
-    [CORRELATION] = {"correlation_id", GT_TYPE_INT},
-    [REPLICAS] = {"replica_string", GT_TYPE_STRING},
-    [GROUPS] = {"replica_groups", GT_TYPE_LIST},
-    [BYTES] = {"data(bytes)", GT_TYPE_INT},
-    [PROCESS] = {"process_name", GT_TYPE_STRING},
-    [INDEX] = {"index_in_group", GT_TYPE_INT},
-    [ID] = {"collective_id", GT_TYPE_STRING},
+    [NODE] = {GT_COL_NODE, GT_TYPE_INT},
+    [RANK] = {GT_COL_GPU_RANK, GT_TYPE_INT},
+    [PID] = {GT_COL_PID, GT_TYPE_INT},
+    [START] = {GT_COL_TS, GT_TYPE_FLOAT},
+    [DUR] = {GT_COL_DUR, GT_TYPE_FLOAT},
+    [NAME] = {GT_COL_JAX_COLLECTIVE_NAME, GT_TYPE_STRING},
+    [MODULE] = {GT_COL_HLO_MODULE, GT_TYPE_STRING},
+    [CORRELATION] = {GT_COL_CORRELATION_ID, GT_TYPE_INT},
+    [REPLICAS] = {GT_COL_REPLICA_STRING, GT_TYPE_STRING},
+    [GROUPS] = {GT_COL_REPLICA_GROUPS, GT_TYPE_LIST},
+    [BYTES] = {GT_COL_DATA_BYTES, GT_TYPE_INT},
+    [PROCESS] = {GT_COL_PROCESS_NAME, GT_TYPE_STRING},
+    [INDEX] = {GT_COL_INDEX_IN_GROUP, GT_TYPE_INT},
+    [ID] = {GT_COL_COLLECTIVE_ID, GT_TYPE_STRING},
 };
 
 gt_jax_collectives *gt_jax_collectives_new(int64_t gpus_per_node)
@@ -204,7 +206,7 @@ gt_table *gt_jax_collective_events(gt_jax_collectives *c)
 {
     number_events(c);
     make_slices(c);
-    gt_table *table = gt_table_new("collective_events", c->strings);
+    gt_table *table = gt_table_new(GT_SHEET_COLLECTIVE_EVENTS, c->strings);
     gt_table_add_columns(table, columns, COLUMNS);
     gt_list_of(gt_list_of(&table->columns[GROUPS], GT_TYPE_LIST), GT_TYPE_INT);
     for (size_t i = 0; i < c->count; i++) set_row(table, gt_table_add_row(table), &c->events[i]);

@@ -4,6 +4,8 @@
 #include "analysis/jax/operands.h"
 #include "base/log.h"
 #include "compat/python_repr.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +30,21 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [NAME] = {"name", GT_TYPE_STRING},
-    [UID] = {"UID", GT_TYPE_INT},
-    [CATEGORY] = {"op category", GT_TYPE_STRING},
-    [DIRECT_TIME] = {"total_direct_kernel_time", GT_TYPE_FLOAT},
-    [SUBTREE_TIME] = {"total_subtree_kernel_time", GT_TYPE_FLOAT},
-    [COUNT] = {"direct_kernel_count", GT_TYPE_INT},
-    [PID] = {"pid", GT_TYPE_INT},
-    [TID] = {"tid", GT_TYPE_INT},
-    [DIMS] = {"Input Dims", GT_TYPE_STRING},
-    [TYPES] = {"Input type", GT_TYPE_STRING},
-    [STRIDES] = {"Input Strides", GT_TYPE_STRING},
-    [CONCRETE] = {"Concrete Inputs", GT_TYPE_STRING},
-    [DETAILS] = {"kernel_details", GT_TYPE_STRING},
-    [LATENCY] = {"GPU_kernel_launch_latency", GT_TYPE_FLOAT},
-    [KERNEL] = {GT_JAX_KERNEL_COLUMN, GT_TYPE_INT},
+    [NAME] = {GT_COL_NAME, GT_TYPE_STRING},
+    [UID] = {GT_COL_UID, GT_TYPE_INT},
+    [CATEGORY] = {GT_COL_OP_CATEGORY, GT_TYPE_STRING},
+    [DIRECT_TIME] = {GT_COL_TOTAL_DIRECT_KERNEL_TIME, GT_TYPE_FLOAT},
+    [SUBTREE_TIME] = {GT_COL_TOTAL_SUBTREE_KERNEL_TIME, GT_TYPE_FLOAT},
+    [COUNT] = {GT_COL_DIRECT_KERNEL_COUNT, GT_TYPE_INT},
+    [PID] = {GT_COL_PID, GT_TYPE_INT},
+    [TID] = {GT_COL_TID, GT_TYPE_INT},
+    [DIMS] = {GT_COL_INPUT_DIMS, GT_TYPE_STRING},
+    [TYPES] = {GT_COL_INPUT_TYPE, GT_TYPE_STRING},
+    [STRIDES] = {GT_COL_INPUT_STRIDES, GT_TYPE_STRING},
+    [CONCRETE] = {GT_COL_CONCRETE_INPUTS, GT_TYPE_STRING},
+    [DETAILS] = {GT_COL_KERNEL_DETAILS, GT_TYPE_STRING},
+    [LATENCY] = {GT_COL_GPU_KERNEL_LAUNCH_LATENCY, GT_TYPE_FLOAT},
+    [KERNEL] = {GT_COL_KERNEL, GT_TYPE_INT},
 };
 
 /* ---- kernels ---- */
@@ -210,7 +212,7 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, size_t kerne
 
 gt_table *gt_jax_kernel_launchers(gt_jax_kernels *k, const char *const *keywords, size_t keyword_count)
 {
-    gt_table *table = gt_table_new("kernel_launchers", k->trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_KERNEL_LAUNCHERS, k->trace->strings);
     gt_buffer cell = {0};
     gt_table_add_columns(table, columns, COLUMNS);
     uint32_t *wanted = gt_alloc(k->count * sizeof *wanted);
@@ -235,8 +237,8 @@ gt_table *gt_jax_xla_perf(gt_jax_kernels *k, const gt_table *launchers)
         if (k->classes[numbers[row]] == GT_JAX_CLASS_XLA) kept[count++] = (uint32_t)row;
     gt_table *table = gt_table_copy_rows(launchers, kept, count);
     gt_free(kept);
-    gt_table_rename(table, "df_xla_perf");
-    size_t bytes = gt_table_add_zeroed(table, "total_input_bytes", GT_TYPE_INT), unknown = 0;
+    gt_table_rename(table, GT_SHEET_DF_XLA_PERF);
+    size_t bytes = gt_table_add_zeroed(table, GT_COL_TOTAL_INPUT_BYTES, GT_TYPE_INT), unknown = 0;
     for (size_t row = 0; row < table->row_count; row++) {
         size_t event = k->events[table->columns[KERNEL].ints[row]];
         const gt_hlo_record *record = gt_jax_record(k->trace, event);

@@ -30,7 +30,6 @@ const gt_jax_details *gt_jax_details_of(gt_jax_kernels *kernels, size_t kernel);
 
 /* The sheet. With keywords, only kernels whose record has one of them in its metadata. The column "kernel" of
  * the table (the number of the kernel) is for the sheets made from it; who writes the sheet drops it. */
-#define GT_JAX_KERNEL_COLUMN "kernel"
 gt_table *gt_jax_kernel_launchers(gt_jax_kernels *kernels, const char *const *keywords, size_t keyword_count);
 
 /* Sheet df_xla_perf: the rows of class Uncategorized Events/XLA, and the bytes of their operands. */

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "model/metrics.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -15,12 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_TIME "Kernel Time (µs)"
-
-static const char *const sheet_names[GT_JAX_CLASSES] = {
-    [GT_JAX_CLASS_GEMM] = "op_gemm",     [GT_JAX_CLASS_FA_BWD] = "op_fa_bwd",
-    [GT_JAX_CLASS_FA_FWD] = "op_fa_fwd", [GT_JAX_CLASS_FA_V3] = "op_fa_v3",
-    [GT_JAX_CLASS_CONV] = "op_conv",     [GT_JAX_CLASS_TE] = "op_te",
+static const gt_sheet sheet_names[GT_JAX_CLASSES] = {
+    [GT_JAX_CLASS_GEMM] = GT_SHEET_OP_GEMM,     [GT_JAX_CLASS_FA_BWD] = GT_SHEET_OP_FA_BWD,
+    [GT_JAX_CLASS_FA_FWD] = GT_SHEET_OP_FA_FWD, [GT_JAX_CLASS_FA_V3] = GT_SHEET_OP_FA_V3,
+    [GT_JAX_CLASS_CONV] = GT_SHEET_OP_CONV,     [GT_JAX_CLASS_TE] = GT_SHEET_OP_TE,
 };
 
 enum {
@@ -41,51 +41,38 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [NAME] = {"name", GT_TYPE_STRING},
-    [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
-    [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
-    [INTENSITY] = {"FLOPS/Byte", GT_TYPE_FLOAT},
-    [BANDWIDTH] = {"TB/s", GT_TYPE_FLOAT},
-    [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
-    [PROCESS] = {"process_name", GT_TYPE_STRING},
-    [LABEL] = {"process_label", GT_TYPE_STRING},
-    [THREAD] = {"thread_name", GT_TYPE_STRING},
-    [DIMS] = {"Input Dims", GT_TYPE_STRING},
-    [TYPES] = {"Input type", GT_TYPE_STRING},
-    [TIME] = {KERNEL_TIME, GT_TYPE_FLOAT},
-    [UID] = {"UID", GT_TYPE_INT},
+    [NAME] = {GT_COL_NAME, GT_TYPE_STRING},
+    [GFLOPS] = {GT_COL_GFLOPS, GT_TYPE_FLOAT},
+    [MOVED] = {GT_COL_DATA_MOVED_MB, GT_TYPE_FLOAT},
+    [INTENSITY] = {GT_COL_FLOPS_PER_BYTE, GT_TYPE_FLOAT},
+    [BANDWIDTH] = {GT_COL_TB_PER_S, GT_TYPE_FLOAT},
+    [RATE] = {GT_COL_TFLOPS_PER_S, GT_TYPE_FLOAT},
+    [PROCESS] = {GT_COL_PROCESS_NAME, GT_TYPE_STRING},
+    [LABEL] = {GT_COL_PROCESS_LABEL, GT_TYPE_STRING},
+    [THREAD] = {GT_COL_THREAD_NAME, GT_TYPE_STRING},
+    [DIMS] = {GT_COL_INPUT_DIMS, GT_TYPE_STRING},
+    [TYPES] = {GT_COL_INPUT_TYPE, GT_TYPE_STRING},
+    [TIME] = {GT_COL_KERNEL_TIME_US, GT_TYPE_FLOAT},
+    [UID] = {GT_COL_UID, GT_TYPE_INT},
 };
-
-#define FIRST(column)                                                                                        \
-    {                                                                                                        \
-        column, GT_GROUP_FIRST, column "_first"                                                              \
-    }
-#define FIVE(column)                                                                                         \
-    {column, GT_GROUP_MEAN, column "_mean"}, {column, GT_GROUP_MEDIAN, column "_median"},                    \
-        {column, GT_GROUP_STD, column "_std"}, {column, GT_GROUP_MIN, column "_min"},                        \
-    {                                                                                                        \
-        column, GT_GROUP_MAX, column "_max"                                                                  \
-    }
 
 static const gt_aggregate measures[] = {
-    FIRST("GFLOPS"),
-    FIRST("Data Moved (MB)"),
-    FIRST("FLOPS/Byte"),
-    FIVE("TB/s"),
-    FIVE("TFLOPS/s"),
-    FIRST("process_name"),
-    FIRST("process_label"),
-    FIRST("thread_name"),
-    FIRST("Input Dims"),
-    FIRST("Input type"),
-    FIVE(KERNEL_TIME),
-    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
-    {NULL, GT_GROUP_SIZE, "name_count"},
-    FIRST("UID"),
+    GT_MEASURE_FIRST(GFLOPS),
+    GT_MEASURE_FIRST(DATA_MOVED_MB),
+    GT_MEASURE_FIRST(FLOPS_PER_BYTE),
+    GT_MEASURE_FIVE(TB_PER_S),
+    GT_MEASURE_FIVE(TFLOPS_PER_S),
+    GT_MEASURE_FIRST(PROCESS_NAME),
+    GT_MEASURE_FIRST(PROCESS_LABEL),
+    GT_MEASURE_FIRST(THREAD_NAME),
+    GT_MEASURE_FIRST(INPUT_DIMS),
+    GT_MEASURE_FIRST(INPUT_TYPE),
+    GT_MEASURE_FIVE(KERNEL_TIME_US),
+    GT_AGGREGATE(KERNEL_TIME_US, SUM),
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_NAME_COUNT},
+    GT_MEASURE_FIRST(UID),
 };
-static const char DETAILS[] = "kernel_details__summarize_kernel_stats",
-                  BEFORE_DETAILS[] = "thread_name_first";
-static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
 /* ---- kernels with a model that understands them ---- */
 
@@ -159,7 +146,7 @@ static void warn_of_failures(const gt_jax_kernels *k, gt_jax_class class, const 
     if (!list->failed) return;
     gt_str op = gt_interner_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
     gt_warn("%zu kernels of class %s are not in %s: the model does not understand their ops (%.100s: %s)",
-            list->failed, gt_jax_class_name(class), sheet_names[class], op.bytes, list->why.text);
+            list->failed, gt_jax_class_name(class), sheet_names[class].name, op.bytes, list->why.text);
 }
 
 /* ---- parameters ---- */
@@ -232,12 +219,12 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
 
 static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const param_list *params)
 {
-    gt_table *table = gt_table_new("", k->trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_UNNAMED, k->trace->strings);
     gt_table_add_columns(table, columns, COLUMNS);
     for (size_t p = 0; p < params->count; p++) {
         char name[64];
         snprintf(name, sizeof name, "param: %s", params->names[p]);
-        gt_table_add_column(table, name, GT_TYPE_STRING);
+        gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     }
     gt_buffer text = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -251,16 +238,16 @@ static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const p
 
 static gt_table *make_sheet(const gt_table *rows, size_t param_count)
 {
-    const char *keys[1 + GT_MODEL_MAX_PARAMETERS] = {"name"};
-    for (size_t p = 0; p < param_count; p++) keys[1 + p] = rows->columns[COLUMNS + p].name;
+    gt_col keys[1 + GT_MODEL_MAX_PARAMETERS] = {GT_COL_NAME};
+    for (size_t p = 0; p < param_count; p++) keys[1 + p] = gt_col_named(rows->columns[COLUMNS + p].name);
     const gt_group_options as_seen = {.keep_nulls = true};
     gt_table *sheet = gt_table_group(rows, keys, 1 + param_count, measures, GT_LENGTH(measures), as_seen);
     gt_groups groups = gt_groups_find(rows, keys, 1 + param_count, as_seen);
     uint32_t *cells = gt_jax_kernel_stats(&groups, rows->columns[NAME].texts, rows->columns[TIME].floats,
                                           rows->strings, NULL, NULL);
-    size_t details = gt_table_add_zeroed(sheet, DETAILS, GT_TYPE_STRING);
+    size_t details = gt_table_add_zeroed(sheet, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_TYPE_STRING);
     memcpy(sheet->columns[details].texts, cells, groups.count * sizeof *cells);
-    gt_table_move_column(sheet, details, gt_table_find(sheet, BEFORE_DETAILS) + 1);
+    gt_table_move_column(sheet, details, gt_table_find(sheet, GT_COL_THREAD_NAME_FIRST) + 1);
     gt_free(cells);
     gt_groups_free(&groups);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
@@ -269,7 +256,7 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
 
 gt_table *gt_jax_op_sheet(gt_jax_kernels *k, gt_jax_class class)
 {
-    if (!sheet_names[class]) return NULL;
+    if (!sheet_names[class].name) return NULL;
     gt_arena arena = {0};
     gt_table *sheet = NULL;
     modelled_list list = find_modelled(k, class, &arena);

@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "model/gemm_kernel.h"
 #include "model/metrics.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,11 @@ enum { FIRST_GPU_PID = 1 };
 gt_table *gt_jax_gemms(const gt_jax *trace)
 {
     enum { NAME, BATCH, M, N, K, BETA, TYPE };
-    static const char *const sizes[] = {"Batch", "M", "N", "K", "Beta"};
-    gt_table *table = gt_table_new("gemms", trace->strings);
-    gt_table_add_column(table, "name", GT_TYPE_STRING);
+    static const gt_col sizes[] = {GT_COL_BATCH, GT_COL_M, GT_COL_N, GT_COL_K, GT_COL_BETA};
+    gt_table *table = gt_table_new(GT_SHEET_GEMMS, trace->strings);
+    gt_table_add_column(table, GT_COL_NAME, GT_TYPE_STRING);
     for (size_t i = 0; i < GT_LENGTH(sizes); i++) gt_table_add_column(table, sizes[i], GT_TYPE_INT);
-    gt_table_add_column(table, "Type", GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL_TYPE_TITLE, GT_TYPE_STRING);
     gt_error error;
     gt_buffer name = {0};
     size_t unknown = 0;
@@ -85,23 +87,23 @@ enum {
 };
 
 static const gt_column_head columns[COLUMNS] = {
-    [GFLOPS] = {"GFLOPS", GT_TYPE_FLOAT},
-    [TIME] = {"Kernel Time (µs)", GT_TYPE_FLOAT},
-    [RATE] = {"TFLOPS/s", GT_TYPE_FLOAT},
-    [MOVED] = {"Data Moved (MB)", GT_TYPE_FLOAT},
-    [INTENSITY] = {"FLOPS/Byte", GT_TYPE_FLOAT},
-    [BANDWIDTH] = {"TB/s", GT_TYPE_FLOAT},
-    [PARAM_M] = {"param: M", GT_TYPE_INT},
-    [PARAM_N] = {"param: N", GT_TYPE_INT},
-    [PARAM_K] = {"param: K", GT_TYPE_INT},
-    [BIAS] = {"param: bias", GT_TYPE_BOOL},
-    [STRIDE_A] = {"param: stride_A", GT_TYPE_STRING},
-    [STRIDE_B] = {"param: stride_B", GT_TYPE_STRING},
-    [DTYPE] = {"param: dtype_A_B", GT_TYPE_STRING},
-    [BATCH] = {"param: Op B", GT_TYPE_INT},
-    [SIMULATED] = {"param: simulation_dtype", GT_TYPE_STRING},
-    [ONE] = {"param: B", GT_TYPE_INT},
-    [TRANSPOSE] = {"param: transpose", GT_TYPE_STRING},
+    [GFLOPS] = {GT_COL_GFLOPS, GT_TYPE_FLOAT},
+    [TIME] = {GT_COL_KERNEL_TIME_US, GT_TYPE_FLOAT},
+    [RATE] = {GT_COL_TFLOPS_PER_S, GT_TYPE_FLOAT},
+    [MOVED] = {GT_COL_DATA_MOVED_MB, GT_TYPE_FLOAT},
+    [INTENSITY] = {GT_COL_FLOPS_PER_BYTE, GT_TYPE_FLOAT},
+    [BANDWIDTH] = {GT_COL_TB_PER_S, GT_TYPE_FLOAT},
+    [PARAM_M] = {GT_COL_PARAM_M, GT_TYPE_INT},
+    [PARAM_N] = {GT_COL_PARAM_N, GT_TYPE_INT},
+    [PARAM_K] = {GT_COL_PARAM_K, GT_TYPE_INT},
+    [BIAS] = {GT_COL_PARAM_BIAS, GT_TYPE_BOOL},
+    [STRIDE_A] = {GT_COL_PARAM_STRIDE_A, GT_TYPE_STRING},
+    [STRIDE_B] = {GT_COL_PARAM_STRIDE_B, GT_TYPE_STRING},
+    [DTYPE] = {GT_COL_PARAM_DTYPE_A_B, GT_TYPE_STRING},
+    [BATCH] = {GT_COL_PARAM_OP_B, GT_TYPE_INT},
+    [SIMULATED] = {GT_COL_PARAM_SIMULATION_DTYPE, GT_TYPE_STRING},
+    [ONE] = {GT_COL_PARAM_B, GT_TYPE_INT},
+    [TRANSPOSE] = {GT_COL_PARAM_TRANSPOSE, GT_TYPE_STRING},
 };
 
 typedef struct sheet {
@@ -168,7 +170,7 @@ static void index_products(sheet *s)
 
 gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
 {
-    sheet s = {.trace = trace, .table = gt_table_new("gemms_detailed", trace->strings)};
+    sheet s = {.trace = trace, .table = gt_table_new(GT_SHEET_GEMMS_DETAILED, trace->strings)};
     gt_table_add_columns(s.table, columns, COLUMNS);
     index_products(&s);
     for (size_t g = 0; g < trace->gpu_count && trace->product_count; g++) {

@@ -12,6 +12,8 @@
 #include "analysis/rocprof/gpu_timeline.h"
 #include "compat/python_set.h"
 #include "base/length.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -165,8 +167,8 @@ static uint8_t *bucket_names(const gt_jax *trace)
 gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
 {
     gt_jax_timeline timeline = {gt_gpu_timeline_new(trace->strings), gt_gpu_timeline_new(trace->strings)};
-    gt_table_rename(timeline.averages, "gpu_events_averages");
-    size_t pid_column = gt_table_add_column(timeline.by_gpu, "gpu_pid", GT_TYPE_INT);
+    gt_table_rename(timeline.averages, GT_SHEET_GPU_EVENTS_AVERAGES);
+    size_t pid_column = gt_table_add_column(timeline.by_gpu, GT_COL_GPU_PID, GT_TYPE_INT);
     size_t *order = gt_alloc((trace->gpu_count + 1) * sizeof *order), count = order_gpus(trace, order);
     uint8_t *buckets = bucket_names(trace);
     double sums[PARTS] = {0};

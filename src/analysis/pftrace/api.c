@@ -14,6 +14,8 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 
 #include <stdio.h>
@@ -171,16 +173,16 @@ static void sort_events(finder *f)
 
 enum { PID, TID, DEVICE, API, KERNEL, HAS_KERNEL, TOTAL, CALL, QUEUE, WORK, COLUMNS };
 static const gt_column_head columns[COLUMNS] = {
-    [PID] = {"PID", GT_TYPE_INT},
-    [TID] = {"TID", GT_TYPE_INT},
-    [DEVICE] = {"DevId", GT_TYPE_INT},
-    [API] = {"API Name", GT_TYPE_STRING},
-    [KERNEL] = {"Kernel Name", GT_TYPE_STRING},
-    [HAS_KERNEL] = {"has_kernel", GT_TYPE_INT},
-    [TOTAL] = {"T", GT_TYPE_INT},
-    [CALL] = {"A", GT_TYPE_INT},
-    [QUEUE] = {"Q", GT_TYPE_INT},
-    [WORK] = {"K", GT_TYPE_INT},
+    [PID] = {GT_COL_PID_TITLE, GT_TYPE_INT},
+    [TID] = {GT_COL_TID_TITLE, GT_TYPE_INT},
+    [DEVICE] = {GT_COL_DEVID, GT_TYPE_INT},
+    [API] = {GT_COL_API_NAME, GT_TYPE_STRING},
+    [KERNEL] = {GT_COL_KERNEL_NAME_TITLE, GT_TYPE_STRING},
+    [HAS_KERNEL] = {GT_COL_HAS_KERNEL, GT_TYPE_INT},
+    [TOTAL] = {GT_COL_T, GT_TYPE_INT},
+    [CALL] = {GT_COL_A, GT_TYPE_INT},
+    [QUEUE] = {GT_COL_Q, GT_TYPE_INT},
+    [WORK] = {GT_COL_K, GT_TYPE_INT},
 };
 
 static size_t add_pair(const finder *f, size_t call, int64_t device, uint32_t kernel)
@@ -251,7 +253,8 @@ static void add_measure(gt_table *table, const gt_groups *groups, const gt_colum
     for (size_t i = 0; i < GT_LENGTH(statistics); i++) {
         char name[32];
         snprintf(name, sizeof name, "%s%s_ns", letter, statistics[i]);
-        to[i] = gt_table_add_zeroed(table, name, i == 2 || i == 3 ? GT_TYPE_INT : GT_TYPE_FLOAT);
+        to[i] =
+            gt_table_add_zeroed(table, gt_col_named(name), i == 2 || i == 3 ? GT_TYPE_INT : GT_TYPE_FLOAT);
     }
     size_t *ends = gt_alloc_zero(groups->count + 1, sizeof *ends);
     int64_t *sorted = gt_alloc(groups->row_count * sizeof *sorted);
@@ -275,18 +278,19 @@ static void add_measure(gt_table *table, const gt_groups *groups, const gt_colum
 
 static gt_table *summarize(const gt_table *pairs)
 {
-    static const char *const keys[] = {"PID", "TID", "DevId", "API Name", "Kernel Name"};
-    static const gt_aggregate counts[] = {{NULL, GT_GROUP_SIZE, "Count"},
-                                          {"has_kernel", GT_GROUP_SUM, "QCount"}};
+    static const gt_col keys[] = {GT_COL_PID_TITLE, GT_COL_TID_TITLE, GT_COL_DEVID, GT_COL_API_NAME,
+                                  GT_COL_KERNEL_NAME_TITLE};
+    static const gt_aggregate counts[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE},
+                                          {GT_COL_HAS_KERNEL, GT_GROUP_SUM, GT_COL_QCOUNT}};
     gt_group_options options = {.sorted = true, .keep_nulls = true};
     gt_table *table = gt_table_group(pairs, keys, GT_LENGTH(keys), counts, GT_LENGTH(counts), options);
     gt_groups groups = gt_groups_find(pairs, keys, GT_LENGTH(keys), options);
-    gt_table_rename(table, "api_kernel_summary");
+    gt_table_rename(table, GT_SHEET_API_KERNEL_SUMMARY);
     for (size_t i = 0; i < GT_LENGTH(measures); i++)
         add_measure(table, &groups, &pairs->columns[measures[i].column], measures[i].letter);
     gt_groups_free(&groups);
-    gt_table_move_column(table, gt_table_find(table, "API Name"), table->column_count - 1);
-    gt_table_move_column(table, gt_table_find(table, "Kernel Name"), table->column_count - 1);
+    gt_table_move_column(table, gt_table_find(table, GT_COL_API_NAME), table->column_count - 1);
+    gt_table_move_column(table, gt_table_find(table, GT_COL_KERNEL_NAME_TITLE), table->column_count - 1);
     return table;
 }
 
@@ -305,7 +309,7 @@ static finder open_finder(const gt_chrome *trace, const gt_pftrace_api_options *
     f.names = gt_chrome_strings(trace, GT_CHROME_NAME);
     f.kernel_names = gt_chrome_strings(trace, GT_CHROME_KERNEL_NAME);
     f.next = gt_alloc(trace->count * sizeof *f.next);
-    f.pairs = gt_table_new("pairs", trace->strings);
+    f.pairs = gt_table_new(GT_SHEET_PAIRS, trace->strings);
     gt_table_add_columns(f.pairs, columns, COLUMNS);
     return f;
 }

@@ -13,6 +13,8 @@
 #include "analysis/pftrace/overlap.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -111,14 +113,14 @@ static int by_name(const void *left, const void *right)
 gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gpus, gt_interner *strings)
 {
     static const gt_column_head columns[] = {
-        {"GPU ID", GT_TYPE_STRING},
-        {"Category", GT_TYPE_STRING},
-        {"Total runtime (ms)", GT_TYPE_FLOAT},
-        {"Total count", GT_TYPE_FLOAT},
-        {"Fraction of compute runtime", GT_TYPE_FLOAT},
-        {"Fraction of total runtime", GT_TYPE_FLOAT},
+        {GT_COL_GPU_ID, GT_TYPE_STRING},
+        {GT_COL_CATEGORY, GT_TYPE_STRING},
+        {GT_COL_TOTAL_RUNTIME_MS, GT_TYPE_FLOAT},
+        {GT_COL_TOTAL_COUNT, GT_TYPE_FLOAT},
+        {GT_COL_FRACTION_OF_COMPUTE_RUNTIME, GT_TYPE_FLOAT},
+        {GT_COL_FRACTION_OF_TOTAL_RUNTIME, GT_TYPE_FLOAT},
     };
-    gt_table *table = gt_table_new("category_summary", strings);
+    gt_table *table = gt_table_new(GT_SHEET_CATEGORY_SUMMARY, strings);
     if (!gpus) return table;
     gt_table_add_columns(table, columns, GT_LENGTH(columns));
     for (size_t gpu = 0; gpu < gpus; gpu++) add_gpu(table, gpu, &totals[gpu]);
@@ -136,9 +138,9 @@ gt_table *gt_pftrace_category_summary(const gt_pftrace_totals *totals, size_t gp
 
 static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_interner *strings)
 {
-    gt_table *events = gt_table_new("xla_top", strings);
-    gt_table_add_column(events, "Kernel", GT_TYPE_STRING);
-    gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
+    gt_table *events = gt_table_new(GT_SHEET_XLA_TOP, strings);
+    gt_table_add_column(events, GT_COL_KERNEL_TITLE, GT_TYPE_STRING);
+    gt_table_add_column(events, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_rows(events, work->xla.count);
     for (size_t i = 0; i < work->xla.count; i++) {
         uint32_t name = work->xla.items[i].name;
@@ -150,21 +152,22 @@ static gt_table *xla_events(const gt_pftrace_work *work, bool merge_names, gt_in
 
 gt_table *gt_pftrace_xla_top(const gt_pftrace_work *work, bool merge_names, gt_interner *strings)
 {
-    static const char *const keys[] = {"Kernel"};
+    static const gt_col keys[] = {GT_COL_KERNEL_TITLE};
     static const gt_aggregate of_name[] = {
-        {"dur_ns", GT_GROUP_SUM, "ns"},
-        {NULL, GT_GROUP_SIZE, "Count"},
+        {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_NS},
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE},
     };
-    static const gt_sort_key longest_first[] = {{"ns", true}};
-    static const char *const shown[] = {"Kernel", "Total time (ms)", "Count", "Fraction of XLA"};
+    static const gt_sort_key longest_first[] = {{GT_COL_NS, true}};
+    static const gt_col shown[] = {GT_COL_KERNEL_TITLE, GT_COL_CATEGORY_TOTAL_TIME_MS, GT_COL_COUNT_TITLE,
+                                   GT_COL_FRACTION_OF_XLA};
     gt_table *events = xla_events(work, merge_names, strings);
     gt_table *top = gt_table_group(events, keys, 1, of_name, GT_LENGTH(of_name), (gt_group_options){0});
     gt_table_free(events);
-    gt_table_rename(top, "xla_top");
+    gt_table_rename(top, GT_SHEET_XLA_TOP);
     gt_table_sort(top, longest_first, 1);
-    size_t ms = gt_table_add_zeroed(top, "Total time (ms)", GT_TYPE_FLOAT);
-    size_t fraction = gt_table_add_zeroed(top, "Fraction of XLA", GT_TYPE_FLOAT);
-    const int64_t *ns = gt_table_column(top, "ns")->ints;
+    size_t ms = gt_table_add_zeroed(top, GT_COL_CATEGORY_TOTAL_TIME_MS, GT_TYPE_FLOAT);
+    size_t fraction = gt_table_add_zeroed(top, GT_COL_FRACTION_OF_XLA, GT_TYPE_FLOAT);
+    const int64_t *ns = gt_table_column(top, GT_COL_NS)->ints;
     int64_t total = 0;
     for (size_t row = 0; row < top->row_count; row++) total += ns[row];
     for (size_t row = 0; row < top->row_count; row++) {

@@ -3,6 +3,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 
 #include <stdio.h>
@@ -61,12 +63,12 @@ static uint32_t direction_of(gt_interner *strings, gt_str name, gt_str source, g
 
 gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
 {
-    static const char *const keys[] = {"copy_bytes", "direction"};
-    static const gt_aggregate counted[] = {{NULL, GT_GROUP_SIZE, "count"}};
+    static const gt_col keys[] = {GT_COL_COPY_BYTES, GT_COL_DIRECTION};
+    static const gt_aggregate counted[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT}};
     gt_interner *strings = trace->strings;
-    gt_table *copies = gt_table_new("copies", strings);
-    gt_table_add_column(copies, "copy_bytes", GT_TYPE_INT);
-    gt_table_add_column(copies, "direction", GT_TYPE_STRING);
+    gt_table *copies = gt_table_new(GT_SHEET_COPIES, strings);
+    gt_table_add_column(copies, GT_COL_COPY_BYTES, GT_TYPE_INT);
+    gt_table_add_column(copies, GT_COL_DIRECTION, GT_TYPE_STRING);
     int64_t *bytes = gt_chrome_ints(trace, GT_CHROME_COPY_BYTES);
     uint32_t *categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY),
              *names = gt_chrome_strings(trace, GT_CHROME_NAME);
@@ -88,7 +90,7 @@ gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
     gt_free(destinations);
     gt_table *table = gt_table_group(copies, keys, GT_LENGTH(keys), counted, GT_LENGTH(counted),
                                      (gt_group_options){.sorted = true});
-    gt_table_rename(table, "memory_copy_by_copy_bytes");
+    gt_table_rename(table, GT_SHEET_MEMORY_COPY_BY_COPY_BYTES);
     gt_table_free(copies);
     return table;
 }

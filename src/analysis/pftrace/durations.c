@@ -10,6 +10,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -20,37 +22,39 @@
 
 /* What tells configurations apart. */
 static const struct {
-    const char *name;
+    gt_col name;
     size_t column; /* of the trace */
 } configuration[] = {
-    {"GridX", GT_CHROME_GRID},      {"BlockX", GT_CHROME_WORKGROUP},
-    {"VGPR", GT_CHROME_VGPRS},      {"AccumVGPR", GT_CHROME_ACCUM_VGPRS},
-    {"SGPR", GT_CHROME_SGPRS},      {"LDS", GT_CHROME_LDS},
-    {"Scratch", GT_CHROME_SCRATCH},
+    {GT_COL_GRIDX, GT_CHROME_GRID},      {GT_COL_BLOCKX, GT_CHROME_WORKGROUP},
+    {GT_COL_VGPR, GT_CHROME_VGPRS},      {GT_COL_ACCUMVGPR, GT_CHROME_ACCUM_VGPRS},
+    {GT_COL_SGPR, GT_CHROME_SGPRS},      {GT_COL_LDS, GT_CHROME_LDS},
+    {GT_COL_SCRATCH, GT_CHROME_SCRATCH},
 };
 
-static const char *const by_configuration[] = {
-    "Time",    "Total Time",      "Instances", "Avg",       "Med",      "Min",      "Max",         "StdDev",
-    "GridXYZ", "BlockXYZ",        "VGPR",      "AccumVGPR", "SGPR",     "LDS",      "Scratch",     "Name",
-    "Time %",  "Total Time (ns)", "Avg (ns)",  "Med (ns)",  "Min (ns)", "Max (ns)", "StdDev (ns)", "GridX",
-    "GridY",   "GridZ",           "BlockX",    "BlockY",    "BlockZ",
+static const gt_col by_configuration[] = {
+    GT_COL_TIME,         GT_COL_TOTAL_TIME,   GT_COL_INSTANCES,     GT_COL_AVG,     GT_COL_MED,
+    GT_COL_MIN_TITLE,    GT_COL_MAX_TITLE,    GT_COL_STDDEV,        GT_COL_GRIDXYZ, GT_COL_BLOCKXYZ,
+    GT_COL_VGPR,         GT_COL_ACCUMVGPR,    GT_COL_SGPR,          GT_COL_LDS,     GT_COL_SCRATCH,
+    GT_COL_NAME_TITLE,   GT_COL_TIME_PCT,     GT_COL_TOTAL_TIME_NS, GT_COL_AVG_NS,  GT_COL_MED_NS,
+    GT_COL_MIN_NS_TITLE, GT_COL_MAX_NS_TITLE, GT_COL_STDDEV_NS,     GT_COL_GRIDX,   GT_COL_GRIDY,
+    GT_COL_GRIDZ,        GT_COL_BLOCKX,       GT_COL_BLOCKY,        GT_COL_BLOCKZ,
 };
-static const char *const by_name[] = {
-    "Time",     "Total Time", "Instances",       "Avg",      "Med",
-    "Min",      "Max",        "StdDev",          "Stream",   "Op",
-    "Name",     "Time %",     "Total Time (ns)", "Avg (ns)", "Med (ns)",
-    "Min (ns)", "Max (ns)",   "StdDev (ns)",
+static const gt_col by_name[] = {
+    GT_COL_TIME,         GT_COL_TOTAL_TIME,   GT_COL_INSTANCES,     GT_COL_AVG,          GT_COL_MED,
+    GT_COL_MIN_TITLE,    GT_COL_MAX_TITLE,    GT_COL_STDDEV,        GT_COL_STREAM_TITLE, GT_COL_OP_TITLE,
+    GT_COL_NAME_TITLE,   GT_COL_TIME_PCT,     GT_COL_TOTAL_TIME_NS, GT_COL_AVG_NS,       GT_COL_MED_NS,
+    GT_COL_MIN_NS_TITLE, GT_COL_MAX_NS_TITLE, GT_COL_STDDEV_NS,
 };
 
 static const struct {
-    const char *ns, *shown;
+    gt_col ns, shown;
 } shown_times[] = {
-    {"Total Time (ns)", "Total Time"},
-    {"Avg (ns)", "Avg"},
-    {"Med (ns)", "Med"},
-    {"Min (ns)", "Min"},
-    {"Max (ns)", "Max"},
-    {"StdDev (ns)", "StdDev"},
+    {GT_COL_TOTAL_TIME_NS, GT_COL_TOTAL_TIME},
+    {GT_COL_AVG_NS, GT_COL_AVG},
+    {GT_COL_MED_NS, GT_COL_MED},
+    {GT_COL_MIN_NS_TITLE, GT_COL_MIN_TITLE},
+    {GT_COL_MAX_NS_TITLE, GT_COL_MAX_TITLE},
+    {GT_COL_STDDEV_NS, GT_COL_STDDEV},
 };
 
 /* ---- statistics of groups ---- */
@@ -62,13 +66,13 @@ typedef struct duration_columns {
 static duration_columns add_columns(gt_table *table)
 {
     return (duration_columns){
-        .total = gt_table_add_zeroed(table, "Total Time (ns)", GT_TYPE_INT),
-        .count = gt_table_add_zeroed(table, "Instances", GT_TYPE_INT),
-        .mean = gt_table_add_zeroed(table, "Avg (ns)", GT_TYPE_FLOAT),
-        .median = gt_table_add_zeroed(table, "Med (ns)", GT_TYPE_FLOAT),
-        .min = gt_table_add_zeroed(table, "Min (ns)", GT_TYPE_INT),
-        .max = gt_table_add_zeroed(table, "Max (ns)", GT_TYPE_INT),
-        .std = gt_table_add_zeroed(table, "StdDev (ns)", GT_TYPE_FLOAT),
+        .total = gt_table_add_zeroed(table, GT_COL_TOTAL_TIME_NS, GT_TYPE_INT),
+        .count = gt_table_add_zeroed(table, GT_COL_INSTANCES, GT_TYPE_INT),
+        .mean = gt_table_add_zeroed(table, GT_COL_AVG_NS, GT_TYPE_FLOAT),
+        .median = gt_table_add_zeroed(table, GT_COL_MED_NS, GT_TYPE_FLOAT),
+        .min = gt_table_add_zeroed(table, GT_COL_MIN_NS_TITLE, GT_TYPE_INT),
+        .max = gt_table_add_zeroed(table, GT_COL_MAX_NS_TITLE, GT_TYPE_INT),
+        .std = gt_table_add_zeroed(table, GT_COL_STDDEV_NS, GT_TYPE_FLOAT),
     };
 }
 
@@ -94,12 +98,12 @@ static void measure(gt_table *table, const duration_columns *c, size_t row, cons
 }
 
 /* One row a group of events, which have the column dur_ns: its keys and what was measured of it. */
-static gt_table *measure_groups(const gt_table *events, const char *const *keys, size_t key_count)
+static gt_table *measure_groups(const gt_table *events, const gt_col *keys, size_t key_count)
 {
     gt_groups groups = gt_groups_find(events, keys, key_count, (gt_group_options){.keep_nulls = true});
     gt_table *table = gt_table_copy_rows(events, groups.first_row, groups.count);
     duration_columns columns = add_columns(table);
-    const int64_t *dur_ns = gt_table_column(events, "dur_ns")->ints;
+    const int64_t *dur_ns = gt_table_column(events, GT_COL_DUR_NS)->ints;
     int64_t *sorted = gt_alloc(events->row_count * sizeof *sorted);
     size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
     for (size_t row = 0; row < events->row_count; row++) ends[groups.of_row[row] + 1]++;
@@ -129,9 +133,9 @@ static uint32_t time_text(gt_interner *strings, double ns)
     return gt_interner_add_cstr(strings, text);
 }
 
-static void add_shown_time(gt_table *table, const char *ns, const char *shown)
+static void add_shown_time(gt_table *table, gt_col ns, gt_col shown)
 {
-    size_t from = gt_table_find(table, ns), to = gt_table_add_filled(table, shown, GT_TYPE_STRING);
+    size_t from = gt_table_find(table, ns), to = gt_table_add_column(table, shown, GT_TYPE_STRING);
     const gt_column *column = &table->columns[from];
     for (size_t row = 0; row < table->row_count; row++)
         table->columns[to].texts[row] = time_text(table->strings, gt_column_number(column, row));
@@ -139,9 +143,9 @@ static void add_shown_time(gt_table *table, const char *ns, const char *shown)
 
 static void add_percent(gt_table *table, int64_t baseline_ns)
 {
-    size_t percent = gt_table_add_zeroed(table, "Time %", GT_TYPE_FLOAT);
-    size_t shown = gt_table_add_filled(table, "Time", GT_TYPE_STRING);
-    const int64_t *total = gt_table_column(table, "Total Time (ns)")->ints;
+    size_t percent = gt_table_add_zeroed(table, GT_COL_TIME_PCT, GT_TYPE_FLOAT);
+    size_t shown = gt_table_add_column(table, GT_COL_TIME, GT_TYPE_STRING);
+    const int64_t *total = gt_table_column(table, GT_COL_TOTAL_TIME_NS)->ints;
     for (size_t row = 0; row < table->row_count; row++) {
         double value = baseline_ns > 0 ? (double)total[row] / (double)baseline_ns * 100.0 : 0.0;
         char text[64];
@@ -151,11 +155,11 @@ static void add_percent(gt_table *table, int64_t baseline_ns)
     }
 }
 
-static void add_sizes(gt_table *table, const char *x, const char *y, const char *z, const char *all)
+static void add_sizes(gt_table *table, gt_col x, gt_col y, gt_col z, gt_col all)
 {
     const size_t ones[] = {gt_table_add_zeroed(table, y, GT_TYPE_INT),
                            gt_table_add_zeroed(table, z, GT_TYPE_INT)};
-    size_t shown = gt_table_add_filled(table, all, GT_TYPE_STRING), first = gt_table_find(table, x);
+    size_t shown = gt_table_add_column(table, all, GT_TYPE_STRING), first = gt_table_find(table, x);
     for (size_t row = 0; row < table->row_count; row++) {
         char text[64];
         snprintf(text, sizeof text, "%7lld %4d %4d", (long long)table->columns[first].ints[row], 1, 1);
@@ -164,10 +168,10 @@ static void add_sizes(gt_table *table, const char *x, const char *y, const char 
     }
 }
 
-static gt_table *finish(gt_table *table, const char *name, int64_t baseline_ns, const char *const *columns,
+static gt_table *finish(gt_table *table, gt_sheet name, int64_t baseline_ns, const gt_col *columns,
                         size_t count)
 {
-    static const gt_sort_key longest_first[] = {{"Total Time (ns)", true}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_TIME_NS, true}};
     gt_table_rename(table, name);
     gt_table_sort(table, longest_first, 1);
     add_percent(table, baseline_ns);
@@ -180,7 +184,7 @@ static gt_table *finish(gt_table *table, const char *name, int64_t baseline_ns, 
 /* ---- sheets ---- */
 
 /* Adds a column of the trace, 0 where an event has no value. */
-static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_t *rows, const char *name,
+static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_t *rows, gt_col name,
                          size_t recorded)
 {
     int64_t *values = gt_chrome_ints(trace, recorded);
@@ -194,11 +198,11 @@ static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_
 static gt_table *table_of(gt_interner *strings, const gt_pftrace_list *const *lists, size_t list_count,
                           bool merge_names, uint32_t **rows)
 {
-    gt_table *events = gt_table_new("events", strings);
+    gt_table *events = gt_table_new(GT_SHEET_EVENTS, strings);
     size_t count = 0, at = 0;
     for (size_t i = 0; i < list_count; i++) count += lists[i]->count;
-    gt_table_add_column(events, "Name", GT_TYPE_STRING);
-    gt_table_add_column(events, "dur_ns", GT_TYPE_INT);
+    gt_table_add_column(events, GT_COL_NAME_TITLE, GT_TYPE_STRING);
+    gt_table_add_column(events, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_rows(events, count);
     *rows = gt_alloc(count * sizeof **rows);
     for (size_t i = 0; i < list_count; i++)
@@ -215,7 +219,7 @@ static gt_table *table_of(gt_interner *strings, const gt_pftrace_list *const *li
 gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_work *work,
                                     const gt_pftrace_kernel_options *options)
 {
-    const char *keys[1 + GT_LENGTH(configuration)] = {"Name"};
+    gt_col keys[1 + GT_LENGTH(configuration)] = {GT_COL_NAME_TITLE};
     size_t list_count = 0, key_count = 1;
     const gt_pftrace_list **lists = gt_alloc(2 * (work->agents.count + 1) * sizeof *lists);
     for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
@@ -230,13 +234,13 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
     }
     gt_table *table = measure_groups(events, keys, key_count);
     if (!options->by_name) {
-        add_sizes(table, "GridX", "GridY", "GridZ", "GridXYZ");
-        add_sizes(table, "BlockX", "BlockY", "BlockZ", "BlockXYZ");
+        add_sizes(table, GT_COL_GRIDX, GT_COL_GRIDY, GT_COL_GRIDZ, GT_COL_GRIDXYZ);
+        add_sizes(table, GT_COL_BLOCKX, GT_COL_BLOCKY, GT_COL_BLOCKZ, GT_COL_BLOCKXYZ);
     }
     gt_table_free(events);
     gt_free(lists);
     gt_free(rows);
-    return finish(table, "kernel_summary", options->baseline_ns,
+    return finish(table, GT_SHEET_KERNEL_SUMMARY, options->baseline_ns,
                   options->by_name ? by_name : by_configuration,
                   options->by_name ? GT_LENGTH(by_name) : GT_LENGTH(by_configuration));
 }
@@ -244,16 +248,18 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
 gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *calls, bool by_stream,
                                  bool by_operation)
 {
-    const char *keys[] = {"Name", NULL, NULL};
+    gt_col keys[] = {GT_COL_NAME_TITLE, GT_NO_COL, GT_NO_COL};
     size_t key_count = 1;
     uint32_t *rows;
     gt_table *events = table_of(trace->strings, &calls, 1, false, &rows);
     int64_t total_ns = 0;
     for (size_t i = 0; i < calls->count; i++) total_ns += calls->items[i].dur_ns;
-    if (by_stream) add_recorded(events, trace, rows, keys[key_count++] = "Stream", GT_CHROME_STREAM);
-    if (by_operation) add_recorded(events, trace, rows, keys[key_count++] = "Op", GT_CHROME_OPERATION);
+    if (by_stream)
+        add_recorded(events, trace, rows, keys[key_count++] = GT_COL_STREAM_TITLE, GT_CHROME_STREAM);
+    if (by_operation)
+        add_recorded(events, trace, rows, keys[key_count++] = GT_COL_OP_TITLE, GT_CHROME_OPERATION);
     gt_table *table = measure_groups(events, keys, key_count);
     gt_table_free(events);
     gt_free(rows);
-    return finish(table, "hip_summary", total_ns, by_name, GT_LENGTH(by_name));
+    return finish(table, GT_SHEET_HIP_SUMMARY, total_ns, by_name, GT_LENGTH(by_name));
 }

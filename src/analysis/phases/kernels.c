@@ -7,7 +7,7 @@
 #include "base/memory.h"
 
 gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                  const uint8_t *kernel_phases, gt_phase phase, const char *sheet)
+                                  const uint8_t *kernel_phases, gt_phase phase, gt_sheet sheet)
 {
     gt_pytorch_kernels part = *kernels; /* columns are there, and whole numbers, as in kernel_summary */
     part.rows = gt_alloc(kernels->count * sizeof *part.rows);

@@ -9,6 +9,6 @@
 /* kernel_summary of the kernels of one phase, without the share of the total time. `kernel_phases` is what
  * gt_phases_of_kernels gives. */
 gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                  const uint8_t *kernel_phases, gt_phase phase, const char *sheet);
+                                  const uint8_t *kernel_phases, gt_phase phase, gt_sheet sheet);
 
 #endif

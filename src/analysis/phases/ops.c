@@ -15,23 +15,28 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DIRECT "total_direct_kernel_time"
-
 static const gt_aggregate of_name[] = {
-    {DIRECT, GT_GROUP_SUM, DIRECT "_sum"},
-    {NULL, GT_GROUP_SIZE, "Count"},
-    {"launcher", GT_GROUP_FIRST, "launcher"},
+    GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, SUM),
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE},
+    {GT_COL_LAUNCHER, GT_GROUP_FIRST, GT_COL_LAUNCHER},
 };
 
-static const char *const columns[] = {
-    "Kernel categories",         "name", DIRECT "_sum", "Count", DIRECT "_ms", "Percentage (%)",
-    "Cumulative Percentage (%)",
+static const gt_col columns[] = {
+    GT_COL_KERNEL_CATEGORIES,
+    GT_COL_NAME,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
+    GT_COL_COUNT_TITLE,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
 /* ---- the categories of a launcher's kernels ---- */
@@ -89,8 +94,8 @@ static void add_categories(gt_table *sheet, const gt_linked_view *trace, const g
         .names = gt_inference_categories_new(),
         .known = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *c.known),
     };
-    size_t column = gt_table_add_filled(sheet, "Kernel categories", GT_TYPE_STRING);
-    const int64_t *first = gt_table_column(sheet, "launcher")->ints;
+    size_t column = gt_table_add_column(sheet, GT_COL_KERNEL_CATEGORIES, GT_TYPE_STRING);
+    const int64_t *first = gt_table_column(sheet, GT_COL_LAUNCHER)->ints;
     for (size_t row = 0; row < sheet->row_count; row++)
         gt_table_set_string(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
     gt_inference_categories_free(c.names);
@@ -104,11 +109,11 @@ static void add_categories(gt_table *sheet, const gt_linked_view *trace, const g
 static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *launchers,
                               const gt_phases *phases, gt_phase phase)
 {
-    gt_table *table = gt_table_new("launchers", trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_LAUNCHERS, trace->strings);
     uint8_t *keep = gt_alloc(launchers->count);
     gt_table_add_rows(table, launchers->count);
-    size_t names = gt_table_add_zeroed(table, "name", GT_TYPE_STRING);
-    size_t numbers = gt_table_add_zeroed(table, "launcher", GT_TYPE_INT);
+    size_t names = gt_table_add_zeroed(table, GT_COL_NAME, GT_TYPE_STRING);
+    size_t numbers = gt_table_add_zeroed(table, GT_COL_LAUNCHER, GT_TYPE_INT);
     for (size_t i = 0; i < launchers->count; i++) {
         table->columns[names].texts[i] = trace->name[launchers->items[i].row];
         table->columns[numbers].ints[i] = (int64_t)i;
@@ -121,19 +126,20 @@ static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *l
 }
 
 gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
-                               const gt_phases *phases, gt_phase phase, const char *sheet)
+                               const gt_phases *phases, gt_phase phase, gt_sheet sheet)
 {
-    static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, true}};
     gt_table *table = launchers_of(trace, launchers, phases, phase);
-    gt_table *summary = gt_table_group(table, (const char *[]){"name"}, 1, of_name, GT_LENGTH(of_name),
+    gt_table *summary = gt_table_group(table, (gt_col[]){GT_COL_NAME}, 1, of_name, GT_LENGTH(of_name),
                                        (gt_group_options){.keep_nulls = true});
     gt_table_free(table);
     gt_table_rename(summary, sheet);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     add_categories(summary, trace, launchers);
-    gt_table_add_percentages(summary, gt_table_add_ms(summary, DIRECT "_sum", DIRECT "_ms"));
-    gt_table_make_float(summary, gt_table_find(summary, "Percentage (%)"));
-    gt_table_make_float(summary, gt_table_find(summary, "Cumulative Percentage (%)"));
+    gt_table_add_percentages(summary, gt_table_add_ms(summary, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
+                                                      GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
+    gt_table_make_float(summary, gt_table_find(summary, GT_COL_PERCENTAGE_PCT));
+    gt_table_make_float(summary, gt_table_find(summary, GT_COL_CUMULATIVE_PERCENTAGE_PCT));
     gt_table_select(summary, columns, GT_LENGTH(columns));
     return summary;
 }

@@ -7,6 +7,6 @@
 
 /* The longest sum first, equal sums as first seen; no rows where no launcher is of that phase. */
 gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
-                               const gt_phases *phases, gt_phase phase, const char *sheet);
+                               const gt_phases *phases, gt_phase phase, gt_sheet sheet);
 
 #endif

@@ -11,10 +11,10 @@
 
 static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
 
-void gt_table_add_event_strings(gt_table *table, const char *name, const gt_event_view *trace,
-                                size_t event_column, const uint32_t *rows)
+void gt_table_add_event_strings(gt_table *table, gt_col name, const gt_event_view *trace, size_t event_column,
+                                const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t added = gt_table_add_column(table, name, GT_TYPE_STRING);
     if (!table->row_count) return; /* nothing is unpacked for nothing */
     uint32_t *values = gt_store_string_ids(trace->store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
@@ -37,7 +37,7 @@ bool gt_event_times_are_whole(const gt_event_view *trace, unsigned which, const 
     return true;
 }
 
-void gt_table_add_event_times(gt_table *table, const char *name, const gt_event_view *trace, unsigned which,
+void gt_table_add_event_times(gt_table *table, gt_col name, const gt_event_view *trace, unsigned which,
                               const uint32_t *rows, bool whole)
 {
     const double *times_us = times_of(trace, which);
@@ -94,7 +94,7 @@ static void read_texts(gt_column *column, size_t rows, gt_interner *strings)
     gt_python_literals_free(literals);
 }
 
-void gt_table_read_json(gt_table *table, const char *name)
+void gt_table_read_json(gt_table *table, gt_col name)
 {
     size_t json = gt_table_find(table, name);
     const uint32_t *texts = table->columns[json].texts;

@@ -13,6 +13,8 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -24,11 +26,9 @@
 static const char *const graph_launches[] = {"cudagraph", "graphlaunch"};
 
 static const gt_aggregate of_kernel[] = {
-    {"Kernel duration (µs)", GT_GROUP_SUM, "Kernel duration (µs)_sum"},
-    {"Kernel duration (µs)", GT_GROUP_COUNT, "Kernel duration (µs)_count"},
-    {"Kernel duration (µs)", GT_GROUP_MEAN, "Kernel duration (µs)_mean"},
-    {"Kernel duration (µs)", GT_GROUP_MIN, "Kernel duration (µs)_min"},
-    {"Kernel duration (µs)", GT_GROUP_MAX, "Kernel duration (µs)_max"},
+    GT_AGGREGATE(KERNEL_DURATION_US, SUM),  GT_AGGREGATE(KERNEL_DURATION_US, COUNT),
+    GT_AGGREGATE(KERNEL_DURATION_US, MEAN), GT_AGGREGATE(KERNEL_DURATION_US, MIN),
+    GT_AGGREGATE(KERNEL_DURATION_US, MAX),
 };
 
 /* ---- the kernels ---- */
@@ -59,12 +59,12 @@ void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
     *kernels = (gt_pytorch_kernels){0};
 }
 
-void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double total_us, const char *name)
+void gt_pytorch_kernels_add_share(gt_table *table, gt_col column, double total_us, gt_col name)
 {
     if (total_us > 0)
         gt_table_add_percentage(table, gt_table_find(table, column), total_us, name);
     else
-        gt_table_add_filled(table, name, GT_TYPE_FLOAT);
+        gt_table_add_column(table, name, GT_TYPE_FLOAT);
 }
 
 /* ---- which op, and which kind of op, a kernel ran for ---- */
@@ -119,19 +119,19 @@ static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *
 static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launchers *launchers)
 {
     const gt_linked_view *trace = kernels->trace;
-    gt_table *table = gt_table_new("kernels", trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_KERNELS, trace->strings);
     gt_table_add_rows(table, kernels->count);
-    size_t category = gt_table_add_filled(table, "Parent op category", GT_TYPE_STRING);
+    size_t category = gt_table_add_column(table, GT_COL_PARENT_OP_CATEGORY, GT_TYPE_STRING);
     size_t parent = SIZE_MAX;
-    if (kernels->have_cpu_ops) parent = gt_table_add_filled(table, "Parent cpu_op", GT_TYPE_STRING);
+    if (kernels->have_cpu_ops) parent = gt_table_add_column(table, GT_COL_PARENT_CPU_OP, GT_TYPE_STRING);
     fill_parents(kernels, launchers, table->columns[category].texts,
                  parent == SIZE_MAX ? NULL : table->columns[parent].texts);
-    size_t name = gt_table_add_filled(table, "Kernel name", GT_TYPE_STRING);
+    size_t name = gt_table_add_column(table, GT_COL_KERNEL_NAME, GT_TYPE_STRING);
     for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
-    gt_table_add_event_strings(table, "Kernel stream", &trace->events, GT_EVENT_STREAM, kernels->rows);
-    gt_table_read_json(table, "Kernel stream");
-    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
-                             kernels->rows, kernels->whole);
+    gt_table_add_event_strings(table, GT_COL_KERNEL_STREAM, &trace->events, GT_EVENT_STREAM, kernels->rows);
+    gt_table_read_json(table, GT_COL_KERNEL_STREAM);
+    gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
     return table;
 }
 
@@ -145,11 +145,13 @@ static double time_of_all(const gt_pytorch_kernels *kernels)
 }
 
 gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                   const char *sheet)
+                                   gt_sheet sheet)
 {
-    static const char *const keys[] = {"Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"};
-    static const char *const keys_without_ops[] = {"Parent op category", "Kernel name", "Kernel stream"};
-    static const gt_sort_key longest_first[] = {{"Kernel duration (µs)_sum", true}};
+    static const gt_col keys[] = {GT_COL_PARENT_OP_CATEGORY, GT_COL_PARENT_CPU_OP, GT_COL_KERNEL_NAME,
+                                  GT_COL_KERNEL_STREAM};
+    static const gt_col keys_without_ops[] = {GT_COL_PARENT_OP_CATEGORY, GT_COL_KERNEL_NAME,
+                                              GT_COL_KERNEL_STREAM};
+    static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_DURATION_US_SUM, true}};
 
     gt_table *table = kernel_table(kernels, launchers);
     gt_table *summary =
@@ -159,16 +161,16 @@ gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_l
     gt_table_free(table);
     gt_table_rename(summary, sheet);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
-    gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", time_of_all(kernels),
-                                 "Percent of kernels time (%)");
+    gt_pytorch_kernels_add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, time_of_all(kernels),
+                                 GT_COL_PERCENT_OF_KERNELS_TIME_PCT);
     return summary;
 }
 
 gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                     double total_ms)
 {
-    gt_table *summary = gt_pytorch_kernel_shares(kernels, launchers, "kernel_summary");
-    gt_pytorch_kernels_add_share(summary, "Kernel duration (µs)_sum", total_ms * 1e3,
-                                 "Percent of total time (%)");
+    gt_table *summary = gt_pytorch_kernel_shares(kernels, launchers, GT_SHEET_KERNEL_SUMMARY);
+    gt_pytorch_kernels_add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, total_ms * 1e3,
+                                 GT_COL_PERCENT_OF_TOTAL_TIME_PCT);
     return summary;
 }

@@ -27,10 +27,10 @@ gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_
                                     double total_ms);
 /* The same without the share of the total time; `kernels` may be a part of the trace's. */
 gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                   const char *sheet);
+                                   gt_sheet sheet);
 
 /* For this sheet and others of kernels: adds cell / total * 100, FLOAT, empty where the total is not above 0.
  */
-void gt_pytorch_kernels_add_share(gt_table *table, const char *column, double total_us, const char *name);
+void gt_pytorch_kernels_add_share(gt_table *table, gt_col column, double total_us, gt_col name);
 
 #endif

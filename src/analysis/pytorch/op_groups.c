@@ -3,6 +3,7 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/sort.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ void gt_kernel_lists_free(gt_kernel_lists *l)
 
 static const gt_group_options KEEP = {.keep_nulls = true};
 
-gt_op_groups gt_op_groups_find(const gt_table *ops, const char *const *keys, size_t key_count)
+gt_op_groups gt_op_groups_find(const gt_table *ops, const gt_col *keys, size_t key_count)
 {
     gt_op_groups a = {.ops = ops, .keys = gt_alloc(key_count * sizeof *a.keys)};
     for (size_t i = 0; i < key_count; i++)
@@ -86,11 +87,11 @@ gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measur
     gt_aggregate *used = gt_alloc(measure_count * sizeof *used);
     size_t count = 0;
     for (size_t i = 0; i < measure_count; i++)
-        if (!measures[i].column || gt_table_find(a->ops, measures[i].column) != SIZE_MAX)
+        if (!measures[i].column.name || gt_table_find(a->ops, measures[i].column) != SIZE_MAX)
             used[count++] = measures[i];
     gt_table *sheet = gt_table_group(a->ops, a->keys, a->key_count, used, count, KEEP);
     gt_free(used);
-    size_t group = gt_table_add_zeroed(sheet, GT_OP_GROUPS_MEMBER, GT_TYPE_INT);
+    size_t group = gt_table_add_zeroed(sheet, GT_COL_GROUP, GT_TYPE_INT);
     for (size_t row = 0; row < sheet->row_count; row++) sheet->columns[group].ints[row] = (int64_t)row;
     return sheet;
 }
@@ -107,11 +108,11 @@ static void add_lists(const gt_op_groups *a, size_t group, const gt_kernel_lists
 }
 
 void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kernel_lists *lists,
-                           const char *summary, const char *trunc, const gt_op_groups_observe *watch)
+                           gt_col summary, gt_col trunc, const gt_op_groups_observe *watch)
 {
     size_t summaries = gt_table_add_zeroed(sheet, summary, GT_TYPE_STRING);
     size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_STRING);
-    const int64_t *group_of = gt_table_column(sheet, GT_OP_GROUPS_MEMBER)->ints;
+    const int64_t *group_of = gt_table_column(sheet, GT_COL_GROUP)->ints;
     gt_kernel_stats stats = {.strings = sheet->strings,
                              .hide_call_stacks = watch && watch->hide_call_stacks,
                              .plain = watch && watch->plain};
@@ -127,15 +128,15 @@ void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kern
 
 /* ---- overlap ---- */
 
-void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, const char *apart, const char *time,
-                       const char *uid)
+void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, gt_col apart, gt_col time, gt_col uid)
 {
-    const gt_sort_key order[] = {{"together_us", true}, {"together_uid", false}, {time, true}, {uid, false}};
+    const gt_sort_key order[] = {
+        {GT_COL_TOGETHER_US, true}, {GT_COL_TOGETHER_UID, false}, {time, true}, {uid, false}};
     const gt_aggregate measures[] = {{time, GT_GROUP_SUM, time}, {uid, GT_GROUP_MIN, uid}};
-    const char **keys = gt_alloc(a->key_count * sizeof *keys);
+    gt_col *keys = gt_alloc(a->key_count * sizeof *keys);
     size_t count = 0;
     for (size_t i = 0; i < a->key_count; i++)
-        if (strcmp(a->keys[i], apart) != 0) keys[count++] = a->keys[i];
+        if (!gt_col_equals(a->keys[i], apart)) keys[count++] = a->keys[i];
     gt_groups together = gt_groups_find(sheet, keys, count, KEEP);
     gt_table *totals = gt_table_group(sheet, keys, count, measures, 2, KEEP);
     gt_table_make_float(totals, gt_table_find(totals, time));
@@ -156,14 +157,14 @@ void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, const char *apart
 
 void gt_op_groups_round_overlap(gt_table *sheet)
 {
-    static const char *const columns[] = {"overlap_pct_mean", "overlap_pct_median", "overlap_pct_std",
-                                          "overlap_pct_min", "overlap_pct_max"};
+    static const gt_col columns[] = {GT_COL_OVERLAP_PCT_MEAN, GT_COL_OVERLAP_PCT_MEDIAN,
+                                     GT_COL_OVERLAP_PCT_STD, GT_COL_OVERLAP_PCT_MIN, GT_COL_OVERLAP_PCT_MAX};
     for (size_t i = 0; i < GT_LENGTH(columns); i++) {
         double *cells = gt_table_column(sheet, columns[i])->floats;
         for (size_t row = 0; row < sheet->row_count; row++) cells[row] = rint(cells[row] * 100.0) / 100.0;
     }
-    const double *means = gt_table_column(sheet, "overlap_pct_mean")->floats;
-    double *stds = gt_table_column(sheet, "overlap_pct_std")->floats;
+    const double *means = gt_table_column(sheet, GT_COL_OVERLAP_PCT_MEAN)->floats;
+    double *stds = gt_table_column(sheet, GT_COL_OVERLAP_PCT_STD)->floats;
     for (size_t row = 0; row < sheet->row_count; row++)
         if (isnan(stds[row]) && !isnan(means[row])) stds[row] = 0.0;
 }

@@ -4,27 +4,16 @@
  *     gt_op_groups alike = gt_op_groups_find(ops, keys, key_count);
  *     gt_table *sheet = gt_op_groups_measure(&alike, measures, measure_count);
  *     ... sort the sheet, cut it ...
- *     gt_op_groups_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+ *     gt_op_groups_describe(&alike, sheet, lists, summary, trunc, watch);
  *
- * The sheet's column GT_OP_GROUPS_MEMBER says which group a row is; who made the sheet drops it in the end.
+ * The sheet's column GT_COL_GROUP says which group a row is; who made the sheet drops it in the end.
  */
 #ifndef GT_ANALYSIS_PYTORCH_OP_GROUPS_H
 #define GT_ANALYSIS_PYTORCH_OP_GROUPS_H
 
 #include "analysis/pytorch/kernel_stats.h"
+#include "schema/columns.h"
 #include "table/group.h"
-
-#define GT_OP_GROUPS_MEMBER "group"
-
-/* Rows of lists of measures: the first value of a column, and what most rates are told by. */
-/* clang-format off */
-#define GT_MEASURE(column, kind, suffix) {column, kind, column suffix}
-#define GT_MEASURE_FIRST(column)         GT_MEASURE(column, GT_GROUP_FIRST, "_first")
-#define GT_MEASURE_FIVE(column)                                                                              \
-    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_MEDIAN, "_median"),              \
-    GT_MEASURE(column, GT_GROUP_STD, "_std"), GT_MEASURE(column, GT_GROUP_MIN, "_min"),                      \
-    GT_MEASURE(column, GT_GROUP_MAX, "_max")
-/* clang-format on */
 
 /* Lists of kernels, list i being that of the table's row i. */
 typedef struct gt_kernel_lists {
@@ -44,7 +33,7 @@ void gt_kernel_lists_free(gt_kernel_lists *lists);
 
 typedef struct gt_op_groups {
     const gt_table *ops; /* borrowed */
-    const char **keys;   /* those that the table has */
+    gt_col *keys;        /* those that the table has */
     size_t key_count;
     gt_groups groups;
     uint32_t *rows, *begin; /* of group g: rows[begin[g] .. begin[g + 1]), ascending */
@@ -52,7 +41,7 @@ typedef struct gt_op_groups {
 
 /* Ops with the same keys are alike, missing ones being alike too. Keys that the table lacks are passed over.
  */
-gt_op_groups gt_op_groups_find(const gt_table *ops, const char *const *keys, size_t key_count);
+gt_op_groups gt_op_groups_find(const gt_table *ops, const gt_col *keys, size_t key_count);
 void gt_op_groups_free(gt_op_groups *alike);
 
 /* One row a group, in the order first seen: keys, measures (those of columns that the table lacks are passed
@@ -65,14 +54,13 @@ typedef struct gt_op_groups_observe {
     void (*shown)(void *context, size_t row, const gt_kernel_stats *stats); /* after each row; may be NULL */
     void *context;
 } gt_op_groups_observe;
-void gt_op_groups_describe(const gt_op_groups *alike, gt_table *sheet, const gt_kernel_lists *lists,
-                           const char *summary, const char *trunc, const gt_op_groups_observe *watch);
+void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kernel_lists *lists,
+                           gt_col summary, gt_col trunc, const gt_op_groups_observe *watch);
 
 /* What sheets of overlapping kernels have besides. Ops that differ only in what ran beside them stand
  * together: the longest total `time` first, then the least `uid`, and among themselves the same way. The key
  * by which they differ is `apart`. */
-void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *alike, const char *apart, const char *time,
-                       const char *uid);
+void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, gt_col apart, gt_col time, gt_col uid);
 /* Rounds overlap_pct_* to 0.01; the deviation of a single value is 0. */
 void gt_op_groups_round_overlap(gt_table *sheet);
 

@@ -1,6 +1,7 @@
 /* Figures as columns. */
 #include "analysis/pytorch/op_metrics.h"
 #include "base/length.h"
+#include "schema/columns.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -8,24 +9,24 @@
 typedef enum group { FIGURES, ROOFLINE, SIMULATED } group;
 
 static const struct {
-    const char *name;
+    gt_col name;
     group group;
     size_t offset; /* of a double in gt_metrics */
 } numbers[] = {
-    {"GFLOPS", FIGURES, offsetof(gt_metrics, gflops)},
-    {"Data Moved (MB)", FIGURES, offsetof(gt_metrics, data_moved_mb)},
-    {"FLOPS/Byte", FIGURES, offsetof(gt_metrics, flops_per_byte)},
-    {"TB/s", FIGURES, offsetof(gt_metrics, tb_per_s)},
-    {"TFLOPS/s", FIGURES, offsetof(gt_metrics, tflops_per_s)},
-    {"Roofline Time (µs)", ROOFLINE, offsetof(gt_metrics, roofline_us)},
-    {"Pct Roofline", ROOFLINE, offsetof(gt_metrics, pct_roofline)},
-    {"Origami Time (µs)", SIMULATED, offsetof(gt_metrics, simulated_us)},
-    {"Origami TFLOPS/s", SIMULATED, offsetof(gt_metrics, simulated_tflops_per_s)},
-    {"Origami TB/s", SIMULATED, offsetof(gt_metrics, simulated_tb_per_s)},
-    {"Pct Origami", SIMULATED, offsetof(gt_metrics, pct_simulated)},
+    {GT_COL_GFLOPS, FIGURES, offsetof(gt_metrics, gflops)},
+    {GT_COL_DATA_MOVED_MB, FIGURES, offsetof(gt_metrics, data_moved_mb)},
+    {GT_COL_FLOPS_PER_BYTE, FIGURES, offsetof(gt_metrics, flops_per_byte)},
+    {GT_COL_TB_PER_S, FIGURES, offsetof(gt_metrics, tb_per_s)},
+    {GT_COL_TFLOPS_PER_S, FIGURES, offsetof(gt_metrics, tflops_per_s)},
+    {GT_COL_ROOFLINE_TIME_US, ROOFLINE, offsetof(gt_metrics, roofline_us)},
+    {GT_COL_PCT_ROOFLINE, ROOFLINE, offsetof(gt_metrics, pct_roofline)},
+    {GT_COL_ORIGAMI_TIME_US, SIMULATED, offsetof(gt_metrics, simulated_us)},
+    {GT_COL_ORIGAMI_TFLOPS_PER_S, SIMULATED, offsetof(gt_metrics, simulated_tflops_per_s)},
+    {GT_COL_ORIGAMI_TB_PER_S, SIMULATED, offsetof(gt_metrics, simulated_tb_per_s)},
+    {GT_COL_PCT_ORIGAMI, SIMULATED, offsetof(gt_metrics, pct_simulated)},
 };
 
-static void add_number(gt_table *table, const gt_op_metrics *metrics, const char *name, size_t offset)
+static void add_number(gt_table *table, const gt_op_metrics *metrics, gt_col name, size_t offset)
 {
     size_t column = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
     double *cells = table->columns[column].floats;
@@ -35,7 +36,7 @@ static void add_number(gt_table *table, const gt_op_metrics *metrics, const char
 }
 
 /* Neighbours mostly have the same text, so it is not looked for again. */
-static void add_texts(gt_table *table, const gt_op_metrics *metrics, const char *name, bool bound)
+static void add_texts(gt_table *table, const gt_op_metrics *metrics, gt_col name, bool bound)
 {
     size_t column = gt_table_add_zeroed(table, name, GT_TYPE_STRING);
     const char *before = NULL;
@@ -55,7 +56,7 @@ static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
     bool whole = true;
     for (size_t row = 0; row < table->row_count; row++)
         whole &= metrics[row].busy.integral && fabs(metrics[row].busy.us) < 0x1p53;
-    size_t index = gt_table_add_zeroed(table, "Kernel Time (µs)", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    size_t index = gt_table_add_zeroed(table, GT_COL_KERNEL_TIME_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     gt_column *column = &table->columns[index];
     for (size_t row = 0; row < table->row_count; row++) {
         if (whole)
@@ -76,7 +77,7 @@ void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
     }
     for (size_t i = 0; i < GT_LENGTH(numbers); i++)
         if (any[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
-    if (any[FIGURES]) add_texts(table, metrics, "Compute Spec", false);
-    if (any[ROOFLINE]) add_texts(table, metrics, "Roofline Bound", true);
+    if (any[FIGURES]) add_texts(table, metrics, GT_COL_COMPUTE_SPEC, false);
+    if (any[ROOFLINE]) add_texts(table, metrics, GT_COL_ROOFLINE_BOUND, true);
     add_kernel_time(table, metrics);
 }

@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "compat/python_repr.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 
 #include <math.h>
@@ -33,7 +35,7 @@ struct gt_op_params {
 gt_op_params *gt_op_params_new(gt_interner *strings)
 {
     gt_op_params *p = gt_alloc_zero(1, sizeof *p);
-    p->table = gt_table_new("parameters", strings);
+    p->table = gt_table_new(GT_SHEET_PARAMETERS, strings);
     return p;
 }
 
@@ -108,7 +110,7 @@ static uint32_t cell_text(gt_op_params *p, const parameter_column *column, const
 static void add_column(gt_op_params *p, const parameter_column *column, gt_buffer *spare)
 {
     char *name = gt_format("param: %s", column->name);
-    size_t index = gt_table_add_zeroed(p->table, name, GT_TYPE_STRING);
+    size_t index = gt_table_add_zeroed(p->table, gt_col_named(name), GT_TYPE_STRING);
     gt_free(name);
     for (size_t i = 0; i < p->count; i++)
         p->table->columns[index].texts[i] =
@@ -118,8 +120,8 @@ static void add_column(gt_op_params *p, const parameter_column *column, gt_buffe
 /* Results with the same texts become one row. */
 static void join_equal(gt_op_params *p)
 {
-    const char **keys = gt_alloc(p->table->column_count * sizeof *keys);
-    for (size_t i = 0; i < p->table->column_count; i++) keys[i] = p->table->columns[i].name;
+    gt_col *keys = gt_alloc(p->table->column_count * sizeof *keys);
+    for (size_t i = 0; i < p->table->column_count; i++) keys[i] = gt_col_named(p->table->columns[i].name);
     gt_groups groups =
         gt_groups_find(p->table, keys, p->table->column_count, (gt_group_options){.keep_nulls = true});
     gt_table_take(p->table, groups.first_row, groups.count);
@@ -133,7 +135,7 @@ const gt_table *gt_op_params_finish(gt_op_params *p)
 {
     gt_buffer spare = {0};
     gt_table_add_rows(p->table, p->count);
-    size_t name = gt_table_add_zeroed(p->table, "name", GT_TYPE_STRING);
+    size_t name = gt_table_add_zeroed(p->table, GT_COL_NAME, GT_TYPE_STRING);
     if (p->count) memcpy(p->table->columns[name].texts, p->names, p->count * sizeof *p->names);
     for (size_t i = 0; i < p->column_count; i++) add_column(p, &p->columns[i], &spare);
     gt_buffer_free(&spare);

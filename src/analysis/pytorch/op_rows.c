@@ -2,6 +2,8 @@
 #include "analysis/pytorch/op_rows.h"
 
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 
@@ -33,16 +35,16 @@ void gt_op_rows_free(gt_op_rows *r)
 
 static void add_names(gt_table *table, const gt_op_rows *r)
 {
-    uint32_t *names = gt_table_add_array(table, "name", GT_TYPE_STRING)->texts;
+    uint32_t *names = gt_table_add_array(table, GT_COL_NAME, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < r->count; i++) names[i] = r->items[i].name;
-    int64_t *uids = gt_table_add_array(table, "UID", GT_TYPE_INT)->ints;
+    int64_t *uids = gt_table_add_array(table, GT_COL_UID, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < r->count; i++) uids[i] = r->items[i].uid;
 }
 
 /* Names of process and thread; an op mostly is of the thread of the one before. */
 static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_linked_view *trace)
 {
-    static const char *const columns[] = {"process_name", "process_label", "thread_name"};
+    static const gt_col columns[] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
     size_t first = table->column_count;
     for (size_t i = 0; i < 3; i++) gt_table_add_array(table, columns[i], GT_TYPE_STRING);
     gt_track_names track = {0};
@@ -59,11 +61,11 @@ static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_linked_vie
 
 static void add_arguments(gt_table *table, const gt_op_rows *r, const gt_perf *perf, gt_python_form form)
 {
-    static const char *const columns[GT_PERF_ARGUMENTS] = {
-        [GT_PERF_DIMS] = "Input Dims",
-        [GT_PERF_TYPES] = "Input type",
-        [GT_PERF_STRIDES] = "Input Strides",
-        [GT_PERF_CONCRETE] = "Concrete Inputs",
+    static const gt_col columns[GT_PERF_ARGUMENTS] = {
+        [GT_PERF_DIMS] = GT_COL_INPUT_DIMS,
+        [GT_PERF_TYPES] = GT_COL_INPUT_TYPE,
+        [GT_PERF_STRIDES] = GT_COL_INPUT_STRIDES,
+        [GT_PERF_CONCRETE] = GT_COL_CONCRETE_INPUTS,
     };
     gt_python_literals *literals = gt_python_literals_new(table->strings, form);
     for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++) {
@@ -78,20 +80,20 @@ static void add_marks(gt_table *table, const gt_op_rows *r, const gt_perf *perf)
 {
     const gt_linked_view *trace = perf->trace;
     if (trace->recompute) {
-        uint8_t *cells = gt_table_add_array(table, "is_recompute", GT_TYPE_BOOL)->bools;
+        uint8_t *cells = gt_table_add_array(table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
         for (size_t i = 0; i < r->count; i++) cells[i] = trace->recompute[r->items[i].row] != 0;
     }
     if (perf->overlaps) {
-        uint32_t *names = gt_table_add_array(table, "overlapping_kernel_names", GT_TYPE_STRING)->texts;
+        uint32_t *names = gt_table_add_array(table, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING)->texts;
         for (size_t i = 0; i < r->count; i++) names[i] = r->beside_names[i];
-        double *pct = gt_table_add_array(table, "overlap_pct", GT_TYPE_FLOAT)->floats;
+        double *pct = gt_table_add_array(table, GT_COL_OVERLAP_PCT, GT_TYPE_FLOAT)->floats;
         for (size_t i = 0; i < r->count; i++) pct[i] = r->beside_pct[i];
     }
 }
 
 gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_form form)
 {
-    gt_table *table = gt_table_new("ops", perf->trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_OPS, perf->trace->strings);
     gt_table_add_rows(table, r->count);
     add_names(table, r);
     add_tracks(table, r, perf->trace);

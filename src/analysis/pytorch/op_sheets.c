@@ -17,43 +17,44 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OVERLAPPING "overlapping_kernel_names"
-#define KERNEL_TIME "Kernel Time (µs)"
-#define DETAILS     "_details__summarize_kernel_stats"
-
 /* Measures, in the order of the sheet; the columns of kernels stand between the first two lists. */
 static const gt_aggregate rates[] = {
-    GT_MEASURE_FIRST("GFLOPS"),
-    GT_MEASURE_FIRST("Data Moved (MB)"),
-    GT_MEASURE_FIRST("FLOPS/Byte"),
-    GT_MEASURE_FIVE("TB/s"),
-    GT_MEASURE_FIVE("TFLOPS/s"),
-    GT_MEASURE_FIRST("process_name"),
-    GT_MEASURE_FIRST("process_label"),
-    GT_MEASURE_FIRST("thread_name"),
-    {"Compute Spec", GT_GROUP_FIRST, "Compute Spec"},
-    GT_MEASURE_FIRST("Roofline Time (µs)"),
-    GT_MEASURE_FIRST("Roofline Bound"),
-    GT_MEASURE_FIVE("Pct Roofline"),
-    GT_MEASURE_FIRST("Origami Time (µs)"),
-    GT_MEASURE_FIRST("Origami TFLOPS/s"),
-    GT_MEASURE_FIVE("Origami TB/s"),
-    GT_MEASURE_FIVE("Pct Origami"),
+    GT_MEASURE_FIRST(GFLOPS),
+    GT_MEASURE_FIRST(DATA_MOVED_MB),
+    GT_MEASURE_FIRST(FLOPS_PER_BYTE),
+    GT_MEASURE_FIVE(TB_PER_S),
+    GT_MEASURE_FIVE(TFLOPS_PER_S),
+    GT_MEASURE_FIRST(PROCESS_NAME),
+    GT_MEASURE_FIRST(PROCESS_LABEL),
+    GT_MEASURE_FIRST(THREAD_NAME),
+    {GT_COL_COMPUTE_SPEC, GT_GROUP_FIRST, GT_COL_COMPUTE_SPEC},
+    GT_MEASURE_FIRST(ROOFLINE_TIME_US),
+    GT_MEASURE_FIRST(ROOFLINE_BOUND),
+    GT_MEASURE_FIVE(PCT_ROOFLINE),
+    GT_MEASURE_FIRST(ORIGAMI_TIME_US),
+    GT_MEASURE_FIRST(ORIGAMI_TFLOPS_PER_S),
+    GT_MEASURE_FIVE(ORIGAMI_TB_PER_S),
+    GT_MEASURE_FIVE(PCT_ORIGAMI),
 };
-static const gt_aggregate overlap[] = {GT_MEASURE_FIVE("overlap_pct")};
+static const gt_aggregate overlap[] = {GT_MEASURE_FIVE(OVERLAP_PCT)};
 static const gt_aggregate times[] = {
-    GT_MEASURE_FIRST("Input Dims"),      GT_MEASURE_FIRST("Input type"),
-    GT_MEASURE_FIRST("Input Strides"),   GT_MEASURE_FIRST("Concrete Inputs"),
-    GT_MEASURE_FIVE(KERNEL_TIME),        {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
-    {NULL, GT_GROUP_SIZE, "name_count"}, GT_MEASURE_FIRST("UID"),
+    GT_MEASURE_FIRST(INPUT_DIMS),
+    GT_MEASURE_FIRST(INPUT_TYPE),
+    GT_MEASURE_FIRST(INPUT_STRIDES),
+    GT_MEASURE_FIRST(CONCRETE_INPUTS),
+    GT_MEASURE_FIVE(KERNEL_TIME_US),
+    GT_AGGREGATE(KERNEL_TIME_US, SUM),
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_NAME_COUNT},
+    GT_MEASURE_FIRST(UID),
 };
 
-static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"UID_first", false}};
+static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
 /* Families whose ops and gradients share one sheet. */
 static const gt_op_family single_families[] = {GT_FAMILY_GEMM, GT_FAMILY_UNARY_ELEMENTWISE,
@@ -119,8 +120,8 @@ static bool has_gradient(const gt_perf *p, uint32_t row)
 
 static void add_columns(family_ops *f)
 {
-    size_t params = gt_table_add_zeroed(f->table, "params", GT_TYPE_INT);
-    size_t kernels = gt_table_add_zeroed(f->table, "num_kernels", GT_TYPE_INT);
+    size_t params = gt_table_add_zeroed(f->table, GT_COL_PARAMS, GT_TYPE_INT);
+    size_t kernels = gt_table_add_zeroed(f->table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
     for (size_t i = 0; i < f->ops.count; i++) {
         size_t begin = i ? f->ops.kernels.ends[i - 1] : 0;
         f->table->columns[params].ints[i] = gt_op_params_row(f->params, f->ops.items[i].metrics.result);
@@ -152,19 +153,19 @@ static void family_ops_free(family_ops *f)
 static void add_params(gt_table *sheet, const gt_table *params)
 {
     for (size_t c = 0; c < params->column_count; c++) {
-        size_t index = gt_table_add_zeroed(sheet, params->columns[c].name, GT_TYPE_STRING);
-        const int64_t *row_of = gt_table_column(sheet, "params")->ints;
+        size_t index = gt_table_add_zeroed(sheet, gt_col_named(params->columns[c].name), GT_TYPE_STRING);
+        const int64_t *row_of = gt_table_column(sheet, GT_COL_PARAMS)->ints;
         for (size_t row = 0; row < sheet->row_count; row++)
             sheet->columns[index].texts[row] = params->columns[c].texts[row_of[row]];
     }
 }
 
 typedef struct name_list {
-    const char **items;
+    gt_col *items;
     size_t count, capacity;
 } name_list;
 
-static void add_name(name_list *names, const char *name)
+static void add_name(name_list *names, gt_col name)
 {
     GT_PUSH(names->items, names->count, names->capacity, name);
 }
@@ -177,30 +178,31 @@ static void add_measures(name_list *names, const gt_aggregate *measures, size_t 
 /* Into the order of the sheet; what the sheet does not show goes. */
 static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels)
 {
-    static const char *const details[] = {"kernel" DETAILS, "trunc_kernel_details",
-                                          "overlapping_kernels" DETAILS, "trunc_overlapping_kernels_details"};
+    static const gt_col details[] = {
+        GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_COL_TRUNC_KERNEL_DETAILS,
+        GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARIZE_KERNEL_STATS, GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS};
     name_list names = {0};
-    add_name(&names, "name");
-    add_name(&names, OVERLAPPING);
-    for (size_t c = 1; c < params->column_count; c++) add_name(&names, params->columns[c].name);
-    if (by_num_kernels) add_name(&names, "num_kernels");
-    add_name(&names, "is_recompute");
+    add_name(&names, GT_COL_NAME);
+    add_name(&names, GT_COL_OVERLAPPING_KERNEL_NAMES);
+    for (size_t c = 1; c < params->column_count; c++) add_name(&names, gt_col_named(params->columns[c].name));
+    if (by_num_kernels) add_name(&names, GT_COL_NUM_KERNELS);
+    add_name(&names, GT_COL_IS_RECOMPUTE);
     add_measures(&names, rates, GT_LENGTH(rates));
     for (size_t i = 0; i < GT_LENGTH(details); i++) add_name(&names, details[i]);
     add_measures(&names, overlap, GT_LENGTH(overlap));
     add_measures(&names, times, GT_LENGTH(times));
     gt_table_select(sheet, names.items, names.count);
     gt_free(names.items);
-    size_t beside = gt_table_find(sheet, OVERLAPPING);
-    if (beside != SIZE_MAX) gt_table_rename_column(sheet, beside, OVERLAPPING "_first");
+    size_t beside = gt_table_find(sheet, GT_COL_OVERLAPPING_KERNEL_NAMES);
+    if (beside != SIZE_MAX) gt_table_rename_column(sheet, beside, GT_COL_OVERLAPPING_KERNEL_NAMES_FIRST);
 }
 
 static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *options, bool with_overlap)
 {
-    const char *keys[] = {"params", "is_recompute", NULL, NULL};
+    gt_col keys[] = {GT_COL_PARAMS, GT_COL_IS_RECOMPUTE, GT_NO_COL, GT_NO_COL};
     size_t key_count = 2, measure_count = 0;
-    if (options->by_num_kernels) keys[key_count++] = "num_kernels";
-    if (with_overlap) keys[key_count++] = OVERLAPPING;
+    if (options->by_num_kernels) keys[key_count++] = GT_COL_NUM_KERNELS;
+    if (with_overlap) keys[key_count++] = GT_COL_OVERLAPPING_KERNEL_NAMES;
     gt_aggregate measures[GT_LENGTH(rates) + GT_LENGTH(overlap) + GT_LENGTH(times)];
     for (size_t i = 0; i < GT_LENGTH(rates); i++) measures[measure_count++] = rates[i];
     for (size_t i = 0; with_overlap && i < GT_LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
@@ -209,13 +211,16 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
     gt_op_groups alike = gt_op_groups_find(f->table, keys, key_count);
     gt_table *sheet = gt_op_groups_measure(&alike, measures, measure_count);
     if (with_overlap)
-        gt_op_groups_sort(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "UID_first");
+        gt_op_groups_sort(sheet, &alike, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
+                          GT_COL_UID_FIRST);
     else
         gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_describe(&alike, sheet, &f->ops.kernels, "kernel" DETAILS, "trunc_kernel_details", NULL);
+    gt_op_groups_describe(&alike, sheet, &f->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
+                          GT_COL_TRUNC_KERNEL_DETAILS, NULL);
     if (with_overlap) {
-        gt_op_groups_describe(&alike, sheet, &f->ops.beside, "overlapping_kernels" DETAILS,
-                              "trunc_overlapping_kernels_details", NULL);
+        gt_op_groups_describe(&alike, sheet, &f->ops.beside,
+                              GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARIZE_KERNEL_STATS,
+                              GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
         gt_op_groups_round_overlap(sheet);
     }
     gt_op_groups_free(&alike);
@@ -230,7 +235,7 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
 static void keep_named(gt_table *sheet, const char *const *names, size_t count, bool keep)
 {
     if (!sheet->row_count) return;
-    const uint32_t *texts = gt_table_column(sheet, "name")->texts;
+    const uint32_t *texts = gt_table_column(sheet, GT_COL_NAME)->texts;
     uint8_t *kept = gt_alloc(sheet->row_count);
     for (size_t row = 0; row < sheet->row_count; row++)
         kept[row] = is_one_of(gt_interner_get(sheet->strings, texts[row]), names, count) == keep;
@@ -260,7 +265,7 @@ static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_
         return;
     }
     char *name = gt_format("%s%s%s", family, pass, with_overlap ? "_kl_overlap" : "");
-    gt_table_rename(sheet, name);
+    gt_table_rename(sheet, gt_sheet_named(name));
     gt_free(name);
     GT_PUSH(sheets->items, sheets->count, sheets->capacity, sheet);
 }

@@ -6,28 +6,30 @@
 #include "compat/python_literal.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const struct {
     size_t event_column;
-    const char *name;
+    gt_col name;
 } arguments[] = {
-    {GT_EVENT_INPUT_DIMS, "Input Dims"},
-    {GT_EVENT_INPUT_TYPES, "Input type"},
-    {GT_EVENT_INPUT_STRIDES, "Input Strides"},
-    {GT_EVENT_CONCRETE_INPUTS, "Concrete Inputs"},
+    {GT_EVENT_INPUT_DIMS, GT_COL_INPUT_DIMS},
+    {GT_EVENT_INPUT_TYPES, GT_COL_INPUT_TYPE},
+    {GT_EVENT_INPUT_STRIDES, GT_COL_INPUT_STRIDES},
+    {GT_EVENT_CONCRETE_INPUTS, GT_COL_CONCRETE_INPUTS},
 };
 
 static void add_names(gt_ops *ops)
 {
     const gt_launchers *l = ops->launchers;
     const uint32_t *names = ops->trace->name;
-    uint32_t *cells = gt_table_add_array(ops->table, "name", GT_TYPE_STRING)->texts;
+    uint32_t *cells = gt_table_add_array(ops->table, GT_COL_NAME, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
     gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->extension);
-    cells = gt_table_add_array(ops->table, "op category", GT_TYPE_STRING)->texts;
+    cells = gt_table_add_array(ops->table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
     for (size_t i = 0; i < l->count; i++)
         cells[i] =
             gt_op_categories_of(categories, names[l->items[i].row], names[l->kernels[l->items[i].first]]);
@@ -37,7 +39,7 @@ static void add_names(gt_ops *ops)
 /* Names of process and thread; launchers mostly come from the thread of the one before. */
 static void add_tracks(gt_ops *ops)
 {
-    static const char *const columns[] = {"process_name", "process_label", "thread_name"};
+    static const gt_col columns[] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
     const gt_linked_view *trace = ops->trace;
     size_t first = ops->table->column_count;
     for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_STRING);
@@ -74,12 +76,12 @@ static void add_arguments(gt_ops *ops)
 static void add_counts(gt_ops *ops)
 {
     const gt_launchers *l = ops->launchers;
-    int64_t *counts = gt_table_add_array(ops->table, "num_kernels", GT_TYPE_INT)->ints;
+    int64_t *counts = gt_table_add_array(ops->table, GT_COL_NUM_KERNELS, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < l->count; i++) counts[i] = (int64_t)l->items[i].count;
-    int64_t *uids = gt_table_add_array(ops->table, "UID", GT_TYPE_INT)->ints;
+    int64_t *uids = gt_table_add_array(ops->table, GT_COL_UID, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < l->count; i++) uids[i] = ops->trace->uid[l->items[i].row];
     if (!ops->trace->recompute) return;
-    uint8_t *recompute = gt_table_add_array(ops->table, "is_recompute", GT_TYPE_BOOL)->bools;
+    uint8_t *recompute = gt_table_add_array(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
     for (size_t i = 0; i < l->count; i++) recompute[i] = ops->trace->recompute[l->items[i].row] != 0;
 }
 
@@ -108,7 +110,7 @@ static duration subtree_of(const gt_linked_view *trace, const gt_launcher *launc
     return (duration){launcher->subtree_us, launcher->subtree_integral};
 }
 
-static void add_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *l, const char *name,
+static void add_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *l, gt_col name,
                       duration (*of)(const gt_linked_view *, const gt_launcher *))
 {
     bool integral = true;
@@ -129,7 +131,7 @@ static void add_times(gt_table *table, const gt_linked_view *trace, const gt_lau
 
 void gt_table_add_direct_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers)
 {
-    add_times(table, trace, launchers, "total_direct_kernel_time", direct_of);
+    add_times(table, trace, launchers, GT_COL_TOTAL_DIRECT_KERNEL_TIME, direct_of);
 }
 
 gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension)
@@ -139,15 +141,15 @@ gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, c
     ops->launchers = launchers;
     ops->extension = extension;
     ops->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
-    ops->table = gt_table_new("ops", trace->strings);
+    ops->table = gt_table_new(GT_SHEET_OPS, trace->strings);
     gt_table_add_rows(ops->table, launchers->count);
     add_names(ops);
     add_tracks(ops);
     add_arguments(ops);
     add_counts(ops);
-    add_times(ops->table, trace, launchers, "ts", start_of);
+    add_times(ops->table, trace, launchers, GT_COL_TS, start_of);
     gt_table_add_direct_times(ops->table, trace, launchers);
-    add_times(ops->table, trace, launchers, "total_subtree_kernel_time", subtree_of);
+    add_times(ops->table, trace, launchers, GT_COL_TOTAL_SUBTREE_KERNEL_TIME, subtree_of);
     return ops;
 }
 

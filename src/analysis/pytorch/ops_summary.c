@@ -12,60 +12,70 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 
-#define DIRECT  "total_direct_kernel_time"
-#define SUBTREE "total_subtree_kernel_time"
-
 static const gt_aggregate sums[] = {
-    {NULL, GT_GROUP_SIZE, "Count"},
-    {DIRECT, GT_GROUP_SUM, DIRECT "_sum"},
-    {SUBTREE, GT_GROUP_SUM, SUBTREE "_sum"},
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE},
+    GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, SUM),
+    GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, SUM),
 };
 
-static const char *const category_columns[] = {
-    "op category", "is_recompute", "Count", DIRECT "_ms", "Percentage (%)", "Cumulative Percentage (%)",
+static const gt_col category_columns[] = {
+    GT_COL_OP_CATEGORY,    GT_COL_IS_RECOMPUTE,
+    GT_COL_COUNT_TITLE,    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT, GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
-static const char *const name_columns[] = {
-    "name",        "is_recompute", DIRECT "_sum", SUBTREE "_sum",   DIRECT "_ms",
-    SUBTREE "_ms", "Count",        "Categories",  "Percentage (%)", "Cumulative Percentage (%)",
+static const gt_col name_columns[] = {
+    GT_COL_NAME,
+    GT_COL_IS_RECOMPUTE,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MS,
+    GT_COL_COUNT_TITLE,
+    GT_COL_CATEGORIES,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
 static const gt_group_options as_first_seen = {.keep_nulls = true};
 
 /* The key, and is_recompute where the ops have it. */
-static size_t keys_of(const gt_ops *ops, const char *key, const char **keys)
+static size_t keys_of(const gt_ops *ops, gt_col key, gt_col *keys)
 {
     keys[0] = key;
-    keys[1] = "is_recompute";
+    keys[1] = GT_COL_IS_RECOMPUTE;
     return ops->trace->recompute ? 2 : 1;
 }
 
-static gt_table *group_by(const gt_ops *ops, const char *key)
+static gt_table *group_by(const gt_ops *ops, gt_col key)
 {
-    const char *keys[2];
+    gt_col keys[2];
     size_t key_count = keys_of(ops, key, keys);
     return gt_table_group(ops->table, keys, key_count, sums, GT_LENGTH(sums), as_first_seen);
 }
 
-static gt_table *finish(gt_table *table, const char *sheet, const char *const *columns, size_t column_count)
+static gt_table *finish(gt_table *table, gt_sheet sheet, const gt_col *columns, size_t column_count)
 {
-    static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, true}};
     gt_table_rename(table, sheet);
     gt_table_sort(table, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_ms(table, SUBTREE "_sum", SUBTREE "_ms");
-    gt_table_add_percentages(table, gt_table_add_ms(table, DIRECT "_sum", DIRECT "_ms"));
+    gt_table_add_ms(table, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MS);
+    gt_table_add_percentages(table, gt_table_add_ms(table, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
+                                                    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
     gt_table_select(table, columns, column_count);
     return table;
 }
 
 gt_table *gt_ops_summary_by_category(const gt_ops *ops)
 {
-    return finish(group_by(ops, "op category"), "ops_summary_by_category", category_columns,
+    return finish(group_by(ops, GT_COL_OP_CATEGORY), GT_SHEET_OPS_SUMMARY_BY_CATEGORY, category_columns,
                   GT_LENGTH(category_columns));
 }
 
@@ -80,9 +90,9 @@ typedef struct category_list {
 
 static category_list list_categories(const gt_ops *ops)
 {
-    const char *keys[2];
-    size_t key_count = keys_of(ops, "name", keys);
-    const gt_column *categories = gt_table_column(ops->table, "op category");
+    gt_col keys[2];
+    size_t key_count = keys_of(ops, GT_COL_NAME, keys);
+    const gt_column *categories = gt_table_column(ops->table, GT_COL_OP_CATEGORY);
     gt_groups groups = gt_groups_find(ops->table, keys, key_count, as_first_seen);
     gt_groups divided = gt_groups_split(&groups, categories, ops->table->strings);
     category_list list = {.count = divided.count};
@@ -104,7 +114,7 @@ static category_list list_categories(const gt_ops *ops)
 static void add_categories(const gt_ops *ops, gt_table *by_name)
 {
     category_list list = list_categories(ops);
-    size_t column = gt_table_add_filled(by_name, "Categories", GT_TYPE_LIST), next = 0;
+    size_t column = gt_table_add_column(by_name, GT_COL_CATEGORIES, GT_TYPE_LIST), next = 0;
     gt_column *cells = &by_name->columns[column];
     gt_list_of(cells, GT_TYPE_STRING);
     for (size_t row = 0; row < by_name->row_count; row++) {
@@ -119,7 +129,7 @@ static void add_categories(const gt_ops *ops, gt_table *by_name)
 
 gt_table *gt_ops_summary(const gt_ops *ops)
 {
-    gt_table *by_name = group_by(ops, "name");
+    gt_table *by_name = group_by(ops, GT_COL_NAME);
     add_categories(ops, by_name);
-    return finish(by_name, "ops_summary", name_columns, GT_LENGTH(name_columns));
+    return finish(by_name, GT_SHEET_OPS_SUMMARY, name_columns, GT_LENGTH(name_columns));
 }

@@ -17,6 +17,8 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 #include "trace/order.h"
 
@@ -24,69 +26,66 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIRECT           "total_direct_kernel_time"
-#define SUBTREE          "total_subtree_kernel_time"
-#define OVERLAPPING      "overlapping_kernel_names"
-#define FIRST_OCCURRENCE "first_occurrence_time"
-#define PAIR(kind, suffix)                                                                                   \
-    {DIRECT, kind, DIRECT suffix},                                                                           \
-    {                                                                                                        \
-        SUBTREE, kind, SUBTREE suffix                                                                        \
-    }
+#define PAIR(kind) GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, kind), GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, kind)
 
-static const char *const keys[] = {
-    "name",       OVERLAPPING,  "op category",   "process_name",    "process_label", "thread_name",
-    "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "num_kernels",   "is_recompute",
+static const gt_col keys[] = {
+    GT_COL_NAME,          GT_COL_OVERLAPPING_KERNEL_NAMES,
+    GT_COL_OP_CATEGORY,   GT_COL_PROCESS_NAME,
+    GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME,
+    GT_COL_INPUT_DIMS,    GT_COL_INPUT_TYPE,
+    GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
+    GT_COL_NUM_KERNELS,   GT_COL_IS_RECOMPUTE,
 };
 
 static const gt_aggregate measures[] = {
-    {NULL, GT_GROUP_SIZE, "operation_count"},
-    {"ts", GT_GROUP_MIN, FIRST_OCCURRENCE},
-    PAIR(GT_GROUP_MEAN, "_mean"),
-    PAIR(GT_GROUP_MEDIAN, "_median"),
-    PAIR(GT_GROUP_STD, "_std"),
-    PAIR(GT_GROUP_MIN, "_min"),
-    PAIR(GT_GROUP_MAX, "_max"),
-    PAIR(GT_GROUP_SUM, "_sum"),
-    {"UID", GT_GROUP_FIRST, "ex_UID"},
-    {"overlap_pct", GT_GROUP_MEAN, "overlap_pct_mean"},
-    {"overlap_pct", GT_GROUP_MEDIAN, "overlap_pct_median"},
-    {"overlap_pct", GT_GROUP_STD, "overlap_pct_std"},
-    {"overlap_pct", GT_GROUP_MIN, "overlap_pct_min"},
-    {"overlap_pct", GT_GROUP_MAX, "overlap_pct_max"},
+    {GT_NO_COL, GT_GROUP_SIZE, GT_COL_OPERATION_COUNT},
+    {GT_COL_TS, GT_GROUP_MIN, GT_COL_FIRST_OCCURRENCE_TIME},
+    PAIR(MEAN),
+    PAIR(MEDIAN),
+    PAIR(STD),
+    PAIR(MIN),
+    PAIR(MAX),
+    PAIR(SUM),
+    {GT_COL_UID, GT_GROUP_FIRST, GT_COL_EX_UID},
+    GT_AGGREGATE(OVERLAP_PCT, MEAN),
+    GT_AGGREGATE(OVERLAP_PCT, MEDIAN),
+    GT_AGGREGATE(OVERLAP_PCT, STD),
+    GT_AGGREGATE(OVERLAP_PCT, MIN),
+    GT_AGGREGATE(OVERLAP_PCT, MAX),
 };
 
 /* Behind the keys; those that a sheet lacks are passed over. */
-static const char *const columns[] = {
-    "operation_count",
-    FIRST_OCCURRENCE,
-    DIRECT "_mean",
-    SUBTREE "_mean",
-    DIRECT "_median",
-    SUBTREE "_median",
-    DIRECT "_std",
-    SUBTREE "_std",
-    DIRECT "_min",
-    SUBTREE "_min",
-    DIRECT "_max",
-    SUBTREE "_max",
-    DIRECT "_sum",
-    SUBTREE "_sum",
-    "ex_UID",
-    "kernel_details_summary",
-    "trunc_kernel_details",
-    "overlapping_kernels_details_summary",
-    "trunc_overlapping_kernels_details",
-    "overlap_pct_mean",
-    "overlap_pct_median",
-    "overlap_pct_std",
-    "overlap_pct_min",
-    "overlap_pct_max",
-    "Percentage (%)",
-    "Cumulative Percentage (%)",
+static const gt_col columns[] = {
+    GT_COL_OPERATION_COUNT,
+    GT_COL_FIRST_OCCURRENCE_TIME,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MEAN,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MEDIAN,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MEDIAN,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_STD,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_STD,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MIN,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MIN,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MAX,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MAX,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM,
+    GT_COL_EX_UID,
+    GT_COL_KERNEL_DETAILS_SUMMARY,
+    GT_COL_TRUNC_KERNEL_DETAILS,
+    GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+    GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS,
+    GT_COL_OVERLAP_PCT_MEAN,
+    GT_COL_OVERLAP_PCT_MEDIAN,
+    GT_COL_OVERLAP_PCT_STD,
+    GT_COL_OVERLAP_PCT_MIN,
+    GT_COL_OVERLAP_PCT_MAX,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
-static const gt_sort_key longest_first[] = {{DIRECT "_sum", true}, {"ex_UID", false}};
+static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, true},
+                                            {GT_COL_EX_UID, false}};
 
 /* ---- kernels of each launcher ---- */
 
@@ -115,8 +114,8 @@ static gt_kernel_lists list_kernels(const gt_ops *ops)
 static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
 {
     gt_kernel_lists lists = {0};
-    size_t names = gt_table_add_zeroed(ops->table, OVERLAPPING, GT_TYPE_STRING);
-    size_t pct = gt_table_add_zeroed(ops->table, "overlap_pct", GT_TYPE_FLOAT);
+    size_t names = gt_table_add_zeroed(ops->table, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING);
+    size_t pct = gt_table_add_zeroed(ops->table, GT_COL_OVERLAP_PCT, GT_TYPE_FLOAT);
     gt_op_overlap_reader *reader = gt_op_overlap_reader_new(ops->trace, overlaps);
     uint32_t *rows = NULL;
     size_t capacity = 0;
@@ -138,8 +137,8 @@ static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
 
 static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
 {
-    gt_table_drop_column(ops->table, gt_table_find(ops->table, "overlap_pct"));
-    gt_table_drop_column(ops->table, gt_table_find(ops->table, OVERLAPPING));
+    gt_table_drop_column(ops->table, gt_table_find(ops->table, GT_COL_OVERLAP_PCT));
+    gt_table_drop_column(ops->table, gt_table_find(ops->table, GT_COL_OVERLAPPING_KERNEL_NAMES));
     gt_kernel_lists_free(lists);
 }
 
@@ -147,10 +146,10 @@ static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
 
 static gt_op_groups find_alike(const gt_ops *ops, gt_unique_args_options options)
 {
-    const char *used[GT_LENGTH(keys)];
+    gt_col used[GT_LENGTH(keys)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(keys); i++)
-        if (options.by_num_kernels || strcmp(keys[i], "num_kernels") != 0) used[count++] = keys[i];
+        if (options.by_num_kernels || !gt_col_equals(keys[i], GT_COL_NUM_KERNELS)) used[count++] = keys[i];
     return gt_op_groups_find(ops->table, used, count);
 }
 
@@ -172,11 +171,12 @@ static void count_from_first(gt_column *times, size_t rows)
 /* Into the order of the sheet; what it does not show goes. */
 static void arrange(gt_table *sheet, const gt_op_groups *alike, bool first_occurrence)
 {
-    const char *shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
+    gt_col shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
     size_t count = 0;
     for (size_t i = 0; i < alike->key_count; i++) shown[count++] = alike->keys[i];
     for (size_t i = 0; i < GT_LENGTH(columns); i++)
-        if (first_occurrence || strcmp(columns[i], FIRST_OCCURRENCE) != 0) shown[count++] = columns[i];
+        if (first_occurrence || !gt_col_equals(columns[i], GT_COL_FIRST_OCCURRENCE_TIME))
+            shown[count++] = columns[i];
     gt_table_select(sheet, shown, count);
 }
 
@@ -186,15 +186,16 @@ gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
     if (options.overlaps) beside = list_beside(ops, options.overlaps);
     gt_op_groups alike = find_alike(ops, options);
     gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
-    gt_table_rename(sheet, options.overlaps ? "ops_unique_args_kl_overlap" : "ops_unique_args");
+    gt_table_rename(sheet, options.overlaps ? GT_SHEET_OPS_UNIQUE_ARGS_KL_OVERLAP : GT_SHEET_OPS_UNIQUE_ARGS);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    count_from_first(gt_table_column(sheet, FIRST_OCCURRENCE), sheet->row_count);
-    gt_table_add_percentages(sheet, gt_table_find(sheet, DIRECT "_sum"));
+    count_from_first(gt_table_column(sheet, GT_COL_FIRST_OCCURRENCE_TIME), sheet->row_count);
+    gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM));
     if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);
-    gt_op_groups_describe(&alike, sheet, &kernels, "kernel_details_summary", "trunc_kernel_details", NULL);
+    gt_op_groups_describe(&alike, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY, GT_COL_TRUNC_KERNEL_DETAILS,
+                          NULL);
     if (options.overlaps)
-        gt_op_groups_describe(&alike, sheet, &beside, "overlapping_kernels_details_summary",
-                              "trunc_overlapping_kernels_details", NULL);
+        gt_op_groups_describe(&alike, sheet, &beside, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+                              GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     arrange(sheet, &alike, options.first_occurrence);
     gt_op_groups_free(&alike);
     gt_kernel_lists_free(&kernels);

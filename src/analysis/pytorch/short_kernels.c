@@ -14,34 +14,37 @@
 #include "analysis/rocprof/short_kernels.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 
 static const struct {
-    const char *name;
+    gt_col name;
     size_t event_column;
 } arguments[] = {
-    {"Input dims", GT_EVENT_INPUT_DIMS},
-    {"Input strides", GT_EVENT_INPUT_STRIDES},
-    {"Concrete Inputs", GT_EVENT_CONCRETE_INPUTS},
+    {GT_COL_SHORT_KERNEL_INPUT_DIMS, GT_EVENT_INPUT_DIMS},
+    {GT_COL_SHORT_KERNEL_INPUT_STRIDES, GT_EVENT_INPUT_STRIDES},
+    {GT_COL_CONCRETE_INPUTS, GT_EVENT_CONCRETE_INPUTS},
 };
 
-static const char *const op_keys[] = {"Parent cpu_op", "Input dims", "Input strides", "Concrete Inputs",
-                                      "Kernel name"};
-static const char *const gpu_only_keys[] = {"Kernel name"};
+static const gt_col op_keys[] = {GT_COL_PARENT_CPU_OP, GT_COL_SHORT_KERNEL_INPUT_DIMS,
+                                 GT_COL_SHORT_KERNEL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
+                                 GT_COL_KERNEL_NAME};
+static const gt_col gpu_only_keys[] = {GT_COL_KERNEL_NAME};
 
 static const gt_aggregate of_group[] = {
-    {"Kernel duration (µs)", GT_GROUP_SUM, "Short Kernel duration (µs) sum"},
-    {"Kernel duration (µs)", GT_GROUP_COUNT, "Short Kernel count"},
-    {"Kernel duration (µs)", GT_GROUP_MEAN, "Short Kernel duration (µs) mean"},
+    {GT_COL_KERNEL_DURATION_US, GT_GROUP_SUM, GT_COL_SHORT_KERNEL_DURATION_US_SUM},
+    {GT_COL_KERNEL_DURATION_US, GT_GROUP_COUNT, GT_COL_SHORT_KERNEL_COUNT},
+    {GT_COL_KERNEL_DURATION_US, GT_GROUP_MEAN, GT_COL_SHORT_KERNEL_DURATION_US_MEAN},
 };
 
 static const gt_sort_key sheet_order[] = {
-    {"Short Kernel duration (µs) sum", true},
-    {"Short Kernel count", false},
-    {"Short Kernel duration (µs) mean", false},
+    {GT_COL_SHORT_KERNEL_DURATION_US_SUM, true},
+    {GT_COL_SHORT_KERNEL_COUNT, false},
+    {GT_COL_SHORT_KERNEL_DURATION_US_MEAN, false},
 };
 
 /* The kernels below the threshold; free them as all are freed. */
@@ -74,9 +77,9 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
 
 /* ---- the summary ---- */
 
-static void add_names(gt_table *table, const char *column, const gt_linked_view *trace, const uint32_t *rows)
+static void add_names(gt_table *table, gt_col column, const gt_linked_view *trace, const uint32_t *rows)
 {
-    size_t added = gt_table_add_filled(table, column, GT_TYPE_STRING);
+    size_t added = gt_table_add_column(table, column, GT_TYPE_STRING);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = trace->name[rows[i]];
 }
@@ -85,15 +88,15 @@ static void add_names(gt_table *table, const char *column, const gt_linked_view 
 static gt_table *kernel_table(const gt_pytorch_kernels *kernels)
 {
     const gt_linked_view *trace = kernels->trace;
-    gt_table *table = gt_table_new("short kernels", trace->strings);
+    gt_table *table = gt_table_new(GT_SHEET_SHORT_KERNELS, trace->strings);
     gt_table_add_rows(table, kernels->count);
-    add_names(table, "Kernel name", trace, kernels->rows);
-    add_names(table, "Parent cpu_op", trace, kernels->cpu_ops);
+    add_names(table, GT_COL_KERNEL_NAME, trace, kernels->rows);
+    add_names(table, GT_COL_PARENT_CPU_OP, trace, kernels->cpu_ops);
     for (size_t i = 0; !trace->gpu_only && i < GT_LENGTH(arguments); i++)
         gt_table_add_event_strings(table, arguments[i].name, &trace->events, arguments[i].event_column,
                                    kernels->cpu_ops);
-    gt_table_add_event_times(table, "Kernel duration (µs)", &trace->events, GT_INTEGRAL_DURATION,
-                             kernels->rows, kernels->whole);
+    gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION, kernels->rows,
+                             kernels->whole);
     return table;
 }
 
@@ -113,9 +116,9 @@ static void write_arguments_as_python(gt_table *summary)
 static gt_table *headings_only(gt_interner *strings)
 {
     static const char *const second_line[] = {"sum", "count", "mean"};
-    gt_table *table = gt_table_new("short_kernels_summary", strings);
+    gt_table *table = gt_table_new(GT_SHEET_SHORT_KERNELS_SUMMARY, strings);
     for (size_t i = 0; i < GT_LENGTH(second_line); i++)
-        gt_table_add_column(table, "Kernel duration (µs)", GT_TYPE_STRING);
+        gt_table_add_column(table, GT_COL_KERNEL_DURATION_US, GT_TYPE_STRING);
     gt_table_add_row(table);
     for (size_t i = 0; i < GT_LENGTH(second_line); i++) gt_table_set_cstr(table, i, 0, second_line[i]);
     return table;
@@ -131,7 +134,7 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
     gt_pytorch_kernels_free(&kernels);
     if (!table->row_count) {
         gt_table_free(table);
-        return gt_table_new("short_kernels_summary", strings);
+        return gt_table_new(GT_SHEET_SHORT_KERNELS_SUMMARY, strings);
     }
     gt_table *summary = gt_table_group(table, gpu_only ? gpu_only_keys : op_keys,
                                        gpu_only ? GT_LENGTH(gpu_only_keys) : GT_LENGTH(op_keys), of_group,
@@ -141,10 +144,10 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
         gt_table_free(summary);
         return headings_only(strings);
     }
-    gt_table_rename(summary, "short_kernels_summary");
+    gt_table_rename(summary, GT_SHEET_SHORT_KERNELS_SUMMARY);
     gt_table_sort(summary, sheet_order, GT_LENGTH(sheet_order));
-    gt_pytorch_kernels_add_share(summary, "Short Kernel duration (µs) sum", total_ms * 1e3,
-                                 "Short Kernel duration (µs) percent of total time");
+    gt_pytorch_kernels_add_share(summary, GT_COL_SHORT_KERNEL_DURATION_US_SUM, total_ms * 1e3,
+                                 GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
     if (options->limited) gt_table_head(summary, options->topk);
     if (!gpu_only) write_arguments_as_python(summary);
     return summary;

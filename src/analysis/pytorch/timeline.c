@@ -18,6 +18,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -159,7 +160,7 @@ static void add_timeline(gt_table *timeline, const gt_linked_view *trace, select
         size_t first = timeline->row_count;
         add_times(timeline, &t, options->split_idle);
         for (size_t row = first; events.by_recompute && row < timeline->row_count; row++)
-            gt_table_set_bool(timeline, gt_table_find(timeline, "is_recompute"), row, events.recompute);
+            gt_table_set_bool(timeline, gt_table_find(timeline, GT_COL_IS_RECOMPUTE), row, events.recompute);
     }
     for (size_t in = 0; in < BUCKETS; in++) gt_intervals_free(&running[in]);
 }
@@ -182,7 +183,7 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
 {
     gt_table *timeline = gt_gpu_timeline_new(trace->strings);
     selection events = {options.include_unlinked, options.split_recompute, false};
-    if (options.split_recompute) gt_table_add_column(timeline, "is_recompute", GT_TYPE_BOOL);
+    if (options.split_recompute) gt_table_add_column(timeline, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL);
     add_timeline(timeline, trace, events, &options);
     if (options.split_recompute) {
         events.recompute = true;
@@ -196,8 +197,8 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
 
 double gt_pytorch_total_time_ms(const gt_table *timeline)
 {
-    const gt_column *types = gt_table_column(timeline, "type"),
-                    *times_ms = gt_table_column(timeline, "time ms");
+    const gt_column *types = gt_table_column(timeline, GT_COL_TYPE),
+                    *times_ms = gt_table_column(timeline, GT_COL_TIME_MS);
     uint32_t total = gt_interner_find(timeline->strings, "total_time", strlen("total_time"));
     for (size_t row = 0; row < timeline->row_count; row++)
         if (types->texts[row] == total) return times_ms->floats[row];

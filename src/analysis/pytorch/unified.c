@@ -20,60 +20,62 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OVERLAPPING "overlapping_kernel_names"
-#define KERNEL_TIME "Kernel Time (µs)"
 /* The unified sheet shows some of the five first and the others later. */
-#define MEAN_AND_STD(column)                                                                                 \
-    GT_MEASURE(column, GT_GROUP_MEAN, "_mean"), GT_MEASURE(column, GT_GROUP_STD, "_std")
+#define MEAN_AND_STD(column) GT_AGGREGATE(column, MEAN), GT_AGGREGATE(column, STD)
 #define MEDIAN_TO_MAX(column)                                                                                \
-    GT_MEASURE(column, GT_GROUP_MEDIAN, "_median"), GT_MEASURE(column, GT_GROUP_MIN, "_min"),                \
-        GT_MEASURE(column, GT_GROUP_MAX, "_max")
+    GT_AGGREGATE(column, MEDIAN), GT_AGGREGATE(column, MIN), GT_AGGREGATE(column, MAX)
 
-static const char *const keys[] = {
-    "name",       OVERLAPPING,  "op category",   "process_name",    "process_label", "thread_name",
-    "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "is_recompute",
+static const gt_col keys[] = {
+    GT_COL_NAME,          GT_COL_OVERLAPPING_KERNEL_NAMES,
+    GT_COL_OP_CATEGORY,   GT_COL_PROCESS_NAME,
+    GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME,
+    GT_COL_INPUT_DIMS,    GT_COL_INPUT_TYPE,
+    GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
+    GT_COL_IS_RECOMPUTE,
 };
 
 /* In the order of the sheet; the columns of kernels stand between the two lists. */
 static const gt_aggregate measures[] = {
-    {"UID", GT_GROUP_FIRST, "ex_UID"},
-    {"UID", GT_GROUP_COUNT, "operation_count"},
-    {"duration_us", GT_GROUP_SUM, "total_duration_us"},
-    {"duration_us", GT_GROUP_MEAN, "mean_duration_us"},
-    {"duration_us", GT_GROUP_STD, "std_duration_us"},
-    {"GFLOPS", GT_GROUP_FIRST, "GFLOPS"},
-    {"Data Moved (MB)", GT_GROUP_FIRST, "Data Moved (MB)"},
-    {"FLOPS/Byte", GT_GROUP_FIRST, "FLOPS/Byte"},
-    {"Compute Spec", GT_GROUP_FIRST, "Compute Spec"},
-    {"Roofline Bound", GT_GROUP_FIRST, "Roofline Bound"},
-    MEAN_AND_STD("TB/s"),
-    MEAN_AND_STD("TFLOPS/s"),
-    MEAN_AND_STD(KERNEL_TIME),
-    {KERNEL_TIME, GT_GROUP_SUM, KERNEL_TIME "_sum"},
-    MEDIAN_TO_MAX("duration_us"),
-    GT_MEASURE_FIRST("Origami Time (µs)"),
-    GT_MEASURE_FIRST("Origami TFLOPS/s"),
-    MEDIAN_TO_MAX("TB/s"),
-    MEDIAN_TO_MAX("TFLOPS/s"),
-    GT_MEASURE_FIVE("Origami TB/s"),
-    GT_MEASURE_FIVE("Pct Origami"),
-    GT_MEASURE_FIRST("Roofline Time (µs)"),
-    GT_MEASURE_FIVE("Pct Roofline"),
-    MEDIAN_TO_MAX(KERNEL_TIME),
+    {GT_COL_UID, GT_GROUP_FIRST, GT_COL_EX_UID},
+    {GT_COL_UID, GT_GROUP_COUNT, GT_COL_OPERATION_COUNT},
+    {GT_COL_DURATION_US, GT_GROUP_SUM, GT_COL_TOTAL_DURATION_US},
+    {GT_COL_DURATION_US, GT_GROUP_MEAN, GT_COL_MEAN_DURATION_US},
+    {GT_COL_DURATION_US, GT_GROUP_STD, GT_COL_STD_DURATION_US},
+    {GT_COL_GFLOPS, GT_GROUP_FIRST, GT_COL_GFLOPS},
+    {GT_COL_DATA_MOVED_MB, GT_GROUP_FIRST, GT_COL_DATA_MOVED_MB},
+    {GT_COL_FLOPS_PER_BYTE, GT_GROUP_FIRST, GT_COL_FLOPS_PER_BYTE},
+    {GT_COL_COMPUTE_SPEC, GT_GROUP_FIRST, GT_COL_COMPUTE_SPEC},
+    {GT_COL_ROOFLINE_BOUND, GT_GROUP_FIRST, GT_COL_ROOFLINE_BOUND},
+    MEAN_AND_STD(TB_PER_S),
+    MEAN_AND_STD(TFLOPS_PER_S),
+    MEAN_AND_STD(KERNEL_TIME_US),
+    GT_AGGREGATE(KERNEL_TIME_US, SUM),
+    MEDIAN_TO_MAX(DURATION_US),
+    GT_MEASURE_FIRST(ORIGAMI_TIME_US),
+    GT_MEASURE_FIRST(ORIGAMI_TFLOPS_PER_S),
+    MEDIAN_TO_MAX(TB_PER_S),
+    MEDIAN_TO_MAX(TFLOPS_PER_S),
+    GT_MEASURE_FIVE(ORIGAMI_TB_PER_S),
+    GT_MEASURE_FIVE(PCT_ORIGAMI),
+    GT_MEASURE_FIRST(ROOFLINE_TIME_US),
+    GT_MEASURE_FIVE(PCT_ROOFLINE),
+    MEDIAN_TO_MAX(KERNEL_TIME_US),
 };
 static const gt_aggregate last_measures[] = {
-    GT_MEASURE_FIVE("overlap_pct"),
-    {"perf_params", GT_GROUP_FIRST, "perf_params"},
-    {"has_perf_model", GT_GROUP_FIRST, "has_perf_model"},
+    GT_MEASURE_FIVE(OVERLAP_PCT),
+    {GT_COL_PERF_PARAMS, GT_GROUP_FIRST, GT_COL_PERF_PARAMS},
+    {GT_COL_HAS_PERF_MODEL, GT_GROUP_FIRST, GT_COL_HAS_PERF_MODEL},
 };
 
-static const gt_sort_key longest_first[] = {{KERNEL_TIME "_sum", true}, {"ex_UID", false}};
+static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_EX_UID, false}};
 
 struct gt_unified {
     gt_perf *perf;
@@ -156,7 +158,7 @@ static void add_op(builder *b, const gt_unified_event *event)
 static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
-    uint32_t *cells = gt_table_add_array(table, "op category", GT_TYPE_STRING)->texts;
+    uint32_t *cells = gt_table_add_array(table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
     for (size_t i = 0; i < b->count; i++) {
         const gt_unified_event *event = &b->chosen[i];
@@ -172,10 +174,10 @@ static void add_categories(const builder *b, gt_table *table)
 
 static void add_models(const builder *b, gt_table *table)
 {
-    uint8_t *has_model = gt_table_add_array(table, "has_perf_model", GT_TYPE_BOOL)->bools;
+    uint8_t *has_model = gt_table_add_array(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
     for (size_t i = 0; i < b->count; i++)
         has_model[i] = b->chosen[i].model || b->chosen[i].forward != GT_NO_EVENT;
-    uint32_t *cells = gt_table_add_array(table, "perf_params", GT_TYPE_STRING)->texts;
+    uint32_t *cells = gt_table_add_array(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
     gt_map known = {0}; /* result to text */
     gt_buffer text = {0};
     for (size_t i = 0; i < b->count; i++) {
@@ -202,7 +204,7 @@ static void add_durations(const builder *b, gt_table *table)
         uint32_t row = b->chosen[i].row;
         whole &= (trace->integral[row] & GT_INTEGRAL_DURATION) != 0 && fabs(trace->dur_us[row]) < 0x1p53;
     }
-    gt_column *column = gt_table_add_array(table, "duration_us", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = gt_table_add_array(table, GT_COL_DURATION_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < b->count; i++) {
         double dur_us = trace->dur_us[b->chosen[i].row];
         if (whole)
@@ -251,13 +253,13 @@ gt_unified_ops gt_unified_ops_of(const gt_unified *u)
 /* Into the order of the sheet; what the sheet does not show goes. */
 static void arrange(gt_table *sheet)
 {
-    static const char *const kernels[] = {"kernel_details_summary", "trunc_kernel_details",
-                                          "overlapping_kernels_details_summary",
-                                          "trunc_overlapping_kernels_details"};
-    static const char *const last[] = {"entry_point", "call_stack_full", "Percentage (%)",
-                                       "Cumulative Percentage (%)"};
-    const char *names[GT_LENGTH(keys) + GT_LENGTH(measures) + GT_LENGTH(kernels) + GT_LENGTH(last_measures) +
-                      GT_LENGTH(last)];
+    static const gt_col kernels[] = {GT_COL_KERNEL_DETAILS_SUMMARY, GT_COL_TRUNC_KERNEL_DETAILS,
+                                     GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+                                     GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS};
+    static const gt_col last[] = {GT_COL_ENTRY_POINT, GT_COL_CALL_STACK_FULL, GT_COL_PERCENTAGE_PCT,
+                                  GT_COL_CUMULATIVE_PERCENTAGE_PCT};
+    gt_col names[GT_LENGTH(keys) + GT_LENGTH(measures) + GT_LENGTH(kernels) + GT_LENGTH(last_measures) +
+                 GT_LENGTH(last)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(keys); i++) names[count++] = keys[i];
     for (size_t i = 0; i < GT_LENGTH(measures); i++) names[count++] = measures[i].name;
@@ -269,10 +271,10 @@ static void arrange(gt_table *sheet)
 
 static gt_op_groups find_alike(const gt_unified *u, bool overlap)
 {
-    const char *used[GT_LENGTH(keys)];
+    gt_col used[GT_LENGTH(keys)];
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(keys); i++)
-        if (overlap || strcmp(keys[i], OVERLAPPING) != 0) used[count++] = keys[i];
+        if (overlap || !gt_col_equals(keys[i], GT_COL_OVERLAPPING_KERNEL_NAMES)) used[count++] = keys[i];
     return gt_op_groups_find(u->table, used, count);
 }
 
@@ -282,7 +284,8 @@ static gt_table *measure_alike(const gt_op_groups *alike, bool overlap)
     size_t count = GT_LENGTH(measures);
     memcpy(all, measures, sizeof measures);
     for (size_t i = 0; i < GT_LENGTH(last_measures); i++)
-        if (overlap || strcmp(last_measures[i].column, "overlap_pct") != 0) all[count++] = last_measures[i];
+        if (overlap || !gt_col_equals(last_measures[i].column, GT_COL_OVERLAP_PCT))
+            all[count++] = last_measures[i];
     return gt_op_groups_measure(alike, all, count);
 }
 
@@ -295,7 +298,7 @@ typedef struct stack_columns {
 static void add_stacks(void *context, size_t row, const gt_kernel_stats *stats)
 {
     const stack_columns *c = context;
-    uint32_t name = gt_table_column(c->sheet, "name")->texts[row];
+    uint32_t name = gt_table_column(c->sheet, GT_COL_NAME)->texts[row];
     gt_call_stack_paths paths = gt_call_stack_paths_of(c->stacks, name, stats->pattern, stats->shown_count);
     c->sheet->columns[c->entry_point].texts[row] = paths.entry_point;
     c->sheet->columns[c->full].texts[row] = paths.full;
@@ -305,18 +308,18 @@ gt_table *gt_unified_summary(gt_unified *u)
 {
     gt_op_groups alike = find_alike(u, false);
     gt_table *sheet = measure_alike(&alike, false);
-    gt_table_rename(sheet, "unified_perf_summary");
+    gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     gt_op_groups_observe watch = {0};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {
-        columns.entry_point = gt_table_add_zeroed(sheet, "entry_point", GT_TYPE_STRING);
-        columns.full = gt_table_add_zeroed(sheet, "call_stack_full", GT_TYPE_STRING);
+        columns.entry_point = gt_table_add_zeroed(sheet, GT_COL_ENTRY_POINT, GT_TYPE_STRING);
+        columns.full = gt_table_add_zeroed(sheet, GT_COL_CALL_STACK_FULL, GT_TYPE_STRING);
         watch = (gt_op_groups_observe){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
     }
-    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details",
-                          &watch);
-    gt_table_add_percentages(sheet, gt_table_find(sheet, KERNEL_TIME "_sum"));
+    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+                          GT_COL_TRUNC_KERNEL_DETAILS, &watch);
+    gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));
     arrange(sheet);
     gt_op_groups_free(&alike);
     return sheet;
@@ -326,14 +329,15 @@ gt_table *gt_unified_summary_with_overlap(gt_unified *u)
 {
     gt_op_groups alike = find_alike(u, true);
     gt_table *sheet = measure_alike(&alike, true);
-    gt_table_rename(sheet, "unified_perf_summary_kl_overlap");
-    gt_op_groups_sort(sheet, &alike, OVERLAPPING, KERNEL_TIME "_sum", "ex_UID");
-    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, "kernel_details_summary", "trunc_kernel_details",
-                          NULL);
-    gt_op_groups_describe(&alike, sheet, &u->ops.beside, "overlapping_kernels_details_summary",
-                          "trunc_overlapping_kernels_details", NULL);
+    gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY_KL_OVERLAP);
+    gt_op_groups_sort(sheet, &alike, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
+                      GT_COL_EX_UID);
+    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+                          GT_COL_TRUNC_KERNEL_DETAILS, NULL);
+    gt_op_groups_describe(&alike, sheet, &u->ops.beside, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+                          GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     gt_op_groups_round_overlap(sheet);
-    gt_table_add_percentages(sheet, gt_table_find(sheet, KERNEL_TIME "_sum"));
+    gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));
     arrange(sheet);
     gt_op_groups_free(&alike);
     return sheet;

@@ -13,6 +13,8 @@
 #include "analysis/rocprof/stats.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -21,54 +23,55 @@
 #include <stdlib.h>
 
 static const gt_aggregate aggregates[] = {
-    {"dur_ns", GT_GROUP_SIZE, "Count"},       {"dur_ns", GT_GROUP_SUM, "total_ns"},
-    {"dur_ns", GT_GROUP_MEAN, "mean_ns"},     {"dur_ns", GT_GROUP_MEDIAN, "median_ns"},
-    {"dur_ns", GT_GROUP_STD, "std_ns"},       {"dur_ns", GT_GROUP_MIN, "min_ns"},
-    {"dur_ns", GT_GROUP_MAX, "max_ns"},       {"bytes", GT_GROUP_SUM, "Total Bytes"},
-    {"bytes", GT_GROUP_COUNT, "bytes known"},
+    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},     {GT_COL_DUR_NS, GT_GROUP_MEDIAN, GT_COL_MEDIAN_NS},
+    {GT_COL_DUR_NS, GT_GROUP_STD, GT_COL_STD_NS},       {GT_COL_DUR_NS, GT_GROUP_MIN, GT_COL_MIN_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MAX, GT_COL_MAX_NS},       {GT_COL_BYTES, GT_GROUP_SUM, GT_COL_TOTAL_BYTES},
+    {GT_COL_BYTES, GT_GROUP_COUNT, GT_COL_BYTES_KNOWN},
 };
 enum { CALL_AGGREGATES = 7 };
 
 static const struct {
-    const char *ns, *us;
+    gt_col ns, us;
 } times[] = {
-    {"mean_ns", "Mean Time (µs)"}, {"median_ns", "Median Time (µs)"}, {"std_ns", "Std Time (µs)"},
-    {"min_ns", "Min Time (µs)"},   {"max_ns", "Max Time (µs)"},
+    {GT_COL_MEAN_NS, GT_COL_MEAN_TIME_US}, {GT_COL_MEDIAN_NS, GT_COL_MEDIAN_TIME_US},
+    {GT_COL_STD_NS, GT_COL_STD_TIME_US},   {GT_COL_MIN_NS, GT_COL_MIN_TIME_US},
+    {GT_COL_MAX_NS, GT_COL_MAX_TIME_US},
 };
 
-static const char *const columns[] = {
-    "name",
-    "Count",
-    "Total Time (ms)",
-    "Mean Time (µs)",
-    "Median Time (µs)",
-    "Std Time (µs)",
-    "Min Time (µs)",
-    "Max Time (µs)",
-    "Percentage (%)",
-    "Cumulative Percentage (%)",
-    "Total Bytes",
-    "Bandwidth (GB/s)",
+static const gt_col columns[] = {
+    GT_COL_NAME,
+    GT_COL_COUNT_TITLE,
+    GT_COL_TOTAL_TIME_MS_TITLE,
+    GT_COL_MEAN_TIME_US,
+    GT_COL_MEDIAN_TIME_US,
+    GT_COL_STD_TIME_US,
+    GT_COL_MIN_TIME_US,
+    GT_COL_MAX_TIME_US,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_TOTAL_BYTES,
+    GT_COL_BANDWIDTH_GB_PER_S,
 };
 
-static const gt_sort_key longest_first[] = {{"total_ns", true}};
+static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
 
 /* From one row a record (name, dur_ns and perhaps bytes) to one a name. */
 static gt_table *by_name(const gt_table *records, size_t aggregate_count)
 {
-    static const char *const keys[] = {"name"};
+    static const gt_col keys[] = {GT_COL_NAME};
     return gt_table_group(records, keys, 1, aggregates, aggregate_count, (gt_group_options){.sorted = true});
 }
 
 /* From one row a name to the sheet. */
-static gt_table *make_sheet(gt_table *names, const char *sheet)
+static gt_table *make_sheet(gt_table *names, gt_sheet sheet)
 {
     gt_table_rename(names, sheet);
     gt_table_sort(names, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_percentages(names, gt_table_find(names, "total_ns"));
+    gt_table_add_percentages(names, gt_table_find(names, GT_COL_TOTAL_NS));
     for (size_t i = 0; i < GT_LENGTH(times); i++)
         gt_kernel_times_to_us(names, gt_table_find(names, times[i].ns), times[i].us);
-    gt_kernel_times_to_ms(names, gt_table_find(names, "total_ns"), "Total Time (ms)");
+    gt_kernel_times_to_ms(names, gt_table_find(names, GT_COL_TOTAL_NS), GT_COL_TOTAL_TIME_MS_TITLE);
     gt_table_select(names, columns, GT_LENGTH(columns));
     return names;
 }
@@ -79,9 +82,9 @@ static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t 
 {
     uint32_t *names = gt_store_string_ids(run->calls, GT_CALL_NAME);
     uint32_t unknown = gt_interner_add_cstr(run->strings, "unknown");
-    gt_table *records = gt_table_new("calls", run->strings);
-    gt_table_add_column(records, "name", GT_TYPE_STRING);
-    gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
+    gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
+    gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_rows(records, count);
     for (size_t i = 0, row = 0; row < count; i++) {
         if (domains[i] != (int64_t)domain) continue;
@@ -118,7 +121,7 @@ gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *
     if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
     char sheet[64];
     snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
-    return names ? make_sheet(names, sheet) : NULL;
+    return names ? make_sheet(names, gt_sheet_named(sheet)) : NULL;
 }
 
 static gt_table *copies(gt_rocprof *run, int64_t *durations)
@@ -126,10 +129,10 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
     size_t count = gt_store_count(run->copies);
     int64_t *directions = gt_store_ints(run->copies, GT_COPY_DIRECTION);
     int64_t *bytes = gt_store_ints(run->copies, GT_COPY_BYTES);
-    gt_table *records = gt_table_new("copies", run->strings);
-    gt_table_add_column(records, "name", GT_TYPE_STRING);
-    gt_table_add_column(records, "dur_ns", GT_TYPE_INT);
-    gt_table_add_column(records, "bytes", GT_TYPE_INT);
+    gt_table *records = gt_table_new(GT_SHEET_COPIES, run->strings);
+    gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
+    gt_table_add_column(records, GT_COL_BYTES, GT_TYPE_INT);
     gt_table_add_rows(records, count);
     for (size_t i = 0; i < count; i++) {
         gt_copy_direction direction = directions[i] >= 0 && directions[i] < GT_COPY_DIRECTIONS
@@ -150,9 +153,11 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
 /* Where the bytes of some copies are not known, neither is their sum. */
 static void add_bandwidth(gt_table *summary)
 {
-    size_t total = gt_table_find(summary, "total_ns"), bytes = gt_table_find(summary, "Total Bytes"),
-           count = gt_table_find(summary, "Count"), known = gt_table_find(summary, "bytes known");
-    size_t bandwidth = gt_table_add_filled(summary, "Bandwidth (GB/s)", GT_TYPE_FLOAT);
+    size_t total = gt_table_find(summary, GT_COL_TOTAL_NS),
+           bytes = gt_table_find(summary, GT_COL_TOTAL_BYTES),
+           count = gt_table_find(summary, GT_COL_COUNT_TITLE),
+           known = gt_table_find(summary, GT_COL_BYTES_KNOWN);
+    size_t bandwidth = gt_table_add_column(summary, GT_COL_BANDWIDTH_GB_PER_S, GT_TYPE_FLOAT);
     for (size_t row = 0; row < summary->row_count; row++) {
         if (summary->columns[known].ints[row] < summary->columns[count].ints[row]) {
             gt_table_set_null(summary, bytes, row);
@@ -182,5 +187,5 @@ gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error
     } else {
         names = gt_rocprof_stats_by_name(run, GT_STATS_COPIES);
     }
-    return names ? make_sheet(names, "memory_copy_summary") : NULL;
+    return names ? make_sheet(names, GT_SHEET_MEMORY_COPY_SUMMARY) : NULL;
 }

@@ -8,6 +8,8 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 
 #include <stdlib.h>
@@ -20,12 +22,12 @@ static gt_table *rows_of(gt_rocprof *run)
     int64_t *processes = gt_store_ints(run->counters, GT_COUNTER_PROCESS);
     uint32_t *names = gt_store_string_ids(run->counters, GT_COUNTER_NAME);
     double *values = gt_store_times(run->counters, GT_COUNTER_VALUE);
-    gt_table *rows = gt_table_new("counters", run->strings);
-    gt_table_add_column(rows, "name", GT_TYPE_STRING);
-    gt_table_add_column(rows, "process", GT_TYPE_INT);
-    gt_table_add_column(rows, "dispatch", GT_TYPE_INT);
-    gt_table_add_column(rows, "counter", GT_TYPE_STRING);
-    gt_table_add_column(rows, "value", GT_TYPE_FLOAT);
+    gt_table *rows = gt_table_new(GT_SHEET_COUNTERS, run->strings);
+    gt_table_add_column(rows, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(rows, GT_COL_PROCESS, GT_TYPE_INT);
+    gt_table_add_column(rows, GT_COL_DISPATCH, GT_TYPE_INT);
+    gt_table_add_column(rows, GT_COL_COUNTER, GT_TYPE_STRING);
+    gt_table_add_column(rows, GT_COL_VALUE, GT_TYPE_FLOAT);
     gt_table_add_rows(rows, count);
     for (size_t i = 0; i < count; i++) {
         rows->columns[0].texts[i] = i && kernels[i] == kernels[i - 1]
@@ -47,14 +49,14 @@ static gt_table *rows_of(gt_rocprof *run)
 gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
 {
     if (!run->counters || !gt_store_count(run->counters)) return NULL;
-    static const char *const of_dispatch[] = {"name", "process", "dispatch", "counter"};
-    static const char *const of_counter[] = {"name", "counter"};
-    static const char *const of_one[] = {"name", "process", "dispatch"};
-    static const char *const of_kernel[] = {"name"};
-    static const gt_aggregate sum[] = {{"value", GT_GROUP_SUM, "value"}};
-    static const gt_aggregate mean[] = {{"value", GT_GROUP_MEAN, "value"}};
-    static const gt_aggregate none[] = {{NULL, GT_GROUP_SIZE, "counted"}};
-    static const gt_aggregate count[] = {{NULL, GT_GROUP_SIZE, "Count"}};
+    static const gt_col of_dispatch[] = {GT_COL_NAME, GT_COL_PROCESS, GT_COL_DISPATCH, GT_COL_COUNTER};
+    static const gt_col of_counter[] = {GT_COL_NAME, GT_COL_COUNTER};
+    static const gt_col of_one[] = {GT_COL_NAME, GT_COL_PROCESS, GT_COL_DISPATCH};
+    static const gt_col of_kernel[] = {GT_COL_NAME};
+    static const gt_aggregate sum[] = {{GT_COL_VALUE, GT_GROUP_SUM, GT_COL_VALUE}};
+    static const gt_aggregate mean[] = {{GT_COL_VALUE, GT_GROUP_MEAN, GT_COL_VALUE}};
+    static const gt_aggregate none[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNTED}};
+    static const gt_aggregate count[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}};
     gt_group_options sorted = {.sorted = true}, first_seen = {0};
 
     gt_table *rows = rows_of(run);
@@ -62,15 +64,15 @@ gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
     gt_table *means = gt_table_group(sums, of_counter, 2, mean, 1, sorted);
     gt_table *dispatches = gt_table_group(sums, of_one, 3, none, 1, first_seen);
     gt_table *sheet = gt_table_group(dispatches, of_kernel, 1, count, 1, sorted);
-    gt_table_rename(sheet, "counters_by_kernel");
+    gt_table_rename(sheet, GT_SHEET_COUNTERS_BY_KERNEL);
 
     /* Both tables are in order of kernel names: the rows of a kernel's counters follow each other. */
-    gt_table *counters = gt_table_group(means, (const char *const[]){"counter"}, 1, NULL, 0, sorted);
+    gt_table *counters = gt_table_group(means, (gt_col[]){GT_COL_COUNTER}, 1, NULL, 0, sorted);
     gt_map column_of = {0};
     for (size_t i = 0; i < counters->row_count; i++) {
         uint32_t id = counters->columns[0].texts[i];
-        *gt_map_put(&column_of, id, 0) =
-            (uint32_t)gt_table_add_filled(sheet, gt_interner_get(run->strings, id).bytes, GT_TYPE_FLOAT);
+        *gt_map_put(&column_of, id, 0) = (uint32_t)gt_table_add_column(
+            sheet, gt_col_named(gt_interner_get(run->strings, id).bytes), GT_TYPE_FLOAT);
     }
     for (size_t i = 0, row = 0; i < means->row_count; i++) {
         while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;

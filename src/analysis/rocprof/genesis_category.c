@@ -3,6 +3,8 @@
 
 #include "analysis/percentages.h"
 #include "base/length.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
@@ -58,8 +60,8 @@ const char *gt_genesis_category(gt_str name)
 
 void gt_genesis_categorize(gt_table *summary)
 {
-    const gt_column *names = gt_table_column(summary, "name");
-    size_t category = gt_table_find(summary, "Category");
+    const gt_column *names = gt_table_column(summary, GT_COL_NAME);
+    size_t category = gt_table_find(summary, GT_COL_CATEGORY);
     for (size_t row = 0; row < summary->row_count; row++)
         gt_table_set_cstr(summary, category, row,
                           gt_genesis_category(gt_interner_get(summary->strings, names->texts[row])));
@@ -67,17 +69,17 @@ void gt_genesis_categorize(gt_table *summary)
 
 gt_table *gt_genesis_by_category(const gt_table *summary)
 {
-    static const char *const keys[] = {"Category"};
+    static const gt_col keys[] = {GT_COL_CATEGORY};
     static const gt_aggregate sums[] = {
-        {"Count", GT_GROUP_SUM, "Count"},
-        {"Total Kernel Time (ms)", GT_GROUP_SUM, "total_direct_kernel_time_ms"},
+        {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
+        {GT_COL_TOTAL_KERNEL_TIME_MS, GT_GROUP_SUM, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS},
     };
-    static const gt_sort_key longest_first[] = {{"total_direct_kernel_time_ms", true}};
+    static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, true}};
     gt_table *table =
         gt_table_group(summary, keys, 1, sums, GT_LENGTH(sums), (gt_group_options){.sorted = true});
-    gt_table_rename(table, "kernel_summary_by_category");
-    gt_table_rename_column(table, gt_table_find(table, "Category"), "op category");
+    gt_table_rename(table, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY);
+    gt_table_rename_column(table, gt_table_find(table, GT_COL_CATEGORY), GT_COL_OP_CATEGORY);
     gt_table_sort(table, longest_first, 1);
-    gt_table_add_percentages(table, gt_table_find(table, "total_direct_kernel_time_ms"));
+    gt_table_add_percentages(table, gt_table_find(table, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
     return table;
 }

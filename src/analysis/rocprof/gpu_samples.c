@@ -1,6 +1,7 @@
 /* Each column of samples becomes one row; times are texts as Python prints them. */
 #include "analysis/rocprof/gpu_samples.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -80,12 +81,12 @@ static void add_gpu(gt_table *summary, const gt_table *samples, size_t column, c
     gt_free(values);
 }
 
-gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool is_power)
+gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is_power)
 {
     gt_table *summary = gt_table_new(name, samples->strings);
-    gt_table_add_column(summary, "gpu", GT_TYPE_STRING);
-    gt_table_add_column(summary, "samples", GT_TYPE_INT);
-    static const char *const figures[] = {"min", "mean", "max", "p95", "energy_J"};
+    gt_table_add_column(summary, GT_COL_GPU, GT_TYPE_STRING);
+    gt_table_add_column(summary, GT_COL_SAMPLES, GT_TYPE_INT);
+    static const gt_col figures[] = {GT_COL_MIN, GT_COL_MEAN, GT_COL_MAX, GT_COL_P95, GT_COL_ENERGY_J};
     for (size_t i = 0; i < (is_power ? 5 : 4); i++) gt_table_add_column(summary, figures[i], GT_TYPE_FLOAT);
     double *times = samples->column_count ? times_of(samples) : NULL;
     for (size_t c = 1; c < samples->column_count; c++) add_gpu(summary, samples, c, times, is_power);

@@ -11,6 +11,6 @@
  *     min, mean, max, p95   of these; in the unit of the samples
  *     energy_J  sum of each sample times the time to the next; only where is_power
  */
-gt_table *gt_gpu_samples_summary(const gt_table *samples, const char *name, bool is_power);
+gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is_power);
 
 #endif

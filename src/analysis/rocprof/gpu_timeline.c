@@ -12,6 +12,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "trace/intervals.h"
 
 #include <math.h>
@@ -21,10 +23,10 @@ enum { TYPE, TIME_MS, PERCENT };
 
 gt_table *gt_gpu_timeline_new(gt_interner *strings)
 {
-    gt_table *timeline = gt_table_new("gpu_timeline", strings);
-    gt_table_add_column(timeline, "type", GT_TYPE_STRING);
-    gt_table_add_column(timeline, "time ms", GT_TYPE_FLOAT);
-    gt_table_add_column(timeline, "percent", GT_TYPE_FLOAT);
+    gt_table *timeline = gt_table_new(GT_SHEET_GPU_TIMELINE, strings);
+    gt_table_add_column(timeline, GT_COL_TYPE, GT_TYPE_STRING);
+    gt_table_add_column(timeline, GT_COL_TIME_MS, GT_TYPE_FLOAT);
+    gt_table_add_column(timeline, GT_COL_PERCENT, GT_TYPE_FLOAT);
     return timeline;
 }
 

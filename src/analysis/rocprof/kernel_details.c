@@ -9,18 +9,21 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <stdlib.h>
 
 static const struct {
-    const char *name;
+    gt_col name;
     size_t column; /* of the run's dispatches */
 } recorded[] = {
-    {"stream", GT_DISPATCH_STREAM},    {"dispatch_id", GT_DISPATCH_ID},  {"grid_x", GT_DISPATCH_GRID_X},
-    {"grid_y", GT_DISPATCH_GRID_Y},    {"grid_z", GT_DISPATCH_GRID_Z},   {"block_x", GT_DISPATCH_BLOCK_X},
-    {"block_y", GT_DISPATCH_BLOCK_Y},  {"block_z", GT_DISPATCH_BLOCK_Z}, {"agent_id", GT_DISPATCH_AGENT},
-    {"thread_id", GT_DISPATCH_THREAD},
+    {GT_COL_STREAM, GT_DISPATCH_STREAM},   {GT_COL_DISPATCH_ID, GT_DISPATCH_ID},
+    {GT_COL_GRID_X, GT_DISPATCH_GRID_X},   {GT_COL_GRID_Y, GT_DISPATCH_GRID_Y},
+    {GT_COL_GRID_Z, GT_DISPATCH_GRID_Z},   {GT_COL_BLOCK_X, GT_DISPATCH_BLOCK_X},
+    {GT_COL_BLOCK_Y, GT_DISPATCH_BLOCK_Y}, {GT_COL_BLOCK_Z, GT_DISPATCH_BLOCK_Z},
+    {GT_COL_AGENT_ID, GT_DISPATCH_AGENT},  {GT_COL_THREAD_ID, GT_DISPATCH_THREAD},
 };
 
 static void add_recorded(gt_table *details, const gt_store *dispatches, const uint32_t *order, size_t which)
@@ -35,7 +38,7 @@ static void add_recorded(gt_table *details, const gt_store *dispatches, const ui
 void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max)
 {
     size_t count = kernels->row_count;
-    gt_table_rename(kernels, "kernel_details");
+    gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
     if (!count) {
         gt_table_select(kernels, NULL, 0);
         return;
@@ -43,7 +46,7 @@ void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t 
     uint32_t *order = gt_order_new(count);
     gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
     gt_table_take(kernels, order, count < rows_max ? count : rows_max);
-    gt_kernel_times_to_us(kernels, GT_KERNEL_DUR_NS, "Kernel duration (µs)");
+    gt_kernel_times_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) add_recorded(kernels, run->dispatches, order, i);
     gt_free(order);
 }

@@ -15,68 +15,74 @@
 #include "analysis/rocprof/kernel_times.h"
 #include "analysis/percentages.h"
 #include "base/length.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 
 static const gt_aggregate of_name[] = {
-    {"dur_ns", GT_GROUP_SIZE, "Count"},       {"dur_ns", GT_GROUP_MEAN, "mean_ns"},
-    {"dur_ns", GT_GROUP_MEDIAN, "median_ns"}, {"dur_ns", GT_GROUP_STD, "std_ns"},
-    {"dur_ns", GT_GROUP_MIN, "min_ns"},       {"dur_ns", GT_GROUP_MAX, "max_ns"},
-    {"dur_ns", GT_GROUP_SUM, "total_ns"},
+    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MEDIAN, GT_COL_MEDIAN_NS}, {GT_COL_DUR_NS, GT_GROUP_STD, GT_COL_STD_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MIN, GT_COL_MIN_NS},       {GT_COL_DUR_NS, GT_GROUP_MAX, GT_COL_MAX_NS},
+    {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
 };
 
 static const struct {
-    const char *ns, *us;
+    gt_col ns, us;
 } summary_times[] = {
-    {"mean_ns", "Mean Kernel Time (µs)"}, {"median_ns", "Median Kernel Time (µs)"},
-    {"std_ns", "Std Kernel Time (µs)"},   {"min_ns", "Min Kernel Time (µs)"},
-    {"max_ns", "Max Kernel Time (µs)"},
+    {GT_COL_MEAN_NS, GT_COL_MEAN_KERNEL_TIME_US}, {GT_COL_MEDIAN_NS, GT_COL_MEDIAN_KERNEL_TIME_US},
+    {GT_COL_STD_NS, GT_COL_STD_KERNEL_TIME_US},   {GT_COL_MIN_NS, GT_COL_MIN_KERNEL_TIME_US},
+    {GT_COL_MAX_NS, GT_COL_MAX_KERNEL_TIME_US},
 };
 
-static const char *const summary_columns[] = {
-    "name",
-    "Count",
-    "Mean Kernel Time (µs)",
-    "Median Kernel Time (µs)",
-    "Std Kernel Time (µs)",
-    "Min Kernel Time (µs)",
-    "Max Kernel Time (µs)",
-    "Percentage (%)",
-    "Cumulative Percentage (%)",
-    "Total Kernel Time (ms)",
-    "Category",
+static const gt_col summary_columns[] = {
+    GT_COL_NAME,
+    GT_COL_COUNT_TITLE,
+    GT_COL_MEAN_KERNEL_TIME_US,
+    GT_COL_MEDIAN_KERNEL_TIME_US,
+    GT_COL_STD_KERNEL_TIME_US,
+    GT_COL_MIN_KERNEL_TIME_US,
+    GT_COL_MAX_KERNEL_TIME_US,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_TOTAL_KERNEL_TIME_MS,
+    GT_COL_CATEGORY,
 };
 
 /* Of a sheet without rows: readers of these files know this other order. */
-static const char *const summary_columns_empty[] = {
-    "name",
-    "Count",
-    "Mean Kernel Time (µs)",
-    "Median Kernel Time (µs)",
-    "Std Kernel Time (µs)",
-    "Min Kernel Time (µs)",
-    "Max Kernel Time (µs)",
-    "Total Kernel Time (ms)",
-    "Percentage (%)",
-    "Cumulative Percentage (%)",
-    "Category",
+static const gt_col summary_columns_empty[] = {
+    GT_COL_NAME,
+    GT_COL_COUNT_TITLE,
+    GT_COL_MEAN_KERNEL_TIME_US,
+    GT_COL_MEDIAN_KERNEL_TIME_US,
+    GT_COL_STD_KERNEL_TIME_US,
+    GT_COL_MIN_KERNEL_TIME_US,
+    GT_COL_MAX_KERNEL_TIME_US,
+    GT_COL_TOTAL_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_CATEGORY,
 };
 
 static const gt_aggregate of_category[] = {
-    {"Count", GT_GROUP_SUM, "Count"},
-    {"total_ns", GT_GROUP_SUM, "total_ns"},
+    {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
+    {GT_COL_TOTAL_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
 };
 
-static const char *const category_columns[] = {
-    "op category", "Count", "total_direct_kernel_time_ms", "Percentage (%)", "Cumulative Percentage (%)",
+static const gt_col category_columns[] = {
+    GT_COL_OP_CATEGORY,
+    GT_COL_COUNT_TITLE,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
-static const gt_sort_key longest_first[] = {{"total_ns", true}};
+static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
 
 void gt_kernels_add_categories(gt_table *names)
 {
-    size_t name = gt_table_find(names, "name");
-    size_t category = gt_table_add_filled(names, "Category", GT_TYPE_STRING);
+    size_t name = gt_table_find(names, GT_COL_NAME);
+    size_t category = gt_table_add_column(names, GT_COL_CATEGORY, GT_TYPE_STRING);
     for (size_t row = 0; row < names->row_count; row++) {
         gt_str text = gt_interner_get(names->strings, names->columns[name].texts[row]);
         gt_table_set_cstr(names, category, row, gt_kernel_category(text));
@@ -85,7 +91,7 @@ void gt_kernels_add_categories(gt_table *names)
 
 gt_table *gt_kernels_by_name(const gt_table *kernels)
 {
-    static const char *const keys[] = {"name"};
+    static const gt_col keys[] = {GT_COL_NAME};
     gt_table *names = gt_table_group(kernels, keys, GT_LENGTH(keys), of_name, GT_LENGTH(of_name),
                                      (gt_group_options){.sorted = true});
     gt_kernels_add_categories(names);
@@ -95,12 +101,12 @@ gt_table *gt_kernels_by_name(const gt_table *kernels)
 gt_table *gt_kernel_summary(const gt_table *by_name)
 {
     gt_table *summary = gt_table_copy(by_name);
-    gt_table_rename(summary, "kernel_summary");
+    gt_table_rename(summary, GT_SHEET_KERNEL_SUMMARY);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_percentages(summary, gt_table_find(summary, "total_ns"));
+    gt_table_add_percentages(summary, gt_table_find(summary, GT_COL_TOTAL_NS));
     for (size_t i = 0; i < GT_LENGTH(summary_times); i++)
         gt_kernel_times_to_us(summary, gt_table_find(summary, summary_times[i].ns), summary_times[i].us);
-    gt_kernel_times_to_ms(summary, gt_table_find(summary, "total_ns"), "Total Kernel Time (ms)");
+    gt_kernel_times_to_ms(summary, gt_table_find(summary, GT_COL_TOTAL_NS), GT_COL_TOTAL_KERNEL_TIME_MS);
     gt_table_select(summary, summary->row_count ? summary_columns : summary_columns_empty,
                     GT_LENGTH(summary_columns));
     return summary;
@@ -108,14 +114,15 @@ gt_table *gt_kernel_summary(const gt_table *by_name)
 
 gt_table *gt_kernel_summary_by_category(const gt_table *by_name)
 {
-    static const char *const keys[] = {"Category"};
+    static const gt_col keys[] = {GT_COL_CATEGORY};
     gt_table *categories = gt_table_group(by_name, keys, GT_LENGTH(keys), of_category, GT_LENGTH(of_category),
                                           (gt_group_options){.sorted = true});
-    gt_table_rename(categories, "kernel_summary_by_category");
+    gt_table_rename(categories, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY);
     gt_table_sort(categories, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_percentages(categories, gt_table_find(categories, "total_ns"));
-    gt_kernel_times_to_ms(categories, gt_table_find(categories, "total_ns"), "total_direct_kernel_time_ms");
-    gt_table_rename_column(categories, gt_table_find(categories, "Category"), "op category");
+    gt_table_add_percentages(categories, gt_table_find(categories, GT_COL_TOTAL_NS));
+    gt_kernel_times_to_ms(categories, gt_table_find(categories, GT_COL_TOTAL_NS),
+                          GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
+    gt_table_rename_column(categories, gt_table_find(categories, GT_COL_CATEGORY), GT_COL_OP_CATEGORY);
     gt_table_select(categories, category_columns, GT_LENGTH(category_columns));
     return categories;
 }

@@ -15,7 +15,7 @@ enum { GT_KERNEL_NAME, GT_KERNEL_DUR_NS, GT_KERNEL_COLUMNS }; /* "name", TEXT; "
 gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error);
 
 /* Makes a number column of nanoseconds a FLOAT column of microseconds or milliseconds, under its new name. */
-void gt_kernel_times_to_us(gt_table *table, size_t column, const char *name);
-void gt_kernel_times_to_ms(gt_table *table, size_t column, const char *name);
+void gt_kernel_times_to_us(gt_table *table, size_t column, gt_col name);
+void gt_kernel_times_to_ms(gt_table *table, size_t column, gt_col name);
 
 #endif

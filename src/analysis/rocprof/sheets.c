@@ -9,6 +9,8 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 
@@ -25,18 +27,18 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
 {
     size_t count = run->agents ? gt_store_count(run->agents) : 0;
     if (!count) return NULL;
-    gt_table *sheet = gt_table_new("agent_info", run->strings);
+    gt_table *sheet = gt_table_new(GT_SHEET_AGENT_INFO, run->strings);
     gt_table_add_rows(sheet, count);
     for (size_t c = 0; c < GT_AGENT_INFO_COLUMNS; c++) {
         size_t column = GT_AGENT_INFO + c;
         if (gt_agent_columns[column].type == GT_STORE_STRING) {
-            size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_STRING);
+            size_t at = gt_table_add_column(sheet, gt_col_named(gt_agent_info_names[c]), GT_TYPE_STRING);
             uint32_t *texts = gt_store_string_ids(run->agents, column);
             for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = texts[row];
             gt_free(texts);
             continue;
         }
-        size_t at = gt_table_add_filled(sheet, gt_agent_info_names[c], GT_TYPE_INT);
+        size_t at = gt_table_add_column(sheet, gt_col_named(gt_agent_info_names[c]), GT_TYPE_INT);
         int64_t *ints = gt_store_ints(run->agents, column);
         for (size_t row = 0; row < count; row++)
             if (ints[row] != GT_AGENT_ABSENT) gt_table_set_int(sheet, at, row, ints[row]);
@@ -64,14 +66,14 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         totals[processes[i]] += durations[i];
         all += durations[i];
     }
-    gt_table *sheet = gt_table_new("process_summary", run->strings);
-    gt_table_add_column(sheet, "process", GT_TYPE_INT);
-    gt_table_add_column(sheet, "pid", GT_TYPE_INT);
-    gt_table_add_column(sheet, "hostname", GT_TYPE_STRING);
-    gt_table_add_column(sheet, "Count", GT_TYPE_INT);
-    gt_table_add_column(sheet, "Total Kernel Time (ms)", GT_TYPE_FLOAT);
-    gt_table_add_column(sheet, "Percentage (%)", GT_TYPE_FLOAT);
-    gt_table_add_column(sheet, "total_time ms", GT_TYPE_FLOAT);
+    gt_table *sheet = gt_table_new(GT_SHEET_PROCESS_SUMMARY, run->strings);
+    gt_table_add_column(sheet, GT_COL_PROCESS, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_PID, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING);
+    gt_table_add_column(sheet, GT_COL_COUNT_TITLE, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_TOTAL_KERNEL_TIME_MS, GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, GT_COL_PERCENTAGE_PCT, GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, GT_COL_PROCESS_TOTAL_TIME_MS, GT_TYPE_FLOAT);
     for (size_t i = 0; i < run->process_count; i++) {
         const gt_rocprof_process *process = &run->process[i];
         size_t row = gt_table_add_row(sheet);

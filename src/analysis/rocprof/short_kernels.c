@@ -15,6 +15,8 @@
 #include "analysis/percentages.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 #include "table/sort.h"
 #include "table/stats.h"
@@ -22,9 +24,9 @@
 #include <stdlib.h>
 
 static const gt_aggregate of_name[] = {
-    {"dur_ns", GT_GROUP_SIZE, "Short Kernel count"},
-    {"dur_ns", GT_GROUP_SUM, "sum_ns"},
-    {"dur_ns", GT_GROUP_MEAN, "mean_ns"},
+    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_SHORT_KERNEL_COUNT},
+    {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_SUM_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
 };
 
 gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
@@ -44,16 +46,17 @@ gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
 
 gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns)
 {
-    static const char *const keys[] = {"name"};
-    static const gt_sort_key longest_first[] = {{"sum_ns", true}};
+    static const gt_col keys[] = {GT_COL_NAME};
+    static const gt_sort_key longest_first[] = {{GT_COL_SUM_NS, true}};
     gt_table *summary = gt_table_group(short_kernels, keys, GT_LENGTH(keys), of_name, GT_LENGTH(of_name),
                                        (gt_group_options){.sorted = true});
-    gt_table_rename(summary, "short_kernels_summary");
+    gt_table_rename(summary, GT_SHEET_SHORT_KERNELS_SUMMARY);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
-    size_t sum = gt_table_find(summary, "sum_ns"), mean = gt_table_find(summary, "mean_ns");
-    gt_table_add_percentage(summary, sum, (double)all_ns, "Short Kernel duration (µs) percent of total time");
-    gt_kernel_times_to_us(summary, sum, "Short Kernel duration (µs) sum");
-    gt_kernel_times_to_us(summary, mean, "Short Kernel duration (µs) mean");
+    size_t sum = gt_table_find(summary, GT_COL_SUM_NS), mean = gt_table_find(summary, GT_COL_MEAN_NS);
+    gt_table_add_percentage(summary, sum, (double)all_ns,
+                            GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
+    gt_kernel_times_to_us(summary, sum, GT_COL_SHORT_KERNEL_DURATION_US_SUM);
+    gt_kernel_times_to_us(summary, mean, GT_COL_SHORT_KERNEL_DURATION_US_MEAN);
     return summary;
 }
 
@@ -64,10 +67,10 @@ gt_table *gt_short_kernel_histogram(gt_interner *strings, const double *dur_us, 
         gt_fail(error, "a histogram has 1 to %d bins, not %lld", GT_HISTOGRAM_BINS_MAX, (long long)bins);
         return NULL;
     }
-    gt_table *histogram = gt_table_new("short_kernel_histogram", strings);
-    size_t start = gt_table_add_column(histogram, "bin_start", GT_TYPE_FLOAT);
-    size_t end = gt_table_add_column(histogram, "bin_end", GT_TYPE_FLOAT);
-    size_t in_bin = gt_table_add_column(histogram, "count", GT_TYPE_INT);
+    gt_table *histogram = gt_table_new(GT_SHEET_SHORT_KERNEL_HISTOGRAM, strings);
+    size_t start = gt_table_add_column(histogram, GT_COL_BIN_START, GT_TYPE_FLOAT);
+    size_t end = gt_table_add_column(histogram, GT_COL_BIN_END, GT_TYPE_FLOAT);
+    size_t in_bin = gt_table_add_column(histogram, GT_COL_COUNT, GT_TYPE_INT);
     if (!count) return histogram;
 
     size_t rows = (size_t)bins;

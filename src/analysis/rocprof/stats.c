@@ -4,6 +4,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/group.h"
 
 #include <stdlib.h>
@@ -11,20 +13,20 @@
 static gt_table *rows_of(const gt_rocprof *run, int64_t of)
 {
     static const struct {
-        const char *name;
+        gt_col name;
         size_t column;
-    } ints[] = {{"Count", GT_STATS_COUNT},
-                {"total_ns", GT_STATS_TOTAL},
-                {"min_ns", GT_STATS_MIN},
-                {"max_ns", GT_STATS_MAX}};
+    } ints[] = {{GT_COL_COUNT_TITLE, GT_STATS_COUNT},
+                {GT_COL_TOTAL_NS, GT_STATS_TOTAL},
+                {GT_COL_MIN_NS, GT_STATS_MIN},
+                {GT_COL_MAX_NS, GT_STATS_MAX}};
     size_t count = gt_store_count(run->stats);
     int64_t *kinds = gt_store_ints(run->stats, GT_STATS_OF);
     uint32_t *names = gt_store_string_ids(run->stats, GT_STATS_NAME);
     double *stds = gt_store_times(run->stats, GT_STATS_STD);
-    gt_table *rows = gt_table_new("stats", run->strings);
+    gt_table *rows = gt_table_new(GT_SHEET_STATS, run->strings);
     gt_table_add_rows(rows, count);
-    size_t name = gt_table_add_filled(rows, "name", GT_TYPE_STRING),
-           std = gt_table_add_filled(rows, "std_ns", GT_TYPE_FLOAT);
+    size_t name = gt_table_add_column(rows, GT_COL_NAME, GT_TYPE_STRING),
+           std = gt_table_add_column(rows, GT_COL_STD_NS, GT_TYPE_FLOAT);
     for (size_t i = 0; i < count; i++) {
         if (kinds[i] == of) rows->columns[name].texts[i] = names[i];
         rows->columns[std].floats[i] = stds[i];
@@ -43,28 +45,31 @@ static gt_table *rows_of(const gt_rocprof *run, int64_t of)
 
 gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t of)
 {
-    static const char *const keys[] = {"name"};
+    static const gt_col keys[] = {GT_COL_NAME};
     static const gt_aggregate sums[] = {
-        {"Count", GT_GROUP_SUM, "Count"},     {"total_ns", GT_GROUP_SUM, "total_ns"},
-        {"min_ns", GT_GROUP_MIN, "min_ns"},   {"max_ns", GT_GROUP_MAX, "max_ns"},
-        {"std_ns", GT_GROUP_FIRST, "std_ns"}, {NULL, GT_GROUP_SIZE, "rows"},
+        {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
+        {GT_COL_TOTAL_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
+        {GT_COL_MIN_NS, GT_GROUP_MIN, GT_COL_MIN_NS},
+        {GT_COL_MAX_NS, GT_GROUP_MAX, GT_COL_MAX_NS},
+        {GT_COL_STD_NS, GT_GROUP_FIRST, GT_COL_STD_NS},
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_ROWS},
     };
     if (!run->stats) return NULL;
     gt_table *rows = rows_of(run, of);
     gt_table *names =
         gt_table_group(rows, keys, 1, sums, GT_LENGTH(sums), (gt_group_options){.sorted = true});
     gt_table_free(rows);
-    size_t counts = gt_table_find(names, "Count"), totals = gt_table_find(names, "total_ns");
+    size_t counts = gt_table_find(names, GT_COL_COUNT_TITLE), totals = gt_table_find(names, GT_COL_TOTAL_NS);
     /* Figures that do not add up within an int64 are no figures of a run. */
     if (!names->row_count || names->columns[counts].type != GT_TYPE_INT ||
         names->columns[totals].type != GT_TYPE_INT) {
         gt_table_free(names);
         return NULL;
     }
-    size_t mean = gt_table_add_filled(names, "mean_ns", GT_TYPE_FLOAT);
-    gt_table_add_filled(names, "median_ns", GT_TYPE_FLOAT);
-    const int64_t *merged = gt_table_column(names, "rows")->ints;
-    gt_column *std = gt_table_column(names, "std_ns");
+    size_t mean = gt_table_add_column(names, GT_COL_MEAN_NS, GT_TYPE_FLOAT);
+    gt_table_add_column(names, GT_COL_MEDIAN_NS, GT_TYPE_FLOAT);
+    const int64_t *merged = gt_table_column(names, GT_COL_ROWS)->ints;
+    gt_column *std = gt_table_column(names, GT_COL_STD_NS);
     for (size_t row = 0; row < names->row_count; row++) {
         int64_t count = names->columns[counts].ints[row];
         if (count > 0)

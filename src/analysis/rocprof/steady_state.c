@@ -5,6 +5,7 @@
 #include "analysis/rocprof/gpu_timeline.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/sort.h"
 
 #include <stdio.h>
@@ -110,7 +111,7 @@ gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_interner *st
     gt_table *timeline = gt_gpu_timeline_new(strings);
     for (size_t i = 0; i < GT_LENGTH(rows); i++) {
         gt_gpu_timeline_add(timeline, rows[i].type, 0, 100.0 * (double)rows[i].ns / (double)total);
-        gt_table_column(timeline, "time ms")->floats[i] = (double)rows[i].ns / 1e6;
+        gt_table_column(timeline, GT_COL_TIME_MS)->floats[i] = (double)rows[i].ns / 1e6;
     }
     return timeline;
 }

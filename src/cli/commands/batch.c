@@ -142,11 +142,11 @@ static void announce(const batch *b, const gt_batch_folder *folder, const gt_des
 static bool add_replay(const batch *b, const char *folder, gt_batch_group group, const gt_batch_ranks *ranks,
                        gt_table_list *tables, gt_error *error)
 {
-    const char *name = gt_batch_group_name(group);
+    gt_sheet name = gt_batch_group_sheet(group);
     const gt_table *sheet = gt_table_list_find(tables, name);
     if (!sheet) return true;
     const gt_node_replay replay = {.bench = group == GT_BATCH_GEMM ? GT_BENCH_HIPBLASLT : GT_BENCH_MIOPEN,
-                                   .group = name,
+                                   .group = name.name,
                                    .sheet = sheet,
                                    .arguments = ranks->arguments[group],
                                    .folder = folder,

@@ -7,6 +7,7 @@
 #include "cli/destinations.h"
 #include "report/compare.h"
 #include "os/paths.h"
+#include "schema/sheets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +175,7 @@ static void print_old_lines(const gt_destinations *to, const gt_table_list *tabl
 static void show(const comparison *c, const gt_destinations *to, const gt_table_list *tables,
                  const gt_output *output)
 {
-    const gt_table *met = gt_table_list_find(tables, "fail_if");
+    const gt_table *met = gt_table_list_find(tables, GT_SHEET_FAIL_IF);
     bool quiet = gt_arguments_flag(&c->call->arguments, "quiet");
     if (c->call->by_old_name) {
         if (!quiet) print_old_lines(to, tables);
@@ -207,7 +208,7 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
         output = gt_destinations_write(&to, c->reports[0].path, tables, error);
     gt_exit status = GT_EXIT_FAILED;
     if (output) {
-        const gt_table *met = gt_table_list_find(tables, "fail_if");
+        const gt_table *met = gt_table_list_find(tables, GT_SHEET_FAIL_IF);
         show(c, &to, tables, output);
         status = met && met->row_count ? GT_EXIT_GATE : GT_EXIT_DONE;
     } else {

@@ -9,6 +9,7 @@
 #include "model/arch.h"
 #include "output/terminal.h"
 #include "report/jax.h"
+#include "schema/sheets.h"
 
 #include <stdio.h>
 
@@ -58,7 +59,7 @@ static bool wants_simulator(const gt_call *call, const gt_table_list *tables)
     return call->command->syntax == &gt_jax_syntax && gt_arguments_flag(&call->arguments, "enable_origami") &&
            (gt_arguments_string(&call->arguments, "gpu_arch_json_path") ||
             gt_arguments_string(&call->arguments, "gpu_arch_platform")) &&
-           gt_table_list_find(tables, "op_gemm");
+           gt_table_list_find(tables, GT_SHEET_OP_GEMM);
 }
 
 static bool make_report(const gt_trace_call *call, const gt_jax *trace, gt_error *error)

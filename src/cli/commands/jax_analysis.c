@@ -10,6 +10,8 @@
 #include "output/terminal.h"
 #include "report/jax_analysis.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,11 +85,11 @@ static bool write_table(gt_output *output, const char *dir, const char *file, gt
 {
     char *sheet = gt_strdup(table->name), *name = gt_format("%s_%s", file, sheet);
     char *xlsx = gt_format("%s/%s.xlsx", dir, name);
-    gt_table_rename(table, "Sheet1");
+    gt_table_rename(table, GT_SHEET_SHEET1);
     bool written = !f.xlsx || gt_output_xlsx(output, xlsx, &table, 1, error);
-    gt_table_rename(table, name);
+    gt_table_rename(table, gt_sheet_named(name));
     written = written && (!f.csv || gt_output_csvs(output, dir, &table, 1, error));
-    gt_table_rename(table, sheet);
+    gt_table_rename(table, gt_sheet_named(sheet));
     gt_free(xlsx);
     gt_free(name);
     gt_free(sheet);
@@ -115,20 +117,20 @@ static gt_output *write_tables(const gt_trace_call *call, const gt_table_list *t
 static void print_times(const gt_terminal *terminal, const gt_table *table)
 {
     gt_terminal_heading(terminal, "GPU timeline, mean of the GPUs");
-    gt_summary_bars(terminal, table, "type", "time ms", "percent");
+    gt_summary_bars(terminal, table, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
 static void print_classes(const gt_terminal *terminal, const gt_table *table)
 {
     gt_terminal_heading(terminal, "Computation by class");
-    gt_summary_bars(terminal, table, "name", "time ms", "percent");
+    gt_summary_bars(terminal, table, GT_COL_NAME, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
 static void show(const gt_table_list *tables, const gt_output *output)
 {
     static const gt_summary_part parts[] = {
-        {"gpu_events_averages", print_times},
-        {"gpu_events_categorized_mean", print_classes},
+        {GT_SHEET_GPU_EVENTS_AVERAGES, print_times},
+        {GT_SHEET_GPU_EVENTS_CATEGORIZED_MEAN, print_classes},
     };
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));

@@ -8,6 +8,8 @@
 #include "output/output.h"
 #include "output/terminal.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/run_collectives.h"
 #include "sweep/run_reports.h"
 #include "sweep/run_timelines.h"
@@ -40,11 +42,11 @@ const gt_syntax gt_sweep_compare_syntax = {
 
 /* What the final report calls the sheets that it has of the others. */
 static const struct {
-    const char *sheet, *name;
-} FINAL_SHEETS[] = {{"Comparison_By_Rank", "GPU_ByRank_Cmp"},
-                    {"Summary_Comparison", "GPU_Summary_Cmp"},
-                    {"nccl_implicit_sync_cmp", "NCCL_ImplicitSyncCmp"},
-                    {"nccl_long_cmp", "NCCL_LongCmp"}};
+    gt_sheet sheet, name;
+} FINAL_SHEETS[] = {{GT_SHEET_COMPARISON_BY_RANK, GT_SHEET_FINAL_GPU_BY_RANK},
+                    {GT_SHEET_SUMMARY_COMPARISON, GT_SHEET_FINAL_GPU_SUMMARY},
+                    {GT_SHEET_NCCL_IMPLICIT_SYNC_CMP, GT_SHEET_FINAL_NCCL_IMPLICIT_SYNC},
+                    {GT_SHEET_NCCL_LONG_CMP, GT_SHEET_FINAL_NCCL_LONG}};
 
 enum { BASELINE, TEST, RUNS };
 
@@ -65,7 +67,7 @@ static bool find_runs(const gt_call *call, compared *c, unsigned threads, gt_err
         const char *label = gt_arguments_string(&call->arguments, labels[i]);
         if (!gt_run_reports_find(&c->runs[i], gt_arguments_value(&call->arguments, options[i])->text, error))
             return false;
-        gt_setting_reports_read(&c->runs[i].ranks, "gpu_timeline", c->strings, threads);
+        gt_setting_reports_read(&c->runs[i].ranks, GT_SHEET_GPU_TIMELINE, c->strings, threads);
         c->sides[i] = (gt_run_side){&c->runs[i].ranks, label ? label : c->runs[i].label};
     }
     if (strcmp(c->sides[BASELINE].label, c->sides[TEST].label) == 0) {
@@ -91,7 +93,7 @@ static bool compare_collectives(compared *c, gt_error *error)
 
 static void make_final(compared *c)
 {
-    const gt_table *summary = gt_table_list_find(&c->timelines, "Summary_Comparison");
+    const gt_table *summary = gt_table_list_find(&c->timelines, GT_SHEET_SUMMARY_COMPARISON);
     gt_table_list_add(&c->final, gt_run_dashboard(summary, &c->sides[BASELINE], &c->sides[TEST]));
     for (size_t i = 0; i < GT_LENGTH(FINAL_SHEETS); i++) {
         const gt_table *found = gt_table_list_find(&c->timelines, FINAL_SHEETS[i].sheet);
@@ -133,11 +135,11 @@ static void show(const compared *c)
 {
     const gt_table *dashboard = c->final.items[0];
     gt_terminal terminal = gt_terminal_for(stdout);
-    gt_terminal_column columns[] = {{c->sides[BASELINE].label, NULL, 2, NULL},
-                                    {c->sides[TEST].label, NULL, 2, NULL},
-                                    {"Improvement (%)", NULL, 2, "%"},
-                                    {"Status", NULL, 0, NULL},
-                                    {"Metric", NULL, 0, NULL}};
+    gt_terminal_column columns[] = {{gt_col_named(c->sides[BASELINE].label), NULL, 2, NULL},
+                                    {gt_col_named(c->sides[TEST].label), NULL, 2, NULL},
+                                    {GT_COL_IMPROVEMENT_PCT, NULL, 2, "%"},
+                                    {GT_COL_STATUS, NULL, 0, NULL},
+                                    {GT_COL_METRIC, NULL, 0, NULL}};
     printf("Times in ms, means over %zu and %zu ranks\n", c->runs[BASELINE].ranks.count,
            c->runs[TEST].ranks.count);
     gt_summary_rows(&terminal, dashboard, columns, GT_LENGTH(columns), dashboard->row_count);

@@ -6,6 +6,7 @@
 #include "cli/sweep/sweep.h"
 #include "input/sheets/csv_table.h"
 #include "output/figure/figure.h"
+#include "schema/sheets.h"
 #include "sweep/compare/variance_plots.h"
 #include "os/paths.h"
 
@@ -49,7 +50,7 @@ static bool plot(const gt_call *call, const char *path, gt_error *error)
     const char *given = gt_arguments_string(&call->arguments, "output_dir");
     if (!gt_sweep_has_file(path)) return gt_fail(error, "CSV file not found: %s", path);
     gt_interner *strings = gt_interner_new();
-    gt_table *table = gt_csv_table_read(path, "variance", strings, error);
+    gt_table *table = gt_csv_table_read(path, GT_SHEET_VARIANCE, strings, error);
     gt_variance_rows rows = {0};
     bool read = table && gt_variance_rows_of(table, path, &rows, error);
     gt_table_free(table);

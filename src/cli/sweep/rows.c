@@ -6,6 +6,8 @@
 #include "cli/destinations.h"
 #include "cli/sweep/sweep.h"
 #include "input/sheets/csv_table.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/overlap.h"
 #include "sweep/timestamps.h"
 #include "table/stats.h"
@@ -88,8 +90,8 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
     else if (!gt_sweep_has_folder(folder))
         gt_fail(&error, "no such folder: %s", folder);
     else
-        table =
-            gt_csv_table_read_as(path, "rows", lossless ? GT_READ_EXACT : GT_READ_PANDAS, strings, &error);
+        table = gt_csv_table_read_as(path, GT_SHEET_ROWS, lossless ? GT_READ_EXACT : GT_READ_PANDAS, strings,
+                                     &error);
     bool made = table && add(call, &read, table, &error);
     if (table && !made) gt_error_prefix(&error, path);
     made =
@@ -106,7 +108,7 @@ static gt_exit run_step(const gt_call *call, const char *folder_option, const ch
 
 static void show_timestamps(const gt_table *table)
 {
-    const double *between = gt_table_column(table, "time_between_min_max_ms")->floats;
+    const double *between = gt_table_column(table, GT_COL_TIME_BETWEEN_MIN_MAX_MS)->floats;
     double *values = gt_alloc(table->row_count * sizeof *values), most = 0, least = 0;
     size_t count = 0;
     for (size_t row = 0; row < table->row_count; row++) {
@@ -157,8 +159,8 @@ enum { NAMES_SHOWN = 5, HIGH_PERCENT = 50 };
 
 static void show_overlap(const gt_table *table, const gt_overlap_counts *counts)
 {
-    const int64_t *overlapping = gt_table_column(table, "overlapping_collective_count")->ints;
-    const double *percent = gt_table_column(table, "max_overlap_percentage")->floats;
+    const int64_t *overlapping = gt_table_column(table, GT_COL_OVERLAPPING_COLLECTIVE_COUNT)->ints;
+    const double *percent = gt_table_column(table, GT_COL_MAX_OVERLAP_PERCENTAGE)->floats;
     size_t rows = 0, high = 0, positive = 0;
     double sum = 0;
     for (size_t row = 0; row < table->row_count; row++) {

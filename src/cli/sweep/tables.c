@@ -5,6 +5,8 @@
 #include "cli/sweep/sweep.h"
 #include "output/terminal.h"
 #include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/comms.h"
 #include "sweep/timeline.h"
 #include "table/group.h"
@@ -46,15 +48,15 @@ static void show_type(const gt_table *all, const char *type)
     gt_table *rows = gt_table_copy(all);
     uint8_t *keep = gt_alloc_zero(all->row_count, 1);
     uint32_t wanted = gt_interner_add_cstr(all->strings, type);
-    const gt_column *types = gt_table_column(all, "type");
+    const gt_column *types = gt_table_column(all, GT_COL_TYPE);
     for (size_t row = 0; row < all->row_count; row++) keep[row] = types->texts[row] == wanted;
     gt_table_keep(rows, keep);
-    gt_table_sort(rows, &(gt_sort_key){"time ms", false}, 1);
+    gt_table_sort(rows, &(gt_sort_key){GT_COL_TIME_MS, false}, 1);
     if (rows->row_count) {
-        static const gt_terminal_column columns[] = {{"time ms", NULL, 3, NULL},
-                                                     {"percent", NULL, 2, "%"},
-                                                     {"num_ranks", "ranks", 0, NULL},
-                                                     {"full_config", NULL, 0, NULL}};
+        static const gt_terminal_column columns[] = {{GT_COL_TIME_MS, NULL, 3, NULL},
+                                                     {GT_COL_PERCENT, NULL, 2, "%"},
+                                                     {GT_COL_NUM_RANKS, "ranks", 0, NULL},
+                                                     {GT_COL_FULL_CONFIG, NULL, 0, NULL}};
         gt_terminal terminal = gt_terminal_for(stdout);
         printf("\n%s, least first\n", type);
         gt_summary_rows(&terminal, rows, columns, GT_LENGTH(columns), rows->row_count);
@@ -65,9 +67,9 @@ static void show_type(const gt_table *all, const char *type)
 
 static void show_timeline(const gt_table *all)
 {
-    static const gt_aggregate count[] = {{NULL, GT_GROUP_SIZE, "settings"}};
+    static const gt_aggregate count[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_SETTINGS}};
     gt_table *types =
-        gt_table_group(all, (const char *[]){"type"}, 1, count, 1, (gt_group_options){.sorted = true});
+        gt_table_group(all, (gt_col[]){GT_COL_TYPE}, 1, count, 1, (gt_group_options){.sorted = true});
     puts("Types of time and how many settings have them:");
     for (size_t i = 0; i < types->row_count; i++)
         printf("  %s: %lld\n", gt_interner_get(all->strings, types->columns[0].texts[i]).bytes,
@@ -102,10 +104,10 @@ static bool make_timeline(const gt_call *call, const gt_setting_reports *reports
 /* From the first row of each operation. */
 static void show_operations(const gt_table *all)
 {
-    const gt_column *id = gt_table_column(all, "operation_id"),
-                    *name = gt_table_column(all, "operation_name");
-    const gt_column *size = gt_table_column(all, "Full msg size (MB)"),
-                    *elements = gt_table_column(all, "In msg nelems");
+    const gt_column *id = gt_table_column(all, GT_COL_OPERATION_ID),
+                    *name = gt_table_column(all, GT_COL_OPERATION_NAME);
+    const gt_column *size = gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB),
+                    *elements = gt_table_column(all, GT_COL_IN_MSG_NELEMS);
     puts("Operations:");
     for (size_t row = 0; row < all->row_count; row++) {
         if (row && id->texts[row] == id->texts[row - 1]) continue;
@@ -126,16 +128,17 @@ static void show_operations(const gt_table *all)
 
 static void show_settings(const gt_table *all)
 {
-    static const gt_aggregate sums[] = {{NULL, GT_GROUP_SIZE, "rows"},
-                                        {"Total comm latency (ms)", GT_GROUP_SUM, "Total comm latency (ms)"}};
-    static const gt_terminal_column columns[] = {{"Total comm latency (ms)", "total ms", 2, NULL},
-                                                 {"rows", NULL, 0, NULL},
-                                                 {"full_config", "setting", 0, NULL}};
-    gt_type type = gt_table_column(all, "Total comm latency (ms)")->type;
+    static const gt_aggregate sums[] = {
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_ROWS},
+        {GT_COL_TOTAL_COMM_LATENCY_MS, GT_GROUP_SUM, GT_COL_TOTAL_COMM_LATENCY_MS}};
+    static const gt_terminal_column columns[] = {{GT_COL_TOTAL_COMM_LATENCY_MS, "total ms", 2, NULL},
+                                                 {GT_COL_ROWS, NULL, 0, NULL},
+                                                 {GT_COL_FULL_CONFIG, "setting", 0, NULL}};
+    gt_type type = gt_table_column(all, GT_COL_TOTAL_COMM_LATENCY_MS)->type;
     if (type != GT_TYPE_INT && type != GT_TYPE_FLOAT) return;
-    gt_table *settings = gt_table_group(all, (const char *[]){"full_config"}, 1, sums, GT_LENGTH(sums),
+    gt_table *settings = gt_table_group(all, (gt_col[]){GT_COL_FULL_CONFIG}, 1, sums, GT_LENGTH(sums),
                                         (gt_group_options){.sorted = true});
-    gt_table_sort(settings, &(gt_sort_key){"Total comm latency (ms)", false}, 1);
+    gt_table_sort(settings, &(gt_sort_key){GT_COL_TOTAL_COMM_LATENCY_MS, false}, 1);
     gt_terminal terminal = gt_terminal_for(stdout);
     puts("\nTime in collectives, least first");
     gt_summary_rows(&terminal, settings, columns, GT_LENGTH(columns), settings->row_count);
@@ -145,9 +148,9 @@ static void show_settings(const gt_table *all)
 /* The setting with the smallest mean latency; the first of equal ones. */
 static void show_best(const gt_table *all)
 {
-    const gt_column *id = gt_table_column(all, "operation_id"),
-                    *latency = gt_table_column(all, "comm_latency_mean");
-    const gt_column *setting = gt_table_column(all, "full_config");
+    const gt_column *id = gt_table_column(all, GT_COL_OPERATION_ID),
+                    *latency = gt_table_column(all, GT_COL_COMM_LATENCY_MEAN);
+    const gt_column *setting = gt_table_column(all, GT_COL_FULL_CONFIG);
     if (latency->type != GT_TYPE_INT && latency->type != GT_TYPE_FLOAT) return;
     puts("\nBest setting of each operation");
     for (size_t row = 0, end; row < all->row_count; row = end) {
@@ -193,7 +196,7 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
 typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
                          gt_error *error);
 
-static gt_exit run_step(const gt_call *call, gt_report_kind kind, const char *sheet, make_tables *make)
+static gt_exit run_step(const gt_call *call, gt_report_kind kind, gt_sheet sheet, make_tables *make)
 {
     gt_read_options read;
     gt_error error = {""};
@@ -213,10 +216,10 @@ static gt_exit run_step(const gt_call *call, gt_report_kind kind, const char *sh
 
 gt_exit gt_cmd_sweep_timeline(const gt_call *call)
 {
-    return run_step(call, GT_REPORTS_OF_RANKS, "gpu_timeline", make_timeline);
+    return run_step(call, GT_REPORTS_OF_RANKS, GT_SHEET_GPU_TIMELINE, make_timeline);
 }
 
 gt_exit gt_cmd_sweep_comms(const gt_call *call)
 {
-    return run_step(call, GT_REPORTS_COLLECTIVE, "nccl_summary_implicit_sync", make_comms);
+    return run_step(call, GT_REPORTS_COLLECTIVE, GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, make_comms);
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "cli/sweep/sweep.h"
+#include "schema/columns.h"
 #include "sweep/gemm/top_gemms.h"
 #include "table/stats.h"
 
@@ -111,7 +112,7 @@ static void show(const gt_top_gemms *found, const char *path)
     double least = found->difference[table->row_count - 1], most = found->difference[0];
     printf("%zu reports, %zu rows\n\nRows whose kernel times differ most:\n", found->files, table->row_count);
     for (size_t row = 0; row < table->row_count && row < ROWS_SHOWN; row++) {
-        gt_str name = gt_interner_get(strings, gt_table_column(table, "kernel_name")->texts[row]);
+        gt_str name = gt_interner_get(strings, gt_table_column(table, GT_COL_GEMM_KERNEL_NAME)->texts[row]);
         printf("%zu. threads=%s, ch=%s, rank=%s, diff=%.4fus\n   %.*s...\n", row + 1,
                gt_interner_get(strings, table->columns[0].texts[row]).bytes,
                gt_interner_get(strings, table->columns[1].texts[row]).bytes,
@@ -121,7 +122,7 @@ static void show(const gt_top_gemms *found, const char *path)
     size_t unique = 0;
     uint8_t *met = gt_alloc_zero(gt_interner_count(strings), 1);
     for (size_t row = 0; row < table->row_count; row++) {
-        uint32_t name = gt_table_column(table, "kernel_name")->texts[row];
+        uint32_t name = gt_table_column(table, GT_COL_GEMM_KERNEL_NAME)->texts[row];
         unique += !met[name];
         met[name] = 1;
     }

@@ -6,6 +6,8 @@
 #include "cli/destinations.h"
 #include "cli/sweep/sweep.h"
 #include "input/sheets/csv_table.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/gemm/kernel_patterns.h"
 #include "sweep/run/layout.h"
 #include "os/paths.h"
@@ -52,7 +54,7 @@ static bool make(const gt_call *call, const gt_table *table, bool exact, gt_erro
 {
     const char *csv_path = gt_arguments_value(&call->arguments, "input_csv")->text;
     const char *given = gt_arguments_string(&call->arguments, "output_yaml");
-    size_t column = gt_table_find(table, "kernel_name");
+    size_t column = gt_table_find(table, GT_COL_GEMM_KERNEL_NAME);
     if (column == SIZE_MAX) return gt_fail(error, "%s: no column kernel_name", csv_path);
     gt_kernel_patterns patterns;
     gt_kernel_patterns_make(&patterns, &table->columns[column], table->row_count, table->strings, exact);
@@ -84,7 +86,7 @@ gt_exit gt_cmd_sweep_yaml(const gt_call *call)
     gt_interner *strings = gt_interner_new();
     gt_table *table = NULL;
     if (gt_sweep_has_file(path))
-        table = gt_csv_table_read_as(path, "kernels", GT_READ_STRINGS, strings, &error);
+        table = gt_csv_table_read_as(path, GT_SHEET_KERNELS, GT_READ_STRINGS, strings, &error);
     else
         gt_fail(&error, "CSV file not found: %s", path);
     bool made = table && make(call, table, exact, &error);

@@ -99,7 +99,7 @@ static bool read_lines(reader *r)
     return true;
 }
 
-gt_table *gt_csv_table_as(gt_str text, const char *name, gt_cell_parsing reading, gt_interner *strings,
+gt_table *gt_csv_table_as(gt_str text, gt_sheet name, gt_cell_parsing reading, gt_interner *strings,
                           gt_error *error)
 {
     reader r = {.at = text.bytes, .end = text.bytes + text.len, .line = 1, .error = error};
@@ -111,7 +111,7 @@ gt_table *gt_csv_table_as(gt_str text, const char *name, gt_cell_parsing reading
     return table;
 }
 
-gt_table *gt_csv_table(gt_str text, const char *name, gt_interner *strings, gt_error *error)
+gt_table *gt_csv_table(gt_str text, gt_sheet name, gt_interner *strings, gt_error *error)
 {
     return gt_csv_table_as(text, name, GT_READ_EXACT, strings, error);
 }
@@ -128,8 +128,8 @@ static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
     return !damage || gt_fail(error, "%s", damage);
 }
 
-gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_cell_parsing reading,
-                               gt_interner *strings, gt_error *error)
+gt_table *gt_csv_table_read_as(const char *path, gt_sheet name, gt_cell_parsing reading, gt_interner *strings,
+                               gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
@@ -143,7 +143,7 @@ gt_table *gt_csv_table_read_as(const char *path, const char *name, gt_cell_parsi
     return table;
 }
 
-gt_table *gt_csv_table_read(const char *path, const char *name, gt_interner *strings, gt_error *error)
+gt_table *gt_csv_table_read(const char *path, gt_sheet name, gt_interner *strings, gt_error *error)
 {
     return gt_csv_table_read_as(path, name, GT_READ_EXACT, strings, error);
 }

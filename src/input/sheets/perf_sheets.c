@@ -37,19 +37,19 @@ void gt_perf_sheets_close(gt_perf_sheets *sheets)
     gt_free(sheets);
 }
 
-static size_t find_sheet(const gt_workbook *book, const char *name)
+static size_t find_sheet(const gt_workbook *book, gt_sheet name)
 {
     for (size_t i = 0; i < gt_workbook_sheet_count(book); i++)
-        if (!strcmp(gt_workbook_sheet_name(book, i), name)) return i;
+        if (!strcmp(gt_workbook_sheet_name(book, i), name.name)) return i;
     return SIZE_MAX;
 }
 
-static char *csv_path(const gt_perf_sheets *sheets, const char *name)
+static char *csv_path(const gt_perf_sheets *sheets, gt_sheet name)
 {
-    return gt_format("%s/%s.csv", sheets->path, name);
+    return gt_format("%s/%s.csv", sheets->path, name.name);
 }
 
-bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name)
+bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name)
 {
     if (sheets->book) return find_sheet(sheets->book, name) != SIZE_MAX;
     char *path = csv_path(sheets, name);
@@ -58,7 +58,7 @@ bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name)
     return found;
 }
 
-gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_interner *strings, gt_error *error)
+gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, gt_sheet name, gt_interner *strings, gt_error *error)
 {
     gt_table *table;
     if (sheets->book) {

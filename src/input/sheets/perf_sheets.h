@@ -11,9 +11,8 @@ typedef struct gt_perf_sheets gt_perf_sheets;
 gt_perf_sheets *gt_perf_sheets_open(const char *path, gt_error *error);
 void gt_perf_sheets_close(gt_perf_sheets *sheets); /* NULL is fine */
 
-bool gt_perf_sheets_has(const gt_perf_sheets *sheets, const char *name);
+bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name);
 /* A sheet that is there. NULL and an error that names the file where it cannot be read. */
-gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, const char *name, gt_interner *strings,
-                              gt_error *error);
+gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, gt_sheet name, gt_interner *strings, gt_error *error);
 
 #endif

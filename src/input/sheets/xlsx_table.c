@@ -381,7 +381,7 @@ gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_interner *string
     sheet_reader reader;
     gt_table *table = NULL;
     if (read_cells(book, index, &reader, error))
-        table = gt_sheet_cells_table(&reader.cells, book->sheets[index].name, strings, error);
+        table = gt_sheet_cells_table(&reader.cells, gt_sheet_named(book->sheets[index].name), strings, error);
     gt_sheet_cells_free(&reader.cells);
     texts_free(&reader.texts);
     return table;

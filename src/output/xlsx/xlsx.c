@@ -11,6 +11,7 @@
 #include "output/names.h"
 #include "output/xlsx/sheet.h"
 #include "output/xlsx/text.h"
+#include "schema/sheets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,7 +252,7 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
     if (!gt_file_open(&file, output, path, error)) return false;
     gt_table *nothing = NULL; /* a workbook has at least one sheet */
     if (count == 0) {
-        nothing = gt_table_new("Sheet1", NULL);
+        nothing = gt_table_new(GT_SHEET_SHEET1, NULL);
         tables = &nothing;
         count = 1;
     }

@@ -4,12 +4,14 @@
 #include "base/threads.h"
 #include "input/rocprof/rocprof.h"
 #include "output/output.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct csv_column {
-    const char *name;
+    gt_col name;
     int column; /* of the store; negative: FIXED or one that is worked out */
 } csv_column;
 
@@ -25,44 +27,44 @@ enum {
 #define TEXT(column) (TEXT_OF - (column))
 
 static const csv_column kernel_columns[] = {
-    {"Kind", KIND},
-    {"Agent_Id", GT_DISPATCH_AGENT},
-    {"Queue_Id", GT_DISPATCH_QUEUE},
-    {"Stream_Id", GT_DISPATCH_STREAM},
-    {"Thread_Id", GT_DISPATCH_THREAD},
-    {"Dispatch_Id", GT_DISPATCH_ID},
-    {"Kernel_Id", GT_DISPATCH_KERNEL_ID},
-    {"Kernel_Name", KERNEL_NAME},
-    {"Correlation_Id", GT_DISPATCH_CORRELATION},
-    {"Start_Timestamp", GT_DISPATCH_START},
-    {"End_Timestamp", GT_DISPATCH_END},
-    {"LDS_Block_Size", GT_DISPATCH_LDS_BYTES},
-    {"Scratch_Size", GT_DISPATCH_SCRATCH_BYTES},
-    {"VGPR_Count", VGPRS},
-    {"Accum_VGPR_Count", ACCUM_VGPRS},
-    {"SGPR_Count", SGPRS},
-    {"Workgroup_Size_X", GT_DISPATCH_BLOCK_X},
-    {"Workgroup_Size_Y", GT_DISPATCH_BLOCK_Y},
-    {"Workgroup_Size_Z", GT_DISPATCH_BLOCK_Z},
-    {"Grid_Size_X", GT_DISPATCH_GRID_X},
-    {"Grid_Size_Y", GT_DISPATCH_GRID_Y},
-    {"Grid_Size_Z", GT_DISPATCH_GRID_Z},
+    {GT_COL_CSV_KIND, KIND},
+    {GT_COL_CSV_AGENT_ID, GT_DISPATCH_AGENT},
+    {GT_COL_CSV_QUEUE_ID, GT_DISPATCH_QUEUE},
+    {GT_COL_CSV_STREAM_ID, GT_DISPATCH_STREAM},
+    {GT_COL_CSV_THREAD_ID, GT_DISPATCH_THREAD},
+    {GT_COL_CSV_DISPATCH_ID, GT_DISPATCH_ID},
+    {GT_COL_CSV_KERNEL_ID, GT_DISPATCH_KERNEL_ID},
+    {GT_COL_CSV_KERNEL_NAME, KERNEL_NAME},
+    {GT_COL_CSV_CORRELATION_ID, GT_DISPATCH_CORRELATION},
+    {GT_COL_CSV_START_TIMESTAMP, GT_DISPATCH_START},
+    {GT_COL_CSV_END_TIMESTAMP, GT_DISPATCH_END},
+    {GT_COL_CSV_LDS_BLOCK_SIZE, GT_DISPATCH_LDS_BYTES},
+    {GT_COL_CSV_SCRATCH_SIZE, GT_DISPATCH_SCRATCH_BYTES},
+    {GT_COL_CSV_VGPR_COUNT, VGPRS},
+    {GT_COL_CSV_ACCUM_VGPR_COUNT, ACCUM_VGPRS},
+    {GT_COL_CSV_SGPR_COUNT, SGPRS},
+    {GT_COL_CSV_WORKGROUP_SIZE_X, GT_DISPATCH_BLOCK_X},
+    {GT_COL_CSV_WORKGROUP_SIZE_Y, GT_DISPATCH_BLOCK_Y},
+    {GT_COL_CSV_WORKGROUP_SIZE_Z, GT_DISPATCH_BLOCK_Z},
+    {GT_COL_CSV_GRID_SIZE_X, GT_DISPATCH_GRID_X},
+    {GT_COL_CSV_GRID_SIZE_Y, GT_DISPATCH_GRID_Y},
+    {GT_COL_CSV_GRID_SIZE_Z, GT_DISPATCH_GRID_Z},
 };
 static const csv_column call_columns[] = {
-    {"Domain", TEXT(GT_CALL_KIND)},          {"Function", TEXT(GT_CALL_NAME)},
-    {"Process_Id", GT_CALL_PROCESS},         {"Thread_Id", GT_CALL_THREAD},
-    {"Correlation_Id", GT_CALL_CORRELATION}, {"Start_Timestamp", GT_CALL_START},
-    {"End_Timestamp", GT_CALL_END},
+    {GT_COL_CSV_DOMAIN, TEXT(GT_CALL_KIND)},          {GT_COL_CSV_FUNCTION, TEXT(GT_CALL_NAME)},
+    {GT_COL_CSV_PROCESS_ID, GT_CALL_PROCESS},         {GT_COL_CSV_THREAD_ID, GT_CALL_THREAD},
+    {GT_COL_CSV_CORRELATION_ID, GT_CALL_CORRELATION}, {GT_COL_CSV_START_TIMESTAMP, GT_CALL_START},
+    {GT_COL_CSV_END_TIMESTAMP, GT_CALL_END},
 };
 static const csv_column copy_columns[] = {
-    {"Kind", KIND},
-    {"Direction", DIRECTION},
-    {"Stream_Id", GT_COPY_STREAM},
-    {"Source_Agent_Id", GT_COPY_SOURCE},
-    {"Destination_Agent_Id", GT_COPY_DESTINATION},
-    {"Correlation_Id", GT_COPY_CORRELATION},
-    {"Start_Timestamp", GT_COPY_START},
-    {"End_Timestamp", GT_COPY_END},
+    {GT_COL_CSV_KIND, KIND},
+    {GT_COL_CSV_DIRECTION, DIRECTION},
+    {GT_COL_CSV_STREAM_ID, GT_COPY_STREAM},
+    {GT_COL_CSV_SOURCE_AGENT_ID, GT_COPY_SOURCE},
+    {GT_COL_CSV_DESTINATION_AGENT_ID, GT_COPY_DESTINATION},
+    {GT_COL_CSV_CORRELATION_ID, GT_COPY_CORRELATION},
+    {GT_COL_CSV_START_TIMESTAMP, GT_COPY_START},
+    {GT_COL_CSV_END_TIMESTAMP, GT_COPY_END},
 };
 
 typedef struct maker {
@@ -106,7 +108,7 @@ static void name_processes(const gt_rocprof *run, int64_t *indexes, size_t rows)
             indexes[i] = run->process[indexes[i]].pid;
 }
 
-static gt_table *make_table(maker *m, const char *name, const csv_column *columns, size_t count)
+static gt_table *make_table(maker *m, gt_sheet name, const csv_column *columns, size_t count)
 {
     gt_table *table = gt_table_new(name, m->run->strings);
     size_t rows = gt_store_count(m->store);
@@ -158,9 +160,10 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_
                         gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID), NULL};
     maker copies = {run, run->copies, "MEMORY_COPY", NULL, gt_store_ints(run->copies, GT_COPY_DIRECTION)};
     maker calls = {run, run->calls, "", NULL, NULL};
-    gt_table *all[] = {make_table(&dispatches, "kernel_trace", kernel_columns, GT_LENGTH(kernel_columns)),
-                       make_table(&copies, "memory_copy_trace", copy_columns, GT_LENGTH(copy_columns)),
-                       make_table(&calls, "hip_api_trace", call_columns, GT_LENGTH(call_columns))};
+    gt_table *all[] = {
+        make_table(&dispatches, GT_SHEET_KERNEL_TRACE, kernel_columns, GT_LENGTH(kernel_columns)),
+        make_table(&copies, GT_SHEET_MEMORY_COPY_TRACE, copy_columns, GT_LENGTH(copy_columns)),
+        make_table(&calls, GT_SHEET_HIP_API_TRACE, call_columns, GT_LENGTH(call_columns))};
     keep_hip(all[2], run->calls);
     gt_table *tables[GT_LENGTH(all)];
     size_t count = 0;

@@ -5,6 +5,7 @@
 #include "output/file.h"
 #include "run/sensors/gpus.h"
 #include "os/paths.h"
+#include "schema/columns.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -111,8 +112,8 @@ bool gt_snapshot_write(const gt_plan *plan, gt_error *error)
 {
     gt_interner *strings = gt_interner_new();
     char *name = gt_format("%s_env", plan->name);
-    snapshot s = {.table = gt_table_new(name, strings), .arena = plan->arena};
-    static const char *const columns[] = {"section", "key", "value"};
+    snapshot s = {.table = gt_table_new(gt_sheet_named(name), strings), .arena = plan->arena};
+    static const gt_col columns[] = {GT_COL_SECTION, GT_COL_KEY, GT_COL_VALUE};
     for (size_t i = 0; i < GT_LENGTH(columns); i++) gt_table_add_column(s.table, columns[i], GT_TYPE_STRING);
     add_system(&s);
     add_gpus(&s);

@@ -5,6 +5,8 @@
 #include "output/output.h"
 #include "report/tables.h"
 #include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/sort.h"
 
 #include <string.h>
@@ -14,20 +16,21 @@ static bool add_samples(gt_table_list *tables, gt_interner *strings, const gt_sa
                         gt_error *error)
 {
     if (access(sampler->file, F_OK) != 0) return true;
-    gt_table *samples = gt_csv_table_read(sampler->file, "samples", strings, error);
+    gt_table *samples = gt_csv_table_read(sampler->file, GT_SHEET_SAMPLES, strings, error);
     if (!samples) return false;
     bool is_power = strcmp(sampler->mode, "power") == 0;
-    gt_table_list_add(tables,
-                      gt_gpu_samples_summary(samples, is_power ? "power_summary" : "vram_summary", is_power));
+    gt_table_list_add(
+        tables,
+        gt_gpu_samples_summary(samples, is_power ? GT_SHEET_POWER_SUMMARY : GT_SHEET_VRAM_SUMMARY, is_power));
     gt_table_free(samples);
     return true;
 }
 
 static bool add_calls(gt_table_list *tables, gt_interner *strings, const char *path, gt_error *error)
 {
-    static const char *const columns[] = {"library", "config", "calls"};
-    static const gt_sort_key order[] = {{"calls", true}};
-    gt_table *calls = gt_csv_table_read(path, "library_calls", strings, error);
+    static const gt_col columns[] = {GT_COL_LIBRARY, GT_COL_CONFIG, GT_COL_CALLS};
+    static const gt_sort_key order[] = {{GT_COL_CALLS, true}};
+    gt_table *calls = gt_csv_table_read(path, GT_SHEET_LIBRARY_CALLS, strings, error);
     if (!calls) return false;
     gt_table_select(calls, columns, 3);
     if (calls->row_count) gt_table_sort(calls, order, 1);

@@ -5,6 +5,8 @@
 #include "input/sheets/csv_table.h"
 #include "output/file.h"
 #include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -82,7 +84,8 @@ static void add_long(gt_histogram *histogram, const gt_table *table, size_t name
 
 void gt_histogram_add(gt_histogram *histogram, const gt_table *table)
 {
-    size_t name = gt_table_find(table, "Counter_Name"), value = gt_table_find(table, "Counter_Value");
+    size_t name = gt_table_find(table, GT_COL_COUNTER_NAME),
+           value = gt_table_find(table, GT_COL_COUNTER_VALUE);
     if (name != SIZE_MAX && value != SIZE_MAX) {
         add_long(histogram, table, name, value);
         return;
@@ -123,7 +126,7 @@ static void add_file(gt_histogram *histogram, const char *path)
     gt_error error;
     if (access(path, F_OK) != 0) return;
     gt_interner *strings = gt_interner_new();
-    gt_table *table = gt_csv_table_read_as(path, "counters", GT_READ_STRINGS, strings, &error);
+    gt_table *table = gt_csv_table_read_as(path, GT_SHEET_COUNTERS, GT_READ_STRINGS, strings, &error);
     if (table)
         gt_histogram_add(histogram, table);
     else

@@ -2,14 +2,15 @@
 #include "sweep/compare/variance_rows.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 #include "table/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const KEY_COLUMNS[GT_VARIANCE_KEYS] = {"threads", "channel", "rank"};
-static const char TIME_COLUMN[] = "time_diff_us";
+static const gt_col KEY_COLUMNS[GT_VARIANCE_KEYS] = {GT_COL_THREADS, GT_COL_CHANNEL, GT_COL_RANK};
+#define TIME_COLUMN GT_COL_TIME_DIFF_US
 static const double LONGEST_US = 1e15; /* thirty years: what is longer is no time between two kernels */
 enum { WARNINGS_MAX = 10 };
 
@@ -48,12 +49,12 @@ static bool read_row(const gt_table *table, const size_t *columns, size_t row, g
         double number;
         if (!cell_number(table, columns[k], row, &number) || number != floor(number) ||
             !(fabs(number) <= 1e15))
-            return gt_fail(error, "%s is not a whole number", KEY_COLUMNS[k]);
+            return gt_fail(error, "%s is not a whole number", KEY_COLUMNS[k].name);
         out->keys[k] = (int64_t)number;
     }
     if (!cell_number(table, columns[GT_VARIANCE_KEYS], row, &out->time_diff_us) ||
         !(fabs(out->time_diff_us) <= LONGEST_US))
-        return gt_fail(error, "%s is not a time", TIME_COLUMN);
+        return gt_fail(error, "%s is not a time", TIME_COLUMN.name);
     return true;
 }
 
@@ -122,9 +123,9 @@ double *gt_variance_means(const gt_variance_rows *rows)
 static bool find_columns(const gt_table *table, const char *name, size_t *columns, gt_error *error)
 {
     for (size_t k = 0; k <= GT_VARIANCE_KEYS; k++) {
-        const char *wanted = k < GT_VARIANCE_KEYS ? KEY_COLUMNS[k] : TIME_COLUMN;
+        gt_col wanted = k < GT_VARIANCE_KEYS ? KEY_COLUMNS[k] : TIME_COLUMN;
         columns[k] = gt_table_find(table, wanted);
-        if (columns[k] == SIZE_MAX) return gt_fail(error, "%s: no column %s", name, wanted);
+        if (columns[k] == SIZE_MAX) return gt_fail(error, "%s: no column %s", name, wanted.name);
     }
     return true;
 }

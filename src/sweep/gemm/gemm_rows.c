@@ -3,15 +3,16 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "schema/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { THREADS, CHANNEL, RANK, NUMBERS };
-static const char *const needed[] = {"threads", "channel", "rank", "kernel_name"};
+static const gt_col needed[] = {GT_COL_THREADS, GT_COL_CHANNEL, GT_COL_RANK, GT_COL_GEMM_KERNEL_NAME};
 
-double gt_gemm_number(const gt_table *table, const char *name, size_t row)
+double gt_gemm_number(const gt_table *table, gt_col name, size_t row)
 {
     size_t index = gt_table_find(table, name);
     if (index == SIZE_MAX || gt_column_is_null(&table->columns[index], row)) return NAN;
@@ -25,21 +26,21 @@ double gt_gemm_number(const gt_table *table, const char *name, size_t row)
     return text.len && end == text.bytes + text.len ? number : NAN;
 }
 
-gt_str gt_gemm_string(const gt_table *table, const char *name, size_t row)
+gt_str gt_gemm_string(const gt_table *table, gt_col name, size_t row)
 {
     size_t index = gt_table_find(table, name);
     if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return (gt_str){"", 0};
     return gt_interner_get(table->strings, table->columns[index].texts[row]);
 }
 
-size_t gt_gemm_new_columns(gt_table *table, const gt_gemm_column *columns, size_t count)
+size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t old = gt_table_find(table, columns[i].name);
         if (old != SIZE_MAX) gt_table_drop_column(table, old);
     }
     size_t first = table->column_count;
-    for (size_t i = 0; i < count; i++) gt_table_add_filled(table, columns[i].name, columns[i].type);
+    for (size_t i = 0; i < count; i++) gt_table_add_column(table, columns[i].name, columns[i].type);
     return first;
 }
 
@@ -59,7 +60,8 @@ bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error)
 {
     *rows = (gt_gemm_rows){.table = table};
     for (size_t i = 0; i < GT_LENGTH(needed); i++)
-        if (gt_table_find(table, needed[i]) == SIZE_MAX) return gt_fail(error, "no column %s", needed[i]);
+        if (gt_table_find(table, needed[i]) == SIZE_MAX)
+            return gt_fail(error, "no column %s", needed[i].name);
     size_t capacity = 0;
     gt_map known = {0};
     rows->run_of_row = gt_alloc(table->row_count * sizeof *rows->run_of_row);

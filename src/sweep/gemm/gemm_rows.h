@@ -23,16 +23,12 @@ bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error);
 void gt_gemm_rows_free(gt_gemm_rows *rows);
 
 /* The number in a cell of a column of any type; NaN where it is none or the table has no such column. */
-double gt_gemm_number(const gt_table *table, const char *column, size_t row);
+double gt_gemm_number(const gt_table *table, gt_col name, size_t row);
 /* The text of a column; empty where it is none. */
-gt_str gt_gemm_string(const gt_table *table, const char *column, size_t row);
+gt_str gt_gemm_string(const gt_table *table, gt_col name, size_t row);
 
-typedef struct gt_gemm_column {
-    const char *name;
-    gt_type type;
-} gt_gemm_column;
 /* New columns of nulls behind the others, in their order; those of these names that are there already go
  * away. Returns the index of the first. */
-size_t gt_gemm_new_columns(gt_table *table, const gt_gemm_column *columns, size_t count);
+size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_t count);
 
 #endif

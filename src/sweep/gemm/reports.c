@@ -16,6 +16,8 @@
 #include "report/collective.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/compare/comparisons.h"
 #include "os/paths.h"
 
@@ -33,8 +35,8 @@ enum {
 };
 
 /* Columns of the sheet GEMM that it did not have in 2025. */
-static const char *const new_columns[] = {"process_name_first", "process_label_first", "thread_name_first",
-                                          "Compute Spec"};
+static const gt_col new_columns[] = {GT_COL_PROCESS_NAME_FIRST, GT_COL_PROCESS_LABEL_FIRST,
+                                     GT_COL_THREAD_NAME_FIRST, GT_COL_COMPUTE_SPEC};
 
 typedef struct task {
     size_t config;
@@ -91,7 +93,7 @@ static void use_old_layout(const gt_table_list *tables)
 {
     gt_table *gemm = NULL;
     for (size_t i = 0; i < tables->count; i++)
-        if (strcmp(tables->items[i]->name, "GEMM") == 0) gemm = tables->items[i];
+        if (gt_table_is(tables->items[i], GT_SHEET_GEMM)) gemm = tables->items[i];
     for (size_t i = 0; gemm && i < GT_LENGTH(new_columns); i++) {
         size_t column = gt_table_find(gemm, new_columns[i]);
         if (column != SIZE_MAX) gt_table_drop_column(gemm, column);
@@ -205,14 +207,12 @@ static gt_table *join_rows(setting *s)
 {
     gt_table *all = NULL;
     for (size_t i = 0; i < s->traces.count; i++) {
-        gt_error error;
         gt_table *rows = s->rows[i];
         s->rows[i] = NULL;
         if (!all) {
             all = rows;
         } else if (rows) {
-            if (!gt_table_append(all, rows, &error))
-                gt_raise_internal("%s", error.text); /* all have the same columns */
+            gt_table_append_same(all, rows);
             gt_table_free(rows);
         }
     }

@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/threads.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
 #include "table/sort.h"
@@ -18,13 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DETAILS_COLUMN "kernel_details__summarize_kernel_stats"
-#define MIN_COLUMN     "Kernel Time (µs)_min"
-#define MAX_COLUMN     "Kernel Time (µs)_max"
-
 enum { THREADS, CHANNEL, RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, OWN_COLUMNS };
-static const char *const own_columns[OWN_COLUMNS] = {
-    "threads", "channel", "rank", "kernel_name", "kernel_time_min_us", "kernel_time_max_us", "time_diff_us"};
+static const gt_col own_columns[OWN_COLUMNS] = {GT_COL_THREADS,
+                                                GT_COL_CHANNEL,
+                                                GT_COL_RANK,
+                                                GT_COL_GEMM_KERNEL_NAME,
+                                                GT_COL_KERNEL_TIME_MIN_US,
+                                                GT_COL_KERNEL_TIME_MAX_US,
+                                                GT_COL_TIME_DIFF_US};
 
 /* One report. */
 typedef struct task {
@@ -73,12 +76,13 @@ typedef struct sheet {
 
 static bool find_columns(const gt_report_grid *grid, sheet *s, gt_error *error)
 {
-    const char *const names[] = {DETAILS_COLUMN, MIN_COLUMN, MAX_COLUMN};
+    static const gt_col names[] = {GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_COL_KERNEL_TIME_US_MIN,
+                                   GT_COL_KERNEL_TIME_US_MAX};
     uint32_t *const places[] = {&s->details, &s->shortest, &s->longest};
     s->grid = &grid->grid;
     for (size_t i = 0; i < GT_LENGTH(names); i++)
         if ((*places[i] = gt_report_grid_find(grid, names[i])) == UINT32_MAX)
-            return gt_fail(error, "Required column not found: '%s'", names[i]);
+            return gt_fail(error, "Required column not found: '%s'", names[i].name);
     return true;
 }
 
@@ -124,17 +128,17 @@ static void fill_own(gt_table *table, size_t row, const sheet *s, uint32_t index
 static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order, size_t count,
                            gt_interner *strings)
 {
-    gt_table *table = gt_table_new("GEMM", strings);
+    gt_table *table = gt_table_new(GT_SHEET_GEMM, strings);
     gt_table_add_rows(table, count);
-    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_filled(table, own_columns[c], GT_TYPE_STRING);
+    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_column(table, own_columns[c], GT_TYPE_STRING);
     size_t *column_of = gt_alloc(s->grid->columns * sizeof *column_of);
     for (uint32_t c = 0; c < s->grid->columns; c++) {
         gt_str header =
             gt_interner_get(strings, gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, 0, c), strings));
         char *name = gt_format("col_%s", header.bytes);
-        column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, name);
+        column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, gt_col_named(name));
         if (header.len && column_of[c] == SIZE_MAX)
-            column_of[c] = gt_table_add_filled(table, name, GT_TYPE_STRING);
+            column_of[c] = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
         gt_free(name);
     }
     for (size_t i = 0; i < count; i++) {
@@ -179,7 +183,7 @@ static void read_report(void *context, size_t index)
     if (!gt_sweep_has_file(path)) {
         gt_warn("File not found: %s", path);
     } else {
-        found = gt_read_report_grid(path, "GEMM", &grid, &error);
+        found = gt_read_report_grid(path, GT_SHEET_GEMM, &grid, &error);
         if (found == GT_SHEET_ABSENT)
             gt_warn("GEMM sheet not found in %s", path);
         else if (found == GT_SHEET_BROKEN)
@@ -207,11 +211,11 @@ static int by_name(const void *a, const void *b)
 
 static gt_table *join_tables(const job *j)
 {
-    gt_table *all = gt_table_new("top_gemms", j->strings);
+    gt_table *all = gt_table_new(GT_SHEET_TOP_GEMMS, j->strings);
     gt_error error;
     for (size_t i = 0; i < j->count; i++)
         if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
-            gt_raise_internal("%s", error.text); /* all are strings */
+            gt_raise_internal("%s", error.text); /* all columns are text */
     if (all->column_count > OWN_COLUMNS)
         qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
     return all;

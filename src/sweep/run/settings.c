@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "schema/columns.h"
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
 
@@ -132,7 +133,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
 
 typedef struct job {
     gt_setting_reports *reports;
-    const char *sheet;
+    gt_sheet sheet;
     gt_interner *strings;
     pthread_mutex_t lock;
 } job;
@@ -153,7 +154,7 @@ static void read_report(void *context, size_t index)
     gt_interner_free(strings);
 }
 
-void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_interner *strings,
+void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings,
                              unsigned threads)
 {
     job j = {.reports = reports, .sheet = sheet, .strings = strings};
@@ -169,19 +170,19 @@ void gt_setting_reports_free(gt_setting_reports *reports)
     *reports = (gt_setting_reports){0};
 }
 
-const char *const gt_setting_columns[GT_SETTING_COLUMNS] = {"full_config", "threads_num", "thread_config",
-                                                            "channels_num", "channel_config"};
+const gt_col gt_setting_columns[GT_SETTING_COLUMNS] = {
+    GT_COL_FULL_CONFIG, GT_COL_THREADS_NUM, GT_COL_THREAD_CONFIG, GT_COL_CHANNELS_NUM, GT_COL_CHANNEL_CONFIG};
 
-void gt_add_string_column(gt_table *table, const char *name, const char *text)
+void gt_add_string_column(gt_table *table, gt_col name, const char *text)
 {
     uint32_t id = gt_interner_add_cstr(table->strings, text);
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_STRING);
+    size_t column = gt_table_add_column(table, name, GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_string(table, column, row, id);
 }
 
-static void add_int_column(gt_table *table, const char *name, int64_t number)
+static void add_int_column(gt_table *table, gt_col name, int64_t number)
 {
-    size_t column = gt_table_add_filled(table, name, GT_TYPE_INT);
+    size_t column = gt_table_add_column(table, name, GT_TYPE_INT);
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
 }
 

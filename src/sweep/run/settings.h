@@ -28,18 +28,18 @@ typedef enum gt_report_kind {
 bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_report_kind kind,
                              gt_error *error);
 /* Reads a sheet of each, several at a time; those that lack it or cannot be read are warned of. */
-void gt_setting_reports_read(gt_setting_reports *reports, const char *sheet, gt_interner *strings,
+void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings,
                              unsigned threads);
 void gt_setting_reports_free(gt_setting_reports *reports);
 
 /* Which setting rows are of: full_config ("256thread_28ch"), threads_num, thread_config, channels_num,
  * channel_config. */
 enum { GT_SETTING_COLUMNS = 5 };
-extern const char *const gt_setting_columns[GT_SETTING_COLUMNS];
+extern const gt_col gt_setting_columns[GT_SETTING_COLUMNS];
 /* Adds these columns, the same in every row, behind the others. */
 void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
                             const char *channel_config, int64_t channels);
 /* A new column with the same text in every row. */
-void gt_add_string_column(gt_table *table, const char *name, const char *text);
+void gt_add_string_column(gt_table *table, gt_col name, const char *text);
 
 #endif

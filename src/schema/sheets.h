@@ -1,0 +1,188 @@
+/* The names of all sheets, each spelled once: GT_SHEET_GPU_TIMELINE is the handle of "gpu_timeline".
+ *
+ * Tables that only lead to a sheet have names too: error messages show them. */
+#ifndef GT_SCHEMA_SHEETS_H
+#define GT_SCHEMA_SHEETS_H
+
+#include "table/table.h"
+
+/* ---- Several reports ---- */
+
+#define GT_SHEET_COPIES                     GT_SHEET("copies")
+#define GT_SHEET_COUNTERS                   GT_SHEET("counters")
+#define GT_SHEET_GPU_TIMELINE               GT_SHEET("gpu_timeline")
+#define GT_SHEET_KERNELS                    GT_SHEET("kernels")
+#define GT_SHEET_KERNEL_LAUNCHERS           GT_SHEET("kernel_launchers")
+#define GT_SHEET_KERNEL_SUMMARY             GT_SHEET("kernel_summary")
+#define GT_SHEET_NCCL_ALL2ALLV              GT_SHEET("nccl_all2allv")
+#define GT_SHEET_NCCL_LONG                  GT_SHEET("nccl_long")
+#define GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC GT_SHEET("nccl_summary_implicit_sync")
+#define GT_SHEET_NCCL_SUMMARY_LONG          GT_SHEET("nccl_summary_long")
+#define GT_SHEET_SHEET1                     GT_SHEET("Sheet1") /* of a workbook that would have none */
+#define GT_SHEET_SHORT_KERNELS_SUMMARY      GT_SHEET("short_kernels_summary")
+#define GT_SHEET_SHORT_KERNEL_HISTOGRAM     GT_SHEET("short_kernel_histogram")
+#define GT_SHEET_UNNAMED                    GT_SHEET("")
+
+/* ---- PyTorch reports: ops, kernels, call trees ---- */
+
+#define GT_SHEET_KERNEL_SUMMARY_DECODE           GT_SHEET("kernel_summary_decode")
+#define GT_SHEET_KERNEL_SUMMARY_PREFILL          GT_SHEET("kernel_summary_prefill")
+#define GT_SHEET_OPS                             GT_SHEET("ops")
+#define GT_SHEET_OPS_ALL                         GT_SHEET("ops_all")
+#define GT_SHEET_OPS_SUMMARY                     GT_SHEET("ops_summary")
+#define GT_SHEET_OPS_SUMMARY_BY_CATEGORY         GT_SHEET("ops_summary_by_category")
+#define GT_SHEET_OPS_SUMMARY_DECODE              GT_SHEET("ops_summary_decode")
+#define GT_SHEET_OPS_SUMMARY_PREFILL             GT_SHEET("ops_summary_prefill")
+#define GT_SHEET_OPS_UNIQUE_ARGS                 GT_SHEET("ops_unique_args")
+#define GT_SHEET_OPS_UNIQUE_ARGS_KL_OVERLAP      GT_SHEET("ops_unique_args_kl_overlap")
+#define GT_SHEET_PARAMETERS                      GT_SHEET("parameters")
+#define GT_SHEET_SHORT_KERNELS                   GT_SHEET("short kernels")
+#define GT_SHEET_SHORT_KERNELS_ALL_DETAILS       GT_SHEET("short_kernels_all_details")
+#define GT_SHEET_SHORT_KERNELS_HISTOGRAM         GT_SHEET("short_kernels_histogram")
+#define GT_SHEET_UNIFIED_PERF_SUMMARY            GT_SHEET("unified_perf_summary")
+#define GT_SHEET_UNIFIED_PERF_SUMMARY_KL_OVERLAP GT_SHEET("unified_perf_summary_kl_overlap")
+
+/* ---- Batch report ---- */
+
+#define GT_SHEET_BATCH_ATTENTION                 GT_SHEET("attn")
+#define GT_SHEET_BATCH_BINARY                    GT_SHEET("bin_elemwise")
+#define GT_SHEET_BATCH_CONV                      GT_SHEET("conv")
+#define GT_SHEET_BATCH_GEMM                      GT_SHEET("gemm")
+#define GT_SHEET_BATCH_UNARY                     GT_SHEET("un_elemwise")
+#define GT_SHEET_CUDA_EVENTS_SUMMARY             GT_SHEET("cuda_events_summary")
+#define GT_SHEET_GPU_TIMELINES                   GT_SHEET("gpu_timelines")
+#define GT_SHEET_GROUPED_BREAKDOWN               GT_SHEET("grouped_breakdown")
+#define GT_SHEET_LINKED_AND_SHORT_KERNELS        GT_SHEET("linked_and_short_kernels")
+#define GT_SHEET_LONG                            GT_SHEET("long")
+#define GT_SHEET_NCCL_IMPLICIT_SYNC_CAT          GT_SHEET("nccl_implicit_sync_cat")
+#define GT_SHEET_NCCL_IMPLICIT_SYNC_CAT_DETAILED GT_SHEET("nccl_implicit_sync_cat_detailed")
+#define GT_SHEET_SHORT_CPU_OP_COUNTS             GT_SHEET("short_cpu_op_counts")
+#define GT_SHEET_SUMMARY_NCCL_IMPLICIT_SYNC_CAT  GT_SHEET("summary_nccl_implicit_sync_cat")
+#define GT_SHEET_UNLINKED_SHORT_KERNELS_SUMMARY  GT_SHEET("unlinked_short_kernels_summary")
+
+/* ---- Inference phases ---- */
+
+#define GT_SHEET_LAUNCHERS GT_SHEET("launchers")
+
+/* ---- Collectives of many ranks ---- */
+
+#define GT_SHEET_COLL_ANALYSIS         GT_SHEET("coll_analysis")
+#define GT_SHEET_NCCL_ALL2ALLV_HEATMAP GT_SHEET("nccl_all2allv_heatmap")
+#define GT_SHEET_NCCL_IMPLICIT_SYNC    GT_SHEET("nccl_implicit_sync")
+#define GT_SHEET_NCCL_SUMMARY_ALL2ALLV GT_SHEET("nccl_summary_all2allv")
+#define GT_SHEET_STRAGGLER_SUMMARY     GT_SHEET("straggler_summary")
+
+/* ---- Idle time, queues and overlap (HTA) ---- */
+
+#define GT_SHEET_COMM_COMP_OVERLAP    GT_SHEET("comm_comp_overlap")
+#define GT_SHEET_IDLE_INTERVAL_STATS  GT_SHEET("idle_interval_stats")
+#define GT_SHEET_IDLE_TIME_BREAKDOWN  GT_SHEET("idle_time_breakdown")
+#define GT_SHEET_LAUNCH_STATS_SUMMARY GT_SHEET("launch_stats_summary")
+#define GT_SHEET_QUEUE_LENGTH_SUMMARY GT_SHEET("queue_length_summary")
+#define GT_SHEET_TEMPORAL_BREAKDOWN   GT_SHEET("temporal_breakdown")
+
+/* ---- Comparison of two call trees ---- */
+
+#define GT_SHEET_CPU_OP_MAP                     GT_SHEET("cpu_op_map")
+#define GT_SHEET_CPU_OP_MAP_TRACE1              GT_SHEET("cpu_op_map_trace1")
+#define GT_SHEET_CPU_OP_MAP_TRACE2              GT_SHEET("cpu_op_map_trace2")
+#define GT_SHEET_DIFFERENCES                    GT_SHEET("differences")
+#define GT_SHEET_DIFF_STATS                     GT_SHEET("diff_stats")
+#define GT_SHEET_DIFF_STATS_UNIQUE_ARGS_SUMMARY GT_SHEET("diff_stats_unique_args_summary")
+#define GT_SHEET_PARTS                          GT_SHEET("parts")
+
+/* ---- Comparison of reports and its gate ---- */
+
+#define GT_SHEET_BINARY_ELEMENTWISE GT_SHEET("BinaryElementwise")
+#define GT_SHEET_BIN_ELTWISE        GT_SHEET("bin_eltwise")
+#define GT_SHEET_CONV_BWD           GT_SHEET("CONV_bwd")
+#define GT_SHEET_CONV_FWD           GT_SHEET("CONV_fwd")
+#define GT_SHEET_FAIL_IF            GT_SHEET("fail_if")
+#define GT_SHEET_GEMM               GT_SHEET("GEMM")
+#define GT_SHEET_SDPA_BWD           GT_SHEET("SDPA_bwd")
+#define GT_SHEET_SDPA_FWD           GT_SHEET("SDPA_fwd")
+#define GT_SHEET_UNARY_ELEMENTWISE  GT_SHEET("UnaryElementwise")
+#define GT_SHEET_UN_ELTWISE         GT_SHEET("un_eltwise")
+
+/* ---- rocprofv3 reports ---- */
+
+#define GT_SHEET_AGENT_INFO                 GT_SHEET("agent_info")
+#define GT_SHEET_CALLS                      GT_SHEET("calls")
+#define GT_SHEET_COUNTERS_BY_KERNEL         GT_SHEET("counters_by_kernel")
+#define GT_SHEET_GENESIS_HIP_SUMMARY        GT_SHEET("pftrace_hip_activity_hip_summar")
+#define GT_SHEET_HIP_API_SUMMARY            GT_SHEET("hip_api_summary")
+#define GT_SHEET_HSA_API_SUMMARY            GT_SHEET("hsa_api_summary")
+#define GT_SHEET_KERNEL_DETAILS             GT_SHEET("kernel_details")
+#define GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY GT_SHEET("kernel_summary_by_category")
+#define GT_SHEET_MEMORY_COPY_SUMMARY        GT_SHEET("memory_copy_summary")
+#define GT_SHEET_PROCESS_SUMMARY            GT_SHEET("process_summary")
+#define GT_SHEET_STATS                      GT_SHEET("stats")
+
+/* ---- Perfetto (pftrace) reports ---- */
+
+#define GT_SHEET_API_KERNEL_SUMMARY        GT_SHEET("api_kernel_summary")
+#define GT_SHEET_CATEGORY_SUMMARY          GT_SHEET("category_summary")
+#define GT_SHEET_EVENTS                    GT_SHEET("events")
+#define GT_SHEET_HIP_SUMMARY               GT_SHEET("hip_summary")
+#define GT_SHEET_MEMORY_COPY_BY_COPY_BYTES GT_SHEET("memory_copy_by_copy_bytes")
+#define GT_SHEET_PAIRS                     GT_SHEET("pairs")
+#define GT_SHEET_XLA_TOP                   GT_SHEET("xla_top")
+
+/* ---- JAX reports ---- */
+
+#define GT_SHEET_COLLECTIVE_BANDWIDTHS                GT_SHEET("collective_bandwidths")
+#define GT_SHEET_COLLECTIVE_EVENTS                    GT_SHEET("collective_events")
+#define GT_SHEET_COLLECTIVE_GROUPS                    GT_SHEET("collective_groups")
+#define GT_SHEET_COLLECTIVE_TYPES                     GT_SHEET("collective_types")
+#define GT_SHEET_DF_XLA_PERF                          GT_SHEET("df_xla_perf")
+#define GT_SHEET_GEMMS                                GT_SHEET("gemms")
+#define GT_SHEET_GEMMS_DETAILED                       GT_SHEET("gemms_detailed")
+#define GT_SHEET_GPU_EVENTS_AVERAGES                  GT_SHEET("gpu_events_averages")
+#define GT_SHEET_GPU_EVENTS_CATEGORIZED_MEAN          GT_SHEET("gpu_events_categorized_mean")
+#define GT_SHEET_KERNEL_LAUNCHERS_SUMMARY             GT_SHEET("kernel_launchers_summary")
+#define GT_SHEET_KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY GT_SHEET("kernel_launchers_summary_by_category")
+#define GT_SHEET_KERNEL_LAUNCHERS_UNIQUE_ARGS         GT_SHEET("kernel_launchers_unique_args")
+#define GT_SHEET_OP_CONV                              GT_SHEET("op_conv")
+#define GT_SHEET_OP_FA_BWD                            GT_SHEET("op_fa_bwd")
+#define GT_SHEET_OP_FA_FWD                            GT_SHEET("op_fa_fwd")
+#define GT_SHEET_OP_FA_V3                             GT_SHEET("op_fa_v3")
+#define GT_SHEET_OP_GEMM                              GT_SHEET("op_gemm")
+#define GT_SHEET_OP_TE                                GT_SHEET("op_te")
+#define GT_SHEET_XLA_GROUPED                          GT_SHEET("xla_grouped")
+#define GT_SHEET_XLA_SUMMARY                          GT_SHEET("xla_summary")
+
+/* ---- gputally run, and the CSV files of rocprofv3 ---- */
+
+#define GT_SHEET_HIP_API_TRACE     GT_SHEET("hip_api_trace")
+#define GT_SHEET_KERNEL_TRACE      GT_SHEET("kernel_trace")
+#define GT_SHEET_LIBRARY_CALLS     GT_SHEET("library_calls")
+#define GT_SHEET_MEMORY_COPY_TRACE GT_SHEET("memory_copy_trace")
+#define GT_SHEET_POWER_SUMMARY     GT_SHEET("power_summary")
+#define GT_SHEET_SAMPLES           GT_SHEET("samples")
+#define GT_SHEET_VRAM_SUMMARY      GT_SHEET("vram_summary")
+
+/* ---- gputally sweep ---- */
+
+#define GT_SHEET_ALL_DATA                 GT_SHEET("All_Data")
+#define GT_SHEET_ALL_RANKS_COMBINED       GT_SHEET("All_Ranks_Combined")
+#define GT_SHEET_COMPARISON_BY_RANK       GT_SHEET("Comparison_By_Rank")
+#define GT_SHEET_FINAL_GPU_BY_RANK        GT_SHEET("GPU_ByRank_Cmp")
+#define GT_SHEET_FINAL_GPU_SUMMARY        GT_SHEET("GPU_Summary_Cmp")
+#define GT_SHEET_FINAL_NCCL_IMPLICIT_SYNC GT_SHEET("NCCL_ImplicitSyncCmp")
+#define GT_SHEET_FINAL_NCCL_LONG          GT_SHEET("NCCL_LongCmp")
+#define GT_SHEET_NCCL_DATA                GT_SHEET("NCCL_Data")
+#define GT_SHEET_NCCL_IMPLICIT_SYNC_CMP   GT_SHEET("nccl_implicit_sync_cmp")
+#define GT_SHEET_NCCL_LONG_CMP            GT_SHEET("nccl_long_cmp")
+#define GT_SHEET_PER_RANK_PERCENT         GT_SHEET("Per_Rank_Percent")
+#define GT_SHEET_PER_RANK_TIME_MS         GT_SHEET("Per_Rank_Time_ms")
+#define GT_SHEET_PIVOT_PERCENT            GT_SHEET("Pivot_Percent")
+#define GT_SHEET_PIVOT_TIME_MS            GT_SHEET("Pivot_Time_ms")
+#define GT_SHEET_ROWS                     GT_SHEET("rows")
+#define GT_SHEET_SUMMARY                  GT_SHEET("Summary")
+#define GT_SHEET_SUMMARY_BY_CONFIG        GT_SHEET("Summary_By_Config")
+#define GT_SHEET_SUMMARY_COMPARISON       GT_SHEET("Summary_Comparison")
+#define GT_SHEET_SUMMARY_DASHBOARD        GT_SHEET("Summary_Dashboard")
+#define GT_SHEET_TOP_GEMMS                GT_SHEET("top_gemms")
+#define GT_SHEET_VARIANCE                 GT_SHEET("variance")
+
+#endif
