@@ -6,7 +6,7 @@
 #ifndef GT_SCHEMA_COLUMNS_H
 #define GT_SCHEMA_COLUMNS_H
 
-#include "table/group.h"
+#include "table/operations.h"
 
 /* ---- Several reports ---- */
 

@@ -6,8 +6,7 @@
 #include "base/number.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <inttypes.h>
 #include <math.h>

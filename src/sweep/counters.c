@@ -9,7 +9,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/run/settings.h"
-#include "table/pivot.h"
+#include "table/operations.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "sweep/gemm/gemm_rows.h"
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <inttypes.h>
 #include <math.h>

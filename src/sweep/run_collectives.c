@@ -9,7 +9,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/run_timelines.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/timeline.h"
-#include "table/pivot.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "compat/number.h"
 
 #include <math.h>

@@ -7,9 +7,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/pivot.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 #include <math.h>

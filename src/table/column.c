@@ -22,7 +22,7 @@ void gt_column_free(gt_column *column)
 {
     if (column->items) gt_column_free(column->items);
     gt_free(column->items);
-    gt_free(column->ints); /* whichever array it is */
+    gt_free(column->ints); /* or whichever array of the union is used */
     gt_free(column->nulls);
     gt_free(column->name);
     gt_free(column->over);
@@ -73,7 +73,7 @@ bool gt_column_has_nulls(const gt_column *column, size_t row_count)
     return false;
 }
 
-/* What stands in cells without a value: 0, false, an empty run of items, NaN, no text. */
+/* The content of cells without a value: 0, false, an empty list, NaN, no string. */
 static void fill_blank(gt_column *column, size_t from, size_t to)
 {
     if (from >= to) return;
@@ -135,8 +135,8 @@ void gt_column_make_float(gt_column *column, size_t rows)
     column->type = GT_TYPE_FLOAT;
 }
 
-/* Null cells behind the last one begun may have ends that fell behind: brings them up. Returns the number of
- * items. */
+/* Null cells after the last cell begun may still have old ends: sets them to the current end. Returns the
+ * number of items. */
 static size_t settle_list_ends(gt_column *list, size_t rows)
 {
     size_t end = 0;
@@ -236,14 +236,13 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
     return taken;
 }
 
-/* ---- cells behind others ---- */
+/* ---- append ---- */
 
 static void append_lists(gt_column *column, size_t rows, const gt_column *more, size_t more_rows)
 {
     uint32_t *all = gt_alloc(more_rows * sizeof *all);
     for (size_t row = 0; row < more_rows; row++) all[row] = (uint32_t)row;
-    gt_column packed =
-        gt_column_take(more, all, more_rows); /* its ends are whole and its items in row order */
+    gt_column packed = gt_column_take(more, all, more_rows); /* complete ends, items in row order */
     gt_free(all);
     size_t items = settle_list_ends(column, rows);
     for (size_t row = 0; row < more_rows; row++)
@@ -298,7 +297,7 @@ void gt_list_begin(gt_column *list, size_t row)
     if (list->nulls) list->nulls[row] = 0;
 }
 
-/* Room for one more element of the cell begun last. Returns its row in list->items. */
+/* Makes room for one more element of the last cell begun. Returns its row in list->items. */
 static size_t push_item(gt_column *list, gt_type element)
 {
     GT_CHECK(list->list_cells && list->items->type == element);

@@ -1,7 +1,7 @@
-/* One column: the steps that tables are built from. Only src/table uses this.
+/* Internal to src/table: single columns, and the radix sort.
  *
  * A column does not know how many rows it has; its table does. Its arrays have room for `capacity` cells, and
- * the null marks of cells behind the last row are 0. */
+ * the null marks of cells after the last row are 0. */
 #ifndef GT_TABLE_COLUMN_H
 #define GT_TABLE_COLUMN_H
 
@@ -13,17 +13,22 @@ void gt_column_free(gt_column *column);
 void gt_column_reserve(gt_column *column, size_t cells);
 void gt_column_set_null(gt_column *column, size_t row);
 void gt_column_fill_null(gt_column *column, size_t from, size_t to);
-void gt_column_fill_zero(gt_column *column, size_t from, size_t to); /* as gt_table_add_rows leaves them */
+void gt_column_fill_zero(gt_column *column, size_t from, size_t to); /* see gt_table_add_rows */
 
-/* A new column of the given rows of this one, GT_NO_ROW giving null. Its name is a copy. */
+/* A new column with the given rows of this one; GT_NO_ROW gives null. The name is copied. */
 gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count);
-/* Adds the cells of a column of the same type behind the first `rows` cells. */
+/* Adds the cells of a column of the same type after the first `rows` cells. */
 void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows);
 void gt_column_make_float(gt_column *column, size_t rows);
-/* Drops the cells behind the first `kept`. */
+/* Drops the cells after the first `kept`. */
 void gt_column_truncate(gt_column *column, size_t rows, size_t kept);
-/* Interns the texts in `to` and replaces their ids. map: one entry an id of `from`, 0 where not moved yet. */
+/* Interns the strings in `to` and replaces their ids. map: one entry per id of `from`, 0 for those not moved
+ * yet. */
 void gt_column_move_strings(gt_column *column, size_t rows, const gt_interner *from, gt_interner *to,
                             uint32_t *map);
+
+/* Sorts 64-bit keys, each with a row number, stably and in ascending order. `keys` is used as work space: on
+ * return it holds the sorted keys only if keep_keys. */
+void gt_radix_sort(uint64_t *keys, uint32_t *rows, size_t count, bool keep_keys);
 
 #endif

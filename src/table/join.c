@@ -1,10 +1,7 @@
-/* Joins by numbering: the keys of both tables are put below each other and grouped; rows of the same group
- * are partners. The rows of each group are laid side by side, so that finding all pairs takes as long as
- * writing them. */
-#include "table/join.h"
+/* Joins by grouping: the keys of both tables are concatenated and grouped; rows of the same group match. The
+ * rows of each group are stored contiguously, so that finding all pairs takes linear time in their number. */
+#include "table/operations.h"
 #include "table/column.h"
-#include "table/group.h"
-#include "table/sort.h"
 #include "base/guard.h"
 #include "base/memory.h"
 
@@ -24,7 +21,7 @@ static members members_new(const uint32_t *group_of_row, size_t row_count, size_
     for (size_t row = 0; row < row_count; row++) m.ends[group_of_row[row]]++;
     for (size_t g = 0; g < group_count; g++) {
         size_t here = m.ends[g];
-        m.ends[g] = total; /* where the group begins; filling it moves this to its end */
+        m.ends[g] = total; /* start of the group; filling it moves this to its end */
         total += here;
     }
     for (size_t row = 0; row < row_count; row++) m.rows[m.ends[group_of_row[row]]++] = (uint32_t)row;
@@ -47,7 +44,7 @@ static const uint32_t *members_of(const members *m, size_t group, size_t *count)
 typedef struct work {
     gt_join_kind kind;
     size_t left_count; /* rows of the left table */
-    gt_table *keys;    /* the key columns of the left rows, below them those of the right rows */
+    gt_table *keys;    /* the key columns of the left rows, then those of the right rows */
     gt_groups groups;  /* of the rows of `keys` */
     members left, right;
     uint32_t *left_rows, *right_rows, *key_rows; /* of each row of the result */
@@ -112,8 +109,8 @@ static void add_pair(work *w, uint32_t left, uint32_t right)
 static void pair_left_row(work *w, uint32_t row)
 {
     size_t count;
-    const uint32_t *partners = members_of(&w->right, w->groups.of_row[row], &count);
-    for (size_t i = 0; i < count; i++) add_pair(w, row, partners[i]);
+    const uint32_t *matches = members_of(&w->right, w->groups.of_row[row], &count);
+    for (size_t i = 0; i < count; i++) add_pair(w, row, matches[i]);
     if (!count && w->kind != GT_JOIN_INNER) add_pair(w, row, GT_NO_ROW);
 }
 

@@ -1,8 +1,6 @@
 /* Pivot: groups the rows by index and by column name, then fills one column at a time from its rows. */
-#include "table/pivot.h"
+#include "table/operations.h"
 #include "table/column.h"
-#include "table/group.h"
-#include "table/sort.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -45,8 +43,8 @@ typedef struct work {
     const gt_table *table;
     const gt_pivot *pivot;
     gt_groups index, columns;
-    uint32_t *by_column; /* all rows, those of the first column first */
-    uint32_t *cells;     /* of the column being made: the row that each cell comes from */
+    uint32_t *by_column; /* all rows, ordered by result column */
+    uint32_t *cells;     /* the source row of each cell of the current column */
     gt_table *result;
 } work;
 
@@ -60,7 +58,7 @@ static void add_index(work *w)
     w->result->row_count = w->index.count;
 }
 
-/* Adds the column of group `g`, whose rows begin at w->by_column[*next], and moves *next behind them. */
+/* Adds the column of group `g`, whose rows begin at w->by_column[*next], and moves *next past them. */
 static bool add_column(work *w, size_t g, size_t *next, gt_error *error)
 {
     const gt_table *table = w->table;
@@ -97,7 +95,7 @@ static bool add_columns(work *w, gt_error *error)
     return true;
 }
 
-/* All rows by their column's group, in row order within it. */
+/* All rows ordered by their column's group, then by row. */
 static uint32_t *order_by_group(const gt_groups *groups)
 {
     int64_t *values = gt_alloc(groups->row_count * sizeof *values);

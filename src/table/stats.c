@@ -1,8 +1,9 @@
 /* Statistics of arrays: sums in numpy's order of additions, medians and quantiles by selection in linear
- * time, histograms whose edges decide. Compiled without fused multiply-add, which would change last digits.
- */
+ * time, histograms with numpy's edges, box plots and densities as matplotlib draws them. Compiled without
+ * fused multiply-add, which would change the last digits. */
 #include "table/stats.h"
-#include "table/radix.h"
+#include "base/guard.h"
+#include "table/column.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static double sum_block(const double *values, size_t count)
     return sum;
 }
 
-/* Halves down to blocks: the recursion is as deep as the count has bits. */
+/* Recursion depth is at most the number of bits of the count. */
 double gt_sum_pairwise(const double *values, size_t count)
 {
     if (count <= PAIRWISE_BLOCK) return sum_block(values, count);
@@ -99,7 +100,7 @@ double gt_std_pairwise(const double *values, size_t count, size_t ddof)
 
 /* ---- selection ---- */
 
-enum { INSERTION_MAX = 8 }; /* up to here values are sorted rather than split */
+enum { INSERTION_MAX = 8 }; /* up to this count values are sorted instead of partitioned */
 
 static double median_of_three(double a, double b, double c)
 {
@@ -107,9 +108,8 @@ static double median_of_three(double a, double b, double c)
     return c < least ? least : c > most ? most : c;
 }
 
-/* Moves the values below the pivot (or equal to it, too) to the front and returns their number. Swaps always
- * and moves on where the value is one of them: which it is cannot be foretold, so that a branch would cost
- * more. */
+/* Moves the values below the pivot (or also those equal to it) to the front and returns their number. It
+ * always swaps and then advances conditionally, because a branch would be mispredicted half of the time. */
 static size_t move_below(double *values, size_t count, double pivot, bool or_equal)
 {
     size_t below = 0;
@@ -137,7 +137,7 @@ static double from_ordered_bits(uint64_t bits)
     return value;
 }
 
-/* For values that split badly again and again: sorts them, which is linear here. */
+/* Fallback after many bad partitions: sorts in linear time. */
 static void sort_values(double *values, size_t count)
 {
     uint64_t *keys = gt_alloc(count * sizeof *keys);
@@ -161,7 +161,7 @@ static void insertion_sort(double *values, size_t count)
 
 double gt_select(double *values, size_t count, size_t place)
 {
-    size_t wanted = place; /* its place among those that are left */
+    size_t wanted = place; /* its index among the remaining values */
     double *left = values;
     for (unsigned splits = 2 * (64 - (unsigned)__builtin_clzll(count)); count > INSERTION_MAX && splits;
          splits--) {
@@ -214,7 +214,7 @@ double gt_median(const double *values, size_t count)
     return median;
 }
 
-/* Between neighbours a and b, from the nearer one, as numpy does it. */
+/* Interpolates between neighbours from the nearer one, as numpy does. */
 static double between(double a, double b, double part)
 {
     double width = b - a;
@@ -266,4 +266,178 @@ bool gt_histogram(const double *values, size_t count, size_t bins, double *edges
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i])) counts[bin_of(values[i], bins, edges, bins_per_unit)]++;
     return true;
+}
+
+/* ---- per group ---- */
+
+bool gt_group_ints(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
+                   const uint8_t *nulls, gt_int_summary *summaries, size_t group_count)
+{
+    bool overflow = false;
+    for (size_t g = 0; g < group_count; g++) summaries[g] = (gt_int_summary){0, 0, INT64_MAX, INT64_MIN};
+    for (size_t row = 0; row < row_count; row++) {
+        uint32_t group = group_of_row[row];
+        if (group >= group_count || (nulls && nulls[row])) continue;
+        gt_int_summary *s = &summaries[group];
+        int64_t value = values[row];
+        s->count++;
+        overflow |= __builtin_add_overflow(s->sum, value, &s->sum);
+        s->min = value < s->min ? value : s->min;
+        s->max = value > s->max ? value : s->max;
+    }
+    return !overflow;
+}
+
+void gt_group_wide_sums(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
+                        const uint8_t *nulls, double *sums, size_t group_count)
+{
+    __int128 *wide = gt_alloc_zero(group_count, sizeof *wide);
+    for (size_t row = 0; row < row_count; row++)
+        if (group_of_row[row] < group_count && !(nulls && nulls[row])) wide[group_of_row[row]] += values[row];
+    for (size_t g = 0; g < group_count; g++) sums[g] = (double)wide[g];
+    gt_free(wide);
+}
+
+void gt_group_floats(const uint32_t *group_of_row, size_t row_count, const double *values,
+                     gt_float_summary *summaries, size_t group_count)
+{
+    for (size_t g = 0; g < group_count; g++)
+        summaries[g] = (gt_float_summary){.min = INFINITY, .max = -INFINITY};
+    for (size_t row = 0; row < row_count; row++) {
+        uint32_t group = group_of_row[row];
+        double value = values[row];
+        if (group >= group_count || isnan(value)) continue;
+        gt_float_summary *s = &summaries[group];
+        double added = value - s->carry, sum = s->sum + added, carry = (sum - s->sum) - added;
+        s->count++;
+        s->carry = isnan(carry) ? 0.0 : carry; /* NaN after infinity: the sum stays infinite */
+        s->sum = sum;
+        s->min = value < s->min ? value : s->min;
+        s->max = value > s->max ? value : s->max;
+    }
+}
+
+/* The number in a row; NaN if null. */
+static inline double number_at(gt_numbers values, size_t row)
+{
+    if (!values.ints) return values.floats[row];
+    return values.nulls && values.nulls[row] ? NAN : (double)values.ints[row];
+}
+
+typedef struct running {
+    double mean, squares, count;
+} running;
+
+void gt_group_stds(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *stds,
+                   size_t group_count)
+{
+    running *state = gt_alloc_zero(group_count, sizeof *state);
+    for (size_t row = 0; row < row_count; row++) {
+        uint32_t group = group_of_row[row];
+        double value = number_at(values, row);
+        if (group >= group_count || isnan(value)) continue;
+        running *s = &state[group];
+        double before = s->mean;
+        s->count += 1.0;
+        s->mean += (value - before) / s->count;
+        s->squares += (value - s->mean) * (value - before);
+    }
+    for (size_t g = 0; g < group_count; g++)
+        stds[g] = state[g].count > 1.0 ? sqrt(state[g].squares / (state[g].count - 1.0)) : NAN;
+    gt_free(state);
+}
+
+void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *medians,
+                      size_t group_count)
+{
+    if (row_count >= UINT32_MAX) gt_raise_internal("too many rows to group");
+    uint32_t *ends = gt_alloc_zero(group_count, sizeof *ends), total = 0, begin = 0;
+    for (size_t row = 0; row < row_count; row++)
+        if (group_of_row[row] < group_count && !isnan(number_at(values, row))) ends[group_of_row[row]]++;
+    for (size_t g = 0; g < group_count; g++) {
+        uint32_t here = ends[g];
+        ends[g] = total; /* start of the group; filling it moves this to its end */
+        total += here;
+    }
+    double *by_group = gt_alloc(total * sizeof *by_group);
+    for (size_t row = 0; row < row_count; row++) {
+        double value = number_at(values, row);
+        if (group_of_row[row] < group_count && !isnan(value)) by_group[ends[group_of_row[row]]++] = value;
+    }
+    for (size_t g = 0; g < group_count; g++) {
+        medians[g] = gt_median_in_place(by_group + begin, ends[g] - begin);
+        begin = ends[g];
+    }
+    gt_free(by_group);
+    gt_free(ends);
+}
+
+/* ---- distributions ---- */
+
+static const double WHISKER_REACH = 1.5; /* times the interquartile range */
+
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+gt_box gt_box_of(const double *values, size_t count)
+{
+    double *sorted = gt_alloc(count * sizeof *sorted);
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    gt_box box = {
+        .first_quartile = gt_quantile(values, count, 0.25),
+        .median = gt_quantile(values, count, 0.5),
+        .third_quartile = gt_quantile(values, count, 0.75),
+        .mean = gt_mean(values, count),
+    };
+    double reach = WHISKER_REACH * (box.third_quartile - box.first_quartile);
+    size_t first = 0, end = count;
+    while (first < count && sorted[first] < box.first_quartile - reach) first++;
+    while (end > first && sorted[end - 1] > box.third_quartile + reach) end--;
+    bool any = first < end;
+    box.whisker_low = any ? fmin(sorted[first], box.first_quartile) : box.first_quartile;
+    box.whisker_high = any ? fmax(sorted[end - 1], box.third_quartile) : box.third_quartile;
+    /* The outliers are the values before `first` and those from `end` on. */
+    memmove(sorted + first, sorted + end, (count - end) * sizeof *sorted);
+    box.outliers = sorted;
+    box.outlier_count = first + (count - end);
+    return box;
+}
+
+void gt_box_free(gt_box *box)
+{
+    gt_free(box->outliers);
+    *box = (gt_box){0};
+}
+
+static double density_at(const double *values, size_t count, double at, double width)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double distance = (at - values[i]) / width;
+        sum += exp(-distance * distance / 2);
+    }
+    return sum / (sqrt(2 * M_PI) * width * (double)count);
+}
+
+gt_density gt_density_of(const double *values, size_t count)
+{
+    gt_density d = {.min = INFINITY, .max = -INFINITY, .mean = gt_mean(values, count)};
+    d.median = gt_median(values, count);
+    d.factor = pow((double)count, -0.2);
+    for (size_t i = 0; i < count; i++) {
+        d.min = fmin(d.min, values[i]);
+        d.max = fmax(d.max, values[i]);
+    }
+    double width = d.factor * gt_std_pairwise(values, count, 1);
+    bool spread = d.min < d.max && width > 0;
+    for (size_t i = 0; i < GT_DENSITY_POINTS; i++) {
+        d.at[i] = d.min + (d.max - d.min) * (double)i / (GT_DENSITY_POINTS - 1);
+        d.density[i] = spread ? density_at(values, count, d.at[i], width) : 0;
+        d.highest = fmax(d.highest, d.density[i]);
+    }
+    return d;
 }

@@ -1,6 +1,8 @@
-/* Statistics of one array of doubles, with the digits that numpy and pandas give.
+/* Statistics of plain arrays, with the digits that numpy and pandas give: of a whole array, per group, and as
+ * box and violin plots.
  *
- * NaN is a missing value and is passed over, as pandas does. Of nothing, sums are 0 and the others NaN. */
+ * NaN is a missing value and is skipped, as in pandas. Without values, sums are 0 and everything else is NaN.
+ */
 #ifndef GT_TABLE_STATS_H
 #define GT_TABLE_STATS_H
 
@@ -8,31 +10,94 @@
 #include <stddef.h>
 #include <stdint.h>
 
-double gt_sum_pairwise(const double *values,
-                       size_t count); /* numpy's order of additions: whole-column sums */
+/* ---- a whole array ---- */
+
+double gt_sum_pairwise(const double *values, size_t count);          /* adds in numpy's order */
 bool gt_sum_ints(const int64_t *values, size_t count, int64_t *sum); /* false: the sum does not fit */
-double gt_mean(const double *values, size_t count);                  /* the pairwise sum over the count */
-double gt_median(const double *values, size_t count); /* even counts: mean of the two middle ones */
+double gt_mean(const double *values, size_t count);                  /* pairwise sum divided by the count */
+double gt_median(const double *values, size_t count);                /* even counts: mean of the middle two */
 double gt_quantile(const double *values, size_t count, double q); /* q in 0..1, linear between neighbours */
 
-/* Sample standard deviation (n - 1; one value: NaN) by running mean in the order given, as in group-by. */
+/* Sample standard deviation (n - 1; one value: NaN) by running mean in array order, as in group-by. */
 double gt_std(const double *values, size_t count);
-/* Standard deviation from the pairwise sum of squared distances from the mean over n - ddof: numpy's with
- * ddof 0, that of a pandas column with ddof 1. */
+/* Standard deviation from the pairwise sum of squared deviations, divided by n - ddof: numpy's with ddof 0,
+ * that of a pandas column with ddof 1. */
 double gt_std_pairwise(const double *values, size_t count, size_t ddof);
 
 /* out[i] = values[0] + ... + values[i], left to right; NaN where the value is NaN. out may be values. */
 void gt_cumulative_sum(double *out, const double *values, size_t count);
 
-/* Equal-width bins with numpy's edges. edges has room for bins + 1, counts for bins; bin i holds edges[i] <=
- * value < edges[i + 1], the last one its upper edge too. No values: 0 to 1. False where there are no bins or
- * the values have no finite width. */
+/* Bins of equal width with numpy's edges. `edges` has room for bins + 1 numbers, `counts` for bins; bin i
+ * holds edges[i] <= value < edges[i + 1], the last bin also its upper edge. Without values the edges are 0 to
+ * 1. False if there are no bins or the range of the values is not finite. */
 bool gt_histogram(const double *values, size_t count, size_t bins, double *edges, int64_t *counts);
 
-/* The value that would stand at `place` were the values sorted; it then does, smaller ones before it, greater
- * ones behind. No NaN among them; place < count. */
+/* The value at index `place` of the sorted array, without sorting it all: smaller values end up before it,
+ * greater values after it. The values contain no NaN; place < count. */
 double gt_select(double *values, size_t count, size_t place);
 /* The median of values without NaN, which it reorders; NaN if there are none. */
 double gt_median_in_place(double *values, size_t count);
+
+/* ---- per group: values[row] belongs to group_of_row[row] ----
+ * Rows whose group is not below group_count are skipped. `nulls` may be NULL. */
+
+typedef struct gt_int_summary {
+    int64_t count, sum;
+    int64_t min, max; /* without values: INT64_MAX and INT64_MIN */
+} gt_int_summary;
+
+typedef struct gt_float_summary {
+    int64_t count;
+    double sum, carry; /* carry: the rounding error of the additions so far */
+    double min, max;   /* without values: infinity and -infinity */
+} gt_float_summary;
+
+/* False if a sum overflows: the sums are then invalid, and gt_group_wide_sums returns them as doubles. */
+bool gt_group_ints(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
+                   const uint8_t *nulls, gt_int_summary *summaries, size_t group_count);
+void gt_group_wide_sums(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
+                        const uint8_t *nulls, double *sums, size_t group_count);
+void gt_group_floats(const uint32_t *group_of_row, size_t row_count, const double *values,
+                     gt_float_summary *summaries, size_t group_count);
+
+/* Numbers of either type: `ints` with their null marks or NULL, or `floats`. */
+typedef struct gt_numbers {
+    const int64_t *ints;
+    const uint8_t *nulls;
+    const double *floats;
+} gt_numbers;
+
+void gt_group_stds(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *stds,
+                   size_t group_count);
+void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *medians,
+                      size_t group_count);
+
+/* ---- distributions ----
+ * Values are finite; there is at least one. */
+
+/* A box plot: quartiles, whiskers at the outermost values within 1.5 box heights of the box, and the values
+ * beyond them, ascending. A whisker never ends inside the box. */
+typedef struct gt_box {
+    double first_quartile, median, third_quartile, mean;
+    double whisker_low, whisker_high;
+    double *outliers;
+    size_t outlier_count;
+} gt_box;
+
+gt_box gt_box_of(const double *values, size_t count);
+void gt_box_free(gt_box *box);
+
+enum { GT_DENSITY_POINTS = 100 };
+
+/* A violin plot: the density of the values at equidistant points from the least to the greatest, estimated
+ * with a Gaussian kernel (Scott's rule). Values that are all equal have no density: a width of 0. */
+typedef struct gt_density {
+    double min, max, mean, median;
+    double factor; /* width of the Gaussians divided by the standard deviation of the values */
+    double at[GT_DENSITY_POINTS], density[GT_DENSITY_POINTS];
+    double highest; /* maximum of the density; 0 if all values are equal */
+} gt_density;
+
+gt_density gt_density_of(const double *values, size_t count);
 
 #endif

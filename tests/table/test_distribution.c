@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "table/distribution.h"
+#include "table/stats.h"
 
 #include <math.h>
 

@@ -291,7 +291,7 @@ static void tables_with_different_columns_are_not_appended(void **state)
         {"a:int\n1\n", "table 'test' has 1 columns where 'test' has 2"},
         {"a:int c:text\n1 x\n", "table 'test' has no column 'b'"},
         {"a:int a:int\n1 1\n", "table 'test' has no column 'b'"},
-        {"b:int a:int\n1 1\n", "column 'b' of table 'test' holds another type"},
+        {"b:int a:int\n1 1\n", "column 'b' of table 'test' has a different type"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gt_error error;
@@ -321,7 +321,7 @@ static void tables_with_other_columns_can_be_merged(void **state)
     expect_table(table, "a:int b:text c:float d:bool\n1 x - -\n- y 0.5 true\n");
     more = read_table(strings, "b:int\n7\n");
     assert_false(gt_table_append_outer(table, more, &error));
-    assert_string_equal(error.text, "column 'b' of table 'test' holds another type");
+    assert_string_equal(error.text, "column 'b' of table 'test' has a different type");
     gt_table_free(more);
     gt_table_free(first);
     gt_table_free(table);

@@ -2,7 +2,7 @@
  * groups. */
 #include "test_table_strings.h"
 #include "base/length.h"
-#include "table/group.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 static const gt_aggregate all_kinds[] = {

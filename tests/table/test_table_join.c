@@ -1,7 +1,6 @@
 /* Joins: small tables computed by hand, random ones compared with loops over all pairs of rows. */
 #include "test_table_strings.h"
-#include "table/join.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 static const gt_col key_k[] = {GT_COL("k")};
 
@@ -89,7 +88,7 @@ static void incomparable_keys_are_rejected(void **state)
     gt_error error;
     gt_table *left = read_table(strings, "k:text\nx\n"), *right = read_table(strings, "k:int\n1\n");
     assert_null(gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error));
-    assert_string_equal(error.text, "column 'k' of table 'test' holds another type");
+    assert_string_equal(error.text, "column 'k' of table 'test' has a different type");
     gt_table_free(left);
     gt_table_free(right);
 }

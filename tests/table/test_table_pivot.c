@@ -1,7 +1,7 @@
 /* Pivots computed by hand: order of rows and columns, missing cells, column names from values, cells with two
  * values. */
 #include "test_table_strings.h"
-#include "table/pivot.h"
+#include "table/operations.h"
 
 static void pivot_and_expect(const char *text, gt_pivot pivot, const char *expected)
 {

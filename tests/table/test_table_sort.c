@@ -1,7 +1,7 @@
 /* Sorting compared with qsort and a comparison function written from the rules: direction, missing last, ties
  * by index. */
 #include "test_table_strings.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 static void sort_and_expect(const char *text, const gt_sort_key *keys, size_t key_count, const char *expected)
 {

@@ -123,12 +123,12 @@ gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t ra
     gt_table_add_event_times(
         table, GT_COL_KERNEL_T_START, &trace->events, GT_INTEGRAL_START, kernels->rows,
         gt_event_times_are_whole(&trace->events, GT_INTEGRAL_START, kernels->rows, kernels->count));
-    gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION, kernels->rows,
-                             kernels->whole);
+    gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION,
+                             kernels->rows, kernels->whole);
     gt_table_add_event_strings(table, GT_COL_KERNEL_STREAM, &trace->events, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, GT_COL_KERNEL_STREAM);
-    add_uids(table, GT_COL_PARENT_CPU_OP_UID, &trace->events, kernels->cpu_ops);
-    add_names(table, GT_COL_PARENT_CPU_OP, &trace->events, kernels->cpu_ops);
+    add_uids(table, GT_COL_PARENT_CPU_OP_UID, trace, kernels->cpu_ops);
+    add_names(table, GT_COL_PARENT_CPU_OP, trace, kernels->cpu_ops);
     add_arguments(table, kernels);
     add_work(table, kernels);
     return table;

@@ -20,8 +20,7 @@
 #include "compat/python_repr.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define GT_ANALYSIS_COLLECTIVE_AGGREGATIONS_H
 
 #include "base/memory.h"
-#include "table/group.h"
+#include "table/operations.h"
 
 enum { GT_AGGREGATIONS_MAX = 16 };
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

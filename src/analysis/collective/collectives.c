@@ -15,8 +15,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "trace/collective_names.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"
-#include "table/group.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

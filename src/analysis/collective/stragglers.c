@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 #include <math.h>

@@ -3,8 +3,7 @@
 #include "analysis/compare/compare.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "table/join.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

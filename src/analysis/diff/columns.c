@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/buffer.h"
 #include "schema/columns.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <inttypes.h>
 #include <math.h>

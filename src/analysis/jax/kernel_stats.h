@@ -6,7 +6,7 @@
 #ifndef GT_ANALYSIS_JAX_KERNEL_STATS_H
 #define GT_ANALYSIS_JAX_KERNEL_STATS_H
 
-#include "table/group.h"
+#include "table/operations.h"
 
 /* One cell a group of rows, in the order of the groups: text ids, which the caller frees. `rest` gives what
  * stands between the name and the count, by the group's first row; NULL for nothing. */

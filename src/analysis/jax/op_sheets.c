@@ -10,8 +10,7 @@
 #include "model/metrics.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,7 @@
 #include "compat/python_repr.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

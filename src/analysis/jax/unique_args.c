@@ -5,8 +5,7 @@
 #include "base/length.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "table/stats.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 #include "analysis/pytorch/kernel_stats.h"
 #include "schema/columns.h"
-#include "table/group.h"
+#include "table/operations.h"
 
 /* Lists of kernels, list i being that of the table's row i. */
 typedef struct gt_kernel_lists {

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "schema/columns.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "trace/order.h"
 
 #include <math.h>

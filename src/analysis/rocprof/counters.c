@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
+#include "table/operations.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,7 @@
 #include "base/length.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 static const struct {
     const char *category, *part;

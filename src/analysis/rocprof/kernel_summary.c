@@ -17,8 +17,7 @@
 #include "base/length.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 static const gt_aggregate of_name[] = {
     {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},

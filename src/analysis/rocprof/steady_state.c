@@ -6,7 +6,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

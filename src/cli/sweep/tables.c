@@ -9,8 +9,7 @@
 #include "schema/sheets.h"
 #include "sweep/comms.h"
 #include "sweep/timeline.h"
-#include "table/group.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

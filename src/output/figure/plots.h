@@ -3,7 +3,7 @@
 #define GT_OUTPUT_FIGURE_PLOTS_H
 
 #include "output/figure/axes.h"
-#include "table/distribution.h"
+#include "table/stats.h"
 
 /* A box of half a unit's width at x, its whiskers, outliers as circles, the median as a line, the mean as a
  * dashed one. */

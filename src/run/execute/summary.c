@@ -7,7 +7,7 @@
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include "sweep/gemm/kernel_patterns.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "table/sort.h"
+#include "table/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

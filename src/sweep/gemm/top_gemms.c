@@ -11,7 +11,7 @@
 #include "schema/sheets.h"
 #include "sweep/run/layout.h"
 #include "sweep/report_sheets.h"
-#include "table/sort.h"
+#include "table/operations.h"
 #include "compat/number.h"
 
 #include <inttypes.h>
