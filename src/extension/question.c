@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/gemm_kernel.h"
-#include "trace/pytorch/gradients.h"
+#include "trace/pytorch/calls.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "analysis/rocprof/steady_state.h"
 #include "base/buffer.h"
 #include "report/tables.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 #include "trace/rocprof/rocprof.h"
 
 typedef struct gt_genesis_options {

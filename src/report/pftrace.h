@@ -8,7 +8,7 @@
 #include "analysis/pftrace/api.h"
 #include "base/buffer.h"
 #include "report/tables.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,10 @@
-/* Two tables: names of collectives, and parts of kernel names. */
+/* Names of collectives, as the frameworks and the kernels write them. */
 #include "trace/collective_names.h"
+
 #include "base/length.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
@@ -22,7 +24,8 @@ static const struct {
     {"all_to_allv", GT_COLLECTIVE_ALLTOALLV},
 };
 
-/* For kernels that do not tell what they are: part of the name, in any case, to the collective. */
+/* Kernels whose events do not name the collective: part of the kernel name, in any case, to the collective.
+ */
 static const struct {
     const char *part, *collective;
 } kernels[] = {
@@ -41,4 +44,23 @@ const char *gt_collective_of_kernel(gt_str kernel)
     for (size_t i = 0; i < GT_LENGTH(kernels); i++)
         if (gt_str_contains_nocase(kernel, kernels[i].part)) return kernels[i].collective;
     return NULL;
+}
+
+/* One pass finds all three words: it stops only at a c, and checks the letters next to it. */
+bool gt_is_communication(gt_str name)
+{
+    static const char reduce[] = "cross_device_reduce";
+    const char *bytes = name.bytes;
+    for (size_t i = 0; i + 2 < name.len; i++) {
+        if ((bytes[i] | 32) != 'c') continue;
+        char next = bytes[i + 1] | 32;
+        if (next == 'c' && (bytes[i + 2] | 32) == 'l' && i > 0) {
+            char before = bytes[i - 1] | 32;
+            if (before == 'n' || before == 'r') return true;
+        }
+        if (next == 'r' && name.len - i >= sizeof reduce - 1 &&
+            strncasecmp(bytes + i, reduce, sizeof reduce - 1) == 0)
+            return true;
+    }
+    return false;
 }

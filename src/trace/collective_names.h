@@ -1,4 +1,4 @@
-/* What collectives are called, and which kind of exchange each name stands for. */
+/* Names of collectives: which kind of exchange a name stands for, and which kernels are collectives. */
 #ifndef GT_TRACE_COLLECTIVE_NAMES_H
 #define GT_TRACE_COLLECTIVE_NAMES_H
 
@@ -10,12 +10,16 @@ typedef enum gt_collective_type {
     GT_COLLECTIVE_REDUCESCATTER,
     GT_COLLECTIVE_ALLGATHER,
     GT_COLLECTIVE_ALLTOALL,
-    GT_COLLECTIVE_ALLTOALLV, /* ranks send as much as they like, so one may be done before another */
+    GT_COLLECTIVE_ALLTOALLV, /* ranks send different amounts, so one may finish before another */
 } gt_collective_type;
 
 gt_collective_type gt_collective_type_of(const char *collective);
 
-/* The collective that a kernel's name tells; NULL where it tells none. */
+/* The collective that a kernel's name implies; NULL if it implies none. */
 const char *gt_collective_of_kernel(gt_str kernel);
+
+/* Whether a kernel's name is that of a collective: it contains rccl, nccl or cross_device_reduce, in any
+ * case. */
+bool gt_is_communication(gt_str name);
 
 #endif

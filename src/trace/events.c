@@ -1,5 +1,15 @@
-/* The types of the event columns. */
+/* Column types of the event stores, and whole columns as arrays. */
 #include "trace/events.h"
+
+#include "base/length.h"
+#include "base/memory.h"
+#include "json/string.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- events of PyTorch traces ---- */
 
 const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {GT_STORE_STRING, 0},
@@ -33,3 +43,88 @@ const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
     [GT_EVENT_META_NAME] = {GT_STORE_STRING, 0},
     [GT_EVENT_META_LABELS] = {GT_STORE_STRING, 0},
 };
+
+/* ---- plain events ---- */
+
+gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings)
+{
+    gt_plain_events *e = gt_alloc_zero(1, sizeof *e);
+    e->strings = strings;
+    e->count = gt_store_count(store);
+    e->phase = gt_store_string_ids(store, GT_PLAIN_PHASE);
+    e->category = gt_store_string_ids(store, GT_PLAIN_CATEGORY);
+    e->name = gt_store_string_ids(store, GT_PLAIN_NAME);
+    e->process = gt_store_string_ids(store, GT_PLAIN_PROCESS);
+    e->thread = gt_store_string_ids(store, GT_PLAIN_THREAD);
+    e->flow = gt_store_string_ids(store, GT_PLAIN_FLOW);
+    e->correlation = gt_store_string_ids(store, GT_PLAIN_CORRELATION);
+    e->start_us = gt_store_times(store, GT_PLAIN_START);
+    e->dur_us = gt_store_times(store, GT_PLAIN_DURATION);
+    int64_t *integral = gt_store_ints(store, GT_PLAIN_INTEGRAL);
+    e->integral = gt_alloc(e->count);
+    for (size_t i = 0; i < e->count; i++) e->integral[i] = (uint8_t)integral[i];
+    gt_free(integral);
+    gt_store_free(store);
+    return e;
+}
+
+void gt_plain_events_free(gt_plain_events *e)
+{
+    if (!e) return;
+    uint32_t *texts[] = {e->phase, e->category, e->name, e->process, e->thread, e->flow, e->correlation};
+    for (size_t i = 0; i < GT_LENGTH(texts); i++) gt_free(texts[i]);
+    gt_free(e->start_us);
+    gt_free(e->dur_us);
+    gt_free(e->integral);
+    gt_interner_free(e->strings);
+    gt_free(e);
+}
+
+/* ---- events of rocprofv3 in Chrome format ---- */
+
+void gt_chrome_free(gt_chrome *trace)
+{
+    if (!trace) return;
+    gt_store_free(trace->store);
+    gt_interner_free(trace->strings);
+    gt_free(trace->order);
+    gt_free(trace);
+}
+
+#define IN_ORDER(values)                                                                                     \
+    do {                                                                                                     \
+        if (!trace->order) return values;                                                                    \
+        __typeof__(values) ordered = gt_alloc(trace->count * sizeof *ordered);                               \
+        for (size_t i = 0; i < trace->count; i++) ordered[i] = values[trace->order[i]];                      \
+        gt_free(values);                                                                                        \
+        return ordered;                                                                                      \
+    } while (0)
+
+int64_t *gt_chrome_ints(const gt_chrome *trace, size_t column)
+{
+    int64_t *values = gt_store_ints(trace->store, column);
+    IN_ORDER(values);
+}
+
+uint32_t *gt_chrome_strings(const gt_chrome *trace, size_t column)
+{
+    uint32_t *values = gt_store_string_ids(trace->store, column);
+    IN_ORDER(values);
+}
+
+double *gt_chrome_times(const gt_chrome *trace, size_t column)
+{
+    double *values = gt_store_times(trace->store, column);
+    IN_ORDER(values);
+}
+
+int64_t gt_chrome_agent_number(gt_str json, bool only_numbers)
+{
+    json = gt_json_unquote(json);
+    size_t at = json.len;
+    while (at && isdigit((unsigned char)json.bytes[at - 1])) at--;
+    if (at == json.len || json.len - at > 9 || (only_numbers && at)) return -1;
+    int64_t number = 0;
+    for (; at < json.len; at++) number = number * 10 + (json.bytes[at] - '0');
+    return number;
+}

@@ -1,9 +1,8 @@
 /* Sorting, joining and combining intervals.
  *
- * The sort is a merge sort that moves only what is out of order: before two sorted halves are merged, the
- * part of the left half that is in place and the part of the right half that is in place are left out. Traces
- * are almost sorted (a queue's events come in order, queues interleave), so that most merges touch a few
- * intervals. */
+ * The sort is a merge sort that moves only what is out of order: a merge skips the intervals at the start of
+ * the left half and at the end of the right half that are already in place. Traces are almost sorted (each
+ * queue is in order, queues interleave), so most merges touch only a few intervals. */
 #include "trace/intervals.h"
 
 #include "base/memory.h"
@@ -91,7 +90,7 @@ static bool is_sorted(const gt_intervals *list)
     return true;
 }
 
-/* Adds an interval that starts no earlier than any in the list, joined to the last one where it can be. */
+/* Appends an interval that starts no earlier than any in the list, or joins it to the last one. */
 static void append(gt_intervals *list, gt_interval next)
 {
     gt_interval *last = list->count ? &list->items[list->count - 1] : NULL;
@@ -109,7 +108,7 @@ void gt_intervals_merge(gt_intervals *list)
         gt_free(spare);
     }
     size_t count = list->count;
-    list->count = 0; /* what is appended never overtakes what is read */
+    list->count = 0; /* the write position never passes the read position */
     for (size_t i = 0; i < count; i++) append(list, list->items[i]);
 }
 
@@ -155,7 +154,7 @@ gt_intervals gt_intervals_subtract(const gt_intervals *a, const gt_intervals *b)
         double start = a->items[i].start, end = a->items[i].end;
         while (j < b->count && b->items[j].end <= start) j++;
         for (size_t k = j; k < b->count && b->items[k].start < end; k++) {
-            if (b->items[k].end <= b->items[k].start) continue; /* empty: would only cut a in two */
+            if (b->items[k].end <= b->items[k].start) continue; /* empty: would only split a */
             if (b->items[k].start > start) gt_intervals_add(&rest, start, b->items[k].start);
             start = b->items[k].end;
         }

@@ -1,31 +1,166 @@
-/* The event store. A writer fills a segment of GT_SEGMENT_ROWS events as plain 8-byte cells that stay in the
- * cache; a full one is gt_packed column by column into just as many bytes as its values need and the cells
- * are used again. */
+/* The event store.
+ *
+ * A writer collects SEGMENT_ROWS events as plain 8-byte cells, few enough to stay in the cache. A full
+ * segment is packed column by column into as few bytes as its values need, and the cells are used again. */
 #include "trace/store.h"
+
 #include "base/memory.h"
-#include "trace/order.h"
-#include "trace/packed.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- packed columns ---- */
+
+enum { SEGMENT_ROWS = 2048 };
+
+/* One column of a segment: value i is base + the unsigned integer of `width` bytes at index i. Times with at
+ * most three decimals, as profilers write them, are packed as integer thousandths: one correctly rounded
+ * division gives back the exact double. For example the times 1000.250, 1000.500 and 1001.000 become base
+ * 1000250 and the differences 0, 250 and 750, in two bytes each. */
+typedef struct packed {
+    int64_t base;
+    int64_t absent; /* in thousandths: the value that stands for an absent time */
+    uint32_t start; /* offset in the segment's data */
+    uint8_t width;  /* bytes per value: 0 if every value is base, else 1, 2, 4 or 8 */
+    bool thousandths;
+} packed;
+
+static int64_t time_bits(double time)
+{
+    int64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return bits;
+}
+
+static double bits_time(int64_t bits)
+{
+    double time;
+    memcpy(&time, &bits, sizeof time);
+    return time;
+}
+
+/* The time of a cell in thousandths. */
+static double packed_time(const packed *p, int64_t cell)
+{
+    return cell == p->absent ? (double)NAN : (double)cell / 1000.0;
+}
+
+/* Marks absent times in a column of thousandths until place_absent replaces it. */
+static const int64_t ABSENT = INT64_MAX;
+
+/* Turns times into thousandths if that is exact for each of them; otherwise changes nothing. */
+static bool to_thousandths(int64_t *cells, size_t rows)
+{
+    int64_t out[SEGMENT_ROWS];
+    int64_t bad = 0;
+    for (size_t i = 0; i < rows; i++) {
+        double time = bits_time(cells[i]);
+        bool small = fabs(time) < 9e12; /* times 1000 stays below 2^53; false for NaN */
+        int64_t whole = small ? (int64_t)rint(time * 1000.0) : 0;
+        bad |= small ? time_bits((double)whole / 1000.0) != cells[i] : !isnan(time);
+        out[i] = small ? whole : ABSENT;
+    }
+    if (bad) return false;
+    memcpy(cells, out, rows * sizeof *cells);
+    return true;
+}
+
+/* Gives absent times the value after the greatest one, so that they do not make the column wider. */
+static int64_t place_absent(int64_t *cells, size_t rows)
+{
+    int64_t high = INT64_MIN;
+    for (size_t i = 0; i < rows; i++)
+        if (cells[i] != ABSENT && cells[i] > high) high = cells[i];
+    if (high == INT64_MIN) return ABSENT; /* all are absent */
+    for (size_t i = 0; i < rows; i++)
+        if (cells[i] == ABSENT) cells[i] = high + 1;
+    return high + 1;
+}
+
+/* Chooses how to pack at most SEGMENT_ROWS cells. Times are given as their bits and become thousandths where
+ * that is exact. The caller sets `start`. */
+static packed plan_packing(int64_t *cells, size_t rows, gt_store_type type)
+{
+    packed p = {0};
+    if (type == GT_STORE_TIME && to_thousandths(cells, rows)) {
+        p.thousandths = true;
+        p.absent = place_absent(cells, rows);
+    }
+    int64_t low = cells[0], high = cells[0];
+    for (size_t i = 1; i < rows; i++) {
+        low = cells[i] < low ? cells[i] : low;
+        high = cells[i] > high ? cells[i] : high;
+    }
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    p.base = low;
+    p.width = span == 0 ? 0 : span <= UINT8_MAX ? 1 : span <= UINT16_MAX ? 2 : span <= UINT32_MAX ? 4 : 8;
+    return p;
+}
+
+#define PACK(type)                                                                                           \
+    for (size_t i = 0; i < rows; i++) {                                                                      \
+        type v = (type)((uint64_t)cells[i] - (uint64_t)base);                                                \
+        memcpy(out + i * sizeof v, &v, sizeof v);                                                            \
+    }
+
+static void pack(const packed *p, const int64_t *cells, size_t rows, uint8_t *data)
+{
+    int64_t base = p->base;
+    unsigned width = p->width;
+    uint8_t *out = data + p->start;
+    if (width == 1)
+        PACK(uint8_t)
+    else if (width == 2)
+        PACK(uint16_t)
+    else if (width == 4)
+        PACK(uint32_t)
+    else if (width == 8)
+        PACK(uint64_t)
+}
+
+#define UNPACK(type)                                                                                         \
+    for (size_t i = 0; i < rows; i++) {                                                                      \
+        type v;                                                                                              \
+        memcpy(&v, in + i * sizeof v, sizeof v);                                                             \
+        out[i] = (int64_t)((uint64_t)p->base + v);                                                           \
+    }
+
+/* Gives back the cells that were packed: thousandths stay thousandths. */
+static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *out)
+{
+    const uint8_t *in = data + p->start;
+    if (p->width == 0)
+        for (size_t i = 0; i < rows; i++) out[i] = p->base;
+    else if (p->width == 1)
+        UNPACK(uint8_t)
+    else if (p->width == 2)
+        UNPACK(uint16_t)
+    else if (p->width == 4)
+        UNPACK(uint32_t)
+    else
+        UNPACK(uint64_t)
+}
+
+/* ---- types ---- */
+
 typedef struct segment {
     uint32_t rows;
-    uint64_t first_row;         /* in the store */
-    uint64_t first_place;       /* of the piece in the store; what `places` adds to */
-    gt_packed places;           /* each event's place in its piece, less its row */
-    const gt_interner *strings; /* whose ids its texts are */
-    const uint32_t *text_ids;   /* from those ids to the store's; NULL where they are the same */
-    uint8_t *data;
-    uint32_t bytes; /* of data */
-    gt_packed columns[];
+    uint64_t first_row;      /* in the store */
+    uint64_t first_position; /* of the piece in the store; `positions` are relative to it */
+    packed positions;        /* each event's position in its piece, minus its row, so that it is mostly 0 */
+    const gt_interner *strings; /* the interner of its string ids */
+    const uint32_t *string_ids; /* from those ids to the store's; NULL if they are the same */
+    uint8_t *data;              /* the packed columns, one after the other */
+    uint32_t bytes;             /* of data */
+    packed columns[];
 } segment;
 
 struct gt_store_piece {
     segment **segments;
     size_t count, capacity, rows;
-    size_t records; /* rows and events passed */
+    size_t records; /* events added and events skipped */
 };
 
 typedef struct adopted {
@@ -47,10 +182,10 @@ struct gt_store_writer {
     size_t column_count;
     gt_interner *strings;
     gt_store_piece *piece;
-    size_t rows;      /* in the open segment */
-    uint64_t present; /* columns that have a value in it */
-    int64_t *places;  /* GT_SEGMENT_ROWS */
-    int64_t *cells[]; /* by column; GT_SEGMENT_ROWS each; times as their bits */
+    size_t rows;        /* in the open segment */
+    uint64_t present;   /* bit c: column c has a value in it */
+    int64_t *positions; /* SEGMENT_ROWS */
+    int64_t *cells[];   /* by column; SEGMENT_ROWS each; times as their bits */
 };
 
 /* ---- writing ---- */
@@ -61,7 +196,7 @@ static int64_t absent_cell(const gt_store_column *column)
     case GT_STORE_INT:
         return column->absent;
     case GT_STORE_TIME:
-        return gt_time_bits((double)NAN);
+        return time_bits((double)NAN);
     default:
         return GT_STR_NONE;
     }
@@ -81,10 +216,10 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     w->column_count = column_count;
     w->strings = strings;
     w->piece = gt_alloc_zero(1, sizeof *w->piece);
-    w->places = gt_alloc(GT_SEGMENT_ROWS * sizeof *w->places);
+    w->positions = gt_alloc(SEGMENT_ROWS * sizeof *w->positions);
     for (size_t c = 0; c < column_count; c++) {
-        w->cells[c] = gt_alloc(GT_SEGMENT_ROWS * sizeof **w->cells);
-        fill_absent(w, c, GT_SEGMENT_ROWS);
+        w->cells[c] = gt_alloc(SEGMENT_ROWS * sizeof **w->cells);
+        fill_absent(w, c, SEGMENT_ROWS);
     }
     return w;
 }
@@ -94,11 +229,12 @@ void gt_store_writer_free(gt_store_writer *w)
     if (!w) return;
     gt_store_piece_free(w->piece);
     for (size_t c = 0; c < w->column_count; c++) gt_free(w->cells[c]);
-    gt_free(w->places);
+    gt_free(w->positions);
     gt_free(w);
 }
 
-/* Packs the open segment and begins the next. */
+/* Packs the open segment and starts the next one. Columns without a value in the segment are not looked at:
+ * most columns of most segments are empty. */
 static void close_segment(gt_store_writer *w)
 {
     if (!w->rows) return;
@@ -107,23 +243,23 @@ static void close_segment(gt_store_writer *w)
     s->strings = w->strings;
     uint32_t bytes = 0;
     for (size_t c = 0; c < w->column_count; c++) {
-        gt_packed *p = &s->columns[c];
+        packed *p = &s->columns[c];
         if (w->present >> c & 1)
-            *p = gt_pack_plan(w->cells[c], w->rows, w->columns[c].type);
+            *p = plan_packing(w->cells[c], w->rows, w->columns[c].type);
         else
             p->base = absent_cell(&w->columns[c]);
         p->start = bytes;
         bytes += (uint32_t)(p->width * w->rows);
     }
-    s->places = gt_pack_plan(w->places, w->rows, GT_STORE_INT);
-    s->places.start = bytes;
-    s->bytes = bytes + (uint32_t)(s->places.width * w->rows);
+    s->positions = plan_packing(w->positions, w->rows, GT_STORE_INT);
+    s->positions.start = bytes;
+    s->bytes = bytes + (uint32_t)(s->positions.width * w->rows);
     s->data = gt_alloc(s->bytes);
-    gt_pack(&s->places, w->places, w->rows, s->data);
+    pack(&s->positions, w->positions, w->rows, s->data);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
-        const gt_packed *p = &s->columns[c];
-        gt_pack(p, w->cells[c], w->rows, s->data);
+        const packed *p = &s->columns[c];
+        pack(p, w->cells[c], w->rows, s->data);
         fill_absent(w, c, w->rows);
     }
     GT_PUSH(w->piece->segments, w->piece->count, w->piece->capacity, s);
@@ -135,13 +271,13 @@ static void close_segment(gt_store_writer *w)
 void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_cell *cells)
 {
     size_t row = w->rows++;
-    w->places[row] = (int64_t)(w->piece->records++ - row);
+    w->positions[row] = (int64_t)(w->piece->records++ - row);
     w->present |= present;
     for (; present; present &= present - 1) {
         int c = __builtin_ctzll(present);
         w->cells[c][row] = cells[c].integer;
     }
-    if (w->rows == GT_SEGMENT_ROWS) close_segment(w);
+    if (w->rows == SEGMENT_ROWS) close_segment(w);
 }
 
 void gt_store_writer_pass(gt_store_writer *w)
@@ -203,7 +339,7 @@ void gt_store_free(gt_store *store)
 void gt_store_append(gt_store *store, gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
-        piece->segments[i]->first_place = store->all.records;
+        piece->segments[i]->first_position = store->all.records;
         piece->segments[i]->first_row = store->all.rows;
         store->all.rows += piece->segments[i]->rows;
         GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
@@ -226,7 +362,7 @@ void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
     for (size_t i = 0; i < store->all.count; i++) {
         segment *s = store->all.segments[i];
         if (s->strings != strings) continue;
-        s->text_ids = from.ids;
+        s->string_ids = from.ids;
         s->strings = store->strings;
     }
 }
@@ -263,15 +399,15 @@ size_t gt_store_bytes(const gt_store *store)
 
 uint32_t *gt_store_row_order(const gt_store *store)
 {
-    uint32_t *places = gt_alloc(store->all.rows * sizeof *places), *next = places;
-    int64_t cells[GT_SEGMENT_ROWS];
+    uint32_t *positions = gt_alloc(store->all.rows * sizeof *positions), *next = positions;
+    int64_t cells[SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        gt_unpack(&s->places, s->data, s->rows, cells);
+        unpack(&s->positions, s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++)
-            *next++ = (uint32_t)(s->first_place + (uint64_t)cells[row] + row);
+            *next++ = (uint32_t)(s->first_position + (uint64_t)cells[row] + row);
     }
-    return places;
+    return positions;
 }
 
 int64_t *gt_store_ints(const gt_store *store, size_t column)
@@ -279,7 +415,7 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
     int64_t *values = gt_alloc(store->all.rows * sizeof *values), *next = values;
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        gt_unpack(&s->columns[column], s->data, s->rows, next);
+        unpack(&s->columns[column], s->data, s->rows, next);
         next += s->rows;
     }
     return values;
@@ -288,12 +424,12 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
 uint32_t *gt_store_string_ids(const gt_store *store, size_t column)
 {
     uint32_t *ids = gt_alloc(store->all.rows * sizeof *ids), *next = ids;
-    int64_t cells[GT_SEGMENT_ROWS];
+    int64_t cells[SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        gt_unpack(&s->columns[column], s->data, s->rows, cells);
+        unpack(&s->columns[column], s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++)
-            *next++ = s->text_ids ? s->text_ids[cells[row]] : (uint32_t)cells[row];
+            *next++ = s->string_ids ? s->string_ids[cells[row]] : (uint32_t)cells[row];
     }
     return ids;
 }
@@ -301,16 +437,16 @@ uint32_t *gt_store_string_ids(const gt_store *store, size_t column)
 double *gt_store_times(const gt_store *store, size_t column)
 {
     double *times = gt_alloc(store->all.rows * sizeof *times), *next = times;
-    int64_t cells[GT_SEGMENT_ROWS];
+    int64_t cells[SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         const segment *s = store->all.segments[i];
-        const gt_packed *p = &s->columns[column];
-        gt_unpack(p, s->data, s->rows, cells);
+        const packed *p = &s->columns[column];
+        unpack(p, s->data, s->rows, cells);
         for (size_t row = 0; row < s->rows; row++) {
             if (!p->thousandths)
-                *next++ = gt_bits_time(cells[row]);
+                *next++ = bits_time(cells[row]);
             else
-                *next++ = gt_packed_time(p, cells[row]);
+                *next++ = packed_time(p, cells[row]);
         }
     }
     return times;
@@ -321,25 +457,25 @@ double *gt_store_times(const gt_store *store, size_t column)
 struct gt_store_scan {
     const gt_store *store;
     size_t next_segment, rows, row;
-    int64_t *cells; /* GT_SEGMENT_ROWS of each column, of the segment in hand; times as their bits */
+    int64_t *cells; /* SEGMENT_ROWS of each column, of the current segment; times as their bits */
 };
 
 gt_store_scan *gt_store_scan_new(const gt_store *store)
 {
     gt_store_scan *scan = gt_alloc_zero(1, sizeof *scan);
     scan->store = store;
-    scan->cells = gt_alloc(store->column_count * GT_SEGMENT_ROWS * sizeof *scan->cells);
+    scan->cells = gt_alloc(store->column_count * SEGMENT_ROWS * sizeof *scan->cells);
     return scan;
 }
 
-/* Turns unpacked cells of a column into what a caller is given; times as their bits. */
+/* Turns unpacked cells of a column into the caller's values: string ids of the store, times as their bits. */
 static void finish_cells(const gt_store *store, const segment *s, size_t column, int64_t *cells, size_t rows)
 {
-    const gt_packed *p = &s->columns[column];
-    if (store->columns[column].type == GT_STORE_STRING && s->text_ids)
-        for (size_t row = 0; row < rows; row++) cells[row] = s->text_ids[cells[row]];
+    const packed *p = &s->columns[column];
+    if (store->columns[column].type == GT_STORE_STRING && s->string_ids)
+        for (size_t row = 0; row < rows; row++) cells[row] = s->string_ids[cells[row]];
     if (p->thousandths)
-        for (size_t row = 0; row < rows; row++) cells[row] = gt_time_bits(gt_packed_time(p, cells[row]));
+        for (size_t row = 0; row < rows; row++) cells[row] = time_bits(packed_time(p, cells[row]));
 }
 
 static void load_segment(gt_store_scan *scan)
@@ -347,8 +483,8 @@ static void load_segment(gt_store_scan *scan)
     const gt_store *store = scan->store;
     const segment *s = store->all.segments[scan->next_segment++];
     for (size_t c = 0; c < store->column_count; c++) {
-        int64_t *cells = scan->cells + c * GT_SEGMENT_ROWS;
-        gt_unpack(&s->columns[c], s->data, s->rows, cells);
+        int64_t *cells = scan->cells + c * SEGMENT_ROWS;
+        unpack(&s->columns[c], s->data, s->rows, cells);
         finish_cells(store, s, c, cells, s->rows);
     }
     scan->rows = s->rows;
@@ -362,7 +498,7 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
         load_segment(scan);
     }
     for (size_t c = 0; c < scan->store->column_count; c++)
-        cells[c].integer = scan->cells[c * GT_SEGMENT_ROWS + scan->row];
+        cells[c].integer = scan->cells[c * SEGMENT_ROWS + scan->row];
     scan->row++;
     return true;
 }
@@ -377,7 +513,7 @@ void gt_store_scan_free(gt_store_scan *scan)
 
 static const segment *segment_of(const gt_store *store, size_t row)
 {
-    size_t low = 0, high = store->all.count; /* the last segment that begins at the row or before is there */
+    size_t low = 0, high = store->all.count; /* the segment is in [low, high) */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (store->all.segments[middle]->first_row <= row)
@@ -393,9 +529,9 @@ void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
     const segment *s = segment_of(store, row);
     size_t in_segment = row - s->first_row;
     for (size_t c = 0; c < store->column_count; c++) {
-        gt_packed one = s->columns[c];
+        packed one = s->columns[c];
         one.start += (uint32_t)(in_segment * one.width);
-        gt_unpack(&one, s->data, 1, &cells[c].integer);
+        unpack(&one, s->data, 1, &cells[c].integer);
         finish_cells(store, s, c, &cells[c].integer, 1);
     }
 }
@@ -421,15 +557,15 @@ void gt_store_writer_sort(gt_store_writer *w, const double *keys)
 
 void gt_store_fill_times(gt_store *store, size_t column, const double *times)
 {
-    int64_t cells[GT_SEGMENT_ROWS];
+    int64_t cells[SEGMENT_ROWS];
     for (size_t i = 0; i < store->all.count; i++) {
         segment *s = store->all.segments[i];
-        gt_packed *p = &s->columns[column];
-        for (size_t row = 0; row < s->rows; row++) cells[row] = gt_time_bits(*times++);
-        *p = gt_pack_plan(cells, s->rows, GT_STORE_TIME);
+        packed *p = &s->columns[column];
+        for (size_t row = 0; row < s->rows; row++) cells[row] = time_bits(*times++);
+        *p = plan_packing(cells, s->rows, GT_STORE_TIME);
         p->start = s->bytes;
         s->bytes += (uint32_t)p->width * s->rows;
         s->data = gt_realloc(s->data, s->bytes);
-        gt_pack(p, cells, s->rows, s->data);
+        pack(p, cells, s->rows, s->data);
     }
 }

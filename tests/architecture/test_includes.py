@@ -38,7 +38,6 @@ UNITS = [
     ("model/family", "model/model", "model/triton"),
     ("run/plan/docker", "run/plan/plan", "run/plan/stages"),
     ("table/column", "table/table"),
-    ("trace/packed", "trace/store"),
     ("transform/fuse", "transform/fuse_plan"),
 ]
 

@@ -3,7 +3,7 @@
 #include "analysis/pftrace/exact.h"
 #include "analysis/pftrace/overlap.h"
 #include "output/markdown.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

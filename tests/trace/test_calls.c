@@ -2,8 +2,8 @@
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
-#include "trace/pytorch/annotations.h"
-#include "trace/pytorch/gradients.h"
+#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/calls.h"
 
 /* Names of rows, separated by blanks. */
 static void expect_rows(const gt_linked_view *trace, const gt_row_list *rows, const char *names)

@@ -1,5 +1,5 @@
 /* The id table with and without pages, compared with an array. */
-#include "trace/id_table.h"
+#include "trace/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

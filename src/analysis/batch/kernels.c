@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
-#include "trace/busy.h"
+#include "trace/pytorch/pytorch.h"
 #include "trace/pytorch/calls.h"
 
 #include <math.h>

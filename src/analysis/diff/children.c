@@ -4,7 +4,7 @@
 #include "analysis/diff/rematch.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

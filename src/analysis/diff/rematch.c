@@ -6,7 +6,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

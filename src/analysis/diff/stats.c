@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "trace/busy.h"
+#include "trace/pytorch/pytorch.h"
 
 #include <math.h>
 #include <stdlib.h>

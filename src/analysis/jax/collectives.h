@@ -7,7 +7,6 @@
 
 #include "table/table.h"
 #include "trace/jax/jax.h"
-#include "trace/jax/xla.h"
 
 typedef struct gt_jax_collectives gt_jax_collectives;
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/buffer.h"
-#include "trace/pytorch/gpu_stream.h"
+#include "trace/jax/jax.h"
 
 enum { GT_LLAMA_STAGES = 15, GT_LLAMA_KERNELS = 12, GT_LLAMA_PATHS = 15 };
 extern const char *const gt_llama_stage_names[GT_LLAMA_STAGES];

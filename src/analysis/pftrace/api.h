@@ -4,7 +4,7 @@
 
 #include "compat/python_regex.h"
 #include "table/table.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 typedef struct gt_pftrace_api_options {
     const gt_python_regex *exclude; /* kernels whose names match are left out; NULL: none */

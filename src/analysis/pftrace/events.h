@@ -2,7 +2,7 @@
 #ifndef GT_ANALYSIS_PFTRACE_EVENTS_H
 #define GT_ANALYSIS_PFTRACE_EVENTS_H
 
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 /* Kinds of GPU work, by the name of the kernel. */
 typedef enum gt_pftrace_class {

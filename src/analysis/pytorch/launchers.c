@@ -2,9 +2,9 @@
  * launcher's kernels together, and what each launched in all is asked of the call tree. */
 #include "analysis/pytorch/launchers.h"
 #include "base/memory.h"
-#include "trace/busy.h"
+#include "trace/pytorch/pytorch.h"
 #include "trace/pytorch/calls.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

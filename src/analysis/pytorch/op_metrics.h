@@ -4,7 +4,7 @@
 
 #include "model/metrics.h"
 #include "table/table.h"
-#include "trace/busy.h"
+#include "trace/pytorch/pytorch.h"
 
 typedef struct gt_op_metrics {
     const gt_model_result *result; /* NULL: no model, or none that understands the op; only `busy` counts */

@@ -20,7 +20,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

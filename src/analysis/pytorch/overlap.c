@@ -10,7 +10,7 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

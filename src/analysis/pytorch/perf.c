@@ -2,9 +2,8 @@
 #include "analysis/pytorch/perf.h"
 
 #include "base/memory.h"
-#include "trace/pytorch/annotations.h"
-#include "trace/busy.h"
-#include "trace/order.h"
+#include "trace/pytorch/pytorch.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "analysis/pytorch/op_overlap.h"
 #include "analysis/pytorch/op_metrics.h"
 #include "model/simulator.h"
-#include "trace/pytorch/gradients.h"
+#include "trace/pytorch/calls.h"
 #include "trace/intervals.h"
 
 enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_ARGUMENTS };

@@ -9,7 +9,7 @@
 #include "compat/python_regex.h"
 #include "json/values.h"
 #include "trace/pytorch/calls.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 #include "trace/pytorch/tree_edit.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/events.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef GT_ANALYSIS_SERVING_STEP_EVENTS_H
 #define GT_ANALYSIS_SERVING_STEP_EVENTS_H
 
-#include "trace/plain_events.h"
+#include "trace/events.h"
 
 /* A step: a span of time on one thread. */
 typedef struct gt_step_span {

@@ -5,7 +5,7 @@
 
 #include "input/options.h"
 #include "stream/stream.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 /* From a stream at its beginning. NULL and a sentence where it cannot be read. */
 gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_error *error);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "input/options.h"
 #include "stream/stream.h"
-#include "trace/plain_events.h"
+#include "trace/events.h"
 
 /* NULL where it fails. A file that ends early gives what is whole, with a warning, unless options->strict. */
 gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *options, gt_error *error);

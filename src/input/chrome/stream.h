@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "input/options.h"
 #include "stream/stream.h"
-#include "trace/pytorch/gpu_stream.h"
+#include "trace/jax/jax.h"
 
 /* The GPU is the process "/device:GPU:<gpu>", else one with that in its name; its busiest stream is the
  * thread whose events last longest together. A file that ends early gives what is whole, with a warning,

@@ -10,7 +10,7 @@
 #include "input/rocprof/perfetto_agents.h"
 #include "input/rocprof/perfetto_fields.h"
 #include "input/rocprof/row_order.h"
-#include "trace/chrome.h"
+#include "trace/events.h"
 
 #include <stdlib.h>
 #include <string.h>

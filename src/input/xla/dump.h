@@ -3,7 +3,7 @@
 #define GT_INPUT_XLA_DUMP_H
 
 #include "base/error.h"
-#include "trace/jax/xla.h"
+#include "trace/jax/jax.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "input/xla/launches.h"
 #include "input/xla/modules.h"
-#include "trace/jax/derived.h"
+#include "trace/jax/jax.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,11 @@
-/* The lines of a viewer, built up event by event; only their number is kept. */
-#include "trace/jax/derived.h"
+/* How many events does a profile viewer add to a GPU?
+ *
+ * A viewer draws lines of modules, name scopes, framework ops, XLA ops and source lines above the streams.
+ * They are made from the kernels of the busiest stream: on each line a new event begins where the name
+ * changes. For kernels of the ops a/b, a/b, a/c the line of name scopes has one event a, and below it b and
+ * c. This file builds the lines event by event, as the viewer does, and only counts their events. */
+#include "trace/jax/jax.h"
+
 #include "base/length.h"
 #include "base/buffer.h"
 
@@ -18,7 +24,7 @@ typedef enum derived_line {
     DERIVED_LINES
 } derived_line;
 
-/* Where an event of the first line's lowest level ends, all of the second line end. */
+/* When an event at level 0 of `line` ends, all open events of `dependent` end. */
 static const struct {
     derived_line line, dependent;
 } dependents[] = {{MODULES, NAME_SCOPES}, {MODULES, XLA_OPS}, {NAME_SCOPES, FRAMEWORK_OPS}};
@@ -96,8 +102,8 @@ static part_list split(gt_str text, const char *separator)
     return parts;
 }
 
-/* Whether `first`, then any number of `rest` are all of the text. In them "a" stands for a small letter, "A"
- * for a capital, "0" for a digit, others for themselves. */
+/* Whether a character is in a class, given as a string: "a" stands for all lower-case letters, "A" for all
+ * upper-case letters, "0" for all digits, and any other character for itself. */
 static bool in_class(char c, const char *class)
 {
     for (; *class; class ++) {
@@ -110,6 +116,7 @@ static bool in_class(char c, const char *class)
     return false;
 }
 
+/* The length of the longest prefix that is one character of `first` and then any number of `rest`. */
 static size_t match(gt_str text, const char *first, const char *rest)
 {
     if (!text.len || !in_class(text.bytes[0], first)) return 0;

@@ -1,5 +1,6 @@
-/* The events of a JAX profile: their order, their kinds, and short ways to ask about one. */
+/* The events of a JAX profile: their order, their kinds, and questions about one of them. */
 #include "trace/jax/jax.h"
+
 #include "base/length.h"
 
 #include <math.h>
@@ -91,14 +92,14 @@ gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name)
     return gt_str_starts_with_nocase(event_name, "memset") ? GT_JAX_MEMSET : GT_JAX_KERNEL;
 }
 
-/* Each name and each thread is looked at once. */
+/* Looks at each name and each thread once, not at each event. */
 void gt_jax_find_kinds(gt_jax *trace)
 {
-    enum { NOT_ASKED = 0xff };
+    enum { UNKNOWN = 0xff };
     const gt_str stream = {"Stream", 6};
     size_t names = gt_interner_count(trace->strings);
     uint8_t *of_name = gt_alloc(names), *is_stream = gt_alloc(trace->line_count);
-    memset(of_name, NOT_ASKED, names);
+    memset(of_name, UNKNOWN, names);
     for (size_t i = 0; i < trace->line_count; i++) {
         gt_str thread = gt_interner_get(trace->strings, trace->lines[i].thread_name);
         is_stream[i] = gt_jax_kind_of(thread, (gt_str){"", 0}) != GT_JAX_OTHER;
@@ -106,7 +107,7 @@ void gt_jax_find_kinds(gt_jax *trace)
     trace->kind = gt_alloc(trace->count);
     for (size_t i = 0; i < trace->count; i++) {
         uint8_t *kind = &of_name[trace->name[i]];
-        if (*kind == NOT_ASKED) *kind = (uint8_t)gt_jax_kind_of(stream, gt_jax_name(trace, i));
+        if (*kind == UNKNOWN) *kind = (uint8_t)gt_jax_kind_of(stream, gt_jax_name(trace, i));
         trace->kind[i] = is_stream[trace->line[i]] ? *kind : GT_JAX_OTHER;
     }
     gt_free(of_name);
@@ -190,7 +191,7 @@ static int by_place_of(const void *left, const void *right, void *trace)
     return by_place(trace, *(const size_t *)left, *(const size_t *)right);
 }
 
-/* Events mostly come in order, line by line; then nothing is moved. */
+/* Profiles mostly have their events in order; then nothing is moved. */
 static bool is_sorted(const gt_jax *trace, const gt_jax_gpu *gpu)
 {
     for (size_t i = gpu->begin + 1; i < gpu->end; i++)
@@ -220,4 +221,48 @@ void gt_jax_sort_events(gt_jax *trace)
 {
     for (size_t g = 0; g < trace->gpu_count; g++)
         if (!is_sorted(trace, &trace->gpus[g])) sort_gpu(trace, &trace->gpus[g]);
+}
+
+/* ---- collectives of a compiled program ---- */
+
+void gt_xla_free(gt_xla *program)
+{
+    gt_free(program->items);
+    gt_map_free(&program->by_name);
+    gt_arena_free(&program->arena);
+    *program = (gt_xla){0};
+}
+
+void gt_xla_add(gt_xla *program, const gt_xla_collective *collective)
+{
+    uint32_t *place = gt_map_put(&program->by_name, collective->name, 0);
+    if (*place == GT_MAP_NONE) *place = (uint32_t)program->count;
+    GT_PUSH(program->items, program->count, program->capacity, *collective);
+}
+
+const gt_xla_collective *gt_xla_find(const gt_xla *program, uint32_t name)
+{
+    uint32_t place = gt_map_get(&program->by_name, name, 0);
+    return place == GT_MAP_NONE ? NULL : &program->items[place];
+}
+
+/* ---- one stream ---- */
+
+void gt_gpu_stream_free(gt_gpu_stream *stream)
+{
+    gt_free(stream->items);
+    *stream = (gt_gpu_stream){0};
+}
+
+size_t gt_gpu_stream_from(const gt_gpu_stream *stream, double start_us)
+{
+    size_t begin = 0, end = stream->count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (stream->items[middle].start_us < start_us)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
 }

@@ -1,11 +1,12 @@
-/* A JAX profile: what ran on the GPUs, in columns, and what the compiler said of each op.
+/* A JAX profile: what ran on the GPUs, as columns, and what the compiler says about each op.
  *
  * Events are in the order of their ids: by GPU, then thread, then start, then longest first. */
 #ifndef GT_TRACE_JAX_JAX_H
 #define GT_TRACE_JAX_JAX_H
 
-#include "base/memory.h"
 #include "base/interner.h"
+#include "base/map.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +15,9 @@
 
 typedef struct gt_jax_gpu {
     uint32_t pid;
-    uint32_t plane;     /* "/device:GPU:0": text */
+    uint32_t plane;     /* "/device:GPU:0": string id */
     size_t begin, end;  /* its events */
-    size_t derived;     /* events that profile viewers add behind them: they take ids, and are in no sheet */
+    size_t derived;     /* events that profile viewers add after them: they use ids but are in no sheet */
     uint64_t first_uid; /* of the event at begin */
 } gt_jax_gpu;
 
@@ -24,24 +25,24 @@ typedef struct gt_jax_gpu {
 typedef struct gt_jax_line {
     uint32_t gpu;
     uint32_t tid;
-    uint32_t thread_name; /* text */
-    bool is_counter;      /* of values, not of work: first in its GPU */
+    uint32_t thread_name; /* string id */
+    bool is_counter;      /* has values, not events of work; first in its GPU */
     bool is_derived;      /* made by a profile viewer */
 } gt_jax_line;
 
-/* An instruction as the compiler printed it, in the pieces that reports show. Texts are ids; GT_STR_NONE
- * where the instruction has no such piece. */
+/* An HLO instruction as the compiler printed it, in the parts that reports show. String ids; GT_STR_NONE if
+ * the instruction has no such part. */
 typedef struct gt_hlo_record {
     uint32_t output;          /* bf16[8,16]{1,0} */
-    const uint32_t *operands; /* the outputs of its operands, or what stands in their place */
+    const uint32_t *operands; /* the outputs of its operands; of others, such as constants, their text */
     size_t operand_count;
     uint32_t metadata;           /* metadata={op_name="..." source_line=7 */
     uint32_t custom_call_target; /* custom_call_target="__cublas$gemm" */
     uint32_t backend_config;     /* backend_config={...} */
-    uint32_t gemm_type;          /* of a matrix product: the type that all operands have; NONE: they differ */
+    uint32_t gemm_type;          /* of a matrix product: the type of all operands; NONE if they differ */
 } gt_hlo_record;
 
-/* What an instruction says of the program that it comes from. */
+/* Which part of the program an instruction comes from. */
 typedef struct gt_hlo_source {
     gt_str op_name, op_type, file;
     int64_t line;
@@ -50,17 +51,17 @@ typedef struct gt_hlo_source {
 
 /* An op of a module, as events name it. */
 typedef struct gt_jax_op {
-    uint32_t hlo_op, hlo_module; /* texts, NONE where events name none */
-    uint32_t tf_op;              /* text; only where there is no hlo_op */
+    uint32_t hlo_op, hlo_module; /* string ids, NONE if events name none */
+    uint32_t tf_op;              /* string id; only if there is no hlo_op */
     bool has_program;
     uint64_t program_id;
-    uint32_t record;      /* GT_JAX_NONE where the module has none of it */
-    gt_hlo_source source; /* from the module whose number is program_id */
+    uint32_t record;      /* index into gt_jax.records; GT_JAX_NONE if the module does not have it */
+    gt_hlo_source source; /* from the module with number program_id */
 } gt_jax_op;
 
 /* A matrix product of a module, whether it ran or not. */
 typedef struct gt_jax_product {
-    uint32_t op; /* its name: text */
+    uint32_t op; /* its name: string id */
     gt_hlo_record record;
 } gt_jax_product;
 
@@ -70,12 +71,12 @@ typedef enum gt_jax_flag {
     GT_JAX_HAS_CORRELATION = 1,
     GT_JAX_HAS_GROUP = 2,
     GT_JAX_HAS_SCOPE = 4,
-    GT_JAX_IS_DESCRIBED = 8, /* has what viewers make lines of their own from */
+    GT_JAX_IS_DESCRIBED = 8, /* has the data from which viewers make derived lines */
 } gt_jax_flag;
 
 typedef struct gt_jax {
-    gt_interner *strings;
-    gt_arena arena; /* of sources and operand lists */
+    gt_interner *strings; /* owned */
+    gt_arena arena;       /* owns sources and operand lists */
 
     gt_jax_gpu *gpus; /* ascending by pid; only those with events */
     size_t gpu_count, gpu_capacity;
@@ -88,15 +89,15 @@ typedef struct gt_jax {
     gt_jax_product *products; /* of the module that was asked for, in the order of its text */
     size_t product_count, product_capacity;
 
-    /* One entry an event. */
+    /* One entry per event. */
     size_t count, capacity;
     int64_t *start_ps, *dur_ps;
     uint64_t *correlation;
-    double *launch_us;          /* when the host launched it; NaN where that is not in the trace */
+    double *launch_us;          /* when the host launched it; NaN if the trace does not say */
     uint32_t *name, *line, *op; /* op: GT_JAX_NONE for none */
-    uint8_t *flags;             /* gt_jax_flag, joined */
-    int64_t *group, *scope;     /* ids of viewers' groupings; NULL where no event has any */
-    uint8_t *kind;              /* gt_jax_kind, once all are read */
+    uint8_t *flags;             /* gt_jax_flag bits */
+    int64_t *group, *scope;     /* ids of viewers' groupings; NULL if no event has any */
+    uint8_t *kind;              /* gt_jax_kind; NULL before gt_jax_find_kinds */
 } gt_jax;
 
 gt_jax *gt_jax_new(void);
@@ -108,17 +109,17 @@ double gt_jax_dur_us(const gt_jax *trace, size_t event);
 gt_str gt_jax_name(const gt_jax *trace, size_t event);
 const gt_jax_line *gt_jax_line_of(const gt_jax *trace, size_t event);
 uint32_t gt_jax_pid(const gt_jax *trace, size_t event);
-uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event); /* text, NONE for none */
-/* The record of the event's op, NULL where it has none. Only what the host launched has one. */
+uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event); /* string id, NONE for none */
+/* The record of the event's op, NULL if it has none. Only events that the host launched have one. */
 const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event);
 
-/* What an event on this thread is. */
+/* The kind of an event with this name on a thread with that name. */
 gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name);
 
-/* The part of the text from a letter of either case on: whether it begins so. */
+/* Whether a string starts with `lower_case`, ignoring the case of ASCII letters. */
 bool gt_str_starts_with_nocase(gt_str text, const char *lower_case);
 
-/* ---- while a profile is read ---- */
+/* ---- for readers, in this order ---- */
 
 typedef struct gt_jax_event {
     int64_t start_ps, dur_ps;
@@ -129,10 +130,71 @@ typedef struct gt_jax_event {
     uint8_t flags;
 } gt_jax_event;
 
-/* Adds an event of the last GPU in the list. */
+/* Adds an event to the last GPU in the list. */
 void gt_jax_add_event(gt_jax *trace, const gt_jax_event *event);
-/* Brings the events of each GPU, which begin..end tells, into their order. */
+/* Sorts the events of each GPU, which are [begin, end). */
 void gt_jax_sort_events(gt_jax *trace);
+
+/* The parent of each name scope. */
+typedef struct gt_jax_scopes {
+    gt_map parent; /* from a scope's number to the index of its parent in ids */
+    int64_t *ids;
+    size_t count, capacity;
+} gt_jax_scopes;
+
+/* How many events a profile viewer would add to a GPU, whose events are sorted. They use ids, so the ids of
+ * later GPUs depend on their number. */
+size_t gt_jax_count_derived(const gt_jax *trace, const gt_jax_gpu *gpu, const gt_jax_scopes *scopes);
+
+/* Fills `kind`. */
 void gt_jax_find_kinds(gt_jax *trace);
+
+/* ---- collectives of a compiled program ---- */
+
+/* The ranks that take part in one exchange. */
+typedef struct gt_xla_group {
+    const int64_t *ranks;
+    size_t count;
+} gt_xla_group;
+
+typedef struct gt_xla_collective {
+    uint32_t name;     /* its scheduling_name: string id */
+    uint32_t replicas; /* "{{0,1},{2,3}}", "[2,4]<=[8]": string id; NONE if the program has none */
+    const gt_xla_group *groups;
+    size_t group_count;
+    int64_t data_bytes; /* of one rank */
+} gt_xla_collective;
+
+typedef struct gt_xla {
+    gt_interner *strings; /* borrowed */
+    gt_arena arena;       /* owns groups and ranks */
+    gt_xla_collective *items;
+    size_t count, capacity;
+    gt_map by_name; /* the first of each name */
+} gt_xla;
+
+void gt_xla_free(gt_xla *program);
+
+void gt_xla_add(gt_xla *program, const gt_xla_collective *collective);
+const gt_xla_collective *gt_xla_find(const gt_xla *program, uint32_t name); /* NULL if there is none */
+
+/* ---- one stream ---- */
+
+/* An event of one GPU stream, with the path of the op that it belongs to. */
+typedef struct gt_stream_event {
+    double start_us, dur_us;
+    uint32_t name, path, hlo_op; /* string ids; path: "jit(f)/Transformer/block_3/attn/q/dot_general" */
+} gt_stream_event;
+
+typedef struct gt_gpu_stream {
+    gt_interner *strings;   /* borrowed */
+    gt_stream_event *items; /* by start */
+    size_t count;
+} gt_gpu_stream;
+
+void gt_gpu_stream_free(gt_gpu_stream *stream);
+
+/* Index of the first event that starts at or after a time. */
+size_t gt_gpu_stream_from(const gt_gpu_stream *stream, double start_us);
 
 #endif

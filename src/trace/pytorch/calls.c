@@ -1,10 +1,15 @@
-/* The tree downwards: a counting sort of the launches by the number of their call, and a walk over the
- * numbers with the open events on a stack. */
+/* From an event to its children, its GPU events and its gradients.
+ *
+ * Launches are sorted by the preorder number of their runtime call, so that the launches of a subtree are one
+ * range of that array. */
 #include "trace/pytorch/calls.h"
 
+#include "base/map.h"
 #include "base/memory.h"
-#include "trace/order.h"
+#include "trace/pytorch/state.h"
+#include "trace/rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +20,7 @@ static void place_rows(gt_calls *c)
     c->caller = gt_alloc(trace->numbered * sizeof *c->caller);
     for (uint32_t row = 0; row < trace->count; row++)
         if (trace->preorder[row] != GT_NO_EVENT) c->row_of[trace->preorder[row]] = row;
-    /* The callers themselves lead from an event to those around it, so they serve as the stack. */
+    /* A stack of open events without a stack: `caller` leads from each open event to the one around it. */
     uint32_t open = GT_NO_EVENT;
     for (uint32_t n = 0; n < trace->numbered; n++) {
         while (open != GT_NO_EVENT && trace->subtree_end[c->row_of[open]] <= n) open = c->caller[open];
@@ -75,7 +80,8 @@ uint32_t gt_calls_next(const gt_calls *c, uint32_t row, uint32_t child)
 
 /* ---- launches ---- */
 
-/* The first launch by a call that is not in the tree; launches stand in file order of the calls. */
+/* The first launch of a runtime call that is not in the tree, and so not in c->links. Binary search, because
+ * launches are in file order of the calls. */
 static size_t first_launch(const gt_linked_view *trace, uint32_t row)
 {
     size_t low = 0, high = trace->link_count;
@@ -137,4 +143,98 @@ gt_row_list gt_calls_cpu_roots(const gt_calls *c)
     for (size_t i = 0; i < trace->late_root_count; i++)
         GT_PUSH(roots.items, roots.count, roots.capacity, trace->late_roots[i]);
     return roots;
+}
+
+/* ---- gradients ---- */
+
+/* From a sequence number to its first autograd event. */
+static gt_map find_autograd(const gt_linked_view *trace, const int64_t *sequences)
+{
+    gt_map found = {0};
+    uint8_t *is_autograd = gt_names_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
+    for (uint32_t row = 0; is_autograd && row < trace->recorded; row++) {
+        if (sequences[row] == GT_EVENT_NONE || !is_autograd[trace->name[row]]) continue;
+        uint32_t *first = gt_map_put(&found, (uint64_t)sequences[row], 0);
+        if (*first == GT_MAP_NONE) *first = row;
+    }
+    gt_free(is_autograd);
+    return found;
+}
+
+/* The forward op is the innermost event with the sequence number that is not on the autograd thread: the one
+ * that starts last. */
+static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *autograd)
+{
+    const gt_linked_view *trace = g->calls->trace;
+    for (uint32_t row = 0; row < trace->recorded; row++) {
+        if (sequences[row] == GT_EVENT_NONE) continue;
+        uint32_t function = gt_map_get(autograd, (uint64_t)sequences[row], 0);
+        if (function == GT_MAP_NONE || (trace->process[row] == trace->process[function] &&
+                                        trace->thread[row] == trace->thread[function]))
+            continue;
+        uint32_t *op = &g->forward_of[function];
+        double start_us = isnan(trace->start_us[row]) ? 0.0 : trace->start_us[row];
+        double best_us = *op == GT_NO_EVENT ? -1.0 : isnan(trace->start_us[*op]) ? 0.0 : trace->start_us[*op];
+        if (start_us > best_us) *op = row;
+    }
+}
+
+/* Fills backward_of, and lists the ops in preorder. */
+static void list_ops(gt_gradients *g)
+{
+    const gt_linked_view *trace = g->calls->trace;
+    size_t capacity = 0;
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (g->forward_of[row] != GT_NO_EVENT) g->backward_of[g->forward_of[row]] = row;
+    for (uint32_t number = 0; number < trace->numbered; number++)
+        if (g->backward_of[g->calls->row_of[number]] != GT_NO_EVENT)
+            GT_PUSH(g->numbers, g->count, capacity, number);
+}
+
+gt_gradients *gt_gradients_link(const gt_calls *calls)
+{
+    const gt_linked_view *trace = calls->trace;
+    gt_gradients *g = gt_alloc_zero(1, sizeof *g);
+    g->calls = calls;
+    g->forward_of = gt_no_events(trace->count);
+    g->backward_of = gt_no_events(trace->count);
+    int64_t *sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
+    gt_map autograd = find_autograd(trace, sequences);
+    if (autograd.count) {
+        find_ops(g, sequences, &autograd);
+        list_ops(g);
+    }
+    gt_map_free(&autograd);
+    gt_free(sequences);
+    return g;
+}
+
+void gt_gradients_free(gt_gradients *g)
+{
+    if (!g) return;
+    gt_free(g->forward_of);
+    gt_free(g->backward_of);
+    gt_free(g->numbers);
+    gt_free(g);
+}
+
+void gt_gradients_add_below(const gt_gradients *g, uint32_t row, gt_row_list *list)
+{
+    const gt_linked_view *trace = g->calls->trace;
+    uint32_t number = trace->preorder[row];
+    if (number == GT_NO_EVENT) {
+        if (g->backward_of[row] != GT_NO_EVENT)
+            GT_PUSH(list->items, list->count, list->capacity, g->backward_of[row]);
+        return;
+    }
+    size_t low = 0, high = g->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < g->count && g->numbers[low] < trace->subtree_end[row]; low++)
+        GT_PUSH(list->items, list->count, list->capacity, g->backward_of[g->calls->row_of[g->numbers[low]]]);
 }

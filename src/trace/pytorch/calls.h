@@ -1,20 +1,25 @@
-/* Downwards in the call tree: whom did an event call, and what did they all send to the GPU?
+/* Questions about subtrees of the call tree: what did an event call, and which GPU events were launched below
+ * it? And from forward ops to the backward pass.
  *
- * Built once from the tree's numbers and the launches; every question about a subtree is then one about a run
- * of numbers. */
+ * gt_calls is built once from the preorder numbers and the launches. Then every question about a subtree is
+ * one about a range of numbers. */
 #ifndef GT_TRACE_PYTORCH_CALLS_H
 #define GT_TRACE_PYTORCH_CALLS_H
 
 #include "trace/pytorch/pytorch.h"
+#include "trace/rows.h"
 
 typedef struct gt_calls {
     const gt_linked_view *trace; /* borrowed */
-    uint32_t *row_of;            /* by number: the event */
-    uint32_t *caller;            /* by number: the number of the event around it, GT_NO_EVENT at roots */
-    uint32_t *begin;             /* by number, and one more: where its own launches begin in ... */
-    uint32_t *links;             /* ... this: launches (indexes of trace->link_*) by number of the call */
+    /* By preorder number: */
+    uint32_t *row_of; /* the event */
+    uint32_t *caller; /* the number of the event whose child it is, GT_NO_EVENT at roots. Differs from the
+                         trace's parent after gt_tree_wrap_launch */
+    uint32_t *begin;  /* where its own launches begin in `links`; one entry more than events */
+    uint32_t *links;  /* launches (indexes into trace->link_*), sorted by the number of the runtime call */
 } gt_calls;
 
+/* Borrows the trace, which must not be edited while gt_calls is used. */
 gt_calls *gt_calls_new(const gt_linked_view *trace);
 void gt_calls_free(gt_calls *calls);
 
@@ -24,20 +29,32 @@ void gt_calls_free(gt_calls *calls);
 uint32_t gt_calls_first(const gt_calls *calls, uint32_t row);
 uint32_t gt_calls_next(const gt_calls *calls, uint32_t row, uint32_t child);
 
-/* Whether anything was launched at or below an event. */
+/* Whether an event or one below it launched anything. */
 bool gt_calls_use_gpu(const gt_calls *calls, uint32_t row);
 
-/* A list of rows. {0} is empty; the owner frees items. */
-typedef struct gt_row_list {
-    uint32_t *items;
-    size_t count, capacity;
-} gt_row_list;
-
-/* Adds the GPU events launched at or below an event, in file order of the calls that launched them; one that
- * was launched twice is there twice. */
+/* Appends the GPU events launched by an event or below it, in file order of their runtime calls. A GPU event
+ * that was launched twice is appended twice. */
 void gt_calls_add_gpu_events(const gt_calls *calls, uint32_t row, gt_row_list *list);
 
-/* The cpu_ops that no other cpu_op is around, in order of their starts; behind them trace->late_roots. */
+/* The cpu_ops that are not below another cpu_op, in order of their starts, followed by trace->late_roots. */
 gt_row_list gt_calls_cpu_roots(const gt_calls *calls);
+
+/* ---- gradients ---- */
+
+/* Autograd gives an op of the forward pass and the function that computes its gradient the same sequence
+ * number. */
+typedef struct gt_gradients {
+    const gt_calls *calls; /* borrowed */
+    uint32_t *forward_of;  /* by row: the op whose gradient an autograd event computes; else GT_NO_EVENT */
+    uint32_t *backward_of; /* by row: the autograd event of an op; else GT_NO_EVENT */
+    uint32_t *numbers;     /* preorder numbers of the ops that have one, ascending */
+    size_t count;          /* of numbers */
+} gt_gradients;
+
+gt_gradients *gt_gradients_link(const gt_calls *calls);
+void gt_gradients_free(gt_gradients *gradients);
+
+/* Appends the autograd events of an op and of all events below it. */
+void gt_gradients_add_below(const gt_gradients *gradients, uint32_t row, gt_row_list *list);
 
 #endif

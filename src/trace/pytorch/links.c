@@ -1,25 +1,32 @@
-/* Launches: from a runtime call to the GPU work that it sent off, and what runs again for a backward pass.
+/* Launches: which runtime call launched which GPU event. Also which events a checkpoint computes again.
  *
- * A launch and its work share an id (correlation or external id); an arrow (ac2g flow) with that id leads
- * from the call to the work's process and thread, which are device and stream. Graph launches have no arrows:
- * all work with their id is theirs. */
+ * A runtime call and the GPU event that it launches share an id (correlation or external id). Several GPU
+ * events may share it, so an arrow (ac2g flow) with the same id says which one is meant: it leads from the
+ * call to the process and thread of the GPU event, that is, to its device and stream:
+ *
+ *     hipLaunchKernel  correlation 7
+ *     arrow            id 7, from pid 100 tid 100 to pid 0 tid 3
+ *     kernel           correlation 7, pid 0 tid 3             <- launched by the call
+ *     kernel           correlation 7, pid 0 tid 5             <- not linked
+ *
+ * Graph launches have no arrows: they launch all GPU events with their id. */
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "trace/id_table.h"
+#include "trace/rows.h"
 #include "trace/pytorch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_LINKS_MAX = 1 << 24 };
+enum { SHARED_LINKS_MAX = 1 << 24 }; /* see link_graph */
 
 static bool is_runtime(uint8_t kind)
 {
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-/* The ids that link launches to work: correlation ids where the first launch has one, else external ids. */
+/* The ids that calls and GPU events share: correlation ids if the first launch has one, else external ids. */
 static int64_t *link_ids(const gt_pytorch_state *trace)
 {
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
@@ -34,7 +41,7 @@ static int64_t *link_ids(const gt_pytorch_state *trace)
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
 
-/* For the ids of the rows of kinds from first to last. */
+/* A table for the ids of the rows whose kind is in [first, last]. */
 static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first,
                              uint8_t last)
 {
@@ -48,16 +55,16 @@ static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t ro
     return gt_id_table_new(count, runs);
 }
 
-enum { MAX_CHAIN = 64 }; /* work that shares an id is gone through one by one up to here */
+enum { MAX_CHAIN = 64 }; /* longest list of GPU events with one id that find_gpu_event searches */
 
 typedef struct lookup {
-    gt_id_table arrow_starts; /* flow id to an arrow, the last one's */
+    gt_id_table arrow_starts; /* from a flow id to the last arrow with it */
     gt_id_table arrow_ends;
     uint64_t *arrow_tracks; /* by arrow: process and thread */
-    gt_id_table work;       /* id to the first GPU row ... */
-    uint32_t *others;       /* ... and from each to the next with that id */
-    gt_map by_track;        /* (process and thread, id) to the last GPU row; only where many share an id */
-    bool long_chains;
+    gt_id_table first_gpu;  /* from an id to its first GPU row ... */
+    uint32_t *next_gpu;     /* ... and from each of its rows to the next */
+    gt_map by_track;        /* from (process and thread, id) to the last GPU row; only if long_chains */
+    bool long_chains;       /* an id has more than MAX_CHAIN GPU rows */
 } lookup;
 
 static uint64_t track_key(uint32_t process, uint32_t thread)
@@ -94,15 +101,16 @@ static void index_arrows(const gt_pytorch_state *trace, lookup *l)
     gt_free(kinds);
 }
 
-/* Chains the GPU rows of each id, first to last; goes through the rows backwards to do so. */
-static void index_work(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
+/* Makes a list of the GPU rows of each id. Goes backwards through the rows, so that lists are in file order.
+ */
+static void index_gpu_events(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
 {
-    l->work = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
-    l->others = gt_alloc(trace->count * sizeof *l->others);
+    l->first_gpu = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
+    l->next_gpu = gt_alloc(trace->count * sizeof *l->next_gpu);
     for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
         if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
-        uint32_t *first = gt_id_put(&l->work, ids[row]);
-        l->others[row] = *first;
+        uint32_t *first = gt_id_put(&l->first_gpu, ids[row]);
+        l->next_gpu[row] = *first;
         *first = row;
     }
 }
@@ -119,10 +127,10 @@ static void free_lookup(lookup *l)
 {
     gt_id_table_free(&l->arrow_starts);
     gt_id_table_free(&l->arrow_ends);
-    gt_id_table_free(&l->work);
+    gt_id_table_free(&l->first_gpu);
     gt_map_free(&l->by_track);
     gt_free(l->arrow_tracks);
-    gt_free(l->others);
+    gt_free(l->next_gpu);
 }
 
 static void link(gt_pytorch_state *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
@@ -138,13 +146,13 @@ static bool is_graph_launch(gt_str name)
     return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
 }
 
-/* The last work with this id on a track, GT_NO_EVENT where there is none. */
-static uint32_t find_work(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id,
-                          uint64_t track)
+/* The last GPU event with this id on a track, GT_NO_EVENT if there is none. */
+static uint32_t find_gpu_event(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id,
+                               uint64_t track)
 {
     uint32_t found = GT_NO_EVENT, steps = 0;
     if (!l->long_chains) {
-        for (uint32_t gpu = gt_id_get(&l->work, id); gpu != GT_NO_EVENT; gpu = l->others[gpu]) {
+        for (uint32_t gpu = gt_id_get(&l->first_gpu, id); gpu != GT_NO_EVENT; gpu = l->next_gpu[gpu]) {
             if (track_of(trace, gpu) == track) found = gpu;
             if (++steps > MAX_CHAIN) {
                 index_tracks(trace, ids, l);
@@ -155,23 +163,23 @@ static uint32_t find_work(const gt_pytorch_state *trace, const int64_t *ids, loo
     return l->long_chains ? gt_map_get(&l->by_track, track, (uint64_t)id) : found;
 }
 
-/* The work at the end of the arrow with this id, GT_NO_EVENT where there is none. */
+/* The GPU event at the end of the arrow with this id, GT_NO_EVENT if there is none. */
 static uint32_t follow_arrow(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id)
 {
     uint32_t end = gt_id_get(&l->arrow_ends, id);
     if (end == GT_NO_EVENT || gt_id_get(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
-    return find_work(trace, ids, l, id, l->arrow_tracks[end]);
+    return find_gpu_event(trace, ids, l, id, l->arrow_tracks[end]);
 }
 
-/* Links all work to a graph launch. Launches that share an id share their work, and the links are as many as
- * launches times work: beyond a limit, which only a broken trace comes to, the work stays with the launches
- * that it has. */
+/* Links all GPU events with the id to a graph launch. Graph launches with the same id share their GPU events,
+ * so a broken trace could have a quadratic number of links. Above SHARED_LINKS_MAX, GPU events that already
+ * have a launch get no more: returns false. */
 static bool link_graph(gt_pytorch_state *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
 {
-    uint32_t gpu = gt_id_get(&l->work, id);
+    uint32_t gpu = gt_id_get(&l->first_gpu, id);
     if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
         return false;
-    for (; gpu != GT_NO_EVENT; gpu = l->others[gpu]) link(trace, capacity, row, gpu);
+    for (; gpu != GT_NO_EVENT; gpu = l->next_gpu[gpu]) link(trace, capacity, row, gpu);
     return true;
 }
 
@@ -181,19 +189,19 @@ gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
     gt_free(tree);
     int64_t *ids = link_ids(trace);
     lookup l = {0};
-    size_t capacity = 0, left_out = 0;
+    size_t capacity = 0, not_linked = 0;
     index_arrows(trace, &l);
-    index_work(trace, ids, &l);
+    index_gpu_events(trace, ids, &l);
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
         if (is_graph_launch(gt_state_name(trace, row))) {
-            left_out += !link_graph(trace, &l, &capacity, row, ids[row]);
+            not_linked += !link_graph(trace, &l, &capacity, row, ids[row]);
         } else {
             uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
             if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
         }
     }
-    if (left_out) gt_warn("%zu graph launches have the ids of others and are not linked", left_out);
+    if (not_linked) gt_warn("%zu graph launches have the ids of others and are not linked", not_linked);
     free_lookup(&l);
     gt_free(ids);
     gt_store_free(trace->arrows);
@@ -215,8 +223,9 @@ void gt_pytorch_mark_recompute(gt_pytorch_linked *linked, size_t *regions, size_
 {
     gt_pytorch_state *trace = linked->state;
     size_t numbers = trace->numbered;
-    int32_t *depth =
-        gt_alloc_zero(numbers + 1, sizeof *depth); /* how many roots an event is below, by number */
+    /* By preorder number: how many recompute functions an event is in. Each function adds 1 at its first
+     * event and subtracts 1 after its last; the running sum is the depth. */
+    int32_t *depth = gt_alloc_zero(numbers + 1, sizeof *depth);
     *regions = *marked = 0;
     for (size_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_PYTHON || trace->preorder[row] == GT_NO_EVENT ||

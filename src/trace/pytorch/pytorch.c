@@ -1,11 +1,12 @@
-/* A PyTorch trace as arrays: unpacks the columns that every analysis walks over, and names processes and
- * threads. */
+/* Traces as they are read: the columns that every analysis uses become arrays, and metadata events name
+ * processes and threads. Also the ownership of all stages, and questions that need only events. */
 #include "trace/pytorch/state.h"
 
 #include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,25 +14,25 @@
 #include <strings.h>
 
 struct gt_tracks {
-    gt_map names; /* (process, thread) to an index below */
+    gt_map names; /* from (process, thread) to an index in items */
     gt_track_names *items;
     size_t count, capacity;
     uint32_t unknown;
 };
 
-/* Host and GPU events must have a time; the few that do not take no part. */
+/* Host and GPU events must have a time. The few that do not are ignored by every analysis. */
 static void check_times(gt_pytorch_state *trace)
 {
-    size_t without = 0;
+    size_t untimed = 0;
     for (size_t row = 0; row < trace->count; row++) {
         trace->end_us[row] = trace->start_us[row] + trace->dur_us[row];
         if ((gt_kind_is_host(trace->kind[row]) || gt_kind_is_gpu(trace->kind[row])) &&
             !isfinite(trace->end_us[row])) {
             trace->kind[row] = GT_KIND_OTHER;
-            without++;
+            untimed++;
         }
     }
-    if (without) gt_warn("%zu events without a start or a duration are left out", without);
+    if (untimed) gt_warn("%zu events without a start or a duration are ignored", untimed);
 }
 
 static uint8_t *bytes_of(const gt_store *store, size_t column)
@@ -55,7 +56,7 @@ static gt_track_names *track_of(struct gt_tracks *tracks, uint32_t process, uint
     return &tracks->items[*at];
 }
 
-/* Reads the metadata events; of several for one thread the last counts. */
+/* Reads the metadata events. If several name the same thread, the last one wins. */
 static struct gt_tracks *read_tracks(gt_pytorch_state *trace)
 {
     struct gt_tracks *tracks = gt_alloc_zero(1, sizeof *tracks);
@@ -223,21 +224,83 @@ gt_track_names gt_event_track(const gt_event_view *events, uint32_t row)
     return track;
 }
 
-/* One pass for the three words: each has a c that few other letters stand beside. */
-bool gt_is_communication(gt_str name)
+/* ---- questions about many events ---- */
+
+uint8_t *gt_names_with_prefix(const gt_interner *strings, const char *prefix)
 {
-    static const char reduce[] = "cross_device_reduce";
-    const char *bytes = name.bytes;
-    for (size_t i = 0; i + 2 < name.len; i++) {
-        if ((bytes[i] | 32) != 'c') continue;
-        char next = bytes[i + 1] | 32;
-        if (next == 'c' && (bytes[i + 2] | 32) == 'l' && i > 0) {
-            char before = bytes[i - 1] | 32;
-            if (before == 'n' || before == 'r') return true;
-        }
-        if (next == 'r' && name.len - i >= sizeof reduce - 1 &&
-            strncasecmp(bytes + i, reduce, sizeof reduce - 1) == 0)
-            return true;
+    uint8_t *found = NULL;
+    size_t len = strlen(prefix);
+    uint32_t count = gt_interner_count(strings);
+    for (uint32_t id = GT_STR_EMPTY; id < count; id++) {
+        gt_str text = gt_interner_get(strings, id);
+        if (text.len < len || memcmp(text.bytes, prefix, len) != 0) continue;
+        if (!found) found = gt_alloc_zero(count, 1);
+        found[id] = 1;
     }
-    return false;
+    return found;
+}
+
+gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t count, gt_intervals *spare)
+{
+    const uint8_t both = GT_INTEGRAL_START | GT_INTEGRAL_DURATION;
+    uint8_t written = both;
+    spare->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        gt_intervals_add(spare, events->start_us[rows[i]], events->end_us[rows[i]]);
+        written &= events->integral[rows[i]];
+    }
+    if (count > 1) gt_intervals_merge(spare);
+    return (gt_busy){gt_intervals_length(spare), written == both};
+}
+
+/* Annotations in order of their starts. latest_end_us never decreases, so the first annotation that ends
+ * after an event is found by binary search; if that one starts too late, so do all that follow. */
+typedef struct annotations {
+    uint32_t *rows;
+    double *latest_end_us; /* of this annotation and all before it */
+    size_t count, capacity;
+} annotations;
+
+static annotations list_annotations(const gt_event_view *trace)
+{
+    annotations a = {0};
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (trace->kind[row] == GT_KIND_ANNOTATION && isfinite(trace->end_us[row]))
+            GT_PUSH(a.rows, a.count, a.capacity, row);
+    gt_order_rows(a.rows, a.count, trace->start_us);
+    a.latest_end_us = gt_alloc(a.count * sizeof *a.latest_end_us);
+    for (size_t i = 0; i < a.count; i++) {
+        double end_us = trace->end_us[a.rows[i]];
+        a.latest_end_us[i] = i && a.latest_end_us[i - 1] > end_us ? a.latest_end_us[i - 1] : end_us;
+    }
+    return a;
+}
+
+static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, uint32_t row, uint32_t none)
+{
+    size_t low = 0, high = a->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->latest_end_us[middle] <= trace->end_us[row])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool around = low < a->count && trace->start_us[a->rows[low]] <= trace->start_us[row];
+    return around ? trace->name[a->rows[low]] : none;
+}
+
+uint32_t *gt_annotations_find(const gt_event_view *trace, const char *prefix)
+{
+    uint8_t *wanted = gt_names_with_prefix(trace->strings, prefix);
+    if (!wanted) return NULL;
+    uint32_t *found = gt_alloc_zero(trace->count, sizeof *found);
+    uint32_t none = gt_interner_add_cstr(trace->strings, "NA");
+    annotations a = list_annotations(trace);
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (wanted[trace->name[row]]) found[row] = annotation_of(trace, &a, row, none);
+    gt_free(wanted);
+    gt_free(a.rows);
+    gt_free(a.latest_end_us);
+    return found;
 }

@@ -23,7 +23,9 @@
 #define GT_TRACE_PYTORCH_PYTORCH_H
 
 #include "base/error.h"
+#include "trace/collective_names.h"
 #include "trace/events.h"
+#include "trace/intervals.h"
 
 typedef enum gt_event_kind {
     GT_KIND_OTHER,
@@ -165,8 +167,22 @@ gt_track_names gt_event_track(const gt_event_view *events, uint32_t row);
 /* The nearest cpu_op above a row, GT_NO_EVENT if there is none. */
 uint32_t gt_pytorch_cpu_op_above(const gt_linked_view *trace, uint32_t row);
 
-/* Whether a kernel's name is that of a collective: it contains rccl, nccl or cross_device_reduce, in any
- * case. */
-bool gt_is_communication(gt_str name);
+/* ---- questions about many events ---- */
+
+typedef struct gt_busy {
+    double us;
+    bool integral; /* all times involved were written as integers */
+} gt_busy;
+
+/* How long at least one of these events was running. `spare` is memory that the caller keeps from call to
+ * call. */
+gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t count, gt_intervals *spare);
+
+/* In which step of the program did an event run? A step is an annotation (record_function, a profiler step)
+ * that encloses the event in time. Looks only at events whose name starts with `prefix`: the result is, by
+ * row, the name of the annotation that started first among those that start at or before the event and end
+ * after it, or "NA" if there is none; GT_STR_NONE for other events. The caller frees it; NULL if no event has
+ * such a name. */
+uint32_t *gt_annotations_find(const gt_event_view *events, const char *prefix);
 
 #endif

@@ -1,22 +1,31 @@
-/* The host call tree: on each thread, an event belongs to the one that is open when it starts.
+/* The host call tree: on each thread, the parent of an event is the innermost event that is open when it
+ * starts.
  *
- * One pass over each thread's events in order of their start, with a stack of the open ones. Numbering events
- * as they are pushed makes every subtree a run of numbers, so nothing later has to walk the tree. */
+ * For each thread, one pass over its events in order of their starts, with a stack of the open events. An
+ * event gets the next preorder number when it is pushed and its subtree_end when it is popped, so that later
+ * questions about a subtree are questions about a range of numbers and need no walk:
+ *
+ *     time ─────────────────────►      preorder  subtree_end
+ *     [ a                        ]     a  0      4
+ *       [ b         ]   [ d   ]        b  1      3
+ *         [ c   ]                      c  2      3
+ *                                      d  3      4 */
 #include "base/map.h"
 #include "base/memory.h"
-#include "trace/order.h"
+#include "trace/rows.h"
 #include "trace/pytorch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLEED_US =
-    1.0; /* an event may outlast the one it started in by its overlap if that is less */
+/* Profilers round times, so that an event may seem to start inside the event that ends just before it. If
+ * both overlap by less than this, the earlier event counts as ended. */
+static const double MAX_OVERLAP_US = 1.0;
 
-/* Rows of host events, thread by thread, each thread's in file order. */
+/* Rows of host events, grouped by thread, each group in file order. */
 typedef struct threads {
     uint32_t *rows;
-    size_t *ends; /* of each thread's rows */
+    size_t *ends; /* by thread: index after its last row */
     size_t count;
 } threads;
 
@@ -26,7 +35,7 @@ static threads rows_by_thread(const gt_pytorch_state *trace)
     threads t = {0};
     size_t hosts = 0, capacity = 0;
     uint32_t *thread_of = gt_alloc(trace->count * sizeof *thread_of);
-    uint32_t last = GT_NO_EVENT; /* the host event before: mostly of the same thread */
+    uint32_t last = GT_NO_EVENT; /* the previous host event, mostly of the same thread */
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_host(trace->kind[row])) continue;
         if (last != GT_NO_EVENT && trace->process[row] == trace->process[last] &&
@@ -44,7 +53,7 @@ static threads rows_by_thread(const gt_pytorch_state *trace)
         hosts++;
         last = row;
     }
-    /* Counting sort: first the places where threads begin, which become their ends as rows are put in. */
+    /* Counting sort: `ends` first holds where each thread begins, and becomes its end as rows are added. */
     for (size_t i = 0, sum = 0; i < t.count; i++) {
         size_t rows = t.ends[i];
         t.ends[i] = sum;
@@ -108,7 +117,8 @@ static void build_thread(gt_pytorch_state *trace, const uint32_t *rows, size_t c
         while (open->count && start >= trace->end_us[open->rows[open->count - 1]]) close_top(trace, open);
         if (open->count && end > trace->end_us[open->rows[open->count - 1]]) {
             double overlap = trace->end_us[open->rows[open->count - 1]] - start;
-            if (!(overlap < BLEED_US && open->count >= 2)) continue; /* it belongs nowhere */
+            if (!(overlap < MAX_OVERLAP_US && open->count >= 2))
+                continue; /* overlaps without being inside: not in the tree */
             close_top(trace, open);
         }
         open_event(trace, open, row);

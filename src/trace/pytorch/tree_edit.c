@@ -12,9 +12,8 @@
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "trace/names.h"
-#include "trace/pytorch/calls.h"
 #include "trace/pytorch/state.h"
+#include "trace/pytorch/calls.h"
 
 #include <math.h>
 #include <stdlib.h>

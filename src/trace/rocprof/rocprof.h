@@ -1,9 +1,9 @@
-/* A run as rocprofv3 recorded it: kernel dispatches, memory copies, API calls, counters, agents, and what is
- * known of the processes. Every rocprofv3 format is read into this, so that the sheets do not depend on the
+/* A run as rocprofv3 recorded it: kernel dispatches, memory copies, API calls, counters, agents and
+ * processes. All rocprofv3 formats are read into this structure, so that the sheets do not depend on the
  * format.
  *
- * Dispatches and the times of copies are always read; the rest only when it is asked for (GT_WANT_...), so
- * that a plain report stays small. A run may hold several processes: columns ..._PROCESS are indexes into
+ * Dispatches and the times of copies are always read; the rest only if requested (GT_WANT_...), so that a
+ * plain report needs little memory. A run may have several processes: columns ..._PROCESS are indexes into
  * gt_rocprof.process. */
 #ifndef GT_TRACE_ROCPROF_ROCPROF_H
 #define GT_TRACE_ROCPROF_ROCPROF_H
@@ -12,23 +12,23 @@
 #include "base/map.h"
 #include "trace/store.h"
 
-/* What to read beyond the basic columns: bits of gt_read_options.wanted and of gt_rocprof.wanted. */
+/* What to read in addition to the basic columns: bits of gt_read_options.wanted and of gt_rocprof.wanted. */
 enum {
-    GT_WANT_DISPATCH_DETAILS = 1 << 0, /* all columns of dispatches, and what kernels use (gt_kernel_use) */
-    GT_WANT_COPY_DETAILS = 1 << 1,     /* all columns of copies */
-    GT_WANT_CALLS = 1 << 2,            /* gt_rocprof.calls */
-    GT_WANT_COUNTERS = 1 << 3,         /* gt_rocprof.counters */
-    GT_WANT_AGENTS = 1 << 4,           /* gt_rocprof.agents */
-    GT_WANT_ALL_PROCESSES = 1 << 5, /* of a JSON file, whose first process alone is read otherwise; the other
-                                       formats give all of theirs in any case */
+    GT_WANT_DISPATCH_DETAILS =
+        1 << 0, /* all columns of dispatches, and the resources of kernels (gt_kernel_use) */
+    GT_WANT_COPY_DETAILS = 1 << 1,  /* all columns of copies */
+    GT_WANT_CALLS = 1 << 2,         /* gt_rocprof.calls */
+    GT_WANT_COUNTERS = 1 << 3,      /* gt_rocprof.counters */
+    GT_WANT_AGENTS = 1 << 4,        /* gt_rocprof.agents */
+    GT_WANT_ALL_PROCESSES = 1 << 5, /* of a JSON file: by default only the first process is read. Of other
+                                       formats all processes are always read */
     GT_WANT_DISPATCH_PROCESSES = 1 << 6, /* GT_DISPATCH_PROCESS, without the other details */
     GT_WANT_ALL = (1 << 7) - 1,
 };
 
 /* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */
 enum {
-    GT_DISPATCH_KERNEL_ID, /* GT_NO_KERNEL_ID where the record has none; one id space a run, see kernel names
-                            */
+    GT_DISPATCH_KERNEL_ID, /* GT_NO_KERNEL_ID if the record has none; ids are unique in a run */
     GT_DISPATCH_START,
     GT_DISPATCH_END,
     GT_DISPATCH_STREAM,
@@ -39,7 +39,7 @@ enum {
     GT_DISPATCH_BLOCK_X,
     GT_DISPATCH_BLOCK_Y,
     GT_DISPATCH_BLOCK_Z,
-    GT_DISPATCH_AGENT, /* as the format numbers agents; GT_AGENT_ID of gt_rocprof.agents */
+    GT_DISPATCH_AGENT, /* as the format numbers agents; matches GT_AGENT_ID of gt_rocprof.agents */
     GT_DISPATCH_THREAD,
     GT_DISPATCH_BASIC_COLUMNS,
 
@@ -47,7 +47,7 @@ enum {
 
     /* With GT_WANT_DISPATCH_DETAILS. */
     GT_DISPATCH_QUEUE,
-    GT_DISPATCH_CORRELATION, /* the internal correlation id: the API call's that launched it */
+    GT_DISPATCH_CORRELATION, /* the internal correlation id of the API call that launched it */
     GT_DISPATCH_LDS_BYTES,
     GT_DISPATCH_SCRATCH_BYTES,
     GT_DISPATCH_COLUMNS
@@ -63,8 +63,8 @@ enum {
     /* With GT_WANT_COPY_DETAILS. */
     GT_COPY_PROCESS = GT_COPY_BASIC_COLUMNS,
     GT_COPY_DIRECTION, /* gt_copy_direction */
-    GT_COPY_BYTES,     /* -1 where the format does not say (CSV) */
-    GT_COPY_SOURCE,    /* agents, as GT_DISPATCH_AGENT; -1 where unknown */
+    GT_COPY_BYTES,     /* -1 if the format does not say (CSV) */
+    GT_COPY_SOURCE,    /* agents, as GT_DISPATCH_AGENT; -1 if unknown */
     GT_COPY_DESTINATION,
     GT_COPY_STREAM,
     GT_COPY_THREAD,
@@ -81,22 +81,22 @@ typedef enum gt_copy_direction {
     GT_COPY_DIRECTIONS
 } gt_copy_direction;
 
-/* "MEMORY_COPY_HOST_TO_DEVICE" and so on, as rocprofv3 writes them; the name that contains one of these gives
- * its direction. */
+/* From a direction to its name in rocprofv3, such as "MEMORY_COPY_HOST_TO_DEVICE", and from a name that
+ * contains one of those to the direction. */
 const char *gt_copy_direction_name(gt_copy_direction direction);
 gt_copy_direction gt_copy_direction_of(gt_str name);
 
 /* Columns of gt_rocprof.calls: API calls and ranges that the program marked. */
 enum {
     GT_CALL_DOMAIN, /* gt_call_domain */
-    GT_CALL_KIND,   /* TEXT: HIP_RUNTIME_API, HSA_CORE_API, ...; absent in pftrace */
-    GT_CALL_NAME,   /* TEXT: the function; of a marker its message */
+    GT_CALL_KIND,   /* STRING: HIP_RUNTIME_API, HSA_CORE_API, ...; absent in pftrace */
+    GT_CALL_NAME,   /* STRING: the function, or the message of a marker */
     GT_CALL_START,
     GT_CALL_END,
     GT_CALL_PROCESS,
     GT_CALL_THREAD,
-    GT_CALL_CORRELATION, /* the internal id, which dispatches and copies of this call share */
-    GT_CALL_STREAM,      /* -1 where the format does not say */
+    GT_CALL_CORRELATION, /* the internal id, shared with the dispatches and copies of this call */
+    GT_CALL_STREAM,      /* -1 if the format does not say */
     GT_CALL_COLUMNS
 };
 
@@ -111,48 +111,48 @@ typedef enum gt_call_domain {
     GT_CALL_DOMAINS
 } gt_call_domain;
 
-/* "hip_api" and so on: the arrays of the JSON, the categories of a pftrace, part of the names of CSV files.
+/* "hip_api" and so on: names of arrays in the JSON, of categories in a pftrace, and part of CSV file names.
  */
 const char *gt_call_domain_name(gt_call_domain domain);
 /* The domain of a kind ("HIP_RUNTIME_API_EXT") or of a category ("hip_api"). */
 gt_call_domain gt_call_domain_of(gt_str kind);
 
-/* Columns of gt_rocprof.counters: one row a dispatch and counter, summed over the hardware's instances. */
+/* Columns of gt_rocprof.counters: one row per dispatch and counter, summed over the hardware instances. */
 enum {
     GT_COUNTER_PROCESS,
     GT_COUNTER_DISPATCH,  /* its GT_DISPATCH_ID */
-    GT_COUNTER_KERNEL_ID, /* known also where the dispatch itself was not traced */
-    GT_COUNTER_NAME,      /* TEXT */
-    GT_COUNTER_VALUE,     /* TIME, that is a double */
+    GT_COUNTER_KERNEL_ID, /* known even if the dispatch itself was not traced */
+    GT_COUNTER_NAME,      /* STRING */
+    GT_COUNTER_VALUE,     /* TIME, that is, a double */
     GT_COUNTER_COLUMNS
 };
 
-/* Columns of gt_rocprof.stats: sums that rocprofv3 made itself, for runs of which nothing else is there. */
+/* Columns of gt_rocprof.stats: sums computed by rocprofv3, for runs that have nothing else. */
 enum {
     GT_STATS_OF,   /* a gt_call_domain, GT_STATS_KERNELS or GT_STATS_COPIES */
-    GT_STATS_NAME, /* TEXT; of a kernel its short name */
+    GT_STATS_NAME, /* STRING; of a kernel the short name */
     GT_STATS_COUNT,
-    GT_STATS_TOTAL, /* nanoseconds, as the next two */
+    GT_STATS_TOTAL, /* nanoseconds, like the next two */
     GT_STATS_MIN,
     GT_STATS_MAX,
-    GT_STATS_STD, /* TIME, that is a double: nanoseconds, over n - 1 */
+    GT_STATS_STD, /* TIME, that is, a double: nanoseconds; divided by n - 1 */
     GT_STATS_COLUMNS
 };
 enum { GT_STATS_KERNELS = GT_CALL_DOMAINS, GT_STATS_COPIES, GT_STATS_OTHER };
 
-/* Columns of gt_rocprof.agents: those of rocprofv3's agent_info.csv, in its order, and first how dispatches
- * name the agent. TEXT where gt_agent_columns says so: names, and what may not fit an int64. INT columns that
- * the format does not give hold GT_AGENT_ABSENT. */
+/* Columns of gt_rocprof.agents: the number under which dispatches refer to the agent, its process, and then
+ * the columns of rocprofv3's agent_info.csv in its order. Names and values that may not fit an int64 are
+ * STRING columns (see gt_agent_columns). INT columns that the format does not have are GT_AGENT_ABSENT. */
 enum {
-    GT_AGENT_ID,      /* what GT_DISPATCH_AGENT, GT_COPY_SOURCE and ..._DESTINATION hold */
-    GT_AGENT_PROCESS, /* of a run of several */
+    GT_AGENT_ID,      /* the value of GT_DISPATCH_AGENT, GT_COPY_SOURCE and ..._DESTINATION */
+    GT_AGENT_PROCESS, /* of a run with several processes */
     GT_AGENT_INFO,    /* the first column of agent_info.csv: Node_Id */
     GT_AGENT_NODE_ID = GT_AGENT_INFO,
     GT_AGENT_LOGICAL_NODE_ID,
-    GT_AGENT_TYPE, /* TEXT: CPU, GPU, ... */
+    GT_AGENT_TYPE, /* STRING: CPU, GPU, ... */
     GT_AGENT_INFO_COLUMNS = 53,
     GT_AGENT_COLUMNS = GT_AGENT_INFO + GT_AGENT_INFO_COLUMNS,
-    GT_AGENT_MODEL_NAME = GT_AGENT_COLUMNS - 1, /* TEXT */
+    GT_AGENT_MODEL_NAME = GT_AGENT_COLUMNS - 1, /* STRING */
     GT_AGENT_PRODUCT_NAME = GT_AGENT_MODEL_NAME - 1,
     GT_AGENT_VENDOR_NAME = GT_AGENT_MODEL_NAME - 2,
     GT_AGENT_NAME = GT_AGENT_MODEL_NAME - 3,
@@ -162,8 +162,7 @@ enum {
 /* Column names of agent_info.csv, from GT_AGENT_INFO on: gt_agent_info_names[column - GT_AGENT_INFO]. */
 extern const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS];
 
-/* What the columns hold where a record does not say: 0, but a grid and block of 1 x 1 x 1 and no kernel id.
- */
+/* Types of the columns. Absent values are 0, except for a grid and a block of 1 x 1 x 1 and no kernel id. */
 extern const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS];
 extern const gt_store_column gt_copy_columns[GT_COPY_COLUMNS];
 extern const gt_store_column gt_call_columns[GT_CALL_COLUMNS];
@@ -171,112 +170,113 @@ extern const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS];
 extern const gt_store_column gt_stats_columns[GT_STATS_COLUMNS];
 extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
 
-/* One process of the run: a rank, where a job has one process a GPU. */
+/* One process of the run: a rank, if the job has one process per GPU. */
 typedef struct gt_rocprof_process {
     int64_t pid;
-    uint32_t hostname, command; /* text ids; GT_STR_NONE where the format does not say */
+    uint32_t hostname, command; /* string ids; GT_STR_NONE if the format does not say */
     int64_t init_ns, fini_ns;
 } gt_rocprof_process;
 
 typedef struct gt_rocprof {
-    gt_interner *strings; /* owned; kernel names are here */
-    unsigned wanted;      /* which of the rest is there */
-    gt_store *dispatches; /* in file order; never NULL. gt_dispatch_width columns wide */
-    gt_store *copies;     /* never NULL; gt_copy_width columns wide */
-    gt_store *calls;      /* NULL where not wanted, as are the next two */
+    gt_interner *strings; /* owned; includes kernel names */
+    unsigned wanted;      /* GT_WANT_* bits: what was read */
+    gt_store *dispatches; /* in file order; never NULL; gt_dispatch_width columns */
+    gt_store *copies;     /* never NULL; gt_copy_width columns */
+    gt_store *calls;      /* NULL if not wanted, like the next two */
     gt_store *counters;
     gt_store *agents;
-    gt_store *stats;          /* NULL where no such file was read */
-    int64_t init_ns, fini_ns; /* the profiled window; 0 where unknown */
-    int64_t pid;              /* of the first process */
-    uint32_t hostname;        /* text id; "unknown" where the file does not say */
-    uint64_t api_calls;       /* HIP and HSA calls recorded */
-    size_t processes;         /* in the file; of a JSON file only the first is read by default */
-    gt_rocprof_process
-        *process; /* those read; may be empty where GT_WANT_DISPATCH_DETAILS is not asked for */
+    gt_store *stats;             /* NULL if no such file was read */
+    int64_t init_ns, fini_ns;    /* the profiled window; 0 if unknown */
+    int64_t pid;                 /* of the first process */
+    uint32_t hostname;           /* string id; "unknown" if the file does not say */
+    uint64_t api_calls;          /* HIP and HSA calls recorded */
+    size_t processes;            /* in the file; see GT_WANT_ALL_PROCESSES */
+    gt_rocprof_process *process; /* those read; may be empty without GT_WANT_DISPATCH_DETAILS */
     size_t process_count, process_capacity;
     struct gt_kernel_names *kernel_names;
 } gt_rocprof;
 
-/* An empty run of one process on host "unknown", with stores for what is wanted. */
+/* An empty run of one process on host "unknown", with stores for what is wanted (default: the basic columns).
+ */
 gt_rocprof *gt_rocprof_new(void);
 gt_rocprof *gt_rocprof_new_wanted(unsigned wanted);
-/* Widths of the stores that hold what is wanted. */
+/* Number of columns of the stores. */
 size_t gt_dispatch_width(unsigned wanted);
 size_t gt_copy_width(unsigned wanted);
 
-/* Adds a process; gives its index for the ..._PROCESS columns. */
+/* Adds a process; returns its index for the ..._PROCESS columns. */
 int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process);
 
-/* For readers that go through a file record by record: one writer a store, NULL where it is not wanted. */
+/* For readers that read a file record by record: one writer per store, NULL if the store is not wanted. */
 typedef struct gt_rocprof_writers {
     gt_rocprof *run;
     gt_store_writer *dispatches, *copies, *calls, *counters, *agents;
-    gt_store_writer *stats; /* made with the first row */
+    gt_store_writer *stats; /* created with the first row */
 } gt_rocprof_writers;
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
-/* One record; columns that are not wanted are passed over. Into the other stores: gt_store_writer_add. */
+/* Writes one record; columns that are not wanted are ignored. For the other stores use gt_store_writer_add.
+ */
 void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
-/* Puts what was written so far into the run's stores. */
+/* Moves everything written so far into the run's stores. */
 void gt_rocprof_write_flush(gt_rocprof_writers *writers);
-/* The same, for the last time. */
+/* The same, and frees the writers. */
 void gt_rocprof_write_end(gt_rocprof_writers *writers);
 
-/* Adds another run to one that is being written: its processes come behind those that are there, its kernels
- * are the same where name and use are. What the other run does not have (GT_WANT_...) is missing. */
+/* Adds another run to one that is being written. Its processes come after those of the run; kernels with the
+ * same name and resources become one. Columns that the other run does not have (GT_WANT_...) are absent. */
 void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other);
-/* Adds only its counters: those of another pass over the same processes, in the same order. */
+/* Adds only the counters of another run: another pass with the same processes in the same order. */
 void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other);
 
-/* What every dispatch of a kernel uses. Part of what tells kernels apart: -1 where unknown. */
+/* The resources that every dispatch of a kernel uses; -1 if unknown. Kernels with the same name but other
+ * resources are different kernels. */
 typedef struct gt_kernel_use {
     int32_t vgprs, accum_vgprs, sgprs;
-    int32_t lds_bytes; /* of the kernel's code; a dispatch may have more */
+    int32_t lds_bytes; /* static; a dispatch may use more */
 } gt_kernel_use;
 #define GT_KERNEL_USE_UNKNOWN ((gt_kernel_use){-1, -1, -1, -1})
 
-/* Names a kernel. The last name given to an id wins; GT_STR_NONE takes a name back (a symbol without one).
- * The map is made with the first name: a new run has kernel_names NULL. */
+/* Names a kernel. If an id is named twice, the last name wins; GT_STR_NONE removes the name. */
 void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text);
-/* The same, and what its dispatches use. */
+/* The same, with resources. */
 void gt_kernel_names_set_use(gt_rocprof *run, int64_t kernel_id, uint32_t text, gt_kernel_use use);
-/* For formats that name the kernel in each record: the id of this name and use, made where it is new. Not to
- * be mixed with the two above in one run. */
+/* For formats that name the kernel in each record: the id of this name and these resources, a new one if
+ * needed. Do not use it together with the two functions above in one run. */
 int64_t gt_kernel_names_add(gt_rocprof *run, uint32_t text, gt_kernel_use use);
 void gt_kernel_names_free(struct gt_kernel_names *names);
-/* What a kernel uses; all unknown where nothing was said of it. */
+/* The resources of a kernel; all unknown if none were given. */
 gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id);
-/* The name of a kernel id (text id in run->strings), unknown_kernel_<id> where it has none. */
+/* The name of a kernel (string id in run->strings), unknown_kernel_<id> if it has none. */
 uint32_t gt_rocprof_kernel_name(gt_rocprof *run, int64_t kernel_id);
 
-/* Forgets the names of kernels that were never dispatched, nearly all of a real run's: once all is read, and
- * before any name is asked for. Text ids given out before are gone. Does nothing where the run has texts of
- * other kinds (calls, counters, agents). */
+/* Removes the names of kernels that were never dispatched, nearly all names of a real run. Call it after
+ * everything is read and before the first name is asked for: string ids from before are no longer valid. Does
+ * nothing if the run has calls, counters or stats, whose strings are in the same interner. */
 void gt_rocprof_forget_unused_names(gt_rocprof *run);
 
-/* One kernel name (text id in run->strings) a dispatch, in file order; the caller frees it. A dispatch whose
- * kernel has no name is named unknown_kernel_<id>, and unknown_kernel_None where it has no kernel id either.
- */
+/* The kernel name (string id in run->strings) of each dispatch, in file order; the caller frees it. A
+ * dispatch whose kernel has no name is named unknown_kernel_<id>, one without a kernel id
+ * unknown_kernel_None. */
 uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run);
 
-/* One duration (end - start, nanoseconds; 0 and negative ones occur) a dispatch, in file order; the caller
- * frees it. NULL where the times are so far apart that the durations, taken without sign, do not add up
- * within an int64: so callers may add up any of them. */
+/* The duration (end - start, nanoseconds; may be 0 or negative) of each dispatch, in file order; the caller
+ * frees it. Fails if the sum of their absolute values overflows an int64, so that callers can add up any of
+ * them. */
 int64_t *gt_rocprof_dispatch_durations(const gt_rocprof *run, gt_error *error);
-/* The same of any store with two columns of times; `what` is a record of it, for the sentence. */
+/* The same for any store with two columns of times. `what` names a record in the error message. */
 int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t end_column, const char *what,
                               gt_error *error);
 
-/* A kernel's short name, as rocprofv3's JSON has it, from its long forms, so that names are comparable
- * between formats: of `void at::foo<int>(float*) [clone .kd]` it is `foo`. A view into `name`. */
+/* The short name of a kernel, as in rocprofv3's JSON, so that names can be compared between formats: `foo`
+ * for `void at::foo<int>(float*) [clone .kd]`. Points into `name`. */
 gt_str gt_kernel_short_name(gt_str name);
-/* The short name's id in `strings` of a name as CSV files and rocpd display it: there the `.kd` of names that
- * are not C++ has been taken off, and is put back. */
+/* The short name, as an id in `strings`, of a name as CSV files and rocpd display it. They remove the `.kd`
+ * of names that are not C++; this adds it again. */
 uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 
-/* Frees the run itself too. NULL is allowed. */
+/* Accepts NULL. */
 void gt_rocprof_free(gt_rocprof *run);
 
 #endif

@@ -1,8 +1,8 @@
-/* Which name each kernel has.
+/* Kernel names: from kernel ids to names, and from long names to short ones.
  *
- * Names come as a list of (kernel id, name) in file order. Before use the list is sorted by id and only the
- * last name of each id is kept; ids that lie close together, as they do in practice, are then looked up by
- * subtraction, others by binary search. No choice of ids makes this slow, as it could a hash map. */
+ * Names arrive as a list of (kernel id, name) in file order. Before the first lookup the list is sorted by id
+ * and only the last name of each id is kept. Ids without gaps, the usual case, are then found by subtraction,
+ * others by binary search. A hash map could be made slow by the choice of ids; this cannot. */
 #include "trace/rocprof/rocprof.h"
 
 #include "base/memory.h"
@@ -21,9 +21,9 @@ typedef struct kernel_name {
 struct gt_kernel_names {
     kernel_name *items;
     size_t count, capacity;
-    bool sorted; /* by id, one entry an id */
-    gt_map uses; /* from a gt_kernel_use to its number */
-    gt_map ids;  /* from a name and the number of its use to the id that gt_kernel_names_add gave */
+    bool sorted; /* by id, one entry per id */
+    gt_map uses; /* from a gt_kernel_use to a number of its own */
+    gt_map ids;  /* from (name, number of its use) to the id from gt_kernel_names_add */
 };
 
 void gt_kernel_names_free(struct gt_kernel_names *names)
@@ -100,7 +100,7 @@ static void sort_names(struct gt_kernel_names *names)
     names->sorted = true;
 }
 
-/* The place of an id among the names, or SIZE_MAX. Where the ids have no gaps, the first guess hits. */
+/* The index of an id among the names, or SIZE_MAX. If the ids have no gaps, the first guess is right. */
 static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
 {
     if (!names || !names->count || kernel_id < names->items[0].kernel_id) return SIZE_MAX;
@@ -144,9 +144,9 @@ static uint32_t move_text(gt_interner *to, const gt_interner *from, uint32_t id)
     return id == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(to, text.bytes, text.len);
 }
 
-_Static_assert(GT_AGENT_COLUMNS < 64, "a bit for each column");
+_Static_assert(GT_AGENT_COLUMNS < 64, "one bit per column");
 
-/* The agents, a handful, with their texts among other strings. */
+/* Copies the agents, which are few, into a store with other strings. */
 static void move_agents(gt_rocprof *run, gt_interner *to)
 {
     gt_store_cell cells[GT_AGENT_COLUMNS];
@@ -166,8 +166,8 @@ static void move_agents(gt_rocprof *run, gt_interner *to)
     run->agents = moved;
 }
 
-/* Where calls or counters were recorded, their texts are among the names: then all names stay. */
-static bool has_texts_among_names(const gt_rocprof *run)
+/* Whether the strings hold more than kernel names: then none of them is removed. */
+static bool has_other_strings(const gt_rocprof *run)
 {
     return run->stats || (run->calls && gt_store_count(run->calls)) ||
            (run->counters && gt_store_count(run->counters));
@@ -176,7 +176,7 @@ static bool has_texts_among_names(const gt_rocprof *run)
 void gt_rocprof_forget_unused_names(gt_rocprof *run)
 {
     struct gt_kernel_names *names = run->kernel_names;
-    if (!names || has_texts_among_names(run)) return;
+    if (!names || has_other_strings(run)) return;
     sort_names(names);
     uint8_t *used = names_in_use(run);
     gt_interner *strings = gt_interner_new();
@@ -256,7 +256,7 @@ static size_t skip_spaces_back(gt_str name, size_t end)
     return end;
 }
 
-/* From behind a closing bracket to its opening one; 0 where it has none. */
+/* From the index after a closing bracket to the index of its opening one; 0 if it has none. */
 static size_t skip_bracket_back(gt_str name, size_t end)
 {
     char closing = name.bytes[end - 1];
