@@ -96,7 +96,7 @@ void gt_chrome_free(gt_chrome *trace)
         if (!trace->order) return values;                                                                    \
         __typeof__(values) ordered = gt_alloc(trace->count * sizeof *ordered);                               \
         for (size_t i = 0; i < trace->count; i++) ordered[i] = values[trace->order[i]];                      \
-        gt_free(values);                                                                                        \
+        gt_free(values);                                                                                     \
         return ordered;                                                                                      \
     } while (0)
 

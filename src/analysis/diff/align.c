@@ -1,14 +1,22 @@
-/* The alignment, 64 cells of the table of costs at a time.
+/* Edit-distance alignment of two lists, 64 cells of the cost table at a time.
  *
- * The way back asks one thing of a cell: is it one more than the cell above it? Myers' bit-parallel scheme
- * computes just that, for a whole column, from the same of the column before (G. Myers, A fast bit-vector
- * algorithm for approximate string matching, 1999; here with costs that start at 0, 1, 2, ... along both
- * edges). Columns are kept for a block of the second list only; the way back computes earlier blocks again
- * from the columns between them.
+ * The cost table has a row per item of the first list and a column per item of the second; a cell is the
+ * least number of edits between the two prefixes. For the lists a b c and a c:
  *
- * What both lists end with alike is matched by the way back itself. What they begin with alike does not
- * change costs: below and beside it the table is that of the rest, and inside it costs are the difference of
- * the lengths. */
+ *              a  c
+ *           0  1  2
+ *        a  1  0  1
+ *        b  2  1  1        back from the lower right corner: c matches c, b is deleted, a matches a
+ *        c  3  2  1
+ *
+ * The walk back needs one bit of a cell: is it one more than the cell above it? Then deleting is optimal.
+ * Myers' bit-parallel algorithm computes this bit for a whole column from the bits of the column before (G.
+ * Myers, A fast bit-vector algorithm for approximate string matching, 1999; here with costs 0, 1, 2, ...
+ * along both edges). To save memory, only the columns of one block are kept; the walk back recomputes earlier
+ * blocks from the columns saved between blocks.
+ *
+ * Common ends of the lists need no table: the walk back matches a common suffix directly, and with a common
+ * prefix the table is that of the rest, while inside the prefix costs are the difference of the lengths. */
 #include "analysis/diff/align.h"
 
 #include "base/length.h"
@@ -26,22 +34,22 @@ enum { WORD_BITS = 64, WHOLE_TABLE_WORDS = 1 << 20 };
 
 typedef struct gt_align_table {
     const uint32_t *first, *second;
-    size_t begin;         /* what both lists begin with alike; the table is of what lies between that ... */
-    size_t rows, columns; /* ... and what they end with alike */
-    size_t words;         /* of one column */
+    size_t begin;         /* length of the common prefix */
+    size_t rows, columns; /* items of each list between the common prefix and the common suffix */
+    size_t words;         /* 64-bit words per column */
 
-    /* Where the different items of the first list stand in it. */
+    /* Rows of each distinct item ("symbol") of the first list. */
     size_t symbol_count;
-    uint32_t *places;       /* by symbol: rows[ends[symbol - 1] .. ends[symbol]) */
-    uint32_t *ends, *dense; /* by symbol: the number of its bits in dense_bits, or GT_NO_INDEX */
+    uint32_t *places; /* rows, grouped by symbol: places[ends[symbol - 1]] to places[ends[symbol] - 1] */
+    uint32_t *ends, *dense; /* dense: by symbol: its index in dense_bits, or GT_NO_INDEX */
     uint64_t *dense_bits;
-    uint64_t *equal; /* the bits of an item that is not dense; all 0 between columns */
+    uint64_t *equal; /* bits of the current item if it is not dense; all 0 between columns */
 
-    size_t block;      /* columns a block */
-    uint64_t *between; /* by block: both kinds of bits before its first column */
+    size_t block;      /* columns per block */
+    uint64_t *between; /* by block: up and down before its first column */
     uint64_t *up,
-        *down;         /* of the column at hand: cells that are one more, and one less, than the one above */
-    uint64_t *kept;    /* of the block at hand: `up` of each column */
+        *down;         /* of the current column: cells that are one more, or one less, than the cell above */
+    uint64_t *kept;    /* of the current block: `up` of each column */
     size_t kept_block; /* its number, SIZE_MAX for none */
     size_t place_capacity, end_capacity, dense_capacity, bits_capacity, equal_capacity, between_capacity;
     size_t up_capacity, down_capacity, kept_capacity;
@@ -61,7 +69,7 @@ void gt_aligner_free(gt_aligner *a)
     *a = (gt_aligner){0};
 }
 
-/* ---- the items of the first list ---- */
+/* ---- items of the first list ---- */
 
 static void make_room_for(gt_aligner *a, uint32_t item)
 {
@@ -120,8 +128,8 @@ static void set_bits(const gt_align_table *t, size_t symbol, uint64_t *bits)
         bits[t->places[k] / WORD_BITS] |= (uint64_t)1 << t->places[k] % WORD_BITS;
 }
 
-/* Items that stand in more rows than a column has words get their bits once, and not for every column; there
- * are fewer than 64 of them. */
+/* Items that are in more rows than a column has words get their bits once instead of for every column. There
+ * are fewer than 64 such items. */
 static void set_dense_bits(gt_align_table *t)
 {
     size_t count = 0;
@@ -137,10 +145,10 @@ static void set_dense_bits(gt_align_table *t)
 
 /* ---- columns ---- */
 
-/* From one column to the next; `equal` has the rows whose item is the next column's. */
+/* From one column to the next. `equal` has the bits of the rows whose item equals the next column's. */
 static void advance(uint64_t *up, uint64_t *down, const uint64_t *equal, size_t words)
 {
-    uint64_t more_above = 1, less_above = 0; /* along the upper edge costs grow by one a column */
+    uint64_t more_above = 1, less_above = 0; /* along the upper edge costs grow by one per column */
     for (size_t w = 0; w < words; w++) {
         uint64_t same = equal[w];
         uint64_t vertical = same | down[w];
@@ -171,7 +179,7 @@ static void compute_column(const gt_aligner *a, gt_align_table *t, size_t column
     for (size_t k = first_place(t, symbol); k < t->ends[symbol]; k++) t->equal[t->places[k] / WORD_BITS] = 0;
 }
 
-/* Computes a block from the column before it and keeps its columns. */
+/* Computes a block from the column saved before it, and keeps its columns. */
 static void keep_block(const gt_aligner *a, gt_align_table *t, size_t block)
 {
     size_t bytes = t->words * sizeof *t->up, begin = block * t->block;
@@ -204,21 +212,20 @@ static void make_columns(gt_aligner *a, gt_align_table *t)
     t->kept = gt_grow(t->kept, &t->kept_capacity, t->block * t->words, sizeof *t->kept);
     t->kept_block = SIZE_MAX;
     memset(t->equal, 0, bytes);
-    memset(t->up, 0xFF, bytes); /* along the left edge costs grow by one a row */
+    memset(t->up, 0xFF, bytes); /* along the left edge costs grow by one per row */
     memset(t->down, 0, bytes);
     for (size_t block = 0; block < blocks; block++) {
         memcpy(t->between + 2 * block * t->words, t->up, bytes);
         memcpy(t->between + (2 * block + 1) * t->words, t->down, bytes);
-        if (block + 1 == blocks) break; /* the way back begins with it */
+        if (block + 1 == blocks) break; /* the walk back starts with this block and computes it */
         for (size_t column = block * t->block; column < (block + 1) * t->block; column++)
             compute_column(a, t, column);
     }
 }
 
-/* ---- the way back ---- */
+/* ---- the walk back ---- */
 
-/* Whether dropping item i - 1 of the first list costs no more than keeping it, with j items of the second
- * left. */
+/* Whether deleting item i - 1 of the first list is optimal when j items of the second are left. */
 static bool deletes(const gt_aligner *a, gt_align_table *t, size_t i, size_t j)
 {
     if (i <= t->begin || j <= t->begin) return i > j;

@@ -1,4 +1,19 @@
-/* The children of a pair, step by step. */
+/* Which children of a pair of calls belong together?
+ *
+ * The steps, each of which leaves two lists of events and their alignment:
+ *
+ *     1. Candidates: children that lead to GPU events. If only one list has a name, the other list gets its
+ *        child with that name, even if that uses no GPU.
+ *     2. If one side has a single child that only wraps others, the wrapped calls take its place.
+ *     3. Alignment by name (align.c), corrected for repeated names (rematch.c).
+ *     4. Unmatched wrappers are replaced by their children if these have names that are unmatched on the
+ *        other side. In this example linear and relu match once compiled_fn is opened:
+ *
+ *            trace 1: forward, compiled_fn (calls linear, relu)
+ *            trace 2: forward, linear, relu
+ *
+ *     5. What is still unmatched is unwrapped down to the first call that branches and aligned again: first
+ *        by name, then by a looser name without function and folder. */
 #include "analysis/diff/children.h"
 
 #include "analysis/diff/rematch.h"
@@ -10,9 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t MOST_CELLS = (uint64_t)1 << 38; /* of all alignments together */
+static const uint64_t MOST_CELLS = (uint64_t)1 << 38; /* table cells of all alignments together */
 
-/* Which names a list has, and which of its events has a name last. */
+/* A set of names with a row per name. A name is in the set if its stamp is the current one, so that emptying
+ * the set is counting up the stamp. */
 typedef struct name_marks {
     uint32_t *stamps, *rows;
     size_t capacity;
@@ -21,17 +37,20 @@ typedef struct name_marks {
 struct gt_diff_matcher {
     gt_diff_side *sides[2];
     gt_aligner aligner;
-    gt_diff_rematch *twins;
+    gt_diff_rematch *rematch;
 
-    uint32_t rows[2];     /* the pair at hand */
+    uint32_t rows[2];     /* the current pair */
     gt_row_list lists[2]; /* its children */
-    gt_diff_ops ops;      /* what became of them */
+    gt_diff_ops ops;      /* their alignment, by index in the lists */
 
     name_marks marks[2];
     uint32_t stamp;
-    gt_interner *sequences; /* lists of names, as bytes */
-    gt_row_list all, names, spare, left[2], inside[2], still[2];
-    gt_row_list keys[2];
+    gt_interner *sequences;        /* lists of names, as bytes */
+    gt_row_list all, names, spare; /* scratch */
+    gt_row_list left[2];           /* indexes of unmatched events in lists */
+    gt_row_list inside[2];         /* events that replace them */
+    gt_row_list still[2];          /* indexes in `inside` of those that are still unmatched */
+    gt_row_list keys[2];           /* names to align by */
     double *starts;
     size_t start_capacity;
     gt_diff_ops parts, loose, made;
@@ -71,8 +90,8 @@ static bool is_marked(const gt_diff_matcher *m, size_t which, uint32_t name)
 
 /* ---- lists of events ---- */
 
-/* Sorts by start; rows that start together keep their order. A new op without a time starts at 0. `tags` is
- * sorted along; it may be NULL. */
+/* Sorts by start, stably; an appended op without a time sorts as 0. `tags` is sorted in the same way; it may
+ * be NULL. */
 static void sort_by_start(gt_diff_matcher *m, const gt_diff_side *side, gt_row_list *list, uint32_t *tags)
 {
     const double *start_us = side->trace->start_us;
@@ -94,7 +113,8 @@ static void sort_by_start(gt_diff_matcher *m, const gt_diff_side *side, gt_row_l
     }
 }
 
-/* Adds those of the other's names that this side has only on a way without GPU work. */
+/* Adds this side's children that use no GPU but have the name of a candidate of the other side that this
+ * side's candidates lack. */
 static void add_missing(gt_diff_matcher *m, size_t which)
 {
     gt_diff_side *side = m->sides[which], *other = m->sides[!which];
@@ -103,13 +123,13 @@ static void add_missing(gt_diff_matcher *m, size_t which)
     new_marks(m);
     for (size_t k = 0; k < own; k++)
         mark(m, which, gt_diff_name(side, m->lists[which].items[k]), m->lists[which].items[k]);
-    bool lacks = false;
-    for (size_t k = 0; k < others && !lacks; k++)
-        lacks = !is_marked(m, which, gt_diff_name(other, theirs->items[k]));
-    if (!lacks) return;
+    bool is_missing = false;
+    for (size_t k = 0; k < others && !is_missing; k++)
+        is_missing = !is_marked(m, which, gt_diff_name(other, theirs->items[k]));
+    if (!is_missing) return;
 
-    /* From here on marks of this side say which names it has or was given; those of the other hold its own
-     * events. */
+    /* From here on, marks[which] is the set of names in the list, and marks[!which] has this side's children
+     * by name. */
     m->all.count = 0;
     gt_diff_children(side, m->rows[which], &m->all);
     for (size_t k = 0; k < m->all.count; k++)
@@ -132,14 +152,14 @@ static void find_candidates(gt_diff_matcher *m)
         size_t second = m->lists[1].count;
         add_missing(m, 1);
         size_t with_missing = m->lists[1].count;
-        m->lists[1].count = second; /* what was added to one side is not missing on the other */
+        m->lists[1].count = second; /* names added to one side do not count as missing on the other */
         add_missing(m, 0);
         m->lists[1].count = with_missing;
     }
     for (size_t w = 0; w < 2; w++) sort_by_start(m, m->sides[w], &m->lists[w], NULL);
 }
 
-/* Where one side has a single child and the other does not, what that child wraps takes its place. */
+/* If one side has a single child and the other does not, the calls that this child wraps take its place. */
 static void open_single_child(gt_diff_matcher *m)
 {
     if (m->lists[0].count == m->lists[1].count) return;
@@ -163,7 +183,7 @@ static bool align(gt_diff_matcher *m, const gt_row_list lists[2], bool loose, gt
     }
     if (!gt_align(&m->aligner, m->keys[0].items, lists[0].count, m->keys[1].items, lists[1].count, ops))
         return false;
-    gt_diff_rematch_pair(m->twins, lists[0].items, lists[0].count, lists[1].items, lists[1].count, ops);
+    gt_diff_rematch_pair(m->rematch, lists[0].items, lists[0].count, lists[1].items, lists[1].count, ops);
     return true;
 }
 
@@ -175,7 +195,7 @@ static bool has_runtime_call(const gt_diff_matcher *m, const gt_row_list lists[2
     return false;
 }
 
-/* As many ops on both sides belong together one by one, whatever their names. */
+/* If both sides have the same number of ops, they are paired one by one, whatever their names. */
 static bool align_or_pair(gt_diff_matcher *m, const gt_row_list lists[2], gt_diff_ops *ops)
 {
     if (lists[0].count != lists[1].count || has_runtime_call(m, lists)) return align(m, lists, false, ops);
@@ -184,8 +204,8 @@ static bool align_or_pair(gt_diff_matcher *m, const gt_row_list lists[2], gt_dif
     return true;
 }
 
-/* Indexes of what is unmatched. */
-static void list_left(const gt_diff_ops *ops, gt_row_list left[2])
+/* Lists the indexes of unmatched events. */
+static void list_unmatched(const gt_diff_ops *ops, gt_row_list left[2])
 {
     left[0].count = left[1].count = 0;
     for (size_t k = 0; k < ops->count; k++) {
@@ -194,7 +214,7 @@ static void list_left(const gt_diff_ops *ops, gt_row_list left[2])
     }
 }
 
-/* ---- wrappers among what is unmatched ---- */
+/* ---- opening unmatched wrappers ---- */
 
 static bool may_be_opened(const gt_diff_side *side, uint32_t row)
 {
@@ -202,9 +222,9 @@ static bool may_be_opened(const gt_diff_side *side, uint32_t row)
                                                     : gt_diff_is_graph_launch(side, row);
 }
 
-/* Marks, by index in left[which], the events that are to be replaced by their children: those that call
- * something with the name of an event left over on the other side. Then, those of both sides that call the
- * same. */
+/* Sets chosen[which], by index in left[which], for events to replace by their children: events that call
+ * something with the name of an unmatched event of the other side, and events of both sides whose children
+ * have the same names. Returns whether there are any. */
 static bool choose_wrappers(gt_diff_matcher *m, uint8_t *chosen[2])
 {
     gt_row_list sequences[2] = {{0}, {0}};
@@ -245,8 +265,8 @@ static bool choose_wrappers(gt_diff_matcher *m, uint8_t *chosen[2])
     return any;
 }
 
-/* The list with the chosen ones opened, in order of start; tags[k] is the match that event k takes part in.
- */
+/* Replaces the chosen events by their children and sorts by start. tags[k] becomes the number of the match
+ * that event k belongs to, or GT_NO_INDEX. */
 static void open_wrappers(gt_diff_matcher *m, size_t w, const uint8_t *chosen, gt_row_list *tags)
 {
     gt_row_list opened = {0}, *list = &m->lists[w];
@@ -272,10 +292,10 @@ static void open_wrappers(gt_diff_matcher *m, size_t w, const uint8_t *chosen, g
     gt_free(open);
 }
 
-/* Keeps the matches and aligns the others anew. */
+/* Keeps the matches and aligns all other events again. */
 static bool align_opened(gt_diff_matcher *m, const gt_row_list tags[2])
 {
-    gt_row_list places[2] = {{0}, {0}}; /* by match */
+    gt_row_list places[2] = {{0}, {0}}; /* by match: index in the list */
     uint32_t matches = 0;
     for (size_t k = 0; k < m->ops.count; k++) matches += gt_diff_op_is_match(m->ops.items[k]);
     for (size_t w = 0; w < 2; w++) {
@@ -312,7 +332,7 @@ static bool align_opened(gt_diff_matcher *m, const gt_row_list tags[2])
 
 static bool open_unmatched(gt_diff_matcher *m)
 {
-    list_left(&m->ops, m->left);
+    list_unmatched(&m->ops, m->left);
     if (!m->left[0].count || !m->left[1].count) return true;
     uint8_t *chosen[2] = {gt_alloc_zero(m->left[0].count, 1), gt_alloc_zero(m->left[1].count, 1)};
     bool aligned = true;
@@ -328,13 +348,13 @@ static bool open_unmatched(gt_diff_matcher *m)
     return aligned;
 }
 
-/* ---- what is inside ---- */
+/* ---- unwrapping ---- */
 
-/* Of the alignment of what is inside: the matches stay, the rest is tried again by loose names. */
+/* Aligns the unmatched part of m->parts again, by looser names. */
 static bool align_loosely(gt_diff_matcher *m)
 {
     gt_row_list *still = m->still, rows[2] = {{0}, {0}};
-    list_left(&m->parts, still);
+    list_unmatched(&m->parts, still);
     if (!still[0].count || !still[1].count) return true;
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < still[w].count; k++) push_row(&rows[w], m->inside[w].items[still[w].items[k]]);
@@ -359,7 +379,7 @@ static bool align_loosely(gt_diff_matcher *m)
 
 static bool align_inside(gt_diff_matcher *m)
 {
-    list_left(&m->ops, m->left);
+    list_unmatched(&m->ops, m->left);
     if (!m->left[0].count || !m->left[1].count) return true;
     for (size_t w = 0; w < 2; w++) {
         m->inside[w].count = 0;
@@ -383,7 +403,7 @@ static bool align_inside(gt_diff_matcher *m)
     return true;
 }
 
-/* ---- */
+/* ---- all steps ---- */
 
 bool gt_diff_match_children(gt_diff_matcher *m, const uint32_t rows[2], gt_diff_children_match *match)
 {
@@ -406,7 +426,7 @@ gt_diff_matcher *gt_diff_matcher_new(gt_diff_side *first, gt_diff_side *second)
     gt_diff_matcher *m = gt_alloc_zero(1, sizeof *m);
     *m = (gt_diff_matcher){.sides = {first, second},
                            .aligner = {.cells_left = MOST_CELLS},
-                           .twins = gt_diff_rematch_new(first, second),
+                           .rematch = gt_diff_rematch_new(first, second),
                            .sequences = gt_interner_new()};
     return m;
 }
@@ -415,7 +435,7 @@ void gt_diff_matcher_free(gt_diff_matcher *m)
 {
     if (!m) return;
     gt_aligner_free(&m->aligner);
-    gt_diff_rematch_free(m->twins);
+    gt_diff_rematch_free(m->rematch);
     gt_interner_free(m->sequences);
     for (size_t w = 0; w < 2; w++) {
         void *arrays[] = {m->lists[w].items, m->left[w].items,   m->inside[w].items, m->still[w].items,

@@ -1,4 +1,6 @@
-/* One side of a diff: questions about its tree, each answered once per event or name and kept. */
+/* One side of a diff: its tree of calls, its roots, its wrappers, and the names by which calls are compared.
+ *
+ * Answers are computed once per event or name and cached. */
 #include "analysis/diff/side.h"
 
 #include "base/length.h"
@@ -21,7 +23,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r') || (c >= '\x1c' && c <= '\x1f');
 }
 
-/* Length of "0x7f..." at the front of a text, 0 where there is none. */
+/* Length of "0x7f..." at the start of a string, 0 if there is none. */
 static size_t address_length(gt_str text)
 {
     size_t len = 2;
@@ -30,7 +32,7 @@ static size_t address_length(gt_str text)
     return len > 2 ? len : 0;
 }
 
-/* Length of ".py(12):" at the front of a text, 0 where there is none. */
+/* Length of ".py(12):" at the start of a string, 0 if there is none. */
 static size_t line_length(gt_str text)
 {
     size_t len = 4;
@@ -55,7 +57,7 @@ static void replace(gt_str text, pattern *find, const char *by, gt_buffer *out)
     }
 }
 
-/* Without ": word" at the end. */
+/* Removes ": word" from the end. */
 static gt_str drop_last_word(gt_str text)
 {
     size_t word = text.len;
@@ -66,7 +68,7 @@ static gt_str drop_last_word(gt_str text)
     return text;
 }
 
-/* Of a path that ends in ".py" only the file. */
+/* Removes the folder of a path that ends in ".py". */
 static gt_str drop_folder(gt_str text)
 {
     size_t file = text.len;
@@ -75,7 +77,7 @@ static gt_str drop_folder(gt_str text)
     return file && is_python ? (gt_str){text.bytes + file, text.len - file} : text;
 }
 
-static uint32_t normalise(gt_interner *names, gt_str name, bool loose)
+static uint32_t normalize(gt_interner *names, gt_str name, bool loose)
 {
     static const char *const launches[] = {"hipModuleLaunchKernel", "cuLaunchKernel"};
     gt_buffer without_addresses = {0}, without_lines = {0};
@@ -95,7 +97,7 @@ static uint32_t compared_by(gt_diff_side *s, uint32_t name, bool loose)
 {
     uint32_t *known = loose ? s->loose : s->normal;
     if (known[name] == GT_NO_EVENT)
-        known[name] = normalise(s->names, gt_interner_get(s->trace->strings, name), loose);
+        known[name] = normalize(s->names, gt_interner_get(s->trace->strings, name), loose);
     return known[name];
 }
 
@@ -182,7 +184,8 @@ uint32_t gt_diff_parent(const gt_diff_side *s, uint32_t row)
 
 /* ---- roots ---- */
 
-/* The outermost event around one: its number is the last of theirs that is not above the event's. */
+/* The outermost event that contains a row. `tops` is in preorder, so it is the last one whose number is not
+ * greater than the row's. */
 static uint32_t outermost(const gt_diff_side *s, const gt_row_list *tops, uint32_t row)
 {
     size_t low = 0, high = tops->count;
@@ -196,7 +199,7 @@ static uint32_t outermost(const gt_diff_side *s, const gt_row_list *tops, uint32
     return tops->items[low];
 }
 
-/* The only child of an event, GT_NO_EVENT where there are others or none. */
+/* The only child of an event, GT_NO_EVENT if it has several or none. */
 static uint32_t only_child(gt_diff_side *s, uint32_t row)
 {
     s->spare.count = 0;
@@ -204,20 +207,20 @@ static uint32_t only_child(gt_diff_side *s, uint32_t row)
     return s->spare.count == 1 ? s->spare.items[0] : GT_NO_EVENT;
 }
 
-static bool ends_the_wrapping(const gt_diff_side *s, uint32_t row)
+static bool is_not_wrapper(const gt_diff_side *s, uint32_t row)
 {
     return gt_diff_is_runtime(s, row) ||
            (s->trace->kind[row] == GT_KIND_CPU_OP && !gt_diff_is_graph_launch(s, row));
 }
 
-/* Downwards from an outermost event to the first that does more than call one other; that one becomes the
- * root. */
+/* Goes down from an outermost event through events with a single child; the first event that does more than
+ * call one other becomes the root. */
 static uint32_t root_below(gt_diff_side *s, uint32_t top)
 {
     uint32_t row = top;
     for (;;) {
         uint32_t child = only_child(s, row);
-        if (child == GT_NO_EVENT || ends_the_wrapping(s, child)) break;
+        if (child == GT_NO_EVENT || is_not_wrapper(s, child)) break;
         row = child;
     }
     if (row != top) {
@@ -227,7 +230,8 @@ static uint32_t root_below(gt_diff_side *s, uint32_t top)
     return row;
 }
 
-/* An outermost event that another stands for is a root of its own once a second op is found in it. */
+/* Finds the roots: per outermost event, the one that root_below finds. If a second op without a cpu_op above
+ * it is in an outermost event, that event becomes a root too, as in TraceLens. */
 static void find_roots(gt_diff_side *s)
 {
     gt_row_list tops = {0}, ops = gt_calls_cpu_roots(s->calls);
@@ -264,7 +268,8 @@ static bool launches_itself(gt_diff_side *s, uint32_t row)
     return false;
 }
 
-/* The one event that a wrapper wraps; GT_NO_EVENT where it is none, and *branches then says why. */
+/* The one event that a wrapper wraps. GT_NO_EVENT if the row is not a wrapper; then *branches says whether it
+ * leads to GPU events in several ways. */
 static uint32_t wrapped_by(gt_diff_side *s, uint32_t row, bool *branches)
 {
     *branches = false;
@@ -285,7 +290,7 @@ uint32_t gt_diff_unwrap(gt_diff_side *s, uint32_t row)
             s->wrapped[end] = end;
             s->branches[end] = branches ? 2 : 1;
         } else {
-            s->wrapped[end] = inside; /* one step; the loop below makes it the whole way */
+            s->wrapped[end] = inside; /* one step; the last loop shortens the path to the end */
             end = inside;
         }
     }
@@ -303,14 +308,7 @@ bool gt_diff_branches(const gt_diff_side *s, uint32_t end)
     return s->branches[end] == 2;
 }
 
-/* ---- */
-
-static uint32_t *unknown(size_t count)
-{
-    uint32_t *ids = gt_alloc(count * sizeof *ids);
-    memset(ids, 0xFF, count * sizeof *ids);
-    return ids;
-}
+/* ---- creating and freeing ---- */
 
 gt_diff_side *gt_diff_side_new(const gt_linked_view *trace, gt_interner *names)
 {
@@ -318,11 +316,11 @@ gt_diff_side *gt_diff_side_new(const gt_linked_view *trace, gt_interner *names)
     s->trace = trace;
     s->names = names;
     s->calls = gt_calls_new(trace);
-    s->normal = unknown(gt_interner_count(trace->strings));
-    s->loose = unknown(gt_interner_count(trace->strings));
+    s->normal = gt_no_events(gt_interner_count(trace->strings));
+    s->loose = gt_no_events(gt_interner_count(trace->strings));
     s->graph_launches[0] = gt_interner_find(trace->strings, "cudaGraphLaunch", 15);
     s->graph_launches[1] = gt_interner_find(trace->strings, "hipGraphLaunch", 14);
-    s->wrapped = unknown(trace->count);
+    s->wrapped = gt_no_events(trace->count);
     s->branches = gt_alloc_zero(trace->count, 1);
     find_roots(s);
     return s;

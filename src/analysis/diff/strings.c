@@ -1,5 +1,5 @@
-/* Texts for the sheets of a diff, each made once: ids are carried over by a table, modules by the innermost
- * one. */
+/* Strings for the sheets of a diff. All sheets use the interner of the first trace; strings of the second are
+ * copied there once, and a table maps their ids. */
 #include "analysis/diff/strings.h"
 
 #include "compat/python_literal.h"
@@ -10,8 +10,8 @@
 
 #define MODULE_PREFIX "nn.Module:"
 enum {
-    MODULES_MAX = 1000, /* of a stack: the innermost so many */
-    CALLS_MAX = 1000,   /* of a call stack: likewise */
+    MODULES_MAX = 1000, /* innermost modules shown in a stack */
+    CALLS_MAX = 1000,   /* innermost calls shown in a call stack */
 };
 
 static const size_t argument_columns[GT_DIFF_ARGUMENTS] = {
@@ -21,46 +21,46 @@ static const size_t argument_columns[GT_DIFF_ARGUMENTS] = {
     [GT_DIFF_CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
 };
 
-typedef struct texts_of_side {
+typedef struct side_strings {
     const gt_diff_side *side;
     gt_python_literals *literals;
-    uint32_t *carried; /* by text id: the id in the first trace; GT_STR_NONE: not known yet. NULL: the same */
-    size_t carried_count;
-    uint32_t *arguments[GT_DIFF_ARGUMENTS]; /* by row: JSON texts; NULL: not asked for yet */
-    uint32_t *module;                       /* by row: the innermost module around it; NULL: there are none */
-    gt_map stacks;                          /* module to the text of its stack */
+    uint32_t *mapped; /* by string id: the id in the first trace; GT_STR_NONE: not copied yet */
+    size_t mapped_count;
+    uint32_t *arguments[GT_DIFF_ARGUMENTS]; /* by row: JSON; NULL: not loaded yet */
+    uint32_t *module; /* by row: the innermost module that contains it; NULL: no Python functions */
+    gt_map stacks;    /* from a module to the string of its stack */
     uint32_t null_text;
-} texts_of_side;
+} side_strings;
 
 struct gt_diff_strings {
     gt_interner *strings;
-    texts_of_side sides[2];
+    side_strings sides[2];
     gt_buffer buffer;
     gt_row_list rows;
 };
 
-/* ---- */
+/* ---- strings of either trace ---- */
 
 uint32_t gt_diff_text(gt_diff_strings *t, size_t side, uint32_t id)
 {
-    texts_of_side *s = &t->sides[side];
+    side_strings *s = &t->sides[side];
     if (side == 0 || id <= GT_STR_EMPTY) return id;
-    if (id >= s->carried_count) { /* texts made since */
-        size_t before = s->carried_count;
-        s->carried_count = gt_interner_count(s->side->trace->strings) + 1024;
-        s->carried = gt_realloc(s->carried, s->carried_count * sizeof *s->carried);
-        memset(s->carried + before, 0, (s->carried_count - before) * sizeof *s->carried);
+    if (id >= s->mapped_count) { /* interned since */
+        size_t before = s->mapped_count;
+        s->mapped_count = gt_interner_count(s->side->trace->strings) + 1024;
+        s->mapped = gt_realloc(s->mapped, s->mapped_count * sizeof *s->mapped);
+        memset(s->mapped + before, 0, (s->mapped_count - before) * sizeof *s->mapped);
     }
-    if (!s->carried[id]) {
+    if (!s->mapped[id]) {
         gt_str text = gt_interner_get(s->side->trace->strings, id);
-        s->carried[id] = gt_interner_add(t->strings, text.bytes, text.len);
+        s->mapped[id] = gt_interner_add(t->strings, text.bytes, text.len);
     }
-    return s->carried[id];
+    return s->mapped[id];
 }
 
 uint32_t gt_diff_argument(gt_diff_strings *t, size_t side, uint32_t row, size_t which)
 {
-    texts_of_side *s = &t->sides[side];
+    side_strings *s = &t->sides[side];
     if (!s->arguments[which])
         s->arguments[which] = gt_store_string_ids(s->side->trace->store, argument_columns[which]);
     uint32_t json = s->arguments[which][row];
@@ -82,7 +82,7 @@ static bool is_module(const gt_linked_view *trace, uint32_t row)
            memcmp(name.bytes, MODULE_PREFIX, sizeof MODULE_PREFIX - 1) == 0;
 }
 
-/* Without "_12" at the end. */
+/* The module's name without "_12" at the end. */
 static gt_str module_name(const gt_linked_view *trace, uint32_t row)
 {
     gt_str name = gt_event_name(&trace->events, row);
@@ -92,7 +92,7 @@ static gt_str module_name(const gt_linked_view *trace, uint32_t row)
     return name;
 }
 
-/* Events are numbered before those they call, so one pass tells all of them. */
+/* A caller's preorder number is less than those of its calls, so one pass finds the modules of all events. */
 static uint32_t *find_modules(const gt_diff_side *side)
 {
     const gt_linked_view *trace = side->trace;
@@ -101,13 +101,13 @@ static uint32_t *find_modules(const gt_diff_side *side)
     for (uint32_t n = 0; n < trace->numbered; n++) {
         uint32_t caller = side->calls->caller[n];
         if (caller == GT_NO_EVENT) continue;
-        uint32_t around = side->calls->row_of[caller];
-        module[side->calls->row_of[n]] = is_module(trace, around) ? around : module[around];
+        uint32_t outer = side->calls->row_of[caller];
+        module[side->calls->row_of[n]] = is_module(trace, outer) ? outer : module[outer];
     }
     return module;
 }
 
-static uint32_t stack_of(gt_diff_strings *t, texts_of_side *s, uint32_t module)
+static uint32_t stack_of(gt_diff_strings *t, side_strings *s, uint32_t module)
 {
     uint32_t *known = gt_map_put(&s->stacks, module, 0);
     if (*known != GT_MAP_NONE) return *known;
@@ -125,9 +125,9 @@ static uint32_t stack_of(gt_diff_strings *t, texts_of_side *s, uint32_t module)
 
 gt_diff_modules gt_diff_modules_of(gt_diff_strings *t, size_t side, uint32_t row)
 {
-    texts_of_side *s = &t->sides[side];
+    side_strings *s = &t->sides[side];
     if (row >= s->side->trace->recorded)
-        return (gt_diff_modules){GT_STR_EMPTY, GT_STR_EMPTY}; /* an op of ours */
+        return (gt_diff_modules){GT_STR_EMPTY, GT_STR_EMPTY}; /* a pseudo-op */
     uint32_t module = s->module ? s->module[row] : GT_NO_EVENT;
     if (module == GT_NO_EVENT) {
         uint32_t root = gt_interner_add_cstr(t->strings, "root");
@@ -139,7 +139,7 @@ gt_diff_modules gt_diff_modules_of(gt_diff_strings *t, size_t side, uint32_t row
 
 /* ---- calls ---- */
 
-/* Adds a text without "(12)". */
+/* Appends a string without "(12)" in it. */
 static void add_without_numbers(gt_buffer *buffer, gt_str text)
 {
     for (size_t at = 0; at < text.len;) {
@@ -202,14 +202,14 @@ uint32_t gt_diff_call_stack(gt_diff_strings *t, size_t side, uint32_t row)
     return join_names(t, side, true, ", ");
 }
 
-/* ---- */
+/* ---- creating and freeing ---- */
 
 gt_diff_strings *gt_diff_strings_new(const gt_diff_tree *merged)
 {
     gt_diff_strings *t = gt_alloc_zero(1, sizeof *t);
     t->strings = merged->sides[0]->trace->strings;
     for (size_t i = 0; i < 2; i++) {
-        texts_of_side *s = &t->sides[i];
+        side_strings *s = &t->sides[i];
         s->side = merged->sides[i];
         s->literals = gt_python_literals_new(s->side->trace->strings, GT_PYTHON_TUPLES);
         s->null_text = gt_interner_find(s->side->trace->strings, "null", 4);
@@ -222,9 +222,9 @@ void gt_diff_strings_free(gt_diff_strings *t)
 {
     if (!t) return;
     for (size_t i = 0; i < 2; i++) {
-        texts_of_side *s = &t->sides[i];
+        side_strings *s = &t->sides[i];
         gt_python_literals_free(s->literals);
-        gt_free(s->carried);
+        gt_free(s->mapped);
         for (size_t a = 0; a < GT_DIFF_ARGUMENTS; a++) gt_free(s->arguments[a]);
         gt_free(s->module);
         gt_map_free(&s->stacks);

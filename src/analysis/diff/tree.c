@@ -1,4 +1,5 @@
-/* The merged tree: pairs of events wait on a stack, each is taken off, its children are matched and put on.
+/* The merged tree of a diff: pairs of events wait on a stack; each is popped, gets a node, and its children
+ * are matched and pushed. A stack instead of recursion, because traces nest deeper than the C stack allows.
  */
 #include "analysis/diff/tree.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair of events on its way to a node, and its place among its parent's children. */
+/* A pair of events without a node yet, and its index in gt_diff_tree.children. */
 typedef struct waiting_pair {
     uint32_t rows[2];
     uint32_t slot;
@@ -17,7 +18,7 @@ typedef struct waiting_pair {
 typedef struct merger {
     gt_diff_tree *merged;
     gt_diff_matcher *matcher;
-    gt_map known; /* pair of events to its node */
+    gt_map known; /* from a pair of events to its node */
     waiting_pair *stack;
     size_t stack_count, stack_capacity;
 } merger;
@@ -36,7 +37,7 @@ static bool fail_too_long(const merger *m, const gt_diff_children_match *match, 
                    match->counts[1], name.bytes);
 }
 
-/* Makes the node of a pair and puts its children on the stack, the first on top. */
+/* Creates the node of a pair and pushes its children, the first one last. */
 static bool make_node(merger *m, const waiting_pair *pair, uint32_t *number, gt_error *error)
 {
     gt_diff_tree *merged = m->merged;

@@ -1,4 +1,11 @@
-/* Call stacks as nodes: (outer stack, frame) is a number, and each event's stack is found once. */
+/* Call stacks of ops and kernels.
+ *
+ * A stack is a node of one tree: its outer stack and its innermost frame. Equal stacks are the same node, so
+ * stacks are compared by number, and the stack of each event is computed once. For example
+ *
+ *     node 1: (0, "train.py(10): main")    node 2: (1, "nn.Module: Linear")    node 3: (2, "aten::addmm")
+ *
+ * makes node 3 the stack ['train.py(10): main', 'nn.Module: Linear', 'aten::addmm']. */
 #include "analysis/pytorch/call_stacks.h"
 
 #include "analysis/pytorch/entry_point.h"
@@ -10,8 +17,8 @@
 #include <string.h>
 
 typedef struct node {
-    uint32_t outer, frame; /* frame: a text id */
-    uint32_t depth;        /* frames */
+    uint32_t outer, frame; /* frame: a string id */
+    uint32_t depth;        /* number of frames */
     uint32_t text;         /* GT_STR_NONE: not printed yet */
 } node;
 
@@ -20,12 +27,12 @@ struct gt_call_stacks {
     const gt_linked_view *trace;
     node *nodes; /* nodes[0] has no frames */
     size_t count, capacity;
-    gt_map places;       /* (outer, frame) to a node */
-    gt_map of_text;      /* printed text to its node */
-    uint32_t *of_number; /* by number of an event: its node; GT_NO_EVENT: not found yet */
-    uint32_t *frames;    /* by name: its frame, GT_STR_NONE where not known yet */
+    gt_map places;       /* from (outer, frame) to a node */
+    gt_map of_text;      /* from a printed stack to its node */
+    uint32_t *of_number; /* by preorder number: the event's node; GT_NO_EVENT: not computed yet */
+    uint32_t *frames;    /* by name: its frame; GT_STR_NONE: not computed yet */
     size_t name_count;
-    gt_row_list way; /* room */
+    gt_row_list path; /* scratch */
     gt_buffer buffer;
 };
 
@@ -50,7 +57,7 @@ void gt_call_stacks_free(gt_call_stacks *s)
     gt_map_free(&s->of_text);
     gt_free(s->of_number);
     gt_free(s->frames);
-    gt_free(s->way.items);
+    gt_free(s->path.items);
     gt_buffer_free(&s->buffer);
     gt_free(s);
 }
@@ -65,7 +72,8 @@ static bool is_frame(const gt_linked_view *trace, uint32_t row)
            gt_str_contains(name, "nn.Module");
 }
 
-/* A name without each underscore that digits follow, and these digits. */
+/* The name without underscores followed by digits, and without these digits: numbers of modules and files
+ * differ between layers that do the same. */
 static uint32_t frame_of_name(gt_call_stacks *s, uint32_t name)
 {
     if (s->frames[name] != GT_STR_NONE) return s->frames[name];
@@ -99,15 +107,15 @@ static uint32_t push_frame(gt_call_stacks *s, uint32_t outer, uint32_t row)
 uint32_t gt_call_stack_of(gt_call_stacks *s, uint32_t row, uint32_t root)
 {
     uint32_t n = s->trace->preorder[row], first = s->trace->preorder[root], stack = 0;
-    s->way.count = 0;
+    s->path.count = 0;
     while (s->of_number[n] == GT_NO_EVENT) {
-        GT_PUSH(s->way.items, s->way.count, s->way.capacity, n);
+        GT_PUSH(s->path.items, s->path.count, s->path.capacity, n);
         if (n == first) break;
         n = s->calls->caller[n];
     }
     if (s->of_number[n] != GT_NO_EVENT) stack = s->of_number[n];
-    for (size_t i = s->way.count; i-- > 0;) {
-        n = s->way.items[i];
+    for (size_t i = s->path.count; i-- > 0;) {
+        n = s->path.items[i];
         s->of_number[n] = stack = push_frame(s, stack, s->calls->row_of[n]);
     }
     return stack;
@@ -115,16 +123,16 @@ uint32_t gt_call_stack_of(gt_call_stacks *s, uint32_t row, uint32_t root)
 
 uint32_t gt_call_stack_to_kernel(gt_call_stacks *s, uint32_t stack, uint32_t row, uint32_t kernel)
 {
-    s->way.count = 0;
+    s->path.count = 0;
     for (uint32_t r = s->trace->parent[kernel]; r != row && r != GT_NO_EVENT; r = s->trace->parent[r])
-        GT_PUSH(s->way.items, s->way.count, s->way.capacity, r);
-    for (size_t i = s->way.count; i-- > 0;) stack = push_frame(s, stack, s->way.items[i]);
+        GT_PUSH(s->path.items, s->path.count, s->path.capacity, r);
+    for (size_t i = s->path.count; i-- > 0;) stack = push_frame(s, stack, s->path.items[i]);
     return stack;
 }
 
 /* ---- printing ---- */
 
-/* The frames of a stack, outermost first, into `frames`, which has room for nodes[stack].depth. */
+/* Writes the frames of a stack, outermost first, to `frames`, which has room for nodes[stack].depth. */
 static void list_frames(const gt_call_stacks *s, uint32_t stack, uint32_t *frames)
 {
     for (; stack; stack = s->nodes[stack].outer) frames[s->nodes[stack].depth - 1] = s->nodes[stack].frame;
@@ -156,7 +164,8 @@ uint32_t gt_call_stack_text(gt_call_stacks *s, uint32_t stack)
 
 /* ---- many kernels ---- */
 
-/* The chains of all kernels: frames and the kernel's name, chain i being texts[ends[i - 1] .. ends[i]). */
+/* The chain of each kernel: its frames and then its name. Chain i is texts[ends[i - 1]] to texts[ends[i] -
+ * 1]. */
 typedef struct chains {
     gt_row_list texts;
     size_t *ends, count;
@@ -193,8 +202,13 @@ static size_t shared_length(const chains *c)
     return shared;
 }
 
-/* Prints the shared beginning and then, each once, the rest of every chain as a list of its own; a single
- * chain is one list. Leaves what was printed in `flat`, in order. */
+/* Prints the frames that all chains share, and then the rest of each chain as a list of its own, equal ones
+ * once:
+ *
+ *     main, forward, linear, gemm                 becomes   [main, forward, [linear, gemm], [relu,
+ * relu_kernel]] main, forward, relu, relu_kernel
+ *
+ * A single chain is one list. Also appends everything that was printed to `flat`, in order. */
 static uint32_t print_chains(gt_call_stacks *s, const chains *c, gt_row_list *flat)
 {
     gt_interner *seen = gt_interner_new();

@@ -1,8 +1,8 @@
-/* The entry point of an op.
+/* The entry point of an op: the function of the user's program that called it.
  *
- * Some ops are Python functions of their own name, which stand inward of the op in the stack. Else the
- * nearest frame outward counts that is in a Python file and does not belong to what PyTorch puts between a
- * program and its ops. */
+ * Some ops are implemented by a Python function with the op's name, which is inside the op in the stack: that
+ * is the entry point. Otherwise it is the nearest frame outside the op that is in a Python file and is not
+ * one of PyTorch's wrappers. */
 #include "analysis/pytorch/entry_point.h"
 #include "base/length.h"
 
@@ -39,8 +39,8 @@ static bool contains_ignoring_case(gt_str text, gt_str word)
     return false;
 }
 
-/* What is behind the last separator; false where there is none. */
-static bool behind_last(gt_str text, const char *separator, gt_str *rest)
+/* The part after the last separator; false if there is none. */
+static bool after_last(gt_str text, const char *separator, gt_str *rest)
 {
     size_t len = strlen(separator);
     for (size_t i = text.len; i-- > 0;) {
@@ -58,10 +58,9 @@ static bool is_wrapper(gt_str frame)
     for (size_t i = 0; i < GT_LENGTH(wrapper_files); i++)
         if (gt_str_contains(frame, wrapper_files[i])) return true;
     gt_str function;
-    if (!behind_last(frame, "): ", &function)) return false;
+    if (!after_last(frame, "): ", &function)) return false;
     for (size_t i = 0; i < GT_LENGTH(wrapper_functions); i++)
-        if (strcmp(function.bytes, wrapper_functions[i]) == 0)
-            return true; /* both end where the frame does */
+        if (strcmp(function.bytes, wrapper_functions[i]) == 0) return true;
     return false;
 }
 
@@ -72,7 +71,7 @@ static size_t last_equal(gt_str name, const gt_str *frames, size_t count)
     return SIZE_MAX;
 }
 
-/* Frames have no numbers behind underscores, so an op may stand there without its own. */
+/* Frames have no numbers after underscores (call_stacks.c), so the op's frame may lack the op's number. */
 static gt_str without_number(gt_str name)
 {
     size_t len = name.len;
@@ -87,10 +86,10 @@ size_t gt_entry_point(gt_str op_name, const gt_str *frames, size_t count)
     if (op == SIZE_MAX) op = last_equal(without_number(op_name), frames, count);
     if (op == SIZE_MAX) return SIZE_MAX;
     gt_str local = op_name;
-    behind_last(op_name, "::", &local);
+    after_last(op_name, "::", &local);
     for (size_t i = op + 1; i < count; i++) {
         gt_str function = frames[i];
-        behind_last(frames[i], "): ", &function);
+        after_last(frames[i], "): ", &function);
         if (gt_str_contains(frames[i], ".py") && contains_ignoring_case(function, local)) return i;
     }
     for (size_t i = op; i-- > 0;)

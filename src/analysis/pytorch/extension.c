@@ -1,4 +1,4 @@
-/* Maps from names and events to what the extension said. */
+/* Models, categories, families and results of an extension, found by name or by event. */
 #include "analysis/pytorch/extension.h"
 
 #include "base/map.h"
@@ -43,7 +43,7 @@ void gt_extension_free(gt_extension *e)
     gt_free(e);
 }
 
-/* ---- being told ---- */
+/* ---- adding ---- */
 
 static const char *keep(gt_extension *e, gt_str text)
 {
@@ -82,7 +82,7 @@ void gt_extension_add_category(gt_extension *e, gt_str op, gt_str category)
     GT_PUSH(e->categories, e->category_count, e->category_capacity, keep(e, category));
 }
 
-/* Lists and texts, all the way down. Values nest as deep as a parser let them. */
+/* A deep copy. Recursion is safe: the parser limits how deep values nest. */
 static gt_value copy_value(gt_extension *e, const gt_value *value)
 {
     gt_value copy = *value;
@@ -116,7 +116,7 @@ uint32_t gt_extension_number(gt_extension *e, uint32_t first)
     return (uint32_t)e->result_count;
 }
 
-/* ---- being asked ---- */
+/* ---- looking up ---- */
 
 const gt_model *gt_extension_model(const gt_extension *e, uint32_t name)
 {

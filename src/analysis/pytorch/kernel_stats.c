@@ -1,4 +1,5 @@
-/* Kernel lists to cells: durations are collected list after list, measured place by place, and printed. */
+/* From kernel lists to cells: collects durations list by list, computes statistics per position, prints them.
+ */
 #include "analysis/pytorch/kernel_stats.h"
 
 #include "compat/python_literal.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_CHARS = 64 }; /* of a name in the trunc cell */
+enum { SHOWN_CHARS = 64 }; /* of a name in the truncated cell */
 
 void gt_kernel_stats_add(gt_kernel_stats *s, const gt_kernel_detail *kernels, size_t count)
 {
@@ -30,7 +31,7 @@ void gt_kernel_stats_add(gt_kernel_stats *s, const gt_kernel_detail *kernels, si
     }
 }
 
-/* ---- measuring ---- */
+/* ---- statistics ---- */
 
 typedef struct measured {
     const gt_kernel_detail *kernel;
@@ -140,7 +141,7 @@ static uint32_t finish(gt_buffer *cell, gt_interner *strings)
     return gt_interner_add(strings, cell->bytes, cell->len);
 }
 
-/* Brings the pattern into the order of the cells. */
+/* Sorts the pattern into the order of the cells. */
 static void keep_shown(gt_kernel_stats *s, const measured *places)
 {
     gt_kernel_detail *shown = gt_alloc(s->kernel_count * sizeof *shown);

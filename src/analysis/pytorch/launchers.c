@@ -1,5 +1,5 @@
-/* Finding launchers: one pass over the GPU events gives each its launcher, counting sort brings each
- * launcher's kernels together, and what each launched in all is asked of the call tree. */
+/* Finding launchers: one pass over the GPU events assigns each to its launcher, a counting sort groups the
+ * kernels by launcher, and the call tree gives everything launched below a launcher. */
 #include "analysis/pytorch/launchers.h"
 #include "base/memory.h"
 #include "trace/pytorch/pytorch.h"
@@ -16,10 +16,10 @@ uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
     return op == GT_NO_EVENT ? runtime : op;
 }
 
-/* ---- whether names are those of communication kernels, asked once a name ---- */
+/* ---- communication kernels, checked once per name ---- */
 
 typedef struct name_cache {
-    uint8_t *known; /* by name: 0 not asked, 1 no, 2 yes */
+    uint8_t *known; /* by name: 0 not checked, 1 no, 2 yes */
 } name_cache;
 
 static bool is_communication(name_cache *cache, const gt_linked_view *trace, uint32_t row)
@@ -31,10 +31,12 @@ static bool is_communication(name_cache *cache, const gt_linked_view *trace, uin
 
 /* ---- launchers and their kernels ---- */
 
-/* The launchers in the order of their first kernels, with the number of kernels of each. */
+/* Lists the launchers in the order of their first kernels, with the number of kernels of each. Returns the
+ * launcher of each GPU event. */
 static uint32_t *assign_kernels(const gt_linked_view *trace, gt_launchers *l, size_t *kernel_count)
 {
-    uint32_t *index_of = gt_alloc(trace->count * sizeof *index_of); /* by row: the launcher that a row is */
+    uint32_t *index_of =
+        gt_alloc(trace->count * sizeof *index_of); /* by row: its index if it is a launcher */
     uint32_t *launcher_of = gt_alloc(trace->count * sizeof *launcher_of); /* by row of a GPU event */
     name_cache cache = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
     size_t capacity = 0;

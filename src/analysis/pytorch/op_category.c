@@ -1,4 +1,4 @@
-/* Op categories: the registry of names first, then rules on the beginnings and parts of names. */
+/* Op categories: first the registry of op names, then rules on prefixes and parts of names. */
 #include "analysis/pytorch/op_category.h"
 
 #include "base/length.h"
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Beginnings of op names that are categories. */
+/* Prefixes of op names that are categories themselves. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
 
-/* Parts of the names of PyTorch's own kernels that are categories; the first one found counts. */
+/* Parts of the names of PyTorch's own kernels that are categories; the first match wins. */
 static const char native_kernel[] = "void at::native";
 static const char *const native_parts[] = {"elementwise", "reduce", "multi_tensor_apply"};
 
@@ -18,7 +18,7 @@ static const char other[] = "other";
 
 /* ---- the rules ---- */
 
-/* NULL where the name does not tell. */
+/* NULL if the name does not determine it. */
 static const char *category_of_name(gt_str name)
 {
     const gt_model *op = gt_op_find(name);
@@ -42,16 +42,16 @@ const char *gt_op_category(gt_str name, gt_str first_kernel)
     return category ? category : category_of_kernel(first_kernel);
 }
 
-/* ---- asked once a name ---- */
+/* ---- computed once per name ---- */
 
 struct gt_op_categories {
     gt_interner *strings;
     const gt_extension *extension;
-    size_t count; /* of the texts that there were at the beginning: later ones are not kept */
-    uint32_t *of_name, *of_kernel; /* by text: its category, GT_STR_NONE where not asked yet */
+    size_t count; /* strings when this was created; categories of later ones are not cached */
+    uint32_t *of_name, *of_kernel; /* by string id: its category; GT_STR_NONE: not computed yet */
 };
 
-enum { NOT_TOLD = GT_STR_EMPTY }; /* in of_name: the kernel decides */
+enum { BY_KERNEL = GT_STR_EMPTY }; /* in of_name: the kernel decides */
 
 gt_op_categories *gt_op_categories_new(gt_interner *strings, const gt_extension *extension)
 {
@@ -68,7 +68,7 @@ static uint32_t find_by_name(gt_op_categories *c, uint32_t name)
 {
     const char *category = gt_extension_category(c->extension, name);
     if (!category) category = category_of_name(gt_interner_get(c->strings, name));
-    return category ? gt_interner_add_cstr(c->strings, category) : NOT_TOLD;
+    return category ? gt_interner_add_cstr(c->strings, category) : BY_KERNEL;
 }
 
 static uint32_t find_by_kernel(gt_op_categories *c, uint32_t kernel)
@@ -87,7 +87,7 @@ static uint32_t ask(gt_op_categories *c, uint32_t *known, uint32_t (*find)(gt_op
 uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_kernel)
 {
     uint32_t category = ask(c, c->of_name, find_by_name, name);
-    return category != NOT_TOLD ? category : ask(c, c->of_kernel, find_by_kernel, first_kernel);
+    return category != BY_KERNEL ? category : ask(c, c->of_kernel, find_by_kernel, first_kernel);
 }
 
 void gt_op_categories_free(gt_op_categories *c)

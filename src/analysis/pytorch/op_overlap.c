@@ -1,4 +1,4 @@
-/* Overlap of one op: a walk over its kernels and their partners, which adds up by the partners' names. */
+/* Overlap of one op: sums over its kernels and their partners, grouped by the partners' names. */
 #include "analysis/pytorch/op_overlap.h"
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The sums of a name. */
+/* Sums over the partners with one name. */
 typedef struct sums {
     double dur_us, overlap_pct, count;
 } sums;
@@ -19,7 +19,7 @@ struct gt_op_overlap_reader {
     const gt_linked_view *trace;
     const gt_overlaps *overlaps;
     uint32_t *streams;  /* by row */
-    uint32_t *place_of; /* by name: its place + 1 in the list of this op, 0 where it has none */
+    uint32_t *place_of; /* by name: its index + 1 in the list of this op; 0: not in it */
     gt_kernel_detail *kernels;
     sums *sums; /* as many */
     size_t count, capacity, sums_capacity;
@@ -50,7 +50,8 @@ static sums *sums_of(gt_op_overlap_reader *r, uint32_t partner)
     return &r->sums[*place - 1];
 }
 
-/* Adds a kernel's partners to their names; the time in which any of them runs beside it. */
+/* Adds a kernel's partners to the sums of their names. Returns the time in which any of them runs at the same
+ * time as the kernel. */
 static double add_kernel(gt_op_overlap_reader *r, uint32_t row, double busy_us)
 {
     const gt_linked_view *trace = r->trace;

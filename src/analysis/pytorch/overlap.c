@@ -1,9 +1,15 @@
-/* A sweep over the kernels by start. Those that run and have at least a microsecond left wait in a list for
- * each stream, so that each kernel that starts meets its partners and no others: the work is that of sorting,
- * and of the pairs.
+/* Pairs of kernels that run at the same time.
  *
- * Beside that goes a set of the running kernels as Python would hold it: its order decides in which order
- * partners come into a kernel's own set, and so the order in which these are listed. */
+ * A sweep over the kernels in order of their starts. Kernels that are running and have at least a microsecond
+ * left wait in one list per stream. A kernel that starts is paired with all kernels in the lists of other
+ * streams: these are exactly its partners, so the cost is that of sorting plus one step per pair.
+ *
+ *     stream 1   [ a            ]
+ *     stream 2        [ b   ]            b starts: paired with a
+ *     stream 3                [ c  ]     c starts: paired with a if a has 1 us left, not with b
+ *
+ * TraceLens lists partners in the iteration order of Python sets. To reproduce that order, the sweep also
+ * keeps the running kernels in a set that behaves like Python's. */
 #include "analysis/pytorch/overlap.h"
 
 #include "compat/python_set.h"
@@ -16,9 +22,9 @@
 #include <string.h>
 
 #define PAIRS_MAX ((size_t)1 << 27)
-static const double least_us = 1.0; /* shorter overlaps are taken for noise of the clocks */
+static const double least_us = 1.0; /* shorter overlaps are regarded as clock noise */
 
-/* Numbers of kernels; NONE ends a list. */
+/* Kernels are numbered; NONE ends a list. */
 #define NONE UINT32_MAX
 
 typedef struct pair {
@@ -31,17 +37,17 @@ typedef struct candidate {
 } candidate;
 
 typedef struct stream {
-    uint32_t first;  /* of the waiting kernels */
-    uint32_t active; /* index into the active streams, NONE while no kernel waits */
+    uint32_t first;  /* waiting kernel */
+    uint32_t active; /* index into active_streams; NONE if no kernel waits */
 } stream;
 
 typedef struct sweep {
     const gt_linked_view *trace;
-    uint32_t *rows; /* the kernels that take part, in file order: a kernel's number is its index here */
+    uint32_t *rows; /* the kernels that are compared, in file order; a kernel's number is its index here */
     size_t count, row_capacity;
     double *start_us, *end_us; /* by number */
-    uint32_t *stream_of;       /* by number: index into streams; 0 are those without a stream */
-    uint32_t *next, *before;   /* by number: the stream's list of waiting kernels */
+    uint32_t *stream_of;       /* by number: index into streams; 0 for kernels without a stream */
+    uint32_t *next, *before;   /* by number: links in the stream's list of waiting kernels */
     stream *streams;
     size_t stream_count, stream_capacity;
     uint32_t *active_streams; /* those with waiting kernels */
@@ -53,7 +59,7 @@ typedef struct sweep {
     size_t pair_count, pair_capacity;
 } sweep;
 
-static bool takes_part(const gt_linked_view *trace, bool include_unlinked, uint32_t row)
+static bool is_compared(const gt_linked_view *trace, bool include_unlinked, uint32_t row)
 {
     return gt_kind_is_gpu(trace->kind[row]) && (include_unlinked || trace->parent[row] != GT_NO_EVENT) &&
            trace->end_us[row] > trace->start_us[row];
@@ -63,7 +69,7 @@ static void number_kernels(sweep *s, bool include_unlinked)
 {
     const gt_linked_view *trace = s->trace;
     for (uint32_t row = 0; row < trace->count; row++)
-        if (takes_part(trace, include_unlinked, row)) GT_PUSH(s->rows, s->count, s->row_capacity, row);
+        if (is_compared(trace, include_unlinked, row)) GT_PUSH(s->rows, s->count, s->row_capacity, row);
     s->start_us = gt_alloc(s->count * sizeof *s->start_us);
     s->end_us = gt_alloc(s->count * sizeof *s->end_us);
     for (size_t i = 0; i < s->count; i++) {
@@ -91,15 +97,15 @@ static void number_streams(sweep *s)
     gt_map_free(&numbers);
 }
 
-/* ---- kernels that wait for partners ---- */
+/* ---- waiting kernels ---- */
 
-/* Shorter kernels have no partners at all. */
+/* Shorter kernels cannot have partners. */
 static bool is_long_enough(const sweep *s, uint32_t kernel)
 {
     return s->end_us[kernel] - s->start_us[kernel] >= least_us;
 }
 
-static void wait_for_partners(sweep *s, uint32_t kernel)
+static void start_waiting(sweep *s, uint32_t kernel)
 {
     stream *of = &s->streams[s->stream_of[kernel]];
     if (of->active == NONE) {
@@ -112,7 +118,7 @@ static void wait_for_partners(sweep *s, uint32_t kernel)
     of->first = kernel;
 }
 
-static void wait_no_longer(sweep *s, uint32_t kernel)
+static void stop_waiting(sweep *s, uint32_t kernel)
 {
     stream *of = &s->streams[s->stream_of[kernel]];
     uint32_t before = s->before[kernel], next = s->next[kernel];
@@ -158,26 +164,27 @@ static void meet_partners(sweep *s, uint32_t kernel)
         GT_PUSH(s->pairs, s->pair_count, s->pair_capacity, ((pair){kernel, s->met[i].kernel}));
 }
 
-/* Kernels of one kind, recomputed or not, by start and by end. False where the pairs are too many. */
+/* Pairs the given kernels, sorted by start and by end. Returns false if there are too many pairs. */
 static bool sweep_over(sweep *s, const uint32_t *by_start, const uint32_t *by_end, size_t count)
 {
-    size_t ended = 0, ending = 0; /* of by_end: over, and with less than a microsecond left */
+    size_t ended = 0,
+           ending = 0; /* counts in by_end: kernels that ended, kernels with less than a microsecond left */
     for (size_t i = 0; i < count; i++) {
         uint32_t kernel = by_start[i];
         double now_us = s->start_us[kernel];
         for (; ended < count && s->end_us[by_end[ended]] <= now_us; ended++)
             gt_python_set_discard(&s->running, uid_of(s, by_end[ended]));
         for (; ending < count && s->end_us[by_end[ending]] - now_us < least_us; ending++)
-            if (is_long_enough(s, by_end[ending])) wait_no_longer(s, by_end[ending]);
+            if (is_long_enough(s, by_end[ending])) stop_waiting(s, by_end[ending]);
         if (is_long_enough(s, kernel)) {
             meet_partners(s, kernel);
-            wait_for_partners(s, kernel);
+            start_waiting(s, kernel);
         }
         if (s->pair_count > PAIRS_MAX) return false;
         gt_python_set_add(&s->running, uid_of(s, kernel));
     }
     for (; ending < count; ending++)
-        if (is_long_enough(s, by_end[ending])) wait_no_longer(s, by_end[ending]);
+        if (is_long_enough(s, by_end[ending])) stop_waiting(s, by_end[ending]);
     gt_python_set_clear(&s->running);
     return true;
 }
@@ -205,8 +212,8 @@ static bool sweep_all(sweep *s)
 
 /* ---- partners of each kernel ---- */
 
-/* Lays the pairs out by kernel, in the order found. */
-static gt_overlaps *lay_out(const sweep *s)
+/* Groups the pairs by kernel, in the order found. */
+static gt_overlaps *group_by_kernel(const sweep *s)
 {
     gt_overlaps *o = gt_alloc_zero(1, sizeof *o);
     o->count = s->count;
@@ -217,8 +224,7 @@ static gt_overlaps *lay_out(const sweep *s)
     }
     for (size_t i = 2; i < s->count + 2; i++) o->begin[i] += o->begin[i - 1];
     o->partners = gt_alloc(2 * s->pair_count * sizeof *o->partners);
-    size_t *next =
-        o->begin + 1; /* filling moves each kernel's beginning to its end: the next one's beginning */
+    size_t *next = o->begin + 1; /* filling moves each kernel's begin to its end, which is the next begin */
     for (size_t i = 0; i < s->pair_count; i++) {
         o->partners[next[s->pairs[i].started]++] = s->pairs[i].running;
         o->partners[next[s->pairs[i].running]++] = s->pairs[i].started;
@@ -226,10 +232,10 @@ static gt_overlaps *lay_out(const sweep *s)
     return o;
 }
 
-/* Brings a kernel's partners into the order of a Python set of their uids. */
+/* Sorts a kernel's partners into the iteration order of a Python set of their uids. */
 static void order_partners(sweep *s, uint32_t *partners, size_t count)
 {
-    gt_python_set *set = &s->running; /* nothing runs any more */
+    gt_python_set *set = &s->running; /* the sweep is over, so the set is free to use */
     gt_python_set_clear(set);
     s->met = gt_grow(s->met, &s->met_capacity, count, sizeof *s->met);
     for (size_t i = 0; i < count; i++) gt_python_set_add(set, uid_of(s, partners[i]));
@@ -249,7 +255,7 @@ static void use_rows(const sweep *s, gt_overlaps *o)
 
 static gt_overlaps *finish(sweep *s)
 {
-    gt_overlaps *o = lay_out(s);
+    gt_overlaps *o = group_by_kernel(s);
     for (size_t i = 0; i < o->count; i++)
         if (o->begin[i + 1] - o->begin[i] > 1)
             order_partners(s, o->partners + o->begin[i], o->begin[i + 1] - o->begin[i]);

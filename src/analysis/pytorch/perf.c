@@ -1,4 +1,4 @@
-/* Looking things up for the performance sheets. */
+/* Models, kernels, times and overlaps of single events, for the performance sheets. */
 #include "analysis/pytorch/perf.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
     [GT_PERF_CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
 };
 
-/* Ops whose models need to know in which step of the program they ran. */
+/* Ops whose models need the step of the program in which they ran. */
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
 
 gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
@@ -97,7 +97,7 @@ const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
 
 /* ---- kernels ---- */
 
-/* By start. */
+/* Fills p->kernels with the GPU events of an event, or of its backward pass, by start. */
 static void find_kernels(gt_perf *p, uint32_t row, bool backward)
 {
     p->kernels.count = 0;
@@ -112,7 +112,7 @@ static void find_kernels(gt_perf *p, uint32_t row, bool backward)
     gt_order_rows(p->kernels.items, p->kernels.count, p->trace->start_us);
 }
 
-/* NULL: an extension's model that has no answer. */
+/* NULL if the model is an extension's and has no result for the event. */
 static const gt_model_result *evaluate(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
                                        bool backward)
 {
@@ -179,12 +179,12 @@ static gt_op_overlap launcher_overlap(gt_perf *p, uint32_t launcher)
     gt_row_list *rows = &p->spare_rows;
     rows->items = gt_grow(rows->items, &rows->capacity, l->count, sizeof *rows->items);
     memcpy(rows->items, p->launchers->kernels + l->first, l->count * sizeof *rows->items);
-    qsort(rows->items, l->count, sizeof *rows->items,
-          gt_by_row); /* from the order of starts to that of the file */
+    qsort(rows->items, l->count, sizeof *rows->items, gt_by_row); /* the reader needs file order */
     return gt_op_overlap_read(p->overlap_reader, rows->items, l->count, l->direct_us);
 }
 
-/* Kernels of a graph launch come one after another, and all ask the same of it. */
+/* The kernels of a graph launch follow each other and have the same launcher, so the last result is cached.
+ */
 static gt_op_overlap launcher_overlap_once(gt_perf *p, uint32_t launcher)
 {
     if (p->asked_launcher != launcher) p->asked_overlap = launcher_overlap(p, launcher);
@@ -198,7 +198,7 @@ gt_op_overlap gt_perf_overlap(gt_perf *p, uint32_t row, const uint32_t *rows, si
     if (p->launcher_at[row] != GT_NO_EVENT) overlap = launcher_overlap_once(p, p->launcher_at[row]);
     if (!isnan(overlap.overlap_pct) || !count) return overlap;
     if (p->asked_overlap.count)
-        p->asked_launcher = GT_NO_EVENT; /* its kernels are the reader's, which goes on */
+        p->asked_launcher = GT_NO_EVENT; /* its kernels belong to the reader and are overwritten next */
     return gt_op_overlap_read(p->overlap_reader, rows, count,
                               gt_busy_time(&p->trace->events, rows, count, &p->spare).us);
 }

@@ -1,5 +1,11 @@
-/* Recognising ops: one row of a table says what must be in the trace, one function a row what is added then.
- */
+/* Pseudo-ops: ops of inference frameworks that the trace does not name, such as the GEMMs inside a fused
+ * mixture of experts.
+ *
+ * Each row of the table `detectors` says what the trace must contain (ops, kernels, Python functions) and
+ * which function adds the new ops then. For example, if the trace has vllm::moe_forward and kernels named
+ * *matmul_ogs*, the launch of the first such kernel below it is wrapped in the op
+ * pseudo_op::moe_triton_unfused_up, the others in
+ * ..._down. To add a detector, add a row and, if no existing function fits, a function. */
 #include "analysis/pytorch/pseudo_ops.h"
 
 #include "base/guard.h"
@@ -18,12 +24,12 @@
 typedef struct search search;
 
 typedef struct detector {
-    const char *op;       /* an op that the trace must have; NULL: none in particular */
-    const char *other_op; /* and another one */
-    const char *no_op;    /* one that it must not have */
-    const char *kernel;   /* what the name of one of its kernels must contain, in any case */
-    const char *function; /* a Python regular expression for Python functions, one of which it must have */
-    const char *added;    /* the name of the op that is added, or its beginning */
+    const char *op;       /* an op that the trace must have; NULL: any */
+    const char *other_op; /* a second op that it must have */
+    const char *no_op;    /* an op that it must not have */
+    const char *kernel;   /* one of its kernels must have this in its name, in any case */
+    const char *function; /* Python regular expression: it must have a Python function that matches */
+    const char *added;    /* name of the new op, or its prefix */
     void (*add)(search *s, const struct detector *d);
 } detector;
 
@@ -74,14 +80,14 @@ struct search {
     gt_calls *calls;
     gt_tree_edit *edit;
     gt_arena arena;
-    uint32_t *dims, *concrete; /* by row: JSON texts; NULL: not asked for yet */
-    gt_row_list matches;       /* of the detector at hand: its Python functions, or the rows of its op */
-    gt_row_list gpu;           /* of the op at hand */
+    uint32_t *dims, *concrete; /* by row: JSON; NULL: not loaded yet */
+    gt_row_list matches;       /* of the current detector: its Python functions, or else the rows of its op */
+    gt_row_list gpu;           /* GPU events of the current op */
 };
 
-/* ---- looking for things ---- */
+/* ---- searching ---- */
 
-/* Host events of this name, by start. */
+/* Host events with this name, by start. */
 static void find_named(search *s, const char *name, gt_row_list *found)
 {
     uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
@@ -109,7 +115,7 @@ static bool has_kernel(const search *s, const char *word)
     return false;
 }
 
-/* Python functions whose names match, by start; each name is looked at once. */
+/* Puts the Python functions whose names match into s->matches, by start. Matches each name once. */
 static bool has_function(search *s, const char *pattern)
 {
     enum { UNKNOWN, NO, YES };
@@ -123,7 +129,8 @@ static bool has_function(search *s, const char *pattern)
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
         if (*answer == UNKNOWN)
-            *answer = gt_python_regex_search(&expression, gt_event_name(&s->trace->events, row), &match, &ignored) &&
+            *answer = gt_python_regex_search(&expression, gt_event_name(&s->trace->events, row), &match,
+                                             &ignored) &&
                               match.found
                           ? YES
                           : NO;
@@ -136,7 +143,7 @@ static bool has_function(search *s, const char *pattern)
     return s->matches.count > 0;
 }
 
-/* Leaves the detector's functions in s->matches, or else the rows of its op. */
+/* Whether a detector applies. Then s->matches has its Python functions, or else the rows of its op. */
 static bool applies(search *s, const detector *d)
 {
     return !(d->no_op && has_op(s, d->no_op)) && !(d->other_op && !has_op(s, d->other_op)) &&
@@ -144,6 +151,7 @@ static bool applies(search *s, const detector *d)
            !(d->function && !has_function(s, d->function));
 }
 
+/* The nearest event above a row with this name, and the first event below it. */
 static uint32_t above(const search *s, uint32_t row, const char *name)
 {
     uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
@@ -162,7 +170,7 @@ static uint32_t below(const search *s, uint32_t row, const char *name)
     return GT_NO_EVENT;
 }
 
-/* GPU events at or below an event whose names contain a word, by start, in s->gpu. */
+/* Fills s->gpu with the GPU events launched by an event or below it whose names contain `word`, by start. */
 static void find_gpu_events(search *s, uint32_t row, const char *word)
 {
     gt_row_list *gpu = &s->gpu;
@@ -190,7 +198,7 @@ static const gt_value *argument(search *s, uint32_t **texts, size_t column, uint
     return gt_value_parse(&s->arena, gt_interner_get(s->trace->strings, (*texts)[row]));
 }
 
-/* An integer, also one that is written as a text. */
+/* Reads an integer, which may also be written as a string. */
 static bool read_integer(const gt_value *value, int64_t *integer)
 {
     char *end;
@@ -210,13 +218,13 @@ static uint32_t add_name(search *s, const char *beginning, const char *end)
     return id;
 }
 
-/* A new op like the detector's, with the arguments of an event. */
+/* A new op with the detector's name plus `end`, and the arguments of an event. */
 static gt_new_op like(search *s, const detector *d, const char *end, uint32_t arguments_of)
 {
     return (gt_new_op){.name = add_name(s, d->added, end), .arguments_of = arguments_of};
 }
 
-/* The place of a GEMM in a mixture of experts. */
+/* The arguments of a GEMM in a mixture of experts: which of the GEMMs it is. */
 static uint32_t gemm_arguments(search *s, const char *type, size_t index, bool gated, int64_t topk)
 {
     char *json =
@@ -247,7 +255,7 @@ static bool is_fused_moe_kernel(gt_str name)
            !gt_str_contains(name, "MoeSorting") && !gt_str_contains_nocase(name, "quant");
 }
 
-/* The one kernel that multiplies, among those that sort and quantise. */
+/* Adds an op for the one kernel that multiplies; other kernels of the op sort and quantize. */
 static void add_fused_moe(search *s, const detector *d)
 {
     for (size_t i = 0; i < s->matches.count; i++) {
@@ -265,8 +273,8 @@ static void add_fused_moe(search *s, const detector *d)
     }
 }
 
-/* How many experts a token goes to: the second input of the first op below that is a TopK, at most ten levels
- * down. */
+/* How many experts a token is sent to: the second input of the first op below with TopK in its name, at most
+ * ten levels down. */
 static int64_t experts_of(search *s, uint32_t op)
 {
     enum { LEVELS = 11, DEFAULT = 4 };
@@ -297,7 +305,7 @@ static void add_scatter(search *s, const detector *d, uint32_t op)
     gt_tree_wrap_launch(s->edit, s->trace->parent[s->gpu.items[0]], added);
 }
 
-/* The first GEMM goes up, the others down. */
+/* The first GEMM is the up projection, the others are down projections. */
 static void add_gemm(search *s, const detector *d, uint32_t op, size_t index, bool gated, int64_t topk)
 {
     const char *type = index ? "down" : "up";
@@ -325,7 +333,7 @@ static void add_triton_moe(search *s, const detector *d)
 
 static void add_quantized_moe(search *s, const detector *d)
 {
-    enum { EXPERTS = 4 /* among the inputs */, DEFAULT = 8 };
+    enum { EXPERTS = 4 /* index of the input */, DEFAULT = 8 };
     for (size_t i = 0; i < s->matches.count; i++) {
         uint32_t op = s->matches.items[i];
         int64_t topk;
@@ -362,7 +370,7 @@ static void add_latent_attention(search *s, const detector *d)
     }
 }
 
-/* Numbers by value, before texts. */
+/* Numbers by value, before other strings. */
 static int compare_ids(const gt_interner *strings, uint32_t a, uint32_t b)
 {
     char *end_a, *end_b;
@@ -395,7 +403,7 @@ static const char *attention_mode(const search *s)
     return compresses ? "csa" : "swa";
 }
 
-/* Heads and their size, from the name of the kernel that rotates them. */
+/* Number and size of heads, from the name of the kernel that applies rotary embedding. */
 static void add_heads(const search *s, gt_buffer *json)
 {
     gt_python_regex expression;
@@ -421,7 +429,7 @@ static void add_json_text(gt_buffer *json, const char *text)
     gt_buffer_free(&scratch);
 }
 
-/* The model and how many GPUs share it are not in a trace: the environment may say so. */
+/* The trace does not say which model it is and how many GPUs share it; environment variables may. */
 static uint32_t attention_arguments(search *s, const char *mode, size_t call)
 {
     const char *model = getenv("TL_MODEL"), *shards = getenv("TL_TP");

@@ -1,6 +1,15 @@
-/* Choosing events. The numbers of the call tree make the way down a walk over numbers: to go on below an
- * event is to take the next number, to stop there is to jump to the number behind its subtree. What must be
- * known of subtrees is found beforehand, from the highest number to the lowest. */
+/* Choosing the events of the unified sheet.
+ *
+ * Because the call tree is numbered in preorder, the walk from a root is a loop over numbers: to go below an
+ * event, take the next number; to stop at it, jump to its subtree_end. Properties of subtrees that the walk
+ * needs are computed before, from the highest number to the lowest.
+ *
+ *     aten::linear            no model, but a modelled op below: go on
+ *       aten::addmm           has a model: take it and stop
+ *         hipLaunchKernel
+ *     aten::relu              no model, launches a kernel: take it and stop
+ *     my::fused               no model, kernels more than LEVELS_TO_KERNEL calls below: they are left over
+ *                             and get a row each, "my::fused->kernel (Synthetic Op)" */
 #include "analysis/pytorch/unified_events.h"
 
 #include "base/map.h"
@@ -15,12 +24,13 @@ enum { UNKNOWN, NO, YES };
 typedef struct search {
     gt_perf *perf;
     const gt_linked_view *trace;
-    uint8_t *modelled_below; /* by number: a modelled op that uses the GPU is below */
-    uint8_t *to_kernel;      /* by number: levels down to a GPU event through plain calls, UINT8_MAX: none */
+    uint8_t *modelled_below; /* by number: an op with a model that uses the GPU is below */
+    uint8_t *to_kernel;      /* by number: levels down to a GPU event through Python and runtime calls only;
+                                UINT8_MAX: none */
     uint8_t *visited;        /* by number */
-    uint8_t *sole;           /* by row of an autograd event: whether one op computes the gradient */
-    uint8_t *covered;        /* by row of a GPU event */
-    gt_row_list gpu;         /* room */
+    uint8_t *sole;    /* by row of an autograd event: UNKNOWN, or whether a single op computes the gradient */
+    uint8_t *covered; /* by row of a GPU event */
+    gt_row_list gpu;  /* scratch */
     gt_unified_events events;
 } search;
 
@@ -34,7 +44,7 @@ static bool is_modelled(search *s, uint32_t row)
     return s->trace->kind[row] == GT_KIND_CPU_OP && gt_calls_use_gpu(s->perf->calls, row) && model_of(s, row);
 }
 
-/* ---- what is below ---- */
+/* ---- properties of subtrees ---- */
 
 static void look_below(search *s)
 {
@@ -44,23 +54,23 @@ static void look_below(search *s)
     s->to_kernel = gt_alloc(numbers);
     memset(s->to_kernel, UINT8_MAX, numbers);
     for (uint32_t n = numbers; n-- > 0;) {
-        uint32_t row = calls->row_of[n], around = calls->caller[n];
+        uint32_t row = calls->row_of[n], caller = calls->caller[n];
         uint8_t kind = s->trace->kind[row];
         if (calls->begin[n] < calls->begin[n + 1]) s->to_kernel[n] = 1;
-        if (around == GT_NO_EVENT) continue;
+        if (caller == GT_NO_EVENT) continue;
         if ((kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP) &&
             (s->modelled_below[n] || is_modelled(s, row)))
-            s->modelled_below[around] = 1;
+            s->modelled_below[caller] = 1;
         if ((kind == GT_KIND_PYTHON || kind == GT_KIND_RUNTIME) && s->to_kernel[n] < LEVELS_TO_KERNEL &&
-            s->to_kernel[n] + 1 < s->to_kernel[around])
-            s->to_kernel[around] = (uint8_t)(s->to_kernel[n] + 1);
+            s->to_kernel[n] + 1 < s->to_kernel[caller])
+            s->to_kernel[caller] = (uint8_t)(s->to_kernel[n] + 1);
     }
 }
 
 /* ---- gradients ---- */
 
-/* How many ops below an autograd event do its work on the GPU: those with the name behind ": " in its own, or
- * all if it has none. Counting stops at 2. */
+/* How many ops below an autograd event use the GPU for it: ops with the name after ": " in the event's name,
+ * or all ops if its name has no ": ". Stops at 2. */
 static size_t count_gradient_ops(search *s, uint32_t autograd)
 {
     const gt_linked_view *trace = s->trace;
@@ -82,7 +92,7 @@ static size_t count_gradient_ops(search *s, uint32_t autograd)
     return found;
 }
 
-static bool tells_of_gradient(search *s, uint32_t forward)
+static bool models_gradient(search *s, uint32_t forward)
 {
     const gt_model *model = model_of(s, forward);
     if (!model || !model->backward_category) return false;
@@ -91,7 +101,7 @@ static bool tells_of_gradient(search *s, uint32_t forward)
            GT_MODEL_VALUE;
 }
 
-/* The op whose gradient is all that the autograd event around an event computes. */
+/* The forward op if the event is below an autograd event that computes the gradient of that op alone. */
 static uint32_t sole_forward(search *s, uint32_t row)
 {
     const uint32_t *forward_of = s->perf->gradients->forward_of;
@@ -102,11 +112,11 @@ static uint32_t sole_forward(search *s, uint32_t row)
     if (autograd == GT_NO_EVENT || forward_of[autograd] == GT_NO_EVENT) return GT_NO_EVENT;
     if (s->sole[autograd] == UNKNOWN)
         s->sole[autograd] =
-            tells_of_gradient(s, forward_of[autograd]) && count_gradient_ops(s, autograd) == 1 ? YES : NO;
+            models_gradient(s, forward_of[autograd]) && count_gradient_ops(s, autograd) == 1 ? YES : NO;
     return s->sole[autograd] == YES ? forward_of[autograd] : GT_NO_EVENT;
 }
 
-/* ---- the way down ---- */
+/* ---- the walk ---- */
 
 static void cover(search *s, uint32_t row)
 {
@@ -137,7 +147,7 @@ static bool communicates(search *s, uint32_t row)
     return false;
 }
 
-/* Looks at one event; true where the way goes on to those that it called. */
+/* Visits one event. Returns whether the walk continues below it. */
 static bool visit(search *s, uint32_t n, uint32_t root)
 {
     uint32_t row = s->perf->calls->row_of[n];
@@ -163,8 +173,8 @@ static void descend(search *s, uint32_t root)
 {
     uint32_t n = s->trace->preorder[root], end = s->trace->subtree_end[root];
     while (n < end) {
-        bool further = !s->visited[n] && visit(s, n, root);
-        n = further ? n + 1 : s->trace->subtree_end[s->perf->calls->row_of[n]];
+        bool go_below = !s->visited[n] && visit(s, n, root);
+        n = go_below ? n + 1 : s->trace->subtree_end[s->perf->calls->row_of[n]];
     }
 }
 
@@ -180,32 +190,32 @@ static void descend_from_roots(search *s)
     gt_free(roots.items);
 }
 
-/* ---- kernels that are left ---- */
+/* ---- kernels that no chosen op covers ---- */
 
-/* Kernels and the event that stands for each. */
-typedef struct left_overs {
+/* Kernels, and for each the event that its synthetic op is named after. */
+typedef struct leftovers {
     uint32_t *kernels, *rows;
     size_t count, kernel_capacity, row_capacity;
-} left_overs;
+} leftovers;
 
-static void leave(left_overs *l, uint32_t kernel, uint32_t row)
+static void add_leftover(leftovers *l, uint32_t kernel, uint32_t row)
 {
     size_t count = l->count;
     GT_PUSH(l->kernels, count, l->kernel_capacity, kernel);
     GT_PUSH(l->rows, l->count, l->row_capacity, row);
 }
 
-static void left_overs_free(left_overs *l)
+static void leftovers_free(leftovers *l)
 {
     gt_free(l->kernels);
     gt_free(l->rows);
 }
 
-/* Brings the kernels of one event together, where its first one stands. */
-static void bring_together(left_overs *l)
+/* Groups the kernels by event, in the order of each event's first kernel. */
+static void group_by_event(leftovers *l)
 {
     gt_map ranks = {0};
-    left_overs sorted = {0};
+    leftovers sorted = {0};
     uint32_t *rank_of = gt_alloc(l->count * sizeof *rank_of);
     uint32_t *begin = gt_alloc_zero(l->count + 2, sizeof *begin);
     for (size_t i = 0; i < l->count; i++) {
@@ -226,20 +236,21 @@ static void bring_together(left_overs *l)
     gt_map_free(&ranks);
     gt_free(rank_of);
     gt_free(begin);
-    left_overs_free(l);
+    leftovers_free(l);
     *l = sorted;
 }
 
-/* Names are made once for each pair. */
-static uint32_t made_up_name(const gt_linked_view *trace, gt_map *known, uint32_t row, uint32_t kernel)
+/* "op->kernel (Synthetic Op)"; created once per pair of names. */
+static uint32_t synthetic_name(const gt_linked_view *trace, gt_map *known, uint32_t row, uint32_t kernel)
 {
     uint32_t *name = gt_map_put(known, trace->name[row], trace->name[kernel]);
     if (*name == GT_MAP_NONE) {
         gt_buffer text = {0};
-        gt_str op = gt_event_name(&trace->events, row), work = gt_event_name(&trace->events, kernel);
+        gt_str op = gt_event_name(&trace->events, row);
+        gt_str launched = gt_event_name(&trace->events, kernel);
         gt_buffer_add(&text, op.bytes, op.len);
         gt_buffer_add_cstr(&text, "->");
-        gt_buffer_add(&text, work.bytes, work.len);
+        gt_buffer_add(&text, launched.bytes, launched.len);
         gt_buffer_add_cstr(&text, " (Synthetic Op)");
         *name = gt_interner_add(trace->strings, text.bytes, text.len);
         gt_buffer_free(&text);
@@ -247,10 +258,10 @@ static uint32_t made_up_name(const gt_linked_view *trace, gt_map *known, uint32_
     return *name;
 }
 
-static void make_up(search *s, const left_overs *l, gt_map *names, uint32_t *uid)
+static void add_synthetic(search *s, const leftovers *l, gt_map *names, uint32_t *uid)
 {
     for (size_t i = 0; i < l->count; i++) {
-        uint32_t row = l->rows[i], name = made_up_name(s->trace, names, row, l->kernels[i]);
+        uint32_t row = l->rows[i], name = synthetic_name(s->trace, names, row, l->kernels[i]);
         gt_unified_event event = {.row = row,
                                   .kernel = l->kernels[i],
                                   .name = name,
@@ -262,10 +273,10 @@ static void make_up(search *s, const left_overs *l, gt_map *names, uint32_t *uid
     }
 }
 
-static void make_up_rest(search *s)
+static void add_leftover_kernels(search *s)
 {
     const gt_linked_view *trace = s->trace;
-    left_overs of_calls = {0}, of_ops = {0};
+    leftovers of_calls = {0}, of_ops = {0};
     gt_map names = {0};
     uint32_t uid = (uint32_t)trace->uid_count;
     for (uint32_t row = 0; row < trace->count; row++) {
@@ -274,15 +285,15 @@ static void make_up_rest(search *s)
             continue;
         uint32_t op = gt_pytorch_cpu_op_above(trace, row);
         if (op == GT_NO_EVENT)
-            leave(&of_calls, row, trace->parent[row]);
+            add_leftover(&of_calls, row, trace->parent[row]);
         else
-            leave(&of_ops, row, op);
+            add_leftover(&of_ops, row, op);
     }
-    bring_together(&of_calls);
-    make_up(s, &of_calls, &names, &uid);
-    make_up(s, &of_ops, &names, &uid);
-    left_overs_free(&of_calls);
-    left_overs_free(&of_ops);
+    group_by_event(&of_calls);
+    add_synthetic(s, &of_calls, &names, &uid);
+    add_synthetic(s, &of_ops, &names, &uid);
+    leftovers_free(&of_calls);
+    leftovers_free(&of_ops);
     gt_map_free(&names);
 }
 
@@ -294,7 +305,7 @@ gt_unified_events gt_unified_events_find(gt_perf *perf)
     s.covered = gt_alloc_zero(s.trace->count, 1);
     look_below(&s);
     descend_from_roots(&s);
-    make_up_rest(&s);
+    add_leftover_kernels(&s);
     gt_free(s.modelled_below);
     gt_free(s.to_kernel);
     gt_free(s.visited);
