@@ -1,8 +1,7 @@
 /* Which steps go into which file, what the files are called, and what is said of them. */
 #include "transform/split.h"
 
-#include "analysis/serving/steps.h"
-#include "analysis/serving/step_events.h"
+#include "analysis/serving/serving.h"
 #include "base/log.h"
 #include "base/length.h"
 #include "base/memory.h"

@@ -2,8 +2,7 @@
 #ifndef GT_TRANSFORM_SPLIT_DETAILS_H
 #define GT_TRANSFORM_SPLIT_DETAILS_H
 
-#include "analysis/serving/steps.h"
-#include "analysis/serving/step_events.h"
+#include "analysis/serving/serving.h"
 #include "output/output.h"
 
 /* One file to be. */

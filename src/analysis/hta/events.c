@@ -1,8 +1,9 @@
-/* Which work ran on which stream, who launched it, and what kind of work is it?
+/* Which GPU events ran on which stream, what launched them, and of what type are they?
  *
- * Work is what has a stream. It belongs to the first host event with its correlation id. Times with fractions
- * become whole microseconds, and where the trace has several profiler steps, what the last one launched is
- * left out. */
+ * A GPU event, here, is an event with a stream. Its launch is the first host event with the same correlation
+ * id. As in HolisticTraceAnalysis, times with fractions are rounded to whole microseconds, and if the trace
+ * has several profiler steps, GPU events launched in the last one are ignored, because that step is often
+ * incomplete. */
 #include "analysis/hta/hta.h"
 #include "base/length.h"
 #include "base/map.h"
@@ -15,17 +16,17 @@
 
 enum { NO_STREAM = -1 };
 
-/* Calls that put work into a stream's queue. */
+/* Calls that add an entry to a stream's queue. */
 static const char *const queueing_calls[] = {
     "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel",      "cuLaunchKernelEx",
     "cudaMemcpyAsync",  "cudaMemsetAsync",     "hipLaunchKernel",     "hipExtModuleLaunchKernel",
     "hipMemcpyAsync",   "hipMemsetAsync",      "hipMemcpyWithStream",
 };
 
-/* Kinds of work by name, after the names of collectives; what no row fits is computation. */
+/* Types by name, checked after the names of collectives; if no row fits, the type is computation. */
 static const struct {
     const char *text;
-    bool anywhere; /* else at the beginning */
+    bool anywhere; /* false: at the start of the name */
     gt_hta_type type;
 } names[] = {
     {"Memcpy", false, GT_HTA_MEMORY},     {"hipMemcpy", false, GT_HTA_MEMORY},
@@ -64,17 +65,17 @@ static bool is_queueing(gt_str name)
     return false;
 }
 
-/* ---- what a trace has ---- */
+/* ---- the trace ---- */
 
 typedef struct source {
     const gt_event_view *trace;
     int64_t *correlation; /* by row */
-    uint32_t *stream;     /* by row: JSON texts */
-    uint8_t *types;       /* by name: 1 + gt_hta_type, 0 where not asked for yet */
-    bool rounds;
+    uint32_t *stream;     /* by row: JSON */
+    uint8_t *types;       /* by name: 1 + gt_hta_type; 0: not computed yet */
+    bool rounds;          /* to whole microseconds */
 } source;
 
-/* The reader may have kept python functions for other sheets; here they never count. */
+/* Whether an event is used here. Python functions, which other sheets may need, are not. */
 static bool counts(const source *s, size_t row)
 {
     return s->trace->kind[row] != GT_KIND_PYTHON && s->trace->kind[row] != GT_KIND_OTHER &&
@@ -99,7 +100,7 @@ static gt_hta_span span_of(const source *s, size_t row)
     return (gt_hta_span){start_us, end_us, end_us - start_us};
 }
 
-/* Whether starts with fractions are among those that count; and whether only integers are. */
+/* Whether any event has a start that is not an integer, and whether all times are integers. */
 static bool has_fractions(const source *s, bool *all_integers)
 {
     bool fractions = false;
@@ -124,8 +125,8 @@ static bool is_step(gt_str name)
     return at < name.len && name.bytes[at] >= '0' && name.bytes[at] <= '9';
 }
 
-/* When the last of several steps began on the host; infinity where there is at most one. A step's annotation
- * may be there again for the GPU, where it begins later. */
+/* When the last of several steps began on the host; infinity if there is at most one. A step may also have an
+ * annotation on the GPU, which begins later. */
 static double last_step_start(const source *s)
 {
     gt_map places = {0};
@@ -148,13 +149,13 @@ static double last_step_start(const source *s)
     return count >= 2 ? last : INFINITY;
 }
 
-/* ---- launches and what they launched ---- */
+/* ---- launches ---- */
 
 typedef struct launches {
-    gt_map rows;       /* of each correlation id the first host event that counts */
-    double before_us;  /* host events count if they start earlier; infinity: all do, and work without a launch
-                          too */
-    gt_hta_span range; /* of all that counts */
+    gt_map rows;       /* from a correlation id to its first host event */
+    double before_us;  /* host events must start before this; infinity: all are used, and GPU events without a
+                          launch  too */
+    gt_hta_span range; /* of all events used */
 } launches;
 
 static void widen(gt_hta_span *range, gt_hta_span by)
@@ -178,7 +179,7 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
     }
 }
 
-/* The row of its launch; GT_MAP_NONE where there is none that counts. */
+/* The row of its launch; GT_MAP_NONE if there is none. */
 static uint32_t launch_of(const launches *l, const source *s, size_t row)
 {
     int64_t correlation = s->correlation[row];

@@ -1,9 +1,9 @@
-/* Categories in two steps: by what the name begins with, then by words anywhere in it, in upper or lower
- * case. The first rule that fits decides, and of its cases the first one that fits.
+/* Categories of kernels of inference engines, from their names: first by the start of the name, then by words
+ * anywhere in it, in any case. The first rule that fits decides, and within it the first case that fits.
  *
- * The words are crude: "min" is in many names, and an AllReduce kernel is a Reduce. They are those of the
- * reports that users have. Words that cannot decide anything, because an earlier rule or another word of the
- * same rule always does, are left out. */
+ * The words are crude ("min" is in many names, and an AllReduce kernel is a Reduce), but they are those of
+ * TraceLens, so reports stay comparable. Words that can never decide, because an earlier rule or another word
+ * of the same rule always does, are not listed. */
 #include "analysis/phases/inference_category.h"
 
 #include "base/length.h"
@@ -23,7 +23,7 @@ typedef struct rule {
     } cases[CASES_MAX];
 } rule;
 
-/* ---- by the beginning: a word, and then '_', a space or nothing ---- */
+/* ---- by the start: a word followed by '_', a space or the end ---- */
 
 #define OF_GEMM(category)                                                                                    \
     {                                                                                                        \
@@ -63,7 +63,7 @@ static const rule beginnings[] = {
 
 /* ---- by words anywhere ---- */
 
-/* In place of a category: the framework's one of cache kernels. */
+/* Stands for the category of cache kernels of the kernel's framework. */
 static const char of_framework[] = "KVCache-Generic";
 
 static const rule rules[] = {
@@ -125,7 +125,7 @@ static const rule rules[] = {
       {"", "Quant-Generic"}}},
     {"rope rotary", {{"cached", "RoPE-Cached"}, {"gqa grouped", "RoPE-GQA"}, {"", "RoPE-Generic"}}},
     {"cache",
-     {{"paged", NULL}, /* these go on to the next rule */
+     {{"paged", NULL}, /* continue with the next rule */
       {"append update", "KVCache-Update"},
       {"compress prune", "KVCache-Compression"},
       {"", of_framework}}},
@@ -143,14 +143,14 @@ static const rule rules[] = {
     {"triton", {{"", "Triton-Custom"}}},
 };
 
-/* ---- where no word tells ---- */
+/* ---- if no word decides ---- */
 
-/* Exactly so, in this case. */
+/* Case-sensitive. */
 static const struct {
     const char *beginning, *category;
 } generic_kernels[] = {{"_fwd_kernel", "Kernel-Forward"}, {"_bwd_kernel", "Kernel-Backward"}};
 
-/* By words in what stands before the first "::". */
+/* By words before the first "::". */
 static const struct {
     const char *words, *of_cache, *of_others;
 } frameworks[] = {
@@ -165,7 +165,7 @@ static const struct {
     {"fair", of_framework, "FairScale-Custom"},
 };
 
-/* ---- the tables, ready to be asked ---- */
+/* ---- the tables as sets of keywords ---- */
 
 typedef struct ready_rule {
     gt_keyword_set words, cases[CASES_MAX];
@@ -204,7 +204,7 @@ void gt_inference_categories_free(gt_inference_categories *c)
     gt_free(c);
 }
 
-/* ---- asking ---- */
+/* ---- looking up ---- */
 
 static const char *case_of(const rule *source, const ready_rule *ready, const gt_keyword_set *found)
 {
@@ -213,7 +213,7 @@ static const char *case_of(const rule *source, const ready_rule *ready, const gt
     return source->cases[c].category;
 }
 
-/* What stands before the first '_', else before the first space; else all of it. */
+/* The part before the first '_', else before the first space, else all of it. */
 static gt_str beginning_of(gt_str name)
 {
     const char *end = memchr(name.bytes, '_', name.len);
@@ -251,7 +251,7 @@ static const char *by_words(const gt_inference_categories *c, const gt_keyword_s
     return NULL;
 }
 
-/* The framework's number, GT_LENGTH(frameworks) where none is known. */
+/* Index of the framework, GT_LENGTH(frameworks) if it is unknown. */
 static size_t framework_of(gt_inference_categories *c, gt_str name)
 {
     size_t i = GT_LENGTH(frameworks);

@@ -1,8 +1,8 @@
-/* Names and phases: lists of words, and the sequence lengths in kernel names.
+/* What names say about phases: lists of words, and sequence lengths in kernel names.
  *
- * Words are looked for in upper and lower case and wherever they stand, so "context" is also found in a name
- * that has nothing to do with a prompt, and "sl1" in the "USL1" of hipBLASLt's kernels. Words that hold
- * another word of their list are left out. */
+ * Words are found in any case and at any position, as in TraceLens, so "context" is also found in a name that
+ * has nothing to do with a prompt, and "sl1" in the "USL1" of hipBLASLt's kernels. A word that contains
+ * another word of its list is not listed, because it cannot change the result. */
 #include "analysis/phases/names.h"
 
 #include "base/length.h"
@@ -24,10 +24,10 @@ enum {
     EXPLICIT_DECODE,
     PAGED_PREFILL,
     PAGED_DECODE,
-    OPENING, /* words that give a "decode" or "prefill" anywhere behind them a meaning */
+    OPENING, /* words after which "decode" or "prefill" count */
     DECODE,
     PREFILL,
-    LENGTHS, /* beginnings of sequence lengths */
+    LENGTHS, /* words that start a sequence length */
     LISTS
 };
 
@@ -53,10 +53,11 @@ static const char *const lists[LISTS] = {
 /* ---- words in the name of an op ---- */
 
 typedef struct op_words {
-    const char *words, *decode, *prefill; /* decode counts before prefill */
+    const char *words, *decode, *prefill; /* decode is checked before prefill */
 } op_words;
 
-/* The first engine that the op belongs to decides: by its namespace, written exactly so, or by a word. */
+/* The first framework that the op belongs to decides. It belongs to one by the exact namespace or by a word.
+ */
 static const struct {
     const char *name_space;
     op_words op;
@@ -74,7 +75,7 @@ static const op_words attention = {
     "prefill_attention chunked_prefill batch_prefill",
 };
 
-/* Of the method union: the first row that says something counts. */
+/* For the method union: the first row that gives an answer decides. */
 static const op_words framework_votes[] = {
     {"vllm::", "decode cache paged", "prefill"},
     {"sglang::", "decode cache radix", "prefill"},
@@ -87,17 +88,17 @@ static const op_words batching = {
     "single_request request_init batch_prefill",
 };
 
-/* ---- the tables, ready to be asked ---- */
+/* ---- the tables as sets of keywords ---- */
 
 typedef struct ready_words {
     gt_keyword_set words, decode, prefill;
 } ready_words;
 
-/* What one name says. */
+/* Everything that one name says. */
 typedef struct name_facts {
     gt_phase_op op;
-    gt_phase_text text;    /* were it the only name */
-    double leading_number; /* -1: it does not begin with a digit */
+    gt_phase_text text;    /* as if it were the only name */
+    double leading_number; /* -1: it does not start with a digit */
 } name_facts;
 
 struct gt_phase_names {
@@ -106,7 +107,7 @@ struct gt_phase_names {
     gt_keyword_set lists[LISTS];
     ready_words frameworks[GT_LENGTH(frameworks)], framework_votes[GT_LENGTH(framework_votes)];
     ready_words attention, batching;
-    uint32_t *places; /* by text: one more than the place of its facts, 0 where it was not looked at */
+    uint32_t *places; /* by string id: index of its facts + 1; 0: not computed yet */
     size_t place_count;
     name_facts *facts;
     size_t count, capacity;
@@ -172,8 +173,8 @@ static gt_phase framework_vote(const gt_phase_names *names, const gt_keyword_set
 
 /* ---- sequence lengths: sl512, seqlen512, seqlen_512, seqlen 512, seq512 ---- */
 
-/* Above this the mean of any lengths that a trace can hold is above 10; so larger ones need not be told
- * apart. */
+/* With one length above this, the mean of all lengths in a trace is above 10, so larger ones need not be
+ * distinguished. */
 static const double LENGTH_MAX = 0x1p40;
 
 static bool is_space(char c)
@@ -181,7 +182,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
 }
 
-/* Reads the digits at *at, which moves past them. */
+/* Reads the digits at *at and moves *at after them. */
 static double read_number(gt_str name, size_t *at)
 {
     double number = 0;
@@ -190,23 +191,23 @@ static double read_number(gt_str name, size_t *at)
     return number;
 }
 
-/* Where the word stands at this place, in any case. */
-static bool stands_at(gt_str name, size_t at, const char *word)
+/* Whether the word is at this position, in any case. */
+static bool is_at(gt_str name, size_t at, const char *word)
 {
     size_t len = strlen(word);
     return name.len >= len && at <= name.len - len && strncasecmp(name.bytes + at, word, len) == 0;
 }
 
-/* Where the number of a sequence length begins that begins itself at `at`; SIZE_MAX where there is none. */
-static size_t number_behind(gt_str name, size_t at)
+/* The position of the number if a sequence length starts at `at`; SIZE_MAX if none does. */
+static size_t length_number(gt_str name, size_t at)
 {
     size_t number = SIZE_MAX;
-    if (stands_at(name, at, "sl")) {
+    if (is_at(name, at, "sl")) {
         number = at + 2;
-    } else if (stands_at(name, at, "seqlen")) {
+    } else if (is_at(name, at, "seqlen")) {
         number = at + 6;
         if (number < name.len && (name.bytes[number] == '_' || is_space(name.bytes[number]))) number++;
-    } else if (stands_at(name, at, "seq")) {
+    } else if (is_at(name, at, "seq")) {
         number = at + 3;
     }
     return number < name.len && gt_is_digit(name.bytes[number]) ? number : SIZE_MAX;
@@ -223,7 +224,7 @@ static void find_lengths(gt_phase_text *text, gt_str name)
 {
     for (size_t at = 0; at < name.len;) {
         bool may_begin = name.bytes[at] == 's' || name.bytes[at] == 'S';
-        size_t number = may_begin ? number_behind(name, at) : SIZE_MAX;
+        size_t number = may_begin ? length_number(name, at) : SIZE_MAX;
         if (number == SIZE_MAX) {
             at++;
         } else {
@@ -231,12 +232,12 @@ static void find_lengths(gt_phase_text *text, gt_str name)
             at = number;
         }
     }
-    text->ends_in_seqlen = name.len >= 6 && stands_at(name, name.len - 6, "seqlen");
+    text->ends_in_seqlen = name.len >= 6 && is_at(name, name.len - 6, "seqlen");
 }
 
 /* ---- "paged_attention ... decode" and the like ---- */
 
-/* Where the first of the opening words ends; SIZE_MAX where there is none. */
+/* The end of the first opening word; SIZE_MAX if there is none. */
 static size_t opening_end(gt_str name)
 {
     size_t end = SIZE_MAX;
@@ -253,10 +254,10 @@ static void find_opened(gt_phase_names *names, gt_phase_text *text, gt_str name)
 {
     size_t end = opening_end(name);
     if (end == SIZE_MAX) return;
-    gt_keyword_set behind = gt_keywords_find(names->words, (gt_str){name.bytes + end, name.len - end});
+    gt_keyword_set after = gt_keywords_find(names->words, (gt_str){name.bytes + end, name.len - end});
     text->opened = true;
-    text->opened_decode = gt_keyword_sets_intersect(&names->lists[DECODE], &behind);
-    text->opened_prefill = gt_keyword_sets_intersect(&names->lists[PREFILL], &behind);
+    text->opened_decode = gt_keyword_sets_intersect(&names->lists[DECODE], &after);
+    text->opened_prefill = gt_keyword_sets_intersect(&names->lists[PREFILL], &after);
 }
 
 /* ---- names ---- */
@@ -266,7 +267,7 @@ static bool has(const gt_phase_text *text, int list)
     return text->lists >> list & 1;
 }
 
-static name_facts look_at(gt_phase_names *names, gt_str name)
+static name_facts compute_facts(gt_phase_names *names, gt_str name)
 {
     gt_keyword_set found = gt_keywords_find(names->words, name);
     name_facts facts = {.leading_number = -1};
@@ -297,7 +298,7 @@ static const name_facts *facts_of(gt_phase_names *names, uint32_t name)
     if (name >= names->place_count) grow_places(names);
     uint32_t *place = &names->places[name];
     if (*place == 0) {
-        name_facts facts = look_at(names, gt_interner_get(names->strings, name));
+        name_facts facts = compute_facts(names, gt_interner_get(names->strings, name));
         GT_PUSH(names->facts, names->count, names->capacity, facts);
         *place = (uint32_t)names->count;
     }
@@ -327,7 +328,7 @@ void gt_phase_text_add(gt_phase_text *text, gt_phase_names *names, uint32_t kern
     text->ends_in_seqlen = kernel->text.ends_in_seqlen;
 }
 
-/* ---- what they say ---- */
+/* ---- the answers ---- */
 
 gt_phase gt_phase_by_lengths(const gt_phase_text *text)
 {
@@ -344,7 +345,7 @@ gt_phase gt_phase_by_names(const gt_phase_text *text)
     return has(text, NAMED_DECODE) ? GT_PHASE_DECODE : GT_PHASE_MIXED;
 }
 
-/* The phase that has a word where the other one has none. */
+/* The phase for which a word was found, if none was found for the other. */
 static gt_phase only_one(bool prefill, bool decode)
 {
     if (prefill == decode) return GT_PHASE_MIXED;

@@ -1,5 +1,11 @@
-/* The methods: names are judged by phase_names.h; here are shapes, query lengths, how often an op comes, and
- * what each method makes of all that. */
+/* Phases of inference: prefill reads the prompt, decode generates one token after another. Which phase does
+ * an op belong to?
+ *
+ * A trace does not say, so there are several methods, and each uses some of these clues: words and sequence
+ * lengths in names (names.c), the number of rows of an input, the query length of attention, and how often an
+ * op occurs. For example a GEMM with M = 2048 is prefill, because it works on all tokens of a prompt at once;
+ * the same GEMM with M = 1 is decode, because it works on the newest token. And with one prefill and a
+ * hundred decode steps, an op that occurs rarely is prefill. */
 #include "analysis/phases/phases.h"
 
 #include "base/length.h"
@@ -26,11 +32,12 @@ const char *gt_phase_method_name(gt_phase_method method)
     return method_names[method];
 }
 
-/* An op is attention of prefill where it has more queries than this. */
+/* Attention with more queries than this is prefill. */
 static const int64_t DECODE_QUERIES_MAX = 10;
 
-/* Quantiles of how often the different ops come. Ops that come more often than `decode` are decode, less
- * often than `prefill` prefill; those between are what `between` says. */
+/* Quantiles of the number of occurrences per op name. Ops that occur more often than the quantile `decode`
+ * are decode, ops that occur less often than the quantile `prefill` are prefill, and the others are
+ * `between`. */
 typedef struct frequency_rule {
     double prefill, decode;
     gt_phase between;
@@ -56,23 +63,23 @@ struct gt_phases {
     gt_phase_options options;
     gt_phase_names *names;
     uint8_t *of_launcher;
-    /* How often: */
-    uint32_t *counts;             /* by name: launchers */
-    double seldom_max, often_min; /* a count below the first is seldom, above the second often */
+    /* Frequencies, computed when first needed: */
+    uint32_t *counts;           /* by name: number of launchers */
+    double rare_max, often_min; /* counts below the first are rare, counts above the second frequent */
     gt_phase between;
-    /* For shapes and query lengths, from when they are first asked for: */
-    uint32_t *arguments[ARGUMENTS]; /* by row: JSON texts */
+    /* Shapes and query lengths, loaded when first needed: */
+    uint32_t *arguments[ARGUMENTS]; /* by row: JSON */
     gt_values *values;
     gt_models *models;
 };
 
-/* An op to be judged. */
-typedef struct judged {
-    uint32_t row;            /* GT_NO_EVENT: a kernel alone */
-    uint32_t name;           /* GT_STR_EMPTY of a kernel alone */
+/* The op, or the kernel, whose phase is wanted. */
+typedef struct subject {
+    uint32_t row;            /* GT_NO_EVENT: a kernel without an op */
+    uint32_t name;           /* GT_STR_EMPTY for a kernel without an op */
     const uint32_t *kernels; /* rows */
     size_t kernel_count;
-} judged;
+} subject;
 
 /* ---- shapes and query lengths ---- */
 
@@ -85,8 +92,8 @@ static void load_arguments(gt_phases *p)
     p->models = gt_models_new(p->trace->strings);
 }
 
-/* A parameter of the model of an op, where it has a model of this family and category; NaN where not. */
-static double model_parameter(gt_phases *p, const judged *op, gt_op_family family, const char *category,
+/* A parameter of the op's model if that is of this family and category; otherwise NaN. */
+static double model_parameter(gt_phases *p, const subject *op, gt_op_family family, const char *category,
                               const char *parameter)
 {
     gt_model_event event = {
@@ -109,31 +116,32 @@ static double model_parameter(gt_phases *p, const judged *op, gt_op_family famil
     return (double)NAN;
 }
 
-/* The first extent of the first of at least two inputs, as a whole number; NaN where it is none above 0. */
-static double first_extent(gt_phases *p, uint32_t row)
+/* The first dimension of the first input, truncated to an integer; NaN if there are fewer than two inputs or
+ * it is not above 0. */
+static double first_dimension(gt_phases *p, uint32_t row)
 {
     const gt_value *dims = gt_values_get(p->values, p->arguments[DIMS][row]);
     if (!gt_value_is_list(dims) || dims->count < 2 || !gt_value_is_list(&dims->items[0])) return (double)NAN;
-    const gt_value *extent = gt_value_at(&dims->items[0], 0);
-    double number = extent->type == GT_VALUE_INT     ? (double)extent->integer
-                    : extent->type == GT_VALUE_FLOAT ? extent->number
-                    : extent->type == GT_VALUE_BIG   ? (extent->text.bytes[0] == '-' ? -1 : (double)INFINITY)
-                                                     : (double)NAN;
+    const gt_value *size = gt_value_at(&dims->items[0], 0);
+    double number = size->type == GT_VALUE_INT     ? (double)size->integer
+                    : size->type == GT_VALUE_FLOAT ? size->number
+                    : size->type == GT_VALUE_BIG   ? (size->text.bytes[0] == '-' ? -1 : (double)INFINITY)
+                                                   : (double)NAN;
     return number > 0 ? trunc(number) : (double)NAN;
 }
 
-static gt_phase by_extent(gt_phases *p, const judged *op)
+static gt_phase by_rows(gt_phases *p, const subject *op)
 {
     if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
     load_arguments(p);
-    double extent = (double)NAN;
-    if (!p->options.as_reference) extent = model_parameter(p, op, GT_FAMILY_GEMM, "GEMM", "M");
-    if (isnan(extent)) extent = first_extent(p, op->row);
-    if (isnan(extent)) return GT_PHASE_MIXED;
-    return extent > (double)p->options.decode_threshold ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
+    double rows = (double)NAN;
+    if (!p->options.as_reference) rows = model_parameter(p, op, GT_FAMILY_GEMM, "GEMM", "M");
+    if (isnan(rows)) rows = first_dimension(p, op->row);
+    if (isnan(rows)) return GT_PHASE_MIXED;
+    return rows > (double)p->options.decode_threshold ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
 }
 
-static gt_phase by_query_length(gt_phases *p, const judged *op)
+static gt_phase by_query_length(gt_phases *p, const subject *op)
 {
     if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
     load_arguments(p);
@@ -142,41 +150,41 @@ static gt_phase by_query_length(gt_phases *p, const judged *op)
     return queries > (double)DECODE_QUERIES_MAX ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
 }
 
-/* ---- how often ---- */
+/* ---- frequency ---- */
 
 static void count_names(gt_phases *p)
 {
     const frequency_rule *rule = p->options.method == GT_PHASES_UNION ? &union_frequency : &frequency;
     const gt_launchers *l = p->launchers;
     const uint32_t *names = p->trace->name;
-    double *different = gt_alloc(l->count * sizeof *different);
-    uint32_t *first = gt_alloc(l->count * sizeof *first); /* each name once */
+    double *counts = gt_alloc(l->count * sizeof *counts);
+    uint32_t *distinct = gt_alloc(l->count * sizeof *distinct); /* names, each once */
     size_t count = 0;
     p->counts = gt_alloc_zero(gt_interner_count(p->trace->strings), sizeof *p->counts);
     for (size_t i = 0; i < l->count; i++) {
         uint32_t name = names[l->items[i].row];
-        if (p->counts[name]++ == 0) first[count++] = name;
+        if (p->counts[name]++ == 0) distinct[count++] = name;
     }
-    for (size_t i = 0; i < count; i++) different[i] = p->counts[first[i]];
-    p->seldom_max = gt_quantile(different, count, rule->prefill);
-    p->often_min = gt_quantile(different, count, rule->decode);
+    for (size_t i = 0; i < count; i++) counts[i] = p->counts[distinct[i]];
+    p->rare_max = gt_quantile(counts, count, rule->prefill);
+    p->often_min = gt_quantile(counts, count, rule->decode);
     p->between = rule->between;
-    gt_free(first);
-    gt_free(different);
+    gt_free(distinct);
+    gt_free(counts);
 }
 
-static gt_phase by_frequency(gt_phases *p, const judged *op)
+static gt_phase by_frequency(gt_phases *p, const subject *op)
 {
     if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
     if (!p->counts) count_names(p);
     double count = p->counts[op->name];
     if (count > p->often_min) return GT_PHASE_DECODE;
-    return count < p->seldom_max ? GT_PHASE_PREFILL : p->between;
+    return count < p->rare_max ? GT_PHASE_PREFILL : p->between;
 }
 
 /* ---- the methods ---- */
 
-static gt_phase_text text_of(gt_phases *p, const judged *op)
+static gt_phase_text text_of(gt_phases *p, const subject *op)
 {
     gt_phase_text text = gt_phase_text_begin(p->names, op->name);
     for (size_t i = 0; i < op->kernel_count; i++)
@@ -184,36 +192,37 @@ static gt_phase_text text_of(gt_phases *p, const judged *op)
     return text;
 }
 
-static gt_phase by_kernel_names(gt_phases *p, const judged *op)
+static gt_phase by_kernel_names(gt_phases *p, const subject *op)
 {
     gt_phase_text text = text_of(p, op);
     return gt_phase_by_names(&text);
 }
 
-static gt_phase by_framework(gt_phases *p, const judged *op)
+static gt_phase by_framework(gt_phases *p, const subject *op)
 {
     return gt_phase_names_op(p->names, op->name).by_framework;
 }
 
-static gt_phase by_attention(gt_phases *p, const judged *op)
+static gt_phase by_attention(gt_phases *p, const subject *op)
 {
-    gt_phase_op said = gt_phase_names_op(p->names, op->name);
-    if (p->options.as_reference) return said.is_attention ? said.by_attention : GT_PHASE_MIXED;
-    if (said.by_attention != GT_PHASE_MIXED || !said.is_attention) return said.by_attention;
+    gt_phase_op clues = gt_phase_names_op(p->names, op->name);
+    if (p->options.as_reference) return clues.is_attention ? clues.by_attention : GT_PHASE_MIXED;
+    if (clues.by_attention != GT_PHASE_MIXED || !clues.is_attention) return clues.by_attention;
     return by_query_length(p, op);
 }
 
-static gt_phase by_gemm_params(gt_phases *p, const judged *op)
+static gt_phase by_gemm_params(gt_phases *p, const subject *op)
 {
     gt_phase_text text = text_of(p, op);
     bool told;
     gt_phase phase = gt_phase_by_gemm_names(&text, &told);
-    return told ? phase : by_extent(p, op);
+    return told ? phase : by_rows(p, op);
 }
 
-typedef gt_phase method(gt_phases *p, const judged *op);
+typedef gt_phase method(gt_phases *p, const subject *op);
 
-static gt_phase by_all(gt_phases *p, const judged *op)
+/* The first method that gives an answer decides. */
+static gt_phase by_first_answer(gt_phases *p, const subject *op)
 {
     static method *const in_order[] = {by_kernel_names, by_framework, by_attention, by_frequency};
     gt_phase phase = GT_PHASE_MIXED;
@@ -221,17 +230,17 @@ static gt_phase by_all(gt_phases *p, const judged *op)
     return phase;
 }
 
-static gt_phase by_union(gt_phases *p, const judged *op)
+/* A weighted vote; the frequency decides if there are too few votes or as many for both. */
+static gt_phase by_union(gt_phases *p, const subject *op)
 {
     gt_phase_text text = text_of(p, op);
-    gt_phase_op said = gt_phase_names_op(p->names, op->name);
+    gt_phase_op clues = gt_phase_names_op(p->names, op->name);
     const struct {
         gt_phase phase;
         int weight;
     } votes[] = {
-        {by_extent(p, op), 3},           {gt_phase_explicit_vote(&text), 4},
-        {gt_phase_paged_vote(&text), 2}, {said.framework_vote, 2},
-        {said.batching_vote, 1},
+        {by_rows(p, op), 3},       {gt_phase_explicit_vote(&text), 4}, {gt_phase_paged_vote(&text), 2},
+        {clues.framework_vote, 2}, {clues.batching_vote, 1},
     };
     int prefill = 0, decode = 0;
     for (size_t i = 0; i < GT_LENGTH(votes); i++) {
@@ -243,7 +252,7 @@ static gt_phase by_union(gt_phases *p, const judged *op)
 }
 
 static method *const methods[GT_PHASE_METHODS] = {
-    [GT_PHASES_HYBRID] = by_all,
+    [GT_PHASES_HYBRID] = by_first_answer,
     [GT_PHASES_KERNEL_NAMES] = by_kernel_names,
     [GT_PHASES_FRAMEWORK_APIS] = by_framework,
     [GT_PHASES_ATTENTION_PATTERNS] = by_attention,
@@ -252,7 +261,7 @@ static method *const methods[GT_PHASE_METHODS] = {
     [GT_PHASES_UNION] = by_union,
 };
 
-/* ---- all of them ---- */
+/* ---- launchers and kernels ---- */
 
 gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launchers,
                           gt_phase_options options)
@@ -266,8 +275,8 @@ gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launc
     p->of_launcher = gt_alloc(launchers->count);
     for (size_t i = 0; i < launchers->count; i++) {
         const gt_launcher *launcher = &launchers->items[i];
-        judged op = {launcher->row, trace->name[launcher->row], launchers->kernels + launcher->first,
-                     launcher->count};
+        subject op = {launcher->row, trace->name[launcher->row], launchers->kernels + launcher->first,
+                      launcher->count};
         p->of_launcher[i] = (uint8_t)methods[options.method](p, &op);
     }
     return p;
@@ -303,7 +312,7 @@ uint8_t *gt_phases_of_kernels(gt_phases *p)
     }
     for (uint32_t row = 0; row < trace->count; row++) {
         if (phases[row] != NO_LAUNCHER) continue;
-        judged alone = {GT_NO_EVENT, GT_STR_EMPTY, &row, 1};
+        subject alone = {GT_NO_EVENT, GT_STR_EMPTY, &row, 1};
         phases[row] = (uint8_t)(trace->kind[row] == GT_KIND_KERNEL ? methods[p->options.method](p, &alone)
                                                                    : GT_PHASE_MIXED);
     }

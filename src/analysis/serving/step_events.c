@@ -1,9 +1,11 @@
-/* Events that last are put in order of thread and start once, GPU events and arrows in order of the id that
- * joins them to a launch; so a step costs no more than what belongs to it. */
-#include "analysis/serving/step_events.h"
+/* The events that belong to steps.
+ *
+ * Events with a duration are sorted by thread and start, and GPU events and arrows are grouped by the id that
+ * they share with a launch, both once. Then finding the events of a step takes time proportional to their
+ * number. */
+#include "analysis/serving/serving.h"
 
 #include "compat/python_set.h"
-#include "analysis/serving/steps.h"
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -16,44 +18,39 @@
 
 static const char *const gpu_categories[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"};
 
-typedef struct row_list {
-    uint32_t *items;
-    size_t count, capacity;
-} row_list;
-
 struct gt_step_finder {
     const gt_plain_events *events;
     uint32_t *lasting;       /* events with a start and a duration, by thread, then start */
-    gt_map threads;          /* (process, thread) to its number: its events are ... */
-    size_t *thread_end;      /* ... lasting[thread_end[n - 1] .. thread_end[n]) */
-    uint32_t *joined;        /* GPU events and arrows: those of id t are ... */
-    size_t *joined_end;      /* ... joined[joined_end[t - 1] .. joined_end[t]) */
+    gt_map threads;          /* from (process, thread) to its number n; its events are ... */
+    size_t *thread_end;      /* ... lasting[thread_end[n - 1]] to lasting[thread_end[n] - 1] */
+    uint32_t *joined;        /* GPU events and arrows, grouped by the id t of their launch: ... */
+    size_t *joined_end;      /* ... joined[joined_end[t - 1]] to joined[joined_end[t] - 1] */
     uint8_t *is_gpu;         /* by event */
-    row_list timeless;       /* events without a time */
-    uint8_t *taken;          /* by event, while steps are looked at */
-    struct launch *launches; /* of the step in hand */
+    gt_row_list timeless;    /* events without a time */
+    uint8_t *taken;          /* by event: already in the result */
+    struct launch *launches; /* of the current step */
     size_t launch_count, launch_capacity;
     gt_python_set set;
 };
 
 /* ---- steps ---- */
 
-/* By name, asked once each. */
+/* By name: its gt_step_name. */
 static uint8_t *name_kinds(const gt_plain_events *e)
 {
-    enum { NOT_ASKED = UINT8_MAX };
+    enum { UNKNOWN = UINT8_MAX };
     uint32_t count = gt_interner_count(e->strings);
     uint8_t *kinds = gt_alloc(count);
-    memset(kinds, NOT_ASKED, count);
+    memset(kinds, UNKNOWN, count);
     for (size_t i = 0; i < e->count; i++)
-        if (kinds[e->name[i]] == NOT_ASKED)
+        if (kinds[e->name[i]] == UNKNOWN)
             kinds[e->name[i]] = (uint8_t)gt_step_name_kind(gt_interner_get(e->strings, e->name[i]));
     return kinds;
 }
 
-static row_list annotations_of_kind(const gt_plain_events *e, const uint8_t *kinds, gt_step_name kind)
+static gt_row_list annotations_of_kind(const gt_plain_events *e, const uint8_t *kinds, gt_step_name kind)
 {
-    row_list rows = {0};
+    gt_row_list rows = {0};
     for (size_t i = 0; i < e->count; i++)
         if (kinds[e->name[i]] == kind && !isnan(e->start_us[i]) &&
             gt_str_equals(gt_interner_get(e->strings, e->category[i]), "user_annotation"))
@@ -64,7 +61,7 @@ static row_list annotations_of_kind(const gt_plain_events *e, const uint8_t *kin
 gt_step_span *gt_step_spans_find(const gt_plain_events *e, size_t *count)
 {
     uint8_t *kinds = name_kinds(e);
-    row_list rows = annotations_of_kind(e, kinds, GT_STEP_DETAILED);
+    gt_row_list rows = annotations_of_kind(e, kinds, GT_STEP_DETAILED);
     if (!rows.count) rows = annotations_of_kind(e, kinds, GT_STEP_SHORT);
     gt_order_rows(rows.items, rows.count, e->start_us);
     gt_step_span *spans = gt_alloc(rows.count * sizeof *spans);
@@ -80,10 +77,10 @@ gt_step_span *gt_step_spans_find(const gt_plain_events *e, size_t *count)
     return spans;
 }
 
-/* ---- putting events in order ---- */
+/* ---- sorting ---- */
 
-/* Turns counts into ends. */
-static void add_up(size_t *counts, size_t count)
+/* Turns counts into ends by adding up. */
+static void counts_to_ends(size_t *counts, size_t count)
 {
     for (size_t i = 1; i < count; i++) counts[i] += counts[i - 1];
 }
@@ -109,7 +106,7 @@ static void sort_lasting(gt_step_finder *f)
         thread_of[i] = *thread;
         f->thread_end[*thread]++;
     }
-    add_up(f->thread_end, threads);
+    counts_to_ends(f->thread_end, threads);
     f->lasting = gt_alloc((threads ? f->thread_end[threads - 1] : 0) * sizeof *f->lasting);
     size_t *place = gt_alloc(threads * sizeof *place);
     for (uint32_t t = 0; t < threads; t++) place[t] = t ? f->thread_end[t - 1] : 0;
@@ -130,7 +127,7 @@ static bool is_gpu_category(gt_str category)
     return false;
 }
 
-/* The id by which an event belongs to a launch; GT_STR_NONE where it has none. */
+/* The id that an event shares with its launch; GT_STR_NONE if it has none. Also sets is_gpu. */
 static uint32_t joining_id(gt_step_finder *f, size_t i)
 {
     const gt_plain_events *e = f->events;
@@ -153,10 +150,10 @@ static void sort_joined(gt_step_finder *f)
         id_of[i] = joining_id(f, i);
         f->joined_end[id_of[i]]++;
     }
-    add_up(f->joined_end, texts);
+    counts_to_ends(f->joined_end, texts);
     f->joined = gt_alloc(e->count * sizeof *f->joined);
     for (size_t i = e->count; i-- > 0;) f->joined[--f->joined_end[id_of[i]]] = (uint32_t)i;
-    /* Each end has become the beginning; the next one's beginning is the end. */
+    /* Filling backwards moved each end to the begin; the begin of the next id is the end. */
     memmove(f->joined_end, f->joined_end + 1, (texts - 1) * sizeof *f->joined_end);
     f->joined_end[texts - 1] = e->count;
     gt_free(id_of);
@@ -200,7 +197,7 @@ static void take(gt_step_finder *f, gt_step_events *found, uint32_t event)
     GT_PUSH(found->events, found->count, found->capacity, event);
 }
 
-/* The first of a thread's events that does not start before a time. */
+/* Index of the first event in [begin, end) that starts at or after a time. */
 static size_t first_from(const gt_step_finder *f, size_t begin, size_t end, double start_us)
 {
     while (begin < end) {
@@ -217,7 +214,7 @@ typedef struct span {
     double first_us, last_us;
 } span;
 
-/* What a launch's id joins; the id of an event of the step. */
+/* Takes the GPU events and arrows with the id of a launch. */
 static void take_joined(gt_step_finder *f, gt_step_events *found, uint32_t id, span *gpu)
 {
     const gt_plain_events *e = f->events;
@@ -234,14 +231,14 @@ static void take_joined(gt_step_finder *f, gt_step_events *found, uint32_t id, s
     }
 }
 
-static int by_place(const void *left, const void *right)
+static int by_position(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return (a > b) - (a < b);
 }
 
-/* The events of the step's own thread, in the file's order. */
-static void find_own(gt_step_finder *f, const gt_step_span *step, row_list *own)
+/* The events of the step's own thread, in file order. */
+static void find_own(gt_step_finder *f, const gt_step_span *step, gt_row_list *own)
 {
     const gt_plain_events *e = f->events;
     uint32_t thread = gt_map_get(&f->threads, step->process, step->thread);
@@ -252,12 +249,12 @@ static void find_own(gt_step_finder *f, const gt_step_span *step, row_list *own)
     for (; at < end && e->start_us[f->lasting[at]] <= step->end_us; at++)
         if (e->start_us[f->lasting[at]] + e->dur_us[f->lasting[at]] <= step->end_us)
             GT_PUSH(own->items, own->count, own->capacity, f->lasting[at]);
-    if (own->count) qsort(own->items, own->count, sizeof *own->items, by_place);
+    if (own->count) qsort(own->items, own->count, sizeof *own->items, by_position);
 }
 
 typedef struct launch {
-    uint32_t id;    /* text */
-    uint32_t value; /* the number that it is */
+    uint32_t id;    /* string id */
+    uint32_t value; /* the id as a number */
     size_t slot;
 } launch;
 
@@ -279,9 +276,9 @@ static bool is_small_number(gt_str text, uint32_t *value)
     return true;
 }
 
-/* Ids of launches, each once; in the order of a Python set where they are numbers, since durations are added
- * up in it. */
-static void find_launches(gt_step_finder *f, const row_list *own)
+/* Lists the ids of launches, each once. If all are numbers, in the iteration order of a Python set: TraceLens
+ * adds up durations in that order, and the sum of doubles depends on it. */
+static void find_launches(gt_step_finder *f, const gt_row_list *own)
 {
     const gt_plain_events *e = f->events;
     bool numbers = true;
@@ -303,7 +300,7 @@ static void find_launches(gt_step_finder *f, const row_list *own)
     if (numbers && f->launch_count) qsort(f->launches, f->launch_count, sizeof *f->launches, by_slot);
 }
 
-static void find_step(gt_step_finder *f, gt_step_events *found, const gt_step_span *step, row_list *own)
+static void find_step(gt_step_finder *f, gt_step_events *found, const gt_step_span *step, gt_row_list *own)
 {
     span gpu = {INFINITY, -INFINITY};
     find_own(f, step, own);
@@ -316,11 +313,11 @@ static void find_step(gt_step_finder *f, gt_step_events *found, const gt_step_sp
 gt_step_events gt_step_finder_find(gt_step_finder *f, const gt_step_span *steps, size_t count)
 {
     gt_step_events found = {.is_integral = true};
-    row_list own = {0};
+    gt_row_list own = {0};
     for (size_t i = 0; i < count; i++) find_step(f, &found, &steps[i], &own);
     gt_free(own.items);
     for (size_t i = 0; i < f->timeless.count; i++) take(f, &found, f->timeless.items[i]);
     for (size_t i = 0; i < found.count; i++) f->taken[found.events[i]] = 0;
-    if (found.count) qsort(found.events, found.count, sizeof *found.events, by_place);
+    if (found.count) qsort(found.events, found.count, sizeof *found.events, by_position);
     return found;
 }

@@ -1,8 +1,13 @@
-/* The names of steps, each form by a small reader of its own. Numbers too large to count with stop at MOST.
- */
-#include "analysis/serving/steps.h"
+/* Steps of an inference server: what the name of a step says, and which steps show the server at full load.
+ *
+ * Each form of name has a small parser of its own. Numbers that are too large to calculate with are limited
+ * to MOST. */
+#include "analysis/serving/serving.h"
+
+#include "base/memory.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 static const int64_t MOST = INT64_C(1) << 52;
@@ -76,7 +81,7 @@ static bool read_short_vllm(reader r, gt_serving_step *s)
 
 /* ---- key=value ---- */
 
-/* The value of the last key=value of a text. */
+/* The value of the last key=value with this key. */
 static bool find_value(reader body, const char *key, reader *value)
 {
     size_t len = strlen(key);
@@ -90,7 +95,7 @@ static bool find_value(reader body, const char *key, reader *value)
         }
         bool is_key = (size_t)(at - word) == len && memcmp(word, key, len) == 0;
         const char *begin = ++at;
-        if (at < body.end && *at == '[') { /* a list, which may hold spaces */
+        if (at < body.end && *at == '[') { /* a list, which may contain spaces */
             const char *close = memchr(at, ']', (size_t)(body.end - at));
             if (close) at = close + 1;
         }
@@ -101,7 +106,7 @@ static bool find_value(reader body, const char *key, reader *value)
     return found;
 }
 
-/* The digits that a value begins with; 0 where there are none. */
+/* The number at the start of a value; 0 if there is none. */
 static int64_t number_of(reader body, const char *key)
 {
     reader value;
@@ -110,7 +115,7 @@ static int64_t number_of(reader body, const char *key)
     return number;
 }
 
-/* The value as a whole; 0 where it is not one number. */
+/* The value if it is a number and nothing else; otherwise 0. */
 static int64_t whole_number_of(reader body, const char *key)
 {
     reader value;
@@ -119,7 +124,7 @@ static int64_t whole_number_of(reader body, const char *key)
                                                                                                   : 0;
 }
 
-/* Whether "sqsq=" and a digit stand in the text. */
+/* Whether the string contains "sqsq=" and a digit. */
 static bool has_squares(reader body)
 {
     static const char word[] = "sqsq=";
@@ -141,7 +146,7 @@ static const char *last_bracket(const reader *r)
 
 typedef enum mode { EXTEND, DECODE, MIXED, MODES } mode;
 
-/* step[MODE, where the mode is a word; the reader is behind it then. */
+/* Reads "step[MODE", where the mode must end at a word boundary. */
 static bool read_mode(reader *r, mode *found)
 {
     static const char *const modes[MODES] = {"EXTEND", "DECODE", "MIXED"};
@@ -228,7 +233,7 @@ static bool read_diffusion(reader r, gt_serving_step *s)
            read_number(&r, &other) && skip(&r, "x") && read_number(&r, &other);
 }
 
-/* A name that looks like SGLang's short form may still say nothing that can be counted. */
+/* Whether a name has SGLang's form, even if its numbers cannot be read. */
 static bool looks_like_sglang(reader r)
 {
     mode found;
@@ -284,4 +289,140 @@ gt_step_mix gt_step_mix_of(const gt_serving_step *steps, size_t count)
         mix.requests = (int64_t)(requests / (double)count);
     }
     return mix;
+}
+
+/* ---- regions of full load ---- */
+
+enum { STEPS_TO_BEGIN = 5 }; /* a region begins when more steps than this are near the maximum */
+
+typedef struct regions {
+    gt_step_range *items;
+    size_t count, capacity;
+} regions;
+
+static int64_t most_requests(const gt_serving_step *steps, size_t count)
+{
+    int64_t most = INT64_MIN;
+    for (size_t i = 0; i < count; i++)
+        most = gt_step_requests(&steps[i]) > most ? gt_step_requests(&steps[i]) : most;
+    return most;
+}
+
+/* The middle of the trace, without the first and the last steps. */
+static gt_step_range middle(size_t count, size_t wanted)
+{
+    size_t missing = wanted > count ? wanted - count : 0, cut = missing > 8 ? missing : 8;
+    cut = cut < count ? cut : count;
+    size_t begin = cut / 2, end = count - cut / 2;
+    return (gt_step_range){begin, end > begin + 1 ? end : begin + 1 < count ? begin + 1 : count};
+}
+
+gt_step_range *gt_steady_regions(const gt_serving_step *steps, size_t count, size_t wanted,
+                                 size_t *region_count)
+{
+    regions found = {0};
+    double most = (double)most_requests(steps, count), reach = (count >= wanted ? 0.1 : 0.2) * most;
+    size_t begin = 0;
+    int64_t near = 0;
+    bool is_open = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_near = fabs((double)gt_step_requests(&steps[i]) - most) <= (reach > 1 ? reach : 1);
+        if (is_near && !is_open) near++;
+        if (!is_near && is_open) near--;
+        if (near > STEPS_TO_BEGIN && !is_open) {
+            is_open = true;
+            begin = i + 1 - (size_t)near;
+        }
+        if (near <= 0 && is_open) {
+            GT_PUSH(found.items, found.count, found.capacity, ((gt_step_range){begin, i}));
+            is_open = false;
+            near = 0;
+        }
+    }
+    if (is_open) GT_PUSH(found.items, found.count, found.capacity, ((gt_step_range){begin, count - 1}));
+    if (!found.count && count) GT_PUSH(found.items, found.count, found.capacity, middle(count, wanted));
+    *region_count = found.count;
+    return found.items;
+}
+
+/* ---- windows ---- */
+
+static size_t length(gt_step_range range)
+{
+    return range.end - range.begin;
+}
+
+static size_t count_prefill(const gt_serving_step *steps, gt_step_range range)
+{
+    size_t count = 0;
+    for (size_t i = range.begin; i < range.end; i++) count += gt_step_has_context(&steps[i]);
+    return count;
+}
+
+static double share(size_t part, size_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static double share_of_all(const gt_serving_step *steps, const gt_step_range *found, size_t count)
+{
+    size_t prefill = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        prefill += count_prefill(steps, found[i]);
+        all += length(found[i]);
+    }
+    return share(prefill, all);
+}
+
+/* The longest run of steps of one kind, the first one if there are several, cut to `most`. */
+static gt_step_range longest_run(const gt_serving_step *steps, gt_step_range in, bool decode, size_t most)
+{
+    gt_step_range best = {in.begin, in.begin}, run = best;
+    for (size_t i = in.begin; i < in.end; i++) {
+        bool fits = decode ? gt_step_is_decode(&steps[i]) : gt_step_has_context(&steps[i]);
+        run.begin = fits ? run.begin : i + 1;
+        run.end = i + 1;
+        if (fits && length(run) > length(best)) best = run;
+    }
+    if (length(best) > most) best.end = best.begin + most;
+    return best;
+}
+
+/* The window whose share of steps with prefill is closest to the wanted one; among equals the one with the
+ * most requests, then the first. Windows without prefill are chosen only if there is no other. */
+static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in, gt_window_request wish)
+{
+    size_t parts = wish.steps / 2 < 10 ? wish.steps / 2 : 10, stride = wish.steps / (parts ? parts : 1);
+    size_t size = length(in) < wish.steps ? length(in) : wish.steps;
+    gt_step_range best = {in.begin, in.begin + size};
+    double best_distance = INFINITY, best_requests = -INFINITY;
+    bool best_has_prefill = false;
+    for (size_t begin = in.begin; begin + size <= in.end; begin += stride ? stride : 1) {
+        gt_step_range range = {begin, begin + size};
+        size_t prefill = count_prefill(steps, range);
+        double requests = 0, distance = fabs(share(prefill, size) - wish.share_of_prefill);
+        for (size_t i = range.begin; i < range.end; i++) requests += (double)gt_step_requests(&steps[i]);
+        bool better = prefill > 0 && !best_has_prefill;
+        if ((prefill > 0) == best_has_prefill)
+            better = distance < best_distance || (distance == best_distance && requests > best_requests);
+        if (better) {
+            best = range;
+            best_distance = distance;
+            best_requests = requests;
+            best_has_prefill = prefill > 0;
+        }
+        if (size == length(in)) break;
+    }
+    return best;
+}
+
+gt_step_range gt_steady_window(const gt_serving_step *steps, const gt_step_range *found, size_t count,
+                               gt_window_kind kind, gt_window_request wish)
+{
+    gt_step_range largest = count ? found[0] : (gt_step_range){0, 0};
+    for (size_t i = 1; i < count; i++)
+        if (length(found[i]) > length(largest)) largest = found[i];
+    if (kind != GT_WINDOW_MIXED) return longest_run(steps, largest, kind == GT_WINDOW_DECODE, wish.steps);
+    if (isnan(wish.share_of_prefill)) wish.share_of_prefill = share_of_all(steps, found, count);
+    return mixed_window(steps, largest, wish);
 }
