@@ -1,17 +1,28 @@
 /* libgputally: performance reports from GPU profiler traces, for programs written in C or C++.
  *
- *     char error[1024];
- *     gputally_options options = gputally_options_default();
- *     gputally_report *report = gputally_report_make("trace.json.gz", &options, error, sizeof error);
+ *     char error[GPUTALLY_ERROR_SIZE];
+ *     gputally_report *report = gputally_report_make("trace.json.gz", NULL, error, sizeof error);
  *     if (!report) { fprintf(stderr, "%s\n", error); return 1; }
- *     const gputally_table *timeline = gputally_report_find(report, "gpu_timeline");
+ *     const gputally_sheet *timeline = gputally_report_find_sheet(report, "gpu_timeline");
  *     ...
  *     gputally_report_write_csvs(report, "sheets", error, sizeof error);
  *     gputally_report_free(report);
  *
- * A function that can fail returns NULL or false and writes one sentence into `error`. Different reports may
- * be used by different threads at the same time; one report by one thread at a time. Until version 1.0 this
- * interface may change between versions. docs/library.md has a whole program. */
+ * Errors. A function that can fail returns NULL or false and writes one sentence, without a full stop, to
+ * `error`: at most `error_size` bytes with its NUL. `error` may be NULL. On success it is unchanged. Running
+ * out of memory is such an error, too; after any error the library can still be used.
+ *
+ * Threads. Different reports and options may be used by different threads at the same time. One report or one
+ * set of options is used by one thread at a time, except that any number of threads may read the sheets of
+ * one report. A call that makes a report may start threads of its own; all have ended when it returns.
+ *
+ * The process. The library prints nothing, never ends the process, and changes nothing that belongs to the
+ * whole process: signal handlers, environment, locale, current folder, limits. (An extension, which is a
+ * program that the caller names, inherits standard error.)
+ *
+ * Until version 1.0 this interface may change between versions. Types are opaque and options are set by name,
+ * so new ones do not break callers; enumerations may get new values. docs/library.md has a complete program.
+ */
 #ifndef GPUTALLY_GPUTALLY_H
 #define GPUTALLY_GPUTALLY_H
 
@@ -23,100 +34,108 @@
 extern "C" {
 #endif
 
+#ifdef __GNUC__
 #define GPUTALLY_API __attribute__((visibility("default")))
+#else
+#define GPUTALLY_API
+#endif
+
+#define GPUTALLY_ERROR_SIZE 1024 /* large enough for every error */
 
 GPUTALLY_API const char *gputally_version(void); /* "0.1.0" */
 
-/* Warnings, such as that of a truncated trace, go to standard error unless a handler takes them. NULL goes
- * back. */
-typedef void gputally_warning_handler(const char *text);
-GPUTALLY_API void gputally_on_warning(gputally_warning_handler *handler);
+/* ---- options ---- */
 
-typedef struct gputally_options {
-    unsigned threads; /* 0: one a core that the process may use */
-    bool strict; /* a damaged or truncated trace is an error, instead of being read as far as it is whole */
+/* Options of reports. Those that a kind of report does not have are ignored by it. */
+typedef struct gputally_options gputally_options;
 
-    /* rocprofv3 and PyTorch reports */
-    bool short_kernel_study; /* sheets short_kernels_summary and short_kernel_histogram */
-    int64_t short_kernel_threshold_us;
-    int64_t short_kernel_histogram_bins;
+/* The defaults of the command line. NULL if there is no memory. */
+GPUTALLY_API gputally_options *gputally_options_new(void);
+GPUTALLY_API void gputally_options_free(gputally_options *options); /* NULL does nothing */
 
-    /* rocprofv3 reports */
-    bool kernel_summary;  /* sheets kernel_summary and kernel_summary_by_category */
-    bool kernel_details;  /* sheet kernel_details */
-    int64_t topk_kernels; /* rows of kernel_details; INT64_MAX for all */
+/* Sets an option by its name on the command line: "short_kernel_study", "topk_kernels", "gpu_arch_platform",
+ * ...
+ * (`gputally help report` lists them). Values: "true" or "false" for an option without an argument, else its
+ * argument; an option that takes several arguments is set once for each. Name and value are copied. False if
+ * reports have no such option or the value is invalid. */
+GPUTALLY_API bool gputally_options_set(gputally_options *options, const char *name, const char *value,
+                                       char *error, size_t error_size);
 
-    /* PyTorch reports */
-    bool pytorch_kernel_summary; /* sheet kernel_summary */
-    bool coll_analysis;          /* sheet coll_analysis */
-    bool include_unlinked_kernels;
-    bool include_overlap_info;
-    bool include_call_stack;
-    bool detect_recompute;
-    const char *gpu_arch_platform;  /* roofline columns for a GPU by its name: "MI300X"; NULL for none */
-    const char *gpu_arch_json_path; /* the same for a GPU that a file describes; NULL for none */
-} gputally_options;
+/* Passes warnings, such as that of a truncated trace, to `handler`, with `context`, while reports are made
+ * and written with these options. It is called by one thread at a time, but not always by the one that made
+ * the call. `text` is valid during the call. Without a handler, or with NULL, warnings are discarded. */
+typedef void gputally_warning_handler(void *context, const char *text);
+GPUTALLY_API void gputally_options_on_warning(gputally_options *options, gputally_warning_handler *handler,
+                                              void *context);
 
-/* What the command line uses where nothing is said. */
-GPUTALLY_API gputally_options gputally_options_default(void);
+/* ---- reports ---- */
 
-/* Reads a trace ("-": standard input), finding its format from its bytes, and makes the sheets of its report:
- * rocprofv3 JSON and CSV, PyTorch (Kineto) JSON, JAX (xplane.pb), each also compressed with gzip or zstd, and
- * rocprofv3's databases (rocpd). Options
- * that a format does not know are passed over. `options` may be NULL. */
 typedef struct gputally_report gputally_report;
+
+/* Reads a trace, detects its format from its contents and makes the sheets of its report. A trace is
+ *
+ * - a rocprofv3 output: JSON, CSV, rocpd database, Perfetto trace (.pftrace), or the folder that it wrote;
+ * - a PyTorch (Kineto) trace: JSON or Perfetto trace;
+ * - a JAX profile: xplane.pb, or a folder that jax.profiler wrote, if its newest run has one profile.
+ *
+ * Files may be compressed with gzip or zstd, except databases; "-" is standard input. `options` may be NULL
+ * for the defaults; they are not needed after the call. */
 GPUTALLY_API gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options,
                                                    char *error, size_t error_size);
-GPUTALLY_API void gputally_report_free(gputally_report *report);
+GPUTALLY_API void gputally_report_free(gputally_report *report); /* NULL does nothing */
 
 typedef enum gputally_kind { GPUTALLY_ROCPROF, GPUTALLY_PYTORCH, GPUTALLY_JAX } gputally_kind;
 GPUTALLY_API gputally_kind gputally_report_kind(const gputally_report *report);
 
-/* The sheets, in the order of the workbook. They belong to the report. */
-typedef struct gputally_table gputally_table;
-GPUTALLY_API size_t gputally_report_table_count(const gputally_report *report);
-GPUTALLY_API const gputally_table *gputally_report_table(const gputally_report *report, size_t index);
-GPUTALLY_API const gputally_table *gputally_report_find(const gputally_report *report,
-                                                        const char *name); /* or NULL */
-
-GPUTALLY_API const char *gputally_table_name(const gputally_table *table);
-GPUTALLY_API size_t gputally_table_row_count(const gputally_table *table);
-GPUTALLY_API size_t gputally_table_column_count(const gputally_table *table);
-
-typedef enum gputally_type {
-    GPUTALLY_INT,
-    GPUTALLY_FLOAT,
-    GPUTALLY_TEXT,
-    GPUTALLY_BOOL, /* read as INT: 0 or 1 */
-    GPUTALLY_LIST, /* gputally_table_print gives it as text */
-} gputally_type;
-GPUTALLY_API const char *gputally_table_column_name(const gputally_table *table, size_t column);
-GPUTALLY_API gputally_type gputally_table_column_type(const gputally_table *table, size_t column);
-GPUTALLY_API size_t gputally_table_find_column(const gputally_table *table,
-                                               const char *name); /* or SIZE_MAX */
-
-/* Cells; `column` and `row` must be in the table. A cell without a value is null: its number is 0 or NaN, its
- * text "". */
-GPUTALLY_API bool gputally_table_is_null(const gputally_table *table, size_t column, size_t row);
-GPUTALLY_API int64_t gputally_table_int(const gputally_table *table, size_t column,
-                                        size_t row); /* INT, BOOL */
-GPUTALLY_API double gputally_table_float(const gputally_table *table, size_t column,
-                                         size_t row); /* INT, BOOL, FLOAT */
-/* TEXT columns. UTF-8 with a NUL behind it, which lives as long as the report; `len` may be NULL. */
-GPUTALLY_API const char *gputally_table_text(const gputally_table *table, size_t column, size_t row,
-                                             size_t *len);
-/* Any column: the cell as CSV files have it, without their quotes. Returns its length; as much of it as fits
- * into `size` bytes is written to `text`, with a NUL behind it. `text` may be NULL where `size` is 0. */
-GPUTALLY_API size_t gputally_table_print(const gputally_table *table, size_t column, size_t row, char *text,
-                                         size_t size);
-
-/* Documents. Each is written whole or not at all; missing folders are made, existing files are replaced. */
-GPUTALLY_API bool gputally_report_write_csvs(const gputally_report *report, const char *dir, char *error,
+/* Each of these writes all sheets, or nothing: missing folders are created, existing files are replaced only
+ * when everything is written. Warnings go to the handler of the options that the report was made with. */
+GPUTALLY_API bool gputally_report_write_csvs(const gputally_report *report, const char *folder, char *error,
                                              size_t error_size);
 GPUTALLY_API bool gputally_report_write_xlsx(const gputally_report *report, const char *path, char *error,
                                              size_t error_size);
 GPUTALLY_API bool gputally_report_write_sqlite(const gputally_report *report, const char *path, char *error,
                                                size_t error_size);
+
+/* ---- sheets ---- */
+
+/* The sheets, in the order of the workbook. They belong to the report. */
+typedef struct gputally_sheet gputally_sheet;
+GPUTALLY_API size_t gputally_report_sheet_count(const gputally_report *report);
+GPUTALLY_API const gputally_sheet *gputally_report_sheet(const gputally_report *report,
+                                                         size_t index); /* NULL past the last */
+GPUTALLY_API const gputally_sheet *gputally_report_find_sheet(const gputally_report *report,
+                                                              const char *name); /* or NULL */
+
+GPUTALLY_API const char *gputally_sheet_name(const gputally_sheet *sheet);
+GPUTALLY_API size_t gputally_sheet_row_count(const gputally_sheet *sheet);
+GPUTALLY_API size_t gputally_sheet_column_count(const gputally_sheet *sheet);
+
+typedef enum gputally_type {
+    GPUTALLY_INT,
+    GPUTALLY_FLOAT,
+    GPUTALLY_STRING,
+    GPUTALLY_BOOL, /* read as an integer: 0 or 1 */
+    GPUTALLY_LIST  /* read with gputally_sheet_format */
+} gputally_type;
+GPUTALLY_API const char *gputally_sheet_column_name(const gputally_sheet *sheet, size_t column);
+GPUTALLY_API gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t column);
+GPUTALLY_API size_t gputally_sheet_find_column(const gputally_sheet *sheet,
+                                               const char *name); /* or SIZE_MAX */
+
+/* Cells; `column` and `row` must exist. A null cell has no value: it reads as 0, NaN or "". */
+GPUTALLY_API bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row);
+GPUTALLY_API int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column,
+                                        size_t row); /* INT, BOOL; else 0 */
+GPUTALLY_API double gputally_sheet_float(const gputally_sheet *sheet, size_t column,
+                                         size_t row); /* INT, BOOL, FLOAT; else NaN */
+/* STRING columns, else "": UTF-8, NUL-terminated. It belongs to the report. `length` may be NULL. */
+GPUTALLY_API const char *gputally_sheet_string(const gputally_sheet *sheet, size_t column, size_t row,
+                                               size_t *length);
+/* Any column: formats the cell as in CSV files, without quotes. Returns its length without the NUL, as
+ * snprintf does: at most `size` bytes with the NUL are written to `text`, which may be NULL if `size` is 0.
+ * SIZE_MAX if there is no memory. */
+GPUTALLY_API size_t gputally_sheet_format(const gputally_sheet *sheet, size_t column, size_t row, char *text,
+                                          size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,159 +1,278 @@
-/* The public interface but for the making of reports (report.c): thin functions over tables and writers. */
+/* The public interface: report/report.h and output/output.h under a guard.
+ *
+ * Every function that allocates runs as a guarded call (base/guard.h), so running out of memory and internal
+ * errors become errors of that call. A report owns a heap, which tracks all of its memory; other calls have
+ * one of their own that ends with them. */
 #include "gputally/gputally.h"
 
-#include "api/report.h"
-#include "base/log.h"
+#include "base/guard.h"
+#include "base/threads.h"
 #include "compat/python_repr.h"
+#include "os/paths.h"
 #include "output/output.h"
+#include "report/report.h"
 
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+static const char no_memory[] = "out of memory";
+
+struct gputally_options {
+    gt_heap *heap; /* of the options */
+    gt_report_options report;
+    gt_warning_handler *warning;
+    void *warning_context;
+};
+
+struct gputally_report {
+    gt_heap *heap;
+    gt_report report; /* its options refer to strings of the caller, and are not used once it is made */
+    gt_warning_handler *warning;
+    void *warning_context;
+};
 
 const char *gputally_version(void)
 {
     return GT_VERSION;
 }
 
-static gputally_warning_handler *warning_handler;
-
-static void hand_on_warning(bool warning, const char *text)
+/* Copies the sentence to the caller's buffer. Returns false. */
+static bool give_error(const char *sentence, char *error, size_t error_size)
 {
-    if (warning) warning_handler(text);
+    if (error && error_size) snprintf(error, error_size, "%s", sentence);
+    return false;
 }
 
-void gputally_on_warning(gputally_warning_handler *handler)
+/* ---- options ---- */
+
+static void free_options(void *options)
 {
-    warning_handler = handler;
-    gt_log_to(handler ? hand_on_warning : NULL);
+    gt_report_options_free(&((gputally_options *)options)->report);
 }
 
-/* A gputally_table is a gt_table under another name. */
-static const gt_table *inside(const gputally_table *table)
+gputally_options *gputally_options_new(void)
 {
-    return (const gt_table *)(const void *)table;
-}
-
-static const gputally_table *outside(const gt_table *table)
-{
-    return (const gputally_table *)(const void *)table;
-}
-
-size_t gputally_report_table_count(const gputally_report *report)
-{
-    return report->tables.count;
-}
-
-const gputally_table *gputally_report_table(const gputally_report *report, size_t index)
-{
-    return index < report->tables.count ? outside(report->tables.items[index]) : NULL;
-}
-
-const gputally_table *gputally_report_find(const gputally_report *report, const char *name)
-{
-    return outside(gt_table_list_find(&report->tables, gt_sheet_named(name)));
-}
-
-const char *gputally_table_name(const gputally_table *table)
-{
-    return inside(table)->name;
-}
-
-size_t gputally_table_row_count(const gputally_table *table)
-{
-    return inside(table)->row_count;
-}
-
-size_t gputally_table_column_count(const gputally_table *table)
-{
-    return inside(table)->column_count;
-}
-
-const char *gputally_table_column_name(const gputally_table *table, size_t column)
-{
-    return inside(table)->columns[column].name;
-}
-
-gputally_type gputally_table_column_type(const gputally_table *table, size_t column)
-{
-    static const gputally_type types[] = {[GT_TYPE_INT] = GPUTALLY_INT,
-                                          [GT_TYPE_FLOAT] = GPUTALLY_FLOAT,
-                                          [GT_TYPE_STRING] = GPUTALLY_TEXT,
-                                          [GT_TYPE_BOOL] = GPUTALLY_BOOL,
-                                          [GT_TYPE_LIST] = GPUTALLY_LIST};
-    return types[inside(table)->columns[column].type];
-}
-
-size_t gputally_table_find_column(const gputally_table *table, const char *name)
-{
-    return gt_table_find(inside(table), gt_col_named(name));
-}
-
-bool gputally_table_is_null(const gputally_table *table, size_t column, size_t row)
-{
-    return gt_column_is_null(&inside(table)->columns[column], row);
-}
-
-int64_t gputally_table_int(const gputally_table *table, size_t column, size_t row)
-{
-    const gt_column *c = &inside(table)->columns[column];
-    if (gt_column_is_null(c, row)) return 0;
-    return c->type == GT_TYPE_INT ? c->ints[row] : c->type == GT_TYPE_BOOL ? c->bools[row] : 0;
-}
-
-double gputally_table_float(const gputally_table *table, size_t column, size_t row)
-{
-    const gt_column *c = &inside(table)->columns[column];
-    if (gt_column_is_null(c, row) || c->type == GT_TYPE_STRING || c->type == GT_TYPE_LIST) return NAN;
-    return c->type == GT_TYPE_FLOAT ? c->floats[row] : (double)gputally_table_int(table, column, row);
-}
-
-const char *gputally_table_text(const gputally_table *table, size_t column, size_t row, size_t *len)
-{
-    const gt_column *c = &inside(table)->columns[column];
-    gt_str text =
-        c->type == GT_TYPE_STRING ? gt_interner_get(inside(table)->strings, c->texts[row]) : (gt_str){"", 0};
-    if (len) *len = text.len;
-    return text.bytes;
-}
-
-size_t gputally_table_print(const gputally_table *table, size_t column, size_t row, char *text, size_t size)
-{
-    const gt_column *c = &inside(table)->columns[column];
-    gt_buffer cell = {0};
-    gt_str printed = {"", 0};
-    if (c->type == GT_TYPE_STRING) {
-        printed.bytes = gputally_table_text(table, column, row, &printed.len);
-    } else if (!gt_column_is_null(c, row)) {
-        gt_literal_add(&cell, c, row, inside(table)->strings);
-        printed = gt_buffer_str(&cell);
+    gputally_options *options = calloc(1, sizeof *options);
+    gt_heap *heap = gt_heap_new();
+    if (!options || !heap) {
+        gt_free(options);
+        gt_heap_free(heap);
+        return NULL;
     }
-    if (size) {
-        size_t kept = printed.len < size ? printed.len : size - 1;
-        memcpy(text, printed.bytes, kept);
-        text[kept] = 0;
-    }
-    gt_buffer_free(&cell);
-    return printed.len;
+    options->heap = heap;
+    options->report = gt_report_options_default();
+    return options;
 }
+
+void gputally_options_free(gputally_options *options)
+{
+    if (!options) return;
+    gt_guard_run(&(gt_guard_options){.heap = options->heap}, free_options, options, NULL);
+    gt_heap_free(options->heap);
+    gt_free(options);
+}
+
+typedef struct set_call {
+    gt_report_options *options;
+    const char *name, *value;
+    bool is_set;
+    gt_error error;
+} set_call;
+
+static void set_option(void *context)
+{
+    set_call *call = context;
+    call->is_set = gt_report_options_set(call->options, call->name, gt_strdup(call->value), &call->error);
+}
+
+/* A call that fails leaves the options as they were; its copy of the value is freed with them. */
+bool gputally_options_set(gputally_options *options, const char *name, const char *value, char *error,
+                          size_t error_size)
+{
+    set_call call = {.options = &options->report, .name = name, .value = value};
+    gt_guard_options guard = {.heap = options->heap, .keep_heap = true};
+    bool whole = gt_guard_run(&guard, set_option, &call, &call.error);
+    return (whole && call.is_set) || give_error(call.error.text, error, error_size);
+}
+
+void gputally_options_on_warning(gputally_options *options, gputally_warning_handler *handler, void *context)
+{
+    options->warning = handler;
+    options->warning_context = context;
+}
+
+/* ---- making reports ---- */
+
+typedef struct make_call {
+    const char *path;
+    gt_report_options options;
+    gt_report *report;
+    bool is_made;
+    gt_error error;
+} make_call;
+
+/* The one trace at a path. Its name is in the list. */
+static bool find_trace(gt_profile_list *traces, const char *path, gt_error *error)
+{
+    if (!gt_report_find_traces(traces, path, error)) return false;
+    return traces->count == 1 ||
+           gt_fail(error, "%s: this run has %zu profiles, one per host; choose one, such as %.300s", path,
+                   traces->count, traces->paths[0]);
+}
+
+static bool read_and_make(make_call *call, const char *path, gt_error *error)
+{
+    gt_report_kind kind = GT_REPORT_ROCPROF; /* of a folder */
+    bool is_folder = gt_path_is_folder(path);
+    gt_stream *stream = is_folder ? NULL : gt_stream_open(path, error);
+    bool made = (is_folder || (stream && gt_report_detect(stream, &kind, error))) &&
+                gt_report_read(call->report, kind, stream, path, &call->options, error) &&
+                gt_report_make_tables(call->report, error);
+    gt_stream_close(stream);
+    return made;
+}
+
+static void make_report(void *context)
+{
+    make_call *call = context;
+    gt_profile_list traces = {0};
+    if (!call->options.read.threads) call->options.read.threads = gt_threads_default();
+    call->is_made =
+        find_trace(&traces, call->path, &call->error) && read_and_make(call, traces.paths[0], &call->error);
+    gt_profiles_free(&traces);
+}
+
+gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options, char *error,
+                                      size_t error_size)
+{
+    gputally_report *report = calloc(1, sizeof *report);
+    gt_heap *heap = gt_heap_new();
+    if (!report || !heap) {
+        gt_free(report);
+        gt_heap_free(heap);
+        give_error(no_memory, error, error_size);
+        return NULL;
+    }
+    report->heap = heap;
+    report->warning = options ? options->warning : NULL;
+    report->warning_context = options ? options->warning_context : NULL;
+    make_call call = {.path = trace_path,
+                      .options = options ? options->report : gt_report_options_default(),
+                      .report = &report->report};
+    gt_guard_options guard = {
+        .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
+    bool whole = gt_guard_run(&guard, make_report, &call, &call.error);
+    if (whole && call.is_made) return report;
+    give_error(call.error.text, error, error_size);
+    if (whole) {
+        gputally_report_free(report);
+    } else {
+        gt_heap_free(heap);
+        gt_free(report);
+    }
+    return NULL;
+}
+
+static void free_report(void *report)
+{
+    gt_report_free(report);
+}
+
+void gputally_report_free(gputally_report *report)
+{
+    if (!report) return;
+    gt_guard_run(&(gt_guard_options){.heap = report->heap}, free_report, &report->report, NULL);
+    gt_heap_free(report->heap);
+    gt_free(report);
+}
+
+gputally_kind gputally_report_kind(const gputally_report *report)
+{
+    static const gputally_kind kinds[] = {[GT_REPORT_ROCPROF] = GPUTALLY_ROCPROF,
+                                          [GT_REPORT_PYTORCH] = GPUTALLY_PYTORCH,
+                                          [GT_REPORT_JAX] = GPUTALLY_JAX};
+    return kinds[report->report.kind];
+}
+
+/* ---- writing ---- */
 
 typedef bool write_function(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                             gt_error *error);
 
+typedef struct write_call {
+    const gt_table_list *tables;
+    write_function *write;
+    const char *path;
+    bool is_written;
+    gt_error error;
+} write_call;
+
+static void write_tables(void *context)
+{
+    write_call *call = context;
+    gt_output *output = gt_output_new();
+    call->is_written =
+        call->write(output, call->path, call->tables->items, call->tables->count, &call->error) &&
+        gt_output_commit(output, &call->error);
+    gt_output_free(output);
+}
+
+/* Past a file-size limit the kernel sends SIGXFSZ to the thread that writes, which ends the process by
+ * default. It is blocked in this thread, and one that a write caused is taken away again, so that nobody gets
+ * it; the write then fails with EFBIG. */
+typedef struct blocked_signal {
+    sigset_t before;
+    bool was_pending;
+} blocked_signal;
+
+static sigset_t file_size_signal(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    return set;
+}
+
+static blocked_signal block_file_size_signal(void)
+{
+    blocked_signal blocked;
+    sigset_t set = file_size_signal(), pending;
+    sigpending(&pending);
+    blocked.was_pending = sigismember(&pending, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set, &blocked.before);
+    return blocked;
+}
+
+static void unblock_file_size_signal(const blocked_signal *blocked)
+{
+    sigset_t set = file_size_signal();
+    if (!blocked->was_pending) sigtimedwait(&set, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &blocked->before, NULL);
+}
+
 static bool write_document(const gputally_report *report, write_function *write, const char *path,
                            char *error, size_t error_size)
 {
-    gt_error problem = {""};
-    gt_output *output = gt_output_new();
-    bool written = write(output, path, report->tables.items, report->tables.count, &problem) &&
-                   gt_output_commit(output, &problem);
-    gt_output_free(output);
-    return written || gt_copy_error(&problem, error, error_size);
+    gt_heap *heap = gt_heap_new();
+    if (!heap) return give_error(no_memory, error, error_size);
+    write_call call = {.tables = &report->report.tables, .write = write, .path = path};
+    gt_guard_options guard = {
+        .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
+    blocked_signal blocked = block_file_size_signal();
+    bool written = gt_guard_run(&guard, write_tables, &call, &call.error) && call.is_written;
+    unblock_file_size_signal(&blocked);
+    gt_heap_free(heap);
+    return written || give_error(call.error.text, error, error_size);
 }
 
-bool gputally_report_write_csvs(const gputally_report *report, const char *dir, char *error,
+bool gputally_report_write_csvs(const gputally_report *report, const char *folder, char *error,
                                 size_t error_size)
 {
-    return write_document(report, gt_output_csvs, dir, error, error_size);
+    return write_document(report, gt_output_csvs, folder, error, error_size);
 }
 
 bool gputally_report_write_xlsx(const gputally_report *report, const char *path, char *error,
@@ -166,4 +285,136 @@ bool gputally_report_write_sqlite(const gputally_report *report, const char *pat
                                   size_t error_size)
 {
     return write_document(report, gt_output_sqlite, path, error, error_size);
+}
+
+/* ---- sheets ---- */
+
+/* A gputally_sheet is a gt_table under another name. */
+static const gt_table *table_of(const gputally_sheet *sheet)
+{
+    return (const gt_table *)(const void *)sheet;
+}
+
+static const gputally_sheet *sheet_of(const gt_table *table)
+{
+    return (const gputally_sheet *)(const void *)table;
+}
+
+size_t gputally_report_sheet_count(const gputally_report *report)
+{
+    return report->report.tables.count;
+}
+
+const gputally_sheet *gputally_report_sheet(const gputally_report *report, size_t index)
+{
+    const gt_table_list *tables = &report->report.tables;
+    return index < tables->count ? sheet_of(tables->items[index]) : NULL;
+}
+
+const gputally_sheet *gputally_report_find_sheet(const gputally_report *report, const char *name)
+{
+    return sheet_of(gt_table_list_find(&report->report.tables, gt_sheet_named(name)));
+}
+
+const char *gputally_sheet_name(const gputally_sheet *sheet)
+{
+    return table_of(sheet)->name;
+}
+
+size_t gputally_sheet_row_count(const gputally_sheet *sheet)
+{
+    return table_of(sheet)->row_count;
+}
+
+size_t gputally_sheet_column_count(const gputally_sheet *sheet)
+{
+    return table_of(sheet)->column_count;
+}
+
+const char *gputally_sheet_column_name(const gputally_sheet *sheet, size_t column)
+{
+    return table_of(sheet)->columns[column].name;
+}
+
+gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t column)
+{
+    static const gputally_type types[] = {[GT_TYPE_INT] = GPUTALLY_INT,
+                                          [GT_TYPE_FLOAT] = GPUTALLY_FLOAT,
+                                          [GT_TYPE_STRING] = GPUTALLY_STRING,
+                                          [GT_TYPE_BOOL] = GPUTALLY_BOOL,
+                                          [GT_TYPE_LIST] = GPUTALLY_LIST};
+    return types[table_of(sheet)->columns[column].type];
+}
+
+size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
+{
+    return gt_table_find(table_of(sheet), gt_col_named(name));
+}
+
+bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row)
+{
+    return gt_column_is_null(&table_of(sheet)->columns[column], row);
+}
+
+int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column, size_t row)
+{
+    const gt_column *c = &table_of(sheet)->columns[column];
+    if (gt_column_is_null(c, row)) return 0;
+    return c->type == GT_TYPE_INT ? c->ints[row] : c->type == GT_TYPE_BOOL ? c->bools[row] : 0;
+}
+
+double gputally_sheet_float(const gputally_sheet *sheet, size_t column, size_t row)
+{
+    const gt_column *c = &table_of(sheet)->columns[column];
+    if (gt_column_is_null(c, row) || c->type == GT_TYPE_STRING || c->type == GT_TYPE_LIST) return NAN;
+    return c->type == GT_TYPE_FLOAT ? c->floats[row] : (double)gputally_sheet_int(sheet, column, row);
+}
+
+static gt_str string_of(const gt_table *table, const gt_column *column, size_t row)
+{
+    return column->type == GT_TYPE_STRING ? gt_interner_get(table->strings, column->texts[row])
+                                          : (gt_str){"", 0};
+}
+
+const char *gputally_sheet_string(const gputally_sheet *sheet, size_t column, size_t row, size_t *length)
+{
+    gt_str string = string_of(table_of(sheet), &table_of(sheet)->columns[column], row);
+    if (length) *length = string.len;
+    return string.bytes;
+}
+
+typedef struct format_call {
+    const gt_table *table;
+    const gt_column *column;
+    size_t row;
+    char *text;
+    size_t size, length;
+} format_call;
+
+static void format_cell(void *context)
+{
+    format_call *call = context;
+    gt_buffer cell = {0};
+    gt_str formatted = string_of(call->table, call->column, call->row);
+    if (call->column->type != GT_TYPE_STRING && !gt_column_is_null(call->column, call->row)) {
+        gt_literal_add(&cell, call->column, call->row, call->table->strings);
+        formatted = gt_buffer_str(&cell);
+    }
+    if (call->size) {
+        size_t kept = formatted.len < call->size ? formatted.len : call->size - 1;
+        memcpy(call->text, formatted.bytes, kept);
+        call->text[kept] = 0;
+    }
+    call->length = formatted.len;
+    gt_buffer_free(&cell);
+}
+
+size_t gputally_sheet_format(const gputally_sheet *sheet, size_t column, size_t row, char *text, size_t size)
+{
+    gt_heap *heap = gt_heap_new();
+    const gt_table *table = table_of(sheet);
+    format_call call = {table, &table->columns[column], row, text, size, 0};
+    bool whole = heap && gt_guard_run(&(gt_guard_options){.heap = heap}, format_cell, &call, NULL);
+    gt_heap_free(heap);
+    return whole ? call.length : SIZE_MAX;
 }

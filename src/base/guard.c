@@ -41,7 +41,7 @@ struct gt_guard {
     pthread_mutex_t warning_lock; /* held while the handler runs */
 };
 
-static _Thread_local frame *current;
+static _Thread_local frame *current GT_THREAD_LOCAL;
 
 gt_guard *gt_guard_current(void)
 {
@@ -184,7 +184,7 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
     if (atomic_load(&guard.failed)) whole = false;
     if (!whole) {
         if (error) *error = guard.error;
-        gt_heap_clear(options->heap);
+        if (!options->keep_heap) gt_heap_clear(options->heap);
     }
     free(guard.cleanups);
     pthread_mutex_destroy(&guard.warning_lock);

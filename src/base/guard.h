@@ -41,13 +41,15 @@ typedef void gt_warning_handler(void *context, const char *text);
 
 typedef struct gt_guard_options {
     gt_heap *heap;               /* owns the memory that the call allocates and does not free */
+    bool keep_heap;              /* do not empty the heap if the call fails */
     gt_warning_handler *warning; /* NULL: warnings are discarded */
     void *warning_context;
 } gt_guard_options;
 
 /* Calls body(context) under a new guard. True if it returned; then memory that it did not free stays in the
  * heap. False if gt_raise ended it: the error has the sentence, registered resources are released and the
- * heap is empty. Guarded calls may be nested, for example when a warning handler makes one. */
+ * heap is empty, unless keep_heap is set. Guarded calls may be nested, for example when a warning handler
+ * makes one. */
 bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), void *context,
                   gt_error *error);
 

@@ -20,7 +20,7 @@
  * and large, since arenas and columns hold the small things; the cost of the set does not show in a report's
  * time. The set is split so that threads seldom wait for each other. */
 
-enum { SHARDS = 16, FIRST_SLOTS = 64 };
+enum { SHARDS = 16, FIRST_SLOTS = 32 };
 
 typedef struct shard {
     pthread_mutex_t lock;
@@ -30,15 +30,28 @@ typedef struct shard {
 
 struct gt_heap {
     shard shards[SHARDS];
+    void *first_slots[SHARDS][FIRST_SLOTS]; /* until a shard grows */
 };
 
-static _Thread_local gt_heap *heap; /* that tracks what this thread allocates; NULL: none */
+/* The heap that tracks what this thread allocates; NULL: none. */
+static _Thread_local gt_heap *heap GT_THREAD_LOCAL;
+
+gt_heap *gt_heap_new(void)
+{
+    gt_heap *h = calloc(1, sizeof *h);
+    for (size_t i = 0; h && i < SHARDS; i++) {
+        pthread_mutex_init(&h->shards[i].lock, NULL);
+        h->shards[i].slots = h->first_slots[i];
+        h->shards[i].mask = FIRST_SLOTS - 1;
+    }
+    return h;
+}
 
 void gt_heap_clear(gt_heap *h)
 {
     for (size_t i = 0; i < SHARDS; i++) {
         shard *s = &h->shards[i];
-        for (size_t at = 0; s->slots && at <= s->mask; at++) {
+        for (size_t at = 0; at <= s->mask; at++) {
             free(s->slots[at]);
             s->slots[at] = NULL;
         }
@@ -51,7 +64,7 @@ void gt_heap_free(gt_heap *h)
     if (!h) return;
     gt_heap_clear(h);
     for (size_t i = 0; i < SHARDS; i++) {
-        free(h->shards[i].slots);
+        if (h->shards[i].slots != h->first_slots[i]) free(h->shards[i].slots);
         pthread_mutex_destroy(&h->shards[i].lock);
     }
     free(h);
@@ -95,12 +108,12 @@ static void put(shard *s, void *block)
 
 static bool grow_shard(shard *s)
 {
-    size_t slots = s->slots ? (s->mask + 1) * 2 : FIRST_SLOTS;
+    size_t slots = (s->mask + 1) * 2;
     shard bigger = {.slots = calloc(slots, sizeof *bigger.slots), .mask = slots - 1};
     if (!bigger.slots) return false;
-    for (size_t at = 0; s->slots && at <= s->mask; at++)
+    for (size_t at = 0; at <= s->mask; at++)
         if (s->slots[at]) put(&bigger, s->slots[at]);
-    free(s->slots);
+    if (s->mask >= FIRST_SLOTS) free(s->slots);
     s->slots = bigger.slots;
     s->mask = bigger.mask;
     return true;
@@ -155,20 +168,6 @@ static bool untrack(const void *block)
     s->count -= found;
     pthread_mutex_unlock(&s->lock);
     return found;
-}
-
-gt_heap *gt_heap_new(void)
-{
-    gt_heap *h = calloc(1, sizeof *h);
-    if (!h) return NULL;
-    bool whole = true;
-    for (size_t i = 0; i < SHARDS; i++) {
-        pthread_mutex_init(&h->shards[i].lock, NULL);
-        whole = grow_shard(&h->shards[i]) && whole;
-    }
-    if (whole) return h;
-    gt_heap_free(h);
-    return NULL;
 }
 
 /* ---- allocation ---- */

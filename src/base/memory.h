@@ -43,6 +43,10 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
  * guarded call. */
 void gt_memory_trim(void);
 
+/* For thread-local variables: their memory is there as soon as a thread is. By default, in a library that was
+ * loaded with dlopen, it is allocated at their first use, and glibc ends the process if that fails. */
+#define GT_THREAD_LOCAL __attribute__((tls_model("initial-exec")))
+
 /* Bytes of memory that this process may use: the machine's memory or the limit of its control group; 0 if
  * neither is known. */
 uint64_t gt_memory_limit(void);

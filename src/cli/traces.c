@@ -1,21 +1,19 @@
-/* One report a trace: all output names are settled before the first trace is read. */
+/* One report per trace. All output paths are chosen before the first trace is read. */
 #include "cli/traces.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "os/paths.h"
+#include "output/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-const char *gt_trace_title(const char *trace_path)
-{
-    return strcmp(trace_path, "-") == 0 ? "standard input" : trace_path;
-}
 
 static bool choose_destinations(const gt_call *call, const char *const *paths, size_t count,
                                 gt_destinations *destinations, gt_error *error)
@@ -25,7 +23,7 @@ static bool choose_destinations(const gt_call *call, const char *const *paths, s
         for (size_t j = 0; j < i; j++) {
             const char *place = gt_destinations_clash(&destinations[i], &destinations[j]);
             if (place)
-                return gt_fail(error, "the reports of %.300s and %.300s would both be written to %.300s",
+                return gt_fail(error, "reports of %.300s and %.300s have the same output path %.300s",
                                paths[j], paths[i], place);
         }
     }
@@ -50,12 +48,75 @@ void gt_trace_show_files(const gt_output *output)
         printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
+/* ---- the reports of report/report.h ---- */
+
+static void set_option(gt_report_options *options, const gt_option *option, const gt_option_value *value)
+{
+    char number[32];
+    gt_error error = {""};
+    bool valid = true;
+    snprintf(number, sizeof number, "%" PRId64, value->number);
+    if (option->kind == GT_OPTION_FLAG)
+        valid = !value->given || gt_report_options_set(options, option->name, "true", &error);
+    else if (option->kind == GT_OPTION_INT)
+        valid = !value->text || gt_report_options_set(options, option->name, number, &error);
+    else if (option->kind == GT_OPTION_STRING)
+        valid = !value->text || gt_report_options_set(options, option->name, value->text, &error);
+    for (size_t i = 0; i < value->text_count && valid; i++)
+        valid = gt_report_options_set(options, option->name, value->texts[i], &error);
+    if (!valid) gt_raise_internal("option %s", error.text); /* the command has checked the values */
+}
+
+static gt_report_options report_options(const gt_trace_call *trace)
+{
+    const gt_arguments *arguments = &trace->call->arguments;
+    const gt_option_group *const *groups = arguments->syntax->groups;
+    gt_report_options options = gt_report_options_default();
+    size_t index = 0;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++)
+            if (gt_report_option_exists(groups[g]->options[i].name))
+                set_option(&options, &groups[g]->options[i], &arguments->values[index]);
+    if (trace->call->by_old_name) options.rocprof.extra_sheets = false; /* that program has none of them */
+    options.read = *trace->read;
+    return options;
+}
+
+static void show_report(const gt_report *report, const gt_output *output)
+{
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_report_print_summary(stdout, report, (int)terminal.width, terminal.utf8);
+    gt_trace_show_files(output);
+}
+
+bool gt_trace_make_report(const gt_trace_call *trace, gt_report_kind kind, const gt_report_hooks *hooks,
+                          gt_error *error)
+{
+    gt_report_options options = report_options(trace);
+    gt_report report;
+    gt_output *output = NULL;
+    bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
+    if (!made && hooks->read_failed) hooks->read_failed(error);
+    if (made && hooks->was_read) hooks->was_read(&report);
+    made = made && gt_report_make_tables(&report, error);
+    if (made && hooks->was_made) hooks->was_made(trace, &report);
+    if (made) output = gt_destinations_write(trace->destinations, trace->path, &report.tables, error);
+    if (output && gt_trace_is_shown(trace)) show_report(&report, output);
+    made = output != NULL;
+    gt_output_free(output);
+    gt_report_free(&report);
+    gt_report_options_free(&options);
+    return made;
+}
+
+/* ---- all traces of a command ---- */
+
 static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error *error)
 {
     if (trace->call->command->syntax->folders && gt_path_is_folder(trace->path)) return make(trace, error);
     trace->stream = gt_stream_open(trace->path, error);
     if (!trace->stream) return false;
-    /* Readers begin a line of their own; this one is for the wait before, where a pipe is slow to deliver. */
+    /* Readers begin their own line; this one is for the wait before, if a pipe is slow. */
     gt_progress_begin(gt_stream_path(trace->stream), gt_stream_size(trace->stream));
     bool made = make(trace, error);
     gt_progress_end();

@@ -1,35 +1,44 @@
-/* What every command that turns traces into reports does around the report itself: the common options, the
- * names of the outputs, and what is said where a trace fails. */
+/* What every command that makes reports of traces has in common: the common options, the paths of the
+ * outputs, and the messages when a trace fails. */
 #ifndef GT_CLI_TRACES_H
 #define GT_CLI_TRACES_H
 
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "input/options.h"
+#include "report/report.h"
 #include "stream/stream.h"
 
-/* One trace on its way to a report. */
+/* One trace that a report is made of. */
 typedef struct gt_trace_call {
     const gt_call *call;
     const char *path;  /* as given; "-" is standard input */
-    gt_stream *stream; /* NULL where the path is a folder, which only commands that take folders see */
+    gt_stream *stream; /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
 } gt_trace_call;
 
-/* Makes the report of one trace and says on standard output what it holds and where it is. */
+/* Makes the report of one trace, writes it and prints a summary. */
 typedef bool gt_report_maker(const gt_trace_call *trace, gt_error *error);
 
-/* Writes the tables of a trace's report. NULL where that fails; else the caller prints its summary, if
- * gt_trace_is_shown, and frees the output, whose files gt_trace_show_files names. */
-bool gt_trace_is_shown(const gt_trace_call *trace);
-void gt_trace_show_files(const gt_output *output);
-
-/* Makes one report a trace. A trace that fails does not keep the others from theirs. */
+/* Makes one report per trace. A trace that fails does not stop the others. */
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,
                       gt_report_maker *make);
 
-/* As messages name a trace: its path, or "standard input". */
-const char *gt_trace_title(const char *trace_path);
+/* What a command prints or checks between the steps of a report; each may be NULL. */
+typedef struct gt_report_hooks {
+    void (*read_failed)(const gt_error *error);
+    void (*was_read)(const gt_report *report);
+    void (*was_made)(const gt_trace_call *trace, const gt_report *report); /* the sheets, not yet written */
+} gt_report_hooks;
+
+/* Makes a report of this kind with the options of the command line, which must be valid, writes it and prints
+ * the summary. */
+bool gt_trace_make_report(const gt_trace_call *trace, gt_report_kind kind, const gt_report_hooks *hooks,
+                          gt_error *error);
+
+/* For commands with reports of their own: whether to print a summary, and the last lines of it. */
+bool gt_trace_is_shown(const gt_trace_call *trace);
+void gt_trace_show_files(const gt_output *output);
 
 #endif

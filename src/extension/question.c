@@ -208,7 +208,7 @@ static void put_gemm_kernels(writing *w)
 void gt_extension_write_question(FILE *file, const gt_linked_view *trace, const gt_extension_source *source)
 {
     writing w = {.file = file, .trace = trace, .calls = gt_calls_new(trace)};
-    char *absolute = realpath(source->file, NULL);
+    char *absolute = gt_adopt(realpath(source->file, NULL));
     fputs("{\"trace\":", file);
     put_cstr(&w, source->trace_path);
     fputs(",\"extension\":", file);

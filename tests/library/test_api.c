@@ -18,7 +18,19 @@
 
 #define TRACE GT_TESTS "/fixtures/rocprof/tiny_results.json"
 
-static char error[1024];
+static char error[GPUTALLY_ERROR_SIZE];
+
+/* Options from names and values, ending with NULL. */
+static gputally_options *options_of(const char *const *names_and_values)
+{
+    gputally_options *options = gputally_options_new();
+    assert_non_null(options);
+    for (; *names_and_values; names_and_values += 2)
+        assert_true(
+            gputally_options_set(options, names_and_values[0], names_and_values[1], error, sizeof error));
+    return options;
+}
+#define OPTIONS(...) options_of((const char *const[]){__VA_ARGS__, NULL})
 
 static void version_is_the_programs(void **state)
 {
@@ -29,51 +41,52 @@ static void version_is_the_programs(void **state)
 static void gives_the_sheets_and_their_cells(void **state)
 {
     (void)state;
-    gputally_report *report = gputally_report_make(TRACE, NULL, error, sizeof error);
+    gputally_options *plain = OPTIONS("no_extra_sheets", "true");
+    gputally_report *report = gputally_report_make(TRACE, plain, error, sizeof error);
+    gputally_options_free(plain);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_ROCPROF);
-    assert_int_equal(gputally_report_table_count(report), 3);
-    const gputally_table *first = gputally_report_table(report, 0);
-    assert_string_equal(gputally_table_name(first), "gpu_timeline");
-    assert_null(gputally_report_table(report, 3));
-    assert_null(gputally_report_find(report, "kernel_details"));
+    assert_int_equal(gputally_report_sheet_count(report), 3);
+    const gputally_sheet *first = gputally_report_sheet(report, 0);
+    assert_string_equal(gputally_sheet_name(first), "gpu_timeline");
+    assert_null(gputally_report_sheet(report, 3));
+    assert_null(gputally_report_find_sheet(report, "kernel_details"));
 
-    const gputally_table *kernels = gputally_report_find(report, "kernel_summary");
-    assert_int_equal(gputally_table_row_count(kernels), 4);
-    assert_int_equal(gputally_table_column_count(kernels), 11);
-    assert_string_equal(gputally_table_column_name(kernels, 0), "name");
-    assert_int_equal(gputally_table_column_type(kernels, 0), GPUTALLY_TEXT);
-    size_t len, count = gputally_table_find_column(kernels, "Count");
-    assert_string_equal(gputally_table_text(kernels, 0, 1, &len), "fmt,2 \"q\"");
+    const gputally_sheet *kernels = gputally_report_find_sheet(report, "kernel_summary");
+    assert_int_equal(gputally_sheet_row_count(kernels), 4);
+    assert_int_equal(gputally_sheet_column_count(kernels), 11);
+    assert_string_equal(gputally_sheet_column_name(kernels, 0), "name");
+    assert_int_equal(gputally_sheet_column_type(kernels, 0), GPUTALLY_STRING);
+    size_t len, count = gputally_sheet_find_column(kernels, "Count");
+    assert_string_equal(gputally_sheet_string(kernels, 0, 1, &len), "fmt,2 \"q\"");
     assert_int_equal(len, 9);
-    assert_int_equal(gputally_table_column_type(kernels, count), GPUTALLY_INT);
-    assert_int_equal(gputally_table_int(kernels, count, 1), 2);
-    assert_true(gputally_table_float(kernels, count, 1) == 2.0);
-    size_t mean = gputally_table_find_column(kernels, "Mean Kernel Time (\xc2\xb5s)");
-    assert_int_equal(gputally_table_column_type(kernels, mean), GPUTALLY_FLOAT);
-    assert_true(fabs(gputally_table_float(kernels, mean, 1) - 2.5025) < 1e-12);
-    size_t std = gputally_table_find_column(kernels, "Std Kernel Time (\xc2\xb5s)");
-    assert_true(gputally_table_is_null(kernels, std, 0)); /* of one dispatch */
-    assert_true(isnan(gputally_table_float(kernels, std, 0)));
-    assert_false(gputally_table_is_null(kernels, std, 1));
-    assert_int_equal(gputally_table_find_column(kernels, "nonesuch"), SIZE_MAX);
+    assert_int_equal(gputally_sheet_column_type(kernels, count), GPUTALLY_INT);
+    assert_int_equal(gputally_sheet_int(kernels, count, 1), 2);
+    assert_true(gputally_sheet_float(kernels, count, 1) == 2.0);
+    size_t mean = gputally_sheet_find_column(kernels, "Mean Kernel Time (\xc2\xb5s)");
+    assert_int_equal(gputally_sheet_column_type(kernels, mean), GPUTALLY_FLOAT);
+    assert_true(fabs(gputally_sheet_float(kernels, mean, 1) - 2.5025) < 1e-12);
+    size_t std = gputally_sheet_find_column(kernels, "Std Kernel Time (\xc2\xb5s)");
+    assert_true(gputally_sheet_is_null(kernels, std, 0)); /* of one dispatch */
+    assert_true(isnan(gputally_sheet_float(kernels, std, 0)));
+    assert_false(gputally_sheet_is_null(kernels, std, 1));
+    assert_int_equal(gputally_sheet_find_column(kernels, "nonesuch"), SIZE_MAX);
     gputally_report_free(report);
 }
 
 static void makes_the_requested_sheets(void **state)
 {
     (void)state;
-    gputally_options options = gputally_options_default();
-    options.kernel_summary = false;
-    options.kernel_details = true;
-    options.topk_kernels = 2;
-    options.short_kernel_study = true;
-    options.short_kernel_histogram_bins = 7;
-    gputally_report *report = gputally_report_make(TRACE, &options, error, sizeof error);
+    gputally_options *options =
+        OPTIONS("no_extra_sheets", "true", "disable_kernel_summary", "true", "kernel_details", "true",
+                "topk_kernels", "2", "short_kernel_study", "true", "short_kernel_histogram_bins", "7");
+    gputally_report *report = gputally_report_make(TRACE, options, error, sizeof error);
+    gputally_options_free(options);
     assert_non_null(report);
-    assert_int_equal(gputally_report_table_count(report), 4);
-    assert_int_equal(gputally_table_row_count(gputally_report_find(report, "kernel_details")), 2);
-    assert_int_equal(gputally_table_row_count(gputally_report_find(report, "short_kernel_histogram")), 7);
+    assert_int_equal(gputally_report_sheet_count(report), 4);
+    assert_int_equal(gputally_sheet_row_count(gputally_report_find_sheet(report, "kernel_details")), 2);
+    assert_int_equal(gputally_sheet_row_count(gputally_report_find_sheet(report, "short_kernel_histogram")),
+                     7);
     gputally_report_free(report);
 }
 
@@ -113,70 +126,69 @@ static const char pytorch_trace[] =
     "{\"ph\":\"f\",\"id\":6,\"pid\":0,\"tid\":7,\"ts\":104,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}]"
     "}";
 
-static double time_ms(const gputally_table *timeline, const char *type)
+static double time_ms(const gputally_sheet *timeline, const char *type)
 {
-    size_t types = gputally_table_find_column(timeline, "type");
-    for (size_t row = 0; row < gputally_table_row_count(timeline); row++)
-        if (strcmp(gputally_table_text(timeline, types, row, NULL), type) == 0)
-            return gputally_table_float(timeline, gputally_table_find_column(timeline, "time ms"), row);
+    size_t types = gputally_sheet_find_column(timeline, "type");
+    for (size_t row = 0; row < gputally_sheet_row_count(timeline); row++)
+        if (strcmp(gputally_sheet_string(timeline, types, row, NULL), type) == 0)
+            return gputally_sheet_float(timeline, gputally_sheet_find_column(timeline, "time ms"), row);
     return NAN;
 }
 
-static double float_at(const gputally_table *table, const char *column, size_t row)
+static double float_at(const gputally_sheet *table, const char *column, size_t row)
 {
-    size_t index = gputally_table_find_column(table, column);
+    size_t index = gputally_sheet_find_column(table, column);
     assert_true(index != SIZE_MAX);
-    return gputally_table_float(table, index, row);
+    return gputally_sheet_float(table, index, row);
 }
 
 static void reports_a_pytorch_trace(void **state)
 {
     (void)state;
-    gputally_options options = gputally_options_default();
-    options.pytorch_kernel_summary = true;
-    options.gpu_arch_platform = "MI300X";
-    gputally_report *report = report_of(pytorch_trace, &options);
+    gputally_options *options = OPTIONS("enable_kernel_summary", "true", "gpu_arch_platform", "MI300X");
+    gputally_report *report = report_of(pytorch_trace, options);
+    gputally_options_free(options);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_PYTORCH);
-    const gputally_table *timeline = gputally_report_find(report, "gpu_timeline");
+    const gputally_sheet *timeline = gputally_report_find_sheet(report, "gpu_timeline");
     assert_true(fabs(time_ms(timeline, "computation_time") - 0.003) < 1e-15);
     assert_true(fabs(time_ms(timeline, "idle_time") - 0.001) < 1e-15);
     assert_true(fabs(time_ms(timeline, "total_time") - 0.010) < 1e-15);
 
-    const gputally_table *gemm = gputally_report_find(report, "GEMM");
-    assert_int_equal(gputally_table_row_count(gemm), 1);
+    const gputally_sheet *gemm = gputally_report_find_sheet(report, "GEMM");
+    assert_int_equal(gputally_sheet_row_count(gemm), 1);
     assert_true(fabs(float_at(gemm, "GFLOPS_first", 0) - 128e-9) < 1e-20);
     assert_true(fabs(float_at(gemm, "Data Moved (MB)_first", 0) - 112.0 / 1048576) < 1e-15);
     /* 112 bytes at 5300 GB/s take longer than 128 flops at 708 TFLOP/s */
     assert_true(fabs(float_at(gemm, "Roofline Time (µs)_first", 0) - 112 / 5300e3) < 1e-12);
-    assert_non_null(gputally_report_find(report, "kernel_summary"));
+    assert_non_null(gputally_report_find_sheet(report, "kernel_summary"));
 
-    const gputally_table *ops = gputally_report_find(report, "ops_summary");
+    const gputally_sheet *ops = gputally_report_find_sheet(report, "ops_summary");
     size_t categories =
-        gputally_table_find_column(ops, "Categories"); /* the copy comes first: it took longer */
-    assert_int_equal(gputally_table_column_type(ops, categories), GPUTALLY_LIST);
+        gputally_sheet_find_column(ops, "Categories"); /* the copy comes first: it took longer */
+    assert_int_equal(gputally_sheet_column_type(ops, categories), GPUTALLY_LIST);
     char cell[16];
-    assert_int_equal(gputally_table_print(ops, categories, 1, cell, sizeof cell), 8);
+    assert_int_equal(gputally_sheet_format(ops, categories, 1, cell, sizeof cell), 8);
     assert_string_equal(cell, "['GEMM']");
-    assert_int_equal(gputally_table_print(ops, categories, 1, cell, 4), 8); /* truncated */
+    assert_int_equal(gputally_sheet_format(ops, categories, 1, cell, 4), 8); /* cut */
     assert_string_equal(cell, "['G");
-    assert_int_equal(gputally_table_print(ops, categories, 1, NULL, 0), 8);
+    assert_int_equal(gputally_sheet_format(ops, categories, 1, NULL, 0), 8);
     gputally_report_free(report);
 }
 
 static void invalid_pytorch_options_are_errors(void **state)
 {
     (void)state;
-    gputally_options options = gputally_options_default();
-    options.gpu_arch_platform = "MI1";
-    assert_null(report_of(pytorch_trace, &options));
+    gputally_options *options = OPTIONS("gpu_arch_platform", "MI1");
+    assert_null(report_of(pytorch_trace, options));
     assert_non_null(strstr(error, "no GPU is known as 'MI1'"));
-    options.gpu_arch_json_path = "/nonexistent/gpu.json";
-    assert_null(report_of(pytorch_trace, &options));
+    assert_true(gputally_options_set(options, "gpu_arch_json_path", "/nonexistent/gpu.json", NULL, 0));
+    assert_null(report_of(pytorch_trace, options));
     assert_non_null(strstr(error, "gpu_arch_platform"));
-    options.gpu_arch_platform = NULL;
-    assert_null(report_of(pytorch_trace, &options));
+    assert_true(gputally_options_set(options, "gpu_arch_platform", "", NULL, 0));
+    assert_null(report_of(pytorch_trace, options));
     assert_non_null(strstr(error, "/nonexistent/gpu.json"));
+    gputally_options_free(options);
     assert_null(report_of("{\"traceEvents\":[]}", NULL));
     assert_non_null(strstr(error, "No GPU events found"));
     assert_non_null(strstr(error, "/tmp/gputally-api-"));
@@ -191,14 +203,40 @@ static void reports_a_jax_profile(void **state)
                                                    NULL, error, sizeof error);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_JAX);
-    assert_string_equal(gputally_table_name(gputally_report_table(report, 0)), "gpu_timeline");
-    const gputally_table *gemm = gputally_report_find(report, "op_gemm");
-    assert_int_equal(gputally_table_row_count(gemm), 2);
+    assert_string_equal(gputally_sheet_name(gputally_report_sheet(report, 0)), "gpu_timeline");
+    const gputally_sheet *gemm = gputally_report_find_sheet(report, "op_gemm");
+    assert_int_equal(gputally_sheet_row_count(gemm), 2);
     assert_true(fabs(float_at(gemm, "GFLOPS_first", 0) - 2e-9 * 4 * 128 * 512 * 256) < 1e-12);
     gputally_report_free(report);
 }
 
-static void errors_describe_the_problem(void **state)
+static void options_are_checked(void **state)
+{
+    (void)state;
+    static const char *const invalid[][2] = {{"topk_ops", "many"},
+                                             {"topk_ops", "1x"},
+                                             {"topk_ops", ""},
+                                             {"strict", "yes"},
+                                             {"threads", "0"},
+                                             {"threads", "1025"},
+                                             {"threads", "-1"},
+                                             {"decode_threshold", "99999999999999999999"},
+                                             {"phase_detection_method", "x"}};
+    gputally_options *options = gputally_options_new();
+    assert_false(gputally_options_set(options, "topk_opz", "1", error, sizeof error));
+    assert_string_equal(error, "topk_opz: no such option");
+    assert_false(gputally_options_set(options, "output_db", "x.db", error, sizeof error));
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        char expected[128];
+        snprintf(expected, sizeof expected, "%s: invalid value '%s'", invalid[i][0], invalid[i][1]);
+        assert_false(gputally_options_set(options, invalid[i][0], invalid[i][1], error, sizeof error));
+        assert_string_equal(error, expected);
+    }
+    gputally_options_free(options);
+    gputally_options_free(NULL);
+}
+
+static void says_what_went_wrong(void **state)
 {
     (void)state;
     assert_null(gputally_report_make("/nonexistent/trace.json", NULL, error, sizeof error));
@@ -216,7 +254,9 @@ static void writes_every_document(void **state)
     (void)state;
     char folder[] = "/tmp/gputally-api-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
-    gputally_report *report = gputally_report_make(TRACE, NULL, error, sizeof error);
+    gputally_options *plain = OPTIONS("no_extra_sheets", "true");
+    gputally_report *report = gputally_report_make(TRACE, plain, error, sizeof error);
+    gputally_options_free(plain);
     assert_non_null(report);
     struct stat status;
 
@@ -243,19 +283,21 @@ static void writes_every_document(void **state)
 
 static char warned[1024];
 
-static void keep_warning(const char *text)
+static void keep_warning(void *context, const char *text)
 {
-    snprintf(warned, sizeof warned, "%s", text);
+    snprintf(warned, sizeof warned, "%s%s", (const char *)context, text);
 }
 
 static void warnings_go_to_the_handler(void **state)
 {
     (void)state;
-    gputally_on_warning(keep_warning);
-    gputally_report *report = report_of("{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{}}]}", NULL);
-    gputally_on_warning(NULL);
+    char context[] = "told: ";
+    gputally_options *options = gputally_options_new();
+    gputally_options_on_warning(options, keep_warning, context);
+    gputally_report *report = report_of("{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{}}]}", options);
+    gputally_options_free(options);
     assert_non_null(report);
-    assert_non_null(strstr(warned, "No kernel events found in rocprof data"));
+    assert_string_equal(warned, "told: No kernel events found in rocprof data");
     gputally_report_free(report);
 }
 
@@ -268,7 +310,8 @@ int main(void)
         cmocka_unit_test(reports_a_pytorch_trace),
         cmocka_unit_test(invalid_pytorch_options_are_errors),
         cmocka_unit_test(reports_a_jax_profile),
-        cmocka_unit_test(errors_describe_the_problem),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(says_what_went_wrong),
         cmocka_unit_test(writes_every_document),
         cmocka_unit_test(warnings_go_to_the_handler),
     };

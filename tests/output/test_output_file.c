@@ -112,7 +112,7 @@ static void unwritable_paths_are_reported(void **state)
     expect_refused(in_scratch("fine"), "/fine: the report already has a file with this name");
     expect_refused(in_scratch("folder/../fine"), "the report already has a file with this name");
     expect_refused("/proc/nothing/here.csv", "cannot create folder /proc/nothing: ");
-    expect_refused("", "without a name");
+    expect_refused("", "with an empty name");
 }
 
 /* ---- child processes that end early ---- */

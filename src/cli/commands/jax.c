@@ -1,14 +1,11 @@
-/* `gputally jax`: reads an XPlane profile, makes its sheets, writes them, shows a summary. */
+/* `gputally jax`: the options of the report of a JAX profile. */
 #include "cli/commands/jax.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
-#include "cli/inputs/profiles.h"
-#include "input/xla/xplane.h"
+#include "input/xla/profiles.h"
 #include "model/arch.h"
-#include "output/terminal.h"
-#include "report/jax.h"
 #include "schema/sheets.h"
 
 #include <stdio.h>
@@ -46,53 +43,29 @@ const gt_syntax gt_jax_syntax = {
     .files_max = 1,
 };
 
-static void show(const gt_jax *trace, const gt_table_list *tables, const gt_output *output)
+static void note_tree(const gt_report *report)
 {
-    gt_terminal terminal = gt_terminal_for(stdout);
-    gt_jax_print_summary(stdout, trace, tables, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
-}
-
-/* Whether a simulator was asked for that would have something to do: `report` has no such option. */
-static bool wants_simulator(const gt_call *call, const gt_table_list *tables)
-{
-    return call->command->syntax == &gt_jax_syntax && gt_arguments_flag(&call->arguments, "enable_origami") &&
-           (gt_arguments_string(&call->arguments, "gpu_arch_json_path") ||
-            gt_arguments_string(&call->arguments, "gpu_arch_platform")) &&
-           gt_table_list_find(tables, GT_SHEET_OP_GEMM);
-}
-
-static bool make_report(const gt_trace_call *call, const gt_jax *trace, gt_error *error)
-{
-    const gt_option_value *words =
-        gt_arguments_value(&call->call->arguments, "kernel_metadata_keyword_filters");
-    gt_jax_options options = {words->texts, words->text_count};
-    gt_table_list tables = {0};
-    gt_output *output = NULL;
-    if (!gt_jax_tables(trace, &options, &tables, error)) {
-        gt_error_prefix(error, gt_trace_title(call->path));
-    } else {
-        if (wants_simulator(call->call, &tables))
-            gt_warn("enable_origami is set but there is no 'origami' simulator: the sheets have no simulated "
-                    "times");
-        output = gt_destinations_write(call->destinations, call->path, &tables, error);
-        if (output && gt_trace_is_shown(call)) show(trace, &tables, output);
-    }
-    bool made = output != NULL;
-    gt_output_free(output);
-    gt_table_list_free(&tables);
-    return made;
-}
-
-bool gt_jax_report(const gt_trace_call *call, gt_error *error)
-{
-    gt_jax *trace = gt_xplane_read_stream(call->stream, call->read, error);
-    if (!trace) return false;
+    (void)report;
     gt_journal_print("Building tree with add_python_func=False");
     gt_journal_print("Building CPU op tree with add_python_func=False");
-    bool made = make_report(call, trace, error);
-    gt_jax_free(trace);
-    return made;
+}
+
+/* Warns if simulated times are requested that a simulator could compute; `report` has no such option. */
+static void check_simulator(const gt_trace_call *trace, const gt_report *report)
+{
+    const gt_arguments *arguments = &trace->call->arguments;
+    if (trace->call->command->syntax == &gt_jax_syntax && gt_arguments_flag(arguments, "enable_origami") &&
+        (gt_arguments_string(arguments, "gpu_arch_json_path") ||
+         gt_arguments_string(arguments, "gpu_arch_platform")) &&
+        gt_table_list_find(&report->tables, GT_SHEET_OP_GEMM))
+        gt_warn(
+            "enable_origami is set but there is no 'origami' simulator: the sheets have no simulated times");
+}
+
+bool gt_jax_report(const gt_trace_call *trace, gt_error *error)
+{
+    static const gt_report_hooks hooks = {.was_read = note_tree, .was_made = check_simulator};
+    return gt_trace_make_report(trace, GT_REPORT_JAX, &hooks, error);
 }
 
 /* The GPU changes no sheet; one that cannot be is still an error. */

@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/inputs/profiles.h"
+#include "input/xla/profiles.h"
 #include "cli/traces.h"
 #include "input/xla/xplane.h"
 #include "output/terminal.h"

@@ -1,4 +1,4 @@
-/* `gputally pytorch`: reads a PyTorch trace, makes its sheets, writes them, shows a summary. */
+/* `gputally pytorch`: the options of the report of a PyTorch trace. */
 #include "cli/commands/pytorch.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -6,12 +6,6 @@
 #include "cli/inputs/extra.h"
 #include "cli/journal.h"
 #include "cli/inputs/phase_options.h"
-#include "input/chrome/kineto.h"
-#include "output/terminal.h"
-#include "report/pytorch.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL, "read this trace (same as FILE)"},
@@ -116,122 +110,20 @@ gt_exit gt_pytorch_check(const gt_call *call)
     return gt_phase_options_check(call);
 }
 
-static gt_row_limit limit(const gt_arguments *arguments, const char *name)
+static void note_tree(const gt_report *report)
 {
-    const gt_option_value *value = gt_arguments_value(arguments, name);
-    return (gt_row_limit){value->given, value->number};
+    const char *with_python = gt_pytorch_needs_python(&report->options.pytorch) ? "True" : "False";
+    gt_journal_print("Building tree with add_python_func=%s", with_python);
+    gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
 }
 
-static gt_pytorch_options sheets_wanted(const gt_arguments *arguments)
+bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
 {
-    return (gt_pytorch_options){
-        .include_unlinked_kernels = gt_arguments_flag(arguments, "include_unlinked_kernels"),
-        .split_idle = gt_arguments_value(arguments, "micro_idle_thresh_us")->given,
-        .micro_idle_us = gt_arguments_value(arguments, "micro_idle_thresh_us")->number,
-        .coll_analysis = !gt_arguments_flag(arguments, "disable_coll_analysis"),
-        .kernel_summary = gt_arguments_flag(arguments, "enable_kernel_summary"),
-        .short_kernel_study = gt_arguments_flag(arguments, "short_kernel_study"),
-        .short_threshold_us = gt_arguments_int(arguments, "short_kernel_threshold_us"),
-        .short_bins = gt_arguments_int(arguments, "short_kernel_histogram_bins"),
-        .topk_short_kernels = limit(arguments, "topk_short_kernels"),
-        .topk_ops = limit(arguments, "topk_ops"),
-        .topk_roofline_ops = limit(arguments, "topk_roofline_ops"),
-        .group_by_num_kernels = gt_arguments_flag(arguments, "group_by_num_kernels"),
-        .overlap_info = gt_arguments_flag(arguments, "include_overlap_info"),
-        .detect_recompute = gt_arguments_flag(arguments, "detect_recompute"),
-        .first_occurrence = gt_arguments_flag(arguments, "include_first_occurrence_time"),
-        .call_stack = gt_arguments_flag(arguments, "include_call_stack"),
-        .pseudo_ops = gt_arguments_flag(arguments, "enable_pseudo_ops"),
-        .phases = gt_arguments_flag(arguments, "inference_phase_analysis"),
-        .phase_options = gt_phase_options_read(arguments),
-        .python_path = gt_arguments_string(arguments, "python_path"),
-        .seed_names = gt_arguments_flag(arguments, "legacy_sheet_names"),
-    };
-}
-
-static void show(const gt_pytorch_linked *trace, const gt_table_list *tables, const gt_output *output)
-{
-    gt_terminal terminal = gt_terminal_for(stdout);
-    gt_pytorch_print_summary(stdout, trace, tables, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
-}
-
-static bool make_report(const gt_trace_call *call, gt_pytorch_linked *trace, const gt_pytorch_options *wanted,
-                        gt_error *error)
-{
-    gt_table_list tables = {0};
-    gt_output *output = NULL;
-    if (!gt_pytorch_tables(trace, wanted, &tables, error)) {
-        gt_error_prefix(error, gt_trace_title(call->path));
-    } else {
-        output = gt_destinations_write(call->destinations, call->path, &tables, error);
-        if (output && gt_trace_is_shown(call)) show(trace, &tables, output);
-    }
-    bool made = output != NULL;
-    gt_output_free(output);
-    gt_table_list_free(&tables);
-    return made;
-}
-
-/* Reads the second trace, if one is named. */
-static bool read_comparison(const gt_trace_call *call, gt_kineto_options keep, gt_pytorch_options *wanted,
-                            gt_error *error)
-{
-    const char *path = gt_arguments_string(&call->call->arguments, "comparison_json_path");
-    if (!path) return true;
-    gt_pytorch_read *events = gt_kineto_read(path, keep, call->read, error);
-    if (!events) return false;
-    if (gt_pytorch_read_view(events)->gpu_only) {
-        gt_pytorch_read_free(events);
-        return gt_fail(error, "%s: a trace without ops cannot be compared with", gt_trace_title(path));
-    }
-    wanted->comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
-    return true;
-}
-
-static bool read_and_report(const gt_trace_call *call, gt_pytorch_options *wanted, gt_error *error)
-{
-    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(wanted)};
-    gt_pytorch_read *events = gt_kineto_read_stream(call->stream, keep, call->read, error);
-    if (!events) return false;
-    bool made = read_comparison(call, keep, wanted, error);
-    if (made) {
-        const char *with_python = keep.python_functions ? "True" : "False";
-        gt_journal_print("Building tree with add_python_func=%s", with_python);
-        gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
-        gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
-        made = make_report(call, trace, wanted, error);
-        gt_pytorch_linked_free(trace);
-    } else {
-        gt_pytorch_read_free(events);
-    }
-    gt_pytorch_linked_free(wanted->comparison);
-    return made;
-}
-
-bool gt_pytorch_report(const gt_trace_call *call, gt_error *error)
-{
-    const gt_arguments *arguments = &call->call->arguments;
-    gt_pytorch_options wanted = sheets_wanted(arguments);
-    wanted.extra = gt_extra_wanted(arguments, &wanted.extra_options);
-    gt_extension_source extension = {.file = gt_arguments_string(arguments, "extension_file"),
-                                     .trace_path = call->path,
-                                     .python = wanted.python_path};
-    if (extension.file) wanted.extension = &extension;
-    if (extension.file && strcmp(call->path, "-") == 0)
-        return gt_fail(error, "--extension_file: the extension reads the trace too, so it must be a file");
-    gt_arena arena = {0};
-    gt_gpu_arch own;
-    if (gt_arguments_flag(arguments, "enable_origami"))
+    static const gt_report_hooks hooks = {.was_read = note_tree};
+    if (gt_arguments_flag(&trace->call->arguments, "enable_origami"))
         gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
                 "simulated times");
-    bool made = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
-                                   gt_arguments_string(arguments, "gpu_arch_json_path"), &arena, &own,
-                                   &wanted.gpu_arch, error);
-    extension.arch = wanted.gpu_arch;
-    made = made && read_and_report(call, &wanted, error);
-    gt_arena_free(&arena);
-    return made;
+    return gt_trace_make_report(trace, GT_REPORT_PYTORCH, &hooks, error);
 }
 
 gt_exit gt_cmd_pytorch(const gt_call *call)

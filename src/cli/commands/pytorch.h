@@ -12,7 +12,7 @@ extern const gt_option_alias gt_pytorch_aliases[];
 
 gt_exit gt_cmd_pytorch(const gt_call *call);
 
-/* Refuses options whose work is still to come: they are never accepted and ignored. */
+/* GT_EXIT_USAGE, after a message, if options have invalid values or exclude each other. */
 gt_exit gt_pytorch_check(const gt_call *call);
 
 gt_report_maker gt_pytorch_report;

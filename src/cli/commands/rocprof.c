@@ -1,16 +1,12 @@
-/* `gputally rocprof`: reads what rocprofv3 wrote, in any of its formats, makes its sheets, writes them, shows
- * a summary. */
+/* `gputally rocprof`: the options of the report of a rocprofv3 run, and the log of the program that it
+ * replaces. */
 #include "cli/commands/rocprof.h"
 #include "base/length.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "cli/traces.h"
-#include "input/rocprof/rocprof.h"
-#include "output/terminal.h"
-#include "report/rocprof.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
@@ -42,21 +38,6 @@ const gt_syntax gt_rocprof_syntax = {
     .folders = true,
 };
 
-static gt_rocprof_options sheets_wanted(const gt_call *call)
-{
-    const gt_arguments *arguments = &call->arguments;
-    return (gt_rocprof_options){
-        .extra_sheets = !call->by_old_name && !gt_arguments_flag(arguments, "no_extra_sheets"),
-        .kernel_summary = !gt_arguments_flag(arguments, "disable_kernel_summary"),
-        .kernel_details = gt_arguments_flag(arguments, "kernel_details"),
-        .short_kernel_study = gt_arguments_flag(arguments, "short_kernel_study"),
-        .short_threshold_us = gt_arguments_int(arguments, "short_kernel_threshold_us"),
-        .short_bins = gt_arguments_int(arguments, "short_kernel_histogram_bins"),
-        .limit_details = gt_arguments_value(arguments, "topk_kernels")->given,
-        .topk_kernels = gt_arguments_int(arguments, "topk_kernels"),
-    };
-}
-
 static void note_what_was_read(const gt_rocprof *run)
 {
     gt_journal_info("Extracting kernel events...");
@@ -82,48 +63,22 @@ static void note_what_is_made(const gt_rocprof_options *wanted)
         gt_journal_info("  - Short kernels (threshold: %" PRId64 " µs)", wanted->short_threshold_us);
 }
 
-static void show(const gt_rocprof *run, const gt_table_list *tables, const gt_output *output)
+static void note_reading(const gt_report *report)
 {
-    gt_terminal terminal = gt_terminal_for(stdout);
-    gt_rocprof_print_summary(stdout, run, tables, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
+    note_what_was_read(report->trace.rocprof);
+    note_what_is_made(&report->options.rocprof);
 }
 
-static bool make_report(const gt_trace_call *trace, gt_rocprof *run, gt_error *error)
+static void note_failure(const gt_error *error)
 {
-    gt_rocprof_options wanted = sheets_wanted(trace->call);
-    gt_table_list tables = {0};
-    note_what_was_read(run);
-    note_what_is_made(&wanted);
-    gt_output *output = NULL;
-    if (!gt_rocprof_tables(run, &wanted, &tables, error)) {
-        gt_error_prefix(error, gt_trace_title(trace->path));
-    } else {
-        output = gt_destinations_write(trace->destinations, trace->path, &tables, error);
-        if (output && gt_trace_is_shown(trace)) show(run, &tables, output);
-    }
-    bool made = output != NULL;
-    gt_output_free(output);
-    gt_table_list_free(&tables);
-    return made;
+    gt_journal_error("Error loading rocprof data: %s", error->text);
 }
 
 bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 {
+    static const gt_report_hooks hooks = {.read_failed = note_failure, .was_read = note_reading};
     gt_journal_info("Loading rocprofv3 data from: %s", trace->path);
-    gt_rocprof_options sheets = sheets_wanted(trace->call);
-    gt_read_options read = *trace->read;
-    read.wanted = gt_rocprof_options_wanted(&sheets);
-    if (gt_arguments_flag(&trace->call->arguments, "all_processes")) read.wanted |= GT_WANT_ALL_PROCESSES;
-    gt_rocprof *run = trace->stream ? gt_rocprof_read(trace->stream, trace->path, &read, error)
-                                    : gt_rocprof_read_folder(trace->path, &read, error);
-    if (!run) {
-        gt_journal_error("Error loading rocprof data: %s", error->text);
-        return false;
-    }
-    bool made = make_report(trace, run, error);
-    gt_rocprof_free(run);
-    return made;
+    return gt_trace_make_report(trace, GT_REPORT_ROCPROF, &hooks, error);
 }
 
 gt_exit gt_cmd_rocprof(const gt_call *call)

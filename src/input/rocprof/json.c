@@ -91,7 +91,7 @@ static const gt_field process_fields[PROCESS_FIELDS] = {
 /* What is wrong with a record whose first values must all be of the right type; NULL where nothing is. */
 static const char *check_types(const gt_record *record, const gt_field *fields, size_t basic)
 {
-    static _Thread_local char problem[128];
+    static _Thread_local char problem[128] GT_THREAD_LOCAL;
     if (record->not_object) return "something else stands where an object is expected";
     uint64_t mistyped = record->mistyped & ((UINT64_C(1) << basic) - 1);
     if (!mistyped) return NULL;

@@ -1,15 +1,16 @@
-/* A folder is looked at as a run first, then as a folder of runs. Runs are named by when they began, so the
+/* A folder is searched as a run first, then as a folder of runs. Runs are named by their start time, so the
  * newest is the last by name. */
-#include "cli/inputs/profiles.h"
+#include "input/xla/profiles.h"
+#include "base/guard.h"
 #include "base/length.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where runs lie below the folder given. */
+/* Where the runs are below the given folder. */
 static const char *const run_folders[] = {"plugins/profile", "profile", "."};
 static const char *const endings[] = {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst"};
 
@@ -28,29 +29,45 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Adds the profiles that lie in a folder itself; false where there are none. */
-static bool add_run(gt_profile_list *list, const char *folder)
+static void close_folder(void *dir)
+{
+    closedir(dir);
+}
+
+/* Adds the paths in a folder whose names are wanted, by name. */
+static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wanted)(const char *name))
 {
     DIR *dir = opendir(folder);
     size_t first = list->count;
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (is_profile(entry->d_name))
+    if (!dir && errno == ENOMEM) gt_raise("out of memory");
+    if (!dir) return;
+    gt_guard_add(close_folder, dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (is_wanted(entry->d_name))
             GT_PUSH(list->paths, list->count, list->capacity, gt_format("%s/%s", folder, entry->d_name));
-    if (dir) closedir(dir);
+    gt_guard_remove(dir);
+    closedir(dir);
     if (list->count > first) qsort(list->paths + first, list->count - first, sizeof *list->paths, by_name);
+}
+
+/* Adds the profiles directly in a folder; false if there are none. */
+static bool add_run(gt_profile_list *list, const char *folder)
+{
+    size_t first = list->count;
+    add_entries(list, folder, is_profile);
     return list->count > first;
 }
 
-/* Adds the last by name of the runs that lie in a folder. */
+static bool is_visible(const char *name)
+{
+    return name[0] != '.';
+}
+
+/* Adds the last run by name in a folder. */
 static bool add_newest_run(gt_profile_list *list, const char *folder)
 {
-    DIR *dir = opendir(folder);
     gt_profile_list runs = {0};
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.')
-            GT_PUSH(runs.paths, runs.count, runs.capacity, gt_format("%s/%s", folder, entry->d_name));
-    if (dir) closedir(dir);
-    if (runs.count) qsort(runs.paths, runs.count, sizeof *runs.paths, by_name);
+    add_entries(&runs, folder, is_visible);
     bool found = false;
     for (size_t i = runs.count; i-- > 0 && !found;)
         found = gt_path_is_folder(runs.paths[i]) && add_run(list, runs.paths[i]);
@@ -71,7 +88,7 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
         gt_free(folder);
     }
     return found ||
-           gt_fail(error, "%s: this folder holds no JAX profile (plugins/profile/RUN/HOST.xplane.pb)", path);
+           gt_fail(error, "%s: no JAX profile in this folder (plugins/profile/RUN/HOST.xplane.pb)", path);
 }
 
 void gt_profiles_free(gt_profile_list *list)

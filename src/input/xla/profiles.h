@@ -1,0 +1,19 @@
+/* Profiles in a folder that jax.profiler or TensorBoard wrote: DIR/plugins/profile/RUN/HOST.xplane.pb. */
+#ifndef GT_INPUT_XLA_PROFILES_H
+#define GT_INPUT_XLA_PROFILES_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+typedef struct gt_profile_list {
+    char **paths;
+    size_t count, capacity;
+} gt_profile_list;
+
+/* Adds the path of a file unchanged; of a folder, the profiles of its newest run, one per host, by name. The
+ * folder may be that of all runs, of one run, or any in between. False if it has none. */
+bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error);
+void gt_profiles_free(gt_profile_list *list);
+
+#endif

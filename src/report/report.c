@@ -1,0 +1,389 @@
+/* Formats, kinds of reports and options: three tables, and what is done with their rows. */
+#include "report/report.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "input/chrome/kineto.h"
+#include "input/perfetto_origin.h"
+#include "input/rocprof/rocprof.h"
+#include "input/xla/xplane.h"
+#include "os/paths.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which report for which format ---- */
+
+static const struct {
+    gt_trace_format format;
+    gt_report_kind kind;
+} formats[] = {
+    {GT_FORMAT_ROCPROF_JSON, GT_REPORT_ROCPROF}, {GT_FORMAT_ROCPROF_CSV, GT_REPORT_ROCPROF},
+    {GT_FORMAT_SQLITE, GT_REPORT_ROCPROF},       {GT_FORMAT_PERFETTO, GT_REPORT_ROCPROF},
+    {GT_FORMAT_KINETO_JSON, GT_REPORT_PYTORCH},  {GT_FORMAT_XPLANE, GT_REPORT_JAX},
+};
+
+bool gt_report_detect(gt_stream *stream, gt_report_kind *kind, gt_error *error)
+{
+    gt_trace_format format;
+    if (!gt_detect(stream, &format, error)) return false;
+    for (size_t i = 0; i < GT_LENGTH(formats); i++) {
+        if (formats[i].format != format) continue;
+        *kind = formats[i].kind;
+        if (format != GT_FORMAT_PERFETTO) return true;
+        gt_perfetto_origin origin; /* both profilers can write this format */
+        if (!gt_perfetto_find_origin(stream, &origin, error)) return false;
+        if (origin == GT_ORIGIN_PYTORCH) *kind = GT_REPORT_PYTORCH;
+        return true;
+    }
+    return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
+}
+
+bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *error)
+{
+    if (gt_path_is_folder(path) && gt_rocprof_is_folder(path)) {
+        GT_PUSH(traces->paths, traces->count, traces->capacity, gt_strdup(path));
+        return true;
+    }
+    return gt_profiles_find(traces, path, error) ||
+           gt_fail(error, "%s: no rocprofv3 files or JAX profile in this folder", path);
+}
+
+/* ---- options ---- */
+
+typedef enum option_type {
+    FLAG,
+    NEGATED_FLAG, /* the option turns it off */
+    INT,
+    LIMIT, /* a gt_row_limit */
+    STRING,
+    SPECIAL, /* see set_special */
+} option_type;
+
+#define AT(field) offsetof(gt_report_options, field)
+
+static const struct {
+    const char *name;
+    option_type type;
+    size_t at, also; /* fields that it sets; `also` is 0 if there is only one */
+} known_options[] = {
+    {"threads", SPECIAL, 0, 0},
+    {"strict", FLAG, AT(read.strict), 0},
+    /* rocprofv3 and PyTorch */
+    {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study)},
+    {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us)},
+    {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins)},
+    /* rocprofv3 */
+    {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0},
+    {"kernel_details", FLAG, AT(rocprof.kernel_details), 0},
+    {"topk_kernels", SPECIAL, 0, 0},
+    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), 0},
+    {"all_processes", FLAG, AT(all_processes), 0},
+    /* PyTorch */
+    {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0},
+    {"micro_idle_thresh_us", SPECIAL, 0, 0},
+    {"enable_kernel_summary", FLAG, AT(pytorch.kernel_summary), 0},
+    {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0},
+    {"disable_coll_analysis", NEGATED_FLAG, AT(pytorch.coll_analysis), 0},
+    {"topk_ops", LIMIT, AT(pytorch.topk_ops), 0},
+    {"topk_roofline_ops", LIMIT, AT(pytorch.topk_roofline_ops), 0},
+    {"group_by_num_kernels", FLAG, AT(pytorch.group_by_num_kernels), 0},
+    {"include_overlap_info", FLAG, AT(pytorch.overlap_info), 0},
+    {"detect_recompute", FLAG, AT(pytorch.detect_recompute), 0},
+    {"include_first_occurrence_time", FLAG, AT(pytorch.first_occurrence), 0},
+    {"include_call_stack", FLAG, AT(pytorch.call_stack), 0},
+    {"enable_pseudo_ops", FLAG, AT(pytorch.pseudo_ops), 0},
+    {"legacy_sheet_names", FLAG, AT(pytorch.seed_names), 0},
+    {"seed_sheet_names", FLAG, AT(pytorch.seed_names), 0}, /* its old name */
+    {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0},
+    {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0},
+    {"python_path", STRING, AT(pytorch.python_path), 0},
+    {"comparison_json_path", STRING, AT(comparison_json_path), 0},
+    {"extension_file", STRING, AT(extension_file), 0},
+    {"inference_phase_analysis", FLAG, AT(pytorch.phases), 0},
+    {"phase_detection_method", SPECIAL, 0, 0},
+    {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0},
+    {"extra", FLAG, AT(pytorch.extra), 0},
+    {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0},
+    {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0},
+    {"extra_last_step", FLAG, AT(pytorch.extra_options.include_last_step), 0},
+    {"extra_exact_times", FLAG, AT(pytorch.extra_options.exact_times), 0},
+    /* JAX */
+    {"kernel_metadata_keyword_filters", SPECIAL, 0, 0},
+};
+
+enum { THREADS_MAX = 1024 };
+
+gt_report_options gt_report_options_default(void)
+{
+    gt_report_options options = {.rocprof = gt_rocprof_options_default(),
+                                 .pytorch = gt_pytorch_options_default()};
+    options.rocprof.extra_sheets = true;
+    options.pytorch.extra_options = gt_hta_options_default();
+    return options;
+}
+
+void gt_report_options_free(gt_report_options *options)
+{
+    gt_free((void *)(uintptr_t)options->jax.keywords);
+    *options = (gt_report_options){0};
+}
+
+static size_t find_option(const char *name)
+{
+    size_t i = 0;
+    while (i < GT_LENGTH(known_options) && strcmp(known_options[i].name, name) != 0) i++;
+    return i;
+}
+
+bool gt_report_option_exists(const char *name)
+{
+    return find_option(name) < GT_LENGTH(known_options);
+}
+
+static bool parse_int(const char *value, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(value, &end, 10);
+    return end != value && !*end && !errno;
+}
+
+static bool parse_flag(const char *value, bool *flag)
+{
+    *flag = strcmp(value, "true") == 0;
+    return *flag || strcmp(value, "false") == 0;
+}
+
+static bool set_phase_method(gt_report_options *options, const char *value)
+{
+    for (int method = 0; method < GT_PHASE_METHODS; method++)
+        if (strcmp(gt_phase_method_name((gt_phase_method)method), value) == 0) {
+            options->pytorch.phase_options.method = (gt_phase_method)method;
+            return true;
+        }
+    return false;
+}
+
+static bool add_keyword(gt_report_options *options, const char *value)
+{
+    const char **keywords = (const char **)(uintptr_t)options->jax.keywords;
+    GT_PUSH(keywords, options->jax.keyword_count, options->keyword_capacity, value);
+    options->jax.keywords = keywords;
+    return true;
+}
+
+/* Options that are more than the value of one field. */
+static bool set_special(gt_report_options *options, const char *name, const char *value)
+{
+    int64_t number;
+    if (strcmp(name, "phase_detection_method") == 0) return set_phase_method(options, value);
+    if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
+    if (!parse_int(value, &number)) return false;
+    if (strcmp(name, "threads") == 0) {
+        if (number < 1 || number > THREADS_MAX) return false;
+        options->read.threads = (unsigned)number;
+    } else if (strcmp(name, "topk_kernels") == 0) {
+        options->rocprof.limit_details = true;
+        options->rocprof.topk_kernels = number;
+    } else {
+        options->pytorch.split_idle = true;
+        options->pytorch.micro_idle_us = number;
+    }
+    return true;
+}
+
+static bool set_field(char *field, option_type type, const char *value)
+{
+    int64_t number = 0;
+    bool flag = false;
+    switch (type) {
+    case FLAG:
+    case NEGATED_FLAG:
+        if (!parse_flag(value, &flag)) return false;
+        *(bool *)(void *)field = flag == (type == FLAG);
+        return true;
+    case INT:
+        if (!parse_int(value, &number)) return false;
+        *(int64_t *)(void *)field = number;
+        return true;
+    case LIMIT:
+        if (!parse_int(value, &number)) return false;
+        *(gt_row_limit *)(void *)field = (gt_row_limit){true, number};
+        return true;
+    case STRING:
+        *(const char **)(void *)field = *value ? value : NULL;
+        return true;
+    case SPECIAL:
+        break;
+    }
+    return false;
+}
+
+bool gt_report_options_set(gt_report_options *options, const char *name, const char *value, gt_error *error)
+{
+    size_t i = find_option(name);
+    if (i == GT_LENGTH(known_options)) return gt_fail(error, "%.200s: no such option", name);
+    option_type type = known_options[i].type;
+    char *fields = (char *)options;
+    bool valid = type == SPECIAL ? set_special(options, name, value)
+                                 : set_field(fields + known_options[i].at, type, value);
+    if (valid && known_options[i].also) set_field(fields + known_options[i].also, type, value);
+    return valid || gt_fail(error, "%s: invalid value '%.200s'", name, value);
+}
+
+bool gt_report_options_check(const gt_report_options *options, gt_error *error)
+{
+    return !options->gpu_arch_json_path || !options->gpu_arch_platform ||
+           gt_fail(error, "gpu_arch_platform: not allowed with gpu_arch_json_path");
+}
+
+/* ---- reading ---- */
+
+static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    gt_read_options *read = &report->options.read;
+    read->wanted = gt_rocprof_options_wanted(&report->options.rocprof);
+    if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
+    report->trace.rocprof =
+        stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
+    return report->trace.rocprof != NULL;
+}
+
+const char *gt_trace_title(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error *error)
+{
+    const char *path = report->options.comparison_json_path;
+    if (!path) return true;
+    gt_pytorch_read *events = gt_kineto_read(path, keep, &report->options.read, error);
+    if (!events) return false;
+    if (gt_pytorch_read_view(events)->gpu_only) {
+        gt_pytorch_read_free(events);
+        return gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
+                       gt_trace_title(path));
+    }
+    report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
+    return true;
+}
+
+static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    gt_report_options *options = &report->options;
+    if (options->extension_file && strcmp(path, "-") == 0)
+        return gt_fail(error, "extension_file: the extension reads the trace too, so it must be a file");
+    if (!gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, &report->arena,
+                            &report->gpu_arch, &options->pytorch.gpu_arch, error))
+        return false;
+    report->extension = (gt_extension_source){.file = options->extension_file,
+                                              .trace_path = path,
+                                              .python = options->pytorch.python_path,
+                                              .arch = options->pytorch.gpu_arch};
+    if (options->extension_file) options->pytorch.extension = &report->extension;
+    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch)};
+    gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);
+    if (!events) return false;
+    if (!read_comparison(report, keep, error)) {
+        gt_pytorch_read_free(events);
+        return false;
+    }
+    report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
+    return true;
+}
+
+static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    (void)path;
+    report->trace.jax = gt_xplane_read_stream(stream, &report->options.read, error);
+    return report->trace.jax != NULL;
+}
+
+/* ---- kinds of reports ---- */
+
+static bool make_rocprof_tables(gt_report *report, gt_error *error)
+{
+    return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
+}
+
+static bool make_pytorch_tables(gt_report *report, gt_error *error)
+{
+    return gt_pytorch_tables(report->trace.pytorch, &report->options.pytorch, &report->tables, error);
+}
+
+static bool make_jax_tables(gt_report *report, gt_error *error)
+{
+    return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
+}
+
+static void free_rocprof(gt_report *report)
+{
+    gt_rocprof_free(report->trace.rocprof);
+}
+
+static void free_pytorch(gt_report *report)
+{
+    gt_pytorch_linked_free(report->options.pytorch.comparison);
+    gt_pytorch_linked_free(report->trace.pytorch);
+    gt_arena_free(&report->arena);
+}
+
+static void free_jax(gt_report *report)
+{
+    gt_jax_free(report->trace.jax);
+}
+
+static void print_rocprof(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    gt_rocprof_print_summary(out, report->trace.rocprof, &report->tables, width, utf8);
+}
+
+static void print_pytorch(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    gt_pytorch_print_summary(out, report->trace.pytorch, &report->tables, width, utf8);
+}
+
+static void print_jax(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    gt_jax_print_summary(out, report->trace.jax, &report->tables, width, utf8);
+}
+
+static const struct {
+    bool (*read)(gt_report *report, gt_stream *stream, const char *path, gt_error *error);
+    bool (*make_tables)(gt_report *report, gt_error *error);
+    void (*print_summary)(FILE *out, const gt_report *report, int width, bool utf8);
+    void (*free)(gt_report *report);
+} kinds[] = {
+    [GT_REPORT_ROCPROF] = {read_rocprof, make_rocprof_tables, print_rocprof, free_rocprof},
+    [GT_REPORT_PYTORCH] = {read_pytorch, make_pytorch_tables, print_pytorch, free_pytorch},
+    [GT_REPORT_JAX] = {read_jax, make_jax_tables, print_jax, free_jax},
+};
+
+bool gt_report_read(gt_report *report, gt_report_kind kind, gt_stream *stream, const char *path,
+                    const gt_report_options *options, gt_error *error)
+{
+    *report = (gt_report){.kind = kind, .title = gt_trace_title(path), .options = *options};
+    return gt_report_options_check(options, error) && kinds[kind].read(report, stream, path, error);
+}
+
+bool gt_report_make_tables(gt_report *report, gt_error *error)
+{
+    if (kinds[report->kind].make_tables(report, error)) return true;
+    gt_error_prefix(error, report->title);
+    return false;
+}
+
+void gt_report_free(gt_report *report)
+{
+    gt_table_list_free(&report->tables);
+    kinds[report->kind].free(report);
+    *report = (gt_report){.kind = report->kind};
+}
+
+void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    kinds[report->kind].print_summary(out, report, width, utf8);
+}

@@ -1,0 +1,91 @@
+/* The report of any trace: one table maps each format to its reader and its report.
+ *
+ * This is what `gputally report`, `pytorch`, `rocprof` and `jax` and the public interface have in common:
+ *
+ *     gt_report_options options = gt_report_options_default();
+ *     gt_report report;
+ *     bool made = gt_report_detect(stream, &kind, &error) &&
+ *                 gt_report_read(&report, kind, stream, path, &options, &error) &&
+ *                 gt_report_make_tables(&report, &error);
+ *     ... report.tables ...
+ *     gt_report_free(&report);
+ */
+#ifndef GT_REPORT_REPORT_H
+#define GT_REPORT_REPORT_H
+
+#include "input/detect.h"
+#include "input/options.h"
+#include "input/xla/profiles.h"
+#include "report/jax.h"
+#include "report/pytorch.h"
+#include "report/rocprof.h"
+
+typedef enum gt_report_kind { GT_REPORT_ROCPROF, GT_REPORT_PYTORCH, GT_REPORT_JAX } gt_report_kind;
+
+/* The options of all kinds of reports. Strings are not owned. */
+typedef struct gt_report_options {
+    gt_read_options read; /* threads and strict; the rest depends on the report */
+    gt_rocprof_options rocprof;
+    bool all_processes; /* of a rocprofv3 JSON file */
+    gt_pytorch_options pytorch;
+    const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
+    const char *comparison_json_path;                   /* a second PyTorch trace */
+    const char *extension_file;
+    gt_jax_options jax;
+    size_t keyword_capacity; /* of jax.keywords, which gt_report_options_free frees */
+} gt_report_options;
+
+gt_report_options gt_report_options_default(void);
+void gt_report_options_free(gt_report_options *options);
+
+/* Whether reports have an option of this name: that of the command line, without the dashes. Options that
+ * only say where a report is written, and those accepted without effect, are not among them. */
+bool gt_report_option_exists(const char *name);
+/* Sets an option from a string, which must outlive the options: a number; "true" or "false" for flags; a
+ * string, where "" means none. Of an option that takes a list, each call adds one item. False if there is no
+ * such option or the value is invalid. */
+bool gt_report_options_set(gt_report_options *options, const char *name, const char *value, gt_error *error);
+/* False if options exclude each other. */
+bool gt_report_options_check(const gt_report_options *options, gt_error *error);
+
+/* A report being made. The tables refer to strings of the trace. */
+typedef struct gt_report {
+    gt_report_kind kind;
+    const char *title; /* the trace's name in messages; not owned */
+    union {
+        gt_rocprof *rocprof;
+        gt_pytorch_linked *pytorch;
+        gt_jax *jax;
+        void *any;
+    } trace;
+    gt_table_list tables;
+    gt_report_options options;
+    /* PyTorch reports only; options.pytorch refers to these */
+    gt_extension_source extension;
+    gt_arena arena;
+    gt_gpu_arch gpu_arch;
+} gt_report;
+
+/* The kind of report that a trace has, from its contents. Leaves the stream at its beginning. */
+bool gt_report_detect(gt_stream *stream, gt_report_kind *kind, gt_error *error);
+
+/* The traces at a path: the path itself, or of a folder with JAX profiles these profiles. A folder of
+ * rocprofv3 files is one trace. False if a folder has neither. */
+bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *error);
+
+/* Reads the trace. `stream` is NULL for a folder of rocprofv3 files. The report must not be moved afterwards,
+ * path and the strings of the options must outlive it, and it is freed even if this fails. The error names
+ * the trace. */
+bool gt_report_read(gt_report *report, gt_report_kind kind, gt_stream *stream, const char *path,
+                    const gt_report_options *options, gt_error *error);
+/* Makes the sheets of a report that was read. */
+bool gt_report_make_tables(gt_report *report, gt_error *error);
+void gt_report_free(gt_report *report);
+
+/* The trace's name in messages: its path, or "standard input" for "-". */
+const char *gt_trace_title(const char *trace_path);
+
+/* A short view of the report for people. */
+void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8);
+
+#endif
