@@ -16,12 +16,9 @@ bool gt_database_run(gt_database *database, const char *sql, gt_error *error)
            gt_database_fail(database, error);
 }
 
-/* A guarded call that fails leaves statements behind, which keep a database open. */
 static int close_database(gt_database *database)
 {
     gt_guard_remove(database);
-    for (sqlite3_stmt *rows; database->handle && (rows = sqlite3_next_stmt(database->handle, NULL));)
-        sqlite3_finalize(rows);
     return sqlite3_close(database->handle);
 }
 
@@ -54,12 +51,24 @@ bool gt_database_end(gt_database *database, bool ok, gt_error *error)
     return ok;
 }
 
+static void finalize(void *statement)
+{
+    sqlite3_finalize(statement);
+}
+
 sqlite3_stmt *gt_database_prepare(gt_database *database, const char *sql, gt_error *error)
 {
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) != SQLITE_OK)
         gt_database_fail(database, error);
+    if (statement) gt_guard_add(finalize, statement);
     return statement;
+}
+
+void gt_database_finish(sqlite3_stmt *statement)
+{
+    gt_guard_remove(statement);
+    sqlite3_finalize(statement);
 }
 
 bool gt_database_step(gt_database *database, sqlite3_stmt *statement, gt_error *error)

@@ -112,7 +112,7 @@ static bool write_table(writer *to, const gt_table *table, gt_error *error)
     if (!create_table(to, table, name, error)) return false;
     sqlite3_stmt *insert = prepare_insert(to, table, name, error);
     bool ok = insert && write_rows(to, insert, table, error);
-    sqlite3_finalize(insert);
+    gt_database_finish(insert);
     return ok;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 static const uint8_t frame_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 static const uint8_t skippable_magic[4] = {0x50, 0x2a, 0x4d, 0x18}; /* the low 4 bits of the first are free */
@@ -75,6 +76,8 @@ static bool read_frame(zstd_unpacker *z, ZSTD_outBuffer *out, gt_error *error)
     ZSTD_inBuffer in = {z->feed.next, gt_feed_len(&z->feed), 0};
     size_t had = out->pos, result = ZSTD_decompressStream(z->zstd, out, &in);
     z->feed.next += in.pos;
+    if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        gt_raise("out of memory");
     if (ZSTD_isError(result))
         return gt_fail(error, "%s: the zstd data is invalid near byte %llu: %s", z->feed.stored->path,
                        (unsigned long long)gt_feed_offset(&z->feed), ZSTD_getErrorName(result));
@@ -86,7 +89,6 @@ static bool read_frame(zstd_unpacker *z, ZSTD_outBuffer *out, gt_error *error)
 static bool zstd_fill(gt_unpacker *unpacker, uint8_t *text, size_t room, size_t *got, gt_error *error)
 {
     zstd_unpacker *z = (zstd_unpacker *)unpacker;
-    if (!z->zstd) return gt_fail(error, "%s: there is no memory to read zstd data", z->feed.stored->path);
     ZSTD_outBuffer out = {text, room, 0};
     while (out.pos < room && !z->ended) {
         bool going = z->between_frames ? find_next_frame(z, error) : read_frame(z, &out, error);

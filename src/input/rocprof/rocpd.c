@@ -111,7 +111,7 @@ static bool read_table(reading *r, size_t set_number, const table *t)
         t->add(r, guid_of(r, rows, 0), rows);
         if (++count % 4096 == 0) gt_progress_add(0, 4096);
     }
-    sqlite3_finalize(rows);
+    gt_rocpd_end_rows(rows);
     return !failed;
 }
 
@@ -417,7 +417,7 @@ static bool read_counters(reading *r, size_t set_number)
     if (!rows) return missing;
     sums all = {0};
     while (gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) add_value(r, &all, guid_of(r, rows, 0), rows);
-    sqlite3_finalize(rows);
+    gt_rocpd_end_rows(rows);
     write_counters(r, &all);
     gt_map_free(&all.places);
     gt_free(all.items);

@@ -49,6 +49,28 @@ static bool fail(const gt_rocpd *rocpd, gt_error *error)
     return gt_fail(error, "%s: the database cannot be read (%s)", rocpd->path, why);
 }
 
+/* ---- statements ---- */
+
+static void finalize(void *rows)
+{
+    sqlite3_finalize(rows);
+}
+
+/* NULL on failure. */
+static sqlite3_stmt *prepare(const gt_rocpd *rocpd, const char *sql)
+{
+    sqlite3_stmt *rows = NULL;
+    if (sqlite3_prepare_v2(rocpd->database, sql, -1, &rows, NULL) != SQLITE_OK) return NULL;
+    gt_guard_add(finalize, rows);
+    return rows;
+}
+
+void gt_rocpd_end_rows(sqlite3_stmt *rows)
+{
+    gt_guard_remove(rows);
+    sqlite3_finalize(rows);
+}
+
 /* ---- opening ---- */
 
 static bool exists_beside(const char *path, const char *ending)
@@ -118,28 +140,24 @@ static bool find_sets(gt_rocpd *rocpd, gt_error *error)
     static const char sql[] =
         "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 21) = '" ANCHOR
         "' AND upper(substr(sql, 1, 14)) <> 'CREATE VIRTUAL' ORDER BY rowid";
-    sqlite3_stmt *rows = NULL;
-    bool failed =
-        sqlite3_prepare_v2(rocpd->database, sql, -1, &rows, NULL) != SQLITE_OK && !fail(rocpd, error);
+    sqlite3_stmt *rows = prepare(rocpd, sql);
+    bool failed = !rows && !fail(rocpd, error);
     while (!failed && rocpd->suffix_count < MAX_SETS && gt_rocpd_next(rocpd, rows, &failed, error)) {
         gt_str name = gt_rocpd_string(rows, 0);
         GT_PUSH(rocpd->suffixes, rocpd->suffix_count, rocpd->suffix_capacity,
                 gt_strdup(name.bytes + strlen(ANCHOR)));
     }
-    sqlite3_finalize(rows);
+    gt_rocpd_end_rows(rows);
     return !failed;
 }
 
 static bool has_table(const gt_rocpd *rocpd, const char *name)
 {
-    sqlite3_stmt *rows = NULL;
-    bool found =
-        sqlite3_prepare_v2(rocpd->database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1",
-                           -1, &rows, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
-        sqlite3_step(rows) == SQLITE_ROW;
+    sqlite3_stmt *rows = prepare(rocpd, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1");
+    bool found = rows && sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
+                 sqlite3_step(rows) == SQLITE_ROW;
     if (!found) check_memory(rocpd->database);
-    sqlite3_finalize(rows);
+    gt_rocpd_end_rows(rows);
     return found;
 }
 
@@ -175,12 +193,9 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     return sound;
 }
 
-/* A guarded call that fails leaves statements behind, which keep a database open. */
 void gt_rocpd_close(gt_rocpd *rocpd)
 {
     gt_guard_remove(rocpd);
-    for (sqlite3_stmt *rows; rocpd->database && (rows = sqlite3_next_stmt(rocpd->database, NULL));)
-        sqlite3_finalize(rows);
     sqlite3_close(rocpd->database);
     for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
     gt_free(rocpd->suffixes);
@@ -204,20 +219,19 @@ static void add_name(gt_buffer *sql, const char *name, const char *suffix)
 static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
 {
     gt_buffer list = {0};
-    sqlite3_stmt *rows = NULL;
     char *name = gt_format("%s%s", table, rocpd->suffixes[set]);
     gt_buffer_add_cstr(&list, " ");
-    if (has_table(rocpd, name) &&
-        sqlite3_prepare_v2(rocpd->database, "SELECT name FROM pragma_table_info(?1)", -1, &rows, NULL) ==
-            SQLITE_OK &&
-        sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
-        while (sqlite3_step(rows) == SQLITE_ROW) {
-            gt_str column = gt_rocpd_string(rows, 0);
-            gt_buffer_add(&list, column.bytes, column.len);
-            gt_buffer_add_cstr(&list, " ");
-        }
-    check_memory(rocpd->database);
-    sqlite3_finalize(rows);
+    if (has_table(rocpd, name)) {
+        sqlite3_stmt *rows = prepare(rocpd, "SELECT name FROM pragma_table_info(?1)");
+        if (rows && sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
+            while (sqlite3_step(rows) == SQLITE_ROW) {
+                gt_str column = gt_rocpd_string(rows, 0);
+                gt_buffer_add(&list, column.bytes, column.len);
+                gt_buffer_add_cstr(&list, " ");
+            }
+        check_memory(rocpd->database);
+        gt_rocpd_end_rows(rows);
+    }
     gt_free(name);
     gt_buffer_add(&list, "", 1);
     return list.bytes;
@@ -269,7 +283,8 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
             if (lists(own, "guid") && lists(joined, "guid")) gt_buffer_add_cstr(&sql, " AND j.guid = t.guid");
         }
         gt_buffer_add(&sql, "", 1);
-        if (sqlite3_prepare_v2(rocpd->database, sql.bytes, -1, &rows, NULL) != SQLITE_OK) fail(rocpd, error);
+        rows = prepare(rocpd, sql.bytes);
+        if (!rows) fail(rocpd, error);
         gt_buffer_free(&sql);
     }
     gt_free(own);

@@ -35,6 +35,7 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
                             gt_error *error);
 /* The next row; false at the end, and where reading failed (*failed set, with a sentence). */
 bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error);
+void gt_rocpd_end_rows(sqlite3_stmt *rows); /* frees them, before the database is closed; NULL does nothing */
 
 /* A cell as text; empty where it is NULL. Valid until the next row. */
 gt_str gt_rocpd_string(sqlite3_stmt *rows, int column);

@@ -77,5 +77,5 @@ void gt_rocpd_insert(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table tabl
 
 void gt_rocpd_set_free(gt_rocpd_set *set)
 {
-    for (int table = 0; table < GT_ROCPD_TABLES; table++) sqlite3_finalize(set->inserts[table]);
+    for (int table = 0; table < GT_ROCPD_TABLES; table++) gt_database_finish(set->inserts[table]);
 }
