@@ -1,5 +1,5 @@
-/* The exact value of a JSON number: what strtod makes of it. Most numbers take a shorter way that gives the same
- * bits: an integer below 2^53 divided once by a power of ten is rounded once, as strtod rounds. */
+/* The exact value of a JSON number: what strtod makes of it. Most numbers take a shorter way that gives the
+ * same bits: an integer below 2^53 divided once by a power of ten is rounded once, as strtod rounds. */
 #include "json/number.h"
 
 #include "base/length.h"

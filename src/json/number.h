@@ -1,8 +1,8 @@
-/* JSON numbers: a whole word at once (gt_json_parse_number), or out of running text (gt_scan_...), eight digits
- * at a time.
+/* JSON numbers: a whole word at once (gt_json_parse_number), or out of running text (gt_scan_...), eight
+ * digits at a time.
  *
- * The gt_scan functions read up to 8 bytes past a number, and the byte after the text must be one that no number
- * contains. Both hold for the blocks of a stream, whose padding begins with a quote. */
+ * The gt_scan functions read up to 8 bytes past a number, and the byte after the text must be one that no
+ * number contains. Both hold for the blocks of a stream, whose padding begins with a quote. */
 #ifndef GT_JSON_NUMBER_H
 #define GT_JSON_NUMBER_H
 
@@ -18,7 +18,8 @@ typedef struct gt_json_number {
     double real; /* always set; what strtod gives */
 } gt_json_number;
 
-/* Reads a number as written; NaN, Infinity and -Infinity are numbers too. False if the word is not a number. */
+/* Reads a number as written; NaN, Infinity and -Infinity are numbers too. False if the word is not a number.
+ */
 bool gt_json_parse_number(gt_str word, gt_json_number *number);
 
 static inline bool gt_scan_is_digit(uint8_t c)

@@ -265,3 +265,22 @@ void gt_json_add_compact(gt_buffer *out, gt_str json)
     }
     out->len += (size_t)(to - begin);
 }
+
+size_t gt_json_compact(gt_str json, char *out)
+{
+    const char *p = json.bytes, *end = p + json.len;
+    char *start = out;
+    while (p < end) {
+        if (*p == '"') {
+            const char *close = (const char *)gt_scan_string((const uint8_t *)p + 1, (const uint8_t *)end);
+            size_t len = (size_t)(close - p) + 1;
+            memcpy(out, p, len);
+            out += len;
+            p += len;
+        } else {
+            if (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\r') *out++ = *p;
+            p++;
+        }
+    }
+    return (size_t)(out - start);
+}

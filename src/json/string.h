@@ -57,5 +57,8 @@ void gt_json_raw_add_ascii(gt_buffer *out, gt_str raw);
 void gt_json_add_ascii(gt_buffer *out, gt_str json);
 /* Adds JSON text that begins and ends outside of strings, without the white space between tokens. */
 void gt_json_add_compact(gt_buffer *out, gt_str json);
+/* The same for valid JSON with GT_STREAM_PAD readable bytes after it, which is faster: writes to `out`, which
+ * has room for as many bytes, and returns the length. */
+size_t gt_json_compact(gt_str json, char *out);
 
 #endif

@@ -1,9 +1,8 @@
-/* gzip files (RFC 1952): members one after the other, each a header, deflate data and a checksum.
+/* gzip files (RFC 1952): a sequence of members, each with a header, deflate data and a checksum.
  *
- * Data that ends early is handed out as far as it goes; data that is wrong is an error. Zero bytes between
- * and behind members are padding. */
+ * Truncated data is handed out as far as it goes; invalid data is an error. Zero bytes between and after
+ * members are padding. */
 #include "stream/unpack.h"
-#include "stream/feed.h"
 #include "stream/inflate.h"
 #include "base/memory.h"
 
@@ -20,8 +19,8 @@ typedef struct gzip_unpacker {
     gt_feed feed;
     stage stage;
     const char *damage;
-    uint32_t crc, text_len; /* of the member so far; for a header, its own */
-    size_t history_len;     /* text of the member that `history` holds: the last of it, for the next piece */
+    uint32_t crc, text_len; /* of the member so far, or of the header while it is read */
+    size_t history_len;     /* how much of the end of the member's text `history` holds, for the next piece */
     const gt_inflater *inflater;
     void *inflate; /* its state */
     uint8_t history[GT_INFLATE_HISTORY];
@@ -75,7 +74,7 @@ static bool ends_early(gzip_unpacker *z)
     return ends_here(z, "the gzip data ends early");
 }
 
-/* Headers are read byte by byte, as they may be of any length. */
+/* Headers are read byte by byte, because they may have any length. */
 
 static bool header_byte(gzip_unpacker *z, uint8_t *byte, gt_error *error)
 {
@@ -137,7 +136,7 @@ static bool read_header(gzip_unpacker *z, gt_error *error)
     return true;
 }
 
-/* `history` is the oldest text of the member that stands in front of *out. */
+/* `history` points to the oldest text of the member that is still before *out. */
 static bool read_data(gzip_unpacker *z, const uint8_t *history, uint8_t **out, uint8_t *out_end,
                       gt_error *error)
 {
@@ -194,7 +193,7 @@ static bool gzip_fill(gt_unpacker *unpacker, uint8_t *out, size_t room, size_t *
 {
     gzip_unpacker *z = (gzip_unpacker *)unpacker;
     uint8_t *at = out, *const end = out + room;
-    const uint8_t *member = out - z->history_len; /* as much of the member's text as is there */
+    const uint8_t *member = out - z->history_len; /* as much of the member's text as is available */
     memcpy(out - z->history_len, z->history, z->history_len);
     while (at < end && z->stage != ENDED) {
         bool going = true;

@@ -1,6 +1,6 @@
-/* Reading stored bytes: pread where the file allows it, so that several threads can share it; read from
- * pipes; memcpy from memory. Nothing is mapped: reading into a small buffer again and again is faster than
- * page faults. */
+/* Reading stored bytes: pread if the file allows it, so that several threads can share it; read from pipes;
+ * memcpy from memory. Files are not mapped: reading into a small buffer that stays in the cache is faster
+ * than page faults. */
 #include "stream/raw_input.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static bool cannot_read(const gt_raw_input *stored, gt_error *error)
     return gt_fail(error, "cannot read %s: %s", stored->path, strerror(errno));
 }
 
-/* Waits for a pipe to have something. False where gt_raw_input_stop was called. */
+/* Waits until a pipe has data. False if gt_raw_input_stop was called. */
 static bool wait_for_pipe(const gt_raw_input *stored)
 {
     struct pollfd waited[2] = {{.fd = stored->fd, .events = POLLIN},
@@ -70,7 +70,8 @@ bool gt_raw_input_read(gt_raw_input *stored, uint8_t *out, size_t room, size_t *
     return read;
 }
 
-/* A pipe is read once: what is taken to look at it is kept for the first real reading. */
+/* A pipe can be read only once, so the bytes taken for recognising compression are kept for the first read.
+ */
 static bool look_at_head(gt_raw_input *stored, gt_error *error)
 {
     if (!read_fd(stored, stored->head, sizeof stored->head, &stored->head_len, error)) return false;

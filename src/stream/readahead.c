@@ -1,5 +1,5 @@
-/* Three buffers go round between the unpacking thread and the reader. The first block is unpacked by the
- * reader itself, who has nothing else to do then: so a small file needs no thread. */
+/* Three buffers go round between the unpacking thread and the reader. The reader unpacks the first block
+ * itself, because it has nothing else to do at that point; so a small file needs no thread. */
 #include "stream/readahead.h"
 #include "base/guard.h"
 
@@ -9,7 +9,7 @@
 enum { SLOTS = 3 };
 
 typedef struct slot {
-    uint8_t *memory; /* headroom, block, pad; there once it is needed */
+    uint8_t *memory; /* headroom, block, pad; allocated when first needed */
     size_t len;
 } slot;
 
@@ -18,13 +18,13 @@ struct gt_readahead {
     gt_unpacker *unpacker;
     gt_raw_input *stored;
     size_t block, headroom, pad;
-    bool alone; /* no thread: the reader unpacks */
+    bool alone; /* there is no thread: the reader unpacks */
     pthread_t thread;
 
-    pthread_mutex_t lock; /* for all below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t changed;
     slot slots[SLOTS];
-    uint64_t filled, given, released; /* slots so far; slot n of the text is n % SLOTS */
+    uint64_t filled, given, released; /* blocks so far; block n is in slot n % SLOTS */
     bool ended, failed, stopping;
     bool raised; /* the thread ran out of memory */
     gt_error error;
@@ -48,7 +48,7 @@ gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *store
     return a;
 }
 
-/* Unpacks into the slot that is next, which nobody else touches, and says so. */
+/* Unpacks into the next slot, which nobody else uses, and signals that it is filled. */
 static void fill_slot(gt_readahead *a)
 {
     slot *s = &a->slots[a->filled % SLOTS];

@@ -1,4 +1,8 @@
-/* Blocks of text unpacked ahead of the reader, on a thread of their own, in a few buffers that go round. */
+/* Read-ahead: blocks of text are unpacked on a thread of their own, ahead of the reader.
+ *
+ * Three buffers go round. While the reader works on block n (and may still hold block n - 1, whose tail it
+ * wants to keep), the thread fills block n + 1; it waits only if the reader is slower, the reader only if the
+ * thread is. */
 #ifndef GT_STREAM_READAHEAD_H
 #define GT_STREAM_READAHEAD_H
 
@@ -6,18 +10,18 @@
 
 typedef struct gt_readahead gt_readahead;
 
-/* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes in front and `pad` behind
- * that belong to the reader (headroom: at least GT_UNPACK_HISTORY). Unpacking begins with the first
+/* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes before it and `pad` bytes
+ * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). Unpacking starts with the first
  * gt_readahead_next. `stored` must outlive this. */
 gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
                                size_t headroom, size_t pad);
-/* Stops the thread, wherever it is. */
+/* Stops the thread, whatever it is doing. */
 void gt_readahead_free(gt_readahead *ahead);
 
-/* Waits for the next block. At the end *len is 0. The reader may hold two blocks: the one before, until
+/* Waits for the next block. At the end *len is 0. The reader may hold two blocks: the previous one, until
  * gt_readahead_release, and this one. */
 bool gt_readahead_next(gt_readahead *ahead, uint8_t **block, size_t *len, gt_error *error);
-/* Gives back the oldest block that the reader holds. */
+/* Returns the oldest block that the reader holds. */
 void gt_readahead_release(gt_readahead *ahead);
 
 const char *gt_readahead_damage(gt_readahead *ahead); /* after the end */

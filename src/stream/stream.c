@@ -1,9 +1,14 @@
-/* The file layer: tells what the bytes are, and hands out blocks of text with the kept tail in front.
+/* The file layer: recognises compression and hands out blocks of text that begin with the tail the caller
+ * kept.
  *
- * Plain bytes are read behind the kept tail into one buffer. Unpacked blocks come with headroom, into which
- * the tail is copied, and are handed out where they are. A tail that is larger than that is a huge record:
- * blocks are then gathered behind it in the one buffer, as many bytes as it has, so that the work stays in
- * proportion to its size. */
+ * A caller that meets the end of a block in the middle of a record asks for the next block and keeps that
+ * part. For example, with blocks of 8 bytes and the text {"a":1}{"b":2}, the first block is {"a":1}{ and the
+ * next call, which keeps "{", gives {"b":2} in one piece.
+ *
+ * Plain bytes are read after the kept tail into one buffer. Unpacked blocks have headroom before them, into
+ * which the tail is copied, so the block itself is not copied. A tail larger than the headroom means a huge
+ * record: blocks are then collected after it in the one buffer, each time as many bytes as it already has, so
+ * that the total work stays proportional to the size of the record. */
 #include "stream/stream.h"
 #include "stream/readahead.h"
 #include "base/guard.h"
@@ -11,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAIL_ROOM = 64 * 1024 }; /* more of the one buffer than is needed now, for the next tail */
+enum { TAIL_ROOM = 64 * 1024 }; /* spare room in the one buffer, for the next tail */
 
 struct gt_stream {
-    const uint8_t *peeked; /* the block that gt_stream_peek showed and nobody has taken yet */
+    const uint8_t *peeked; /* the block that gt_stream_peek showed and that is not taken yet */
     size_t peeked_len;
     gt_raw_input stored;
-    char *path; /* owned; NULL where gt_raw_input has a name of its own */
+    char *path; /* owned; NULL if gt_raw_input has a name of its own */
     gt_compression compression;
     size_t block, headroom;
     gt_readahead *ahead; /* compressed input only */
@@ -116,8 +121,8 @@ static void release_block(gt_stream *stream)
     stream->holds_block = false;
 }
 
-/* Puts the kept bytes at the front of the one buffer, with room for `room` more behind them. They may lie in
- * it. */
+/* Puts the kept bytes at the front of the one buffer, with room for `room` more after them. They may already
+ * be in it. */
 static void keep_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_len, size_t room)
 {
     size_t need = keep_len + room + GT_STREAM_PAD;
@@ -134,7 +139,7 @@ static void keep_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_l
     }
 }
 
-/* Copies blocks behind the kept bytes in the one buffer until there are `want` of them. */
+/* Copies blocks after the kept bytes in the one buffer until there are `want` bytes. */
 static bool gather_blocks(gt_stream *stream, uint8_t *out, size_t want, size_t *got, gt_error *error)
 {
     for (*got = 0; *got < want;) {

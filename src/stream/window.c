@@ -1,4 +1,4 @@
-/* The window: blocks of a range of the file's stream, each begun with what the one before still holds. */
+/* The window: blocks of a range of the file's stream, each beginning with the end of the previous one. */
 #include "stream/window.h"
 #include "base/log.h"
 #include "base/progress.h"

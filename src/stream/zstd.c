@@ -1,7 +1,6 @@
-/* zstd files: frames one after the other, through libzstd. Frames that hold no text are gone over; zero bytes
- * between and behind frames are padding, as in gzip files. */
+/* zstd files: a sequence of frames, decompressed by libzstd. Skippable frames are skipped; zero bytes between
+ * and after frames are padding, as in gzip files. */
 #include "stream/unpack.h"
-#include "stream/feed.h"
 #include "base/guard.h"
 
 #include <stdlib.h>

@@ -1,10 +1,9 @@
-/* Two intern tables side by side: raw texts, and (the caller's) what they mean; `meanings` leads from one to
- * the other. */
+/* Two tables: the raw strings, which are our own, and their decoded strings in the caller's interner;
+ * `decoded` maps the ids of one to those of the other. */
 #include "input/json/interner.h"
 #include "base/memory.h"
 #include "json/reader.h"
 #include "json/string.h"
-#include "json/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@ struct gt_json_interner {
     gt_json_interner_kind kind;
     gt_interner *strings;
     gt_interner *raws;
-    uint32_t *meanings; /* by raw id; GT_STR_NONE where not yet known */
+    uint32_t *decoded; /* by raw id; GT_STR_NONE if not decoded yet */
     size_t capacity;
     char *scratch;
     size_t scratch_capacity;
@@ -32,29 +31,9 @@ void gt_json_interner_free(gt_json_interner *intern)
 {
     if (!intern) return;
     gt_interner_free(intern->raws);
-    gt_free(intern->meanings);
+    gt_free(intern->decoded);
     gt_free(intern->scratch);
     gt_free(intern);
-}
-
-/* The JSON text without white space between tokens. The text must be valid. */
-static size_t minify(gt_str raw, char *out)
-{
-    const char *p = raw.bytes, *end = p + raw.len;
-    char *start = out;
-    while (p < end) {
-        if (*p == '"') {
-            const char *close = (const char *)gt_scan_string((const uint8_t *)p + 1, (const uint8_t *)end);
-            size_t len = (size_t)(close - p) + 1;
-            memcpy(out, p, len);
-            out += len;
-            p += len;
-        } else {
-            if (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\r') *out++ = *p;
-            p++;
-        }
-    }
-    return (size_t)(out - start);
 }
 
 static uint32_t decode_string(gt_json_interner *intern, gt_str raw)
@@ -70,22 +49,22 @@ static uint32_t decode_value(gt_json_interner *intern, gt_str raw)
     gt_json json;
     gt_json_begin_str(&json, raw);
     if (!gt_json_skip(&json) || !gt_json_finish(&json)) return GT_STR_NONE;
-    size_t len = minify(raw, intern->scratch);
+    size_t len = gt_json_compact(raw, intern->scratch);
     return gt_interner_add(intern->strings, intern->scratch, len);
 }
 
 uint32_t gt_json_interner_add(gt_json_interner *intern, gt_str raw)
 {
     uint32_t id = gt_interner_add(intern->raws, raw.bytes, raw.len);
-    if (id < intern->capacity && intern->meanings[id]) return id;
+    if (id < intern->capacity && intern->decoded[id]) return id;
     size_t before = intern->capacity;
-    intern->meanings = gt_grow(intern->meanings, &intern->capacity, id + 1, sizeof *intern->meanings);
+    intern->decoded = gt_grow(intern->decoded, &intern->capacity, id + 1, sizeof *intern->decoded);
     if (intern->capacity > before)
-        memset(intern->meanings + before, 0, (intern->capacity - before) * sizeof *intern->meanings);
+        memset(intern->decoded + before, 0, (intern->capacity - before) * sizeof *intern->decoded);
     intern->scratch = gt_grow(intern->scratch, &intern->scratch_capacity, raw.len * 3 + 1, 1);
-    intern->meanings[id] =
+    intern->decoded[id] =
         intern->kind == GT_INTERN_STRINGS ? decode_string(intern, raw) : decode_value(intern, raw);
-    return intern->meanings[id] ? id : GT_STR_NONE;
+    return intern->decoded[id] ? id : GT_STR_NONE;
 }
 
 gt_str gt_json_interner_raw(const gt_json_interner *intern, uint32_t raw_id)
@@ -95,5 +74,5 @@ gt_str gt_json_interner_raw(const gt_json_interner *intern, uint32_t raw_id)
 
 uint32_t gt_json_interner_decoded(const gt_json_interner *intern, uint32_t raw_id)
 {
-    return intern->meanings[raw_id];
+    return intern->decoded[raw_id];
 }

@@ -1,10 +1,14 @@
-/* The tree of learned text. Only text that the general way has parsed is in it, so following it is sound:
- * what is not compared byte by byte is read by a step that checks it as strictly as the general way does.
+/* The tree of learned text. It contains only text that was parsed in full before, so following it is safe:
+ * whatever is not compared byte by byte is read by a step that checks it as strictly as full parsing does.
  *
- * Three habits of traces make it fast. Values that stay the same for many records (process and thread ids)
- * are taken into the text: two edges and the value between them become one. Texts follow each other in the
- * same order again and again, so each text is first compared with the one that came after its predecessor
- * last time. And of several edges the one used last is tried first. */
+ * Three habits of traces make it fast:
+ *
+ * - Values that stay the same for many records (process and thread ids) are folded into the text: two edges
+ * and the value between them become one edge. After 24 records with "pid": 5, the edges `"pid": ` and `,
+ * "tid": ` become the one edge `"pid": 5, "tid": `. It is dropped again if it fails 1,024 times in a row.
+ * - Strings follow each other in the same order again and again (a launch follows its op), so each string is
+ * first compared with the one that came after its predecessor last time.
+ * - Of several edges at a node, the one used last is tried first. */
 #include "input/json/learned.h"
 #include "base/memory.h"
 #include "json/number.h"
@@ -17,12 +21,12 @@
 enum {
     MAX_EDGES = 12,        /* at a node */
     MAX_EDGE_TEXT = 2048,  /* bytes; a record with longer constant text is not learned */
-    MAX_FOLDED_TEXT = 256, /* bytes that an edge with constant values taken in may reach */
-    MAX_NODES = 8192,      /* in all: hostile input must not make us learn without end */
-    FOLD_AFTER = 24,       /* the same value so often in a row counts as constant */
-    UNFOLD_AFTER = 1024,   /* failing so often in a row, it no longer does */
-    WATCH_VALUES = 250,    /* so many values are watched for one that stays; then it counts as varying */
-    GUESSES = 256,         /* remembered successors of texts at a node; a power of two */
+    MAX_FOLDED_TEXT = 256, /* most bytes of an edge with folded values */
+    MAX_NODES = 8192,      /* in total, so that hostile input cannot make the tree grow without end */
+    FOLD_AFTER = 24,       /* a value seen this often in a row counts as constant */
+    UNFOLD_AFTER = 1024,   /* after failing this often in a row, it no longer does */
+    WATCH_VALUES = 250,    /* this many values are watched; then the value counts as varying */
+    GUESSES = 256,         /* remembered successors of strings at a node; a power of two */
 };
 
 typedef struct effect {
@@ -37,12 +41,12 @@ typedef struct edge {
     uint32_t effect_count;
     effect *effects;
     struct node *to; /* NULL at the record's end */
-    int64_t last;    /* what the value behind this edge was */
-    uint16_t same;   /* how often in a row it was that */
+    int64_t last;    /* the last value seen after this edge */
+    uint16_t same;   /* how often in a row it was the same */
     uint16_t watch;  /* how many values are still to be watched */
-    uint16_t misses; /* of a folded edge: tries in vain since it last fitted */
+    uint16_t misses; /* of a folded edge: failed comparisons since it last matched */
     bool folded;
-    bool dropping; /* whatever follows in the record, it is not wanted */
+    bool dropping; /* the record is not wanted, whatever follows */
 } edge;
 
 typedef struct node {
@@ -60,7 +64,7 @@ struct gt_learned {
     gt_arena arena;
     node *root;
     size_t nodes;
-    uint32_t before; /* the text read last, by its raw number */
+    uint32_t before; /* the raw id of the last string */
 };
 
 static node *new_node(gt_learned *learned, const gt_step *step)
@@ -93,7 +97,7 @@ void gt_learned_free(gt_learned *learned)
 
 /* ---- learning ---- */
 
-/* Whether values read by this step may be taken into the text around them. */
+/* Whether values read by this step may be folded into the text around them. */
 static inline bool may_fold(gt_step_op op)
 {
     return op == GT_STEP_INT || op == GT_STEP_JSON || op == GT_STEP_SKIP_NUMBER || op == GT_STEP_SKIP_STRING;
@@ -111,7 +115,7 @@ static edge *new_edge(gt_learned *learned, size_t len, const effect *effects, si
     return e;
 }
 
-/* Puts the edge first; the one tried last gives way where there are too many. */
+/* Puts the edge first; if there are too many, the last one is dropped. */
 static void put_edge(node *from, edge *e)
 {
     size_t behind = from->edge_count < MAX_EDGES ? from->edge_count++ : MAX_EDGES - 1;
@@ -134,8 +138,8 @@ static bool same_value(const node *to, const gt_step *step)
                 : !to;
 }
 
-/* The edge with this text to this step (NULL: the end), made where it is not there yet. NULL where the same
- * text leads to a value that is read in another way: text alone must tell how to read on. */
+/* The edge with this text to this step (NULL: the end), created if needed. NULL if the same text already
+ * leads to a value that is read in another way: the text alone must determine how to continue. */
 static edge *grow_edge(gt_learned *learned, node *from, const uint8_t *text, size_t len,
                        const effect *effects, size_t effect_count, const gt_step *step)
 {
@@ -174,7 +178,7 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
     }
 }
 
-/* The value between two edges has been the same for long: joins the edges before and behind it into one. */
+/* The value between two edges has stayed the same for long: joins the edges before and after it into one. */
 static void fold(gt_learned *learned, node *from, const edge *before, const edge *behind, gt_str value_text,
                  effect value)
 {
@@ -204,7 +208,7 @@ static void drop_edge(node *from, size_t index)
 
 /* ---- reading ---- */
 
-/* The closing quote of the string whose first byte is p, NULL where it does not close or holds a bad escape.
+/* The closing quote of the string whose first byte is p, NULL if it is not closed or has an invalid escape.
  */
 static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
 {
@@ -216,7 +220,7 @@ static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
     return close;
 }
 
-/* Behind the container whose first byte after the bracket is p, NULL where it is not sound. */
+/* The end of the container whose first byte after the bracket is p, NULL if it is invalid. */
 static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, unsigned depth)
 {
     const uint8_t *close = gt_scan_container(p, outer->end);
@@ -227,8 +231,8 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
     return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
 }
 
-/* The string or value at p, by its raw number: first the guess, then the long way. NULL where it is not
- * sound. */
+/* The string or value at p as an interned string: the guessed successor first, then a lookup. NULL if it is
+ * invalid. */
 static inline const uint8_t *read_text(gt_learned *learned, node *n, const uint8_t *p, const uint8_t *end,
                                        uint64_t *meaning)
 {
@@ -267,7 +271,7 @@ static void set_cell(gt_record *record, int field, gt_store_cell cell)
     record->present |= UINT64_C(1) << field;
 }
 
-/* Tells two texts apart well enough to notice a value that never changes. */
+/* Distinguishes strings well enough to notice a value that never changes. */
 static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
 {
     uint64_t head;
@@ -275,14 +279,14 @@ static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
     return (int64_t)(head ^ ((uint64_t)(end - p) << 56));
 }
 
-/* Equal for equal values of a node, and hardly ever for others. */
+/* Equal for equal values of a node, and almost never for different ones. */
 static inline int64_t fingerprint_of(const node *n, const uint8_t *value, const uint8_t *end,
                                      const gt_store_cell *cell)
 {
     return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
 }
 
-/* Reads the value of a node, into the record and `*read`; NULL where it does not fit. */
+/* Reads the value of a node into the record and `*read`; NULL if it has another form. */
 static inline const uint8_t *read_value(gt_learned *learned, node *n, const uint8_t *p, const gt_json *json,
                                         gt_record *record, gt_store_cell *read)
 {
@@ -343,8 +347,8 @@ static inline void apply(const edge *e, gt_record *record)
     }
 }
 
-/* Behind the record, from behind an edge on; NULL where it is not whole in hand. The edge's text may end with
- * the quote or bracket that opens the next value. */
+/* The end of the record, from the end of an edge on; NULL if it is not in the current block. The edge's text
+ * may end with the quote or bracket that opens the next value. */
 static const uint8_t *pass_rest(const edge *e, const uint8_t *p, const uint8_t *end)
 {
     uint8_t last = e->text[e->len - 1];
@@ -359,13 +363,13 @@ static const uint8_t *pass_rest(const edge *e, const uint8_t *p, const uint8_t *
     return gt_scan_long_container(p, end);
 }
 
-/* The edge that fits the text at p, NULL where none does. */
+/* The edge that matches the text at p, NULL if none does. */
 static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
 {
     for (size_t i = 0; i < from->edge_count; i++) {
         edge *e = from->edges[i];
         if (e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len)) {
-            if (i) { /* one step nearer to the front */
+            if (i) { /* moves one place to the front */
                 from->edges[i] = from->edges[i - 1];
                 from->edges[i - 1] = e;
             }
@@ -377,7 +381,7 @@ static inline edge *follow(node *from, const uint8_t *p, const uint8_t *end)
     return NULL;
 }
 
-/* Counts how often the value behind an edge stays the same. True when it is time to take it for constant. */
+/* Counts how often the value after an edge stays the same. True when it should be folded. */
 static inline bool is_constant(edge *before, int64_t seen)
 {
     if (before->last != seen) {

@@ -1,8 +1,17 @@
-/* What a record reader has learned: the text between the values of records seen before.
+/* The learned JSON reader: the shapes of the records seen so far.
  *
- * A tree whose nodes are values to be read and whose edges are the text up to the next value, constant parts
- * and all. A record that follows a path of the tree is read with one comparison an edge; gt_record_read
- * teaches every other. */
+ * A shape is a path in a tree whose nodes are values to be read and whose edges are the constant text up to
+ * the next value. After parsing in full
+ *
+ *     {"ph": "X", "name": "aten::add", "ts": 12.5, "args": {"External id": 7}}
+ *
+ * with the fields name, ts and args/External id wanted and ph a `few` field, the tree has the path
+ *
+ *     edge {"ph": "X", "name": "     read a string     edge ", "ts":      read a time
+ *     edge , "args": {"External id":      read an integer     edge }}     end
+ *
+ * and the next record of this shape is read with one comparison per edge and one scan per value. No key is
+ * looked up and no white space is parsed. gt_record_read adds the path of every record that follows none. */
 #ifndef GT_INPUT_JSON_LEARNED_H
 #define GT_INPUT_JSON_LEARNED_H
 
@@ -19,17 +28,17 @@ typedef enum gt_step_op {
     GT_STEP_SKIP_STRING,
     GT_STEP_SKIP_NUMBER,
     GT_STEP_SKIP_CONTAINER,
-    GT_STEP_CONSTANT, /* no value to read: the text itself means `cell` for the field */
+    GT_STEP_CONSTANT, /* no value to read: the text itself gives the field the value `cell` */
 } gt_step_op;
 
-/* One value of a record that took the general way. Begin and end count from the record's first byte; the
+/* One value of a record that was parsed in full. Begin and end are relative to the record's first byte; the
  * quotes of a string belong to the text around it, and so does the opening bracket of a container that is
- * passed over. */
+ * skipped. */
 typedef struct gt_step {
     gt_step_op op;
-    int field; /* -1 for a value that nobody wants */
+    int field; /* -1 for a value that is not wanted */
     bool mistyped;
-    unsigned depth; /* how many containers of the record it stands in */
+    unsigned depth; /* how many containers of the record it is inside of */
     uint32_t begin, end;
     gt_store_cell cell; /* of constants */
 } gt_step;
@@ -39,13 +48,12 @@ typedef struct gt_learned gt_learned;
 gt_learned *gt_learned_new(gt_json_interner *strings, gt_json_interner *values);
 void gt_learned_free(gt_learned *learned);
 
-/* Reads the record at the cursor along the tree. False where it does not follow a path to its end or is not
- * whole in hand: the cursor has not moved then, and the record must be read the general way. */
+/* Reads the record at the cursor along the tree. False if it does not follow a path to its end or is not
+ * completely in the current block: the cursor has not moved then, and the record must be parsed in full. */
 bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record);
 
-/* Teaches the path of a record of `len` bytes. Where the steps before the one numbered `decided` decide that
- * records like it are not wanted, what follows in them is passed over from there on (GT_NOT_DECIDED: they are
- * wanted). */
+/* Adds the path of a record of `len` bytes. If the steps before the one numbered `decided` decide that
+ * records like it are not wanted, the rest of such records is skipped (GT_NOT_DECIDED: they are wanted). */
 #define GT_NOT_DECIDED SIZE_MAX
 void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
                     size_t decided);

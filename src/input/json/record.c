@@ -1,5 +1,5 @@
-/* Records by the general way: walk the object key by key, look each key up in the tree of wanted paths, and
- * write down where every value stood, so that the next record like it can take the learned way. */
+/* Full parsing of records: walk the object key by key, look up each key in the tree of wanted paths, and note
+ * where every value is, so that the next record of this shape can be read by comparison (learned.c). */
 #include "input/json/record.h"
 #include "base/memory.h"
 #include "input/json/interner.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 
 enum {
-    MAX_STEPS = 160,      /* values in a record that is worth learning */
-    WATCH_RECORDS = 4096, /* over so many records ... */
-    WATCH_MISSES = 1024,  /* ... so many misses mean that nothing is alike here, and learning rests */
+    MAX_STEPS = 160,      /* most values in a record that is worth learning */
+    WATCH_RECORDS = 4096, /* if of this many records ... */
+    WATCH_MISSES = 1024,  /* ... this many were parsed in full, records are not alike, and learning pauses */
     REST_RECORDS = 65536,
 };
 
 /* The wanted paths as a tree of keys. */
 typedef struct key_node {
     gt_str key;
-    int field; /* -1: an object on the way to one */
+    int field; /* -1: an object on the path to one */
     struct key_node *children, *next;
 } key_node;
 
@@ -128,14 +128,14 @@ uint32_t gt_record_decode(gt_record_reader *reader, gt_str raw)
     return id;
 }
 
-/* ---- the general way ---- */
+/* ---- full parsing ---- */
 
 static uint32_t place(const gt_json *json)
 {
     return (uint32_t)(json->at - json->mark);
 }
 
-/* Names such as NaN are learned as part of the text. */
+/* Words such as NaN are learned as part of the text. */
 static bool is_named_number(const gt_json *json, uint32_t begin)
 {
     const uint8_t *p = json->mark + begin;
@@ -149,7 +149,7 @@ static void note_step(gt_record_reader *reader, const gt_json *json, gt_step ste
     reader->step_count++;
 }
 
-/* The record is not to be learned: whether such a value is an integer, its text alone does not tell. */
+/* The record is not learned: the text alone does not show whether such a value is an integer. */
 static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int field)
 {
     record->mistyped |= UINT64_C(1) << field;
@@ -157,7 +157,7 @@ static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int fi
     return true;
 }
 
-/* Passes over a value that is not wanted, or is wanted but of the wrong type (field >= 0). */
+/* Skips a value that is not wanted, or that is wanted but has the wrong type (field >= 0). */
 static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type,
                       int field)
 {
@@ -215,7 +215,7 @@ static bool read_number_field(gt_record_reader *reader, gt_json *json, gt_record
     return true;
 }
 
-/* Some writers put integers into quotes. */
+/* Some writers put integers in quotes. */
 static bool string_to_int(gt_str raw, int64_t *out)
 {
     gt_json_number number;
@@ -282,7 +282,7 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
     return type != GT_JSON_NONE && pass_over(reader, json, record, type, field);
 }
 
-/* A key that holds escapes is rare; its meaning is looked up then. */
+/* Keys with escapes are rare; only then the key is decoded. */
 static key_node *find_key(const gt_json *json, const key_node *parent, gt_str raw)
 {
     char meaning[256];
@@ -291,7 +291,7 @@ static key_node *find_key(const gt_json *json, const key_node *parent, gt_str ra
     return find_child(parent, raw);
 }
 
-/* Goes as deep as the wanted paths do and no deeper. */
+/* Descends only as deep as the wanted paths. */
 static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *record, const key_node *node)
 {
     gt_str key;
@@ -333,9 +333,9 @@ static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *rec
     return read;
 }
 
-/* The first value behind the last `few` field, where what is known there decides that the record is not
- * wanted; GT_NOT_DECIDED where one of them is missing, as it may come later in a record that begins alike, or
- * where that value is inside another object. */
+/* The first value after the last `few` field, if what is known at that point decides that the record is not
+ * wanted; GT_NOT_DECIDED if one of the fields is missing, because it may come later in a record that begins
+ * alike, or if that value is inside another object. */
 static size_t decided_at(const gt_record_reader *reader)
 {
     uint64_t missing = 0;
@@ -359,7 +359,7 @@ static void teach(gt_record_reader *reader, const gt_json *json, const gt_record
                    reader->step_count, record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
 }
 
-/* Learning pays while records are alike; where they are not, it rests for a while. */
+/* Learning pays off while records are alike; otherwise it pauses for a while. */
 static void watch_misses(gt_record_reader *reader)
 {
     if (reader->misses - reader->watched_misses > WATCH_MISSES && reader->records > reader->rest_until)

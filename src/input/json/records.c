@@ -1,4 +1,4 @@
-/* Arrays of records: one after the other, or chunk by chunk on several threads. */
+/* Arrays of records: record by record on one thread, or chunk by chunk on several. */
 #include "input/json/records.h"
 #include "base/guard.h"
 #include "base/progress.h"
@@ -11,13 +11,13 @@
 
 enum {
     CHUNK_BYTES = 2 * 1024 * 1024,
-    MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* less is not worth a second thread */
-    MAX_SEPARATOR = 64,                   /* bytes of text between two records worth remembering */
-    MAX_JOINT = 256,                      /* bytes of text between two records worth looking for */
+    MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* a smaller file is not worth a second thread */
+    MAX_SEPARATOR = 64,                   /* most bytes between two records that are remembered */
+    MAX_JOINT = 256,                      /* most bytes between two records that are searched for */
     PROGRESS_RECORDS = 4096,
 };
 
-/* The text between two records, as it was last: nearly always the same, and then one comparison passes it. */
+/* The last text between two records: nearly always the same, so that one comparison is enough. */
 typedef struct separator {
     uint8_t text[MAX_SEPARATOR];
     size_t len;
@@ -30,7 +30,7 @@ typedef struct worker {
     gt_interner *strings;
     gt_record_reader *reader;
     gt_store_writer *writer;
-    gt_store_writer *aside; /* NULL where nothing is put aside */
+    gt_store_writer *aside; /* NULL if there is no second store */
     gt_record record;
 } worker;
 
@@ -50,7 +50,7 @@ static void worker_end(worker *w)
     gt_store_writer_free(w->aside);
 }
 
-/* Stores the record in one of the worker's stores; in the other it only counts. */
+/* Stores the record in one of the worker's stores; in the other it is only counted. */
 static void keep_record(worker *w)
 {
     const gt_record *record = &w->record;
@@ -89,14 +89,14 @@ static bool next_record(worker *w, gt_json *json)
     const uint8_t *block = json->block, *from = json->at;
     if (!gt_json_next_element(json)) return false;
     size_t len = (size_t)(json->at - from);
-    if (json->block == block && len <= MAX_SEPARATOR) { /* the text is still in hand */
+    if (json->block == block && len <= MAX_SEPARATOR) { /* the text is still in memory */
         memcpy(s->text, from, len);
         s->len = len;
     }
     return true;
 }
 
-/* Says in the error which record it was. */
+/* Adds to the error which record it was. */
 static bool fail_in_record(gt_json *json, const gt_record_format *format, size_t number)
 {
     gt_error error = json->error;
@@ -105,17 +105,17 @@ static bool fail_in_record(gt_json *json, const gt_record_format *format, size_t
 
 /* ---- several threads ---- */
 
-/* The text from a record's last byte to behind the first key of the next, such as `},{"ph":`. */
+/* The text from a record's last byte to the end of the first key of the next record, such as `},{"ph"`. */
 typedef struct joint_text {
     uint8_t text[MAX_JOINT];
     size_t len;
-    size_t record; /* where in it the next record begins */
+    size_t record; /* where the next record begins in it */
 } joint_text;
 
 typedef struct chunk {
-    uint64_t start, end; /* of its first record; behind its last one's comma, at the next */
+    uint64_t start, end; /* of its first record, and of the first one after it */
     bool done;
-    bool none; /* no record begins in it, as far as a guess can tell */
+    bool none; /* apparently no record begins in it */
     bool array_ended;
     bool failed, truncated;
     gt_error error;
@@ -138,12 +138,11 @@ typedef struct array_job {
     worker *workers;
 } array_job;
 
-/* Remembers the joint behind the record just read. The cursor goes to the next record. False at the array's
- * end. */
+/* Remembers the joint after the last record and moves to the next one. False at the end of the array. */
 static bool learn_joint(gt_json *json, joint_text *joint)
 {
     joint->len = 0;
-    json->at--; /* onto the record's last byte, so that the mark keeps it */
+    json->at--; /* to the record's last byte, so that the mark keeps it */
     gt_json_set_mark(json);
     json->at++;
     bool more = gt_json_next_element(json);
@@ -210,13 +209,13 @@ static void free_pieces(chunk *c)
     c->piece = c->aside = NULL;
 }
 
-/* Puts every chunk whose turn it is into the store. Called with the lock held. */
+/* Appends all chunks that are next in order to the store. Called with the lock held. */
 static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *range)
 {
     while (!job->stopped && job->committed < job->chunk_count && job->chunks[job->committed].done) {
         size_t index = job->committed++;
         chunk *c = &job->chunks[index];
-        if (job->expected >= chunk_limit(job, index)) { /* one record reaches over all of it */
+        if (job->expected >= chunk_limit(job, index)) { /* one record spans all of it */
             free_pieces(c);
             continue;
         }
@@ -289,9 +288,9 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     gt_free(job.chunks);
     gt_free(job.workers);
     pthread_mutex_destroy(&job.lock);
-    gt_memory_trim(); /* the workers' buffers and texts */
+    gt_memory_trim(); /* the buffers and strings of the workers */
 
-    if (!job.stopped) return gt_json_fail(json, "the file could not be read on");
+    if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
     gt_json_move(json, job.last.end);
     json->failed = job.last.failed;
     json->truncated = job.last.truncated;
@@ -304,7 +303,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
 
 /* ---- one thread ---- */
 
-/* Adds what was read since last time to the progress line. */
+/* Adds what was read since the last call to the progress line. */
 static void show_progress(const gt_json *json, uint64_t *shown, uint64_t records)
 {
     uint64_t consumed = gt_stream_consumed(json->stream);

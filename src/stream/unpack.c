@@ -1,5 +1,6 @@
-/* A window of input: what is left moves to the front of the buffer, and the rest of it is read anew. */
-#include "stream/feed.h"
+/* The feed of a decompressor: unused bytes move to the front of the buffer, and the rest of it is refilled.
+ */
+#include "stream/unpack.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
