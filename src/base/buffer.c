@@ -1,4 +1,4 @@
-/* Buffers and UTF-8; see text.h. */
+/* Buffers and UTF-8; see buffer.h. */
 #include "base/buffer.h"
 
 #include "base/length.h"
@@ -78,8 +78,8 @@ void gt_buffer_free(gt_buffer *buffer)
 
 /* ---- UTF-8 ---- */
 
-/* First bytes of multi-byte characters: how many bytes follow, and what the first of these may be. The bounds
- * keep out surrogates, characters past U+10FFFF and longer forms than needed. */
+/* First bytes of multi-byte characters: how many bytes follow, and the range of the first of these. The
+ * bounds exclude surrogates, code points beyond U+10FFFF and overlong forms. */
 static const struct {
     unsigned char first, last, following, low, high;
 } leads[] = {

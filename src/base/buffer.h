@@ -1,4 +1,4 @@
-/* Text that may hold anything: buffers of bytes, and UTF-8 read and repaired. */
+/* Growing byte buffers, ASCII classes, and reading and repairing UTF-8. */
 #ifndef GT_BASE_BUFFER_H
 #define GT_BASE_BUFFER_H
 
@@ -13,7 +13,8 @@ typedef struct gt_buffer {
     size_t len, capacity;
 } gt_buffer;
 
-char *gt_buffer_reserve(gt_buffer *buffer, size_t need); /* where the next bytes go; the caller adds to len */
+char *gt_buffer_reserve(gt_buffer *buffer,
+                        size_t need); /* room for `need` more bytes; the caller adds what it wrote to len */
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len);
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text);
 void gt_buffer_add_int(gt_buffer *buffer, int64_t value);
@@ -21,10 +22,10 @@ void gt_buffer_add_double(gt_buffer *buffer, double value); /* as gt_print_doubl
 void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_buffer_add_spaces(gt_buffer *buffer, size_t count);
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
-gt_str gt_buffer_str(gt_buffer *buffer);                               /* its bytes, with a NUL behind them */
+gt_str gt_buffer_str(gt_buffer *buffer);                               /* its bytes, NUL-terminated */
 void gt_buffer_free(gt_buffer *buffer);
 
-/* ASCII alone, whatever the locale. */
+/* ASCII only, in every locale. */
 static inline bool gt_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -42,12 +43,12 @@ static inline bool gt_is_blank(char c)
 
 enum { GT_REPLACEMENT = 0xFFFD };
 
-/* The code point at *place, which moves past it. Bytes that are no UTF-8 give U+FFFD, one for each run that
- * could have begun a character, as Python's errors="replace". */
+/* The code point at *place, which moves past it. Invalid bytes give U+FFFD, one for each run that could have
+ * been the beginning of a character, as Python's errors="replace" does. */
 uint32_t gt_utf8_next(const char **place, const char *end);
-size_t gt_utf8_put(char *out, uint32_t code_point); /* as UTF-8, at most 4 bytes; returns how many */
+size_t gt_utf8_put(char *out, uint32_t code_point); /* writes UTF-8, at most 4 bytes; returns how many */
 bool gt_utf8_is_valid(gt_str text);
-/* The text itself where it is valid; else a repaired copy in `scratch`, which is emptied first. */
+/* The text itself if it is valid, otherwise a repaired copy in `scratch`, which is emptied first. */
 gt_str gt_utf8_repair(gt_str text, gt_buffer *scratch);
 
 #endif

@@ -1,4 +1,4 @@
-/* The intern table: open addressing over ids, texts in an arena. */
+/* The interner: a hash table of ids with open addressing, and the strings in an arena. */
 #include "base/interner.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -9,16 +9,16 @@
 typedef struct entry {
     const char *bytes;
     uint32_t len;
-    uint32_t hash; /* where it would like to stand, and what a probe compares first */
+    uint32_t hash; /* its first slot, and what a probe compares first */
 } entry;
 
 struct gt_interner {
     gt_arena arena;
     entry *entries;
     size_t count, capacity;
-    uint32_t *slots; /* ids; 0 where empty */
+    uint32_t *slots; /* ids; 0 for an empty slot */
     size_t mask;
-    uint64_t seed; /* texts come from a file and may be chosen to collide */
+    uint64_t seed; /* strings come from files and may be chosen to collide */
 };
 
 static inline uint64_t hash_from(uint64_t h, const void *bytes, size_t len)
@@ -65,7 +65,7 @@ gt_interner *gt_interner_new(void)
     s->mask = 255;
     s->seed = gt_map_seed();
     s->slots = gt_alloc_zero(s->mask + 1, sizeof *s->slots);
-    GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_STR_NONE: in no slot */
+    GT_PUSH(s->entries, s->count, s->capacity, ((entry){"", 0, 0})); /* GT_STR_NONE has no slot */
     gt_interner_add(s, "", 0);
     return s;
 }

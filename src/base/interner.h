@@ -1,7 +1,10 @@
-/* Interned text: equal texts have equal ids, so that comparing and grouping by text is comparing integers.
+/* Strings (bytes with a length) and the interner, which gives equal strings equal ids.
  *
- * Ids are dense and start at 2: GT_STR_NONE (0) means that there is no text, GT_STR_EMPTY (1) is "".
- * Texts are bytes with a length and a NUL behind them; they stay where they are until the table is freed. */
+ * With ids, comparing and grouping by name is comparing integers, and a name that a million events share is
+ * stored once. For example, adding "aten::add", "aten::mul" and "aten::add" again gives the ids 2, 3 and 2.
+ *
+ * Ids are dense and start at 2: GT_STR_NONE (0) means that there is no string, GT_STR_EMPTY (1) is "".
+ * Interned strings are NUL-terminated and stay at their address until the interner is freed. */
 #ifndef GT_BASE_INTERNER_H
 #define GT_BASE_INTERNER_H
 
@@ -32,9 +35,10 @@ gt_str gt_interner_get(const gt_interner *strings, uint32_t id); /* NONE gives "
 uint32_t gt_interner_count(const gt_interner *strings);          /* one more than the highest id */
 
 uint64_t gt_hash_bytes(const void *bytes, size_t len);
-int gt_str_compare(gt_str a, gt_str b); /* byte order, shorter first: the order of UTF-8 code points */
+int gt_str_compare(gt_str a,
+                   gt_str b); /* byte order, which for UTF-8 is the order of code points; shorter first */
 
-/* Text against a word. */
+/* Comparisons with a C string. */
 static inline bool gt_str_equals(gt_str text, const char *word)
 {
     size_t len = strlen(word);
@@ -58,6 +62,6 @@ static inline bool gt_str_contains(gt_str text, const char *word)
     return memmem(text.bytes, text.len, word, strlen(word)) != NULL;
 }
 
-bool gt_str_contains_nocase(gt_str text, const char *word); /* a word of at least one letter */
+bool gt_str_contains_nocase(gt_str text, const char *word); /* the word must not be empty */
 
 #endif

@@ -1,5 +1,5 @@
-/* Words in one pass (Aho-Corasick): a state is the longest beginning of a word that the text read so far ends
- * with. Each state knows the words that end in it and, for every letter, the state that comes next. */
+/* Many words in one pass (Aho-Corasick): a state is the longest beginning of a word with which the text read
+ * so far ends. Each state knows the words that end in it and, for every letter, the next state. */
 #include "base/guard.h"
 #include "base/keywords.h"
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Letters of words; all others are letter 0, with which no word goes on. */
+/* The letters of words; all other bytes are letter 0, which no word contains. */
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789_:";
 enum { LETTERS = sizeof alphabet, START = 0, NO_WORDS = 0 };
 
 typedef struct state {
-    uint16_t next[LETTERS]; /* before the words are ready: START where no word goes on so */
-    uint16_t ends;          /* which of the sets holds the words that end here */
+    uint16_t next[LETTERS]; /* while words are added: START if no word continues with this letter */
+    uint16_t ends;          /* index of the set of words that end here */
 } state;
 
 struct gt_keywords {
@@ -51,10 +51,10 @@ void gt_keywords_free(gt_keywords *words)
 
 /* ---- adding ---- */
 
-/* The lists are part of the program: one that cannot be added is a bug. */
+/* The lists are part of the program, so a list that cannot be added is an internal error. */
 static void require(bool possible, const char *list)
 {
-    if (!possible) gt_raise_internal("cannot search for these words: %s", list);
+    if (!possible) gt_raise_internal("invalid keyword list: %s", list);
 }
 
 static uint16_t add_word(gt_keywords *words, const char *word, size_t len, const char *list)
@@ -101,13 +101,13 @@ gt_keyword_set gt_keywords_add(gt_keywords *words, const char *list)
 
 /* ---- finding ---- */
 
-/* States in the order of their depth: what a state falls back to is ready before it. */
+/* States in order of their depth, so that the state to fall back to is complete before it is needed. */
 static void make_ready(gt_keywords *words)
 {
     state *states = words->states;
     uint16_t *queue = gt_alloc(words->state_count * sizeof *queue);
     uint16_t *shorter =
-        gt_alloc_zero(words->state_count, sizeof *shorter); /* by state: what it falls back to */
+        gt_alloc_zero(words->state_count, sizeof *shorter); /* by state: the state to fall back to */
     size_t first = 0, count = 0;
     queue[count++] = START;
     while (first < count) {

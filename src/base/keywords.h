@@ -1,11 +1,11 @@
-/* Which of many words are in a text? All are looked for in one pass over it, in upper and lower case alike.
+/* Finds which of many words a string contains, in one pass over it and ignoring case.
  *
  *     gt_keywords *words = gt_keywords_new();
  *     gt_keyword_set attention = gt_keywords_add(words, "attention attn sdpa");
  *     gt_keyword_set found = gt_keywords_find(words, name);
  *     if (gt_keyword_sets_intersect(&found, &attention)) ...
  *
- * A word is found wherever it stands, also inside of another one. */
+ * A word is found anywhere, also inside of another one. */
 #ifndef GT_BASE_KEYWORDS_H
 #define GT_BASE_KEYWORDS_H
 
@@ -23,10 +23,10 @@ typedef struct gt_keywords gt_keywords;
 gt_keywords *gt_keywords_new(void);
 void gt_keywords_free(gt_keywords *words);
 
-/* Adds words of a-z, 0-9, '_' and ':', given as one text with spaces between them, and says which they are.
- * No more words are added once gt_keywords_find was called. */
+/* Adds words of a-z, 0-9, '_' and ':', given as one string with spaces between them, and returns their set.
+ * No words can be added after gt_keywords_find was called. */
 gt_keyword_set gt_keywords_add(gt_keywords *words, const char *list);
-/* The words that the text holds. */
+/* The words that the string contains. */
 gt_keyword_set gt_keywords_find(gt_keywords *words, gt_str text);
 
 static inline bool gt_keyword_sets_intersect(const gt_keyword_set *a, const gt_keyword_set *b)

@@ -1,4 +1,4 @@
-/* Linear probing at most two thirds full. */
+/* Linear probing, with a table that is at most two thirds full. */
 #include "base/map.h"
 #include "base/memory.h"
 

@@ -1,5 +1,5 @@
-/* A map from pairs of integers to integers: open addressing, for keys that come from a file and may be chosen
- * to collide (the hash is seeded anew in each process). */
+/* A hash map from pairs of integers to integers. Keys come from files and may be chosen to collide, so the
+ * hash has another seed in each process. */
 #ifndef GT_BASE_MAP_H
 #define GT_BASE_MAP_H
 
@@ -20,14 +20,13 @@ typedef struct gt_map {
 
 #define GT_MAP_NONE UINT32_MAX
 
-/* The value's place for a key, made with GT_MAP_NONE where it is new; valid until the next gt_map_put. */
+/* A pointer to the value of a key, which is GT_MAP_NONE if it is new; valid until the next gt_map_put. */
 uint32_t *gt_map_put(gt_map *map, uint64_t a, uint64_t b);
-/* The value of a key, GT_MAP_NONE where there is none. */
+/* The value of a key, GT_MAP_NONE if there is none. */
 uint32_t gt_map_get(const gt_map *map, uint64_t a, uint64_t b);
 void gt_map_free(gt_map *map); /* leaves an empty map */
 
-/* What hashes of this process begin with: another number in each, so that nobody can choose keys that
- * collide. */
+/* The seed of all hashes: another number in each process, so that nobody can choose keys that collide. */
 uint64_t gt_map_seed(void);
 
 #endif

@@ -1,12 +1,12 @@
-/* Which digits does a number have when printed as Python's repr prints it?
+/* Printing doubles with the shortest digits that read back as the same number, as Python's repr does.
  *
- * Not printf: %.17g needs about 500 ns a number and prints 0.1 as 0.10000000000000001; trying 15, 16 and 17
- * digits until one reads back needs over 1,000 ns. This file needs 30 to 40 ns (30 million numbers a second).
+ * printf is no alternative: %.17g needs about 500 ns per number and prints 0.1 as 0.10000000000000001; trying
+ * 15, 16 and 17 digits until one reads back needs over 1,000 ns. This file needs 30 to 40 ns.
  *
- * Shortest digits are found with Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles"):
- * scale the number and the two ends of its rounding interval by a power of ten so that one or two whole
- * numbers are left to choose from. Numbers with at most three decimals, nearly all that traces hold, need
- * only a multiplication. */
+ * The shortest digits are found with Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles"):
+ * scale the number and the two ends of its rounding interval by a power of ten so that only one or two
+ * integers remain to choose from. Numbers with at most three decimals, which are nearly all numbers in
+ * traces, need only a multiplication. */
 #include "base/number.h"
 
 #include "base/memory.h"
@@ -38,7 +38,7 @@ typedef struct decimal {
     int exponent;
 } decimal;
 
-/* ---- digits of whole numbers ---- */
+/* ---- digits of integers ---- */
 
 static int digit_count(uint64_t value)
 {
@@ -67,7 +67,7 @@ static int digit_count(uint64_t value)
     return guess + (guess == 0 || value >= powers[guess]);
 }
 
-/* Writes exactly `count` digits, with zeros in front where the value has fewer. */
+/* Writes exactly `count` digits, with leading zeros if the value has fewer. */
 static void write_digits(char *out, uint64_t value, int count)
 {
     char *p = out + count;
@@ -92,9 +92,9 @@ size_t gt_print_int(char *out, int64_t value)
     return (size_t)(p - out) + (size_t)count;
 }
 
-/* ---- layout as repr ---- */
+/* ---- the format of repr ---- */
 
-/* 0.000ddd, ddd.ddd, ddd000.0, or d.ddde-07. `point` digits stand before the decimal point. */
+/* 0.000ddd, ddd.ddd, ddd000.0, or d.ddde-07. `point` digits are before the decimal point. */
 static size_t lay_out(char *out, decimal number)
 {
     char *p = out;
@@ -160,8 +160,8 @@ static int floor_log10_of_three_quarters_power_of_two(int exponent)
     return (exponent * 1262611 - 524031) >> 22;
 }
 
-/* The upper 64 bits of power * factor; the lowest is set where anything below was not zero, so that
- * comparisons with whole numbers come out as on the exact product. */
+/* The upper 64 bits of power * factor; the lowest bit is set if anything below was not zero, so that
+ * comparisons with integers give the same result as with the exact product. */
 static uint64_t scaled_to_odd(power by, uint64_t factor)
 {
     uint128 low = (uint128)by.low * factor;
@@ -169,7 +169,7 @@ static uint64_t scaled_to_odd(power by, uint64_t factor)
     return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
-/* value = fraction * 2^exponent; `at_step` where the gap below the value is half the gap above it. */
+/* value = fraction * 2^exponent; `at_step` if the gap below the value is half the gap above it. */
 static decimal shortest(uint64_t fraction, int exponent, bool at_step)
 {
     int k = at_step ? floor_log10_of_three_quarters_power_of_two(exponent)
@@ -181,7 +181,7 @@ static decimal shortest(uint64_t fraction, int exponent, bool at_step)
     uint64_t middle = scaled_to_odd(scale, (4 * fraction) << shift);
     uint64_t below = scaled_to_odd(scale, (4 * fraction - (at_step ? 1 : 2)) << shift);
     uint64_t above = scaled_to_odd(scale, (4 * fraction + 2) << shift);
-    bool open = fraction % 2; /* ends belong to the interval of an even fraction */
+    bool open = fraction % 2; /* the ends belong to the interval if the fraction is even */
     below += open;
     above -= open;
 
@@ -201,7 +201,7 @@ static decimal shortest(uint64_t fraction, int exponent, bool at_step)
 }
 
 /* value >= 0. A number below 10^12 with at most three decimals has at most 15 digits, and no two such numbers
- * round to the same double: if value * 1000 is near a whole number that divides back to the value, those are
+ * round to the same double: if value * 1000 is near an integer that divides back to the value, those are
  * its digits. */
 static bool has_three_decimals(double value, decimal *number)
 {

@@ -1,4 +1,4 @@
-/* Numbers to text and back, exactly: what Python's repr prints, what strtod reads. */
+/* Numbers to text and back, exactly: as Python's repr prints and as strtod reads. */
 #ifndef GT_BASE_NUMBER_H
 #define GT_BASE_NUMBER_H
 
@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GT_NUMBER_MAX = 32 }; /* room that any printed number fits in */
+enum { GT_NUMBER_MAX = 32 }; /* enough bytes for any printed number */
 
-/* The shortest digits that read back as the same double, laid out as Python's repr does: 1.0, 0.0001, 1e-05,
+/* The shortest digits that read back as the same double, in the format of Python's repr: 1.0, 0.0001, 1e-05,
  * 1e+16, inf, -inf, nan. Returns the length; no NUL is written. */
 size_t gt_print_double(char *out, double value);
 size_t gt_print_int(char *out, int64_t value);
 
-/* What strtod makes of a text that has no NUL behind it. */
+/* As strtod, for text that is not NUL-terminated. */
 double gt_read_double(gt_str text);
 
-/* a * b; false if it does not fit. Like __builtin_mul_overflow, which clang supports for 128 bits only with its own
- * runtime library. */
+/* a * b; false if it does not fit. Like __builtin_mul_overflow, which clang supports for 128 bits only with
+ * its own runtime library. */
 static inline bool gt_multiply(__int128 a, __int128 b, __int128 *out)
 {
     unsigned __int128 size_a = a < 0 ? -(unsigned __int128)a : (unsigned __int128)a,

@@ -1,5 +1,5 @@
-/* The progress line: a thread wakes a few times a second, reads the counters and draws. It is started only
- * where there is a terminal to draw on. */
+/* The progress line: a thread wakes up a few times per second, reads the counters and draws. It is started
+ * only if there is a terminal to draw on. */
 #include "base/progress.h"
 #include "base/length.h"
 #include "base/log.h"

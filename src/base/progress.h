@@ -1,7 +1,7 @@
-/* The progress line: how far a long read has come, how fast it goes and when it will be done.
+/* The progress line: how much of a file has been read, how fast, and how long the rest will take.
  *
- * It stands on standard error, only where that is a terminal, and only once the work has taken a second. One
- * piece of work is shown at a time; the counters are atomic, so any thread may add to them at any rate. */
+ * It is on standard error, only if that is a terminal, and only after the work has taken a second. One file
+ * is shown at a time; the counters are atomic, so that any thread may add to them. */
 #ifndef GT_BASE_PROGRESS_H
 #define GT_BASE_PROGRESS_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts a line; `what` is the name of the file being read. total_bytes is 0 where the size is unknown. */
+/* Starts a line; `what` is the name of the file being read. total_bytes is 0 if the size is unknown. */
 void gt_progress_begin(const char *what, uint64_t total_bytes);
 void gt_progress_add(uint64_t bytes, uint64_t events);
-void gt_progress_end(void); /* the line goes away; nothing happens where none was begun */
+void gt_progress_end(void); /* removes the line; does nothing if there is none */
 
-void gt_progress_enable(bool enabled); /* off until a program turns it on */
+void gt_progress_enable(bool enabled); /* off by default */
 
-/* What the line says after `seconds`, cut to `width` columns: kept apart from the clock and the terminal for
+/* The text of the line after `seconds`, cut to `width` columns: separate from the clock and the terminal, for
  * tests. */
 void gt_progress_text(char *out, size_t size, size_t width, const char *what, uint64_t bytes,
                       uint64_t total_bytes, uint64_t events, double seconds);

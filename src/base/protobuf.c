@@ -1,5 +1,5 @@
-/* The wire format: each field is a number with its kind, then a varint, 4 or 8 bytes, or a count and that
- * many bytes. */
+/* The wire format: each field has a number and a wire type, followed by a varint, 4 or 8 bytes, or a length
+ * and that many bytes. */
 #include "base/protobuf.h"
 #include "base/memory.h"
 

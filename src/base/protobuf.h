@@ -1,4 +1,4 @@
-/* Protocol Buffers, as bytes on the wire: one field after another of a message in memory.
+/* Protocol Buffers: reading the fields of a message in memory, one after another.
  *
  *     gt_proto message = gt_proto_begin(bytes);
  *     gt_proto_field field;
@@ -9,8 +9,8 @@
  *         }
  *     if (message.damaged) ...
  *
- * Nothing is copied. A field of another kind than the caller expects reads as 0 or "", and fields that the
- * caller does not name cost no more than passing them. */
+ * Nothing is copied. A field of another wire type than the caller expects reads as 0 or "", and fields that
+ * the caller does not name are skipped. */
 #ifndef GT_BASE_PROTOBUF_H
 #define GT_BASE_PROTOBUF_H
 
@@ -29,13 +29,13 @@ typedef enum gt_wire {
 
 typedef struct gt_proto {
     const uint8_t *at, *end;
-    bool damaged; /* a field was cut off or makes no sense: nothing behind it can be read */
+    bool damaged; /* a field is truncated or invalid: nothing after it can be read */
 } gt_proto;
 
 typedef struct gt_proto_field {
     uint32_t number;
     gt_wire wire;
-    uint64_t value; /* of VARINT, FIXED64 and FIXED32; of BYTES their count */
+    uint64_t value; /* of VARINT, FIXED64 and FIXED32; the length of BYTES */
     const uint8_t *bytes;
 } gt_proto_field;
 
@@ -49,8 +49,8 @@ static inline gt_proto gt_proto_begin(gt_str message)
 
 const uint8_t *gt_varint_slow(const uint8_t *at, const uint8_t *end, uint64_t *value);
 
-/* The number at `at`, and what stands behind it; NULL where it is cut off at `end` or longer than any. Eight
- * bytes at a time where there are as many: their lower seven bits are pushed together in three steps. */
+/* Reads the varint at `at` and returns its end; NULL if it is truncated or too long. If eight bytes are
+ * available, they are read at once: their lower seven bits are moved together in three steps. */
 static inline const uint8_t *gt_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     if (at < end && *at < 0x80) {
@@ -63,7 +63,7 @@ static inline const uint8_t *gt_varint(const uint8_t *at, const uint8_t *end, ui
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     bytes = __builtin_bswap64(bytes);
 #endif
-    last = ~bytes & 0x8080808080808080u; /* the top bit of the last byte is its lowest bit */
+    last = ~bytes & 0x8080808080808080u; /* its lowest bit is the top bit of the last byte */
     if (!last) return gt_varint_slow(at, end, value);
     bytes &= (last ^ (last - 1)) & 0x7f7f7f7f7f7f7f7fu;
     bytes = (bytes & 0x007f007f007f007fu) | (bytes & 0x7f007f007f007f00u) >> 1;
@@ -74,11 +74,11 @@ static inline const uint8_t *gt_varint(const uint8_t *at, const uint8_t *end, ui
 
 /* ---- fields ---- */
 
-/* Any field, by the general code; for gt_proto_next. */
+/* Any field: the slow path of gt_proto_next. */
 bool gt_proto_next_any(gt_proto *message, gt_proto_field *field);
 
-/* The next field; false at the end and where the message is damaged. Groups are passed over. Numbers and
- * counted bytes in fields below 16, which most are, are read here. */
+/* The next field; false at the end and if the message is damaged. Groups are skipped. Varints and bytes of
+ * fields below 16, which most fields are, are read inline. */
 static inline bool gt_proto_next(gt_proto *message, gt_proto_field *field)
 {
     const uint8_t *at = message->at;
@@ -107,14 +107,14 @@ static inline int64_t gt_proto_int(const gt_proto_field *field)
 
 double gt_proto_double(const gt_proto_field *field);
 
-/* string, bytes; no NUL behind them */
+/* string, bytes; not NUL-terminated */
 static inline gt_str gt_proto_bytes(const gt_proto_field *field)
 {
     if (field->wire != GT_WIRE_BYTES) return (gt_str){"", 0};
     return (gt_str){(const char *)field->bytes, (size_t)field->value};
 }
 
-/* An empty message where it is none. */
+/* An empty message if the field is none. */
 static inline gt_proto gt_proto_message(const gt_proto_field *field)
 {
     return gt_proto_begin(gt_proto_bytes(field));
@@ -124,7 +124,7 @@ typedef struct gt_proto_ints {
     int64_t *items;
     size_t count, capacity;
 } gt_proto_ints;
-/* Adds the integers of a repeated field, packed or one by one. False where they are cut off. */
+/* Adds the integers of a repeated field, packed or one by one. False if they are truncated. */
 bool gt_proto_add_ints(gt_proto_ints *list, const gt_proto_field *field);
 
 #endif

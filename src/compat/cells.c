@@ -51,7 +51,7 @@ void gt_sheet_cells_free(gt_sheet_cells *cells)
     *cells = (gt_sheet_cells){0};
 }
 
-/* ---- what one cell is ---- */
+/* ---- one cell ---- */
 
 typedef enum value_kind { VALUE_MISSING, VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_TEXT } value_kind;
 
@@ -76,7 +76,7 @@ static size_t count_digits(const char *at, const char *end)
     return (size_t)(at - start);
 }
 
-/* Digits with a sign, a point and an exponent, as they may stand in a CSV file; no hexadecimal, no spaces. */
+/* Digits with a sign, a point and an exponent, as in a CSV file; no hexadecimal, no spaces. */
 static bool has_number_form(gt_str text, bool *is_whole)
 {
     const char *at = text.bytes, *end = at + text.len;
@@ -103,7 +103,7 @@ static bool has_number_form(gt_str text, bool *is_whole)
 static bool whole_number(gt_str text, int64_t *out)
 {
     bool negative = text.bytes[0] == '-';
-    int64_t sum = 0; /* counted downwards: the least int64 has no positive twin */
+    int64_t sum = 0; /* counted downwards, because the least int64 has no positive counterpart */
     for (size_t i = negative || text.bytes[0] == '+'; i < text.len; i++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, text.bytes[i] - '0', &sum))
             return false;
@@ -179,7 +179,7 @@ static gt_type type_of(const gt_sheet_cell *cells, size_t count, gt_cell_parsing
     return met[VALUE_INT] && !met[VALUE_FLOAT] && !met[VALUE_MISSING] ? GT_TYPE_INT : GT_TYPE_FLOAT;
 }
 
-/* A cell of a column of text: as the file writes it, or as Python prints it. */
+/* A cell of a string column: as the file writes it, or as Python prints it. */
 static uint32_t text_of(gt_interner *strings, const gt_sheet_cell *cell, gt_cell_parsing reading)
 {
     char printed[GT_NUMBER_MAX];
@@ -238,7 +238,7 @@ static char *header_name(const gt_sheet_cell *header, uint32_t column, gt_intern
                              : gt_strdup(gt_interner_get(strings, id).bytes);
 }
 
-/* Where the cells of each column end in a list of cells by column. */
+/* The ends of the columns in a list of cells that is sorted by column. */
 static size_t *deal_out(const gt_sheet_cells *cells, uint32_t *by_column)
 {
     size_t *ends = gt_alloc_zero(cells->columns, sizeof *ends);

@@ -23,7 +23,7 @@ typedef struct walk {
     gt_buffer open; /* the brackets */
     gt_buffer text; /* of a string with escapes */
     const char *place, *end;
-    bool tuples, quoted; /* quoted: a text that is the whole value has quotes too */
+    bool tuples, quoted; /* quoted: a string that is the whole value is quoted too */
 } walk;
 
 static char look(walk *w)
@@ -81,7 +81,7 @@ static bool add_number(walk *w)
     return true;
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
 static bool add_string(walk *w)
 {
@@ -114,7 +114,7 @@ static void close_bracket(walk *w)
     gt_buffer_add_cstr(w->out, bracket & DICT ? "}" : bracket & TUPLE ? ")" : "]");
 }
 
-/* The opening bracket; *closed tells that nothing stood behind it, else a value follows. */
+/* The opening bracket; *closed if the container is empty, otherwise a value follows. */
 static bool open_bracket(walk *w, bool *closed)
 {
     const char *outer = innermost(w);
@@ -127,7 +127,7 @@ static bool open_bracket(walk *w, bool *closed)
     return *closed || !dict || add_key(w);
 }
 
-/* Behind a value: *more tells that another one follows. */
+/* After a value; *more if another one follows. */
 static bool continue_bracket(walk *w, bool *more)
 {
     while (w->open.len) {
@@ -186,14 +186,14 @@ void gt_python_add_json_repr(gt_buffer *buffer, gt_str json, gt_python_form form
     add_json(buffer, json, form, true);
 }
 
-/* ---- converted once a text ---- */
+/* ---- interned literals ---- */
 
 struct gt_python_literals {
     gt_interner *strings;
     gt_python_form form;
     gt_buffer buffer;
-    uint32_t *known; /* by JSON text; GT_STR_NONE where not converted yet */
-    size_t count;    /* of the texts that there were at the beginning: later ones are not kept */
+    uint32_t *known; /* by id of the JSON text; GT_STR_NONE if not converted yet */
+    size_t count;    /* of the strings at the beginning: later ones are not remembered */
 };
 
 gt_python_literals *gt_python_literals_new(gt_interner *strings, gt_python_form form)
@@ -235,7 +235,7 @@ void gt_python_literals_free(gt_python_literals *l)
 typedef struct reader {
     const char *begin, *at, *end;
     gt_buffer *json;
-    bool comma; /* one was read and not written yet */
+    bool comma; /* a comma was read and is not written yet */
     gt_error *error;
 } reader;
 
@@ -268,7 +268,7 @@ static bool take_code(reader *r, int base, int least, int most, gt_buffer *text)
     int count = 0;
     for (; count < most && r->at < r->end && digit_value(*r->at) < base; count++, r->at++)
         code = code * (uint32_t)base + (uint32_t)digit_value(*r->at);
-    if (count < least || code > 0x10FFFF) return fail(r, "an escape that Python does not have");
+    if (count < least || code > 0x10FFFF) return fail(r, "invalid escape");
     gt_buffer_add_code_point(text, code >= 0xD800 && code < 0xE000 ? GT_REPLACEMENT : code);
     return true;
 }
@@ -276,7 +276,7 @@ static bool take_code(reader *r, int base, int least, int most, gt_buffer *text)
 static bool take_escape(reader *r, gt_buffer *text)
 {
     static const char letters[] = "abfnrtv\\'\"", meanings[] = "\a\b\f\n\r\t\v\\'\"";
-    if (r->at == r->end) return fail(r, "a text that does not end");
+    if (r->at == r->end) return fail(r, "unterminated string");
     char c = *r->at;
     const char *letter = c ? strchr(letters, c) : NULL;
     if (c >= '0' && c <= '7') return take_code(r, 8, 1, 3, text);
@@ -284,7 +284,7 @@ static bool take_escape(reader *r, gt_buffer *text)
     if (c == 'x') return take_code(r, 16, 2, 2, text);
     if (c == 'u') return take_code(r, 16, 4, 4, text);
     if (c == 'U') return take_code(r, 16, 8, 8, text);
-    if (c == '\n') return true; /* the line goes on */
+    if (c == '\n') return true; /* a continued line */
     if (letter)
         gt_buffer_add(text, &meanings[letter - letters], 1);
     else
@@ -302,12 +302,12 @@ static bool take_text(reader *r)
             r->at++;
             sound = take_escape(r, &text);
         } else if (*r->at == '\n') {
-            sound = fail(r, "a text that does not end on its line");
+            sound = fail(r, "unterminated string");
         } else {
             gt_buffer_add(&text, r->at++, 1);
         }
     }
-    if (sound && r->at == r->end) sound = fail(r, "a text that does not end");
+    if (sound && r->at == r->end) sound = fail(r, "unterminated string");
     if (sound) {
         r->at++;
         gt_json_string_add(r->json, gt_buffer_str(&text), &scratch);

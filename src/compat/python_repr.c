@@ -1,5 +1,5 @@
-/* How Python prints values. A string is quoted, with escapes for what cannot be seen; which code points those are
- * is a table of Unicode, unprintable.inc. Lists and tuples print their elements by repr. */
+/* How Python prints values. A string is quoted, with escapes for what cannot be seen; which code points those
+ * are is a table of Unicode, unprintable.inc. Lists and tuples print their elements by repr. */
 #include "compat/python_repr.h"
 
 #include "base/length.h"

@@ -1,4 +1,4 @@
-/* CPython's set of integers, whose hashes are the integers themselves. */
+/* CPython's set of small integers, whose hashes are the integers themselves. */
 #include "compat/python_set.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 
 enum {
     FIRST_SLOTS = 8,
-    NEIGHBOURS = 9, /* tried behind a slot, where the table has as many */
+    NEIGHBOURS = 9, /* tried after a slot, if the table has as many */
     SHIFT = 5,
     LARGE = 50000, /* larger sets grow by less */
 };
@@ -26,8 +26,8 @@ static void set_slots(gt_python_set *set, size_t count)
     set->filled = set->used = 0;
 }
 
-/* The slot that holds the entry, or the first empty one on its way. *deleted: the last deleted one passed,
- * NULL for none. */
+/* The slot of the entry, or the first empty one on the probe path. *deleted: the last deleted slot on that
+ * path, NULL for none. */
 static uint64_t *find(const gt_python_set *set, uint64_t entry, uint64_t **deleted)
 {
     uint64_t mixed = entry - FIRST_VALUE;

@@ -1,5 +1,5 @@
-/* The exact value of a JSON number: what strtod makes of it. Most numbers take a shorter way that gives the
- * same bits: an integer below 2^53 divided once by a power of ten is rounded once, as strtod rounds. */
+/* The exact value of a JSON number, as strtod computes it. Most numbers take a shorter path with the same
+ * result: an integer below 2^53 divided once by a power of ten is rounded only once. */
 #include "json/number.h"
 
 #include "base/length.h"
@@ -14,7 +14,7 @@ static const char *digits_end(const char *p, const char *end)
     return p;
 }
 
-/* Whether the word has the form of a JSON number; `*whole` ends its integer part. */
+/* Whether the word has the form of a JSON number; *whole is the end of its integer part. */
 static bool number_form(gt_str word, const char **whole)
 {
     const char *p = word.bytes, *end = p + word.len;
@@ -51,7 +51,7 @@ static bool named_number(gt_str word, gt_json_number *number)
     return false;
 }
 
-/* A number of at most 18 digits, without exponent: its digits as one integer, exact in one division. */
+/* A number of at most 18 digits without exponent: its digits as one integer, exact after one division. */
 static bool short_number(gt_str word, const char *whole, gt_json_number *number)
 {
     static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
@@ -87,7 +87,7 @@ bool gt_json_parse_number(gt_str word, gt_json_number *number)
         for (const char *p = word.bytes + negative; p < whole && fits; p++)
             fits = !__builtin_mul_overflow(value, 10, &value) &&
                    !__builtin_sub_overflow(value, *p - '0', &value);
-        /* Counted downwards, because the least int64 has no positive twin. */
+        /* Counted downwards, because the least int64 has no positive counterpart. */
         if (fits && !negative) fits = !__builtin_sub_overflow(0, value, &value);
         if (fits) {
             number->is_int = true;

@@ -27,7 +27,7 @@ static inline bool gt_scan_is_digit(uint8_t c)
     return (uint8_t)(c - '0') <= 9;
 }
 
-/* The eight bytes at p as numbers 0 to 9 where they are digits, and how many from the first on are. */
+/* The eight bytes at p minus '0', and how many of them, from the first on, are digits. */
 static inline uint64_t gt_scan_load_digits(const uint8_t *p, unsigned *count)
 {
     uint64_t chunk;
@@ -38,7 +38,7 @@ static inline uint64_t gt_scan_load_digits(const uint8_t *p, unsigned *count)
     return chunk;
 }
 
-/* The number that eight digits stand for, the first in the lowest byte. */
+/* The value of eight digits, the first in the lowest byte. */
 static inline uint32_t gt_scan_eight_digits(uint64_t digits)
 {
     digits = digits * 2561 >> 8;
@@ -46,7 +46,7 @@ static inline uint32_t gt_scan_eight_digits(uint64_t digits)
     return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
 }
 
-/* Behind the digits at p, whose number is added to `*value`; more than 19 make it worthless. */
+/* The end of the digits at p, which are appended to *value; more than 19 digits overflow it. */
 static inline const uint8_t *gt_scan_digits(const uint8_t *p, uint64_t *value)
 {
     static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
@@ -76,7 +76,7 @@ static inline const uint8_t *gt_scan_number_end(const uint8_t *p)
     return p;
 }
 
-/* Behind the number at p, NULL where it is not of JSON's form. */
+/* The end of the number at p, NULL if it is not a JSON number. */
 static inline const uint8_t *gt_scan_number(const uint8_t *p)
 {
     p += *p == '-';
@@ -95,7 +95,7 @@ static inline const uint8_t *gt_scan_number(const uint8_t *p)
     return p;
 }
 
-/* The integer at p, NULL where it is not a plain one of at most 18 digits. */
+/* The end of the integer at p, NULL if it is not a plain one of at most 18 digits. */
 static inline const uint8_t *gt_scan_int(const uint8_t *p, int64_t *out)
 {
     bool negative = *p == '-';
@@ -117,7 +117,7 @@ static inline const uint8_t *gt_scan_slow_time(const uint8_t *p, double *out)
     return end;
 }
 
-/* The number at p as strtod reads it: exact in one division where its digits fit into 2^53. */
+/* The end of the number at p, which is read as strtod would: by one division if its digits are below 2^53. */
 static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *integral)
 {
     static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,

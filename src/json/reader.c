@@ -1,5 +1,5 @@
-/* The pull reader. Each call works on the text in hand; where that ends in the middle of a token, the token's
- * beginning is kept, more text is fetched behind it and the token is read again. */
+/* The pull reader. Each call works on the current block; if that ends in the middle of a token, the beginning
+ * of the token is kept, the next block is fetched after it, and the token is read again. */
 #include "json/reader.h"
 #include "json/number.h"
 #include "json/string.h"
@@ -158,7 +158,7 @@ static void leave(gt_json *json)
     json->first = false;
 }
 
-/* Passes the comma between members or elements; false at the closing bracket, which is passed too. */
+/* Skips the comma between members or elements; false at the closing bracket, which is skipped too. */
 static bool next_item(gt_json *json, uint8_t close, const char *comma_or_close, uint8_t *c)
 {
     if (json->failed || !next_byte(json, c)) return false;
@@ -174,7 +174,7 @@ static bool next_item(gt_json *json, uint8_t close, const char *comma_or_close, 
     return true;
 }
 
-/* The string at the cursor, which stands on its opening quote; the cursor moves behind the closing one. */
+/* The string at the cursor, which is on its opening quote; the cursor moves past the closing one. */
 static bool read_string(gt_json *json, gt_str *raw)
 {
     const uint8_t *close = gt_scan_quote(json->at + 1, json->end);
@@ -188,7 +188,7 @@ static bool read_string(gt_json *json, gt_str *raw)
     const char *bad = json->escaped ? gt_json_string_bad_escape(*raw) : NULL;
     if (bad) {
         json->at = (const uint8_t *)bad;
-        return gt_json_fail(json, "a string holds an escape that JSON does not have");
+        return gt_json_fail(json, "invalid escape in a string");
     }
     json->at += raw->len + 2;
     return true;
@@ -199,7 +199,7 @@ bool gt_json_next_key(gt_json *json, gt_str *key)
     uint8_t c;
     if (!next_item(json, '}', "',' or '}'", &c)) return false;
     if (c != '"') return unexpected(json, "a key");
-    /* The colon is looked for while the key is still in hand, so that the key's bytes stay where they are. */
+    /* The colon is read together with the key, so that the key's bytes are not moved by the next block. */
     for (;;) {
         if (!read_string(json, key)) return false;
         const uint8_t *colon = gt_scan_space(json->at, json->end);
@@ -232,7 +232,7 @@ bool gt_json_string(gt_json *json, gt_str *raw)
     return read_string(json, raw);
 }
 
-/* The bytes a number or literal may consist of: it ends at the first other byte. */
+/* The bytes that a number or literal may consist of: it ends at the first other byte. */
 static const uint8_t *word_end(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && ((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
@@ -241,7 +241,7 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* A word that is whole in hand: the byte behind it is there too, or the input ends with it. */
+/* A complete word: the byte after it is in the block too, or the input ends with it. */
 static bool read_word(gt_json *json, gt_str *word)
 {
     for (;;) {
@@ -305,10 +305,10 @@ static bool skip_scalar(gt_json *json, gt_json_type type)
 bool gt_json_skip(gt_json *json)
 {
     unsigned outside = json->depth;
-    uint8_t in_object[GT_JSON_MAX_DEPTH + 2]; /* by depth: is the container there an object */
+    uint8_t in_object[GT_JSON_MAX_DEPTH + 2]; /* by depth: whether the container is an object */
     gt_str key;
     do {
-        /* At a value: enter it or pass over it. */
+        /* At a value: enter it or skip it. */
         gt_json_type type = gt_json_peek(json);
         if (type == GT_JSON_NONE) return false;
         if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
@@ -317,7 +317,7 @@ bool gt_json_skip(gt_json *json)
         } else if (!skip_scalar(json, type)) {
             return false;
         }
-        /* Behind a value or an opening bracket: to the next value, out of every container that closes. */
+        /* After a value or an opening bracket: to the next value, out of every container that ends. */
         while (json->depth > outside) {
             unsigned depth = json->depth;
             if (in_object[depth] ? gt_json_next_key(json, &key) : gt_json_next_element(json)) break;

@@ -1,9 +1,10 @@
-/* The scanning loops under the JSON reader: find the end of a string, skip white space, skip a bracketed
- * value, compare a stretch of text with one seen before.
+/* The scanning loops of the JSON reader: find the end of a string, skip white space, skip a bracketed value,
+ * compare text with text seen before.
  *
- * Sixteen bytes at a time with NEON or SSE2, both part of their machine's base instruction set, so nothing is
- * chosen at run time. Each loop has a scalar twin of the same contract; a test holds them against each other.
- * All may read up to GT_SCAN_PAD bytes behind `end` but never report a place behind it. */
+ * They work on sixteen bytes at a time with NEON or SSE2, which are part of the base instruction sets of
+ * arm64 and x86-64, so nothing is chosen at run time. Each loop has a scalar version with the same contract;
+ * a test compares the two. All may read up to GT_SCAN_PAD bytes after `end` but never return a place after
+ * it. */
 #ifndef GT_JSON_SCAN_H
 #define GT_JSON_SCAN_H
 
@@ -14,14 +15,13 @@
 
 enum { GT_SCAN_PAD = 64 };
 
-#if defined(GT_SCAN_SCALAR) /* a build that has only the scalar twins, to measure what the vectors are worth \
-                             */
+#if defined(GT_SCAN_SCALAR) /* a build with the scalar versions only, to measure the gain of the vectors */
 #define GT_SCAN_VECTOR 0
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #define GT_SCAN_VECTOR 1
 typedef uint8x16_t gt_v16;
-typedef uint64_t gt_mask; /* four bits a byte */
+typedef uint64_t gt_mask; /* four bits per byte */
 enum { GT_MASK_SHIFT = 2 };
 static inline gt_v16 gt_v16_load(const uint8_t *p)
 {
@@ -60,7 +60,7 @@ static inline gt_mask gt_v16_mask(gt_v16 v)
 #include <emmintrin.h>
 #define GT_SCAN_VECTOR 1
 typedef __m128i gt_v16;
-typedef uint32_t gt_mask; /* one bit a byte */
+typedef uint32_t gt_mask; /* one bit per byte */
 enum { GT_MASK_SHIFT = 0 };
 static inline gt_v16 gt_v16_load(const uint8_t *p)
 {
@@ -104,7 +104,7 @@ static inline unsigned gt_mask_first(gt_mask mask)
     return (unsigned)__builtin_ctzll(mask) >> GT_MASK_SHIFT;
 }
 
-/* One bit a byte of 64: which of them are c. */
+/* One bit for each of 64 bytes: whether it is c. */
 static inline uint64_t gt_bits_of(const gt_v16 v[4], uint8_t c)
 {
 #if defined(__aarch64__)
@@ -129,7 +129,7 @@ static inline uint64_t gt_prefix_parity(uint64_t bits)
 }
 #endif
 
-/* The first '"' or '\' at or after p, or `end` where there is none before it. */
+/* The first '"' or '\' at or after p, or `end` if there is none before it. */
 static inline const uint8_t *gt_scan_quote_scalar(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p != '"' && *p != '\\') p++;
@@ -153,7 +153,7 @@ static inline const uint8_t *gt_scan_quote(const uint8_t *p, const uint8_t *end)
 #endif
 }
 
-/* Behind the opening quote: the closing one, or `end` where the string does not close before it. */
+/* From the byte after the opening quote: the closing one, or `end` if the string is not closed before it. */
 static inline const uint8_t *gt_scan_string_scalar(const uint8_t *p, const uint8_t *end)
 {
     while ((p = gt_scan_quote_scalar(p, end)) < end && *p == '\\') {
@@ -200,9 +200,9 @@ static inline const uint8_t *gt_scan_space(const uint8_t *p, const uint8_t *end)
 #endif
 }
 
-/* Behind an opening bracket of either kind: behind the bracket that closes it, or NULL where that is not
- * before `end`. Counts brackets outside strings and takes them to match: whoever needs to know parses the
- * text. */
+/* From the byte after an opening bracket of either kind: the byte after the bracket that closes it, or NULL
+ * if that is not before `end`. Counts brackets outside of strings without checking that they match: a caller
+ * that needs to know parses the text. */
 static inline const uint8_t *gt_scan_container_scalar(const uint8_t *p, const uint8_t *end)
 {
     for (size_t depth = 1; p < end; p++) {
@@ -218,7 +218,7 @@ static inline const uint8_t *gt_scan_container_scalar(const uint8_t *p, const ui
     return NULL;
 }
 
-/* The same from inside `depth` brackets. */
+/* The same, from inside of `depth` brackets. */
 static inline const uint8_t *gt_scan_brackets(const uint8_t *p, const uint8_t *end, size_t depth)
 {
 #if GT_SCAN_VECTOR
@@ -258,13 +258,13 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
     return gt_scan_brackets(p, end, 1);
 }
 
-/* The same for long containers: 64 bytes at a time, telling what is inside strings by the parity of quotes.
- * Text with backslashes goes the other way. */
+/* The same for long containers: 64 bytes at a time, where the parity of quotes shows what is inside of
+ * strings. Text with backslashes is left to the function above. */
 static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
 {
     size_t depth = 1;
 #if GT_SCAN_VECTOR
-    uint64_t in_string = 0; /* all ones where the text before p ends inside a string */
+    uint64_t in_string = 0; /* all ones if the text before p ends inside of a string */
     for (; end - p >= 64; p += 64) {
         gt_v16 v[4] = {gt_v16_load(p), gt_v16_load(p + 16), gt_v16_load(p + 32), gt_v16_load(p + 48)};
         if (gt_v16_any(gt_v16_or(gt_v16_or(gt_v16_is(v[0], '\\'), gt_v16_is(v[1], '\\')),
@@ -274,7 +274,7 @@ static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint
         for (int i = 0; i < 4; i++) v[i] = gt_v16_fold_case(v[i]);
         uint64_t open = gt_bits_of(v, '{') & ~inside, close = gt_bits_of(v, '}') & ~inside;
         size_t closed = (size_t)__builtin_popcountll(close);
-        if (closed >= depth) { /* it may be here */
+        if (closed >= depth) { /* it may be in these 64 bytes */
             for (uint64_t both = open | close; both; both &= both - 1) {
                 uint64_t bit = both & (0 - both);
                 if (open & bit)
@@ -296,7 +296,7 @@ static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint
     return gt_scan_brackets(p, end, depth);
 }
 
-/* Whether the `len` bytes at p are those at `text`. Both may be read to the next multiple of 16. */
+/* Whether the `len` bytes at p equal those at `text`. Both are read up to the next multiple of 16. */
 static inline bool gt_scan_same_scalar(const uint8_t *p, const uint8_t *text, size_t len)
 {
     return memcmp(p, text, len) == 0;
@@ -305,7 +305,7 @@ static inline bool gt_scan_same_scalar(const uint8_t *p, const uint8_t *text, si
 static inline bool gt_scan_same(const uint8_t *p, const uint8_t *text, size_t len)
 {
 #if GT_SCAN_VECTOR
-    if (len < 16) { /* what lies behind the texts does not count */
+    if (len < 16) { /* bytes after the texts do not count */
         gt_mask differ = gt_v16_mask(gt_v16_is(gt_v16_equal(gt_v16_load(p), gt_v16_load(text)), 0));
         return !differ || gt_mask_first(differ) >= len;
     }
@@ -319,7 +319,7 @@ static inline bool gt_scan_same(const uint8_t *p, const uint8_t *text, size_t le
     }
     for (; at + 16 <= len; at += 16)
         if (gt_v16_any(gt_v16_differ(gt_v16_load(p + at), gt_v16_load(text + at)))) return false;
-    /* The last sixteen bytes once more: it costs less than stopping short. */
+    /* The last sixteen bytes, some of them again: cheaper than a shorter comparison. */
     return !gt_v16_any(gt_v16_differ(gt_v16_load(p + len - 16), gt_v16_load(text + len - 16)));
 #else
     return gt_scan_same_scalar(p, text, len);

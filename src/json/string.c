@@ -62,7 +62,7 @@ const char *gt_json_string_bad_escape(gt_str raw)
     return NULL;
 }
 
-/* The length of the UTF-8 sequence at p, 0 where there is none. */
+/* The length of the UTF-8 sequence at p, 0 if it is invalid. */
 static size_t utf8_len(const uint8_t *p, const uint8_t *end)
 {
     if (p[0] < 0x80) return 1;
@@ -145,7 +145,7 @@ bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* short_escapes: letters by byte, 0 where there is none. */
+/* short_escapes: the letter of the short escape by byte, 0 for none. */
 static void add_string(gt_buffer *out, gt_str text, gt_buffer *scratch, const char short_escapes[0x20])
 {
     text = gt_utf8_repair(text, scratch);

@@ -1,4 +1,4 @@
-/* Values: a parser of JSON texts into trees in an arena, and Python's way to print them. */
+/* Values: a parser of JSON text into a tree in an arena. */
 #include "json/values.h"
 
 #include "json/string.h"
@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 64 };
 
 const gt_value gt_value_missing = {.type = GT_VALUE_MISSING}, gt_value_none = {.type = GT_VALUE_NONE};
 
-/* ---- making and asking ---- */
+/* ---- values ---- */
 
 gt_value gt_value_bool(bool boolean)
 {
@@ -139,11 +139,11 @@ static bool parse_text(parser *p, gt_value *out)
     return true;
 }
 
-/* Digits that may have a minus before them; beyond 64 bits they stay digits. */
+/* Digits, possibly after a minus sign; beyond 64 bits they are kept as digits. */
 static bool parse_integer(parser *p, gt_str word, gt_value *out)
 {
     bool negative = word.bytes[0] == '-', fits = true;
-    int64_t value = 0; /* counted downwards: the least integer has no positive twin */
+    int64_t value = 0; /* counted downwards, because the least integer has no positive counterpart */
     if (word.len == negative) return false;
     for (size_t i = negative; i < word.len; i++) {
         int digit = word.bytes[i] - '0';
@@ -194,7 +194,7 @@ static bool parse_word(parser *p, gt_value *out)
     return false;
 }
 
-/* The items of a list or dict, from behind its opening bracket to behind the closing one. */
+/* The items of a list or dict, from after its opening bracket to after the closing one. */
 static bool parse_items(parser *p, int depth, bool is_dict, gt_value *out)
 {
     char close = is_dict ? '}' : ']';
@@ -247,12 +247,12 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_str json)
     return sound ? keep_items(arena, &value, 1) : &gt_value_missing;
 }
 
-/* ---- the texts of a trace ---- */
+/* ---- interned values ---- */
 
 struct gt_values {
     const gt_interner *strings;
     gt_arena arena;
-    const gt_value **known; /* by text; NULL where not asked for yet */
+    const gt_value **known; /* by string id; NULL if not parsed yet */
     size_t count;
 };
 

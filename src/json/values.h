@@ -1,8 +1,9 @@
-/* Values of an op's arguments and of a model's parameters: what JSON and Python both know.
+/* JSON values as a tree: arguments of ops, settings, parameters of performance models.
  *
- * The event store keeps arguments as JSON text. Such a text is parsed once into a small tree, however many
- * events have it; the same type holds what models say of an op (M, N, a stride, a list of pairs), and one
- * function prints it as Python would. Values point into memory of others and are never freed one by one. */
+ * The event store keeps arguments as interned JSON text. Each text is parsed once into a small tree, however
+ * many events have it; the same type holds what models compute for an op (M, N, a stride, a list of pairs).
+ * Values point into memory of others (an arena, a string) and are never freed one by one. Tuples come from
+ * Python, not from JSON; compat/python_repr.h prints values as Python would. */
 #ifndef GT_JSON_VALUES_H
 #define GT_JSON_VALUES_H
 
@@ -17,7 +18,7 @@ typedef enum gt_value_type {
     GT_VALUE_NONE,
     GT_VALUE_BOOL,
     GT_VALUE_INT,
-    GT_VALUE_BIG, /* an integer beyond 64 bits: its digits as text */
+    GT_VALUE_BIG, /* an integer beyond 64 bits: its digits as a string */
     GT_VALUE_FLOAT,
     GT_VALUE_STRING,
     GT_VALUE_LIST,
@@ -43,22 +44,21 @@ gt_value gt_value_bool(bool boolean);
 gt_value gt_value_int(int64_t integer);
 gt_value gt_value_float(double number);
 gt_value gt_value_cstr(const char *text); /* which must outlive the value */
-gt_value gt_value_tuple(gt_arena *arena, const gt_value *items, size_t count); /* of copies of the items */
-gt_value
-gt_value_as_tuple(const gt_value *list); /* tuple(list): the outermost list only; others as they are */
+gt_value gt_value_tuple(gt_arena *arena, const gt_value *items, size_t count); /* copies the items */
+gt_value gt_value_as_tuple(const gt_value *list); /* tuple(list): only the outermost list changes */
 
 bool gt_value_is_list(const gt_value *value);  /* or a tuple */
-bool gt_value_is_empty(const gt_value *value); /* what Python calls false: missing, None, 0, "", [] */
+bool gt_value_is_empty(const gt_value *value); /* false in Python: missing, None, False, 0, "", [] */
 bool gt_value_equals_cstr(const gt_value *value, const char *text);
-/* Item i of a list, from the end where i is negative; MISSING where there is none. */
+/* Item i of a list, counted from the end if i is negative; MISSING if there is none. */
 const gt_value *gt_value_at(const gt_value *list, int64_t i);
-/* The value of a key of a dict, the last one where it occurs twice; MISSING where there is none. */
+/* The value of a key of a dict, the last one if there are several; MISSING if there is none. */
 const gt_value *gt_value_get(const gt_value *dict, const char *key);
 
-/* The value of a JSON text, in the arena; MISSING where the text is no JSON or nests deeper than 64 lists. */
+/* Parses JSON text into the arena; MISSING if it is not valid or nested more than 64 deep. */
 const gt_value *gt_value_parse(gt_arena *arena, gt_str json);
 
-/* The values of a trace's texts, each parsed when it is first asked for. */
+/* The values of interned JSON texts, each parsed when it is first needed. */
 typedef struct gt_values gt_values;
 gt_values *gt_values_new(const gt_interner *strings);
 void gt_values_free(gt_values *values);

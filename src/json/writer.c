@@ -1,4 +1,4 @@
-/* JSON with the commas, line ends and blanks that Python's json.dump(indent=2) has. */
+/* JSON with the commas, line breaks and spaces of Python's json.dump(indent=2). */
 #include "json/writer.h"
 #include "json/string.h"
 #include "base/number.h"
@@ -31,7 +31,7 @@ void gt_json_open(gt_json_writer *w, char bracket)
 void gt_json_close(gt_json_writer *w, char bracket)
 {
     w->depth--;
-    if (w->after_value) new_line(w); /* else it is empty */
+    if (w->after_value) new_line(w); /* otherwise it is empty */
     gt_buffer_add(&w->text, &bracket, 1);
     w->after_value = true;
 }

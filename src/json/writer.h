@@ -1,4 +1,4 @@
-/* Writes a JSON document piece by piece, indented by two blanks: plans, records of runs, manifests.
+/* Writes a JSON document piece by piece, indented by two spaces: plans, records of runs, manifests.
  *
  *     gt_json_writer w = {0};
  *     gt_json_open(&w, '{');
@@ -24,7 +24,7 @@ void gt_json_close(gt_json_writer *w, char bracket);
 void gt_json_key(gt_json_writer *w, const char *key);
 void gt_json_add_cstr(gt_json_writer *w, const char *text); /* NULL: null */
 void gt_json_add_int(gt_json_writer *w, int64_t number);
-void gt_json_add_real(gt_json_writer *w, double number); /* null where JSON has no such number */
+void gt_json_add_real(gt_json_writer *w, double number); /* null for NaN and infinity */
 void gt_json_add_bool(gt_json_writer *w, bool boolean);
 void gt_json_add_value(gt_json_writer *w, const gt_value *value); /* MISSING: null */
 

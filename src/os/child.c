@@ -1,5 +1,5 @@
-/* How is a command run under watch? Its two streams are pipes that one loop reads, together with a pipe into
- * which the signal handlers write; so no thread is needed and nothing is polled. */
+/* Running a command: its two streams are pipes that one loop reads, together with a pipe to which the signal
+ * handlers write. So no thread is needed, and nothing is polled. */
 #include "os/child.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -26,17 +26,17 @@ enum {
     LINE_MAX_BYTES = 1 << 20, /* a line longer than this is shown in pieces */
 };
 static const double default_grace_s = 10;
-static const double linger_s = 2;   /* output that outlives the command is awaited this long */
-static const double prompt_s = 0.2; /* the beginning of a line waits this long for its end */
+static const double linger_s = 2;   /* how long output is awaited after the command has ended */
+static const double prompt_s = 0.2; /* how long the beginning of a line waits for its end */
 
 typedef struct source {
     int descriptor; /* -1 once it has ended */
     int shown_at;   /* where its bytes are shown; -1: not */
     gt_child_stream stream;
     gt_buffer held;   /* a line that has not ended yet */
-    size_t looked_at; /* bytes of it that are known to hold no line end */
-    size_t shown;     /* bytes of it that were passed already */
-    double since;     /* when the rest of it came */
+    size_t looked_at; /* bytes of it that are known to contain no line break */
+    size_t shown;     /* bytes of it that were shown already */
+    double since;     /* when its last bytes arrived */
 } source;
 
 typedef struct watch {
@@ -45,7 +45,7 @@ typedef struct watch {
     pid_t pid;
     source sources[2];
     int log;
-    int signals;                                   /* read end of the pipe of the handlers */
+    int signals;                                   /* read end of the signal pipe */
     double started, deadline, kill_at, give_up_at; /* seconds of the monotonic clock; 0: not set */
     bool ended;
     int status;
@@ -70,7 +70,8 @@ static void watch_signals(struct sigaction old[WATCHED + 1])
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &action, &old[i]);
     sigaction(SIGCHLD, &action, &old[HANDED_ON]);
-    action.sa_handler = SIG_IGN; /* a reader of our output that goes away must not leave the command alone */
+    action.sa_handler =
+        SIG_IGN; /* if the reader of our output goes away, the command must still be waited for */
     sigaction(SIGPIPE, &action, &old[WATCHED]);
 }
 
@@ -83,7 +84,7 @@ static void restore_signals(const struct sigaction old[WATCHED + 1])
 
 /* ---- starting ---- */
 
-/* In the child: never returns. A failure is told through `failures` as errno. */
+/* In the child: never returns. A failure is reported through `failures` as errno. */
 static void become(const gt_child_setup *setup, const int out[2], int failures,
                    const struct sigaction old[WATCHED + 1])
 {
@@ -175,13 +176,13 @@ static void pass(watch *w, source *s, const char *bytes, size_t len)
 {
     if (s->shown_at >= 0 && !write_all(s->shown_at, bytes, len)) s->shown_at = -1;
     if (w->log >= 0 && !write_all(w->log, bytes, len)) {
-        gt_warn("%s: the log is cut here: %s", w->setup->log_path, strerror(errno));
+        gt_warn("%s: the log is truncated: %s", w->setup->log_path, strerror(errno));
         close(w->log);
         w->log = -1;
     }
 }
 
-/* One line or the piece of one, with its end; its beginning may have been passed. */
+/* One line or a piece of one, with its line break; its beginning may have been shown already. */
 static void pass_line(watch *w, source *s, const char *bytes, size_t len)
 {
     size_t text_len = len, shown = s->shown;
@@ -191,7 +192,7 @@ static void pass_line(watch *w, source *s, const char *bytes, size_t len)
         pass(w, s, bytes + shown, len - shown);
 }
 
-/* A prompt: the beginning of a line after which nothing came for a while. */
+/* A prompt: the beginning of a line after which nothing arrived for a while. */
 static void pass_prompts(watch *w)
 {
     for (int i = 0; i < 2; i++) {
@@ -202,7 +203,7 @@ static void pass_prompts(watch *w)
     }
 }
 
-/* Passes the lines that have ended; a carriage return ends one too, so that progress bars move. */
+/* Passes on the complete lines; a carriage return ends a line too, so that progress bars move. */
 static void pass_lines(watch *w, source *s, bool all)
 {
     const char *at = s->held.bytes, *end = at + s->held.len;
@@ -257,11 +258,12 @@ static double grace_s(const watch *w)
 static void end_group(watch *w, int number)
 {
     kill(-w->pid, number);
-    kill(-w->pid, SIGCONT); /* one that is stopped must see it */
+    kill(-w->pid, SIGCONT); /* a stopped process must receive it too */
     if (number != SIGKILL) w->kill_at = gt_clock_now_s() + grace_s(w);
 }
 
-/* The command reads from the terminal, which belongs to our group: it is lent to the command's. */
+/* The command reads from the terminal, which belongs to our process group: it is lent to the command's group.
+ */
 static void lend_terminal(watch *w, pid_t group)
 {
     if (!isatty(STDIN_FILENO)) return;
@@ -296,7 +298,7 @@ static void take_signals(watch *w)
         if (numbers[i] == SIGCHLD) {
             look_at_child(w);
         } else {
-            end_group(w, w->result->interrupted ? SIGKILL : numbers[i]); /* asked twice: at once */
+            end_group(w, w->result->interrupted ? SIGKILL : numbers[i]); /* the second signal kills at once */
             w->result->interrupted = numbers[i];
         }
     }
@@ -355,7 +357,8 @@ static void wait_for_end(watch *w)
 
 static void settle(watch *w)
 {
-    if (w->result->timed_out || w->result->interrupted) kill(-w->pid, SIGKILL); /* what it left behind */
+    if (w->result->timed_out || w->result->interrupted)
+        kill(-w->pid, SIGKILL); /* processes that it left behind */
     if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == w->pid) lend_terminal(w, getpgrp());
     w->result->seconds = gt_clock_now_s() - w->started;
     w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
@@ -378,7 +381,7 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
     watch w = {.setup = setup, .result = result, .log = -1, .started = gt_clock_now_s()};
     w.sources[0].descriptor = w.sources[1].descriptor = -1;
     if (!open_log(&w, error)) return false;
-    fflush(stdout); /* what we said comes before what the command says */
+    fflush(stdout); /* our output comes before the command's */
     struct sigaction old[WATCHED + 1];
     if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         if (w.log >= 0) close(w.log);
@@ -402,7 +405,7 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
     return started;
 }
 
-/* ---- without a watch ---- */
+/* ---- plain spawning ---- */
 
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
                    pid_t *child)
@@ -413,7 +416,7 @@ int gt_child_spawn(const char *const *argv, const char *folder, const int *descr
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     if (folder) posix_spawn_file_actions_addchdir_np(&actions, folder);
-    /* Copied out of the way first: a descriptor may have the number that another one gets. */
+    /* Copied to high numbers first: a descriptor may have the number that another one gets. */
     for (; made < count && !failure; made++) {
         copies[made] = descriptors[made] < 0 ? -1 : fcntl(descriptors[made], F_DUPFD_CLOEXEC, ABOVE);
         if (descriptors[made] >= 0 && copies[made] < 0) failure = errno;

@@ -163,7 +163,7 @@ bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error
     if (!sound)
         gt_fail(error, "%s: %s", path, strerror(errno));
     else if (text->len - before > most)
-        sound = gt_fail(error, "%s: is larger than %zu bytes", path, most);
+        sound = gt_fail(error, "%s: larger than %zu bytes", path, most);
     gt_guard_remove(file);
     fclose(file);
     return sound;

@@ -1,4 +1,4 @@
-/* The quoting rules of POSIX shells, as far as they make words of a line. */
+/* The quoting rules of POSIX shells, as far as they split a line into words. */
 #include "os/shell_words.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* Inside of double quotes, behind the opening one. NULL where only a shell can tell. */
+/* Inside of double quotes, after the opening one. NULL if only a shell can tell. */
 static const char *take_double(const char *at, gt_buffer *word)
 {
     for (; *at && *at != '"'; at++) {
@@ -72,7 +72,7 @@ bool gt_shell_split(gt_arena *arena, const char *line, gt_arg_list *words)
     return at != NULL;
 }
 
-/* "=" is plain in an option only: at the beginning of a line, A=1 is no command. */
+/* "=" needs no quotes only in an option: at the beginning of a line, A=1 is not a command. */
 static bool is_plain(const char *word)
 {
     if (!*word) return false;

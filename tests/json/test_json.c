@@ -256,7 +256,7 @@ static void errors_name_the_problem_and_the_position(void **unused)
     assert_fails("[1, \x01]", false, "expected a value but found the byte 0x01 at byte 4");
     assert_fails("{\"a\": 01}", false, "'01' is not a number at byte 6");
     assert_fails("[1] x", false, "text follows the end of the JSON document at byte 4");
-    assert_fails("[\"ab\\q\"]", false, "a string holds an escape that JSON does not have at byte 4");
+    assert_fails("[\"ab\\q\"]", false, "invalid escape in a string at byte 4");
     assert_fails("[nope]", false, "'nope' is not a value at byte 1");
 }
 

@@ -126,7 +126,7 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
         ~(UINT64_C(1) << SYMBOL_TRUNCATED | UINT64_C(1) << SYMBOL_FORMATTED | UINT64_C(1) << SYMBOL_NAME);
     if (!named) return NULL;
     record->cells[SYMBOL_CHOSEN].text = gt_record_decode(reader, chosen);
-    if (!record->cells[SYMBOL_CHOSEN].text) return "a kernel name holds an escape that JSON does not have";
+    if (!record->cells[SYMBOL_CHOSEN].text) return "invalid escape in a kernel name";
     record->present |= UINT64_C(1) << SYMBOL_CHOSEN;
     return NULL;
 }
