@@ -31,7 +31,7 @@ enum {
 enum {
     NESTING_MAX = 200,
     PATTERN_MAX = 100000,     /* bytes */
-    STEPS_MAX = 5000000,      /* about a second, for one text */
+    STEPS_MAX = 5000000,      /* about a second per text */
     HEAP_MAX_KIB = 64 * 1024, /* for the states that matching goes back to */
     REPEAT_MAX = 65535,       /* PCRE2's own limit of a count */
     WIDTH_MAX = 1 << 30,      /* stands for "no limit" */
@@ -52,10 +52,10 @@ typedef struct translation {
     gt_buffer out;
     group *groups; /* group 1 first */
     size_t count, capacity;
-    size_t lookbehind;    /* how many are open */
-    size_t before_behind; /* groups that began before the outermost of them */
-    bool variable_behind; /* one has no fixed width */
-    size_t condition;     /* the highest group that a condition names */
+    size_t lookbehind;               /* how many are open */
+    size_t groups_before_lookbehind; /* groups that began before the outermost of them */
+    bool variable_lookbehind;        /* one has no fixed width */
+    size_t condition;                /* the highest group that a condition names */
     const char *condition_at;
     unsigned global_flags;
     gt_error *error;
@@ -216,7 +216,7 @@ static bool check_lookbehind(const translation *t, size_t number)
     if (!t->lookbehind) return true;
     if (number > t->count || !t->groups[number - 1].closed)
         return fail_at(t, t->at, "cannot refer to an open group");
-    return number <= t->before_behind ||
+    return number <= t->groups_before_lookbehind ||
            fail_at(t, t->at, "cannot refer to group defined in the same lookbehind subpattern");
 }
 
@@ -498,10 +498,10 @@ static bool parse_look(translation *t, const char *begin, bool behind, bool nega
 {
     width inside;
     put(t, behind ? (negative ? "(?<!" : "(?<=") : negative ? "(?!" : "(?=");
-    if (behind && !t->lookbehind++) t->before_behind = t->count;
+    if (behind && !t->lookbehind++) t->groups_before_lookbehind = t->count;
     if (!parse_inside(t, begin, flags, depth, &inside)) return false;
     t->lookbehind -= behind;
-    t->variable_behind |= behind && inside.min != inside.max;
+    t->variable_lookbehind |= behind && inside.min != inside.max;
     return true;
 }
 
@@ -699,7 +699,7 @@ static width sum(width a, width b)
     return (width){a.min + b.min, a.max + b.max > WIDTH_MAX ? WIDTH_MAX : a.max + b.max};
 }
 
-/* *flags change for the rest of the expression where it begins with "(?i)". */
+/* "(?i)" at the beginning changes *flags for the rest of the expression. */
 static bool parse_sequence(translation *t, bool first, unsigned *flags, int depth, width *out)
 {
     item before = NOTHING;
@@ -753,11 +753,24 @@ static bool translate(translation *t)
         snprintf(what, sizeof what, "invalid group reference %zu", t->condition);
         return fail_at(t, t->condition_at, what);
     }
-    if (t->variable_behind) return gt_fail(t->error, "look-behind requires fixed-width pattern");
+    if (t->variable_lookbehind) return gt_fail(t->error, "look-behind requires fixed-width pattern");
     return true;
 }
 
 /* ---- compiling ---- */
+
+/* PCRE2 gets its memory from us, so that a guarded call that fails releases it (base/guard.h). */
+static void *allocate(size_t size, void *unused)
+{
+    (void)unused;
+    return gt_alloc(size);
+}
+
+static void release(void *block, void *unused)
+{
+    (void)unused;
+    gt_free(block);
+}
 
 static bool compile(gt_python_regex *regex, translation *t)
 {
@@ -765,14 +778,15 @@ static bool compile(gt_python_regex *regex, translation *t)
     uint32_t options =
         PCRE2_UTF | PCRE2_ALT_CIRCUMFLEX | (t->global_flags & IGNORE_CASE ? PCRE2_CASELESS : 0) |
         (t->global_flags & MULTI_LINE ? PCRE2_MULTILINE : 0) | (t->global_flags & DOT_ALL ? PCRE2_DOTALL : 0);
-    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
-    if (!context) return gt_fail(t->error, "out of memory");
+    pcre2_general_context *memory = pcre2_general_context_create(allocate, release, NULL);
+    pcre2_compile_context *context = pcre2_compile_context_create(memory);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int code;
     size_t place;
     regex->code =
         pcre2_compile((PCRE2_SPTR)gt_buffer_str(&t->out).bytes, t->out.len, options, &code, &place, context);
     pcre2_compile_context_free(context);
+    pcre2_general_context_free(memory);
     if (regex->code) return true;
     char why[160];
     pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
@@ -830,10 +844,10 @@ static void keep_groups(const gt_python_regex *regex, gt_str text, const size_t 
     }
 }
 
-static int match_limited(const gt_python_regex *regex, gt_str text, pcre2_match_data *data)
+static int match_limited(const gt_python_regex *regex, gt_str text, pcre2_match_data *data,
+                         pcre2_general_context *memory)
 {
-    pcre2_match_context *context = pcre2_match_context_create(NULL);
-    if (!context) return PCRE2_ERROR_NOMEMORY;
+    pcre2_match_context *context = pcre2_match_context_create(memory);
     pcre2_set_match_limit(context, STEPS_MAX);
     pcre2_set_depth_limit(context, STEPS_MAX);
     pcre2_set_heap_limit(context, HEAP_MAX_KIB);
@@ -847,13 +861,14 @@ bool gt_python_regex_search(const gt_python_regex *regex, gt_str text, gt_python
                             gt_error *error)
 {
     text = gt_utf8_repair(text, &match->text);
-    pcre2_match_data *data = pcre2_match_data_create_from_pattern(regex->code, NULL);
-    int code = data ? match_limited(regex, text, data) : PCRE2_ERROR_NOMEMORY;
+    pcre2_general_context *memory = pcre2_general_context_create(allocate, release, NULL);
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(regex->code, memory);
+    int code = match_limited(regex, text, data, memory);
     match->found = code >= 0;
-    if (data) keep_groups(regex, text, pcre2_get_ovector_pointer(data), match);
+    keep_groups(regex, text, pcre2_get_ovector_pointer(data), match);
     pcre2_match_data_free(data);
+    pcre2_general_context_free(memory);
     if (code >= 0 || code == PCRE2_ERROR_NOMATCH) return true;
-    if (code == PCRE2_ERROR_NOMEMORY) return gt_fail(error, "out of memory");
     return gt_fail(error, "too many steps to match it against '%.*s%s'", text.len > 60 ? 60 : (int)text.len,
                    text.bytes, text.len > 60 ? "..." : "");
 }

@@ -1,6 +1,6 @@
 /* JSON strings: what their bytes mean, and how text is written as a string.
  *
- * "Raw" bytes are those between the quotes as they stand in a file, escapes and all. Most raw strings mean
+ * "Raw" bytes are those between the quotes as they are in a file, with their escapes. Most raw strings mean
  * themselves; gt_json_string_is_plain finds out. Decoding never fails on text that the reader has accepted:
  * lone surrogates and bytes that are not UTF-8 become U+FFFD, because real traces contain both. */
 #ifndef GT_JSON_STRING_H

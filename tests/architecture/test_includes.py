@@ -31,6 +31,7 @@ OPTIONAL = {"schema"}
 
 # Modules that are one unit: a public header and the private headers of its implementation.
 UNITS = [
+    ("base/guard", "base/memory"),
     ("extension/apply", "extension/extension", "extension/question"),
     ("input/json/learned", "input/json/record"),
     ("input/perfetto/event", "input/perfetto/packets", "input/perfetto/perfetto", "input/perfetto/state"),
