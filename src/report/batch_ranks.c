@@ -3,7 +3,7 @@
 #include "report/batch_ranks.h"
 
 #include "analysis/collective/collectives.h"
-#include "analysis/pytorch/timeline.h"
+#include "analysis/pytorch/sheets.h"
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,9 +1,7 @@
 /* The diff: which files it has, and its view on the terminal. */
 #include "report/diff.h"
 
-#include "analysis/diff/overview.h"
-#include "analysis/diff/stats.h"
-#include "analysis/diff/unique_args.h"
+#include "analysis/diff/diff.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* The diff of two PyTorch traces: its files and what the terminal shows.
  *
  *     merged_tree_output.txt                both call trees as one
- *     diff_stats.csv                        analysis/diff_stats.h
+ *     diff_stats.csv                        analysis/diff/stats.c
  *     diff_stats_unique_args_summary.csv    analysis/diff_unique_args.h
  *     cpu_op_map.json, cpu_op_map_trace1.json, cpu_op_map_trace2.json    which kernels stand behind which op
  *
@@ -9,7 +9,7 @@
 #ifndef GT_REPORT_DIFF_H
 #define GT_REPORT_DIFF_H
 
-#include "analysis/diff/tree.h"
+#include "analysis/diff/diff.h"
 #include "output/output.h"
 #include "report/tables.h"
 
@@ -17,7 +17,7 @@
 
 typedef struct gt_diff_options {
     bool prune_non_gpu; /* leave root calls without GPU work out of the tree's text */
-    bool explain;       /* four more columns (diff_stats.h) */
+    bool explain;       /* four more columns (gt_diff_stats_make) */
 } gt_diff_options;
 
 typedef struct gt_diff gt_diff;

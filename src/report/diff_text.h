@@ -3,7 +3,7 @@
 #ifndef GT_REPORT_DIFF_TEXT_H
 #define GT_REPORT_DIFF_TEXT_H
 
-#include "analysis/diff/tree.h"
+#include "analysis/diff/diff.h"
 #include "output/file.h"
 #include "table/table.h"
 

@@ -1,8 +1,7 @@
 /* Two sheets of ops and two of kernels. The lines are those that scripts know from the Python tool. */
 #include "report/pytorch_phases.h"
 
-#include "analysis/phases/kernels.h"
-#include "analysis/phases/ops.h"
+#include "analysis/phases/phases.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"

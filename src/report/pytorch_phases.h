@@ -3,7 +3,7 @@
 #define GT_REPORT_PYTORCH_PHASES_H
 
 #include "analysis/phases/phases.h"
-#include "analysis/pytorch/kernels.h"
+#include "analysis/pytorch/sheets.h"
 #include "report/tables.h"
 
 /* ops_summary_prefill and ops_summary_decode, those that have rows. */

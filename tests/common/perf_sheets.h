@@ -2,8 +2,7 @@
 #ifndef GT_TEST_PERF_SHEETS_H
 #define GT_TEST_PERF_SHEETS_H
 
-#include "analysis/pytorch/op_sheets.h"
-#include "analysis/pytorch/unified.h"
+#include "analysis/pytorch/sheets.h"
 
 /* A trace and the state of its report. */
 typedef struct perf_case {

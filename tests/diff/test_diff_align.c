@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/diff/align.h"
+#include "analysis/diff/internal.h"
 #include "base/memory.h"
 
 static uint16_t smallest(int a, int b, int c)

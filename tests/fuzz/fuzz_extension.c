@@ -1,8 +1,6 @@
 /* Fuzzes the handling of an extension's answer: any document, on a small trace. Either it is rejected, or the
  * sheets can be written. */
-#include "analysis/pytorch/op_sheets.h"
-#include "analysis/pytorch/ops_summary.h"
-#include "analysis/pytorch/unified.h"
+#include "analysis/pytorch/sheets.h"
 #include "extension/apply.h"
 #include "input/chrome/kineto.h"
 #include "quiet.h"

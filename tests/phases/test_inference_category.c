@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/phases/inference_category.h"
+#include "analysis/phases/phases.h"
 
 static const struct {
     const char *name, *category;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/pytorch/kernel_stats.h"
+#include "analysis/pytorch/op_groups.h"
 #include "base/memory.h"
 
 #define STATS(total, mean, median, std, min, max)                                                            \

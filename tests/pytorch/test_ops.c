@@ -3,8 +3,7 @@
 #include "output_help.h"
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch/ops_summary.h"
-#include "analysis/pytorch/ops_unique_args.h"
+#include "analysis/pytorch/sheets.h"
 #include "output/output.h"
 
 /* ---- traces ---- */

@@ -2,7 +2,6 @@
  * sizes at which such a loop would take minutes. */
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch/op_overlap.h"
 #include "analysis/pytorch/overlap.h"
 #include "compat/python_set.h"
 

@@ -2,7 +2,7 @@
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
-#include "analysis/pytorch/pseudo_ops.h"
+#include "analysis/pytorch/sheets.h"
 #include "trace/pytorch/tree_edit.h"
 
 static uint32_t row_named(const gt_linked_view *trace, const char *name)

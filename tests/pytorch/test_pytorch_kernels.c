@@ -2,9 +2,7 @@
  * traces compared with simple loops. */
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch/kernels.h"
-#include "analysis/pytorch/short_kernels.h"
-#include "analysis/pytorch/timeline.h"
+#include "analysis/pytorch/sheets.h"
 
 #include <math.h>
 

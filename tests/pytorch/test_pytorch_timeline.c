@@ -2,7 +2,7 @@
  * microsecond by microsecond. */
 #include "pytorch_trace.h"
 
-#include "analysis/pytorch/timeline.h"
+#include "analysis/pytorch/sheets.h"
 
 #define HEAD "type,time ms,percent\n"
 

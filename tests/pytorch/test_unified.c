@@ -3,7 +3,7 @@
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
-#include "analysis/pytorch/entry_point.h"
+#include "analysis/pytorch/unified_details.h"
 
 /* The sheet of a trace. */
 static void expect_unified(gt_pytorch_linked *linked, const char *expected)

@@ -1,9 +1,9 @@
 /* The sheets of a batch report: all ranks of a folder of PyTorch traces in one workbook.
  *
- * Most are made in two steps, so that of a rank little is kept:
+ * Most sheets are made in two steps, so that little of a rank is kept in memory:
  *
  *     rows = gt_batch_calls_of_rank(trace, rank);    of each rank
- *     gt_table_append(rows, more, ...);              one rank behind another
+ *     gt_table_append(rows, more, ...);              append the rows of other ranks
  *     sheet = gt_batch_calls(rows);                  cuda_events_summary */
 #ifndef GT_ANALYSIS_BATCH_BATCH_H
 #define GT_ANALYSIS_BATCH_BATCH_H
@@ -11,30 +11,29 @@
 #include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/perf.h"
-#include "analysis/pytorch/kernels.h"
+#include "analysis/pytorch/sheets.h"
 #include "table/table.h"
 
-/* ---- kernels_<rank>: every kernel and the op that it ran for (batch_kernels.c) ---- */
+/* ---- kernels_<rank>: every kernel and the op that it ran for (kernels.c) ---- */
 
 gt_table *gt_batch_kernels_of_rank(const gt_pytorch_kernels *kernels, int64_t rank);
 
-/* ---- kernel_launchers, grouped_breakdown: time by launching op, and by group of ops (batch_launchers.c)
- * ---- */
+/* ---- kernel_launchers, grouped_breakdown: time by launching op and by group of ops (launchers.c) ---- */
 
 gt_table *gt_batch_launchers_of_rank(const gt_linked_view *trace, const gt_launchers *launchers);
 gt_table *gt_batch_launchers(const gt_table *rows, size_t ranks);
-/* `timelines` is the sheet gpu_timelines. Names of launchers that belong to no group are added to `others` as
- * a Python list, with their number as the value: 0 where there are none. */
+/* `timelines` is the sheet gpu_timelines. Appends the names of launchers that are in no group to `others` as
+ * a Python list, and sets *other_count to their number. */
 gt_table *gt_batch_breakdown(const gt_table *launchers, const gt_table *timelines, gt_buffer *others,
                              size_t *other_count);
 
-/* ---- gpu_timelines (batch_timelines.c) ---- */
+/* ---- gpu_timelines (launchers.c) ---- */
 
-/* timelines[i] is of the rank ranks[i]: as pytorch_timeline.h makes them, or NULL where the rank has none. */
+/* timelines[i] is the gpu_timeline of rank ranks[i], or NULL if it has none. */
 gt_table *gt_batch_timelines(gt_table *const *timelines, const int64_t *ranks, size_t count,
                              gt_interner *strings);
 
-/* ---- kernels that no op is known for, short kernels (batch_short_kernels.c) ---- */
+/* ---- kernels without a known op, short kernels (kernels.c) ---- */
 
 /* linked_and_short_kernels: the sheet is the rows of all ranks. */
 gt_table *gt_batch_kernel_counts_of_rank(const gt_linked_view *trace, int64_t rank);
@@ -45,12 +44,12 @@ gt_table *gt_batch_unlinked(const gt_table *rows);
 gt_table *gt_batch_short_ops_of_rank(const gt_pytorch_kernels *kernels);
 gt_table *gt_batch_short_ops(const gt_table *rows);
 
-/* ---- cuda_events_summary: calls of the runtime and the driver (batch_calls.c) ---- */
+/* ---- cuda_events_summary: calls of the runtime and the driver (launchers.c) ---- */
 
 gt_table *gt_batch_calls_of_rank(const gt_event_view *trace, int64_t rank);
 gt_table *gt_batch_calls(const gt_table *rows);
 
-/* ---- gemm, conv, attn, un_elemwise, bin_elemwise (batch_ops.c) ---- */
+/* ---- gemm, conv, attn, un_elemwise, bin_elemwise (ops.c) ---- */
 
 typedef enum gt_batch_group {
     GT_BATCH_GEMM,
@@ -62,8 +61,8 @@ typedef enum gt_batch_group {
 } gt_batch_group;
 
 typedef struct gt_batch_ops {
-    gt_table *rows;          /* owned; one an op whose model understands it; NULL where no rank has any */
-    gt_kernel_lists kernels; /* one list a row */
+    gt_table *rows;          /* owned; one per op that its model understands; NULL: no rank has any */
+    gt_kernel_lists kernels; /* one list per row */
     size_t found;            /* ops of the group, understood or not */
 } gt_batch_ops;              /* {0} is empty */
 
@@ -73,16 +72,15 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS]);
 void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_interner *strings);
 void gt_batch_ops_append(gt_batch_ops *ops, gt_batch_ops *more); /* `more` is empty afterwards */
 void gt_batch_ops_free(gt_batch_ops *ops);
-/* NULL where there are no rows. To be called once: it settles the types of the rows' parameters. `arguments`,
- * if not NULL, gets a table of what GT_BATCH_ARGUMENTS names for the ops of each row, as the JSON of the
- * trace. */
+/* NULL if there are no rows. Call it once: it changes the types of the rows' parameters. If `arguments` is
+ * not NULL, it gets a table of the arguments of each row's op, as JSON of the trace, with the columns
+ * GT_BATCH_DIMS and so on. */
 gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table **arguments);
 
-/* Columns of that table, TEXT. */
+/* STRING columns of that table. */
 enum { GT_BATCH_DIMS, GT_BATCH_TYPES, GT_BATCH_STRIDES, GT_BATCH_CONCRETE, GT_BATCH_ARGUMENTS };
 
-/* Whether an op of that name belongs to one of the groups of which grouped_breakdown has a line of its own.
- */
+/* Whether an op with this name is in a group that has its own line in grouped_breakdown. */
 bool gt_batch_is_gemm(gt_str name);
 bool gt_batch_is_elementwise(gt_str name);
 

@@ -1,31 +1,173 @@
-/* Ops of a group by name and parameters, over all ranks:
+/* Sheets gemm, conv, attn, un_elemwise and bin_elemwise: the ops of a group by name and parameters, over all
+ * ranks:
  *
  *     name, param: *                            keys, parameters in the order first seen
- *     GFLOPS_first to FLOPS/Byte_first          what the op's model says
- *     TB/s, TFLOPS/s                            mean and deviation (over n - 1)
+ *     GFLOPS_first to FLOPS/Byte_first          figures of the op's model
+ *     TB/s, TFLOPS/s                            mean and standard deviation (divided by n - 1)
  *     Non-Data-Mov ...                          the same without the time of kernels that only copy or
- * transpose kernel_details__summarize_kernel_stats    kernel_stats.h, in their order, mean and deviation
- * alone Input Dims_first to Concrete Inputs_first as lists Kernel Time (µs)_mean, _std, _sum         time in
- * which at least one of the op's kernels ran name_count, UID_first                     how many ops, and the
- * first of them in the first rank that has one kernel_time_sum_cum_pct                   running share of the
- * sums, 0 to 1
+ * transpose kernel_details__summarize_kernel_stats    op_groups.h, in the order of the kernels, only mean and
+ * standard deviation Input Dims_first to Concrete Inputs_first as lists Kernel Time (µs)_mean, _std, _sum
+ * time in which at least one of the op's kernels ran name_count, UID_first                     how many ops,
+ * and the first of them in the first rank that has one kernel_time_sum_cum_pct                   running
+ * share of the sums, 0 to 1
  *
- * The longest sum of kernel times first. */
+ * The largest sum of kernel times first.
+ *
+ * Parameters become columns `param: M`, `param: bias`, each with the type of its values. The parameters of a
+ * rank are kept as strings that start with a letter for their type, so that ranks can be appended whatever
+ * their columns contain; the types of the columns are decided when all ranks are there. */
 #include "analysis/batch/batch.h"
 
-#include "analysis/batch/params.h"
 #include "analysis/pytorch/op_rows.h"
 #include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
+#include "compat/python_repr.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "table/stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define GT_PARAM_PREFIX "param: "
+
+/* ---- parameters as columns ---- */
+
+enum { IS_INT = 'i', IS_FLOAT = 'f', IS_BOOL = 'b', IS_TEXT = 't' };
+
+static char type_letter(const gt_value *value)
+{
+    switch (value->type) {
+    case GT_VALUE_MISSING:
+    case GT_VALUE_NONE:
+        return 0;
+    case GT_VALUE_INT:
+        return IS_INT;
+    case GT_VALUE_FLOAT:
+        return isnan(value->number) ? 0 : IS_FLOAT;
+    case GT_VALUE_BOOL:
+        return IS_BOOL;
+    default:
+        return IS_TEXT;
+    }
+}
+
+static uint32_t text_of(gt_interner *strings, const gt_value *value, gt_buffer *spare)
+{
+    char letter = type_letter(value);
+    if (!letter) return GT_STR_NONE;
+    spare->len = 0;
+    gt_buffer_add(spare, &letter, 1);
+    gt_value_print(spare, value);
+    return gt_interner_add(strings, spare->bytes, spare->len);
+}
+
+static size_t column_of(gt_table *table, const char *parameter)
+{
+    char *name = gt_format(GT_PARAM_PREFIX "%s", parameter);
+    size_t column = gt_table_find(table, gt_col_named(name));
+    if (column == SIZE_MAX) column = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
+    gt_free(name);
+    return column;
+}
+
+/* The first row of each result. */
+static uint32_t *find_firsts(const gt_model_result *const *results, size_t count)
+{
+    gt_map rows = {0};
+    uint32_t *firsts = gt_alloc(count * sizeof *firsts);
+    for (uint32_t row = 0; row < count; row++) {
+        uint32_t *first = gt_map_put(&rows, results[row]->id, 0);
+        if (*first == GT_MAP_NONE) *first = row;
+        firsts[row] = *first;
+    }
+    gt_map_free(&rows);
+    return firsts;
+}
+
+/* Adds one string column per parameter that any op has, in the order first seen; results[i] is that of row i.
+ */
+static void add_parameters(gt_table *table, const gt_model_result *const *results)
+{
+    gt_buffer spare = {0};
+    size_t before = table->column_count;
+    uint32_t *firsts = find_firsts(results, table->row_count);
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        if (firsts[row] != row) {
+            for (size_t c = before; c < table->column_count; c++)
+                table->columns[c].texts[row] = table->columns[c].texts[firsts[row]];
+            continue;
+        }
+        for (size_t i = 0; i < results[row]->parameter_count; i++) {
+            const gt_parameter *parameter = &results[row]->parameters[i];
+            size_t column = column_of(table, parameter->name);
+            table->columns[column].texts[row] = text_of(table->strings, &parameter->value, &spare);
+        }
+    }
+    gt_free(firsts);
+    gt_buffer_free(&spare);
+}
+
+static bool is_parameter(const gt_column *column)
+{
+    return strncmp(column->name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0;
+}
+
+static gt_type type_of(const gt_table *table, const gt_column *column)
+{
+    bool has[256] = {0};
+    for (size_t row = 0; row < table->row_count; row++)
+        has[(unsigned char)gt_interner_get(table->strings, column->texts[row]).bytes[0]] = true;
+    if (has[IS_TEXT] || (has[IS_BOOL] && (has[IS_INT] || has[IS_FLOAT]))) return GT_TYPE_STRING;
+    if (has[IS_BOOL]) return GT_TYPE_BOOL;
+    if (has[IS_INT] && !has[IS_FLOAT] && !has[0]) return GT_TYPE_INT;
+    return has[IS_INT] || has[IS_FLOAT] ? GT_TYPE_FLOAT : GT_TYPE_STRING;
+}
+
+static void settle_cell(gt_table *table, size_t column, size_t row, gt_str text)
+{
+    const char *value = text.bytes + 1;
+    switch (table->columns[column].type) {
+    case GT_TYPE_INT:
+        gt_table_set_int(table, column, row, strtoll(value, NULL, 10));
+        return;
+    case GT_TYPE_FLOAT:
+        gt_table_set_float(table, column, row, strtod(value, NULL));
+        return;
+    case GT_TYPE_BOOL:
+        gt_table_set_bool(table, column, row, value[0] == 'T');
+        return;
+    default:
+        gt_table_set_string(table, column, row, gt_interner_add(table->strings, value, text.len - 1));
+    }
+}
+
+static void settle_column(gt_table *table, size_t column)
+{
+    size_t settled = gt_table_add_column(table, gt_col_named(table->columns[column].name),
+                                         type_of(table, &table->columns[column]));
+    for (size_t row = 0; row < table->row_count; row++) {
+        uint32_t text = table->columns[column].texts[row];
+        if (text != GT_STR_NONE) settle_cell(table, settled, row, gt_interner_get(table->strings, text));
+    }
+    gt_table_drop_column(table, column);
+    gt_table_move_column(table, table->column_count - 1, column);
+}
+
+/* Gives these columns their types: INT, FLOAT or BOOL if all values are of that type, otherwise STRING as
+ * Python prints them. */
+static void settle_parameters(gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        if (is_parameter(&table->columns[c])) settle_column(table, c);
+}
+
+/* ---- groups and measures ---- */
 
 static const struct {
     gt_batch_group group;
@@ -74,10 +216,10 @@ static const gt_sheet group_sheets[GT_BATCH_GROUPS] = {
     [GT_BATCH_BINARY] = GT_SHEET_BATCH_BINARY,
 };
 
-/* Kernels whose names have one of these move data and compute nothing. */
+/* Kernels with one of these in their names move data and compute nothing. */
 static const char *const copies[] = {"at::native::direct_copy_kernel_cuda", "transpose_"};
 
-/* What is kept of an op, besides its parameters. */
+/* What is kept of an op, in addition to its parameters. */
 static const gt_col kept_columns[] = {
     GT_COL_NAME,       GT_COL_UID,           GT_COL_INPUT_DIMS,
     GT_COL_INPUT_TYPE, GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
@@ -85,7 +227,7 @@ static const gt_col kept_columns[] = {
     GT_COL_TB_PER_S,   GT_COL_TFLOPS_PER_S,  GT_COL_KERNEL_TIME_US,
 };
 
-/* The same as the trace has them: for those who run the ops again. */
+/* Arguments as in the trace, for tools that run the ops again. */
 static const gt_col json_columns[GT_BATCH_ARGUMENTS] = {
     [GT_BATCH_DIMS] = GT_COL_DIMS_AS_JSON,
     [GT_BATCH_TYPES] = GT_COL_TYPES_AS_JSON,
@@ -124,8 +266,8 @@ static const gt_aggregate measures[] = {
 };
 enum { MEASURES_SHOWN = GT_LENGTH(measures) - GT_BATCH_ARGUMENTS };
 
-/* The measure before which the column of kernels stands. */
-#define BEHIND_KERNELS GT_COL_INPUT_DIMS_FIRST
+/* The measure after the column of kernels. */
+#define AFTER_KERNELS GT_COL_INPUT_DIMS_FIRST
 
 static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
@@ -159,7 +301,7 @@ bool gt_batch_is_elementwise(gt_str name)
 
 typedef struct finder {
     gt_perf *perf;
-    uint8_t *copies; /* by kernel name: 1 computes, 2 only moves data, 0 not asked yet */
+    uint8_t *copies; /* by kernel name: 0 not checked, 1 computes, 2 only moves data */
     gt_op_rows rows;
     double *non_copy_us; /* by row */
     size_t non_copy_capacity;
@@ -178,7 +320,7 @@ static bool is_copy(finder *f, uint32_t gpu_row)
     return *known == 2;
 }
 
-/* Of the kernels of the op measured last. */
+/* Time of the kernels of the op measured last, without copies. */
 static double non_copy_time(finder *f)
 {
     gt_row_list *rest = &f->spare;
@@ -233,7 +375,7 @@ static gt_table *make_rows(const finder *f)
     add_json(table, f);
     const gt_model_result **results = gt_alloc(f->rows.count * sizeof *results);
     for (size_t i = 0; i < f->rows.count; i++) results[i] = f->rows.items[i].metrics.result;
-    gt_batch_params_add(table, results);
+    add_parameters(table, results);
     gt_free(results);
     return table;
 }
@@ -276,7 +418,7 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
     }
 }
 
-/* ---- those of all ranks ---- */
+/* ---- all ranks ---- */
 
 void gt_batch_ops_use_strings(gt_batch_ops *ops, gt_interner *strings)
 {
@@ -341,7 +483,7 @@ static void arrange(gt_table *sheet, const gt_table *rows)
     size_t count;
     gt_col *names = list_names(rows, &count);
     for (size_t i = 0; i < MEASURES_SHOWN; i++) {
-        if (gt_col_equals(measures[i].name, BEHIND_KERNELS))
+        if (gt_col_equals(measures[i].name, AFTER_KERNELS))
             names[count++] = GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS;
         names[count++] = measures[i].name;
     }
@@ -353,7 +495,7 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
 {
     if (!ops->rows) return NULL;
     size_t key_count;
-    gt_batch_params_settle(ops->rows);
+    settle_parameters(ops->rows);
     gt_col *keys = list_names(ops->rows, &key_count);
     gt_op_groups alike = gt_op_groups_find(ops->rows, keys, key_count);
     gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));

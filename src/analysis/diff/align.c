@@ -17,7 +17,7 @@
  *
  * Common ends of the lists need no table: the walk back matches a common suffix directly, and with a common
  * prefix the table is that of the rest, while inside the prefix costs are the difference of the lengths. */
-#include "analysis/diff/align.h"
+#include "analysis/diff/internal.h"
 
 #include "base/length.h"
 #include "base/memory.h"

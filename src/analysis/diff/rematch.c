@@ -9,7 +9,7 @@
  * the next level. Only distinct shapes are compared with each other, so a loop of a thousand equal calls
  * costs time proportional to its length. Pairs are made from the best score down; at equal score, calls that
  * the alignment had already paired come first, then calls in order. */
-#include "analysis/diff/rematch.h"
+#include "analysis/diff/internal.h"
 
 #include "base/length.h"
 #include "base/log.h"

@@ -1,8 +1,19 @@
-/* The rows of diff_stats: a walk over the merged tree finds the common calls and, for each trace, the GPU
- * work that counts for them; the columns are filled afterwards. */
-#include "analysis/diff/stats.h"
+/* Sheet diff_stats: the GPU events of both traces, by the lowest call that they have in common:
+ *
+ *     name                          of the kernel or copy
+ *     cpu_op_name, cpu_op_uid       the nearest op above it; GPU events without one are not listed
+ *     source                        trace1 or trace2; no such column if the traces are identical
+ *     Input Dims, Input Strides, Input type, Concrete Inputs    of that op, as Python prints them
+ *     kernel_time                   its duration in µs
+ *     busy_time                     µs in which any GPU event of that common call and trace ran, to 3
+ * decimals lowest_common_ancestor_name, lowest_common_ancestor_id    the common call, and its node in the
+ * merged tree gpu_op_uid nn_module_stack, nn_module_parent    modules that contain the op, joined by ';', and
+ * the innermost; "root" for none [lca_children_t1, lca_children_t2, root_index, callstack]    to find out why
+ *
+ * A walk over the merged tree finds the common calls and, per trace, the GPU events that count for them; then
+ * the columns are filled. */
+#include "analysis/diff/internal.h"
 
-#include "analysis/diff/strings.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -12,20 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row on its way into the table. */
+/* A row of the table to come. */
 typedef struct gpu_row {
     uint32_t gpu, op; /* events */
     uint32_t group;
     uint8_t side;
 } gpu_row;
 
-/* The GPU work of one trace under one common call. */
-typedef struct work_group {
-    uint32_t node; /* of the merged tree, GT_NO_EVENT for none */
-    uint32_t name; /* text id, GT_STR_NONE for none */
+/* The GPU events of one trace under one common call. */
+typedef struct gpu_group {
+    uint32_t node; /* of the merged tree; GT_NO_EVENT: none */
+    uint32_t name; /* string id; GT_STR_NONE: none */
     uint32_t root; /* its number */
     gt_busy busy;
-} work_group;
+} gpu_group;
 
 typedef struct visit {
     uint32_t node, parent; /* parent: the combined node above, GT_NO_EVENT at roots */
@@ -37,10 +48,10 @@ typedef struct walker {
     uint8_t *done; /* by node */
     visit *stack;
     size_t stack_count, stack_capacity;
-    uint32_t root; /* the root at hand */
+    uint32_t root; /* the current root */
     gpu_row *rows;
     size_t row_count, row_capacity;
-    work_group *groups;
+    gpu_group *groups;
     size_t group_count, group_capacity;
     gt_row_list work;
     gt_intervals spare;
@@ -53,12 +64,12 @@ double gt_diff_round_3(double value)
 
 /* ---- the walk ---- */
 
-/* Makes rows of the GPU work gathered in walker->work. */
+/* Adds rows for the GPU events collected in walker->work. */
 static void add_group(walker *w, size_t side, uint32_t node, uint32_t name)
 {
     const gt_linked_view *trace = w->merged->sides[side]->trace;
-    work_group group = {node, name, w->root,
-                        gt_busy_time(&trace->events, w->work.items, w->work.count, &w->spare)};
+    gpu_group group = {node, name, w->root,
+                       gt_busy_time(&trace->events, w->work.items, w->work.count, &w->spare)};
     bool any = false;
     for (size_t i = 0; i < w->work.count; i++) {
         uint32_t op = gt_pytorch_cpu_op_above(trace, w->work.items[i]);
@@ -92,7 +103,7 @@ static void gather_itself(walker *w, const gt_diff_node *node, size_t side)
     if (is_kernel(w, node, side)) GT_PUSH(w->work.items, w->work.count, w->work.capacity, node->rows[side]);
 }
 
-/* A call of both traces below which one does what the other does not, or a kernel of both. */
+/* Whether a node is a call of both traces below which they differ, or a kernel of both. */
 static bool is_common_call(const walker *w, const gt_diff_node *node)
 {
     const gt_diff_tree *m = w->merged;
@@ -127,7 +138,7 @@ static void add_common_call(walker *w, uint32_t number)
     w->done[number] = 1;
 }
 
-/* What one trace alone has counts for the common call above. */
+/* A call that only one trace has counts for the common call above it. */
 static void add_alone(walker *w, const gt_diff_node *node, uint32_t parent)
 {
     size_t side = gt_diff_only_side(node);
@@ -201,7 +212,7 @@ static void add_arguments(const walker *w, gt_table *table)
     }
 }
 
-/* Integers where every one of them was written so. */
+/* INT if all times were written as integers. */
 static void add_times(const walker *w, gt_table *table)
 {
     bool whole = true, whole_busy = true;
@@ -306,7 +317,7 @@ static bool same_cell(const gt_column *column, size_t a, size_t b)
     }
 }
 
-/* Whether the rows of both traces, in their order, differ in nothing but their source. */
+/* Whether the rows of both traces, in order, differ only in their source. */
 static bool are_identical(const walker *w, const gt_table *table)
 {
     size_t at[2] = {0, 0}, source = gt_table_find(table, GT_COL_SOURCE);

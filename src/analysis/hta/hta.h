@@ -1,10 +1,14 @@
-/* What HolisticTraceAnalysis tells of a rank: why its GPU was idle, how full its queues were, how much
- * communication was hidden behind computation, how long launches took.
+/* The analyses of HolisticTraceAnalysis for one rank: why its GPU was idle, how full its queues were, how
+ * much communication was hidden by computation, how long launches took.
  *
  *     gt_hta_events events = gt_hta_events_find(trace, &options);
  *     gt_table *sheet = gt_hta_temporal_breakdown(&events, rank);
  *
- * Every sheet has the rank in its first column, so those of several ranks can be put below each other. */
+ * Every sheet has the rank in its first column, so the sheets of several ranks can be appended to each other.
+ * Sheets:
+ *
+ *     temporal_breakdown, comm_comp_overlap, idle_time_breakdown, idle_interval_stats    breakdown.c
+ *     queue_length_summary, launch_stats_summary                                        launches.c */
 #ifndef GT_ANALYSIS_HTA_HTA_H
 #define GT_ANALYSIS_HTA_HTA_H
 
@@ -13,11 +17,12 @@
 #include "trace/pytorch/pytorch.h"
 
 typedef struct gt_hta_options {
-    bool exact_times; /* else times with fractions are cut to whole microseconds: starts up, ends down */
-    bool include_last_step;   /* else work launched in the last of several profiler steps, often cut, is left
-                                 out */
-    int64_t kernel_delay_us;  /* a shorter gap between kernels that were launched in time is kernel_wait */
-    int64_t max_queue_length; /* a queue of that many is full */
+    bool exact_times; /* false: round times with fractions to whole microseconds, starts up and ends down */
+    bool include_last_step;  /* false: ignore GPU events launched in the last of several profiler steps, which
+                                is often  incomplete */
+    int64_t kernel_delay_us; /* an interval shorter than this between kernels that were launched in time is
+                                kernel_wait */
+    int64_t max_queue_length; /* a queue with this many entries is full */
 } gt_hta_options;
 
 gt_hta_options gt_hta_options_default(void);
@@ -31,19 +36,19 @@ typedef enum gt_hta_type {
 
 typedef struct gt_hta_span {
     double start_us, end_us;
-    double dur_us; /* as recorded, or what is left of it after rounding */
+    double dur_us; /* as recorded, or end - start after rounding */
 } gt_hta_span;
 
-/* Something that ran on a stream. */
+/* An event on a stream. */
 typedef struct gt_hta_kernel {
     gt_hta_span at;
     int64_t stream;
     uint8_t type;    /* gt_hta_type */
-    bool is_work;    /* a kernel, copy or memset, and not a synchronisation */
-    bool is_queued;  /* by a call that puts work into the stream's queue */
-    bool has_launch; /* the trace has the call ... */
+    bool is_work;    /* a kernel, copy or memset, not a synchronization */
+    bool is_queued;  /* launched by a call that uses the stream's queue */
+    bool has_launch; /* the trace has the call; then ... */
     gt_hta_span launch;
-    uint32_t launch_name; /* ... and its name */
+    uint32_t launch_name; /* ... this is its name */
 } gt_hta_kernel;
 
 typedef struct gt_hta_events {
@@ -55,35 +60,34 @@ typedef struct gt_hta_events {
     double span_us; /* from the first start to the last end of any event */
 } gt_hta_events;
 
-/* The trace needs neither tree nor links: calls and GPU work belong together by their correlation ids. */
+/* Needs neither tree nor links: calls and GPU events are matched by their correlation ids. */
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);
 
-/* When kernels of a type ran; of any where type is GT_HTA_OTHER + 1. Merged; the caller frees it. */
+/* When kernels of a type, or of any type, ran. Merged; the caller frees it. */
 enum { GT_HTA_ANY_TYPE = GT_HTA_OTHER + 1 };
 gt_intervals gt_hta_running(const gt_hta_events *events, int type);
 
-/* Adds the columns count, mean, std, min, 25%, 50%, 75%, max, and puts them into a row. */
+/* Adds the columns count, mean, std, min, 25%, 50%, 75%, max and returns the first; fills them in one row. */
 size_t gt_hta_add_statistics(gt_table *table);
 void gt_hta_set_statistics(gt_table *table, size_t first_column, size_t row, const double *values,
                            size_t count);
-double gt_hta_hundredths(double value); /* rounded */
-/* A time: whole where the column is INT. */
+double gt_hta_hundredths(double value); /* rounds to 0.01 */
+/* Sets a time, as an integer if the column is INT. */
 void gt_hta_set_time(gt_table *table, size_t column, size_t row, double value_us);
 
-/* Where the kernels of one stream lie in a list by stream: those of stream i are places[ends[i - 1] ..
- * ends[i]). */
+/* Kernels grouped by stream: those of stream i are places[ends[i - 1]] to places[ends[i] - 1]. */
 typedef struct gt_hta_streams {
     int64_t *numbers; /* ascending */
     size_t *ends;
     size_t count;
-    uint32_t *places; /* in events->kernels; of a stream by start, equal ones in file order */
+    uint32_t *places; /* indexes into events->kernels; per stream by start, equal starts in file order */
 } gt_hta_streams;
 
 gt_hta_streams gt_hta_streams_find(const gt_hta_events *events);
 void gt_hta_streams_free(gt_hta_streams *streams);
 
-/* The sheets. A rank that ran nothing on a GPU has no rows. */
+/* The sheets. A rank without GPU events has no rows. */
 gt_table *gt_hta_temporal_breakdown(const gt_hta_events *events, int64_t rank);
 gt_table *gt_hta_comm_comp_overlap(const gt_hta_events *events, int64_t rank);
 gt_table *gt_hta_idle_time_breakdown(const gt_hta_events *events, int64_t rank);

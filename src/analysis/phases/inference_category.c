@@ -4,11 +4,11 @@
  * The words are crude ("min" is in many names, and an AllReduce kernel is a Reduce), but they are those of
  * TraceLens, so reports stay comparable. Words that can never decide, because an earlier rule or another word
  * of the same rule always does, are not listed. */
-#include "analysis/phases/inference_category.h"
+#include "analysis/phases/phases.h"
 
+#include "base/keywords.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/keywords.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  * another word of its list is not listed, because it cannot change the result. */
 #include "analysis/phases/names.h"
 
-#include "base/length.h"
-#include "base/memory.h"
 #include "base/buffer.h"
 #include "base/keywords.h"
+#include "base/length.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

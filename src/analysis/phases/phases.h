@@ -1,20 +1,24 @@
-/* Which phase of inference does each op belong to: prefill, in which the prompt is read, or decode, in which
- * one token after another is made? Told by one of several methods; an op about which the method says nothing
- * is GT_PHASE_MIXED. */
+/* Phases of inference: prefill reads the prompt, decode generates one token after another. Which phase does
+ * each op and kernel belong to, and which ops and kernels took the time of each phase?
+ *
+ *     ops_summary_prefill, ops_summary_decode          sheets.c
+ *     kernel_summary_prefill, kernel_summary_decode    sheets.c */
 #ifndef GT_ANALYSIS_PHASES_PHASES_H
 #define GT_ANALYSIS_PHASES_PHASES_H
 
-#include "analysis/pytorch/launchers.h"
 #include "analysis/phases/names.h"
+#include "analysis/pytorch/sheets.h"
+
+/* ---- finding phases ---- */
 
 typedef enum gt_phase_method {
-    GT_PHASES_HYBRID,              /* the first of the next four that says something */
+    GT_PHASES_HYBRID,              /* the first of the next four that gives an answer */
     GT_PHASES_KERNEL_NAMES,        /* words and sequence lengths in the names of the op and its kernels */
-    GT_PHASES_FRAMEWORK_APIS,      /* names that inference engines give to their ops */
-    GT_PHASES_ATTENTION_PATTERNS,  /* names of attention ops; their query length */
-    GT_PHASES_OPERATION_FREQUENCY, /* ops that come seldom are prefill, all others decode */
+    GT_PHASES_FRAMEWORK_APIS,      /* op names of inference frameworks */
+    GT_PHASES_ATTENTION_PATTERNS,  /* names of attention ops, and their query length */
+    GT_PHASES_OPERATION_FREQUENCY, /* rare ops are prefill, all others decode */
     GT_PHASES_GEMM_PARAMS,         /* M of a matrix product, rows of the first input of other ops */
-    GT_PHASES_UNION,               /* what most of these say, some having more weight than others */
+    GT_PHASES_UNION,               /* a weighted vote of these */
     GT_PHASE_METHODS
 } gt_phase_method;
 
@@ -23,24 +27,45 @@ const char *gt_phase_method_name(gt_phase_method method);
 
 typedef struct gt_phase_options {
     gt_phase_method method;
-    int64_t decode_threshold; /* M above it is prefill, for gemm_params and union */
-    /* As the program that these reports come from does it, not as its documentation says: attention_patterns
-     * knows only names with attention, attn or sdpa and no query lengths, and M is always the first extent of
-     * the first input. */
+    int64_t decode_threshold; /* for gemm_params and union: M above this is prefill */
+    /* Do as TraceLens does, not as its documentation says: attention_patterns uses only names with attention,
+     * attn or sdpa and no query lengths, and M is always the first dimension of the first input. */
     bool as_reference;
 } gt_phase_options;
 
 typedef struct gt_phases gt_phases;
 
-/* Borrows trace and launchers. Without launchers (NULL: those of a trace without ops do not count) only
- * kernels can be asked about. */
+/* Borrows trace and launchers. Without launchers (NULL, for a trace without ops) only gt_phases_of_kernels
+ * may be called. An op for which the method has no answer is GT_PHASE_MIXED. */
 gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launchers,
                           gt_phase_options options);
 void gt_phases_free(gt_phases *phases);
 
 gt_phase gt_phases_of_launcher(const gt_phases *phases, size_t launcher);
-/* By row, of GPU events (gt_phase): that of the launcher; kernels that belong to none are judged by their
- * name alone. The caller frees it. */
+/* By row of GPU events (gt_phase): the phase of the launcher; kernels without one are judged by their name
+ * only. The caller frees it. */
 uint8_t *gt_phases_of_kernels(gt_phases *phases);
+
+/* ---- sheets ---- */
+
+/* ops_summary of the launchers of one phase: the largest sum first, equal sums as first seen. No rows if no
+ * launcher is of that phase. */
+gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
+                               const gt_phases *phases, gt_phase phase, gt_sheet sheet);
+
+/* kernel_summary of the kernels of one phase, without the share of the total time. `kernel_phases` is the
+ * result of gt_phases_of_kernels. */
+gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                  const uint8_t *kernel_phases, gt_phase phase, gt_sheet sheet);
+
+/* ---- categories of kernels (inference_category.c) ---- */
+
+/* What kind of work does a kernel of an inference engine do, by its name alone: "GEMM-CK",
+ * "PagedAttention-Reduce", "KVCache-vLLM", ... or "Uncategorized"? Finer than
+ * analysis/rocprof/kernel_category.h. */
+typedef struct gt_inference_categories gt_inference_categories;
+gt_inference_categories *gt_inference_categories_new(void);
+void gt_inference_categories_free(gt_inference_categories *categories);
+const char *gt_inference_category(gt_inference_categories *categories, gt_str kernel_name);
 
 #endif

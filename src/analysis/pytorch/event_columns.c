@@ -1,7 +1,7 @@
-/* Columns from events: copies of the store's values, with the type that all of them share. */
+/* Columns from events: values of the store, with the narrowest type that fits all of them. */
 #include "analysis/pytorch/event_columns.h"
-#include "base/memory.h"
 
+#include "base/memory.h"
 #include "compat/python_literal.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double EXACT_BELOW = 9007199254740992.0; /* doubles hold every integer up to here */
+static const double EXACT_BELOW = 9007199254740992.0; /* doubles represent every integer up to here */
 
 void gt_table_add_event_strings(gt_table *table, gt_col name, const gt_event_view *trace, size_t event_column,
                                 const uint32_t *rows)
 {
     size_t added = gt_table_add_column(table, name, GT_TYPE_STRING);
-    if (!table->row_count) return; /* nothing is unpacked for nothing */
+    if (!table->row_count) return; /* do not unpack the column */
     uint32_t *values = gt_store_string_ids(trace->store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
         if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = values[rows[i]];
@@ -61,11 +61,12 @@ static bool read_int(gt_str json, int64_t *value)
     return json.len && end == json.bytes + json.len && !errno;
 }
 
-/* NaN, that is null, where there is no number. */
+/* NaN, that is null, if it is not a number. */
 static bool read_float(gt_str json, double *value)
 {
     char *end;
-    bool number = json.len && strchr("-0123456789", json.bytes[0]); /* strtod knows words, too */
+    bool number =
+        json.len && strchr("-0123456789", json.bytes[0]); /* strtod also accepts words such as nan */
     *value = number ? strtod(json.bytes, &end) : NAN;
     return number && end == json.bytes + json.len;
 }
@@ -74,7 +75,7 @@ static gt_type type_of(const gt_table *table, const uint32_t *json)
 {
     gt_type type = GT_TYPE_INT;
     for (size_t row = 0; row < table->row_count; row++) {
-        if (row && json[row] == json[row - 1]) continue; /* as nearly always */
+        if (row && json[row] == json[row - 1]) continue; /* the usual case */
         gt_str text = gt_interner_get(table->strings, json[row]);
         int64_t whole;
         double number;

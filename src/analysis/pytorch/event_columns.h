@@ -1,25 +1,26 @@
 /* Columns of a table from events of a trace: row i of the table is the event rows[i].
  *
- * An integer in a trace is an integer in a sheet, as long as every value of the column is one. */
+ * Numbers that are integers in the trace are integers in the sheet, if that is so for every value of the
+ * column. */
 #ifndef GT_ANALYSIS_PYTORCH_EVENT_COLUMNS_H
 #define GT_ANALYSIS_PYTORCH_EVENT_COLUMNS_H
 
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
 
-/* Adds a text column of the event store; null where the row is GT_NO_EVENT. */
+/* Adds a string column of the event store; null if the row is GT_NO_EVENT. */
 void gt_table_add_event_strings(gt_table *table, gt_col name, const gt_event_view *trace, size_t event_column,
                                 const uint32_t *rows);
 
-/* Whether each of these starts or durations (GT_INTEGRAL_START, GT_INTEGRAL_DURATION) was written as an
- * integer. */
+/* Whether all of these starts or durations (GT_INTEGRAL_START or GT_INTEGRAL_DURATION) were written as
+ * integers. */
 bool gt_event_times_are_whole(const gt_event_view *trace, unsigned which, const uint32_t *rows, size_t count);
-/* Adds those times: INT if `whole`, else FLOAT. */
+/* Adds these times: INT if `whole`, else FLOAT. */
 void gt_table_add_event_times(gt_table *table, gt_col name, const gt_event_view *trace, unsigned which,
                               const uint32_t *rows, bool whole);
 
-/* Makes a column of JSON texts one of their values: INT where all are integers, FLOAT where all are numbers
- * or missing, TEXT as Python prints them (python_literal.h) otherwise. */
+/* Replaces a column of JSON by the values: INT if all are integers, FLOAT if all are numbers or missing,
+ * otherwise STRING as Python prints them (python_literal.h). */
 void gt_table_read_json(gt_table *table, gt_col name);
 
 #endif

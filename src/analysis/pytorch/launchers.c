@@ -1,9 +1,10 @@
 /* Finding launchers: one pass over the GPU events assigns each to its launcher, a counting sort groups the
  * kernels by launcher, and the call tree gives everything launched below a launcher. */
 #include "analysis/pytorch/launchers.h"
+
 #include "base/memory.h"
-#include "trace/pytorch/pytorch.h"
 #include "trace/pytorch/calls.h"
+#include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
 
 #include <stdlib.h>

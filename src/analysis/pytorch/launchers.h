@@ -1,7 +1,7 @@
-/* Kernel launchers: the ops (or bare runtime calls) that sent work to the GPU themselves, and that work.
+/* Kernel launchers: the ops (or bare runtime calls) that launched GPU events themselves, and these events.
  *
- * A launcher is the nearest cpu_op above the runtime call (one named exactly `execute` is stepped over), or
- * the call itself where there is none. Communication kernels do not make launchers. */
+ * The launcher of a GPU event is the nearest cpu_op above its runtime call, skipping ops named exactly
+ * `execute`, or the runtime call itself if there is none. Communication kernels do not make launchers. */
 #ifndef GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 #define GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 
@@ -9,10 +9,10 @@
 
 typedef struct gt_launcher {
     uint32_t row;         /* the op or runtime call */
-    size_t first, count;  /* its own kernels: kernels[first .. first + count), by start */
+    size_t first, count;  /* its own kernels, by start: kernels[first] to kernels[first + count - 1] */
     double direct_us;     /* time in which at least one of its own kernels runs */
-    double subtree_us;    /* the same for all GPU work launched at or below it, communication included */
-    bool direct_integral; /* the times are sums of integers as written in the trace */
+    double subtree_us;    /* the same for all GPU events launched by it or below it, communication included */
+    bool direct_integral; /* the times are sums of integers of the trace */
     bool subtree_integral;
 } gt_launcher;
 
@@ -25,7 +25,7 @@ typedef struct gt_launchers {
 gt_launchers gt_launchers_find(const gt_linked_view *trace);
 void gt_launchers_free(gt_launchers *launchers);
 
-/* The launcher of a linked GPU event (its parent must exist), whether or not it is a communication kernel. */
+/* The launcher of a GPU event with a parent, even if it is a communication kernel. */
 uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row);
 
 #endif

@@ -1,23 +1,22 @@
-/* What kind of work does an op do? By its name where the name is known, else by its first kernel:
+/* What kind of work does an op do? The first of these that applies:
  *
- *     what an extension says              of its name
- *     the category of model/registry.h    its name is there
- *     triton, record_param_comms          its name begins so
+ *     the extension's category            the extension has one for its name
+ *     the category of model/registry.h    its name is listed there
+ *     triton, record_param_comms          its name starts so
  *     elementwise, reduce, multi_tensor_apply
- *                                         its first kernel is one of PyTorch's own and says so in its name
+ *                                         its first kernel is one of PyTorch's own with this word in its name
  *     other                               everything else */
 #ifndef GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
 #define GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
 
 #include "analysis/pytorch/extension.h"
 
-/* The category of an op whose earliest kernel has the name `first_kernel` ("" where it launched none itself).
- */
+/* The category of an op whose first kernel has the name `first_kernel` ("" if it launched none itself). */
 const char *gt_op_category(gt_str name, gt_str first_kernel);
 
-/* The same by text ids, and each name asked only once: for tables of many ops. */
+/* The same for many ops, by string ids; computes each name once. */
 typedef struct gt_op_categories gt_op_categories;
-/* `extension` may be NULL. */
+/* Borrows its arguments; `extension` may be NULL. */
 gt_op_categories *gt_op_categories_new(gt_interner *strings, const gt_extension *extension);
 uint32_t gt_op_categories_of(gt_op_categories *categories, uint32_t name, uint32_t first_kernel);
 void gt_op_categories_free(gt_op_categories *categories);

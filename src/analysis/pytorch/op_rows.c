@@ -1,11 +1,94 @@
-/* Rows of ops to columns. */
+/* Ops as rows of a table: names, arguments, overlap, and the figures of their models as columns. */
 #include "analysis/pytorch/op_rows.h"
 
+#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+/* ---- figures ---- */
+
+typedef enum group { FIGURES, ROOFLINE, SIMULATED } group;
+
+static const struct {
+    gt_col name;
+    group group;
+    size_t offset; /* of a double in gt_metrics */
+} numbers[] = {
+    {GT_COL_GFLOPS, FIGURES, offsetof(gt_metrics, gflops)},
+    {GT_COL_DATA_MOVED_MB, FIGURES, offsetof(gt_metrics, data_moved_mb)},
+    {GT_COL_FLOPS_PER_BYTE, FIGURES, offsetof(gt_metrics, flops_per_byte)},
+    {GT_COL_TB_PER_S, FIGURES, offsetof(gt_metrics, tb_per_s)},
+    {GT_COL_TFLOPS_PER_S, FIGURES, offsetof(gt_metrics, tflops_per_s)},
+    {GT_COL_ROOFLINE_TIME_US, ROOFLINE, offsetof(gt_metrics, roofline_us)},
+    {GT_COL_PCT_ROOFLINE, ROOFLINE, offsetof(gt_metrics, pct_roofline)},
+    {GT_COL_ORIGAMI_TIME_US, SIMULATED, offsetof(gt_metrics, simulated_us)},
+    {GT_COL_ORIGAMI_TFLOPS_PER_S, SIMULATED, offsetof(gt_metrics, simulated_tflops_per_s)},
+    {GT_COL_ORIGAMI_TB_PER_S, SIMULATED, offsetof(gt_metrics, simulated_tb_per_s)},
+    {GT_COL_PCT_ORIGAMI, SIMULATED, offsetof(gt_metrics, pct_simulated)},
+};
+
+static void add_number(gt_table *table, const gt_op_metrics *metrics, gt_col name, size_t offset)
+{
+    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
+    double *cells = table->columns[column].floats;
+    for (size_t row = 0; row < table->row_count; row++)
+        cells[row] = metrics[row].result ? *(const double *)((const char *)&metrics[row].figures + offset)
+                                         : (double)NAN;
+}
+
+/* Neighbouring rows mostly have the same string, so it is interned only if it changes. */
+static void add_texts(gt_table *table, const gt_op_metrics *metrics, gt_col name, bool bound)
+{
+    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_STRING);
+    const char *before = NULL;
+    uint32_t id = GT_STR_NONE;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const gt_op_metrics *m = &metrics[row];
+        const char *text = !m->result ? NULL
+                           : bound    ? gt_bound_name(m->figures.bound)
+                                      : m->result->compute_spec;
+        if (text && text != before) id = gt_interner_add_cstr(table->strings, before = text);
+        table->columns[column].texts[row] = text ? id : GT_STR_NONE;
+    }
+}
+
+static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
+{
+    bool whole = true;
+    for (size_t row = 0; row < table->row_count; row++)
+        whole &= metrics[row].busy.integral && fabs(metrics[row].busy.us) < 0x1p53;
+    size_t index = gt_table_add_zeroed(table, GT_COL_KERNEL_TIME_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = &table->columns[index];
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (whole)
+            column->ints[row] = (int64_t)metrics[row].busy.us;
+        else
+            column->floats[row] = metrics[row].busy.us;
+    }
+}
+
+void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
+{
+    bool any[] = {[FIGURES] = false, [ROOFLINE] = false, [SIMULATED] = false};
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (!metrics[row].result) continue;
+        any[FIGURES] = true;
+        any[ROOFLINE] |= metrics[row].figures.bound != GT_BOUND_UNKNOWN;
+        any[SIMULATED] |= !isnan(metrics[row].figures.simulated_us);
+    }
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
+        if (any[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
+    if (any[FIGURES]) add_texts(table, metrics, GT_COL_COMPUTE_SPEC, false);
+    if (any[ROOFLINE]) add_texts(table, metrics, GT_COL_ROOFLINE_BOUND, true);
+    add_kernel_time(table, metrics);
+}
+
+/* ---- rows ---- */
 
 void gt_op_rows_push(gt_op_rows *r, gt_op_row op)
 {
@@ -14,20 +97,20 @@ void gt_op_rows_push(gt_op_rows *r, gt_op_row op)
 
 void gt_op_rows_set_overlap(gt_op_rows *r, gt_op_overlap overlap)
 {
-    size_t names = r->beside.count, pcts = r->beside.count;
-    GT_PUSH(r->beside_names, names, r->names_capacity, overlap.names);
-    GT_PUSH(r->beside_pct, pcts, r->pct_capacity, overlap.overlap_pct);
-    for (size_t i = 0; i < overlap.count; i++) gt_kernel_lists_push(&r->beside, overlap.kernels[i]);
-    gt_kernel_lists_close(&r->beside);
+    size_t names = r->overlapping.count, pcts = r->overlapping.count;
+    GT_PUSH(r->overlapping_names, names, r->names_capacity, overlap.names);
+    GT_PUSH(r->overlapping_pct, pcts, r->pct_capacity, overlap.overlap_pct);
+    for (size_t i = 0; i < overlap.count; i++) gt_kernel_lists_push(&r->overlapping, overlap.kernels[i]);
+    gt_kernel_lists_close(&r->overlapping);
 }
 
 void gt_op_rows_free(gt_op_rows *r)
 {
     gt_free(r->items);
     gt_kernel_lists_free(&r->kernels);
-    gt_kernel_lists_free(&r->beside);
-    gt_free(r->beside_names);
-    gt_free(r->beside_pct);
+    gt_kernel_lists_free(&r->overlapping);
+    gt_free(r->overlapping_names);
+    gt_free(r->overlapping_pct);
     *r = (gt_op_rows){0};
 }
 
@@ -41,7 +124,7 @@ static void add_names(gt_table *table, const gt_op_rows *r)
     for (size_t i = 0; i < r->count; i++) uids[i] = r->items[i].uid;
 }
 
-/* Names of process and thread; an op mostly is of the thread of the one before. */
+/* Names of process and thread. Most ops are on the same thread as the one before. */
 static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_linked_view *trace)
 {
     static const gt_col columns[] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
@@ -85,9 +168,9 @@ static void add_marks(gt_table *table, const gt_op_rows *r, const gt_perf *perf)
     }
     if (perf->overlaps) {
         uint32_t *names = gt_table_add_array(table, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING)->texts;
-        for (size_t i = 0; i < r->count; i++) names[i] = r->beside_names[i];
+        for (size_t i = 0; i < r->count; i++) names[i] = r->overlapping_names[i];
         double *pct = gt_table_add_array(table, GT_COL_OVERLAP_PCT, GT_TYPE_FLOAT)->floats;
-        for (size_t i = 0; i < r->count; i++) pct[i] = r->beside_pct[i];
+        for (size_t i = 0; i < r->count; i++) pct[i] = r->overlapping_pct[i];
     }
 }
 

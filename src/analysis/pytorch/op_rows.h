@@ -1,10 +1,9 @@
-/* Ops on their way into a performance sheet: one row an op, with its figures, its kernels, and what ran
- * beside them. */
+/* Ops on their way into a performance sheet: one row per op, with its figures, its kernels and the kernels
+ * that overlap them. */
 #ifndef GT_ANALYSIS_PYTORCH_OP_ROWS_H
 #define GT_ANALYSIS_PYTORCH_OP_ROWS_H
 
 #include "analysis/pytorch/op_groups.h"
-#include "analysis/pytorch/op_metrics.h"
 #include "analysis/pytorch/perf.h"
 #include "compat/python_literal.h"
 
@@ -17,25 +16,34 @@ typedef struct gt_op_row {
 typedef struct gt_op_rows {
     gt_op_row *items;
     size_t count, capacity;
-    gt_kernel_lists kernels; /* one list an op */
-    gt_kernel_lists beside;  /* the same, if anybody asks what ran beside kernels */
-    uint32_t *beside_names;  /* by op: text id of a Python list */
-    double *beside_pct;      /* by op: NaN where nothing did */
+    gt_kernel_lists kernels;     /* one list per op */
+    gt_kernel_lists overlapping; /* one list per op: overlapping kernels; empty if perf has no overlaps */
+    uint32_t *overlapping_names; /* by op: string id of a Python list */
+    double *overlapping_pct;     /* by op: NaN if nothing overlaps */
     size_t names_capacity, pct_capacity;
 } gt_op_rows; /* {0} is empty */
 
 void gt_op_rows_push(gt_op_rows *rows, gt_op_row op);
-/* What ran beside the kernels of the op pushed last. */
+/* Sets the overlapping kernels of the op pushed last. */
 void gt_op_rows_set_overlap(gt_op_rows *rows, gt_op_overlap overlap);
 void gt_op_rows_free(gt_op_rows *rows);
 
-/* A table with the columns
+/* A table with one row per op and the columns
  *
  *     name, UID, process_name, process_label, thread_name
  *     Input Dims, Input type, Input Strides, Concrete Inputs    as Python prints them
- *     is_recompute                             where recomputation was looked for
- *     overlapping_kernel_names, overlap_pct    where anybody asks what ran beside kernels
- *     and those of op_metrics.h */
+ *     is_recompute                             after gt_pytorch_mark_recompute
+ *     overlapping_kernel_names, overlap_pct    if perf has overlaps
+ *
+ * and those of gt_op_metrics_add_columns. */
 gt_table *gt_op_rows_table(const gt_op_rows *rows, const gt_perf *perf, gt_python_form form);
+
+/* Adds the figures, one cell per row of the table:
+ *
+ *     GFLOPS, Data Moved (MB), FLOPS/Byte, TB/s, TFLOPS/s, Compute Spec    if any row has a result
+ *     Roofline Time (µs), Roofline Bound, Pct Roofline                     if any row has a roofline
+ *     Origami Time (µs), Origami TFLOPS/s, Origami TB/s, Pct Origami       if any row was simulated
+ *     Kernel Time (µs)                                                     INT if all times are integers */
+void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics);
 
 #endif

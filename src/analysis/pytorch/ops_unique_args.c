@@ -1,20 +1,20 @@
-/* Sheets ops_unique_args and ops_unique_args_kl_overlap.
+/* Sheets ops_unique_args and ops_unique_args_kl_overlap:
  *
  *     keys                            name to Concrete Inputs, [num_kernels], [is_recompute]
  *     operation_count                 launchers
- *     first_occurrence_time           start of the first one, from the start of the first of all
+ *     first_occurrence_time           start of the first one, relative to the first of all
  *     total_direct_kernel_time_*      of the launchers' own kernel times, microseconds
  *     total_subtree_kernel_time_*     the same with the kernels of the ops that they called
  *     ex_UID                          the first launcher
- *     kernel_details_summary, trunc_kernel_details     kernel_stats.h
- *     overlapping_kernels_details_summary, trunc_overlapping_kernels_details, overlap_pct_*    op_overlap.h
+ *     kernel_details_summary, trunc_kernel_details     op_groups.h
+ *     overlapping_kernels_details_summary, trunc_overlapping_kernels_details, overlap_pct_*    overlap.h
  *     Percentage (%)                  of the sum of total_direct_kernel_time_sum
  *     Cumulative Percentage (%)       running total of Percentage over the rows as shown */
-#include "analysis/pytorch/ops_unique_args.h"
+#include "analysis/pytorch/sheets.h"
 
-#include "analysis/pytorch/op_groups.h"
-#include "analysis/pytorch/op_overlap.h"
 #include "analysis/percentages.h"
+#include "analysis/pytorch/op_groups.h"
+#include "analysis/pytorch/overlap.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
@@ -54,7 +54,7 @@ static const gt_aggregate measures[] = {
     GT_AGGREGATE(OVERLAP_PCT, MAX),
 };
 
-/* Behind the keys; those that a sheet lacks are passed over. */
+/* The columns after the keys; those that a sheet does not have are ignored. */
 static const gt_col columns[] = {
     GT_COL_OPERATION_COUNT,
     GT_COL_FIRST_OCCURRENCE_TIME,
@@ -110,8 +110,9 @@ static gt_kernel_lists list_kernels(const gt_ops *ops)
     return lists;
 }
 
-/* What ran beside them. Gives the ops' table the columns overlapping_kernel_names and overlap_pct. */
-static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
+/* The kernels that overlap them. Adds the columns overlapping_kernel_names and overlap_pct to the table of
+ * ops. */
+static gt_kernel_lists list_overlapping(gt_ops *ops, const gt_overlaps *overlaps)
 {
     gt_kernel_lists lists = {0};
     size_t names = gt_table_add_zeroed(ops->table, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING);
@@ -123,7 +124,7 @@ static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
         const gt_launcher *l = &ops->launchers->items[i];
         rows = gt_grow(rows, &capacity, l->count, sizeof *rows);
         memcpy(rows, ops->launchers->kernels + l->first, l->count * sizeof *rows);
-        qsort(rows, l->count, sizeof *rows, gt_by_row); /* from the order of starts to that of the file */
+        qsort(rows, l->count, sizeof *rows, gt_by_row); /* the reader needs file order */
         gt_op_overlap overlap = gt_op_overlap_read(reader, rows, l->count, l->direct_us);
         ops->table->columns[names].texts[i] = overlap.names;
         ops->table->columns[pct].floats[i] = overlap.overlap_pct;
@@ -135,7 +136,7 @@ static gt_kernel_lists list_beside(gt_ops *ops, const gt_overlaps *overlaps)
     return lists;
 }
 
-static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
+static void drop_overlapping(gt_ops *ops, gt_kernel_lists *lists)
 {
     gt_table_drop_column(ops->table, gt_table_find(ops->table, GT_COL_OVERLAP_PCT));
     gt_table_drop_column(ops->table, gt_table_find(ops->table, GT_COL_OVERLAPPING_KERNEL_NAMES));
@@ -144,7 +145,7 @@ static void forget_beside(gt_ops *ops, gt_kernel_lists *lists)
 
 /* ---- the sheet ---- */
 
-static gt_op_groups find_alike(const gt_ops *ops, gt_unique_args_options options)
+static gt_op_groups find_groups(const gt_ops *ops, gt_unique_args_options options)
 {
     gt_col used[GT_LENGTH(keys)];
     size_t count = 0;
@@ -153,8 +154,8 @@ static gt_op_groups find_alike(const gt_ops *ops, gt_unique_args_options options
     return gt_op_groups_find(ops->table, used, count);
 }
 
-/* From times of the trace to times since the first of them. */
-static void count_from_first(gt_column *times, size_t rows)
+/* Subtracts the least time from all times. */
+static void make_relative(gt_column *times, size_t rows)
 {
     if (!rows) return;
     if (times->type == GT_TYPE_INT) {
@@ -168,12 +169,12 @@ static void count_from_first(gt_column *times, size_t rows)
     for (size_t row = 0; row < rows; row++) times->floats[row] -= first;
 }
 
-/* Into the order of the sheet; what it does not show goes. */
-static void arrange(gt_table *sheet, const gt_op_groups *alike, bool first_occurrence)
+/* Puts the columns in the order of the sheet and drops the others. */
+static void arrange(gt_table *sheet, const gt_op_groups *groups, bool first_occurrence)
 {
     gt_col shown[GT_LENGTH(keys) + GT_LENGTH(columns)];
     size_t count = 0;
-    for (size_t i = 0; i < alike->key_count; i++) shown[count++] = alike->keys[i];
+    for (size_t i = 0; i < groups->key_count; i++) shown[count++] = groups->keys[i];
     for (size_t i = 0; i < GT_LENGTH(columns); i++)
         if (first_occurrence || !gt_col_equals(columns[i], GT_COL_FIRST_OCCURRENCE_TIME))
             shown[count++] = columns[i];
@@ -182,23 +183,23 @@ static void arrange(gt_table *sheet, const gt_op_groups *alike, bool first_occur
 
 gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
 {
-    gt_kernel_lists kernels = list_kernels(ops), beside = {0};
-    if (options.overlaps) beside = list_beside(ops, options.overlaps);
-    gt_op_groups alike = find_alike(ops, options);
-    gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
+    gt_kernel_lists kernels = list_kernels(ops), overlapping = {0};
+    if (options.overlaps) overlapping = list_overlapping(ops, options.overlaps);
+    gt_op_groups groups = find_groups(ops, options);
+    gt_table *sheet = gt_op_groups_measure(&groups, measures, GT_LENGTH(measures));
     gt_table_rename(sheet, options.overlaps ? GT_SHEET_OPS_UNIQUE_ARGS_KL_OVERLAP : GT_SHEET_OPS_UNIQUE_ARGS);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    count_from_first(gt_table_column(sheet, GT_COL_FIRST_OCCURRENCE_TIME), sheet->row_count);
+    make_relative(gt_table_column(sheet, GT_COL_FIRST_OCCURRENCE_TIME), sheet->row_count);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM));
     if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);
-    gt_op_groups_describe(&alike, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY, GT_COL_TRUNC_KERNEL_DETAILS,
-                          NULL);
+    gt_op_groups_describe(&groups, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+                          GT_COL_TRUNC_KERNEL_DETAILS, NULL);
     if (options.overlaps)
-        gt_op_groups_describe(&alike, sheet, &beside, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+        gt_op_groups_describe(&groups, sheet, &overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                               GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
-    arrange(sheet, &alike, options.first_occurrence);
-    gt_op_groups_free(&alike);
+    arrange(sheet, &groups, options.first_occurrence);
+    gt_op_groups_free(&groups);
     gt_kernel_lists_free(&kernels);
-    if (options.overlaps) forget_beside(ops, &beside);
+    if (options.overlaps) drop_overlapping(ops, &overlapping);
     return sheet;
 }

@@ -6,17 +6,17 @@
  * *matmul_ogs*, the launch of the first such kernel below it is wrapped in the op
  * pseudo_op::moe_triton_unfused_up, the others in
  * ..._down. To add a detector, add a row and, if no existing function fits, a function. */
-#include "analysis/pytorch/pseudo_ops.h"
+#include "analysis/pytorch/sheets.h"
 
 #include "base/guard.h"
 #include "base/length.h"
-#include "json/string.h"
 #include "base/memory.h"
 #include "compat/python_regex.h"
+#include "json/string.h"
 #include "json/values.h"
 #include "trace/pytorch/calls.h"
-#include "trace/rows.h"
 #include "trace/pytorch/tree_edit.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

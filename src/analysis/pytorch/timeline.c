@@ -1,18 +1,18 @@
-/* The GPU timeline of a PyTorch trace, from the times in which at least one event of a bucket ran:
+/* Sheet gpu_timeline: for how long did at least one event of each bucket run?
  *
  *     computation_time     kernels and memsets that are neither of the others
  *     exposed_comm_time    communication without computation at the same time
  *     exposed_memcpy_time  copies without computation and without communication
  *     busy_time            any of them
- *     idle_time            total_time - busy_time; or, by the length of each idle stretch,
- *     micro_idle_time        those shorter than the threshold, and
+ *     idle_time            total_time - busy_time, or instead of it, by the length of each idle interval,
+ *     micro_idle_time        intervals shorter than the threshold, and
  *     macro_idle_time        the others
  *     total_time           from the first start to the last end
  *     total_comm_time      communication, whatever else ran
  *     total_memcpy_time    copies, whatever else ran
  *
- * time ms = microseconds / 1000; percent = time / total_time * 100, empty where total_time is 0. */
-#include "analysis/pytorch/timeline.h"
+ * time ms = microseconds / 1000; percent = time / total_time * 100, empty if total_time is 0. */
+#include "analysis/pytorch/sheets.h"
 
 #include "analysis/rocprof/gpu_timeline.h"
 #include "base/length.h"
@@ -25,9 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum bucket { NOT_ASKED, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
+typedef enum bucket { UNKNOWN, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
-/* ROCm up to 7.1 gives copies out as kernels of these names, with or without a ".kd" behind them. */
+/* Copies that ROCm up to 7.1 records as kernels, with or without ".kd" at the end. */
 static const char *const copies_named_as_kernels[] = {
     "MEMORY_COPY_HOST_TO_DEVICE",         "MEMORY_COPY_DEVICE_TO_HOST",
     "MEMORY_COPY_DEVICE_TO_DEVICE",       "__amd_rocclr_copyBuffer",
@@ -51,9 +51,9 @@ static bucket bucket_of_name(gt_str name)
     return gt_is_communication(name) ? COMMUNICATION : COMPUTATION;
 }
 
-/* ---- when each bucket ran ---- */
+/* ---- times ---- */
 
-/* Which events a timeline is of. */
+/* Which events a timeline covers. */
 typedef struct selection {
     bool include_unlinked;
     bool by_recompute, recompute;
@@ -66,7 +66,7 @@ static bool is_selected(const gt_linked_view *trace, size_t row, selection event
     return !events.by_recompute || (trace->recompute && trace->recompute[row]) == events.recompute;
 }
 
-/* Fills the merged times of each bucket and gives the number of events. */
+/* Fills the merged intervals of each bucket and returns the number of events. */
 static size_t collect(const gt_linked_view *trace, selection events, gt_intervals running[BUCKETS])
 {
     uint8_t *of_name = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* bucket of a kernel's name */
@@ -74,7 +74,7 @@ static size_t collect(const gt_linked_view *trace, selection events, gt_interval
     for (size_t row = 0; row < trace->count; row++) {
         if (!is_selected(trace, row, events)) continue;
         uint32_t name = trace->name[row];
-        if (trace->kind[row] != GT_KIND_MEMCPY && of_name[name] == NOT_ASKED)
+        if (trace->kind[row] != GT_KIND_MEMCPY && of_name[name] == UNKNOWN)
             of_name[name] = (uint8_t)bucket_of_name(gt_interner_get(trace->strings, name));
         bucket in = trace->kind[row] == GT_KIND_MEMCPY ? MEMCPY : of_name[name];
         gt_intervals_add(&running[in], trace->start_us[row], trace->end_us[row]);
@@ -104,8 +104,7 @@ static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_
         .total = all.items[all.count - 1].end - all.items[0].start,
     };
     t.idle = t.total - t.busy;
-    for (size_t i = 1; i < all.count;
-         i++) { /* an event of no length still ends one stretch and begins another */
+    for (size_t i = 1; i < all.count; i++) { /* an event of length 0 still splits an idle interval */
         double idle = all.items[i].start - all.items[i - 1].end;
         *(idle < micro_idle_max_us ? &t.micro_idle : &t.macro_idle) += idle;
     }
@@ -114,12 +113,13 @@ static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_
     return t;
 }
 
-static void warn_unless_whole(const times *t)
+static void warn_if_incomplete(const times *t)
 {
     double parts = t->computation + t->exposed_communication + t->exposed_memcpy + t->idle;
     if (fabs(parts - t->total) > 1e-6 + 1e-9 * fabs(t->total))
-        gt_warn("GPU timeline: computation, exposed communication, exposed copies and idle time are %.3f µs "
-                "together and not the total of %.3f µs; some GPU events may end before they start",
+        gt_warn("GPU timeline: computation, exposed communication, exposed copies and idle time add up to "
+                "%.3f µs "
+                "instead of the total of %.3f µs; some GPU events may end before they start",
                 parts, t->total);
 }
 
@@ -156,7 +156,7 @@ static void add_timeline(gt_table *timeline, const gt_linked_view *trace, select
     gt_intervals running[BUCKETS] = {0};
     if (collect(trace, events, running)) {
         times t = measure(running, (double)options->micro_idle_max_us);
-        warn_unless_whole(&t);
+        warn_if_incomplete(&t);
         size_t first = timeline->row_count;
         add_times(timeline, &t, options->split_idle);
         for (size_t row = first; events.by_recompute && row < timeline->row_count; row++)

@@ -1,22 +1,21 @@
-/* The unified sheet.
+/* Sheets unified_perf_summary and unified_perf_summary_kl_overlap:
  *
  *     name to Concrete Inputs, [is_recompute]    keys; op category and arguments as in ops_unique_args
  *     ex_UID, operation_count                    the first op, and how many
  *     total_duration_us, ..., duration_us_*      time on the host
- *     GFLOPS to TFLOPS/s_*, [roofline], [simulated]    op_metrics.h; each only if some op has it
+ *     GFLOPS to TFLOPS/s_*, [roofline], [simulated]    op_rows.h; each only if some op has it
  *     Kernel Time (µs)_*                         time in which at least one of the op's kernels ran
- *     kernel_details_summary, ...                kernel_stats.h, op_overlap.h
- *     perf_params                                what the model read from the arguments
+ *     kernel_details_summary, ...                op_groups.h, overlap.h
+ *     perf_params                                what the model took from the arguments
  *     has_perf_model                             its own, or that of the op whose gradient it computes
- *     [entry_point, call_stack_full]             call_stacks.h
+ *     [entry_point, call_stack_full]             call_stacks.c
  *     Percentage (%), Cumulative Percentage (%)  of the sum of Kernel Time (µs)_sum */
-#include "analysis/pytorch/unified.h"
+#include "analysis/pytorch/sheets.h"
 
-#include "analysis/pytorch/call_stacks.h"
+#include "analysis/percentages.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
-#include "analysis/percentages.h"
-#include "analysis/pytorch/unified_events.h"
+#include "analysis/pytorch/unified_details.h"
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -28,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The unified sheet shows some of the five first and the others later. */
+/* These sheets show some of the five statistics first and the others later. */
 #define MEAN_AND_STD(column) GT_AGGREGATE(column, MEAN), GT_AGGREGATE(column, STD)
 #define MEDIAN_TO_MAX(column)                                                                                \
     GT_AGGREGATE(column, MEDIAN), GT_AGGREGATE(column, MIN), GT_AGGREGATE(column, MAX)
@@ -42,7 +41,7 @@ static const gt_col keys[] = {
     GT_COL_IS_RECOMPUTE,
 };
 
-/* In the order of the sheet; the columns of kernels stand between the two lists. */
+/* In the order of the sheet; the columns of kernels are between the two lists. */
 static const gt_aggregate measures[] = {
     {GT_COL_UID, GT_GROUP_FIRST, GT_COL_EX_UID},
     {GT_COL_UID, GT_GROUP_COUNT, GT_COL_OPERATION_COUNT},
@@ -86,14 +85,14 @@ struct gt_unified {
     bool stack_columns;
 };
 
-/* ---- the ops, one by one ---- */
+/* ---- the ops ---- */
 
 typedef struct builder {
     gt_unified *unified;
     gt_perf *perf;
     gt_unified_event *chosen; /* the events that are rows, in the order of unified->ops */
     size_t count;
-    gt_row_list gpu; /* the GPU events of the event at hand, in order of their launches */
+    gt_row_list gpu; /* GPU events of the current event, in order of their launches */
 } builder;
 
 static void list_gpu_events(builder *b, const gt_unified_event *event)
@@ -105,7 +104,7 @@ static void list_gpu_events(builder *b, const gt_unified_event *event)
         GT_PUSH(b->gpu.items, b->gpu.count, b->gpu.capacity, event->kernel);
 }
 
-/* False where the op is to be left out. */
+/* Returns false if the op must not be in the sheet. */
 static bool measure(builder *b, const gt_unified_event *event, gt_op_metrics *metrics)
 {
     gt_perf *p = b->perf;
@@ -152,9 +151,9 @@ static void add_op(builder *b, const gt_unified_event *event)
     b->chosen[b->count++] = *event;
 }
 
-/* ---- their table ---- */
+/* ---- the table of ops ---- */
 
-/* An op without a model of its own that computes a gradient alone is of the gradient's category. */
+/* An op without a model that computes the gradient of one op has that gradient's category. */
 static void add_categories(const builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
@@ -178,7 +177,7 @@ static void add_models(const builder *b, gt_table *table)
     for (size_t i = 0; i < b->count; i++)
         has_model[i] = b->chosen[i].model || b->chosen[i].forward != GT_NO_EVENT;
     uint32_t *cells = gt_table_add_array(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
-    gt_map known = {0}; /* result to text */
+    gt_map known = {0}; /* from a result to its string */
     gt_buffer text = {0};
     for (size_t i = 0; i < b->count; i++) {
         const gt_model_result *result = b->unified->ops.items[i].metrics.result;
@@ -195,7 +194,7 @@ static void add_models(const builder *b, gt_table *table)
     gt_map_free(&known);
 }
 
-/* Integers where all durations were written so and none is missing. */
+/* INT if all durations were written as integers and none is missing. */
 static void add_durations(const builder *b, gt_table *table)
 {
     const gt_linked_view *trace = b->perf->trace;
@@ -250,7 +249,7 @@ gt_unified_ops gt_unified_ops_of(const gt_unified *u)
 
 /* ---- the sheets ---- */
 
-/* Into the order of the sheet; what the sheet does not show goes. */
+/* Puts the columns in the order of the sheet and drops the others. */
 static void arrange(gt_table *sheet)
 {
     static const gt_col kernels[] = {GT_COL_KERNEL_DETAILS_SUMMARY, GT_COL_TRUNC_KERNEL_DETAILS,
@@ -269,7 +268,7 @@ static void arrange(gt_table *sheet)
     gt_table_select(sheet, names, count);
 }
 
-static gt_op_groups find_alike(const gt_unified *u, bool overlap)
+static gt_op_groups find_groups(const gt_unified *u, bool overlap)
 {
     gt_col used[GT_LENGTH(keys)];
     size_t count = 0;
@@ -278,7 +277,7 @@ static gt_op_groups find_alike(const gt_unified *u, bool overlap)
     return gt_op_groups_find(u->table, used, count);
 }
 
-static gt_table *measure_alike(const gt_op_groups *alike, bool overlap)
+static gt_table *measure_groups(const gt_op_groups *groups, bool overlap)
 {
     gt_aggregate all[GT_LENGTH(measures) + GT_LENGTH(last_measures)];
     size_t count = GT_LENGTH(measures);
@@ -286,7 +285,7 @@ static gt_table *measure_alike(const gt_op_groups *alike, bool overlap)
     for (size_t i = 0; i < GT_LENGTH(last_measures); i++)
         if (overlap || !gt_col_equals(last_measures[i].column, GT_COL_OVERLAP_PCT))
             all[count++] = last_measures[i];
-    return gt_op_groups_measure(alike, all, count);
+    return gt_op_groups_measure(groups, all, count);
 }
 
 typedef struct stack_columns {
@@ -306,39 +305,39 @@ static void add_stacks(void *context, size_t row, const gt_kernel_stats *stats)
 
 gt_table *gt_unified_summary(gt_unified *u)
 {
-    gt_op_groups alike = find_alike(u, false);
-    gt_table *sheet = measure_alike(&alike, false);
+    gt_op_groups groups = find_groups(u, false);
+    gt_table *sheet = measure_groups(&groups, false);
     gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_observe watch = {0};
+    gt_op_groups_observe observe = {0};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {
         columns.entry_point = gt_table_add_zeroed(sheet, GT_COL_ENTRY_POINT, GT_TYPE_STRING);
         columns.full = gt_table_add_zeroed(sheet, GT_COL_CALL_STACK_FULL, GT_TYPE_STRING);
-        watch = (gt_op_groups_observe){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
+        observe = (gt_op_groups_observe){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
     }
-    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
-                          GT_COL_TRUNC_KERNEL_DETAILS, &watch);
+    gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+                          GT_COL_TRUNC_KERNEL_DETAILS, &observe);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));
     arrange(sheet);
-    gt_op_groups_free(&alike);
+    gt_op_groups_free(&groups);
     return sheet;
 }
 
 gt_table *gt_unified_summary_with_overlap(gt_unified *u)
 {
-    gt_op_groups alike = find_alike(u, true);
-    gt_table *sheet = measure_alike(&alike, true);
+    gt_op_groups groups = find_groups(u, true);
+    gt_table *sheet = measure_groups(&groups, true);
     gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY_KL_OVERLAP);
-    gt_op_groups_sort(sheet, &alike, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
+    gt_op_groups_sort(sheet, &groups, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
                       GT_COL_EX_UID);
-    gt_op_groups_describe(&alike, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+    gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
                           GT_COL_TRUNC_KERNEL_DETAILS, NULL);
-    gt_op_groups_describe(&alike, sheet, &u->ops.beside, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+    gt_op_groups_describe(&groups, sheet, &u->ops.overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                           GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     gt_op_groups_round_overlap(sheet);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));
     arrange(sheet);
-    gt_op_groups_free(&alike);
+    gt_op_groups_free(&groups);
     return sheet;
 }

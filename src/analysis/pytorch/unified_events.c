@@ -10,7 +10,7 @@
  *     aten::relu              no model, launches a kernel: take it and stop
  *     my::fused               no model, kernels more than LEVELS_TO_KERNEL calls below: they are left over
  *                             and get a row each, "my::fused->kernel (Synthetic Op)" */
-#include "analysis/pytorch/unified_events.h"
+#include "analysis/pytorch/unified_details.h"
 
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,26 +1,32 @@
-/* The launchers of one phase by name:
+/* Sheets of phases.
  *
- *     Kernel categories              of the kernels of the first launcher of that name: the different ones
- *                                    (inference_category.h), ascending
- *     total_direct_kernel_time_sum   sum of the launchers' own kernel times, microseconds
- *     Count                          launchers
- *     total_direct_kernel_time_ms    that sum / 1000
+ * ops_summary_prefill and ops_summary_decode: the launchers of one phase by name:
+ *
+ *     Kernel categories              the distinct categories (inference_category.c) of the kernels of the
+ * first launcher with that name, ascending total_direct_kernel_time_sum   sum of the launchers' own kernel
+ * times, microseconds Count                          launchers total_direct_kernel_time_ms    that sum / 1000
  *     Percentage (%)                 of the phase's sum
- *     Cumulative Percentage (%)      running total of Percentage over the rows as shown */
-#include "analysis/phases/ops.h"
+ *     Cumulative Percentage (%)      running total of Percentage over the rows as shown
+ *
+ * kernel_summary_prefill and kernel_summary_decode: the kernels of one phase by op category, op, name and
+ * stream, with the columns of kernel_summary (analysis/pytorch/kernels.c), and
+ *
+ *     Percent of kernels time (%)    sum / durations of the phase's kernels * 100 */
+#include "analysis/phases/phases.h"
 
-#include "analysis/phases/inference_category.h"
-#include "analysis/pytorch/ops.h"
 #include "analysis/percentages.h"
+#include "analysis/pytorch/sheets.h"
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/buffer.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- ops of a phase ---- */
 
 static const gt_aggregate of_name[] = {
     GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, SUM),
@@ -38,14 +44,7 @@ static const gt_col columns[] = {
     GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
-/* ---- the categories of a launcher's kernels ---- */
-
-typedef struct text_list {
-    uint32_t *items;
-    size_t count, capacity;
-} text_list;
-
-static void add_once(text_list *list, uint32_t text)
+static void add_once(gt_row_list *list, uint32_t text)
 {
     for (size_t i = list->count; i > 0; i--)
         if (list->items[i - 1] == text) return;
@@ -56,8 +55,8 @@ typedef struct categories {
     const gt_linked_view *trace;
     const gt_launchers *launchers;
     gt_inference_categories *names;
-    uint32_t *known; /* by name of a kernel: its category, GT_STR_NONE where not asked yet */
-    text_list found; /* of one launcher */
+    uint32_t *known;   /* by kernel name: its category; GT_STR_NONE: not computed yet */
+    gt_row_list found; /* string ids, of one launcher */
     gt_buffer joined;
 } categories;
 
@@ -103,8 +102,6 @@ static void add_categories(gt_table *sheet, const gt_linked_view *trace, const g
     gt_buffer_free(&c.joined);
 }
 
-/* ---- the sheet ---- */
-
 static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *launchers,
                               const gt_phases *phases, gt_phase phase)
 {
@@ -140,5 +137,24 @@ gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *
     gt_table_make_float(summary, gt_table_find(summary, GT_COL_PERCENTAGE_PCT));
     gt_table_make_float(summary, gt_table_find(summary, GT_COL_CUMULATIVE_PERCENTAGE_PCT));
     gt_table_select(summary, columns, GT_LENGTH(columns));
+    return summary;
+}
+
+/* ---- kernels of a phase ---- */
+
+gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                  const uint8_t *kernel_phases, gt_phase phase, gt_sheet sheet)
+{
+    gt_pytorch_kernels part = *kernels; /* the same columns and types as in kernel_summary */
+    part.rows = gt_alloc(kernels->count * sizeof *part.rows);
+    part.cpu_ops = gt_alloc(kernels->count * sizeof *part.cpu_ops);
+    part.count = 0;
+    for (size_t i = 0; i < kernels->count; i++) {
+        if (kernel_phases[kernels->rows[i]] != phase) continue;
+        part.rows[part.count] = kernels->rows[i];
+        part.cpu_ops[part.count++] = kernels->cpu_ops[i];
+    }
+    gt_table *summary = gt_pytorch_kernel_shares(&part, launchers, sheet);
+    gt_pytorch_kernels_free(&part);
     return summary;
 }

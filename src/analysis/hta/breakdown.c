@@ -1,15 +1,31 @@
-/* idle_time_breakdown and idle_interval_stats: why was a stream idle between two of its kernels?
+/* Sheets temporal_breakdown, comm_comp_overlap, idle_time_breakdown and idle_interval_stats: what did the GPU
+ * do, and why was it idle?
  *
- * The time from the end of a kernel, copy or memset to the start of the next one on its stream counts as
+ * temporal_breakdown:
  *
- *     host_wait    where the next one's launch began only after that end: the host was late
- *     kernel_wait  else, where it is shorter than the usual delay between two kernels
- *     other        else: waiting for another stream or for an event; also the first kernel, without an
+ *     kernel_time(us)       from the first start to the last end of any event on a stream
+ *     idle_time(us)         kernel_time - time in which anything ran
+ *     compute_time(us)      time in which computation ran
+ *     non_compute_time(us)  kernel_time - compute_time - idle_time
+ *     *_pctg                100 * time / kernel_time, two decimals
+ *
+ * comm_comp_overlap:
+ *
+ *     comp_comm_overlap_pctg  100 * time in which communication and computation ran / time in which
+ * communication ran, two decimals; empty if there was no communication
+ *
+ * idle_time_breakdown and idle_interval_stats: the time from the end of a kernel, copy or memset to the start
+ * of the next one on its stream is
+ *
+ *     host_wait    if the launch of the next one began after that end: the host was late
+ *     kernel_wait  otherwise, if it is shorter than the usual delay between two kernels
+ *     other        otherwise: waiting for another stream or for an event. Also the first kernel, without an
  * interval
  *
- *     idle_time        sum of a category's intervals, µs, two decimals
- *     idle_time_ratio  its share of all of the stream's, two decimals; missing where that is 0 */
+ *     idle_time        sum of the intervals of a category, µs, two decimals
+ *     idle_time_ratio  its share of all intervals of the stream, two decimals; empty if their sum is 0 */
 #include "analysis/hta/hta.h"
+
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -17,6 +33,63 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- temporal_breakdown ---- */
+
+gt_table *gt_hta_temporal_breakdown(const gt_hta_events *events, int64_t rank)
+{
+    static const gt_col times[] = {GT_COL_IDLE_TIME_US, GT_COL_COMPUTE_TIME_US, GT_COL_NON_COMPUTE_TIME_US,
+                                   GT_COL_HTA_KERNEL_TIME_US};
+    static const gt_col shares[] = {GT_COL_IDLE_TIME_PCTG, GT_COL_COMPUTE_TIME_PCTG,
+                                    GT_COL_NON_COMPUTE_TIME_PCTG};
+    gt_table *table = gt_table_new(GT_SHEET_TEMPORAL_BREAKDOWN, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    for (size_t i = 0; i < 4; i++)
+        gt_table_add_column(table, times[i], events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    for (size_t i = 0; i < 3; i++) gt_table_add_column(table, shares[i], GT_TYPE_FLOAT);
+    if (!events->count) return table;
+
+    gt_intervals busy = gt_hta_running(events, GT_HTA_ANY_TYPE),
+                 compute = gt_hta_running(events, GT_HTA_COMPUTATION);
+    double kernel_us = busy.items[busy.count - 1].end - busy.items[0].start;
+    double idle_us = kernel_us - gt_intervals_length(&busy), compute_us = gt_intervals_length(&compute);
+    const double values_us[] = {idle_us, compute_us, kernel_us - compute_us - idle_us, kernel_us};
+    size_t row = gt_table_add_row(table);
+    gt_table_set_int(table, 0, row, rank);
+    for (size_t i = 0; i < 4; i++) gt_hta_set_time(table, 1 + i, row, values_us[i]);
+    for (size_t i = 0; i < 3; i++) {
+        double share = kernel_us != 0 ? gt_hta_hundredths(100 * (values_us[i] / kernel_us)) : (double)NAN;
+        gt_table_set_float(table, 5 + i, row, share);
+    }
+    gt_intervals_free(&busy);
+    gt_intervals_free(&compute);
+    return table;
+}
+
+/* ---- comm_comp_overlap ---- */
+
+gt_table *gt_hta_comm_comp_overlap(const gt_hta_events *events, int64_t rank)
+{
+    gt_table *table = gt_table_new(GT_SHEET_COMM_COMP_OVERLAP, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_COMP_COMM_OVERLAP_PCTG, GT_TYPE_FLOAT);
+    if (!events->count) return table;
+
+    gt_intervals communication = gt_hta_running(events, GT_HTA_COMMUNICATION);
+    gt_intervals computation = gt_hta_running(events, GT_HTA_COMPUTATION);
+    gt_intervals both = gt_intervals_intersect(&communication, &computation);
+    double whole_us = gt_intervals_length(&communication), both_us = gt_intervals_length(&both);
+    size_t row = gt_table_add_row(table);
+    gt_table_set_int(table, 0, row, rank);
+    gt_table_set_float(table, 1, row,
+                       whole_us != 0 ? gt_hta_hundredths(100 * (both_us / whole_us)) : (double)NAN);
+    gt_intervals_free(&communication);
+    gt_intervals_free(&computation);
+    gt_intervals_free(&both);
+    return table;
+}
+
+/* ---- idle_time_breakdown and idle_interval_stats ---- */
 
 enum { HOST_WAIT, KERNEL_WAIT, OTHER, CATEGORIES };
 static const char *const category_names[CATEGORIES] = {"host_wait", "kernel_wait", "other"};
@@ -33,7 +106,8 @@ static int category_of(const gt_hta_kernel *kernel, double previous_end_us, int6
     return kernel->at.start_us - previous_end_us < (double)kernel_delay_us ? KERNEL_WAIT : OTHER;
 }
 
-/* Sorts the intervals of one stream into categories, which are empty. False where it has no kernel. */
+/* Sorts the intervals of one stream into categories, which must be empty. Returns false if it has no kernel.
+ */
 static bool sort_intervals(const gt_hta_events *events, const uint32_t *places, size_t count,
                            category *categories)
 {

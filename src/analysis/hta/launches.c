@@ -1,14 +1,24 @@
-/* launch_stats_summary: how long do launches take, and how long does work wait after them?
+/* Sheets queue_length_summary and launch_stats_summary: how full were the queues, and how long did launches
+ * take?
  *
- * One row a call that queues work, over all its calls whose work is in the trace; times in µs:
+ * queue_length_summary: the length of a stream's queue grows by one when a call that queues an event begins,
+ * and shrinks by one when that event starts on the stream. Statistics are over the lengths after each change,
+ * however long they lasted.
+ *
+ *     duration_at_max_queue_length           µs in which the queue had max_queue_length or more entries
+ *     relative_duration_at_max_queue_length  that / duration of the whole trace
+ *
+ * launch_stats_summary: one row per name of a call that queues GPU events, over all its calls whose GPU event
+ * is in the trace; times in µs:
  *
  *     cpu_duration           of the call
- *     gpu_duration           of the work
- *     launch_delay           from the call's end to the work's start, not below 0
- *     short_gpu_kernels      calls whose work was shorter than the call itself
+ *     gpu_duration           of the GPU event
+ *     launch_delay           from the end of the call to the start of the GPU event, at least 0
+ *     short_gpu_kernels      calls whose GPU event was shorter than the call
  *     runtime_outliers       calls of more than 50 µs
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta/hta.h"
+
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
@@ -18,13 +28,91 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* ---- queue_length_summary ---- */
+
+typedef struct change {
+    double time_us;
+    int by;
+} change;
+
+/* At equal times, launches come first, so that no queue has a negative length. */
+static int by_time(const void *a, const void *b)
+{
+    const change *one = a, *other = b;
+    if (one->time_us != other->time_us) return one->time_us < other->time_us ? -1 : 1;
+    return other->by - one->by;
+}
+
+static size_t list_changes(const gt_hta_events *events, const uint32_t *places, size_t count, change *changes)
+{
+    size_t listed = 0;
+    for (size_t i = 0; i < count; i++) {
+        const gt_hta_kernel *kernel = &events->kernels[places[i]];
+        if (!kernel->is_queued) continue;
+        changes[listed++] = (change){kernel->launch.start_us, 1};
+        changes[listed++] = (change){kernel->at.start_us, -1};
+    }
+    if (listed) qsort(changes, listed, sizeof *changes, by_time);
+    return listed;
+}
+
+/* Fills the lengths after each change. Returns for how long the queue was full. */
+static double follow(const change *changes, size_t count, int64_t full, double *lengths)
+{
+    double full_us = 0;
+    int64_t length = 0;
+    for (size_t i = 0; i < count; i++) {
+        length += changes[i].by;
+        lengths[i] = (double)length;
+        if (length >= full && i + 1 < count) full_us += changes[i + 1].time_us - changes[i].time_us;
+    }
+    return full_us;
+}
+
+gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank)
+{
+    gt_table *table = gt_table_new(GT_SHEET_QUEUE_LENGTH_SUMMARY, events->strings);
+    gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL_STREAM, GT_TYPE_INT);
+    size_t statistics = gt_hta_add_statistics(table);
+    size_t duration = gt_table_add_column(table, GT_COL_DURATION_AT_MAX_QUEUE_LENGTH,
+                                          events->whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    size_t relative = gt_table_add_column(table, GT_COL_RELATIVE_DURATION_AT_MAX_QUEUE_LENGTH, GT_TYPE_FLOAT);
+
+    gt_hta_streams streams = gt_hta_streams_find(events);
+    change *changes = gt_alloc(2 * events->count * sizeof *changes);
+    double *lengths = gt_alloc(2 * events->count * sizeof *lengths);
+    for (size_t i = 0, begin = 0; i < streams.count; begin = streams.ends[i++]) {
+        size_t count = list_changes(events, streams.places + begin, streams.ends[i] - begin, changes);
+        if (!count) continue;
+        double full_us = follow(changes, count, events->options.max_queue_length, lengths);
+        size_t row = gt_table_add_row(table);
+        gt_table_set_int(table, 0, row, rank);
+        gt_table_set_int(table, 1, row, streams.numbers[i]);
+        gt_hta_set_statistics(table, statistics, row, lengths, count);
+        gt_hta_set_time(table, duration, row, full_us);
+        gt_table_set_float(table, relative, row,
+                           events->span_us != 0 ? full_us / events->span_us : (double)NAN);
+    }
+    gt_free(changes);
+    gt_free(lengths);
+    gt_hta_streams_free(&streams);
+    return table;
+}
+
+/* ---- launch_stats_summary ---- */
+
 enum { CPU_DURATION, GPU_DURATION, LAUNCH_DELAY, METRICS };
 static const char *const metrics[METRICS] = {"cpu_duration", "gpu_duration", "launch_delay"};
 static const gt_col outlier_names[] = {GT_COL_SHORT_GPU_KERNELS, GT_COL_RUNTIME_OUTLIERS,
                                        GT_COL_LAUNCH_DELAY_OUTLIERS};
 enum { OUTLIERS = GT_LENGTH(outlier_names), LONG_CALL_US = 50, LONG_DELAY_US = 100 };
 
-enum { FIRST_METRIC = 3, COLUMNS_A_METRIC = 4, FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_A_METRIC };
+enum {
+    FIRST_METRIC = 3,
+    COLUMNS_PER_METRIC = 4,
+    FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_PER_METRIC
+};
 
 typedef struct named {
     gt_str name;
@@ -45,13 +133,13 @@ static gt_table *begin_table(const gt_hta_events *events)
     const struct {
         const char *name;
         gt_type type;
-    } of[COLUMNS_A_METRIC] = {
+    } of[COLUMNS_PER_METRIC] = {
         {"sum", time}, {"mean", GT_TYPE_FLOAT}, {"median", GT_TYPE_FLOAT}, {"max", time}};
     gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
     gt_table_add_column(table, GT_COL_LAUNCH, GT_TYPE_STRING);
     gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
     for (size_t m = 0; m < METRICS; m++) {
-        for (size_t i = 0; i < COLUMNS_A_METRIC; i++) {
+        for (size_t i = 0; i < COLUMNS_PER_METRIC; i++) {
             char *name = gt_format("%s_%s", metrics[m], of[i].name);
             gt_table_add_column(table, gt_col_named(name), of[i].type);
             gt_free(name);
@@ -81,7 +169,7 @@ static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank,
     gt_table_set_string(table, 1, row, calls[0].id);
     gt_table_set_int(table, 2, row, (int64_t)count);
     for (size_t m = 0; m < METRICS; m++) {
-        size_t column = FIRST_METRIC + m * COLUMNS_A_METRIC;
+        size_t column = FIRST_METRIC + m * COLUMNS_PER_METRIC;
         gt_hta_set_time(table, column, row, gt_sum_pairwise(values[m], count));
         gt_table_set_float(table, column + 1, row, gt_mean(values[m], count));
         gt_hta_set_time(table, column + 3, row, gt_quantile(values[m], count, 1));

@@ -1,29 +1,179 @@
-/* Sheets of op families.
+/* Sheets of op families, such as GEMM, SDPA_fwd and CONV_bwd:
  *
  *     name, [overlapping_kernel_names_first], param: *, [num_kernels], [is_recompute]    keys
- *     GFLOPS_first to Compute Spec, [roofline], [simulated]            op_metrics.h
- *     kernel_details__summarize_kernel_stats, trunc_kernel_details     kernel_stats.h
- *     [overlapping_kernels_details__summarize_kernel_stats, ...]       op_overlap.h
+ *     GFLOPS_first to Compute Spec, [roofline], [simulated]            op_rows.h
+ *     kernel_details__summarize_kernel_stats, trunc_kernel_details     op_groups.h
+ *     [overlapping_kernels_details__summarize_kernel_stats, ...]       overlap.h
  *     Input Dims_first to Concrete Inputs_first                        as lists
  *     Kernel Time (µs)_*                  time in which at least one of the op's kernels ran
  *     name_count, UID_first               how many ops, and the first of them
  *
- * The longest sum of kernel times first. The gradients of most ops are measured by the models of the ops
- * themselves, over the kernels of their backward passes; they have sheets of their own. */
-#include "analysis/pytorch/op_sheets.h"
+ * The largest sum of kernel times first. The gradients of most ops are measured with the models of the ops
+ * themselves, over the kernels of their backward passes; they have sheets of their own, *_bwd. */
+#include "analysis/pytorch/sheets.h"
 
-#include "analysis/pytorch/op_params.h"
 #include "analysis/pytorch/op_rows.h"
 #include "base/length.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
+#include "compat/python_repr.h"
 #include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Measures, in the order of the sheet; the columns of kernels stand between the first two lists. */
+/* ---- columns of parameters ---- */
+
+enum { INTEGERS = 1, FLOATS = 2, OTHERS = 4, GAPS = 8 };
+
+typedef struct parameter_column {
+    const char *name;
+    unsigned holds; /* INTEGERS, FLOATS, OTHERS, GAPS bits */
+    size_t values;  /* that are not gaps */
+} parameter_column;
+
+/* Parameters of ops as columns of a sheet: `param: M`, `param: bias`, one per parameter that any op of the
+ * sheet has, in the order first seen. Cells are strings whose form depends on the whole column, as in pandas:
+ * integers are printed as floats if a row lacks the parameter or has a float. So values are collected first,
+ * and printed when all are known. */
+typedef struct op_params {
+    gt_map places; /* from a result id to an index in results */
+    const gt_model_result **results;
+    uint32_t *names;
+    size_t count, capacity, name_capacity;
+    parameter_column *columns;
+    size_t column_count, column_capacity;
+    gt_table *table;
+    uint32_t *row_of; /* by index in results: row of the table */
+} op_params;
+
+static op_params *op_params_new(gt_interner *strings)
+{
+    op_params *p = gt_alloc_zero(1, sizeof *p);
+    p->table = gt_table_new(GT_SHEET_PARAMETERS, strings);
+    return p;
+}
+
+static void op_params_free(op_params *p)
+{
+    if (!p) return;
+    gt_map_free(&p->places);
+    gt_free(p->results);
+    gt_free(p->names);
+    gt_free(p->columns);
+    gt_table_free(p->table);
+    gt_free(p->row_of);
+    gt_free(p);
+}
+
+static parameter_column *column_of(op_params *p, const char *name)
+{
+    for (size_t i = 0; i < p->column_count; i++)
+        if (strcmp(p->columns[i].name, name) == 0) return &p->columns[i];
+    GT_PUSH(p->columns, p->column_count, p->column_capacity, (parameter_column){.name = name});
+    return &p->columns[p->column_count - 1];
+}
+
+static unsigned kind_of(const gt_value *value)
+{
+    switch (value->type) {
+    case GT_VALUE_MISSING:
+    case GT_VALUE_NONE:
+        return GAPS;
+    case GT_VALUE_INT:
+        return INTEGERS;
+    case GT_VALUE_FLOAT:
+        return isnan(value->number) ? GAPS : FLOATS;
+    default:
+        return OTHERS;
+    }
+}
+
+/* Adds an op and the result of its model. Equal results are one. */
+static void op_params_add(op_params *p, uint32_t name, const gt_model_result *result)
+{
+    uint32_t *place = gt_map_put(&p->places, result->id, 0);
+    if (*place != GT_MAP_NONE) return;
+    *place = (uint32_t)p->count;
+    size_t count = p->count;
+    GT_PUSH(p->results, p->count, p->capacity, result);
+    GT_PUSH(p->names, count, p->name_capacity, name);
+    for (size_t i = 0; i < result->parameter_count; i++) {
+        parameter_column *column = column_of(p, result->parameters[i].name);
+        unsigned kind = kind_of(&result->parameters[i].value);
+        column->holds |= kind;
+        column->values += kind != GAPS;
+    }
+}
+
+static uint32_t cell_text(op_params *p, const parameter_column *column, const gt_value *value,
+                          gt_buffer *spare)
+{
+    unsigned kind = kind_of(value);
+    if (kind == GAPS) return GT_STR_NONE;
+    bool as_float = !(column->holds & OTHERS) && (column->holds & FLOATS || column->values < p->count);
+    gt_value number = gt_value_float((double)value->integer);
+    spare->len = 0;
+    gt_value_print(spare, as_float && kind == INTEGERS ? &number : value);
+    gt_str text = gt_buffer_str(spare);
+    return gt_interner_add(p->table->strings, text.bytes, text.len);
+}
+
+static void add_column(op_params *p, const parameter_column *column, gt_buffer *spare)
+{
+    char *name = gt_format("param: %s", column->name);
+    size_t index = gt_table_add_zeroed(p->table, gt_col_named(name), GT_TYPE_STRING);
+    gt_free(name);
+    for (size_t i = 0; i < p->count; i++)
+        p->table->columns[index].texts[i] =
+            cell_text(p, column, gt_model_parameter(p->results[i], column->name), spare);
+}
+
+/* Makes results with the same cells one row. */
+static void join_equal(op_params *p)
+{
+    gt_col *keys = gt_alloc(p->table->column_count * sizeof *keys);
+    for (size_t i = 0; i < p->table->column_count; i++) keys[i] = gt_col_named(p->table->columns[i].name);
+    gt_groups groups =
+        gt_groups_find(p->table, keys, p->table->column_count, (gt_group_options){.keep_nulls = true});
+    gt_table_take(p->table, groups.first_row, groups.count);
+    p->row_of = groups.of_row;
+    groups.of_row = NULL;
+    gt_groups_free(&groups);
+    gt_free(keys);
+}
+
+/* After all ops are added: a table with the column `name` and the parameters, one row per distinct op. */
+static const gt_table *op_params_finish(op_params *p)
+{
+    gt_buffer spare = {0};
+    gt_table_add_rows(p->table, p->count);
+    size_t name = gt_table_add_zeroed(p->table, GT_COL_NAME, GT_TYPE_STRING);
+    if (p->count) memcpy(p->table->columns[name].texts, p->names, p->count * sizeof *p->names);
+    for (size_t i = 0; i < p->column_count; i++) add_column(p, &p->columns[i], &spare);
+    gt_buffer_free(&spare);
+    join_equal(p);
+    return p->table;
+}
+
+static const gt_table *op_params_table(const op_params *p)
+{
+    return p->table;
+}
+
+/* The row of a result in that table. */
+static uint32_t op_params_row(const op_params *p, const gt_model_result *result)
+{
+    return p->row_of[gt_map_get(&p->places, result->id, 0)];
+}
+
+/* ---- measures and names ---- */
+
+/* Measures, in the order of the sheet; the columns of kernels are between the first two lists. */
 static const gt_aggregate rates[] = {
     GT_MEASURE_FIRST(GFLOPS),
     GT_MEASURE_FIRST(DATA_MOVED_MB),
@@ -64,25 +214,25 @@ static const gt_op_family single_families[] = {GT_FAMILY_GEMM, GT_FAMILY_UNARY_E
 static const char *const gradient_names[] = {"flash_attn::_flash_attn_varlen_backward",
                                              "aten::convolution_backward", "ConvBias_Backward",
                                              "ConvBiasReLU_Backward"};
-/* Ops that the backward sheet leaves out, because their gradients are those. */
+/* Ops that are not in the backward sheet, because those are their gradients. */
 static const char *const forward_names[] = {"aten::convolution", "aten::miopen_convolution",
                                             "aten::cudnn_convolution", "ConvBias_", "ConvBiasReLU_"};
-/* An op that has no backward pass. */
+/* An op without a backward pass. */
 static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
 
-/* ---- the ops of a family, one by one ---- */
+/* ---- the ops of a family ---- */
 
-/* Ops that models do not understand. */
-typedef struct left_out {
+/* Ops whose arguments their models do not understand. */
+typedef struct not_modelled {
     size_t count, without_shapes;
-} left_out;
+} not_modelled;
 
 typedef struct family_ops {
     gt_op_rows ops;
-    gt_op_params *params;
+    op_params *params;
     gt_table
         *table; /* of the ops, with the columns `params` (a row of the parameters' table) and num_kernels */
-    left_out left_out;
+    not_modelled not_modelled;
 } family_ops;
 
 static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
@@ -93,8 +243,8 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     gt_op_metrics metrics;
     gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
     if (outcome == GT_MODEL_FAIL) {
-        f->left_out.count++;
-        f->left_out.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_STR_NONE;
+        f->not_modelled.count++;
+        f->not_modelled.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_STR_NONE;
     }
     if (outcome != GT_MODEL_VALUE) return;
     gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
@@ -102,7 +252,7 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
         gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
     gt_kernel_lists_close(&f->ops.kernels);
     if (p->overlaps) gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(p, row, NULL, 0));
-    gt_op_params_add(f->params, name, metrics.result);
+    op_params_add(f->params, name, metrics.result);
 }
 
 static bool is_one_of(gt_str name, const char *const *names, size_t count)
@@ -124,17 +274,17 @@ static void add_columns(family_ops *f)
     size_t kernels = gt_table_add_zeroed(f->table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
     for (size_t i = 0; i < f->ops.count; i++) {
         size_t begin = i ? f->ops.kernels.ends[i - 1] : 0;
-        f->table->columns[params].ints[i] = gt_op_params_row(f->params, f->ops.items[i].metrics.result);
+        f->table->columns[params].ints[i] = op_params_row(f->params, f->ops.items[i].metrics.result);
         f->table->columns[kernels].ints[i] = (int64_t)(f->ops.kernels.ends[i] - begin);
     }
 }
 
 static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
 {
-    family_ops f = {.params = gt_op_params_new(p->trace->strings)};
+    family_ops f = {.params = op_params_new(p->trace->strings)};
     for (size_t i = 0; i < rows->count; i++)
         if (!backward || has_gradient(p, rows->items[i])) add_op(&f, p, rows->items[i], backward);
-    gt_op_params_finish(f.params);
+    op_params_finish(f.params);
     f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
     add_columns(&f);
     return f;
@@ -143,13 +293,13 @@ static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
 static void family_ops_free(family_ops *f)
 {
     gt_op_rows_free(&f->ops);
-    gt_op_params_free(f->params);
+    op_params_free(f->params);
     gt_table_free(f->table);
 }
 
-/* ---- alike ops as rows of a sheet ---- */
+/* ---- groups of ops as rows of a sheet ---- */
 
-/* The names and parameters of the sheet's rows. */
+/* Adds name and parameters of the sheet's rows. */
 static void add_params(gt_table *sheet, const gt_table *params)
 {
     for (size_t c = 0; c < params->column_count; c++) {
@@ -175,7 +325,7 @@ static void add_measures(name_list *names, const gt_aggregate *measures, size_t 
     for (size_t i = 0; i < count; i++) add_name(names, measures[i].name);
 }
 
-/* Into the order of the sheet; what the sheet does not show goes. */
+/* Puts the columns in the order of the sheet and drops the others. */
 static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels)
 {
     static const gt_col details[] = {
@@ -193,8 +343,9 @@ static void arrange(gt_table *sheet, const gt_table *params, bool by_num_kernels
     add_measures(&names, times, GT_LENGTH(times));
     gt_table_select(sheet, names.items, names.count);
     gt_free(names.items);
-    size_t beside = gt_table_find(sheet, GT_COL_OVERLAPPING_KERNEL_NAMES);
-    if (beside != SIZE_MAX) gt_table_rename_column(sheet, beside, GT_COL_OVERLAPPING_KERNEL_NAMES_FIRST);
+    size_t overlapping = gt_table_find(sheet, GT_COL_OVERLAPPING_KERNEL_NAMES);
+    if (overlapping != SIZE_MAX)
+        gt_table_rename_column(sheet, overlapping, GT_COL_OVERLAPPING_KERNEL_NAMES_FIRST);
 }
 
 static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *options, bool with_overlap)
@@ -208,30 +359,30 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
     for (size_t i = 0; with_overlap && i < GT_LENGTH(overlap); i++) measures[measure_count++] = overlap[i];
     for (size_t i = 0; i < GT_LENGTH(times); i++) measures[measure_count++] = times[i];
 
-    gt_op_groups alike = gt_op_groups_find(f->table, keys, key_count);
-    gt_table *sheet = gt_op_groups_measure(&alike, measures, measure_count);
+    gt_op_groups groups = gt_op_groups_find(f->table, keys, key_count);
+    gt_table *sheet = gt_op_groups_measure(&groups, measures, measure_count);
     if (with_overlap)
-        gt_op_groups_sort(sheet, &alike, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
+        gt_op_groups_sort(sheet, &groups, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
                           GT_COL_UID_FIRST);
     else
         gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_describe(&alike, sheet, &f->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
+    gt_op_groups_describe(&groups, sheet, &f->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
                           GT_COL_TRUNC_KERNEL_DETAILS, NULL);
     if (with_overlap) {
-        gt_op_groups_describe(&alike, sheet, &f->ops.beside,
+        gt_op_groups_describe(&groups, sheet, &f->ops.overlapping,
                               GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARIZE_KERNEL_STATS,
                               GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
         gt_op_groups_round_overlap(sheet);
     }
-    gt_op_groups_free(&alike);
-    add_params(sheet, gt_op_params_table(f->params));
-    arrange(sheet, gt_op_params_table(f->params), options->by_num_kernels);
+    gt_op_groups_free(&groups);
+    add_params(sheet, op_params_table(f->params));
+    arrange(sheet, op_params_table(f->params), options->by_num_kernels);
     return sheet;
 }
 
 /* ---- forward and backward sheets ---- */
 
-/* The rows whose names are among these, or all others. */
+/* Keeps only the rows with these names, or (keep = false) only the others. */
 static void keep_named(gt_table *sheet, const char *const *names, size_t count, bool keep)
 {
     if (!sheet->row_count) return;
@@ -243,7 +394,7 @@ static void keep_named(gt_table *sheet, const char *const *names, size_t count, 
     gt_free(kept);
 }
 
-/* Puts the rows of `more` behind those of the sheet; frees `more`. */
+/* Appends the rows of `more` to those of the sheet. Frees one of the tables and returns the other. */
 static gt_table *append_rows(gt_table *sheet, gt_table *more)
 {
     gt_error error;
@@ -291,8 +442,8 @@ static bool is_single(size_t family)
     return false;
 }
 
-static left_out add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
-                           const gt_op_sheets_options *options)
+static not_modelled add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
+                               const gt_op_sheets_options *options)
 {
     bool single = is_single(family);
     const char *name = gt_extension_family_name(p->extension, family);
@@ -304,7 +455,7 @@ static left_out add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, cons
         else
             add_forward_and_backward(sheets, &forward, &backward, options, name, with_overlap);
     }
-    left_out left = forward.left_out;
+    not_modelled left = forward.not_modelled;
     family_ops_free(&forward);
     if (!single) family_ops_free(&backward);
     return left;
@@ -338,7 +489,7 @@ static gt_row_list *find_families(const gt_perf *p)
     return families;
 }
 
-static void warn(left_out left, size_t ops)
+static void warn(not_modelled left, size_t ops)
 {
     const char *why = left.without_shapes == left.count
                           ? "the trace does not have the shapes of their inputs (record_shapes=True)"
@@ -351,11 +502,11 @@ gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
 {
     gt_op_sheets sheets = {0};
     gt_row_list *families = find_families(p);
-    left_out all = {0};
+    not_modelled all = {0};
     size_t ops = 0;
     for (size_t family = 0; family < gt_extension_family_count(p->extension); family++) {
         if (families[family].count) {
-            left_out left = add_family(&sheets, p, family, &families[family], &options);
+            not_modelled left = add_family(&sheets, p, family, &families[family], &options);
             all.count += left.count;
             all.without_shapes += left.without_shapes;
         }
