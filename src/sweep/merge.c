@@ -8,7 +8,6 @@
 #include "base/buffer.h"
 #include "output/text_file.h"
 #include "transform/fuse_event.h"
-#include "transform/fuse_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

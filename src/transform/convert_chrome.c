@@ -1,23 +1,133 @@
-/* A Chrome trace, such as PyTorch's, as events of a timeline: read once, front to back, every argument kept.
- *
- * Slices are complete events (X) and pairs of begin and end (B, E); moments (i, I, R) and counters (C) stay
- * what they are; arrows (s, t, f) join the slices that begin where they do; metadata (M) names processes and
- * threads. Arguments that are arrays or objects stay JSON. Of the document's other members one mark is made.
- */
+/* Converts a Chrome trace, also of PyTorch, to a timeline: every event that viewers draw, with all
+ * arguments. */
 #include "transform/convert.h"
-
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/chrome/events.h"
 #include "json/number.h"
-#include "transform/convert_values.h"
+#include "json/string.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Perfetto's processes have numbers of 31 bits: texts get those at the end. Threads may have any. */
+/* ---- JSON values as written in the trace ---- */
+
+static bool raw_is_string(gt_str value)
+{
+    return value.len >= 2 && value.bytes[0] == '"';
+}
+
+static gt_str raw_decoded(gt_str inside, gt_buffer *room)
+{
+    if (gt_json_string_is_plain(inside)) return inside;
+    room->len = 0;
+    size_t len = gt_json_string_decode(inside, gt_buffer_reserve(room, 3 * inside.len + 1));
+    return (gt_str){room->bytes, len};
+}
+
+static gt_str raw_decode(gt_str value, gt_buffer *room)
+{
+    if (!raw_is_string(value)) return value;
+    return raw_decoded((gt_str){value.bytes + 1, value.len - 2}, room);
+}
+
+static bool raw_int(gt_str value, int64_t *number)
+{
+    gt_json_number read;
+    value = gt_json_unquote(value);
+    if (!value.len || !gt_json_parse_number(value, &read) || !read.is_int) return false;
+    *number = read.integer;
+    return true;
+}
+
+static bool raw_ns(gt_str value, int64_t *ns)
+{
+    if (!value.len) return false;
+    gt_json_number number;
+    const char *at = value.bytes, *end = value.bytes + value.len;
+    bool minus = at < end && *at == '-';
+    int64_t whole = 0;
+    int decimals = -1;
+    for (at += minus; at < end && decimals < 3; at++) {
+        if (*at == '.' && decimals < 0) {
+            decimals = 0;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || whole > INT64_MAX / 10000) break;
+        whole = whole * 10 + (*at - '0');
+        decimals += decimals >= 0;
+    }
+    if (at == end && value.len > (size_t)minus) {
+        for (int i = decimals < 0 ? 0 : decimals; i < 3; i++) whole *= 10;
+        *ns = minus ? -whole : whole;
+        return true;
+    }
+    if (!gt_json_parse_number(value, &number) || !(fabs(number.real) < 9e15)) return false;
+    *ns = llrint(number.real * 1000.0);
+    return true;
+}
+
+/* ---- notes ---- */
+
+/* Unsigned 64-bit integers occur: addresses, hashes. */
+static bool is_unsigned(gt_str word, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.bytes[i] < '0' || word.bytes[i] > '9') return false;
+        if (__builtin_mul_overflow(*number, (uint64_t)10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(word.bytes[i] - '0'), number))
+            return false;
+    }
+    return word.len > 0;
+}
+
+static void note_number(gt_timeline *timeline, uint32_t key, gt_str word)
+{
+    gt_json_number number;
+    uint64_t large;
+    if (!gt_json_parse_number(word, &number))
+        gt_timeline_note_json(timeline, key, word);
+    else if (number.is_int)
+        gt_timeline_note_int(timeline, key, number.integer);
+    else if (is_unsigned(word, &large))
+        gt_timeline_note_uint(timeline, key, large);
+    else
+        gt_timeline_note_double(timeline, key, number.real);
+}
+
+static void raw_note(gt_timeline *timeline, uint32_t key, gt_str value, gt_buffer *room)
+{
+    switch (value.bytes[0]) {
+    case '"':
+        gt_timeline_note_string(timeline, key, raw_decode(value, room));
+        break;
+    case '{':
+    case '[':
+        room->len = 0;
+        gt_json_add_compact(room, value);
+        gt_timeline_note_json(timeline, key, (gt_str){room->bytes, room->len});
+        break;
+    case 't':
+    case 'f':
+        gt_timeline_note_bool(timeline, key, value.bytes[0] == 't');
+        break;
+    case 'n':
+        gt_timeline_note_json(timeline, key, value);
+        break;
+    default:
+        note_number(timeline, key, value);
+    }
+}
+
+/* ---- events ---- */
+
+/* Perfetto's process ids have 31 bits: strings get ids from the end of the range. Thread ids may be any
+ * number. */
 enum { FIRST_MADE_UP_NUMBER = 2000000000 };
 
 typedef enum member { PHASE, CATEGORY, NAME, PROCESS, THREAD, TIME, DURATION, ID, ARGUMENTS, MEMBERS } member;
@@ -27,34 +137,34 @@ static const char *const member_names[MEMBERS] = {
     [TIME] = "ts",  [DURATION] = "dur", [ID] = "id",     [ARGUMENTS] = "args"};
 
 typedef struct open_slice {
-    size_t number, below; /* of the event, and the slice that it lies in; SIZE_MAX for none */
+    size_t number, below; /* of the event, and the enclosing slice; SIZE_MAX: none */
 } open_slice;
 
 typedef struct conversion {
     gt_json json;
     gt_timeline *timeline;
     gt_interner *strings;
-    gt_buffer raw[MEMBERS]; /* of the event in hand, as JSON; empty where it has none */
-    gt_buffer about;        /* the document's other members: a JSON object up to its brace */
+    gt_buffer raw[MEMBERS]; /* of the current event, as JSON; empty: none */
+    gt_buffer about;        /* the other members of the document: a JSON object without its closing brace */
     gt_buffer text, padded;
-    gt_map processes; /* text id of the raw pid to process */
-    gt_map tracks;    /* (process, text id of the raw tid) to track */
-    gt_map counters;  /* (process, text id of the name) to track */
-    gt_map open;      /* track to the innermost slice begun with B */
+    gt_map processes; /* string id of the raw pid to process */
+    gt_map tracks;    /* (process, string id of the raw tid) to track */
+    gt_map counters;  /* (process, string id of the name) to track */
+    gt_map open;      /* track to the innermost slice that began with B */
     open_slice *slices;
     size_t slice_count, slice_capacity;
-    uint32_t made_up; /* numbers given to texts */
+    uint32_t made_up; /* ids given to strings */
     int64_t first_ns;
     gt_chrome_totals totals;
 } conversion;
 
 /* ---- values ---- */
 
-/* The value at the cursor as its text. */
+/* The text of the value at the cursor. */
 static bool read_raw(conversion *c, gt_buffer *out)
 {
     gt_json *json = &c->json;
-    gt_json_peek(json); /* passes white space */
+    gt_json_peek(json); /* skips white space */
     gt_json_set_mark(json);
     bool read = gt_json_skip(json);
     out->len = 0;
@@ -71,19 +181,18 @@ static gt_str raw(conversion *c, member m)
 static uint32_t text_id(conversion *c, gt_str value)
 {
     if (!value.len) return GT_STR_NONE;
-    gt_str text = gt_raw_decode(value, &c->text);
+    gt_str text = raw_decode(value, &c->text);
     return gt_interner_add(c->strings, text.bytes, text.len);
 }
 
 /* ---- processes and tracks ---- */
 
-/* A number that is one stays; anything else gets one, and its text is the name. */
+/* An integer is kept; anything else gets an id, and its text becomes the name. */
 static int64_t number_of(conversion *c, gt_str value, int64_t least, int64_t most, gt_str *name)
 {
     int64_t number;
-    bool is_number =
-        !gt_raw_is_string(value) && gt_raw_int(value, &number) && number >= least && number <= most;
-    *name = is_number ? (gt_str){"", 0} : gt_raw_decode(value, &c->text);
+    bool is_number = !raw_is_string(value) && raw_int(value, &number) && number >= least && number <= most;
+    *name = is_number ? (gt_str){"", 0} : raw_decode(value, &c->text);
     return is_number ? number : FIRST_MADE_UP_NUMBER + (int64_t)c->made_up++;
 }
 
@@ -92,7 +201,7 @@ static uint32_t process_of(conversion *c)
     gt_str value = raw(c, PROCESS), name;
     uint32_t *found = gt_map_put(&c->processes, gt_interner_add(c->strings, value.bytes, value.len), 0);
     if (*found == GT_MAP_NONE) {
-        int64_t pid = number_of(c, value, -1, FIRST_MADE_UP_NUMBER - 1, &name); /* PyTorch uses -1 too */
+        int64_t pid = number_of(c, value, -1, FIRST_MADE_UP_NUMBER - 1, &name); /* PyTorch also uses -1 */
         *found = gt_timeline_process(c->timeline, pid, name);
     }
     return *found;
@@ -112,7 +221,7 @@ static uint32_t track_of(conversion *c)
 
 /* ---- arguments ---- */
 
-/* JSON in memory that the reader may read behind. */
+/* JSON in memory, with padding that the reader may read. */
 static gt_str padded(conversion *c, gt_str value)
 {
     c->padded.len = 0;
@@ -123,7 +232,7 @@ static gt_str padded(conversion *c, gt_str value)
 
 static void note_value(conversion *c, uint32_t key, gt_str value)
 {
-    gt_raw_note(c->timeline, key, value, &c->text);
+    raw_note(c->timeline, key, value, &c->text);
 }
 
 /* Calls `use` for each member of a JSON object; the value has at least one byte. */
@@ -135,7 +244,7 @@ static void each_member(conversion *c, gt_str object, void (*use)(conversion *c,
     gt_json_begin_str(&json, padded(c, object));
     if (!gt_json_enter_object(&json)) return;
     while (gt_json_next_key(&json, &key)) {
-        key = gt_raw_decoded(key, &c->text);
+        key = raw_decoded(key, &c->text);
         uint32_t id = gt_interner_add(c->strings, key.bytes, key.len);
         gt_json_peek(&json);
         const uint8_t *begin = json.at;
@@ -157,7 +266,7 @@ static size_t add_event(conversion *c, gt_timeline_kind kind, int64_t start_ns, 
 
 static bool time_of_event(conversion *c, int64_t *ns)
 {
-    if (gt_raw_ns(raw(c, TIME), ns)) return true;
+    if (raw_ns(raw(c, TIME), ns)) return true;
     c->totals.timeless++;
     return false;
 }
@@ -166,7 +275,7 @@ static void add_complete(conversion *c)
 {
     int64_t start, length = 0, end;
     if (!time_of_event(c, &start)) return;
-    if (c->raw[DURATION].len) gt_raw_ns(raw(c, DURATION), &length);
+    if (c->raw[DURATION].len) raw_ns(raw(c, DURATION), &length);
     if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
     add_event(c, GT_TIMELINE_SLICE, start, end);
 }
@@ -202,8 +311,8 @@ static void add_end(conversion *c)
     *innermost = ended->below == SIZE_MAX ? GT_MAP_NONE : (uint32_t)ended->below;
 }
 
-/* Numbers of arrows count within a category. Those from a launch to the GPU keep theirs, which the launch's
- * correlation id is, too. */
+/* Ids of arrows are unique within a category. Arrows from a launch to the GPU keep their id, which is also
+ * the correlation id of the launch. */
 static uint64_t arrow_kind(conversion *c)
 {
     static const char *const launches[] = {"ac2g", "async_cpu_to_gpu", "async"};
@@ -218,16 +327,16 @@ static void add_arrow(conversion *c, bool arrives)
 {
     int64_t time, id;
     if (!time_of_event(c, &time)) return;
-    if (!gt_raw_int(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
+    if (!raw_int(raw(c, ID), &id)) id = text_id(c, raw(c, ID));
     gt_timeline_arrow(c->timeline, track_of(c), time, (uint64_t)id ^ arrow_kind(c), arrives);
 }
 
-/* One counter an argument that is a number. */
+/* One counter per numeric argument. */
 static void add_value(conversion *c, uint32_t key, gt_str value)
 {
     gt_json_number number;
     int64_t time;
-    if (!gt_json_parse_number(value, &number) || !gt_raw_ns(raw(c, TIME), &time)) return;
+    if (!gt_json_parse_number(value, &number) || !raw_ns(raw(c, TIME), &time)) return;
     gt_str name = gt_interner_get(c->strings, key);
     uint32_t event_name = text_id(c, raw(c, NAME));
     gt_str event = gt_interner_get(c->strings, event_name);
@@ -246,13 +355,13 @@ static void add_value(conversion *c, uint32_t key, gt_str value)
 
 static void add_name(conversion *c, uint32_t key, gt_str value)
 {
-    gt_str of = gt_interner_get(c->strings, key), what = gt_raw_decode(raw(c, NAME), &c->text);
+    gt_str of = gt_interner_get(c->strings, key), what = raw_decode(raw(c, NAME), &c->text);
     bool names_process = gt_str_equals(what, "process_name") && gt_str_equals(of, "name");
     bool names_thread = gt_str_equals(what, "thread_name") && gt_str_equals(of, "name");
     bool labels_process = gt_str_equals(what, "process_labels") && gt_str_equals(of, "labels");
     uint32_t process = names_process || labels_process ? process_of(c) : 0;
     uint32_t track = names_thread ? track_of(c) : 0;
-    gt_str name = gt_raw_decode(value, &c->text);
+    gt_str name = raw_decode(value, &c->text);
     if (names_process) gt_timeline_name_process(c->timeline, process, name);
     if (names_thread) gt_timeline_name_track(c->timeline, track, name);
     if (labels_process) gt_timeline_label_process(c->timeline, process, name);
@@ -294,7 +403,7 @@ static void use_event(conversion *c)
     }
 }
 
-/* ---- the document ---- */
+/* ---- document ---- */
 
 static bool read_event(conversion *c)
 {
@@ -338,7 +447,7 @@ static bool read_document(conversion *c, bool *found)
             read = read_events(c);
             continue;
         }
-        if (gt_str_equals(key, "stackFrames")) { /* may be most of a file */
+        if (gt_str_equals(key, "stackFrames")) { /* may be most of the file */
             read = gt_json_skip(&c->json);
             continue;
         }
@@ -352,7 +461,7 @@ static bool read_document(conversion *c, bool *found)
     return read && !c->json.failed && gt_json_finish(&c->json);
 }
 
-/* What the document says besides its events: GPUs, ranks, versions. */
+/* The other members of the document: GPUs, ranks, versions. */
 static void add_properties(conversion *c)
 {
     if (!c->about.len || c->first_ns == INT64_MAX) return;
@@ -378,7 +487,7 @@ bool gt_convert_chrome(gt_stream *stream, gt_timeline *timeline, const gt_read_o
     bool read = read_document(&c, &found);
     gt_progress_end();
     bool accepted =
-        gt_chrome_accept(&c.json, read, found, c.totals.events, "it has no 'traceEvents'", options, error);
+        gt_chrome_accept(&c.json, read, found, c.totals.events, "no 'traceEvents'", options, error);
     if (accepted) add_properties(&c);
     *totals = c.totals;
     gt_buffer *buffers[] = {&c.about, &c.text, &c.padded};

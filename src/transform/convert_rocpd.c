@@ -1,14 +1,15 @@
-/* A rocprofv3 run as a rocpd database, as rocprofv3 itself writes since ROCm 7: a set of tables a process.
+/* Writes a rocprofv3 run as a rocpd database, like rocprofv3 itself since ROCm 7: one set of tables per
+ * process.
  *
- * Ids are the run's own: of agents, threads, queues, streams and kernels. Texts, events and counters are
- * numbered as they come. An event's stack_id is the internal correlation id; the external one is not known.
- * Calls without length are regions like the others. */
+ * Ids of agents, threads, queues, streams and kernels are those of the run. Strings, events and counters
+ * are numbered in order. The stack_id of an event is the internal correlation id; the external one is
+ * unknown. Calls without duration are regions like all others. */
 #include "transform/convert.h"
+#include "base/memory.h"
 
 #include "json/string.h"
 #include "base/length.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/rocprof/agents.h"
 #include "output/trace/rocpd_rows.h"
@@ -24,9 +25,9 @@ enum { NODE_ID = 1 };
 typedef struct set {
     gt_rocpd_set tables;
     int64_t pid;
-    gt_map known;           /* (table, id of the run) of rows that others point to */
-    gt_map strings;         /* text id of the run to id */
-    gt_map counter_ids;     /* the same of counters */
+    gt_map known;           /* (table, id of the run) of rows that others refer to */
+    gt_map strings;         /* string id of the run to id */
+    gt_map counter_ids;     /* the same for counters */
     gt_map dispatch_events; /* dispatch id to event id */
     int64_t events, gpus, cpus;
 } set;
@@ -103,7 +104,7 @@ static set *set_of(conversion *c, int64_t process)
     return &c->sets[process >= 0 && (uint64_t)process < c->set_count ? process : 0];
 }
 
-/* ---- what rows point to ---- */
+/* ---- rows that others refer to ---- */
 
 static gt_rocpd_value thread_id(conversion *c, set *s, int64_t tid)
 {
@@ -122,7 +123,7 @@ static gt_rocpd_value place_id(conversion *c, set *s, gt_rocpd_table t, const ch
     return number(id);
 }
 
-/* The name as it is displayed: without the ending of names that are not C++. */
+/* The displayed name: without the suffix of names that are not C++. */
 static gt_str displayed(gt_str name)
 {
     bool ends = name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0;
@@ -154,7 +155,7 @@ static gt_rocpd_value kernel_id(conversion *c, set *s, int64_t id)
 
 /* ---- agents ---- */
 
-/* Adds "key": of nested keys ("grid_max_dim/x") those of one object must follow each other. */
+/* Adds "key". Nested keys ("grid_max_dim/x") of one object must be adjacent. */
 static void add_agent_key(gt_buffer *json, const char *path, gt_str *object)
 {
     const char *slash = strchr(path, '/');
@@ -173,7 +174,7 @@ static void add_agent_key(gt_buffer *json, const char *path, gt_str *object)
     *object = outer;
 }
 
-/* What is known of an agent, as rocprofv3 writes it. */
+/* The properties of an agent, as rocprofv3 writes them. */
 static gt_str agent_json(conversion *c, const gt_store_cell *cells)
 {
     gt_str object = {"", 0};
@@ -311,14 +312,14 @@ static int64_t counter_id(conversion *c, set *s, uint32_t name)
 
 static size_t add_counters(conversion *c)
 {
-    size_t left_out = 0;
+    size_t dropped = 0;
     gt_store_cell d[GT_COUNTER_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->counters);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
         set *s = set_of(c, d[GT_COUNTER_PROCESS].integer);
         uint32_t event = gt_map_get(&s->dispatch_events, (uint64_t)d[GT_COUNTER_DISPATCH].integer, 0);
         if (event == GT_MAP_NONE) {
-            left_out++;
+            dropped++;
             continue;
         }
         gt_rocpd_value measured = {.kind = GT_ROCPD_REAL, .real = d[GT_COUNTER_VALUE].time};
@@ -326,12 +327,12 @@ static size_t add_counters(conversion *c)
                number(counter_id(c, s, (uint32_t)d[GT_COUNTER_NAME].text)), measured);
     }
     gt_store_scan_free(scan);
-    return left_out;
+    return dropped;
 }
 
-/* ---- the whole ---- */
+/* ---- database ---- */
 
-/* 32 digits made of what tells a process from others, so that the same run gives the same bytes. */
+/* 32 digits computed from what identifies a process, so that the same run gives the same bytes. */
 static void make_guid(char guid[GT_ROCPD_GUID + 1], const conversion *c, const gt_rocprof_process *process,
                       size_t index)
 {
@@ -367,8 +368,8 @@ static bool begin_sets(conversion *c)
     c->set_count = c->run->process_count ? c->run->process_count : 1;
     c->sets = gt_alloc_zero(c->set_count, sizeof *c->sets);
     if (c->set_count > GT_ROCPD_SETS)
-        return gt_fail(c->rows.error, "a database holds at most %d processes, and this run has %zu",
-                       GT_ROCPD_SETS, c->set_count);
+        return gt_fail(c->rows.error, "a database can hold %d processes; this run has %zu", GT_ROCPD_SETS,
+                       c->set_count);
     for (size_t i = 0; i < c->set_count; i++)
         if (!begin_set(c, i, &processes[i])) return false;
     return true;
@@ -390,11 +391,11 @@ static bool add_all(conversion *c, gt_rocpd_totals *totals)
     add_dispatches(c);
     add_copies(c);
     add_calls(c);
-    totals->left_out = add_counters(c);
+    totals->dropped = add_counters(c);
     totals->dispatches = gt_store_count(c->run->dispatches);
     totals->copies = gt_store_count(c->run->copies);
     totals->calls = gt_store_count(c->run->calls);
-    totals->values = gt_store_count(c->run->counters) - totals->left_out;
+    totals->values = gt_store_count(c->run->counters) - totals->dropped;
     return !c->rows.failed && add_views(c);
 }
 

@@ -1,14 +1,6 @@
-/* What a rocprofv3 run looks like in a trace viewer.
- *
- * Names of arguments are those of rocprofv3's own Perfetto traces. More than those have, so that a report
- * from the trace is that from the run: dispatch_id, the sizes by axis where they are not one row, kernel_name
- * where the short name of the event's name is another, an agent's id where its label has another number, each
- * record's place where the run has them in another order than that of time, a slice for the time that was
- * profiled and a mark for each agent. */
+/* Converts a rocprofv3 run to a timeline: calls on the threads that made them, dispatches and copies on the
+ * streams of their GPU, with the arguments of rocprofv3's own traces. */
 #include "transform/convert.h"
-#include "transform/convert_agents.h"
-#include "transform/convert_keys.h"
-
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -17,19 +9,178 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- names of arguments ---- */
+
+/* Arguments in the order in which they are written. */
+typedef enum rocprof_key {
+    KEY_BEGIN,
+    KEY_END,
+    KEY_DELTA,
+    KEY_KIND,
+    KEY_AGENT,
+    KEY_AGENT_TYPE,
+    KEY_SOURCE,
+    KEY_DESTINATION,
+    KEY_BYTES,
+    KEY_CORRELATION,
+    KEY_QUEUE,
+    KEY_THREAD,
+    KEY_KERNEL_ID,
+    KEY_SCRATCH,
+    KEY_LDS,
+    KEY_VGPRS,
+    KEY_ACCUM_VGPRS,
+    KEY_SGPRS,
+    KEY_BLOCK,
+    KEY_GRID,
+    KEY_STREAM,
+    KEY_DISPATCH,
+    KEY_BLOCK_X,
+    KEY_BLOCK_Y,
+    KEY_BLOCK_Z,
+    KEY_GRID_X,
+    KEY_GRID_Y,
+    KEY_GRID_Z,
+    KEY_KERNEL_NAME,
+    KEY_AGENT_ID,
+    KEY_SOURCE_ID,
+    KEY_DESTINATION_ID,
+    KEY_PLACE,
+    KEY_PID,
+    KEY_HOST,
+    KEY_COMMAND,
+    KEYS
+} rocprof_key;
+
+static const char *const key_names[KEYS] = {
+    [KEY_BEGIN] = "begin_ns",
+    [KEY_END] = "end_ns",
+    [KEY_DELTA] = "delta_ns",
+    [KEY_KIND] = "kind",
+    [KEY_AGENT] = "agent",
+    [KEY_AGENT_TYPE] = "agent_type",
+    [KEY_SOURCE] = "src_agent",
+    [KEY_DESTINATION] = "dst_agent",
+    [KEY_BYTES] = "copy_bytes",
+    [KEY_CORRELATION] = "corr_id",
+    [KEY_QUEUE] = "queue",
+    [KEY_THREAD] = "tid",
+    [KEY_KERNEL_ID] = "kernel_id",
+    [KEY_SCRATCH] = "Scratch_Size",
+    [KEY_LDS] = "LDS_Block_Size",
+    [KEY_VGPRS] = "VGPR_Count",
+    [KEY_ACCUM_VGPRS] = "Accum_VGPR_Count",
+    [KEY_SGPRS] = "SGPR_Count",
+    [KEY_BLOCK] = "workgroup_size",
+    [KEY_GRID] = "grid_size",
+    [KEY_STREAM] = "stream_ID",
+    [KEY_DISPATCH] = "dispatch_id",
+    [KEY_BLOCK_X] = "workgroup_size_x",
+    [KEY_BLOCK_Y] = "workgroup_size_y",
+    [KEY_BLOCK_Z] = "workgroup_size_z",
+    [KEY_GRID_X] = "grid_size_x",
+    [KEY_GRID_Y] = "grid_size_y",
+    [KEY_GRID_Z] = "grid_size_z",
+    [KEY_KERNEL_NAME] = "kernel_name",
+    [KEY_AGENT_ID] = "agent_id",
+    [KEY_SOURCE_ID] = "src_agent_id",
+    [KEY_DESTINATION_ID] = "dst_agent_id",
+    [KEY_PLACE] = "record",
+    [KEY_PID] = "pid",
+    [KEY_HOST] = "hostname",
+    [KEY_COMMAND] = "command",
+};
+
+/* ---- agents ---- */
+
+typedef struct agent_row {
+    int64_t process;      /* of the run */
+    int64_t id;           /* as in the records */
+    int64_t number;       /* in its label: the logical node id if it is known */
+    uint32_t label, type; /* string ids of the timeline: "Agent-2", "GPU" */
+    bool is_cpu;
+} agent_row;
+
+typedef struct agent_list {
+    gt_interner *strings; /* of the timeline */
+    agent_row *rows;
+    size_t count, capacity;
+    gt_map of; /* (process, id) */
+} agent_list;
+
+static uint32_t add(agent_list *agents, agent_row row, gt_str type)
+{
+    char label[32];
+    snprintf(label, sizeof label, "Agent-%" PRId64, row.number);
+    row.label = gt_interner_add_cstr(agents->strings, label);
+    row.type = type.len ? gt_interner_add(agents->strings, type.bytes, type.len) : GT_STR_NONE;
+    row.is_cpu = gt_str_equals(type, "CPU");
+    *gt_map_put(&agents->of, (uint64_t)row.process, (uint64_t)row.id) = (uint32_t)agents->count;
+    GT_PUSH(agents->rows, agents->count, agents->capacity, row);
+    return (uint32_t)agents->count - 1;
+}
+
+static void list_agents(agent_list *agents, const gt_rocprof *run, gt_interner *strings, size_t process_count)
+{
+    agents->strings = strings;
+    if (!run->agents) return;
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(run->agents);
+    while (gt_store_scan_next(scan, cells)) {
+        int64_t process = cells[GT_AGENT_PROCESS].integer, id = cells[GT_AGENT_ID].integer;
+        int64_t logical = cells[GT_AGENT_LOGICAL_NODE_ID].integer, node = cells[GT_AGENT_NODE_ID].integer;
+        if (process < 0 || (uint64_t)process >= process_count) process = 0;
+        int64_t number = logical != GT_AGENT_ABSENT ? logical : node != GT_AGENT_ABSENT ? node : id;
+        add(agents, (agent_row){.process = process, .id = id, .number = number},
+            gt_interner_get(run->strings, (uint32_t)cells[GT_AGENT_TYPE].text));
+    }
+    gt_store_scan_free(scan);
+}
+
+static uint32_t find_agent(agent_list *agents, int64_t process, int64_t id)
+{
+    uint32_t found = gt_map_get(&agents->of, (uint64_t)process, (uint64_t)id);
+    if (found != GT_MAP_NONE) return found;
+    return add(agents, (agent_row){.process = process, .id = id, .number = id}, (gt_str){"", 0});
+}
+
+static void note_agent_row(gt_timeline *timeline, const gt_rocprof *run, const gt_store_cell *cells)
+{
+    gt_interner *strings = gt_timeline_strings(timeline);
+    for (size_t i = 0; i < GT_AGENT_INFO_COLUMNS; i++) {
+        size_t column = GT_AGENT_INFO + i;
+        uint32_t agent_key = gt_interner_add_cstr(strings, gt_agent_info_names[i]);
+        if (gt_agent_columns[column].type == GT_STORE_STRING) {
+            if (cells[column].text != GT_STR_NONE)
+                gt_timeline_note_string(timeline, agent_key,
+                                        gt_interner_get(run->strings, (uint32_t)cells[column].text));
+        } else if (cells[column].integer != GT_AGENT_ABSENT) {
+            gt_timeline_note_int(timeline, agent_key, cells[column].integer);
+        }
+    }
+}
+
+static void free_agents(agent_list *agents)
+{
+    gt_free(agents->rows);
+    gt_map_free(&agents->of);
+}
+
+/* ---- events ---- */
+
 typedef struct conversion {
     gt_rocprof *run;
     gt_timeline *timeline;
-    gt_interner *strings; /* the timeline's */
+    gt_interner *strings; /* of the timeline */
     uint32_t keys[KEYS];
-    uint32_t *moved; /* from text ids of the run to those of the timeline; GT_STR_NONE: not moved yet */
+    uint32_t *moved; /* from string ids of the run to those of the timeline; GT_STR_NONE: not copied yet */
     size_t moved_count;
-    uint32_t *processes; /* the timeline's, by process of the run */
+    uint32_t *processes; /* of the timeline, by process of the run */
     size_t process_count;
-    gt_convert_agents agents;
+    agent_list agents;
     gt_map threads;  /* (process, tid) to track */
     gt_map queues;   /* (agent, stream) to track */
-    gt_map counters; /* (process, dispatch) to the first of its values */
+    gt_map counters; /* (process, dispatch) to its first counter value */
     uint32_t *next_counter, *counter_names;
     double *counter_values;
 } conversion;
@@ -61,7 +212,7 @@ static uint32_t add_process(conversion *c, gt_map *pids, const gt_rocprof_proces
     gt_str command = gt_interner_get(c->run->strings, process->command);
     char *name = gt_format("%.*s%s%.*s", (int)command.len, command.bytes,
                            command.len && host.len ? " on " : "", (int)host.len, host.bytes);
-    /* Viewers take processes of one number for one process; those of several machines may share it. */
+    /* Viewers merge processes with the same id; processes of different machines may share one. */
     uint64_t pid = (uint64_t)process->pid;
     while (gt_map_get(pids, pid, 0) != GT_MAP_NONE) pid += UINT64_C(1) << 22;
     *gt_map_put(pids, pid, 0) = 0;
@@ -94,7 +245,7 @@ static int64_t process_of(const conversion *c, int64_t process)
 
 static uint32_t agent_of(conversion *c, int64_t process, int64_t id)
 {
-    return gt_convert_agents_find(&c->agents, process, id);
+    return find_agent(&c->agents, process, id);
 }
 
 static uint32_t thread_track(conversion *c, int64_t process, int64_t tid)
@@ -114,7 +265,7 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
     uint32_t *found = gt_map_put(&c->queues, agent, (uint64_t)stream);
     if (*found == GT_MAP_NONE) {
         char name[80];
-        const gt_convert_agent *on = &c->agents.rows[agent];
+        const agent_row *on = &c->agents.rows[agent];
         gt_str label = gt_interner_get(c->strings, on->label);
         snprintf(name, sizeof name, "STREAM [\" %" PRId64 " \"] %.*s", stream, (int)label.len, label.bytes);
         gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
@@ -137,7 +288,7 @@ static void note_word(conversion *c, rocprof_key k, uint32_t text)
 
 static void note_agent(conversion *c, uint32_t agent, rocprof_key label, rocprof_key id)
 {
-    const gt_convert_agent *row = &c->agents.rows[agent];
+    const agent_row *row = &c->agents.rows[agent];
     note_word(c, label, row->label);
     if (row->id != row->number) note(c, id, row->id);
 }
@@ -149,16 +300,16 @@ static void note_times(conversion *c, int64_t start, int64_t end)
     note(c, KEY_DELTA, (int64_t)((uint64_t)end - (uint64_t)start));
 }
 
-/* One number for a call and what it set off; numbers of different processes differ. */
+/* The same number for a call and what it launched, different for each process. */
 static void join(conversion *c, int64_t process, int64_t correlation, bool arrives)
 {
     if (!correlation || !c->run->calls) return;
     gt_timeline_flow(c->timeline, (uint64_t)correlation ^ ((uint64_t)process + 1) << 44, arrives);
 }
 
-/* ---- places ---- */
+/* ---- order ---- */
 
-/* Whether the timeline, which is in order of time, keeps the order of a store. */
+/* Whether the timeline, which is ordered by time, keeps the order of a store. */
 static bool keeps_order(const gt_store *store, size_t start_column, size_t end_column)
 {
     size_t count = gt_store_count(store);
@@ -183,7 +334,7 @@ static place_notes places_of(const gt_store *store, size_t start_column, size_t 
     return (place_notes){.are_told = !keeps_order(store, start_column, end_column)};
 }
 
-static void note_place(conversion *c, place_notes *of)
+static void note_record_index(conversion *c, place_notes *of)
 {
     if (of->are_told) note(c, KEY_PLACE, of->next++);
 }
@@ -212,7 +363,7 @@ static void add_calls(conversion *c)
         note_word(c, KEY_KIND, move_text(c, (uint32_t)cells[GT_CALL_KIND].text));
         note(c, KEY_CORRELATION, correlation);
         if (cells[GT_CALL_STREAM].integer >= 0) note(c, KEY_STREAM, cells[GT_CALL_STREAM].integer);
-        note_place(c, &places);
+        note_record_index(c, &places);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
@@ -232,7 +383,7 @@ static void note_copy_details(conversion *c, int64_t process, const gt_store_cel
     note(c, KEY_STREAM, cells[GT_COPY_STREAM].integer);
 }
 
-/* The GPU among the two ends of a copy: the destination where both are GPUs, or nothing is known of them. */
+/* The GPU among the two ends of a copy: the destination if both are GPUs or nothing is known about them. */
 static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_store_cell *cells)
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
@@ -263,7 +414,7 @@ static void add_copies(conversion *c)
         note_times(c, start, end);
         note_word(c, KEY_KIND, kind);
         if (detailed) note_copy_details(c, process, cells);
-        note_place(c, &places);
+        note_record_index(c, &places);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
@@ -280,7 +431,7 @@ static void gather_counters(conversion *c)
     c->counter_names = gt_store_string_ids(c->run->counters, GT_COUNTER_NAME);
     c->counter_values = gt_store_times(c->run->counters, GT_COUNTER_VALUE);
     c->next_counter = gt_alloc(count * sizeof *c->next_counter);
-    for (size_t i = count; i-- > 0;) { /* from the last, so that each list is in the file's order */
+    for (size_t i = count; i-- > 0;) { /* from the last one, so that each list is in the order of the file */
         uint32_t *first = gt_map_put(&c->counters, (uint64_t)processes[i], (uint64_t)dispatches[i]);
         c->next_counter[i] = *first;
         *first = (uint32_t)i;
@@ -304,7 +455,7 @@ static int64_t product(const gt_store_cell *sizes)
     return (int64_t)((uint64_t)sizes[0].integer * (uint64_t)sizes[1].integer * (uint64_t)sizes[2].integer);
 }
 
-/* Where the size is not that of one row, its axes too. */
+/* Also the sizes per axis if there is more than one row. */
 static void note_axes(conversion *c, rocprof_key first, const gt_store_cell *sizes)
 {
     if (sizes[1].integer == 1 && sizes[2].integer == 1) return;
@@ -316,7 +467,7 @@ static void note_dispatch_details(conversion *c, const gt_store_cell *cells)
     int64_t queue = cells[GT_DISPATCH_QUEUE].integer;
     gt_kernel_use use = gt_rocprof_kernel_use(c->run, cells[GT_DISPATCH_KERNEL_ID].integer);
     note(c, KEY_CORRELATION, cells[GT_DISPATCH_CORRELATION].integer);
-    note(c, KEY_QUEUE, queue > 0 ? queue - 1 : 0); /* as rocprofv3 counts them here */
+    note(c, KEY_QUEUE, queue > 0 ? queue - 1 : 0); /* as rocprofv3 counts them in its traces */
     note(c, KEY_SCRATCH, cells[GT_DISPATCH_SCRATCH_BYTES].integer);
     note(c, KEY_LDS, cells[GT_DISPATCH_LDS_BYTES].integer);
     if (use.vgprs >= 0) note(c, KEY_VGPRS, use.vgprs);
@@ -360,16 +511,16 @@ static void add_dispatches(conversion *c)
                           cells[GT_DISPATCH_END].integer, category, name);
         join(c, process, cells[GT_DISPATCH_CORRELATION].integer, true);
         note_dispatch(c, cells, agent, gt_interner_get(c->strings, name));
-        note_place(c, &places);
+        note_record_index(c, &places);
         note_counters(c, process, cells[GT_DISPATCH_ID].integer);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
 }
 
-/* ---- the whole ---- */
+/* ---- timeline ---- */
 
-/* The time that was profiled: more than its first and last event. */
+/* The profiled time, which is longer than the time from the first to the last event. */
 static void add_session(conversion *c, size_t process, const gt_rocprof_process *about)
 {
     if (!about->init_ns && !about->fini_ns) return;
@@ -391,7 +542,7 @@ static void add_sessions(conversion *c)
     for (size_t i = 0; i < c->process_count; i++) add_session(c, i, &processes[i]);
 }
 
-/* When the run began, as far as is known. */
+/* The start of the run, as far as it is known. */
 static int64_t first_time(const conversion *c)
 {
     int64_t *starts = gt_store_ints(c->run->dispatches, GT_DISPATCH_START), first = c->run->init_ns;
@@ -401,7 +552,7 @@ static int64_t first_time(const conversion *c)
     return first;
 }
 
-/* A mark for each agent, with all that is known of it. */
+/* One mark per agent, with all its properties. */
 static void add_agents(conversion *c)
 {
     if (!c->run->agents) return;
@@ -418,7 +569,7 @@ static void add_agents(conversion *c)
         gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, tracks[process] - 1, time_ns, time_ns, category,
                           c->agents.rows[agent].label);
         note(c, KEY_AGENT_ID, c->agents.rows[agent].id);
-        gt_convert_agent_notes(c->timeline, c->run, cells);
+        note_agent_row(c->timeline, c->run, cells);
         gt_timeline_end(c->timeline);
     }
     gt_store_scan_free(scan);
@@ -430,7 +581,7 @@ void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
     conversion c = {.run = run, .timeline = timeline, .strings = gt_timeline_strings(timeline)};
     for (int k = 0; k < KEYS; k++) c.keys[k] = word(&c, key_names[k]);
     add_processes(&c);
-    gt_convert_agents_add(&c.agents, run, c.strings, c.process_count);
+    list_agents(&c.agents, run, c.strings, c.process_count);
     add_sessions(&c);
     add_agents(&c);
     add_calls(&c);
@@ -439,7 +590,7 @@ void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
     add_dispatches(&c);
     gt_free(c.moved);
     gt_free(c.processes);
-    gt_convert_agents_free(&c.agents);
+    free_agents(&c.agents);
     gt_free(c.next_counter);
     gt_free(c.counter_names);
     gt_free(c.counter_values);

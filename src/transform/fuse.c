@@ -1,19 +1,160 @@
-/* Two passes: the first finds how large ids are, usually in the first trace alone; the second copies events.
- * There the caller only finds where events end; batches of them are read, changed and compressed on the
- * output's threads. */
+/* Merges the traces of several ranks into one: first computes how far the ids and times of each rank are
+ * shifted, then copies the events. */
 #include "transform/fuse.h"
+#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "output/text_file.h"
 #include "json/scan.h"
-#include "transform/fuse_plan.h"
-#include "transform/fuse_walk.h"
+#include "output/text_file.h"
+#include "transform/fuse_event.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- how far ids and times are shifted ---- */
+
+typedef struct fuse_plan {
+    gt_fuse_change of_rank_one; /* ids of rank r are shifted r times as far */
+    int64_t *shift_ns;          /* by rank; owned; NULL: times are not shifted */
+} fuse_plan;
+
+/* Fields whose ids are shifted. The first launch decides which of the last two is shifted. */
+static const gt_fuse_member fields[] = {GT_FUSE_ID, GT_FUSE_PROCESS, GT_FUSE_CORRELATION,
+                                        GT_FUSE_EXTERNAL_ID};
+enum { FIELDS = GT_LENGTH(fields) };
+
+typedef struct id_range {
+    gt_wide_int largest[FIELDS]; /* 0 if all are negative */
+    uint64_t first_seen[FIELDS]; /* number of the first event that has it as an integer, from 1; 0: none */
+    uint64_t events;
+    bool launch_seen, launch_has_correlation;
+} id_range;
+
+static bool is_launch(const gt_fuse_event *event)
+{
+    gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
+    if (!gt_str_equals(category, "cuda_runtime") && !gt_str_equals(category, "cuda_driver")) return false;
+    return gt_str_contains_nocase(gt_fuse_event_value(event, GT_FUSE_NAME), "launch");
+}
+
+static void note_ids(id_range *range, const gt_fuse_event *event)
+{
+    range->events++;
+    for (size_t i = 0; i < FIELDS; i++) {
+        gt_wide_int value;
+        if (!gt_fuse_event_int(event, fields[i], &value)) continue;
+        if (!range->first_seen[i]) range->first_seen[i] = range->events;
+        if (value > range->largest[i]) range->largest[i] = value;
+    }
+    if (range->launch_seen || !is_launch(event)) return;
+    range->launch_seen = true;
+    range->launch_has_correlation = event->at[GT_FUSE_CORRELATION].end;
+}
+
+static bool note_ids_of_record(gt_fuse_walk *w)
+{
+    gt_fuse_event event;
+    bool is_event;
+    if (!gt_fuse_event_read(&w->json, &event, &is_event)) return false;
+    if (is_event) note_ids(w->context, &event);
+    gt_json_clear_mark(&w->json);
+    return true;
+}
+
+/* 42 gives 1000: one digit more than needed, so that shifted ids are easy to read. */
+static gt_wide_int multiplier_of(gt_wide_int largest)
+{
+    gt_wide_int multiplier = 10;
+    for (; largest; largest /= 10) multiplier = gt_wide_times(multiplier, 10);
+    return multiplier;
+}
+
+/* The fields that are shifted, in the order in which they first appear in the trace. */
+static void plan_ids(fuse_plan *p, const id_range *range)
+{
+    gt_fuse_change *change = &p->of_rank_one;
+    gt_fuse_member other_link = range->launch_has_correlation ? GT_FUSE_EXTERNAL_ID : GT_FUSE_CORRELATION;
+    bool planned[FIELDS] = {false};
+    for (;;) {
+        size_t next = FIELDS;
+        for (size_t i = 0; i < FIELDS; i++) {
+            if (planned[i] || !range->first_seen[i] || fields[i] == other_link) continue;
+            if (next == FIELDS || range->first_seen[i] < range->first_seen[next]) next = i;
+        }
+        if (next == FIELDS) return;
+        planned[next] = true;
+        change->moved[change->moved_count].member = fields[next];
+        change->moved[change->moved_count++].shift = multiplier_of(range->largest[next]);
+    }
+}
+
+/* The clock of the times of a trace. */
+typedef struct base_time {
+    bool known;
+    int64_t ns;
+} base_time;
+
+static void plan_times(fuse_plan *p, char *const *paths, const base_time *bases, size_t first,
+                       size_t rank_count)
+{
+    p->shift_ns = gt_alloc_zero(rank_count, sizeof *p->shift_ns);
+    for (size_t rank = first; rank < rank_count; rank++) {
+        int64_t shift_ns;
+        if (!paths[rank]) continue;
+        if (bases[rank].known && bases[first].known &&
+            !__builtin_sub_overflow(bases[rank].ns, bases[first].ns, &shift_ns))
+            p->shift_ns[rank] = shift_ns;
+        else
+            gt_warn("rank %zu: no baseTimeNanoseconds in %s or in the first trace; times not aligned", rank,
+                    paths[rank]);
+    }
+}
+
+static bool make_plan(fuse_plan *p, char *const *paths, size_t rank_count, const gt_fuse_options *options,
+                      gt_error *error)
+{
+    id_range range = {0};
+    size_t first = 0;
+    bool planned = true;
+    base_time *bases = gt_alloc_zero(rank_count, sizeof *bases);
+    *p = (fuse_plan){0};
+    while (!paths[first]) first++;
+    for (size_t rank = first; rank < rank_count && planned; rank++) {
+        gt_fuse_walk w;
+        id_range unused = {0};
+        if (!paths[rank]) continue;
+        bool counts = rank == first || options->ids_of_all_ranks;
+        planned = gt_fuse_walk_trace(&w, paths[rank], note_ids_of_record, counts ? &range : &unused, error) ||
+                  options->keep_damaged;
+        if (!planned) gt_fuse_name_rank(error, rank);
+        bases[rank] = (base_time){w.has_base_time, w.base_time_ns};
+        if (!options->ids_of_all_ranks && !options->align_times) break;
+    }
+    plan_ids(p, &range);
+    if (options->align_times && planned) plan_times(p, paths, bases, first, rank_count);
+    gt_free(bases);
+    return planned;
+}
+
+static gt_fuse_change plan_of_rank(const fuse_plan *p, size_t rank)
+{
+    gt_fuse_change change = p->of_rank_one;
+    change.rank = rank;
+    for (size_t i = 0; i < change.moved_count; i++)
+        change.moved[i].shift = gt_wide_times(change.moved[i].shift, rank);
+    change.shift_ns = p->shift_ns ? p->shift_ns[rank] : 0;
+    return change;
+}
+
+static void free_plan(fuse_plan *p)
+{
+    gt_free(p->shift_ns);
+}
+
+/* ---- copying events ---- */
 
 enum { BATCH_BYTES = 256 * 1024 };
 
@@ -24,7 +165,7 @@ static bool is_one_of(gt_str text, const char *const *names, size_t count)
     return false;
 }
 
-/* ---- copying: batches of events, made on the output's threads ---- */
+/* ---- batches of events, written on the output's threads ---- */
 
 typedef struct process {
     size_t rank;
@@ -38,12 +179,12 @@ typedef struct process_list {
     gt_map places; /* of the processes of one rank, by id */
 } process_list;
 
-/* Events of one rank: their text, and what came of it. */
+/* Events of one rank: their text, and the result. */
 typedef struct batch {
     struct copier *copier;
     gt_fuse_change change;
     bool is_first;    /* no event was written before */
-    gt_buffer text;   /* the events, with commas between them */
+    gt_buffer text;   /* the events, separated by commas */
     uint64_t *places; /* of the events in the file */
     size_t count, capacity;
     unsigned depth; /* of the events in the file's JSON */
@@ -59,14 +200,14 @@ typedef struct copier {
     char *const *paths;
     gt_text_file *file;
     gt_fuse_change change; /* of the rank being read */
-    batch *filling;        /* NULL where none is */
+    batch *filling;        /* NULL: none */
     batch **idle;
     size_t idle_count, idle_capacity;
     process_list processes;
 
-    size_t taken_rank;      /* of the batch taken last */
+    size_t taken_rank;      /* of the batch finished last */
     uint64_t taken_events;  /* of that rank */
-    bool taken_rank_failed; /* what follows of that rank is left out */
+    bool taken_rank_failed; /* the rest of that rank is dropped */
     gt_error error;
     bool has_stopped;
     gt_fuse_result *result;
@@ -92,12 +233,12 @@ static void free_processes(process_list *list)
     *list = (process_list){0};
 }
 
-static bool is_left_out(const gt_fuse_options *options, const gt_fuse_event *event, bool is_metadata)
+static bool is_dropped(const gt_fuse_options *options, const gt_fuse_event *event, bool is_metadata)
 {
     static const char *const replaced[] = {"process_name", "process_sort_index", "process_labels"};
     if (is_metadata && is_one_of(gt_fuse_event_value(event, GT_FUSE_NAME), replaced, 3)) return true;
-    return event->at[GT_FUSE_CATEGORY].end && is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY),
-                                                        options->left_out, options->left_out_count);
+    return event->at[GT_FUSE_CATEGORY].end &&
+           is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY), options->dropped, options->dropped_count);
 }
 
 static void note_process(batch *b, const gt_fuse_event *event)
@@ -112,7 +253,7 @@ static void note_process(batch *b, const gt_fuse_event *event)
 static void copy_event(batch *b, const gt_fuse_event *event, gt_buffer *text)
 {
     bool is_metadata = gt_str_equals(gt_fuse_event_value(event, GT_FUSE_PHASE), "M");
-    if (is_left_out(b->copier->options, event, is_metadata)) return;
+    if (is_dropped(b->copier->options, event, is_metadata)) return;
     if (!is_metadata) note_process(b, event);
     if (!b->is_first || b->written) gt_buffer_add_cstr(text, ",\n");
     gt_fuse_event_write(event, &b->change, text);
@@ -129,7 +270,7 @@ static void make_batch(void *piece, gt_buffer *text)
         gt_fuse_event event;
         bool is_event;
         json.block_offset =
-            b->places[b->read] - (uint64_t)(json.at - json.block); /* for the place in a sentence */
+            b->places[b->read] - (uint64_t)(json.at - json.block); /* for the position in a message */
         if (!gt_fuse_event_read(&json, &event, &is_event)) break;
         if (is_event) copy_event(b, &event, text);
         gt_json_clear_mark(&json);
@@ -145,12 +286,12 @@ static void note_failure(copier *c, size_t rank, const gt_error *error)
     c->error = *error;
     gt_fuse_name_rank(&c->error, rank);
     if (c->options->keep_damaged)
-        gt_warn("%s: what comes before that is kept, %" PRIu64 " events", c->error.text, c->taken_events);
+        gt_warn("%s: kept the %" PRIu64 " events before the damage", c->error.text, c->taken_events);
     else
         c->has_stopped = true;
 }
 
-static void begin_taking_rank(copier *c, size_t rank)
+static void start_rank(copier *c, size_t rank)
 {
     if (rank == c->taken_rank) return;
     c->taken_rank = rank;
@@ -159,11 +300,11 @@ static void begin_taking_rank(copier *c, size_t rank)
     gt_map_free(&c->processes.places);
 }
 
-static bool take_batch(void *piece)
+static bool finish_batch(void *piece)
 {
     batch *b = piece;
     copier *c = b->copier;
-    begin_taking_rank(c, b->change.rank);
+    start_rank(c, b->change.rank);
     bool counts = !c->taken_rank_failed && !c->has_stopped;
     if (counts) {
         c->taken_events += b->read;
@@ -204,9 +345,9 @@ static void free_batch(batch *b)
     gt_free(b);
 }
 
-static void hand_out(copier *c)
+static void submit_batch(copier *c)
 {
-    static const gt_text_file_job work = {make_batch, take_batch};
+    static const gt_text_file_job work = {make_batch, finish_batch};
     batch *b = c->filling;
     if (!b) return;
     char *pad = gt_buffer_reserve(&b->text, GT_STREAM_PAD);
@@ -219,8 +360,8 @@ static void hand_out(copier *c)
         gt_text_file_finish_pieces(c->file); /* then it is known whether an event has been written */
 }
 
-/* Puts the event at the cursor into the batch. Where its end is in hand, the batch's maker checks its
- * grammar. */
+/* Adds the event at the cursor to the batch. If its end is in memory, the thread that writes the batch
+ * checks its grammar. */
 static bool gather_record(gt_fuse_walk *w)
 {
     copier *c = w->context;
@@ -241,27 +382,26 @@ static bool gather_record(gt_fuse_walk *w)
     gt_buffer_add(&b->text, json->mark, (size_t)(json->at - json->mark));
     GT_PUSH(b->places, b->count, b->capacity, place);
     gt_json_clear_mark(json);
-    if (b->text.len >= BATCH_BYTES) hand_out(c);
+    if (b->text.len >= BATCH_BYTES) submit_batch(c);
     return true;
 }
 
-/* Failures in a rank's events are known when its batches are taken, so maybe not before the next rank is
- * read. */
+/* Failures in the events of a rank are known when its batches are finished, possibly only when the next
+ * rank is read. */
 static void copy_rank(copier *c, size_t rank)
 {
     gt_fuse_walk w;
     gt_error error;
     bool whole = gt_fuse_walk_trace(&w, c->paths[rank], gather_record, c, &error);
-    hand_out(c);
+    submit_batch(c);
     c->result->ranks += whole || w.events;
     if (whole) return;
     gt_text_file_finish_pieces(c->file);
-    begin_taking_rank(c, rank);
-    if (!c->taken_rank_failed)
-        note_failure(c, rank, &error); /* an earlier place has been told of otherwise */
+    start_rank(c, rank);
+    if (!c->taken_rank_failed) note_failure(c, rank, &error); /* an earlier position was reported otherwise */
 }
 
-/* ---- names and places of processes ---- */
+/* ---- names and order of processes ---- */
 
 static int by_rank_and_id(const void *a, const void *b)
 {
@@ -281,7 +421,7 @@ static void add_metadata(gt_buffer *text, const process *p, const char *name, co
     gt_buffer_add_cstr(text, "}");
 }
 
-/* There is an event for each process, so a comma stands before each of these. */
+/* Each process has an event, so each of these needs a comma before it. */
 static void write_processes(copier *c)
 {
     process_list *list = &c->processes;
@@ -303,7 +443,7 @@ static void write_processes(copier *c)
     c->result->events_written += 2 * list->count;
 }
 
-/* ---- all of it ---- */
+/* ---- all ranks ---- */
 
 static void free_copier(copier *c)
 {
@@ -313,13 +453,13 @@ static void free_copier(copier *c)
     free_processes(&c->processes);
 }
 
-static bool copy_all(copier *c, const gt_fuse_plan *p, size_t rank_count, gt_error *error)
+static bool copy_all(copier *c, const fuse_plan *p, size_t rank_count, gt_error *error)
 {
     static const gt_str begin = {"{\"traceEvents\":[\n", 17}, end = {"\n]}\n", 4};
     gt_text_file_write(c->file, begin);
     for (size_t rank = 0; rank < rank_count && !c->has_stopped; rank++) {
         if (!c->paths[rank]) continue;
-        c->change = gt_fuse_plan_of_rank(p, rank);
+        c->change = plan_of_rank(p, rank);
         copy_rank(c, rank);
     }
     gt_text_file_finish_pieces(c->file);
@@ -335,10 +475,10 @@ static bool copy_all(copier *c, const gt_fuse_plan *p, size_t rank_count, gt_err
 bool gt_fuse(gt_output *output, const char *path, char *const *paths, size_t rank_count,
              const gt_fuse_options *options, gt_fuse_result *result, gt_error *error)
 {
-    gt_fuse_plan p;
+    fuse_plan p;
     *result = (gt_fuse_result){0};
     copier c = {.options = options, .paths = paths, .result = result, .taken_rank = SIZE_MAX};
-    bool made = gt_fuse_plan_make(&p, paths, rank_count, options, error) &&
+    bool made = make_plan(&p, paths, rank_count, options, error) &&
                 (c.file = gt_text_file_open(output, path, options->threads, error)) != NULL;
     if (made) {
         gt_error closing;
@@ -348,6 +488,6 @@ bool gt_fuse(gt_output *output, const char *path, char *const *paths, size_t ran
         made = made && closed;
     }
     free_copier(&c);
-    gt_fuse_plan_free(&p);
+    free_plan(&p);
     return made;
 }

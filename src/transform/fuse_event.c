@@ -1,17 +1,94 @@
-/* The event is read once, noting where its values stand; the changes become a short list of places and new
- * texts, and what lies between them is copied. */
+/* Reads a trace event by event, and writes single events with other ids, names and times. */
 #include "transform/fuse_event.h"
 #include "base/length.h"
+#include "base/progress.h"
 #include "json/number.h"
-#include "json/string.h"
 #include "json/scan.h"
+#include "json/string.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PLACES = 9 };  /* behind the point, of a time that is moved exactly */
-enum { MOST_DIGITS = 28 }; /* of an integer that can be moved: any rank's share still fits beside it */
+/* ---- all events of a trace ---- */
+
+enum { PROGRESS_EVENTS = 4096 };
+
+static void show_progress(gt_fuse_walk *w, uint64_t events)
+{
+    uint64_t consumed = gt_stream_consumed(w->json.stream);
+    gt_progress_add(consumed - w->shown, events);
+    w->shown = consumed;
+}
+
+static bool walk_events(gt_fuse_walk *w)
+{
+    w->found = true;
+    if (!gt_json_enter_array(&w->json)) return false;
+    while (gt_json_next_element(&w->json)) {
+        if (!w->record(w)) return false;
+        if (++w->events % PROGRESS_EVENTS == 0) show_progress(w, PROGRESS_EVENTS);
+    }
+    return !w->json.failed;
+}
+
+static bool read_base_time(gt_fuse_walk *w)
+{
+    gt_json_number number;
+    if (gt_json_peek(&w->json) != GT_JSON_NUMBER) return gt_json_skip(&w->json);
+    if (!gt_json_read_number(&w->json, &number)) return false;
+    w->has_base_time = number.is_int;
+    w->base_time_ns = number.integer;
+    return true;
+}
+
+static bool walk_document(gt_fuse_walk *w)
+{
+    gt_json *json = &w->json;
+    gt_str key;
+    if (gt_json_peek(json) == GT_JSON_ARRAY) return walk_events(w) && gt_json_finish(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        bool read = gt_str_equals(key, "traceEvents")           ? walk_events(w)
+                    : gt_str_equals(key, "baseTimeNanoseconds") ? read_base_time(w)
+                                                                : gt_json_skip(json);
+        if (!read) return false;
+    }
+    return !json->failed && gt_json_finish(json);
+}
+
+bool gt_fuse_walk_trace(gt_fuse_walk *w, const char *path, bool (*record)(gt_fuse_walk *), void *context,
+                        gt_error *error)
+{
+    *w = (gt_fuse_walk){.record = record, .context = context};
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream) return false;
+    gt_json_begin(&w->json, stream, 0);
+    bool whole = walk_document(w) || w->has_stopped;
+    if (!whole) {
+        *error = w->json.error;
+        gt_error_prefix(error, path);
+    } else if (!w->found) {
+        whole = gt_fail(error, "%s: not a PyTorch trace (no 'traceEvents')", path);
+    } else if (gt_stream_damage(stream) && !w->has_stopped) {
+        whole = gt_fail(error, "%s: %s", path, gt_stream_damage(stream));
+    }
+    show_progress(w, w->events % PROGRESS_EVENTS);
+    gt_stream_close(stream);
+    return whole;
+}
+
+void gt_fuse_name_rank(gt_error *error, size_t rank)
+{
+    char title[32];
+    snprintf(title, sizeof title, "rank %zu", rank);
+    gt_error_prefix(error, title);
+}
+
+/* ---- one event ---- */
+
+enum { MOST_PLACES = 9 };  /* after the decimal point, of a time that is shifted exactly */
+enum { MOST_DIGITS = 28 }; /* of an integer that can be shifted: the shift of any rank fits, too */
 
 static const struct {
     const char *key;
@@ -63,7 +140,7 @@ static size_t offset(const gt_json *json)
     return (size_t)(json->at - json->mark);
 }
 
-/* Passes over the value at the cursor and notes its place. */
+/* Skips the value at the cursor and records its position. */
 static bool note_value(gt_json *json, gt_fuse_event *event, gt_fuse_member member)
 {
     if (member == GT_FUSE_MEMBERS) return gt_json_skip(json);
@@ -78,7 +155,7 @@ static bool read_args(gt_json *json, gt_fuse_event *event)
 {
     gt_str key;
     for (size_t i = GT_FUSE_ARGS; i < GT_FUSE_MEMBERS; i++)
-        event->at[i].end = 0; /* of duplicates the last counts */
+        event->at[i].end = 0; /* of duplicates, the last counts */
     if (gt_json_peek(json) != GT_JSON_OBJECT) return note_value(json, event, GT_FUSE_ARGS);
     event->at[GT_FUSE_ARGS].begin = offset(json);
     event->args_are_empty = true;
@@ -151,14 +228,14 @@ void gt_buffer_add_wide_int(gt_buffer *buffer, gt_wide_int value)
     gt_buffer_add(buffer, at, (size_t)(digits + sizeof digits - at));
 }
 
-/* A place of the text and what stands there instead; an insertion where it has no length. */
+/* A range of the text and its replacement; an insertion if the range is empty. */
 typedef struct edit {
     size_t begin, end;
     size_t text_begin, text_end; /* in the texts */
 } edit;
 
 typedef struct edits {
-    edit items[12]; /* three moved, their three raws, rank, time, what is added to args */
+    edit items[12]; /* three shifted ids, their three raw values, rank, time, and what is added to args */
     size_t count;
     gt_buffer texts;
 } edits;
@@ -166,7 +243,7 @@ typedef struct edits {
 static void begin_edit(edits *e, size_t begin, size_t end)
 {
     size_t place = e->count++;
-    while (place && e->items[place - 1].begin > begin) { /* they are few */
+    while (place && e->items[place - 1].begin > begin) { /* there are few */
         e->items[place] = e->items[place - 1];
         place--;
     }
@@ -196,7 +273,8 @@ static void move_ids(edits *e, const gt_fuse_event *event, const gt_fuse_change 
     }
 }
 
-/* A decimal number plus nanoseconds, exactly; one with an exponent or many digits as doubles are added. */
+/* Adds nanoseconds to a decimal number, exactly; to one with an exponent or many digits, in double
+ * precision. */
 static void add_shifted_time(gt_buffer *out, gt_str time, int64_t shift_ns)
 {
     const char *point = memchr(time.bytes, '.', time.len);
@@ -253,7 +331,7 @@ static size_t raw_of(gt_fuse_member member)
     return i;
 }
 
-/* Puts the args that are there already to their new values; tells which are still to be added. */
+/* Replaces the values of existing args; reports which are still to be added. */
 static unsigned change_args(edits *e, const gt_fuse_event *event, const gt_fuse_change *change,
                             bool *add_rank)
 {
@@ -321,12 +399,12 @@ static void complete_args(edits *e, const gt_fuse_event *event, const gt_fuse_ch
         add_members(e, event, change, rank, missing, "");
         gt_buffer_add_cstr(&e->texts, "}");
     } else {
-        return; /* args that are no object have no room for more */
+        return; /* args that are not an object cannot be extended */
     }
     end_edit(e);
 }
 
-/* Writes the event with what has been noted, which is used up. */
+/* Writes the event with the recorded changes, and clears them. */
 static void write_edited(const gt_fuse_event *event, edits *e, gt_buffer *out)
 {
     size_t from = 0;
@@ -349,9 +427,9 @@ void gt_fuse_event_write(const gt_fuse_event *event, const gt_fuse_change *chang
     write_edited(event, &e, out);
 }
 
-/* ---- new names ---- */
+/* ---- relabelling ---- */
 
-/* Puts an integer in the place of a member, or behind all members where there is none of that key. */
+/* Replaces a member with an integer, or adds it after all members. */
 static void set_int(edits *e, const gt_fuse_event *event, gt_fuse_member member, const char *key,
                     int64_t value)
 {

@@ -1,37 +1,272 @@
-/* Which steps go into which file, what the files are called, and what is said of them. */
+/* Cuts a trace of an inference server into traces of steps: chooses the steps and events of each file, sets
+ * their text aside, and writes the files and their description. */
 #include "transform/split.h"
-
 #include "analysis/serving/serving.h"
-#include "base/log.h"
 #include "base/length.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/progress.h"
 #include "input/chrome/plain_events.h"
-#include "output/file.h"
-#include "output/text_file.h"
-#include "transform/split_copy.h"
-#include "transform/split_details.h"
+#include "json/reader.h"
+#include "json/string.h"
 #include "os/paths.h"
+#include "output/file.h"
+#include "output/temp_store.h"
+#include "output/text_file.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- text of chosen events ---- */
+
+typedef struct trace_copy {
+    gt_temp_store *spool;
+    uint64_t *places; /* of the chosen events, in the order of the file */
+    size_t count, capacity;
+    gt_buffer before, after; /* members of the document before and after its events: "key": value, ... */
+} trace_copy;
+
+typedef struct copying {
+    gt_json json;
+    trace_copy *copy;
+    const uint8_t *chosen;
+    size_t count, seen; /* events */
+    uint64_t shown;     /* bytes that the progress line includes */
+    bool found;
+} copying;
+
+/* Skips the value at the cursor and returns its text, valid until the reader advances. */
+static bool value_text(gt_json *json, gt_str *text)
+{
+    gt_json_peek(json);
+    gt_json_set_mark(json);
+    bool read = gt_json_skip(json);
+    *text = (gt_str){(const char *)json->mark, read ? (size_t)(json->at - json->mark) : 0};
+    gt_json_clear_mark(json);
+    return read;
+}
+
+static bool copy_events(copying *c)
+{
+    gt_str text;
+    c->found = true;
+    if (!gt_json_enter_array(&c->json)) return false;
+    while (c->seen < c->count && gt_json_next_element(&c->json)) {
+        if (!value_text(&c->json, &text)) return false;
+        if (c->chosen[c->seen++]) {
+            uint64_t place = gt_temp_store_add(c->copy->spool, text.bytes, text.len);
+            GT_PUSH(c->copy->places, c->copy->count, c->copy->capacity, place);
+        }
+        if (c->seen % 4096 == 0) {
+            uint64_t consumed = gt_stream_consumed(c->json.stream);
+            gt_progress_add(consumed - c->shown, 4096);
+            c->shown = consumed;
+        }
+    }
+    return !c->json.failed && !gt_json_next_element(&c->json) && !c->json.failed;
+}
+
+static bool copy_member(copying *c, gt_str key)
+{
+    gt_buffer *to = c->found ? &c->copy->after : &c->copy->before;
+    size_t begin = to->len;
+    gt_buffer_add_cstr(to, to->len ? ",\n\"" : "\"");
+    gt_buffer_add(to, key.bytes, key.len);
+    gt_buffer_add_cstr(to, "\":");
+    gt_str text;
+    bool read = value_text(&c->json, &text);
+    gt_buffer_add(to, text.bytes, text.len);
+    if (!read) to->len = begin;
+    return read;
+}
+
+static bool copy_document(copying *c)
+{
+    gt_str key;
+    if (gt_json_peek(&c->json) == GT_JSON_ARRAY) return copy_events(c);
+    if (!gt_json_enter_object(&c->json)) return false;
+    while (gt_json_next_key(&c->json, &key)) {
+        bool is_events = gt_str_equals(key, "traceEvents");
+        if (!(is_events ? (c->found ? gt_json_skip(&c->json) : copy_events(c)) : copy_member(c, key)))
+            return false;
+    }
+    return !c->json.failed;
+}
+
+static bool make_copy(trace_copy *copy, const char *path, const char *near_path, const uint8_t *chosen,
+                      size_t count, gt_error *error)
+{
+    *copy = (trace_copy){.spool = gt_temp_store_open(near_path, error)};
+    gt_stream *stream = copy->spool ? gt_stream_open(path, error) : NULL;
+    if (!stream) return false;
+    copying c = {.copy = copy, .chosen = chosen, .count = count};
+    gt_progress_begin(path, gt_stream_size(stream));
+    gt_json_begin(&c.json, stream, 0);
+    bool done = copy_document(&c) || c.seen == count; /* the first pass has warned about truncation */
+    gt_progress_end();
+    if (!done) {
+        *error = c.json.error;
+        gt_error_prefix(error, path);
+    }
+    gt_stream_close(stream);
+    return done && gt_temp_store_seal(copy->spool, error);
+}
+
+static void free_copy(trace_copy *copy)
+{
+    gt_temp_store_close(copy->spool);
+    gt_free(copy->places);
+    gt_buffer_free(&copy->before);
+    gt_buffer_free(&copy->after);
+}
+
+/* ---- execution_details.json and .csv ---- */
+
+/* One output file. */
+typedef struct split_part {
+    size_t idx; /* of a file with one step: the step */
+    char *path;
+    size_t *steps; /* indexes of its steps */
+    size_t step_count, step_capacity;
+    gt_step_mix mix;
+    gt_step_events found;
+} split_part;
+
+__attribute__((format(printf, 2, 3))) static void print(gt_buffer *out, const char *format, ...)
+{
+    char text[512];
+    va_list values;
+    va_start(values, format);
+    int len = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    gt_buffer_add(out, text, len < (int)sizeof text ? (size_t)len : sizeof text - 1);
+}
+
+static void print_time(gt_buffer *out, double us, bool is_integral)
+{
+    char text[GT_NUMBER_MAX];
+    if (is_integral)
+        gt_buffer_add(out, text, gt_print_int(text, (int64_t)us));
+    else
+        gt_buffer_add(out, text, gt_print_double(text, us));
+}
+
+/* ---- JSON ---- */
+
+static void add_step(gt_buffer *out, const gt_serving_step *s)
+{
+    print(out, "      {\n        \"batch_size\": %" PRId64 ",\n        \"num_requests\": %" PRId64 ",\n",
+          s->batch_size, gt_step_requests(s));
+    print(out, "        \"context_requests\": %" PRId64 ",\n        \"context_sum\": %" PRId64 ",\n",
+          s->context_requests, s->context_sum);
+    print(out,
+          "        \"generation_requests\": %" PRId64 ",\n        \"generation_sum\": %" PRId64 "\n      }",
+          s->generation_requests, s->generation_sum);
+}
+
+static void describe_part(gt_buffer *out, const split_part *part, const gt_serving_step *steps,
+                          gt_buffer *scratch)
+{
+    const gt_step_events *found = &part->found;
+    print(out, "  {\n    \"idx\": %zu,\n    \"output_path\": ", part->idx);
+    gt_json_string_add(out, (gt_str){part->path, strlen(part->path)}, scratch);
+    print(out,
+          ",\n    \"event_count\": %zu,\n    \"num_gpu_events\": %zu,\n    \"gpu_duration\": ", found->count,
+          found->gpu_events);
+    print_time(out, found->gpu_us, found->is_integral);
+    gt_buffer_add_cstr(out, ",\n    \"gpu_busy_duration\": ");
+    print_time(out, found->gpu_busy_us, found->is_integral);
+    gt_buffer_add_cstr(out, ",\n    \"steps\": [\n");
+    for (size_t i = 0; i < part->step_count; i++) {
+        add_step(out, &steps[part->steps[i]]);
+        gt_buffer_add_cstr(out, i + 1 < part->step_count ? ",\n" : "\n");
+    }
+    print(out,
+          "    ],\n    \"phase\": {\n      \"num_prefill\": %zu,\n      \"num_prefilldecode\": %zu,\n"
+          "      \"num_decode\": %zu,\n      \"avg_bs\": %" PRId64 ",\n      \"avg_conc\": %" PRId64
+          "\n    }\n  }",
+          part->mix.prefill, part->mix.mixed, part->mix.decode, part->mix.batch_size, part->mix.requests);
+}
+
+/* ---- CSV ---- */
+
+static void add_row(gt_buffer *out, const split_part *part, bool integral)
+{
+    const gt_step_events *found = &part->found;
+    bool quoted = strpbrk(part->path, ",\"\r\n") != NULL;
+    print(out, "%zu,%s", part->idx, quoted ? "\"" : "");
+    for (const char *at = part->path; *at; at++) {
+        if (*at == '"') gt_buffer_add_cstr(out, "\"");
+        gt_buffer_add(out, at, 1);
+    }
+    print(out, "%s,%zu,%zu,", quoted ? "\"" : "", found->count, found->gpu_events);
+    print(out, integral ? "%.0f,%.0f" : "%.2f,%.2f", found->gpu_us, found->gpu_busy_us);
+    print(out, ",%zu,%zu,%zu,%" PRId64 ",%" PRId64 ",%zu\n", part->mix.prefill, part->mix.mixed,
+          part->mix.decode, part->mix.batch_size, part->mix.requests, part->step_count);
+}
+
+/* ---- files ---- */
+
+static bool write_file(gt_output *output, const char *dir, const char *name, const gt_buffer *text,
+                       gt_error *error)
+{
+    gt_file file;
+    char *path = gt_format("%s/%s", dir, name);
+    bool written = gt_file_open(&file, output, path, error);
+    if (written) {
+        gt_file_write(&file, text->bytes, text->len);
+        written = gt_file_close(&file, error);
+    }
+    gt_free(path);
+    return written;
+}
+
+static bool write_details(gt_output *output, const char *dir, const split_part *parts, size_t count,
+                          const gt_serving_step *steps, gt_error *error)
+{
+    gt_buffer json = {0}, csv = {0}, scratch = {0};
+    bool integral = true;
+    for (size_t p = 0; p < count; p++) integral = integral && parts[p].found.is_integral;
+    gt_buffer_add_cstr(&json, "[\n");
+    gt_buffer_add_cstr(&csv, "idx,output_path,event_count,num_gpu_events,gpu_duration,gpu_busy_duration,"
+                             "phase_num_prefill,phase_num_prefilldecode,phase_num_decode,phase_avg_bs,"
+                             "phase_avg_conc,num_steps\n");
+    for (size_t p = 0; p < count; p++) {
+        describe_part(&json, &parts[p], steps, &scratch);
+        gt_buffer_add_cstr(&json, p + 1 < count ? ",\n" : "\n");
+        add_row(&csv, &parts[p], integral);
+    }
+    gt_buffer_add_cstr(&json, "]");
+    bool written = write_file(output, dir, "execution_details.json", &json, error) &&
+                   write_file(output, dir, "execution_details.csv", &csv, error);
+    gt_buffer_free(&json);
+    gt_buffer_free(&csv);
+    gt_buffer_free(&scratch);
+    return written;
+}
+
+/* ---- choosing steps and writing files ---- */
 
 typedef struct splitting {
     const gt_split_options *options;
     gt_plain_events *events;
     gt_step_span *spans;
-    gt_serving_step *steps; /* one a span */
+    gt_serving_step *steps; /* one per span */
     size_t step_count;
     const char *dir;
-    char *base; /* the trace's name without its endings */
-    gt_split_part *parts;
+    char *base; /* name of the trace without its extensions */
+    split_part *parts;
     size_t count, capacity;
 } splitting;
 
 /* ---- names ---- */
 
-static char *without(char *text, const char *word)
+static char *remove_word(char *text, const char *word)
 {
     for (char *at; (at = strstr(text, word));) memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
     return text;
@@ -39,10 +274,11 @@ static char *without(char *text, const char *word)
 
 static char *base_name(const char *path)
 {
-    return without(without(without(gt_strdup(gt_path_name(path)), ".pt.trace"), ".json.gz"), ".json");
+    return remove_word(remove_word(remove_word(gt_strdup(gt_path_name(path)), ".pt.trace"), ".json.gz"),
+                       ".json");
 }
 
-/* A step's name as part of a file's: brackets and colons gone, no folder, not too long. */
+/* The name of a step as part of a file name: without brackets and colons, no folder, not too long. */
 static char *file_name_of_step(gt_str name)
 {
     enum { MOST_BYTES = 150 };
@@ -60,18 +296,18 @@ static char *file_name_of_step(gt_str name)
 
 /* ---- parts ---- */
 
-static gt_split_part *add_part(splitting *s, size_t idx, char *path)
+static split_part *add_part(splitting *s, size_t idx, char *path)
 {
-    GT_PUSH(s->parts, s->count, s->capacity, ((gt_split_part){.idx = idx, .path = path}));
+    GT_PUSH(s->parts, s->count, s->capacity, ((split_part){.idx = idx, .path = path}));
     return &s->parts[s->count - 1];
 }
 
-static void add_steps(gt_split_part *part, size_t begin, size_t end)
+static void add_steps(split_part *part, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) GT_PUSH(part->steps, part->step_count, part->step_capacity, i);
 }
 
-static gt_step_mix mix_of(const splitting *s, const gt_split_part *part)
+static gt_step_mix mix_of(const splitting *s, const split_part *part)
 {
     gt_serving_step *steps = gt_alloc(part->step_count * sizeof *steps);
     for (size_t i = 0; i < part->step_count; i++) steps[i] = s->steps[part->steps[i]];
@@ -81,7 +317,7 @@ static gt_step_mix mix_of(const splitting *s, const gt_split_part *part)
 }
 
 /* label_prefill_0_prefilldecode_4_decode_28_bs64_conc64_base.json.gz */
-static void name_by_mix(const splitting *s, gt_split_part *part, const char *dir, const char *label)
+static void name_by_mix(const splitting *s, split_part *part, const char *dir, const char *label)
 {
     gt_step_mix mix = part->mix = mix_of(s, part);
     part->path = gt_format("%s/%s_prefill_%zu_prefilldecode_%zu_decode_%zu_bs%lld_conc%lld_%s.json.gz", dir,
@@ -94,7 +330,7 @@ static void add_single_steps(splitting *s, gt_step_range range)
     for (size_t i = range.begin; i < range.end; i++) {
         gt_str name = gt_interner_get(s->events->strings, s->spans[i].name);
         char *step = file_name_of_step(name);
-        gt_split_part *part =
+        split_part *part =
             add_part(s, i, gt_format("%s/%s_annotation_iteration_%zu_%s.json.gz", s->dir, s->base, i, step));
         gt_free(step);
         add_steps(part, i, i + 1);
@@ -102,19 +338,18 @@ static void add_single_steps(splitting *s, gt_step_range range)
     }
 }
 
-/* One trace of all steps of a range that was asked for. */
+/* One trace with all steps of a requested range. */
 static void add_range(splitting *s, gt_step_range range)
 {
-    gt_split_part *part = add_part(s, 0, NULL);
+    split_part *part = add_part(s, 0, NULL);
     add_steps(part, range.begin, range.end);
     char *label = gt_format("iterations_%zu_%zu", range.begin, range.end);
     name_by_mix(s, part, s->dir, label);
     gt_free(label);
 }
 
-/* How many of the steps have prefill where requests come and go as was meant, and how many steps show that.
- */
-static gt_window_request wish_of(const gt_split_options *o)
+/* The expected share of steps with prefill for the given load, and the number of steps that represents it. */
+static gt_window_request window_request(const gt_split_options *o)
 {
     gt_window_request wish = {o->window_steps, NAN};
     if (!o->requests || isnan(o->output_tokens) || isnan(o->token_ratio)) return wish;
@@ -122,7 +357,7 @@ static gt_window_request wish_of(const gt_split_options *o)
     wish.share_of_prefill = (double)o->requests * 2 / (o->output_tokens * (1 + ratio));
     double least = ceil(1 / wish.share_of_prefill);
     if ((double)wish.steps < least && least < 1e9) {
-        gt_info("at a share of %.4f of steps with prefill, %.0f steps are needed to show it, not %zu",
+        gt_info("%.4f of the steps have prefill; %.0f steps are needed to represent that, not %zu",
                 wish.share_of_prefill, least, wish.steps);
         wish.steps = (size_t)least;
     }
@@ -143,23 +378,23 @@ static void add_windows(splitting *s, gt_step_range working, const gt_step_range
     for (size_t i = working.begin; i < working.end; i++)
         most = gt_step_requests(&s->steps[i]) > most ? gt_step_requests(&s->steps[i]) : most;
     if (s->options->requests && most != s->options->requests)
-        gt_warn("no step has %lld requests at once, as --CONC says: the most are %lld",
+        gt_warn("no step has %lld concurrent requests (--CONC); the maximum is %lld",
                 (long long)s->options->requests, (long long)most);
     for (size_t i = 0; i < GT_LENGTH(windows); i++) {
         gt_step_range window =
             gt_steady_window(s->steps + working.begin, regions, region_count, windows[i].kind,
-                             windows[i].kind == GT_WINDOW_MIXED ? wish_of(s->options) : usual);
+                             windows[i].kind == GT_WINDOW_MIXED ? window_request(s->options) : usual);
         if (window.begin >= window.end) {
-            gt_info("no window for %s: there is no such step", windows[i].label);
+            gt_info("no window for %s: no such step", windows[i].label);
             continue;
         }
-        gt_split_part *part = add_part(s, 0, NULL);
+        split_part *part = add_part(s, 0, NULL);
         add_steps(part, working.begin + window.begin, working.begin + window.end);
         name_by_mix(s, part, s->dir, windows[i].label);
     }
 }
 
-/* Rows of steps of one phase; steps that do neither are passed over. */
+/* Sequences of steps of one phase; steps without prefill and decode are skipped. */
 static void add_phases(splitting *s, gt_step_range working, const gt_step_range *regions, size_t region_count)
 {
     static const char *const folders[] = {"prefilldecodemix", "decode_only"};
@@ -174,7 +409,7 @@ static void add_phases(splitting *s, gt_step_range working, const gt_step_range 
             add_steps(&s->parts[s->count - 1], i, i + 1);
         }
     for (size_t p = first; p < s->count; p++) {
-        gt_split_part *part = &s->parts[p];
+        split_part *part = &s->parts[p];
         const char *folder = folders[part->idx];
         gt_step_mix mix = mix_of(s, part);
         char *dir = gt_format("%s/%s", s->dir, folder);
@@ -195,8 +430,8 @@ static bool plan(splitting *s, const char *path, gt_error *error)
         working =
             (gt_step_range){o->range_begin, o->range_end < s->step_count ? o->range_end : s->step_count};
         if (working.begin >= working.end)
-            return gt_fail(error, "%s: the trace has %zu steps, none of them from %zu on", path,
-                           s->step_count, o->range_begin);
+            return gt_fail(error, "%s: trace has %zu steps, none at or after %zu", path, s->step_count,
+                           o->range_begin);
     }
     if (o->single_steps) add_single_steps(s, working);
     if (o->has_range && !o->single_steps && !o->steady_state && !o->divide_phases) add_range(s, working);
@@ -218,7 +453,7 @@ static void find_events(splitting *s, uint8_t *chosen)
 {
     gt_step_finder *finder = gt_step_finder_new(s->events);
     for (size_t p = 0; p < s->count; p++) {
-        gt_split_part *part = &s->parts[p];
+        split_part *part = &s->parts[p];
         gt_step_span *spans = gt_alloc(part->step_count * sizeof *spans);
         for (size_t i = 0; i < part->step_count; i++) spans[i] = s->spans[part->steps[i]];
         part->found = gt_step_finder_find(finder, spans, part->step_count);
@@ -242,9 +477,9 @@ static void put_cstr(gt_text_file *file, gt_buffer *out, const char *text)
     put(file, out, (gt_str){text, strlen(text)});
 }
 
-/* rank_of: by event, its place among the chosen ones. */
-static bool write_part(gt_output *output, const gt_split_part *part, gt_trace_copy *copy,
-                       const uint32_t *rank_of, unsigned threads, gt_error *error)
+/* rank_of: per event, its position among the chosen ones. */
+static bool write_part(gt_output *output, const split_part *part, trace_copy *copy, const uint32_t *rank_of,
+                       unsigned threads, gt_error *error)
 {
     gt_text_file *file = gt_text_file_open(output, part->path, threads, error);
     if (!file) return false;
@@ -256,8 +491,8 @@ static bool write_part(gt_output *output, const gt_split_part *part, gt_trace_co
         put_cstr(file, &out, i ? ",\n" : "\n");
         put(file, &out, gt_temp_store_read(copy->spool, copy->places[rank_of[part->found.events[i]]]));
     }
-    put_cstr(file, &out, copy->behind.len ? "\n],\n" : "\n]");
-    put(file, &out, gt_buffer_str(&copy->behind));
+    put_cstr(file, &out, copy->after.len ? "\n],\n" : "\n]");
+    put(file, &out, gt_buffer_str(&copy->after));
     put_cstr(file, &out, "}\n");
     gt_text_file_write(file, gt_buffer_str(&out));
     gt_buffer_free(&out);
@@ -274,20 +509,20 @@ static bool write_parts(splitting *s, gt_output *output, const char *path, unsig
         rank_of[i] = rank;
         rank += chosen[i];
     }
-    gt_trace_copy copy = {0};
+    trace_copy copy = {0};
     char *near_path = gt_format("%s/events", s->dir);
     bool done = gt_output_add_folder(output, s->dir, error) &&
-                gt_trace_copy_make(&copy, path, near_path, chosen, events, error);
+                make_copy(&copy, path, near_path, chosen, events, error);
     for (size_t p = 0; done && p < s->count; p++)
         done = write_part(output, &s->parts[p], &copy, rank_of, threads, error);
-    gt_trace_copy_free(&copy);
+    free_copy(&copy);
     gt_free(near_path);
     gt_free(rank_of);
     gt_free(chosen);
-    return done && gt_split_write_details(output, s->dir, s->parts, s->count, s->steps, error);
+    return done && write_details(output, s->dir, s->parts, s->count, s->steps, error);
 }
 
-/* ---- the whole ---- */
+/* ---- all files ---- */
 
 static gt_plain_events *read_events(const char *path, const gt_read_options *read, gt_error *error)
 {
@@ -301,11 +536,7 @@ static bool find_steps(splitting *s, const char *path, gt_error *error)
 {
     s->spans = gt_step_spans_find(s->events, &s->step_count);
     if (!s->step_count)
-        return gt_fail(
-            error,
-            "%s: no steps of an inference server: no annotation is named as vLLM, SGLang or ATOM name "
-            "theirs",
-            path);
+        return gt_fail(error, "%s: no inference steps found (no vLLM, SGLang or ATOM annotations)", path);
     s->steps = gt_alloc(s->step_count * sizeof *s->steps);
     for (size_t i = 0; i < s->step_count; i++)
         s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));

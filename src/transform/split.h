@@ -1,9 +1,10 @@
 /* Cuts a trace of an inference server into traces of steps.
  *
- * The trace is read twice: once for when and where its events were, and once for the text of those that are
- * wanted, which is set aside on disk; so memory does not grow with what events say. Each file is a whole
- * trace: what the steps' thread did, what it sent to the GPU, the names of processes and threads, and all
- * that stands beside the events. Beside the files, execution_details.json and .csv say what is in them. */
+ * The trace is read twice: once for the times and places of its events, and once for the text of the
+ * chosen ones, which is stored on disk, so that memory does not grow with the text of the events. Each
+ * file is a complete trace: the events of the steps' thread, what it launched on the GPU, the names of
+ * processes and threads, and all other members of the document. execution_details.json and .csv describe
+ * the files. */
 #ifndef GT_TRANSFORM_SPLIT_H
 #define GT_TRANSFORM_SPLIT_H
 
@@ -13,13 +14,13 @@
 
 typedef struct gt_split_options {
     bool has_range;
-    size_t range_begin, range_end; /* steps; an end behind the last is the last */
-    bool single_steps;             /* a file a step */
+    size_t range_begin, range_end; /* steps; limited to the last one */
+    bool single_steps;             /* one file per step */
     bool steady_state;             /* three windows */
-    bool divide_phases;            /* a file for each row of steps of one phase */
+    bool divide_phases;            /* one file per sequence of steps of one phase */
     size_t window_steps;
-    int64_t requests;                  /* at once, as was meant; 0: not told */
-    double output_tokens, token_ratio; /* NaN: not told */
+    int64_t requests;                  /* expected concurrent requests; 0: unknown */
+    double output_tokens, token_ratio; /* NaN: unknown */
 } gt_split_options;
 
 typedef struct gt_split_result {

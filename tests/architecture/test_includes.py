@@ -39,7 +39,6 @@ UNITS = [
     ("model/family", "model/model", "model/triton"),
     ("run/plan/docker", "run/plan/plan", "run/plan/stages"),
     ("table/column", "table/table"),
-    ("transform/fuse", "transform/fuse_plan"),
 ]
 
 # Sub-folders, or files directly in a layer, that may depend on each other: a CSV file of rocprofv3 is recognised by

@@ -171,7 +171,7 @@ static const char *const fused_lines[] = {
 static void two_ranks_as_specified(void **state)
 {
     (void)state;
-    static const char *const left_out[] = {"Trace", "python_function"};
+    static const char *const dropped[] = {"Trace", "python_function"};
     char *paths[] = {write_file("a.json", rank_trace), write_file("b.json", rank_trace)};
     char *fused = path_of("fused.json.gz");
     gt_buffer expected = {0};
@@ -182,7 +182,7 @@ static void two_ranks_as_specified(void **state)
     for (unsigned threads = 1; threads <= 3; threads++) {
         gt_error error;
         gt_fuse_result result;
-        gt_fuse_options options = {.left_out = left_out, .left_out_count = 2, .threads = threads};
+        gt_fuse_options options = {.dropped = dropped, .dropped_count = 2, .threads = threads};
         gt_output *output = gt_output_new();
         if (!gt_fuse(output, fused, paths, 2, &options, &result, &error)) fail_msg("%s", error.text);
         assert_true(gt_output_commit(output, &error));

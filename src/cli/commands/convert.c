@@ -1,17 +1,15 @@
-/* `gputally convert`: reads a trace, whatever its format, and writes it in the one that the new name asks
- * for. */
+/* `gputally convert`: reads a trace of any format and writes it in the format of the output's extension. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/progress.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
 #include "cli/traces.h"
 #include "input/detect.h"
 #include "input/rocprof/rocprof.h"
-#include "transform/convert.h"
 #include "os/paths.h"
+#include "transform/convert.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -22,7 +20,7 @@
 typedef enum target { TO_PERFETTO, TO_CHROME, TO_ROCPD, TARGETS } target;
 
 static const struct {
-    const char *name; /* of --to */
+    const char *name; /* value of --to */
     const char *suffixes[3];
     bool packs; /* may be compressed: the name ends in .gz */
     const char *what, *next;
@@ -35,7 +33,7 @@ static const struct {
     [TO_CHROME] =
         {"json", {".json"}, true, "Chrome trace", "open it in https://ui.perfetto.dev or chrome://tracing"},
     [TO_ROCPD] =
-        {"db", {".db"}, false, "rocpd database", "ask it with sqlite3: SELECT * FROM top_kernels LIMIT 10"},
+        {"db", {".db"}, false, "rocpd database", "query it with sqlite3: SELECT * FROM top_kernels LIMIT 10"},
 };
 
 static const gt_option convert_options[] = {
@@ -62,7 +60,7 @@ typedef struct conversion {
     gt_chrome_totals chrome;
 } conversion;
 
-/* ---- where to ---- */
+/* ---- destination ---- */
 
 static bool ends_in(const char *path, size_t len, const char *suffix)
 {
@@ -93,18 +91,16 @@ static gt_exit choose_target(conversion *c)
         return gt_usage_error(c->call->program,
                               "argument --to: invalid choice: '%s' (choose from 'pftrace', 'json', 'db')",
                               to);
-    return gt_usage_error(
-        c->call->program,
-        "%s: OUT's name must end in .pftrace, .json (or these with .gz) or .db, or --to must "
-        "say the format",
-        c->out);
+    return gt_usage_error(c->call->program,
+                          "%s: unknown extension; use .pftrace, .json (both also .gz) or .db, or --to FORMAT",
+                          c->out);
 }
 
 static gt_exit check(conversion *c, gt_error *error)
 {
     const gt_arguments *arguments = &c->call->arguments;
     if (arguments->file_count != 2)
-        return gt_usage_error(c->call->program, "two names are needed: what to convert, and what to write");
+        return gt_usage_error(c->call->program, "two arguments are required: IN OUT");
     c->in = arguments->files[0];
     c->out = arguments->files[1];
     if (strcmp(c->out, "-") == 0)
@@ -114,7 +110,7 @@ static gt_exit check(conversion *c, gt_error *error)
     return choose_target(c);
 }
 
-/* ---- the work ---- */
+/* ---- conversion ---- */
 
 static gt_timeline *new_timeline(const conversion *c, gt_output *output, gt_error *error)
 {
@@ -140,9 +136,7 @@ static bool write_rocprof(conversion *c, gt_rocprof *run, gt_output *output, gt_
 static bool write_chrome(conversion *c, gt_stream *stream, gt_output *output, gt_error *error)
 {
     if (c->to != TO_PERFETTO)
-        return gt_fail(error,
-                       "%s: this is a Chrome trace, which is converted to a Perfetto trace (.pftrace) only",
-                       gt_trace_title(c->in));
+        return gt_fail(error, "%s: a Chrome trace can only be converted to .pftrace", gt_trace_title(c->in));
     gt_timeline *timeline = new_timeline(c, output, error);
     if (!timeline) return false;
     if (gt_convert_chrome(stream, timeline, &c->read, &c->chrome, error))
@@ -158,8 +152,7 @@ static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, 
     if (format == GT_FORMAT_KINETO_JSON) return write_chrome(c, stream, output, error);
     if (gt_rocprof_reads(format))
         return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
-    return gt_fail(error, "%s: this is %s; gputally %s does not convert it", gt_trace_title(c->in),
-                   gt_format_name(format), GT_VERSION);
+    return gt_fail(error, "%s: cannot convert %s", gt_trace_title(c->in), gt_format_name(format));
 }
 
 static bool convert(conversion *c, gt_output *output, gt_error *error)
@@ -181,13 +174,12 @@ static void show(const conversion *c)
 {
     double size = (double)gt_path_bytes(c->out);
     if (c->to == TO_ROCPD) {
-        printf("%zu dispatches, %zu copies, %zu calls, %zu values of counters", c->rows.dispatches,
+        printf("%zu dispatches, %zu copies, %zu calls, %zu counter values", c->rows.dispatches,
                c->rows.copies, c->rows.calls, c->rows.values);
     } else {
         printf("%zu events on %zu tracks", c->totals.events, c->totals.tracks);
         if (c->totals.extra_tracks)
-            printf(" (%zu of them for %zu slices that overlap others)", c->totals.extra_tracks,
-                   c->totals.moved);
+            printf(" (%zu of them for %zu overlapping slices)", c->totals.extra_tracks, c->totals.moved);
     }
     printf("\nwrote %s (%s, %.1f MB)\n%s\n", c->out, targets[c->to].what, size / 1e6, targets[c->to].next);
 }
@@ -198,19 +190,18 @@ static void warn(const conversion *c)
         size_t place;
         const char *what;
     } lost[] = {
-        {offsetof(conversion, chrome.other), "events of kinds that are not converted"},
+        {offsetof(conversion, chrome.other), "events of unsupported kinds"},
         {offsetof(conversion, chrome.timeless), "events without a time"},
-        {offsetof(conversion, chrome.unpaired), "ends of slices that never began"},
-        {offsetof(conversion, totals.loose), "ends of arrows where no slice begins"},
-        {offsetof(conversion, rows.left_out), "values of counters whose dispatches were not traced"},
+        {offsetof(conversion, chrome.unpaired), "slice ends without a begin"},
+        {offsetof(conversion, totals.loose), "arrow ends where no slice begins"},
+        {offsetof(conversion, rows.dropped), "counter values without a traced dispatch"},
     };
     for (size_t i = 0; i < GT_LENGTH(lost); i++) {
         size_t count = *(const size_t *)((const char *)c + lost[i].place);
-        if (count) gt_warn("%s: left out: %zu %s", gt_trace_title(c->in), count, lost[i].what);
+        if (count) gt_warn("%s: dropped %zu %s", gt_trace_title(c->in), count, lost[i].what);
     }
     if (c->totals.mended)
-        gt_warn("%s: %zu slices end before they start, or start before time 0: they are drawn there, without "
-                "length",
+        gt_warn("%s: %zu slices end before they start or start before time 0; drawn with zero length",
                 gt_trace_title(c->in), c->totals.mended);
 }
 

@@ -1,4 +1,4 @@
-/* `gputally fuse`: finds the trace of each rank and writes them as one for a trace viewer. */
+/* `gputally fuse`: finds the trace of each rank and merges them into one for a trace viewer. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -8,8 +8,8 @@
 #include "cli/destinations.h"
 #include "cli/inputs/rank_options.h"
 #include "cli/traces.h"
-#include "transform/fuse.h"
 #include "os/paths.h"
+#include "transform/fuse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,44 +57,44 @@ static bool check_files(const gt_call *call, gt_error *error)
     const char *output = gt_arguments_string(arguments, "output");
     const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     size_t len = output ? strlen(output) : 0;
-    if (!len) return gt_fail(error, "argument --output: names no file");
+    if (!len) return gt_fail(error, "argument --output: needs a file name");
     if (strcmp(output, "-") == 0)
-        return gt_fail(error, "argument --output: the fused trace goes to a file, not to standard output");
+        return gt_fail(error, "argument --output: must be a file, not standard output");
     if (len > 4 && strcmp(output + len - 4, ".zst") == 0)
         return gt_fail(error, "argument --output: %s: trace viewers read gzip (.gz) and plain JSON, not zstd",
                        output);
     if (world_size->given && (world_size->number < 1 || world_size->number > GT_MOST_RANKS))
-        return gt_fail(error, "argument --world_size: must be from 1 to %d, not %" PRId64, GT_MOST_RANKS,
+        return gt_fail(error, "argument --world_size: must be between 1 and %d, got %" PRId64, GT_MOST_RANKS,
                        world_size->number);
     if (world_size->given && arguments->file_count && world_size->number != (int64_t)arguments->file_count)
         return gt_fail(error, "argument --world_size: %" PRId64 " ranks, but %zu traces", world_size->number,
                        arguments->file_count);
     for (size_t i = 0; i < arguments->file_count; i++)
         if (strcmp(arguments->files[i], "-") == 0)
-            return gt_fail(error, "traces are read more than once, so none can be standard input");
+            return gt_fail(error, "standard input is not possible because traces are read more than once");
     return true;
 }
 
 static gt_fuse_options options_of(const gt_arguments *arguments, const gt_read_options *read)
 {
     static const char *const usual[] = {"Trace", "python_function"};
-    const gt_option_value *left_out = gt_arguments_value(arguments, "leave_out");
+    const gt_option_value *dropped = gt_arguments_value(arguments, "leave_out");
     gt_fuse_options options = {
-        .left_out = usual,
-        .left_out_count = gt_arguments_flag(arguments, "include_pyfunc") ? 1 : 2,
+        .dropped = usual,
+        .dropped_count = gt_arguments_flag(arguments, "include_pyfunc") ? 1 : 2,
         .ids_of_all_ranks = gt_arguments_flag(arguments, "ids_of_all_ranks"),
         .align_times = gt_arguments_flag(arguments, "align_times"),
         .keep_damaged = gt_arguments_flag(arguments, "allow_missing_ranks") && !read->strict,
         .threads = read->threads,
     };
-    if (left_out->given) {
-        options.left_out = left_out->texts;
-        options.left_out_count = left_out->text_count;
+    if (dropped->given) {
+        options.dropped = dropped->texts;
+        options.dropped_count = dropped->text_count;
     }
     return options;
 }
 
-/* ---- the traces ---- */
+/* ---- traces ---- */
 
 static bool take_named_files(gt_rank_files *files, const gt_arguments *arguments, bool allow_missing,
                              gt_error *error)
@@ -110,13 +110,13 @@ static bool take_named_files(gt_rank_files *files, const gt_arguments *arguments
             continue;
         }
         if (allow_missing || missing)
-            gt_warn("rank %zu: %s is not there", rank, path);
+            gt_warn("rank %zu: %s: file not found", rank, path);
         else
             gt_fail(error, "rank %zu: Input file not found: %s", rank, path);
         missing++;
     }
     if (missing && !allow_missing) return false;
-    return missing < files->count || gt_fail(error, "none of the traces is there");
+    return missing < files->count || gt_fail(error, "none of the traces exists");
 }
 
 static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_error *error)
@@ -138,14 +138,14 @@ static uint64_t bytes_of(const gt_rank_files *files)
     return bytes;
 }
 
-static bool spares_the_traces(const char *output, const gt_rank_files *files, gt_error *error)
+static bool check_not_inputs(const char *output, const gt_rank_files *files, gt_error *error)
 {
     for (size_t rank = 0; rank < files->count; rank++)
         if (files->paths[rank] && !gt_check_not_input(output, files->paths[rank], error)) return false;
     return true;
 }
 
-/* ---- the work ---- */
+/* ---- fusing ---- */
 
 static void show(const gt_fuse_result *result, const gt_output *output)
 {
@@ -158,7 +158,7 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
                  gt_error *error)
 {
     const char *path = gt_arguments_string(&call->arguments, "output");
-    if (!spares_the_traces(path, files, error)) return false;
+    if (!check_not_inputs(path, files, error)) return false;
     char title[64];
     snprintf(title, sizeof title, "%zu ranks", files->count);
     uint64_t passes = options->ids_of_all_ranks || options->align_times ? 2 : 1;
@@ -175,9 +175,8 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
 
 gt_exit gt_cmd_fuse(const gt_call *call)
 {
-    static const char none_given[] =
-        "no traces: name them in the order of their ranks, or give one of the arguments --trace_dir "
-        "--trace_pattern --trace_glob";
+    static const char none_given[] = "no traces: name them in the order of their ranks, or use --trace_dir, "
+                                     "--trace_pattern or --trace_glob";
     if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;
     gt_read_options read;

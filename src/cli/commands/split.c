@@ -1,7 +1,6 @@
-/* `gputally split`: which steps of the trace are wanted, and where they go. */
+/* `gputally split`: extracts steps of an inference server's trace. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
@@ -74,7 +73,8 @@ static bool read_range(const char *text, gt_split_options *options, gt_error *er
     options->range_end = options->range_begin + 1;
     if (fits && *at == ':') fits = at++, read_count(&at, &options->range_end);
     if (fits && !*at && options->range_begin < options->range_end) return true;
-    return gt_fail(error, "argument --iterations: %s: expected all, a number, or two as in 10:20", text);
+    return gt_fail(error, "argument --iterations: %s: expected all, a number, or a range such as 10:20",
+                   text);
 }
 
 static bool read_number(const gt_arguments *arguments, const char *name, double *number, gt_error *error)
@@ -102,9 +102,9 @@ static bool read_options(const gt_call *call, gt_split_options *options, gt_erro
     if (!gt_arguments_string(arguments, "output_dir"))
         return gt_fail(error, "the following arguments are required: -o/--output-dir");
     if (steps < 1 || steps > 1000000000)
-        return gt_fail(error, "argument --num_steps: must be at least 1, not %lld", (long long)steps);
+        return gt_fail(error, "argument --num_steps: must be at least 1, got %lld", (long long)steps);
     if (requests->given && requests->number < 1)
-        return gt_fail(error, "argument --CONC: must be at least 1, not %lld", (long long)requests->number);
+        return gt_fail(error, "argument --CONC: must be at least 1, got %lld", (long long)requests->number);
     options->window_steps = (size_t)steps;
     return read_range(gt_arguments_string(arguments, "iterations"), options, error) &&
            read_number(arguments, "OSL", &options->output_tokens, error) &&
@@ -116,7 +116,7 @@ static void show(const gt_split_result *result, const gt_output *output, const c
 {
     printf("%zu events, %zu steps\n", result->events, result->steps);
     if (!result->files)
-        printf("nothing was asked for: --store-single-iteration, --find-steady-state, --divide-phases, or -i "
+        printf("nothing to do; use --store-single-iteration, --find-steady-state, --divide-phases or -i "
                "10:20\n");
     else
         gt_trace_show_files(output);
@@ -134,7 +134,8 @@ gt_exit gt_cmd_split(const gt_call *call)
     if (!gt_common_apply(call, &read, &error) || !read_options(call, &options, &error))
         return gt_usage_error(call->program, "%s", error.text);
     if (strcmp(path, "-") == 0)
-        return gt_usage_error(call->program, "the trace is read twice, so it cannot be standard input");
+        return gt_usage_error(call->program,
+                              "standard input is not possible because the trace is read twice");
     const char *dir = gt_arguments_string(&call->arguments, "output_dir");
     gt_output *output = gt_output_new();
     gt_split_result result;
