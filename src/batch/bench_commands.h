@@ -1,6 +1,6 @@
-/* Command lines of benchmark programs that run one op alone: hipblaslt-bench for matrix products,
- * MIOpenDriver for convolutions. Made of what a trace says of the op, or of what the libraries log when the
- * op runs. */
+/* Command lines of benchmark programs that run a single op: hipblaslt-bench for GEMMs, MIOpenDriver for
+ * convolutions. They are made from the arguments of the op in a trace, or from the log of the libraries
+ * while the op runs. */
 #ifndef GT_BATCH_BENCH_COMMANDS_H
 #define GT_BATCH_BENCH_COMMANDS_H
 
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* An op as the trace has it: JSON texts, "" where absent. */
+/* An op as in the trace: JSON strings, "" if absent. */
 typedef struct gt_bench_op {
     const char *name; /* aten::mm */
     gt_str dims, types, strides, concrete;
@@ -17,15 +17,15 @@ typedef struct gt_bench_op {
 typedef enum gt_bench { GT_BENCH_HIPBLASLT, GT_BENCH_MIOPEN } gt_bench;
 const char *gt_bench_program(gt_bench bench); /* "hipblaslt-bench" */
 
-/* Adds the command line for an op, without a line end. False where its arguments do not tell one. */
+/* Appends the command line for an op, without a line end. Returns false if its arguments do not determine
+ * one. */
 bool gt_bench_command(gt_bench bench, const gt_bench_op *op, gt_buffer *out);
-bool gt_hipblaslt_command(const gt_bench_op *op, gt_buffer *out);
-bool gt_miopen_command(const gt_bench_op *op, gt_buffer *out);
 
-/* From a library's log to command lines for measuring, each with its line end; nothing where it has none. */
+/* Converts the log of a library to command lines for measuring, one per line; appends nothing if it has
+ * none. */
 void gt_bench_edit_log(gt_bench bench, gt_str log, gt_buffer *out);
 
-/* The mean time in microseconds that the program printed; NaN where it printed none. */
+/* The mean time in microseconds that the program printed; NaN if it printed none. */
 double gt_bench_time_us(gt_bench bench, gt_str output);
 
 #endif

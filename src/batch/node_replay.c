@@ -1,31 +1,200 @@
-/* The sheet's first rows, up to 99 % of the group's time; of each, row i:
- *
- *     <group> no.                           i, from 0
- *     Avg. <group>-bench time (us)          as the library's benchmark program says
- *     Avg. replay time (us)                 as PyTorch takes, over 1000 calls
- *     Avg. profile time (us)                Kernel Time (µs)_mean of the sheet
- *     Diff profile vs. replay (us)          replay - profile, and the same of the benchmark
- *     Diff profile vs. replay (pct)         (replay - profile) / profile * 100, and the same of the benchmark
- *
- * The row that crosses 99 % is not among them; where it is the first, all are. */
+/* Node replay: runs the ops that take most of the time of a group again, one at a time, with PyTorch and
+ * with the benchmark program of the library. */
 #include "batch/node_replay.h"
-
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "output/file.h"
-#include "output/terminal.h"
+#include "os/child.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
-#include "batch/torch_replay.h"
+#include "output/file.h"
+#include "output/terminal.h"
 #include "schema/columns.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- running programs and PyTorch ---- */
+
+/* A program that was run, and its output. */
+typedef struct replay_run {
+    gt_buffer output, errors; /* what it printed; the owner frees both */
+    int exit_code;            /* like a shell: 127 if there is no such program */
+} replay_run;
+
+extern char **environ;
+
+enum { MOST_BYTES_KEPT = 4 << 20 };
+
+static const char script[] =
+    "import ast, json, sys\n"
+    "import torch\n"
+    "\n"
+    "TYPES = {'float': torch.float32, 'double': torch.float64, 'int': torch.int32, 'long': torch.int64,\n"
+    "         'long int': torch.int64, 'bool': torch.bool, 'signed char': torch.int8, 'unsigned char': "
+    "torch.uint8,\n"
+    "         'c10::Half': torch.float16, 'c10::BFloat16': torch.bfloat16}\n"
+    "for name in ('Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz'):\n"
+    "    if hasattr(torch, name.lower()):\n"
+    "        TYPES['c10::' + name] = getattr(torch, name.lower())\n"
+    "\n"
+    "mode, op = sys.argv[1:3]\n"
+    "dims, types, strides, concrete = (json.loads(text) if text else [] for text in sys.argv[3:7])\n"
+    "\n"
+    "\n"
+    "def tensor(place):\n"
+    "    shape, steps = dims[place], strides[place] if place < len(strides) else []\n"
+    "    if len(steps) != len(shape):\n"
+    "        return torch.randn(shape, device='cuda').to(TYPES[types[place]])\n"
+    "    room = 1 + sum((size - 1) * step for size, step in zip(shape, steps)) if 0 not in shape else 0\n"
+    "    return torch.randn(room, device='cuda').to(TYPES[types[place]]).as_strided(shape, steps)\n"
+    "\n"
+    "\n"
+    "def fits(value, kind):\n"
+    "    if kind.startswith('List['):\n"
+    "        return isinstance(value, list) and all(fits(item, kind[5:-1]) for item in value)\n"
+    "    if kind == 'bool':\n"
+    "        return isinstance(value, bool)\n"
+    "    if kind in ('int', 'SymInt'):\n"
+    "        return isinstance(value, int) and not isinstance(value, bool)\n"
+    "    return kind in ('float', 'number', 'Scalar') and isinstance(value, (int, float))\n"
+    "\n"
+    "\n"
+    "def argument(place, declared):\n"
+    "    kind = str(declared.type)\n"
+    "    optional = kind.startswith('Optional[')\n"
+    "    if optional:\n"
+    "        kind = kind[9:-1]\n"
+    "    if kind == 'Tensor' and types[place] in TYPES:\n"
+    "        return tensor(place)\n"
+    "    if optional and types[place] == '':\n"
+    "        return None\n"
+    "    value = ast.literal_eval(concrete[place]) if kind != 'Tensor' else None\n"
+    "    if value is None or not fits(value, kind):\n"
+    "        raise ValueError(f'argument {place} is no {declared.type}')\n"
+    "    return value\n"
+    "\n"
+    "\n"
+    "def arguments():\n"
+    "    why = 'PyTorch does not know it'\n"
+    "    for schema in torch._C._jit_get_schemas_for_operator(op):\n"
+    "        if len(schema.arguments) != len(types):\n"
+    "            why = 'no form of it takes that many arguments'\n"
+    "            continue\n"
+    "        try:\n"
+    "            values = [argument(place, declared) for place, declared in enumerate(schema.arguments)]\n"
+    "        except (ValueError, SyntaxError, IndexError) as error:\n"
+    "            why = error\n"
+    "            continue\n"
+    "        named = {d.name: v for d, v in zip(schema.arguments, values) if d.kwarg_only}\n"
+    "        return [v for d, v in zip(schema.arguments, values) if not d.kwarg_only], named\n"
+    "    sys.exit(f'cannot call {op}: {why}')\n"
+    "\n"
+    "\n"
+    "call = torch._C._jit_get_operation(op)[0]\n"
+    "plain, named = arguments()\n"
+    "if mode == 'log':\n"
+    "    call(*plain, **named)\n"
+    "    torch.cuda.synchronize()\n"
+    "else:\n"
+    "    steps = 1000\n"
+    "    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)\n"
+    "    for _ in range(steps):\n"
+    "        call(*plain, **named)\n"
+    "    torch.cuda.synchronize()\n"
+    "    start.record()\n"
+    "    for _ in range(steps):\n"
+    "        call(*plain, **named)\n"
+    "    end.record()\n"
+    "    torch.cuda.synchronize()\n"
+    "    print(start.elapsed_time(end) / steps * 1000)\n";
+
+/* ---- running programs ---- */
+
+static bool keep_line(void *context, gt_child_stream stream, gt_str line)
+{
+    replay_run *run = context;
+    gt_buffer *kept = stream == GT_CHILD_STDOUT ? &run->output : &run->errors;
+    if (kept->len + line.len >= MOST_BYTES_KEPT) return false;
+    gt_buffer_add(kept, line.bytes, line.len);
+    gt_buffer_add(kept, "\n", 1);
+    return false;
+}
+
+/* The environment of this process, and further variables. */
+static const char **join_environment(const char *const *more)
+{
+    size_t count = 0, added = 0;
+    while (environ[count]) count++;
+    while (more[added]) added++;
+    const char **all = gt_alloc((count + added + 1) * sizeof *all);
+    for (size_t i = 0; i < count; i++) all[i] = environ[i];
+    for (size_t i = 0; i <= added; i++) all[count + i] = more[i];
+    return all;
+}
+
+static replay_run run_program(const char *const *argv, const char *const *environment)
+{
+    replay_run run = {0};
+    gt_error error;
+    const char **all = environment ? join_environment(environment) : NULL;
+    const gt_child_setup setup = {
+        .argv = argv, .environment = all, .silent = true, .line = keep_line, .line_context = &run};
+    gt_child_result result;
+    gt_child_run(&setup, &result, &error); /* if it cannot be started, the exit code shows it */
+    gt_free(all);
+    if (result.interrupted) {
+        signal(result.interrupted, SIG_DFL);
+        raise(result.interrupted);
+    }
+    run.exit_code = result.exit_code;
+    return run;
+}
+
+static void free_replay_run(replay_run *run)
+{
+    gt_buffer_free(&run->output);
+    gt_buffer_free(&run->errors);
+}
+
+/* ---- PyTorch ---- */
+
+static bool torch_is_installed(void)
+{
+    const char *const argv[] = {"python3", "-c", "import torch", NULL};
+    replay_run run = run_program(argv, NULL);
+    free_replay_run(&run);
+    return run.exit_code == 0;
+}
+
+static replay_run run_script(const char *mode, const gt_bench_op *op, const char *const *environment)
+{
+    const char *const argv[] = {
+        "python3",          "-c", script, mode, op->name, op->dims.bytes, op->types.bytes, op->strides.bytes,
+        op->concrete.bytes, NULL};
+    return run_program(argv, environment);
+}
+
+static replay_run log_with_torch(const gt_bench_op *op, gt_bench bench, const char *log_path)
+{
+    char *path = gt_format("HIPBLASLT_LOG_FILE=%s", log_path);
+    const char *const hipblaslt[] = {"HIPBLASLT_LOG_MASK=32", path, NULL};
+    const char *const miopen[] = {"MIOPEN_ENABLE_LOGGING_CMD=1", NULL};
+    replay_run run = run_script("log", op, bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
+    gt_free(path);
+    return run;
+}
+
+static replay_run time_with_torch(const gt_bench_op *op)
+{
+    return run_script("time", op, NULL);
+}
+
+/* ---- the sheet ---- */
 
 static const double MOST_OF_THE_TIME = 0.99;
 enum { KERNEL_NAME_CHARS = 75, PRINTED_WIDTH = 2000, MOST_LOG_BYTES = 1 << 20 };
@@ -40,7 +209,7 @@ static bool is_in_path(const char *program)
     return found;
 }
 
-static bool is_there(bool found, const char *label, FILE *out)
+static bool report_missing(bool found, const char *label, FILE *out)
 {
     if (!found && out) fprintf(out, "Dependency not found: %s\n", label);
     return found;
@@ -49,14 +218,14 @@ static bool is_there(bool found, const char *label, FILE *out)
 gt_replay_tools gt_replay_tools_find(FILE *out)
 {
     gt_replay_tools tools = {0};
-    is_there(is_in_path("amd-smi"), "ROCm platform", out);
-    tools.hipblaslt = is_there(is_in_path("hipblaslt-bench"), "hipblaslt-bench", out);
-    tools.miopen = is_there(is_in_path("MIOpenDriver"), "MIOpenDriver", out);
-    tools.torch = is_there(gt_torch_is_there(), "PyTorch (python3 -c 'import torch')", out);
+    report_missing(is_in_path("amd-smi"), "ROCm platform", out);
+    tools.hipblaslt = report_missing(is_in_path("hipblaslt-bench"), "hipblaslt-bench", out);
+    tools.miopen = report_missing(is_in_path("MIOpenDriver"), "MIOpenDriver", out);
+    tools.torch = report_missing(torch_is_installed(), "PyTorch (python3 -c 'import torch')", out);
     return tools;
 }
 
-/* ---- which rows ---- */
+/* ---- choosing rows ---- */
 
 static size_t count_selected(const gt_table *sheet)
 {
@@ -66,7 +235,7 @@ static size_t count_selected(const gt_table *sheet)
     return count ? count : sheet->row_count;
 }
 
-/* The names of the kernels in a cell of details, cut short. */
+/* The names of the kernels in a cell of details, shortened. */
 static void add_kernel_names(gt_buffer *out, const char *details)
 {
     static const char begin[] = "{'name': ", end[] = ", 'stream': ";
@@ -130,19 +299,19 @@ static void print_selected(const gt_node_replay *replay, size_t count)
 
 /* ---- commands ---- */
 
-static void say_failure(const gt_node_replay *replay, const char *command, int exit_code)
+static void print_failure(const gt_node_replay *replay, const char *command, int exit_code)
 {
     if (replay->out)
         fprintf(replay->out, "Subprocess error: Command '%s' returned non-zero exit status %d.\n", command,
                 exit_code);
 }
 
-static void say_torch_failure(const gt_node_replay *replay, const gt_bench_op *op, const gt_replay_run *run)
+static void print_torch_failure(const gt_node_replay *replay, const gt_bench_op *op, const replay_run *run)
 {
     gt_str errors = run->errors.len ? (gt_str){run->errors.bytes, run->errors.len - 1} : (gt_str){"", 0};
     const char *last = errors.len ? memrchr(errors.bytes, '\n', errors.len) : NULL;
     size_t skipped = last ? (size_t)(last - errors.bytes) + 1 : 0;
-    say_failure(replay, "python3 -c <replay>", run->exit_code);
+    print_failure(replay, "python3 -c <replay>", run->exit_code);
     gt_warn("%s cannot be replayed: %.*s", op->name, (int)(errors.len - skipped), errors.bytes + skipped);
 }
 
@@ -156,15 +325,15 @@ static void read_log(const char *path, gt_buffer *out)
     if (file >= 0) close(file);
 }
 
-/* What the library logs while PyTorch calls the op. */
+/* The log of the library while PyTorch calls the op. */
 static void log_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
                         gt_buffer *commands)
 {
     char *log_path = gt_format("%s.part", path);
     gt_buffer log = {0};
-    unlink(log_path); /* the library would add to it */
-    gt_replay_run run = gt_torch_log(op, replay->bench, log_path);
-    if (run.exit_code != 0) say_torch_failure(replay, op, &run);
+    unlink(log_path); /* the library would append to it */
+    replay_run run = log_with_torch(op, replay->bench, log_path);
+    if (run.exit_code != 0) print_torch_failure(replay, op, &run);
     if (replay->bench == GT_BENCH_HIPBLASLT) read_log(log_path, &log);
     gt_bench_edit_log(replay->bench,
                       replay->bench == GT_BENCH_HIPBLASLT ? gt_buffer_str(&log) : gt_buffer_str(&run.errors),
@@ -172,7 +341,7 @@ static void log_command(const gt_node_replay *replay, const gt_bench_op *op, con
     unlink(log_path);
     gt_free(log_path);
     gt_buffer_free(&log);
-    gt_replay_run_free(&run);
+    free_replay_run(&run);
 }
 
 static void find_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
@@ -183,7 +352,8 @@ static void find_command(const gt_node_replay *replay, const gt_bench_op *op, co
     if (gt_bench_command(replay->bench, op, commands))
         gt_buffer_add_cstr(commands, "\n");
     else
-        gt_warn("the arguments of an op %s tell no command of %s", op->name, gt_bench_program(replay->bench));
+        gt_warn("cannot build a %s command from the arguments of op %s", gt_bench_program(replay->bench),
+                op->name);
 }
 
 static bool write_command(const char *path, gt_str commands, gt_error *error)
@@ -201,26 +371,26 @@ static bool write_command(const char *path, gt_str commands, gt_error *error)
 
 /* ---- measuring ---- */
 
-/* Runs a command line as its words. NaN where it gives no time. */
+/* Runs a command line as separate words. NaN if it prints no time. */
 static double run_bench(const gt_node_replay *replay, const char *line, const gt_arg_list *words)
 {
     const char *program = gt_bench_program(replay->bench);
     if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
     const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
     memcpy(argv, words->items, words->count * sizeof *argv);
-    gt_replay_run run = gt_replay_run_program(argv, NULL);
+    replay_run run = run_program(argv, NULL);
     gt_free(argv);
     double time_us = (double)NAN;
     if (run.exit_code != 0)
-        say_failure(replay, line, run.exit_code);
+        print_failure(replay, line, run.exit_code);
     else
         time_us = gt_bench_time_us(replay->bench, gt_buffer_str(&run.output));
-    if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s printed no time that is known", program);
-    gt_replay_run_free(&run);
+    if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s: no time recognised in its output", program);
+    free_replay_run(&run);
     return time_us;
 }
 
-/* The last of the command lines is what is measured. */
+/* The last command line is measured. */
 static double bench_time(const gt_node_replay *replay, gt_str commands)
 {
     gt_arena arena = {0};
@@ -237,17 +407,17 @@ static double bench_time(const gt_node_replay *replay, gt_str commands)
 
 static double replay_time(const gt_node_replay *replay, const gt_bench_op *op)
 {
-    gt_replay_run run = gt_torch_time(op);
+    replay_run run = time_with_torch(op);
     char *end;
     const char *text = gt_buffer_str(&run.output).bytes;
     double time_us = strtod(text, &end);
-    if (run.exit_code != 0) say_torch_failure(replay, op, &run);
+    if (run.exit_code != 0) print_torch_failure(replay, op, &run);
     if (run.exit_code != 0 || end == text || !isfinite(time_us)) time_us = (double)NAN;
-    gt_replay_run_free(&run);
+    free_replay_run(&run);
     return time_us;
 }
 
-/* ---- the sheet ---- */
+/* ---- columns ---- */
 
 enum { NUMBER, BENCH, REPLAY, PROFILE, REPLAY_DIFF, BENCH_DIFF, REPLAY_PCT, BENCH_PCT, COLUMNS };
 
@@ -327,7 +497,7 @@ gt_table *gt_node_replay_run(const gt_node_replay *replay, gt_error *error)
     gt_table *results = new_sheet(replay);
     if (replay->out) print_selected(replay, count);
     for (size_t row = 0; row < count; row++) {
-        if (row && runs) sleep(1); /* what ran before must not slow down what comes */
+        if (row && runs) sleep(1); /* earlier work must not slow down the next measurement */
         if (replay_row(replay, row, results, error)) continue;
         gt_table_free(results);
         return NULL;

@@ -1,17 +1,17 @@
-/* `gputally batch`: finds the traces below a folder and makes one report for each folder that holds some. The
- * lines on standard output are those that scripts know from the old program. */
+/* `gputally batch`: finds the traces below a folder and writes one report per folder that contains some.
+ * The lines on standard output are those of the replaced program, because scripts look for them. */
 #include "cli/commands/commands.h"
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/buffer.h"
-#include "cli/inputs/batch_files.h"
+#include "batch/node_replay.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
+#include "cli/inputs/batch_files.h"
 #include "cli/traces.h"
-#include "report/batch.h"
 #include "os/clock.h"
-#include "batch/node_replay.h"
 #include "os/paths.h"
+#include "report/batch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,11 +71,11 @@ typedef struct batch {
     gt_batch_files files;
     FILE *out; /* NULL: --quiet */
     bool replays;
-    gt_replay_tools tools; /* where it does */
+    gt_replay_tools tools; /* if it does */
 } batch;
 
-static void say(const batch *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(const batch *b, const char *format, ...)
+static void print_line(const batch *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void print_line(const batch *b, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -84,7 +84,7 @@ static void say(const batch *b, const char *format, ...)
     if (b->out) fputc('\n', b->out);
 }
 
-/* ---- where a folder's report goes ---- */
+/* ---- destination of a report ---- */
 
 static void add_filters(gt_buffer *out, const batch *b, const char *between)
 {
@@ -121,23 +121,23 @@ static gt_destinations choose_destinations(const batch *b, const gt_batch_folder
     return to;
 }
 
-static void announce(const batch *b, const gt_batch_folder *folder, const gt_destinations *to)
+static void print_header(const batch *b, const gt_batch_folder *folder, const gt_destinations *to)
 {
     gt_buffer filters = {0};
     add_filters(&filters, b, ", ");
-    say(b, "==================== Creating performance report ====================");
-    say(b, "Parent directory: %s", folder->path);
-    if (to->xlsx_path) say(b, "Excel file: %s", gt_path_name(to->xlsx_path));
-    if (to->csvs_dir) say(b, "CSV folder: %s", to->csvs_dir);
-    if (to->db_path) say(b, "Database: %s", to->db_path);
-    say(b, "Filters: %s", gt_buffer_str(&filters).bytes);
-    say(b, "Rank pattern: %s", b->search.rank_pattern);
-    say(b, "Traces:");
-    for (size_t i = 0; i < folder->count; i++) say(b, "%s", gt_path_name(folder->files[i]));
+    print_line(b, "==================== Creating performance report ====================");
+    print_line(b, "Parent directory: %s", folder->path);
+    if (to->xlsx_path) print_line(b, "Excel file: %s", gt_path_name(to->xlsx_path));
+    if (to->csvs_dir) print_line(b, "CSV folder: %s", to->csvs_dir);
+    if (to->db_path) print_line(b, "Database: %s", to->db_path);
+    print_line(b, "Filters: %s", gt_buffer_str(&filters).bytes);
+    print_line(b, "Rank pattern: %s", b->search.rank_pattern);
+    print_line(b, "Traces:");
+    for (size_t i = 0; i < folder->count; i++) print_line(b, "%s", gt_path_name(folder->files[i]));
     gt_buffer_free(&filters);
 }
 
-/* ---- the work ---- */
+/* ---- reports ---- */
 
 static bool add_replay(const batch *b, const char *folder, gt_batch_group group, const gt_batch_ranks *ranks,
                        gt_table_list *tables, gt_error *error)
@@ -160,14 +160,14 @@ static bool add_replay(const batch *b, const char *folder, gt_batch_group group,
 static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *tables)
 {
     double start = gt_clock_now_s();
-    say(b, "Processing dataframes");
+    print_line(b, "Processing dataframes");
     gt_batch_tables(ranks, b->out, tables);
-    say(b, "Elapsed time for processing dataframes: %.2f seconds.", gt_clock_now_s() - start);
+    print_line(b, "Elapsed time for processing dataframes: %.2f seconds.", gt_clock_now_s() - start);
     if (ranks->count == 1) return;
     start = gt_clock_now_s();
-    say(b, "Starting NcclAnalyser with world_size %zu", ranks->count);
+    print_line(b, "Starting NcclAnalyser with world_size %zu", ranks->count);
     gt_batch_collective_tables(ranks, tables);
-    say(b, "Elapsed time: %.2f seconds.", gt_clock_now_s() - start);
+    print_line(b, "Elapsed time: %.2f seconds.", gt_clock_now_s() - start);
 }
 
 static bool spares_the_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
@@ -185,11 +185,11 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_
     gt_batch_ranks ranks;
     double start = gt_clock_now_s();
     if (!spares_the_traces(to, folder, error)) return false;
-    say(b, "Parallel processing traces");
+    print_line(b, "Parallel processing traces");
     if (!gt_batch_ranks_read(&ranks, folder->files, folder->ranks, folder->count,
                              gt_arguments_flag(&b->call->arguments, "all_kernels"), &b->read, error))
         return false;
-    say(b, "Elapsed time for processing traces: %.2f seconds.", gt_clock_now_s() - start);
+    print_line(b, "Elapsed time for processing traces: %.2f seconds.", gt_clock_now_s() - start);
     gt_table_list tables = {0};
     gt_output *output = NULL;
     make_tables(b, &ranks, &tables);
@@ -204,19 +204,19 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_
     return made;
 }
 
-/* False where the run is to end here. */
+/* Returns false if the command should stop here. */
 static bool make_folder(const batch *b, const gt_batch_folder *folder, gt_exit *status)
 {
     gt_error error;
     gt_destinations to = choose_destinations(b, folder);
     bool exists = to.xlsx_path && access(to.xlsx_path, F_OK) == 0,
          dry = gt_arguments_flag(&b->call->arguments, "dry_run");
-    announce(b, folder, &to);
+    print_header(b, folder, &to);
     if (dry) {
-        say(b, "==================== End of dry run ====================");
+        print_line(b, "==================== End of dry run ====================");
     } else if (exists) {
-        say(b, "Excel file already exists: (%s)", to.xlsx_path);
-        say(b, "Terminating...");
+        print_line(b, "Excel file already exists: (%s)", to.xlsx_path);
+        print_line(b, "Terminating...");
     } else if (!make_report(b, folder, &to, &error)) {
         fprintf(stderr, "gputally: %s\n", error.text);
         *status = GT_EXIT_FAILED;
@@ -229,10 +229,12 @@ static gt_exit make_all(batch *b)
 {
     gt_exit status = GT_EXIT_DONE;
     for (size_t i = 0; i < b->files.without_rank; i++)
-        say(b, "==================== Failed to extract rank number from trace filename ====================");
+        print_line(
+            b, "==================== Failed to extract rank number from trace filename ====================");
     if (!b->files.count) {
-        say(b, "==================== No %s files found, check filters and filepaths ====================",
-            b->search.extension);
+        print_line(b,
+                   "==================== No %s files found, check filters and filepaths ====================",
+                   b->search.extension);
         return status;
     }
     if (b->replays) b->tools = gt_replay_tools_find(b->out);
@@ -241,13 +243,14 @@ static gt_exit make_all(batch *b)
     return status;
 }
 
-/* One file cannot take the reports of several folders. */
+/* One file cannot hold the reports of several folders. */
 static bool has_one_folder(const batch *b)
 {
     if (b->files.count < 2 || !gt_arguments_string(&b->call->arguments, "output_xlsx_path")) return true;
-    say(b, "Multiple parent directories with traces found, give a more specific base path for the report "
-           "with custom "
-           "Excel path.");
+    print_line(b,
+               "Multiple parent directories with traces found, give a more specific base path for the report "
+               "with custom "
+               "Excel path.");
     return false;
 }
 
@@ -256,18 +259,18 @@ static gt_exit search_and_make(batch *b)
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
     if (strcmp(b->search.extension, "json") != 0 && strcmp(b->search.extension, "gz") != 0) {
-        say(b, "==================== Invalid extension %s, json and gz are supported ====================",
+        print_line(
+            b, "==================== Invalid extension %s, json and gz are supported ====================",
             b->search.extension);
         return status;
     }
     if (!gt_batch_files_find(&b->files, &b->search, &error))
         return gt_usage_error(b->call->program, "%s", error.text);
     if (b->files.count > 1 && gt_arguments_string(&b->call->arguments, "output_db"))
-        status = gt_usage_error(
-            b->call->program,
-            "argument --output_db: names one file, but %zu folders hold traces; --output_csvs_dir "
-            "makes a folder for each",
-            b->files.count);
+        status = gt_usage_error(b->call->program,
+                                "argument --output_db: one output file for %zu folders of traces; use "
+                                "--output_csvs_dir, which creates a folder per report",
+                                b->files.count);
     else if (has_one_folder(b))
         status = make_all(b);
     gt_batch_files_free(&b->files);
