@@ -37,7 +37,6 @@ UNITS = [
     ("input/perfetto/event", "input/perfetto/packets", "input/perfetto/perfetto", "input/perfetto/state"),
     ("input/rocprof/csv", "input/rocprof/csv_columns", "input/rocprof/csv_row"),
     ("model/family", "model/model", "model/triton"),
-    ("run/plan/docker", "run/plan/plan", "run/plan/stages"),
     ("table/column", "table/table"),
 ]
 

@@ -9,13 +9,11 @@
 #include <cmocka.h>
 
 #include "input/sheets/csv_table.h"
-#include "run/plan/configs.h"
-#include "run/plan/counters.h"
-#include "run/sensors/histogram.h"
+#include "run/plan/context.h"
+#include "run/plan/plan.h"
+#include "run/execute/execute.h"
 #include "os/paths.h"
-#include "run/plan/profiler_options.h"
 #include "os/shell_words.h"
-#include "run/plan/stack.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -133,9 +133,9 @@ def invalid_contexts(binary):
     context_error(binary, '{"tools":"x"}', "key tools must be an array.")
     context_error(binary, '{"tools":[{"nam":"x"}]}', "tools: each entry must be an object with a name")
     context_error(binary, '{"tools":[{"name":"x"}]}', "unknown tool 'x'")
-    context_error(binary, '{"env_vars":{"A=B":"x"}}', "'A=B' is no name of a variable")
+    context_error(binary, '{"env_vars":{"A=B":"x"}}', "'A=B' is not a valid variable name")
     context_error(binary, '{"a":"\\u0000"}', "NUL")
-    context_error(binary, "[" * 100 + "]" * 100, "64 levels")
+    context_error(binary, "[" * 100 + "]" * 100, "more than 64 deep")
 
 
 @test
@@ -296,10 +296,10 @@ def usage(binary):
         for words, status, text in ((["--timeout", "-2", "--", "true"], 4, "Timeout must be -1 (default), 0 (no timeout)"),
                                     ([], 4, "a command is required"),
                                     (["--nonsense", "--", "true"], 2, "unrecognized arguments: --nonsense"),
-                                    (["--name", "a/b", "--", "true"], 4, "no name of a file"),
-                                    (["--manifest-file", "m.json"], 2, "--manifest_file is not in gputally"),
-                                    (["-f", "rocm_trace_lite", "--", "true"], 3, "rtl, the program of rocm-trace-lite"),
-                                    (["--tools", "rpd", "--", "true"], 3, "runTracer.sh is not here")):
+                                    (["--name", "a/b", "--", "true"], 4, "not a valid file name"),
+                                    (["--manifest-file", "m.json"], 2, "--manifest_file: unsupported madengine option"),
+                                    (["-f", "rocm_trace_lite", "--", "true"], 3, "rtl not found in PATH"),
+                                    (["--tools", "rpd", "--", "true"], 3, "runTracer.sh not found")):
             done = p.run(*words)
             equal((done.returncode, words), (status, words))
             holds(done.stderr, text)
@@ -507,7 +507,7 @@ def the_legacy_profiler(binary):
     with Place(binary, "rocprof") as p:
         done = p.run("--tools", "rocprofv3_communication", "--", "true")
         equal(done.returncode, 0)
-        holds(done.stderr, "left out: --rccl-trace, --scratch-memory-trace, --output-format")
+        holds(done.stderr, "dropped: --rccl-trace, --scratch-memory-trace, --output-format")
     with Place(binary, "rocprof") as p:
         done = p.run("--tools", "rocprofv3", "--", "true")  # requests rocprofv3 by name
         equal(done.returncode, 3)
@@ -705,7 +705,7 @@ def requested_reports(binary):
         equal([name for name in p.tree() if name.endswith(".xlsx")], ["true_perf_report.xlsx"])
         done = p.run("--report", "rocprof,x", "--", "true")
         equal(done.returncode, 4)
-        holds(done.stderr, "'x' is none of auto, none")
+        holds(done.stderr, "invalid choice 'x' (choose from auto, none")
 
 
 @test
@@ -734,7 +734,7 @@ def traces_of_the_command_are_reported(binary):
             json.dump(trace, f)
         done = p.run("--", "sh", "-c", "mkdir log; cp template log/rank0.pt.trace.json; echo broken > log/b.xplane.pb")
         equal(done.returncode, 0)  # a report that fails does not change it
-        holds(done.stderr, "b.xplane.pb: no report was made of it")
+        holds(done.stderr, "b.xplane.pb: no report written")
         assert os.path.exists(p.file("log", "rank0_perf_report.xlsx")), done.stderr
 
 
@@ -805,9 +805,9 @@ def a_run_in_a_container(binary):
 @test
 def invalid_containers(binary):
     with Place(binary) as p:
-        for words, status, text in ((["--docker", "--", "true"], 4, "an image is required"), (["--docker=-v", "--", "true"], 4, "no name of an image"),
-                                    (["--docker=i", "--", "true"], 3, "docker is not on PATH"),
-                                    (["--docker=i", "-c", '{"pre_scripts": [{"path": "x.sh"}]}', "--", "true"], 4, "scripts inside of a container")):
+        for words, status, text in ((["--docker", "--", "true"], 4, "--docker: needs an image"), (["--docker=-v", "--", "true"], 4, "not a valid image name"),
+                                    (["--docker=i", "--", "true"], 3, "docker not found in PATH"),
+                                    (["--docker=i", "-c", '{"pre_scripts": [{"path": "x.sh"}]}', "--", "true"], 4, "scripts inside a container")):
             done = p.run(*words, GPUTALLY_SYSFS=p.path)
             equal((words, done.returncode), (words, status))
             holds(done.stderr, text)
@@ -881,7 +881,7 @@ def no_sbatch(binary):
     with Place(binary) as p:
         done = p.run("-f", "rocprofv3_multi_node.json", "--name", "j", "--", "true")
         equal(done.returncode, 3)
-        holds(done.stderr, "sbatch is not on PATH")
+        holds(done.stderr, "sbatch not found in PATH")
         assert os.path.exists(p.file("slurm_results", "gputally_j.sh"))
 
 
@@ -959,9 +959,9 @@ def objects_for_kubernetes(binary):
         equal(container["resources"]["requests"], {"nvidia.com/gpu": "1", "memory": "16Gi", "cpu": "8"})
         assert "securityContext" not in container
         for words, status, text in ((["-c", '{"k8s": {}}', "--", "true"], 2, "add --generate_only"),
-                                    (["-c", '{"k8s": {}}', "--generate-only", "--", "true"], 4, "an image that holds gputally is required"),
+                                    (["-c", '{"k8s": {}}', "--generate-only", "--", "true"], 4, "an image that contains gputally is required"),
                                     (["--target", "moon", "--", "true"], 2, "invalid choice: 'moon'"),
-                                    (["--generate-only", "--", "true"], 2, "the run is local")):
+                                    (["--generate-only", "--", "true"], 2, "--generate_only: local run")):
             done = p.run(*words)
             equal((words, done.returncode), (words, status))
             holds(done.stderr, text)

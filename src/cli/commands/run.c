@@ -7,14 +7,10 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/execute/execute.h"
-#include "run/execute/summary.h"
-#include "run/plan/configs.h"
 #include "run/plan/context.h"
-#include "run/targets/kubernetes.h"
-#include "run/targets/slurm.h"
+#include "run/targets/targets.h"
 
 #include <dirent.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +28,7 @@ typedef struct reporter {
     const gt_plan *plan;
     gt_outcome *outcome;
     const char *wanted;
-    size_t entries; /* looked at so far */
+    size_t entries; /* directory entries visited so far */
 } reporter;
 
 static bool is_listed(const char *list, const char *word, size_t len)
@@ -48,14 +44,15 @@ static bool is_listed(const char *list, const char *word, size_t len)
 /* Whether the value of --report is auto, none, or a comma-separated list of kinds of reports. */
 static bool check_reports(const char *wanted, gt_error *error)
 {
-    if (!wanted) return gt_fail(error, "--report: names no report");
+    if (!wanted) return gt_fail(error, "--report: needs at least one report");
     if (strcmp(wanted, "auto") == 0 || strcmp(wanted, "none") == 0) return true;
     for (const char *at = wanted; *at; at += *at == ',') {
         size_t len = strcspn(at, ","), i = 0;
         while (i < GT_LENGTH(kinds) && !(strlen(kinds[i]) == len && memcmp(kinds[i], at, len) == 0)) i++;
         if (i == GT_LENGTH(kinds))
             return gt_fail(error,
-                           "--report: '%.*s' is none of auto, none, rocprof, pftrace, pytorch, jax, summary",
+                           "--report: invalid choice '%.*s' (choose from auto, none, rocprof, pftrace, "
+                           "pytorch, jax, summary)",
                            len < 100 ? (int)len : 100, at);
         at += len;
     }
@@ -67,7 +64,7 @@ static bool wants(const reporter *r, const char *kind)
     return strcmp(r->wanted, "auto") == 0 || is_listed(r->wanted, kind, strlen(kind));
 }
 
-/* Calls a command of ours with a trace and the name of its workbook, and the common options of this call. */
+/* Calls a report command with a trace, the name of its workbook, and the common options of this call. */
 static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook)
 {
     const gt_command *command = gt_command_find(command_name);
@@ -93,7 +90,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     if (status == GT_EXIT_DONE)
         gt_arg_list_add(r->plan->arena, &r->outcome->files, workbook);
     else
-        gt_warn("%s: no report was made of it", trace);
+        gt_warn("%s: no report written", trace);
 }
 
 /* OUTPUT_DIR/NAME_<ending> */
@@ -102,7 +99,7 @@ static const char *workbook_of(const reporter *r, const char *ending)
     return gt_arena_format(r->plan->arena, "%s/%s_%s", r->plan->output_dir, r->plan->name, ending);
 }
 
-/* ---- the profiler's traces ---- */
+/* ---- traces of the profiler ---- */
 
 static bool has_results(const reporter *r, const char *folder)
 {
@@ -169,8 +166,8 @@ static void report_own_trace(reporter *r, const char *path)
     }
 }
 
-/* Files newer than the run's beginning. */
-static void look_for_own_traces(reporter *r, const char *folder, int depth)
+/* Reports on files that are newer than the start of the run. */
+static void find_own_traces(reporter *r, const char *folder, int depth)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
@@ -179,7 +176,7 @@ static void look_for_own_traces(reporter *r, const char *folder, int depth)
         const char *path = gt_path_join(r->plan->arena, folder, entry->d_name);
         if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
         if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
-            look_for_own_traces(r, path, depth + 1);
+            find_own_traces(r, path, depth + 1);
         else if (S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= r->outcome->begin.tv_sec)
             report_own_trace(r, path);
     }
@@ -205,7 +202,7 @@ static void make_reports(const gt_call *call, const gt_plan *plan, gt_outcome *o
     for (size_t i = 0; i < plan->piece_count; i++)
         if (plan->pieces[i].profiler) report_profiler(&r, plan->pieces[i].profiler);
     if (wants(&r, "pftrace")) report_pftrace(&r);
-    if (wants(&r, "pytorch") || wants(&r, "jax")) look_for_own_traces(&r, plan->workdir, 0);
+    if (wants(&r, "pytorch") || wants(&r, "jax")) find_own_traces(&r, plan->workdir, 0);
     if (wants(&r, "summary")) write_summary(&r);
 }
 
@@ -298,8 +295,8 @@ const gt_syntax gt_run_syntax = {
     .is_command = true,
 };
 
-/* One or two lines of what is wrong with the context or the arguments. */
-static gt_exit wrong(const gt_error *error)
+/* Prints the one or two lines of an error in the context or the arguments. */
+static gt_exit context_error(const gt_error *error)
 {
     fprintf(stderr, "gputally: %s\n", error->text);
     return GT_EXIT_CONTEXT;
@@ -319,14 +316,12 @@ static gt_exit refuse_unsupported(const gt_call *call)
 {
     for (size_t i = 0; i < GT_LENGTH(unsupported_options); i++)
         if (gt_arguments_value(&call->arguments, unsupported_options[i].name)->given)
-            return gt_usage_error(
-                call->program,
-                "--%s is not in gputally %s: it runs commands on this machine; see docs/run.md",
-                unsupported_options[i].name, GT_VERSION);
+            return gt_usage_error(call->program, "--%s: unsupported madengine option; see docs/run.md",
+                                  unsupported_options[i].name);
     return GT_EXIT_DONE;
 }
 
-/* "A,B" as entries {"name": "A"}, {"name": "B"} behind the context's own. */
+/* Appends "A,B" as entries {"name": "A"}, {"name": "B"} to the tools of the context. */
 static const gt_value *add_tools(gt_arena *arena, const gt_value *context, const gt_option_value *option)
 {
     const gt_value *tools = gt_value_get(context, "tools");
@@ -344,7 +339,7 @@ static const gt_value *add_tools(gt_arena *arena, const gt_value *context, const
     return option->text_count ? gt_settings_with(arena, context, "tools", *tools) : context;
 }
 
-/* Where the context says the run belongs. */
+/* The target of the run, from the option or the context. */
 static const char *target_of(const gt_value *context, const char *wanted)
 {
     const char *deploy = gt_settings_string(context, "deploy");
@@ -363,7 +358,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
         return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
     if (!check_reports(gt_arguments_string(a, "report"), error)) return false;
     if (name && (strchr(name, '/') || name[0] == '.'))
-        return gt_fail(error, "--name: '%.200s' is no name of a file", name);
+        return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
     const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
                                               gt_arguments_string(a, "additional_context"), error);
     const gt_value *more =
@@ -373,9 +368,8 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     const char *image = docker->text ? docker->text : gt_settings_string(context, "MAD_CONTAINER_IMAGE");
     if (gt_arguments_flag(a, "no_docker")) image = NULL;
     if (docker->given && !image)
-        return gt_fail(
-            error,
-            "--docker: an image is required, here (--docker=IMAGE) or as MAD_CONTAINER_IMAGE of the context");
+        return gt_fail(error,
+                       "--docker: needs an image: --docker=IMAGE or MAD_CONTAINER_IMAGE in the context");
     context = add_tools(arena, context, gt_arguments_value(a, "tools"));
     *request = (gt_plan_request){.context = context,
                                  .more_tools = more,
@@ -417,7 +411,7 @@ static void write_record(const gt_plan *plan, const gt_outcome *outcome, const c
     if (!gt_record_write(plan, outcome, path, &error)) gt_warn("%s", error.text);
 }
 
-static gt_exit carry_out(const gt_call *call, gt_plan *plan)
+static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
 {
     const char *summary = gt_arguments_string(&call->arguments, "summary_output");
     gt_outcome outcome;
@@ -430,7 +424,7 @@ static gt_exit carry_out(const gt_call *call, gt_plan *plan)
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
 
-/* What each node is told beside context and command. */
+/* The options of `gputally run` on each node. */
 static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
     static const char *const passed_on[] = {"timeout", "report", "threads"};
@@ -465,7 +459,7 @@ static gt_exit run_on_slurm(const gt_call *call, gt_plan *plan)
     node_options(call, plan, &words);
     gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {
-        status = wrong(&error);
+        status = context_error(&error);
     } else if (gt_arguments_flag(&call->arguments, "dry_run")) {
         plan->slurm = &slurm;
         status = print_plan(plan);
@@ -481,7 +475,7 @@ static gt_exit run_on_slurm(const gt_call *call, gt_plan *plan)
     return status;
 }
 
-/* The image belongs to the pods, not to the plan: there the command runs without docker. */
+/* The image is that of the pods, not of the plan: in a pod, the command runs without docker. */
 static gt_exit write_kubernetes(const gt_call *call, gt_plan *plan, const char *image)
 {
     gt_arg_list words = {0};
@@ -489,12 +483,11 @@ static gt_exit write_kubernetes(const gt_call *call, gt_plan *plan, const char *
     gt_kubernetes objects;
     if (!gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program,
-                              "target k8s: gputally %s writes the file for kubectl only; add --generate_only",
-                              GT_VERSION);
+                              "target k8s: only the kubectl file can be written; add --generate_only");
     node_options(call, plan, &words);
     gt_exit status = GT_EXIT_CONTEXT;
     if (!gt_kubernetes_make(plan, image, words.items, words.count, &objects, &error)) {
-        wrong(&error);
+        context_error(&error);
     } else {
         gt_output *output = gt_output_new();
         bool written = gt_output_whole_file(output, objects.path, gt_buffer_str(&objects.text), &error) &&
@@ -515,23 +508,22 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     gt_error error;
     gt_plan_request request;
     gt_plan plan;
-    if (!make_request(call, arena, &request, &error)) return wrong(&error);
+    if (!make_request(call, arena, &request, &error)) return context_error(&error);
     if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (!call->arguments.file_count) {
         gt_fail(&error, "a command is required: gputally run [options] -- COMMAND [ARG...]");
-        return wrong(&error);
+        return context_error(&error);
     }
     const char *image = request.image;
     bool on_kubernetes = strcmp(request.target, "k8s") == 0;
     if (on_kubernetes) request.image = NULL;
-    if (!gt_plan_make(arena, &request, &plan, &error)) return wrong(&error);
+    if (!gt_plan_make(arena, &request, &plan, &error)) return context_error(&error);
     if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
         return write_kubernetes(call, &plan, image);
     if (strcmp(request.target, "slurm") == 0) return run_on_slurm(call, &plan);
     if (gt_arguments_flag(&call->arguments, "generate_only"))
-        return gt_usage_error(call->program,
-                              "--generate_only: the run is local, there is no script to write");
-    return gt_arguments_flag(&call->arguments, "dry_run") ? print_plan(&plan) : carry_out(call, &plan);
+        return gt_usage_error(call->program, "--generate_only: local run, no job file to write");
+    return gt_arguments_flag(&call->arguments, "dry_run") ? print_plan(&plan) : execute_plan(call, &plan);
 }
 
 gt_exit gt_cmd_run(const gt_call *call)

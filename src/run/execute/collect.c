@@ -1,27 +1,313 @@
-/* Collecting: the tree is listed once; links, merged files and conversions follow from the list. */
-#include "run/execute/collect.h"
+/* Collects the files that the profiler wrote into the output folder. */
+#include "run/execute/execute.h"
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "run/execute/collect_files.h"
-#include "run/execute/convert_csv.h"
-#include "run/sensors/histogram.h"
+#include "base/memory.h"
+#include "input/rocprof/files.h"
+#include "input/sheets/csv_table.h"
 #include "os/paths.h"
+#include "output/file.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- files of the profiler ---- */
+
+typedef struct found_file {
+    const char *path, *name;
+    const char *kind;        /* the part of the name after the process id: "kernel_trace.csv", "results.db" */
+    unsigned pass;           /* of counter collection; 0: none */
+    const char *pass_folder; /* "pmc_1"; NULL: none */
+    int64_t pid;             /* from the name; 0: not in the name */
+    int64_t bytes;
+    bool at_top; /* in the top folder of the tree */
+} found_file;
+
+typedef struct found_files {
+    found_file *items; /* in the arena; ordered by pass, process and path */
+    size_t count, capacity;
+} found_files;
+
+enum { DEPTH_MAX = 6, FILES_MAX = 100000 };
+
+/* ---- finding files ---- */
+
+static void add_file(gt_arena *arena, found_files *files, found_file file)
+{
+    if (files->count == files->capacity) {
+        size_t capacity = files->capacity ? files->capacity * 2 : 64;
+        found_file *items = gt_arena_alloc(arena, capacity * sizeof *items);
+        if (files->count) memcpy(items, files->items, files->count * sizeof *items);
+        files->items = items;
+        files->capacity = capacity;
+    }
+    file.name = gt_path_name(file.path);
+    size_t prefix = gt_rocprof_prefix_length(file.name);
+    file.kind = file.name + prefix + (file.name[prefix] == '_');
+    /* "123" or "rocprofv3_output_123" */
+    size_t digits = prefix;
+    while (digits && isdigit((unsigned char)file.name[digits - 1])) digits--;
+    if (digits < prefix && (digits == 0 || file.name[digits - 1] == '_'))
+        file.pid = strtoll(file.name + digits, NULL, 10);
+    files->items[files->count++] = file;
+}
+
+static void walk(gt_arena *arena, found_files *files, const char *folder, found_file above, int depth)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) && files->count < FILES_MAX) {
+        struct stat status;
+        const char *path = gt_path_join(arena, folder, entry->d_name);
+        if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
+        found_file file = above;
+        file.path = path;
+        file.bytes = (int64_t)status.st_size;
+        file.at_top = depth == 0;
+        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX && strcmp(entry->d_name, "counters") != 0) {
+            if (!file.pass && (file.pass = gt_rocprof_pass_of(path))) file.pass_folder = gt_path_name(path);
+            walk(arena, files, path, file, depth + 1);
+        } else if (S_ISREG(status.st_mode)) {
+            add_file(arena, files, file);
+        }
+    }
+    if (dir) closedir(dir);
+}
+
+static int by_pass(const void *a, const void *b)
+{
+    const found_file *x = a, *y = b;
+    if (x->pass != y->pass) return x->pass < y->pass ? -1 : 1;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+static found_files list_found_files(gt_arena *arena, const char *folder)
+{
+    found_files files = {0};
+    walk(arena, &files, folder, (found_file){0}, 0);
+    if (files.count) qsort(files.items, files.count, sizeof *files.items, by_pass);
+    return files;
+}
+
+/* ---- links ---- */
+
+static bool link_file(const char *from, const char *to, gt_error *error)
+{
+    if (gt_path_is_same_file(from, to)) return true;
+    if (unlink(to) != 0 && errno != ENOENT) return gt_fail_writing(error, to, errno);
+    return link(from, to) == 0 || symlink(from, to) == 0 || gt_fail_writing(error, to, errno);
+}
+
+/* ---- merging CSV files ---- */
+
+typedef struct merge {
+    gt_file out;
+    char *header;
+    size_t header_len;
+} merge;
+
+static void add_rows(merge *m, const char *path)
+{
+    FILE *in = fopen(path, "rbe");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len = in ? getline(&line, &room, in) : -1;
+    bool alike = len > 0 &&
+                 (!m->header || ((size_t)len == m->header_len && memcmp(line, m->header, (size_t)len) == 0));
+    if (len > 0 && !alike) gt_warn("%s: skipped; columns differ from the previous files", path);
+    if (alike && !m->header) {
+        m->header = gt_alloc((size_t)len);
+        memcpy(m->header, line, (size_t)len);
+        m->header_len = (size_t)len;
+        gt_file_write(&m->out, line, (size_t)len);
+    }
+    static char block[1 << 16];
+    size_t got;
+    char last = '\n';
+    while (alike && (got = fread(block, 1, sizeof block, in)) > 0) {
+        gt_file_write(&m->out, block, got);
+        last = block[got - 1];
+    }
+    if (last != '\n') gt_file_put(&m->out, '\n');
+    gt_free(line);
+    if (in) fclose(in);
+}
+
+static bool merge_csv_files(const char *const *paths, size_t count, const char *to, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    merge m = {0};
+    bool sound = gt_file_open(&m.out, output, to, error);
+    for (size_t i = 0; sound && i < count; i++) add_rows(&m, paths[i]);
+    sound = sound && gt_file_close(&m.out, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_free(m.header);
+    return sound;
+}
+
+/* ---- instruction histogram ---- */
+
+static const struct {
+    const char *name, *patterns[3];
+} classes[GT_HISTOGRAM_CLASSES] = {
+    {"VALU", {"sq_insts_valu", "sq_active_inst_valu"}},
+    {"SALU", {"sq_insts_salu"}},
+    {"VMEM", {"sq_insts_vmem"}},
+    {"SMEM", {"sq_insts_smem"}},
+    {"WAITCNT", {"sq_wait_inst"}},
+    {"BRANCH", {"sq_insts_branch"}},
+};
+
+/* The class of a counter, or NULL. Names are compared in lower case, without spaces, with '-' as '_'. */
+static const char *class_of(const char *counter)
+{
+    char name[256];
+    size_t len = 0;
+    for (; *counter && len < sizeof name - 1; counter++)
+        if (!isspace((unsigned char)*counter))
+            name[len++] = *counter == '-' ? '_' : (char)tolower((unsigned char)*counter);
+    name[len] = 0;
+    for (size_t c = 0; c < GT_LENGTH(classes); c++)
+        for (size_t p = 0; p < GT_LENGTH(classes[c].patterns) && classes[c].patterns[p]; p++)
+            if (strstr(name, classes[c].patterns[p])) return classes[c].name;
+    return NULL;
+}
+
+/* Like Python: int(text), else int(float(text)), else 0. */
+static __int128 value_of(const char *text)
+{
+    char *end;
+    errno = 0;
+    long long whole = strtoll(text, &end, 10);
+    while (isspace((unsigned char)*end)) end++;
+    if (end != text && !*end && errno == 0) return whole;
+    double real = strtod(text, &end);
+    while (isspace((unsigned char)*end)) end++;
+    return end == text || *end || !isfinite(real) || fabs(real) > 1e37 ? 0 : (__int128)real;
+}
+
+static void add_value(gt_histogram *histogram, const char *name, const char *text)
+{
+    size_t i = 0;
+    while (i < histogram->count && strcmp(histogram->names[i], name) != 0) i++;
+    if (i == histogram->count) {
+        histogram->names[i] = name;
+        histogram->sums[i] = 0;
+        histogram->count++;
+    }
+    __int128 sum;
+    if (!__builtin_add_overflow(histogram->sums[i], value_of(text), &sum)) histogram->sums[i] = sum;
+}
+
+static const char *cell(const gt_table *table, size_t column, size_t row)
+{
+    const gt_column *c = &table->columns[column];
+    return c->type == GT_TYPE_STRING ? gt_interner_get(table->strings, c->texts[row]).bytes : "";
+}
+
+static void add_long(gt_histogram *histogram, const gt_table *table, size_t name, size_t value)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        const char *class = class_of(cell(table, name, row));
+        if (class) add_value(histogram, class, cell(table, value, row));
+    }
+}
+
+void gt_histogram_add(gt_histogram *histogram, const gt_table *table)
+{
+    size_t name = gt_table_find(table, GT_COL_COUNTER_NAME),
+           value = gt_table_find(table, GT_COL_COUNTER_VALUE);
+    if (name != SIZE_MAX && value != SIZE_MAX) {
+        add_long(histogram, table, name, value);
+        return;
+    }
+    for (size_t row = 0; row < table->row_count; row++)
+        for (size_t c = 0; c < table->column_count; c++) {
+            const char *class = class_of(table->columns[c].name);
+            if (class) add_value(histogram, class, cell(table, c, row));
+        }
+}
+
+static void add_integer(gt_buffer *text, __int128 value)
+{
+    char digits[48];
+    size_t at = sizeof digits;
+    bool negative = value < 0;
+    unsigned __int128 rest = negative ? -(unsigned __int128)value : (unsigned __int128)value;
+    do digits[--at] = (char)('0' + (int)(rest % 10));
+    while (rest /= 10);
+    if (negative) digits[--at] = '-';
+    gt_buffer_add(text, digits + at, sizeof digits - at);
+}
+
+void gt_histogram_print(const gt_histogram *histogram, gt_buffer *text)
+{
+    gt_buffer_add_cstr(text, "{\n");
+    for (size_t i = 0; i < histogram->count; i++) {
+        gt_buffer_add_cstr(text, i ? ",\n\"" : "\"");
+        gt_buffer_add_cstr(text, histogram->names[i]);
+        gt_buffer_add_cstr(text, "\": ");
+        add_integer(text, histogram->sums[i]);
+    }
+    gt_buffer_add_cstr(text, "\n}");
+}
+
+static void add_counter_file(gt_histogram *histogram, const char *path)
+{
+    gt_error error;
+    if (access(path, F_OK) != 0) return;
+    gt_interner *strings = gt_interner_new();
+    gt_table *table = gt_csv_table_read_as(path, GT_SHEET_COUNTERS, GT_READ_STRINGS, strings, &error);
+    if (table)
+        gt_histogram_add(histogram, table);
+    else
+        gt_warn("%s", error.text);
+    if (table) gt_table_free(table);
+    gt_interner_free(strings);
+}
+
+static void write_histogram(const char *folder, gt_arg_list *written, gt_arena *arena)
+{
+    gt_histogram histogram = {0};
+    const char *path = gt_path_join(arena, folder, "instruction_histogram.json");
+    add_counter_file(&histogram, gt_path_join(arena, folder, "rocprofv3_output_counter_collection.csv"));
+    add_counter_file(&histogram, gt_path_join(arena, folder, "rocprofv3_output_domain_stats.csv"));
+    if (!histogram.count) {
+        unlink(path); /* of an earlier run */
+        return;
+    }
+    gt_buffer text = {0};
+    gt_error error;
+    gt_histogram_print(&histogram, &text);
+    gt_output *output = gt_output_new();
+    if (gt_output_whole_file(output, path, gt_buffer_str(&text), &error) && gt_output_commit(output, &error))
+        gt_arg_list_add(arena, written, path);
+    else
+        gt_warn("%s", error.text);
+    gt_output_free(output);
+    gt_buffer_free(&text);
+}
+
+/* ---- collecting files ---- */
+
 typedef struct collector {
     const gt_plan *plan;
     gt_outcome *outcome;
     const gt_profiler *profiler;
-    const char *tree; /* what the profiler wrote */
+    const char *tree; /* the profiler's output */
     const char *root; /* <output-dir>/rocprof_output */
-    gt_found_files files;
+    found_files files;
 } collector;
 
 static const char *const top_tables[] = {"kernel_trace.csv", "hip_api_trace.csv", "memory_copy_trace.csv"};
@@ -43,7 +329,7 @@ static void add_output(collector *c, const char *path)
 static void link_to(collector *c, const char *from, const char *to)
 {
     gt_error error;
-    if (gt_link_file(from, to, &error))
+    if (link_file(from, to, &error))
         add_output(c, to);
     else
         warn(&error);
@@ -73,7 +359,7 @@ static void move_legacy(collector *c)
 
 /* ---- results ---- */
 
-static bool is_result(const gt_found_file *file)
+static bool is_result(const found_file *file)
 {
     for (size_t i = 0; i < GT_LENGTH(results); i++)
         if (strcmp(file->kind, results[i]) == 0) return true;
@@ -90,7 +376,7 @@ static bool is_taken(const char *path, const char *by)
 static void link_results(collector *c)
 {
     for (size_t i = 0; i < c->files.count; i++) {
-        const gt_found_file *file = &c->files.items[i];
+        const found_file *file = &c->files.items[i];
         if (!is_result(file) || file->at_top) continue;
         const char *to = gt_path_join(c->plan->arena, c->tree, file->name);
         if (is_taken(to, file->path)) {
@@ -103,7 +389,7 @@ static void link_results(collector *c)
 
 static void link_largest(collector *c, const char *kind, const char *name)
 {
-    const gt_found_file *largest = NULL;
+    const found_file *largest = NULL;
     for (size_t i = 0; i < c->files.count; i++)
         if (strcmp(c->files.items[i].kind, kind) == 0 &&
             (!largest || c->files.items[i].bytes > largest->bytes))
@@ -113,22 +399,21 @@ static void link_largest(collector *c, const char *kind, const char *name)
     if (largest)
         link_to(c, largest->path, to);
     else if (lstat(to, &status) == 0 && (status.st_nlink > 1 || S_ISLNK(status.st_mode)))
-        unlink(to); /* a link to an earlier run's */
+        unlink(to); /* links to an earlier run */
 }
 
 /* ---- tables ---- */
 
-/* Files of one kind that belong together: of counters all passes; of the rest those of the first pass, since
- * later ones record the same program again; of agents one. */
+/* Files of one kind that belong together. Counters: all passes. Agents: one file. All others: the first
+ * pass only, because later passes record the same program again. */
 static size_t files_of(const collector *c, const char *kind, const char **paths)
 {
     bool all_passes = strcmp(kind, "counter_collection.csv") == 0, one = strcmp(kind, "agent_info.csv") == 0;
     size_t count = 0;
     unsigned pass = 0;
     for (size_t i = 0; i < c->files.count; i++) {
-        const gt_found_file *file = &c->files.items[i];
-        if (strcmp(file->kind, kind) != 0 || strcmp(file->name, kind) == 0)
-            continue; /* one that was put together */
+        const found_file *file = &c->files.items[i];
+        if (strcmp(file->kind, kind) != 0 || strcmp(file->name, kind) == 0) continue; /* a merged file */
         if (count && ((file->pass != pass && !all_passes) || one)) break;
         pass = file->pass;
         paths[count++] = file->path;
@@ -136,7 +421,7 @@ static size_t files_of(const collector *c, const char *kind, const char **paths)
     return count;
 }
 
-static bool put_together(collector *c, const char *kind, const char *to)
+static bool merge_kind(collector *c, const char *kind, const char *to)
 {
     const char **paths = gt_arena_alloc(c->plan->arena, (c->files.count + 1) * sizeof *paths);
     size_t count = files_of(c, kind, paths);
@@ -145,7 +430,7 @@ static bool put_together(collector *c, const char *kind, const char *to)
         link_to(c, paths[0], to);
     } else if (count) {
         unlink(to); /* not through a link of an earlier run */
-        if (gt_csv_merge(paths, count, to, &error))
+        if (merge_csv_files(paths, count, to, &error))
             add_output(c, to);
         else
             warn(&error);
@@ -153,20 +438,20 @@ static bool put_together(collector *c, const char *kind, const char *to)
     return count > 0;
 }
 
-static void put_tables_together(collector *c)
+static void merge_tables(collector *c)
 {
     for (size_t i = 0; i < GT_LENGTH(top_tables); i++)
-        put_together(c, top_tables[i], gt_path_join(c->plan->arena, c->tree, top_tables[i]));
+        merge_kind(c, top_tables[i], gt_path_join(c->plan->arena, c->tree, top_tables[i]));
     for (size_t i = 0; i < GT_LENGTH(canonical_tables); i++) {
         const char *to =
             gt_arena_format(c->plan->arena, "%s/rocprofv3_output_%s", c->root, canonical_tables[i]);
-        if (!put_together(c, canonical_tables[i], to)) unlink(to); /* that of an earlier run would mislead */
+        if (!merge_kind(c, canonical_tables[i], to)) unlink(to); /* a file of an earlier run would mislead */
     }
 }
 
 /* ---- other formats ---- */
 
-static bool asks_for_kernels(const gt_profiler *profiler)
+static bool records_kernels(const gt_profiler *profiler)
 {
     static const char *const options[] = {"--kernel-trace", "--runtime-trace", "--sys-trace", "-r", "-s"};
     for (size_t i = 0; i < profiler->options.count; i++)
@@ -182,7 +467,7 @@ static bool has_kind(const collector *c, const char *kind)
     return false;
 }
 
-/* Tables from databases, JSON or Perfetto traces; and whether there is any kernel in them. */
+/* Makes tables from databases, JSON or Perfetto traces; returns whether they contain any kernel. */
 static void convert(collector *c)
 {
     bool has_csv = has_kind(c, "kernel_trace.csv"), has_other = false;
@@ -196,7 +481,7 @@ static void convert(collector *c)
         }
         has_csv = kernels > 0;
     }
-    if (!has_csv && asks_for_kernels(c->profiler)) gt_warn("no GPU kernel records in %s", c->tree);
+    if (!has_csv && records_kernels(c->profiler)) gt_warn("no GPU kernel records in %s", c->tree);
 }
 
 static void link_latest(collector *c)
@@ -206,7 +491,7 @@ static void link_latest(collector *c)
     struct stat status;
     if (lstat(link, &status) == 0 && !S_ISLNK(status.st_mode)) return;
     unlink(link);
-    if (symlink(c->plan->timestamp, link) != 0) gt_warn("cannot make the link %s: %s", link, strerror(errno));
+    if (symlink(c->plan->timestamp, link) != 0) gt_warn("cannot create link %s: %s", link, strerror(errno));
 }
 
 static void list_all(collector *c)
@@ -222,15 +507,15 @@ static void collect_rocprof(collector *c)
         warn(&error);
         return;
     }
-    c->files = gt_found_files_list(c->plan->arena, c->tree);
+    c->files = list_found_files(c->plan->arena, c->tree);
     list_all(c);
     convert(c);
-    put_tables_together(c);
+    merge_tables(c);
     link_results(c);
     link_largest(c, "results.pftrace",
                  c->profiler->trace_name ? c->profiler->trace_name : "model_trace.pftrace");
     link_largest(c, "results.json", "trace.json");
-    gt_histogram_write(c->root, &c->outcome->files, c->plan->arena);
+    write_histogram(c->root, &c->outcome->files, c->plan->arena);
     link_latest(c);
 }
 
@@ -241,7 +526,7 @@ static void collect_rpd(collector *c)
     const char *to = gt_path_join(c->plan->arena, c->tree, "trace.rpd");
     if (is_new(c, from) && rename(from, to) != 0)
         gt_warn("cannot move %s to %s: %s", from, to, strerror(errno));
-    if (access(to, F_OK) != 0) gt_warn("the tracer left no trace.rpd");
+    if (access(to, F_OK) != 0) gt_warn("the tracer wrote no trace.rpd");
 }
 
 void gt_collect(const gt_plan *plan, gt_outcome *outcome)
@@ -256,7 +541,7 @@ void gt_collect(const gt_plan *plan, gt_outcome *outcome)
             continue;
         }
         if (profiler->kind == GT_PROFILER_RPD) collect_rpd(&c);
-        c.files = gt_found_files_list(plan->arena, c.tree);
+        c.files = list_found_files(plan->arena, c.tree);
         list_all(&c);
     }
 }

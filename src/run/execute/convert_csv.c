@@ -1,6 +1,8 @@
-/* Columns are rows of tables here: their name, and where the value comes from. */
-#include "run/execute/convert_csv.h"
+/* Converts rocprofv3 output of other formats to rocprofv3's CSV files. Tables here list the columns of
+ * each file: their name, and where the value comes from. */
+#include "run/execute/execute.h"
 #include "base/length.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "input/rocprof/rocprof.h"
 #include "output/output.h"
@@ -12,7 +14,7 @@
 
 typedef struct csv_column {
     gt_col name;
-    int column; /* of the store; negative: FIXED or one that is worked out */
+    int column; /* column of the store; negative: FIXED or a computed value */
 } csv_column;
 
 enum {
@@ -71,7 +73,7 @@ typedef struct maker {
     gt_rocprof *run;
     const gt_store *store;
     const char *kind;
-    int64_t *kernels; /* kernel id of each dispatch */
+    int64_t *kernels; /* kernel id per dispatch */
     int64_t *directions;
 } maker;
 
@@ -100,7 +102,7 @@ static int64_t *ints_of(maker *m, int column, size_t rows)
     return ints;
 }
 
-/* Indexes of processes become their numbers. */
+/* Replaces indexes of processes with process ids. */
 static void name_processes(const gt_rocprof *run, int64_t *indexes, size_t rows)
 {
     for (size_t i = 0; i < rows; i++)

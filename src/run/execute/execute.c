@@ -1,23 +1,231 @@
-/* The steps of a run, one after another. What must be there is looked for before anything is started; from
- * then on every later step is taken whatever became of those before, so that nothing recorded is lost. */
+/* Executes a plan: the actions before and after the command, a description of the machine, and the command
+ * itself under its tools. */
 #include "run/execute/execute.h"
+#include "base/length.h"
 #include "base/log.h"
-#include "output/file.h"
-#include "run/execute/actions.h"
+#include "base/memory.h"
 #include "os/child.h"
-#include "run/execute/collect.h"
-#include "run/plan/docker.h"
-#include "run/execute/library_trace.h"
 #include "os/paths.h"
-#include "run/execute/performance.h"
-#include "run/sensors/sampler.h"
+#include "output/file.h"
+#include "output/output.h"
+#include "run/sensors/sensors.h"
+#include "schema/columns.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+/* ---- description of the machine ---- */
+
+extern char **environ;
+
+/* Prefixes of the environment variables that are recorded. Others may contain secrets. */
+static const char *const kept_variables[] = {"ROCM",    "HIP",    "HSA",     "ROCR",      "CUDA",    "NCCL",
+                                             "RCCL",    "MIOPEN", "ROCBLAS", "HIPBLASLT", "ROCPROF", "OMP_",
+                                             "GPU_MAX", "TORCH_", "SLURM_",  "MAD_"};
+
+/* The text after the separator in the line of a file that starts with `key`; the whole first line if key
+ * is NULL. */
+static const char *line_of(gt_arena *arena, const char *path, const char *key, char separator)
+{
+    gt_buffer text = {0};
+    gt_error ignored;
+    const char *found = NULL;
+    if (gt_read_small_file(path, 1 << 22, &text, &ignored)) {
+        const char *line = gt_buffer_str(&text).bytes;
+        while (line && *line && !found) {
+            size_t len = strcspn(line, "\n");
+            const char *value = line;
+            if (key) value = strncmp(line, key, strlen(key)) == 0 ? memchr(line, separator, len) : NULL;
+            if (value) {
+                value += key ? 1 : 0;
+                while (value < line + len && (isspace((unsigned char)*value) || *value == '"')) value++;
+                size_t left = (size_t)(line + len - value);
+                while (left && (isspace((unsigned char)value[left - 1]) || value[left - 1] == '"')) left--;
+                found = gt_arena_bytes(arena, value, left);
+            }
+            line += len + (line[len] == '\n');
+        }
+    }
+    gt_buffer_free(&text);
+    return found;
+}
+
+typedef struct snapshot {
+    gt_table *table;
+    gt_arena *arena;
+} snapshot;
+
+static void add(snapshot *s, const char *section, const char *key, const char *value)
+{
+    if (!value) return;
+    size_t row = gt_table_add_row(s->table);
+    gt_table_set_cstr(s->table, 0, row, section);
+    gt_table_set_cstr(s->table, 1, row, key);
+    gt_table_set_cstr(s->table, 2, row, value);
+}
+
+static void add_system(snapshot *s)
+{
+    struct utsname name;
+    char text[64];
+    if (uname(&name) == 0) {
+        add(s, "os_information", "host", name.nodename);
+        add(s, "os_information", "kernel", name.release);
+        add(s, "os_information", "machine", name.machine);
+    }
+    add(s, "os_information", "name", line_of(s->arena, "/etc/os-release", "PRETTY_NAME", '='));
+    add(s, "cpu_information", "model", line_of(s->arena, "/proc/cpuinfo", "model name", ':'));
+    snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    add(s, "cpu_information", "cores", text);
+    add(s, "memory_information", "total", line_of(s->arena, "/proc/meminfo", "MemTotal", ':'));
+    add(s, "numa_balancing", "numa_balancing", line_of(s->arena, "/proc/sys/kernel/numa_balancing", NULL, 0));
+}
+
+static void add_gpus(snapshot *s)
+{
+    gt_gpu_list gpus = gt_gpus_find(s->arena);
+    for (size_t i = 0; i < gpus.count; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "GPU%zu", i);
+        add(s, "gpu_information", key, gpus.items[i].name);
+    }
+    const char *rocm = getenv("ROCM_PATH");
+    add(s, "rocm_information", "version",
+        line_of(s->arena, gt_path_join(s->arena, rocm && *rocm ? rocm : "/opt/rocm", ".info/version"), NULL,
+                0));
+    add(s, "rocm_information", "driver", line_of(s->arena, "/sys/module/amdgpu/version", NULL, 0));
+    add(s, "nvidia_information", "driver", line_of(s->arena, "/sys/module/nvidia/version", NULL, 0));
+}
+
+static void add_variables(snapshot *s)
+{
+    for (char **entry = environ; *entry; entry++)
+        for (size_t i = 0; i < GT_LENGTH(kept_variables); i++) {
+            if (strncmp(*entry, kept_variables[i], strlen(kept_variables[i])) != 0) continue;
+            const char *equals = strchr(*entry, '=');
+            if (equals)
+                add(s, "rocm_env_variables", gt_arena_bytes(s->arena, *entry, (size_t)(equals - *entry)),
+                    equals + 1);
+            break;
+        }
+}
+
+static bool write_snapshot(const gt_plan *plan, gt_error *error)
+{
+    gt_interner *strings = gt_interner_new();
+    char *name = gt_format("%s_env", plan->name);
+    snapshot s = {.table = gt_table_new(gt_sheet_named(name), strings), .arena = plan->arena};
+    static const gt_col columns[] = {GT_COL_SECTION, GT_COL_KEY, GT_COL_VALUE};
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) gt_table_add_column(s.table, columns[i], GT_TYPE_STRING);
+    add_system(&s);
+    add_gpus(&s);
+    add_variables(&s);
+    gt_output *output = gt_output_new();
+    bool sound =
+        gt_output_csvs(output, plan->output_dir, &s.table, 1, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_table_free(s.table);
+    gt_interner_free(strings);
+    gt_free(name);
+    return sound;
+}
+
+/* ---- actions before and after the command ---- */
+
+static const double script_timeout_s = 600;
+
+extern char **environ;
+
+static bool is_replaced(const gt_value *env, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+    for (uint32_t i = 0; i < env->count; i += 2)
+        if (env->items[i].text.len == len && memcmp(env->items[i].text.bytes, entry, len) == 0) return true;
+    return false;
+}
+
+static const char *const *plan_environment(const gt_plan *plan)
+{
+    size_t count = 0, own = 0;
+    while (environ[own]) own++;
+    const char **list = gt_arena_alloc(plan->arena, (own + plan->env->count / 2 + 1) * sizeof *list);
+    for (size_t i = 0; i < own; i++)
+        if (!is_replaced(plan->env, environ[i])) list[count++] = environ[i];
+    for (uint32_t i = 0; i < plan->env->count; i += 2) {
+        const gt_value *pair = &plan->env->items[i];
+        list[count++] = gt_arena_format(plan->arena, "%s=%s", pair[0].text.bytes, pair[1].text.bytes);
+    }
+    list[count] = NULL;
+    return list;
+}
+
+/* Runs bash PATH ARGS, as written in the context. */
+static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *error)
+{
+    gt_buffer line = {0};
+    gt_buffer_add_cstr(&line, "bash ");
+    gt_shell_quote(&line, action->path);
+    gt_buffer_add_cstr(&line, " ");
+    gt_buffer_add_cstr(&line, action->args);
+    const char *argv[] = {"bash", "-c", gt_buffer_str(&line).bytes, NULL};
+    gt_child_setup setup = {.argv = argv,
+                            .environment = plan_environment(plan),
+                            .directory = plan->workdir,
+                            .log_path = plan->log_path,
+                            .log_append = true,
+                            .timeout_s = script_timeout_s};
+    gt_child_result result;
+    bool sound = gt_child_run(&setup, &result, error);
+    if (sound && result.timed_out)
+        sound = gt_fail(error, "%s: timed out after %g s", action->path, script_timeout_s);
+    if (sound && result.exit_code)
+        sound = gt_fail(error, "%s: exit status %d", action->path, result.exit_code);
+    gt_buffer_free(&line);
+    return sound;
+}
+
+/* TheRock's ROCm comes as a Python package, or as a folder with its own manifest. */
+static bool check_therock(const gt_plan *plan)
+{
+    const char *rocm = getenv("ROCM_PATH");
+    const char *roots[] = {rocm && *rocm ? rocm : "/opt/rocm", "/opt/rocm", "/usr/local"};
+    const char *found = gt_path_search(plan->arena, "rocm-sdk", getenv("PATH"));
+    for (size_t i = 0; !found && i < GT_LENGTH(roots); i++) {
+        const char *manifest = gt_path_join(plan->arena, roots[i], "share/therock/therock_manifest.json");
+        if (access(manifest, F_OK) == 0) found = manifest;
+    }
+    if (found)
+        gt_info("TheRock ROCm found: %s", found);
+    else
+        gt_info("no TheRock ROCm found");
+    return true;
+}
+
+static bool do_action(const gt_plan *plan, const gt_action *action, gt_error *error)
+{
+    switch (action->kind) {
+    case GT_ACTION_SCRIPT:
+        return run_script(plan, action, error);
+    case GT_ACTION_ECHO:
+        puts(action->args);
+        fflush(stdout);
+        return true;
+    case GT_ACTION_ENVIRONMENT:
+        return write_snapshot(plan, error);
+    case GT_ACTION_THEROCK:
+        return check_therock(plan);
+    default:
+        return true; /* separate stages, and collecting */
+    }
+}
+
+/* ---- execution ---- */
 
 static const double help_timeout_s = 60;
 
@@ -30,7 +238,7 @@ typedef struct run {
     gt_sampler *samplers[GT_SAMPLERS_MAX];
 } run;
 
-/* Keeps the first reason, which is the one that matters. */
+/* Keeps the first reason, which is the relevant one. */
 static bool failed(run *r, const char *reason)
 {
     r->outcome->failed = true;
@@ -39,7 +247,7 @@ static bool failed(run *r, const char *reason)
     return false;
 }
 
-/* ---- before ---- */
+/* ---- before the command ---- */
 
 static bool collect_text(void *context, gt_child_stream stream, gt_str line)
 {
@@ -49,7 +257,7 @@ static bool collect_text(void *context, gt_child_stream stream, gt_str line)
     return false;
 }
 
-/* What a program prints when asked for help. */
+/* The --help output of a program. */
 static gt_str help_of(const char *const *argv, gt_buffer *text)
 {
     gt_child_setup setup = {.argv = argv,
@@ -64,13 +272,13 @@ static gt_str help_of(const char *const *argv, gt_buffer *text)
     return gt_buffer_str(text);
 }
 
-/* rtl of some versions has no --mode. */
+/* Some versions of rtl have no --mode. */
 static void fit_rtl(gt_plan *plan, gt_profiler *profiler, const char *help)
 {
     if (strstr(help, "--mode") || profiler->options.count < 3 ||
         strcmp(profiler->options.items[1], "--mode") != 0)
         return;
-    gt_arg_list_add(plan->arena, &plan->warnings, "this rtl has no --mode: it is left out");
+    gt_arg_list_add(plan->arena, &plan->warnings, "this rtl has no --mode; option dropped");
     for (size_t i = 3; i < profiler->options.count; i++)
         profiler->options.items[i - 2] = profiler->options.items[i];
     profiler->options.count -= 2;
@@ -92,10 +300,9 @@ static void fit_to_program(gt_plan *plan, gt_profiler *profiler)
 static bool missing_profiler(run *r, gt_profiler_kind kind)
 {
     if (kind == GT_PROFILER_RTL)
-        return failed(r, "rtl, the program of rocm-trace-lite, is not on PATH: install the Python package "
-                         "rocm-trace-lite first");
+        return failed(r, "rtl not found in PATH; install the Python package rocm-trace-lite");
     if (kind == GT_PROFILER_RPD)
-        return failed(r, "rocmProfileData/rpd_tracer/runTracer.sh is not here: build ROCm/rocmProfileData in "
+        return failed(r, "rocmProfileData/rpd_tracer/runTracer.sh not found; build ROCm/rocmProfileData in "
                          "this folder first");
     failed(r, "Error: Neither rocprofv3 nor rocprof found in PATH");
     fputs("gputally: Please ensure ROCm profiler tools are installed\n", stderr);
@@ -104,8 +311,9 @@ static bool missing_profiler(run *r, gt_profiler_kind kind)
 
 static bool check_profilers(run *r)
 {
-    if (r->plan->image) /* what the image holds, docker will say */
-        return gt_path_search(r->plan->arena, "docker", getenv("PATH")) || failed(r, "docker is not on PATH");
+    if (r->plan->image) /* docker reports what is missing in the image */
+        return gt_path_search(r->plan->arena, "docker", getenv("PATH")) ||
+               failed(r, "docker not found in PATH");
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         gt_profiler *profiler = r->plan->pieces[i].profiler;
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
@@ -139,14 +347,14 @@ static bool prepare(run *r)
         if (profiler && !write_counters(profiler, &error)) return failed(r, error.text);
     }
     if (unlink(r->plan->log_path) != 0 &&
-        errno != ENOENT) { /* a new log; scripts and the command add to it */
+        errno != ENOENT) { /* start a new log; scripts and the command append to it */
         gt_fail(&error, "cannot replace %s: %s", r->plan->log_path, strerror(errno));
         return failed(r, error.text);
     }
     return true;
 }
 
-static void say_all(const gt_plan *plan)
+static void print_messages(const gt_plan *plan)
 {
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
     for (size_t i = 0; i < plan->notes.count; i++) gt_info("%s", plan->notes.items[i]);
@@ -157,13 +365,13 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
     bool sound = true;
     gt_error error;
     for (size_t i = 0; i < count && (sound || all); i++)
-        if (!gt_action_do(r->plan, &actions[i], &error)) sound = failed(r, error.text);
+        if (!do_action(r->plan, &actions[i], &error)) sound = failed(r, error.text);
     return sound;
 }
 
 /* ---- the command ---- */
 
-static bool see_line(void *context, gt_child_stream stream, gt_str line)
+static bool handle_line(void *context, gt_child_stream stream, gt_str line)
 {
     run *r = context;
     if (!r->outcome->performance)
@@ -177,7 +385,7 @@ static void start_samplers(run *r)
 {
     if (!r->plan->sampler_count) return;
     r->has_sensors = gt_sensors_open(r->plan->arena, &r->sensors);
-    if (!r->has_sensors) gt_warn("no GPU was found whose power or memory can be sampled");
+    if (!r->has_sensors) gt_warn("no GPU whose power or memory can be sampled");
     for (size_t i = 0; r->has_sensors && i < r->plan->sampler_count; i++)
         r->samplers[i] = gt_sampler_start(&r->plan->samplers[i], &r->sensors);
 }
@@ -208,18 +416,18 @@ static void run_command(run *r)
     gt_plan *plan = r->plan;
     const char *line[] = {"bash", "-c", plan->shell_line, NULL}, *const *argv = line;
     if (plan->image) {
-        gt_arg_list_add(plan->arena, &plan->docker, ""); /* room for the end */
+        gt_arg_list_add(plan->arena, &plan->docker, ""); /* space for the terminating NULL */
         plan->docker.items[--plan->docker.count] = NULL;
         argv = plan->docker.items;
     }
     gt_child_setup setup = {.argv = argv,
-                            .environment = gt_plan_environment(plan),
+                            .environment = plan_environment(plan),
                             .directory = plan->workdir,
                             .log_path = plan->log_path,
                             .log_append = true,
                             .timeout_s = plan->timeout_s,
                             .merge = r->libraries,
-                            .line = see_line,
+                            .line = handle_line,
                             .line_context = r};
     gt_child_result result;
     gt_error error;
@@ -249,7 +457,7 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     run r = {.plan = plan, .outcome = outcome};
     clock_gettime(CLOCK_REALTIME, &outcome->begin);
     bool ready = check_profilers(&r);
-    say_all(plan);
+    print_messages(plan);
     ready = ready && prepare(&r);
     if (!ready) { /* nothing was started */
         clock_gettime(CLOCK_REALTIME, &outcome->end);

@@ -1,12 +1,118 @@
-/* Carries a plan out: what runs before, the command under its profiler, what runs after, and the record of it
- * all. */
+/* Executing a plan: run the command under its tools (execute.c), collect the profiler's files (collect.c,
+ * convert_csv.c), count the library calls in its output (library_trace.c), and record the outcome (record.c).
+ */
 #ifndef GT_RUN_EXECUTE_EXECUTE_H
 #define GT_RUN_EXECUTE_EXECUTE_H
 
-#include "run/execute/record.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/interner.h"
+#include "base/memory.h"
+#include "json/writer.h"
+#include "os/shell_words.h"
+#include "run/plan/plan.h"
+#include "table/table.h"
 
-/* Runs the plan. The outcome is filled in any case; messages have been printed. What was written is there
- * whether the command failed or not. False where it failed. */
+#include <stddef.h>
+#include <time.h>
+
+/* ---- execution (execute.c) ---- */
+
+typedef struct gt_outcome {
+    struct timespec begin, end;
+    int exit_code; /* of the command; -1: not started */
+    bool failed;   /* for any reason */
+    bool timed_out;
+    int interrupted;                  /* the signal; 0: none */
+    const char *reason;               /* why it failed; NULL: the exit code tells */
+    const char *performance, *metric; /* as printed by the command; NULL: none */
+    gt_arg_list files;                /* absolute paths of the files that the run wrote */
+} gt_outcome;
+
+/* Runs the plan. Fills the outcome in any case and prints messages; files are kept even if the command fails.
+ * Returns false if the run failed. */
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome);
+
+/* ---- collecting files (collect.c) ---- */
+
+/* From the files that rocprofv3 wrote in the plan's run_dir (or in the folder of -d), makes
+ *
+ *     run_dir/PID_results.db|json|pftrace              links to the results of each process
+ *     run_dir/kernel_trace.csv, hip_api_trace.csv,     all processes; converted from other formats if
+ *         memory_copy_trace.csv                        rocprofv3 wrote no CSV
+ *     rocprof_output/rocprofv3_output_BASE.csv         the same for six kinds; counters: all passes
+ *     rocprof_output/model_trace.pftrace, trace.json   the largest of this run
+ *     rocprof_output/instruction_histogram.json
+ *     rocprof_output/latest                            link to run_dir
+ *
+ * Legacy results.* in the work folder that are newer than the run are moved into run_dir. Files are added to
+ * the outcome. Failures are warnings. */
+void gt_collect(const gt_plan *plan, gt_outcome *outcome);
+
+enum { GT_HISTOGRAM_CLASSES = 6 };
+
+/* Instruction counts by class, in the order in which the classes first appear. */
+typedef struct gt_histogram {
+    const char *names[GT_HISTOGRAM_CLASSES];
+    __int128 sums[GT_HISTOGRAM_CLASSES];
+    size_t count;
+} gt_histogram;
+
+/* Adds a table of counters, all cells strings: one column per counter, or rocprofv3's Counter_Name and
+ * Counter_Value. */
+void gt_histogram_add(gt_histogram *histogram, const gt_table *table);
+/* Appends the histogram as JSON, one class per line. */
+void gt_histogram_print(const gt_histogram *histogram, gt_buffer *text);
+
+/* Reads the rocprofv3 output of a folder as one run and writes its tables that have rows as CSV into `to`.
+ * `kernels` counts dispatches; the paths are added to `written`. (convert_csv.c) */
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
+                    gt_arena *arena, gt_error *error);
+
+/* ---- library calls (library_trace.c) ---- */
+
+typedef struct gt_library_trace gt_library_trace;
+
+/* `modes` are those of the plan: "rocblas_trace", "hipblaslt_trace", "tensile_trace", "miopen_trace",
+ * "rccl_trace". */
+gt_library_trace *gt_library_trace_new(const gt_arg_list *modes);
+void gt_library_trace_free(gt_library_trace *trace);
+
+/* Counts the line if a library printed it; returns whether it did. */
+bool gt_library_trace_see(gt_library_trace *trace, gt_str line);
+
+/* Writes the table, even if it is empty: jobid, created_date, model, library, config, calls; with CRLF. */
+bool gt_library_trace_write(const gt_library_trace *trace, const char *path, const char *model,
+                            gt_error *error);
+
+/* ---- recording the outcome (record.c) ---- */
+
+/* Finds a performance number in a line of the log, as written; strings are in the arena. */
+bool gt_performance_find(gt_arena *arena, gt_str line, const char **number, const char **metric);
+
+enum { GT_PERFORMANCES_MAX = 64 };
+
+/* Performance numbers of several nodes by metric. */
+typedef struct gt_performances {
+    struct {
+        const char *metric;
+        double sum, most;
+        size_t count;
+    } items[GT_PERFORMANCES_MAX];
+    size_t count;
+} gt_performances;
+
+void gt_performances_add(gt_performances *figures, gt_arena *arena, const char *metric, double value);
+/* Writes {metric: value}: the sum (throughputs), the mean (times, accuracies, losses) or the maximum
+ * (memory), depending on words in the name of the metric. */
+void gt_performances_write(const gt_performances *figures, gt_json_writer *w, const char *key);
+
+/* Writes the plan, the outcome and the files with their sizes as JSON. */
+bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char *path, gt_error *error);
+
+/* Writes OUTPUT_DIR/NAME_run_summary.xlsx with the sheets that the run has files for: power_summary,
+ * vram_summary, library_calls (most calls first). If there are none, writes nothing and sets *path to NULL.
+ */
+bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *error);
 
 #endif

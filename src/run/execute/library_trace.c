@@ -1,10 +1,11 @@
-/* Which lines are a library's: written by hand after the regular expressions of madengine's
- * get_library_trace.py, which stand beside each. */
-#include "run/execute/library_trace.h"
+/* Finds the lines that libraries print. The matching is written by hand after the regular expressions of
+ * madengine's get_library_trace.py, which are given in the comments. */
+#include "run/execute/execute.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "output/file.h"
+#include "base/memory.h"
 #include "os/clock.h"
+#include "output/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ enum { CONFIGS_MAX = 1000000 };
 
 typedef bool matcher(gt_str line, gt_str *config);
 
-static gt_str from(gt_str line, const char *begin)
+static gt_str rest_from(gt_str line, const char *begin)
 {
     return (gt_str){begin, (size_t)(line.bytes + line.len - begin)};
 }
@@ -25,12 +26,12 @@ static const char *find(gt_str line, const char *word)
     return memmem(line.bytes, line.len, word, strlen(word));
 }
 
-/* ./rocblas-bench .*$    where the first dot is any character */
+/* ./rocblas-bench .*$    where the first dot matches any character */
 static bool match_rocblas(gt_str line, gt_str *config)
 {
     if (!line.len) return false;
-    const char *found = find(from(line, line.bytes + 1), "/rocblas-bench ");
-    if (found) *config = from(line, found - 1);
+    const char *found = find(rest_from(line, line.bytes + 1), "/rocblas-bench ");
+    if (found) *config = rest_from(line, found - 1);
     return found;
 }
 
@@ -45,7 +46,7 @@ static bool match_rocblas_function(gt_str line, gt_str *config)
 static bool match_hipblaslt(gt_str line, gt_str *config)
 {
     const char *found = find(line, "hipblaslt-bench ");
-    if (found) *config = from(line, found);
+    if (found) *config = rest_from(line, found);
     return found;
 }
 
@@ -54,25 +55,24 @@ static bool match_tensile(gt_str line, gt_str *config)
 {
     static const char words[] = "Running kernel: ";
     if (line.len < sizeof words - 1 || memcmp(line.bytes, words, sizeof words - 1) != 0) return false;
-    *config = from(line, line.bytes + sizeof words - 1);
+    *config = rest_from(line, line.bytes + sizeof words - 1);
     return true;
 }
 
-/* MIOpen\(HIP\): Command \[.*\] (./bin/MIOpenDriver .*)$    .* takes as much as it can: the last driver
- * counts */
+/* MIOpen\(HIP\): Command \[.*\] (./bin/MIOpenDriver .*)$    .* is greedy: the last driver counts */
 static bool match_miopen(gt_str line, gt_str *config)
 {
     static const char words[] = "MIOpen(HIP): Command [", driver[] = "/bin/MIOpenDriver ";
     const char *begin = find(line, words), *last = NULL;
     if (!begin) return false;
     begin += sizeof words - 1;
-    for (const char *at = begin; (at = find(from(line, at), driver)); at++)
+    for (const char *at = begin; (at = find(rest_from(line, at), driver)); at++)
         if (at - begin >= 3 && at[-3] == ']' && at[-2] == ' ') last = at - 1;
-    if (last) *config = from(line, last);
+    if (last) *config = rest_from(line, last);
     return last;
 }
 
-/* In the order of the table's rows. */
+/* In the order of the rows of the table. */
 static const struct {
     const char *library, *mode;
     matcher *match;
@@ -84,7 +84,7 @@ static const struct {
     {"tensile", "tensile_trace", match_tensile},
 };
 
-/* The configs of one library, in the order they were first met: ids are dense from 2 on. */
+/* The configs of one library, in the order of appearance: ids are dense, from 2. */
 typedef struct counts {
     bool wanted;
     gt_interner *configs;
@@ -124,7 +124,7 @@ static void count(gt_library_trace *trace, counts *c, gt_str config)
              id = gt_interner_find(c->configs, config.bytes, config.len);
     if (id == GT_STR_NONE && before > CONFIGS_MAX) {
         if (!trace->full)
-            gt_warn("more than %d different calls of libraries: further ones are not counted", CONFIGS_MAX);
+            gt_warn("more than %d different library calls; further ones are not counted", CONFIGS_MAX);
         trace->full = true;
         return;
     }
@@ -149,7 +149,7 @@ bool gt_library_trace_see(gt_library_trace *trace, gt_str line)
     return seen;
 }
 
-/* A field with as few quotes as can be. */
+/* Adds a field with as few quotes as possible. */
 static void add_field(gt_buffer *row, gt_str text)
 {
     bool quoted = memchr(text.bytes, ',', text.len) || memchr(text.bytes, '"', text.len) ||
@@ -185,7 +185,7 @@ static void write_rows(gt_file *file, const counts *c, const char *beginning, co
     gt_buffer_free(&row);
 }
 
-static const char *or_else(const char *text, const char *otherwise)
+static const char *value_or(const char *text, const char *otherwise)
 {
     return text && *text ? text : otherwise;
 }
@@ -194,12 +194,13 @@ bool gt_library_trace_write(const gt_library_trace *trace, const char *path, con
                             gt_error *error)
 {
     static const char header[] = "jobid,created_date,model,library,config,calls\r\n";
-    char now_text[32];
-    gt_clock_format(now_text, sizeof now_text, "%Y-%m-%d %H:%M:%S", time(NULL));
+    char now_text[GT_CLOCK_TEXT];
+    time_t now = time(NULL);
+    gt_clock_format(now_text, sizeof now_text, "%Y-%m-%d %H:%M:%S", now);
     gt_buffer beginning = {0};
-    add_text(&beginning, or_else(getenv("JENKINS_BUILD_NUMBER"), "0"));
+    add_text(&beginning, value_or(getenv("JENKINS_BUILD_NUMBER"), "0"));
     add_text(&beginning, now_text);
-    add_text(&beginning, or_else(model, ""));
+    add_text(&beginning, value_or(model, ""));
     gt_output *output = gt_output_new();
     gt_file file = {0};
     bool sound = gt_file_open(&file, output, path, error);

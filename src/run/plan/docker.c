@@ -1,9 +1,12 @@
-/* Docker's options by vendor, GPUs as devices, variables one by one: no shell sees any of them. */
-#include "run/plan/docker.h"
+/* The docker command: options by vendor, GPUs as devices, variables one by one. None of them passes
+ * through a shell. */
+#include "run/plan/plan.h"
 #include "base/length.h"
+#include "base/memory.h"
 #include "os/child.h"
-#include "run/plan/context.h"
 #include "os/paths.h"
+#include "run/plan/context.h"
+#include "run/sensors/sensors.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -89,12 +92,13 @@ static void add_number(builder *b, const char *name, size_t value)
 
 static bool wrong_list(const char *list, gt_error *error)
 {
-    return gt_fail(
-        error, "docker_gpus: must be 'all' or numbers and ranges with commas (0,2-4), not '%.200s'", list);
+    return gt_fail(error,
+                   "docker_gpus: must be 'all' or comma-separated numbers and ranges (0,2-4), got '%.200s'",
+                   list);
 }
 
-/* Marks what the list names. */
-static bool mark(const char *list, size_t there, bool *named, gt_error *error)
+/* Marks the GPUs that the list names. */
+static bool mark_gpus(const char *list, size_t there, bool *named, gt_error *error)
 {
     for (const char *at = list; *at; at += *at == ',') {
         char *end;
@@ -105,19 +109,19 @@ static bool mark(const char *list, size_t there, bool *named, gt_error *error)
         end += strspn(end, " ");
         if ((*end && *end != ',') || last < first) return wrong_list(list, error);
         if (last >= there)
-            return gt_fail(error, "docker_gpus: there is no GPU %lu; this machine has %zu", last, there);
+            return gt_fail(error, "docker_gpus: no GPU %lu; this machine has %zu", last, there);
         for (unsigned long i = first; i <= last; i++) named[i] = true;
         at = end;
     }
     return true;
 }
 
-bool gt_docker_choose_gpus(const char *docker_gpus, int64_t wanted, size_t there, size_t *chosen,
-                           size_t *count, gt_error *error)
+static bool choose_gpus(const char *docker_gpus, int64_t wanted, size_t there, size_t *chosen, size_t *count,
+                        gt_error *error)
 {
     bool all = !docker_gpus || strcmp(docker_gpus, "all") == 0;
     bool *named = gt_alloc_zero(there + 1, sizeof *named);
-    bool sound = all || mark(docker_gpus, there, named, error);
+    bool sound = all || mark_gpus(docker_gpus, there, named, error);
     size_t available = 0;
     *count = 0;
     for (size_t i = 0; i < there; i++) {
@@ -153,7 +157,7 @@ static void add_nvidia_gpus(builder *b, const size_t *chosen, size_t count)
     }
     add(b, "--gpus");
     add_joined(b, "\"device=%s\"%s", gt_buffer_str(&list).bytes,
-               ""); /* docker reads it as one field of a CSV row */
+               ""); /* docker reads the value as one field of a CSV row */
     gt_buffer_free(&list);
 }
 
@@ -174,8 +178,8 @@ static bool add_gpus(builder *b, bool is_amd)
     size_t there = is_amd ? gpus.count : count_nvidia(), count;
     size_t *chosen = gt_arena_alloc(b->plan->arena, (there + 1) * sizeof *chosen);
     int64_t wanted = gt_context_gpus_or(b->plan->context, -1);
-    if (!gt_docker_choose_gpus(gt_settings_string(b->plan->context, "docker_gpus"), wanted, there, chosen,
-                               &count, b->error))
+    if (!choose_gpus(gt_settings_string(b->plan->context, "docker_gpus"), wanted, there, chosen, &count,
+                     b->error))
         return false;
     if (count && is_amd) add_amd_gpus(b, &gpus, chosen, count);
     if (count && !is_amd) add_nvidia_gpus(b, chosen, count);
@@ -184,7 +188,7 @@ static bool add_gpus(builder *b, bool is_amd)
     return true;
 }
 
-/* ---- everything else ---- */
+/* ---- other options ---- */
 
 static void add_mounts(builder *b)
 {
@@ -229,7 +233,7 @@ static void add_variables(builder *b, const char *vendor)
         add_variable(b, env->items[i].text.bytes, env->items[i + 1].text.bytes);
 }
 
-/* One that no other run has. */
+/* A name that no other run uses. */
 static const char *container_name(const gt_plan *plan)
 {
     char name[160];
@@ -242,7 +246,7 @@ bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, 
     builder b = {.plan = plan, .words = words, .error = error};
     const char *vendor = gt_settings_string(plan->context, "gpu_vendor");
     bool is_amd = strcmp(vendor, "AMD") == 0;
-    if (image[0] == '-') return gt_fail(error, "'%.200s' is no name of an image", image);
+    if (image[0] == '-') return gt_fail(error, "'%.200s' is not a valid image name", image);
     add(&b, "docker");
     add(&b, "run");
     add(&b, "--rm");

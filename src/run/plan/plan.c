@@ -1,23 +1,20 @@
-/* Makes the plan of a run from its context: tools stacked, their commands turned into stages that are done
- * here where they are known, everything else left to the shell as it was written. */
+/* Computes the plan of a run from the context, and prints it as JSON. */
 #include "run/plan/plan.h"
 #include "base/length.h"
-#include "run/plan/docker.h"
-#include "os/paths.h"
-#include "run/plan/stages.h"
 #include "os/clock.h"
+#include "os/paths.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* ---- names and places ---- */
+/* ---- making the plan ---- */
 
-/* "python3 train.py" is called train, "./app" app. */
+/* ---- names and folders ---- */
+
+/* The name of the run: "python3 train.py" gives train, "./app" gives app. */
 static const char *name_of_command(gt_arena *arena, const gt_plan_request *request)
 {
     static const char *const starters[] = {"python", "python3", "bash", "sh", "torchrun"};
@@ -38,8 +35,9 @@ static const char *name_of_command(gt_arena *arena, const gt_plan_request *reque
 
 static void choose_run_dir(gt_plan *plan)
 {
-    char stamp[64];
-    gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", time(NULL));
+    time_t now = time(NULL);
+    char stamp[GT_CLOCK_TEXT];
+    gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d_%H.%M.%S", now);
     const char *folder = gt_path_join(plan->arena, plan->output_dir, "rocprof_output");
     for (int n = 1; n == 1 || (access(plan->run_dir, F_OK) == 0 && n < 1000); n++) {
         plan->timestamp = n == 1 ? gt_arena_format(plan->arena, "%s", stamp)
@@ -56,14 +54,14 @@ static bool is_variable_name(const char *name)
     return true;
 }
 
-/* Variables of one dict over those before it, all as text; null leaves one out. */
+/* Adds the variables of a dict to those before it, as strings; null removes one. */
 static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose, gt_error *error)
 {
     for (uint32_t i = 0; dict->type == GT_VALUE_DICT && i < dict->count; i += 2) {
         const char *name = dict->items[i].text.bytes;
         const gt_value *value = &dict->items[i + 1];
         if (!is_variable_name(name))
-            return gt_fail(error, "%s: '%.200s' is no name of a variable", whose, name);
+            return gt_fail(error, "%s: '%.200s' is not a valid variable name", whose, name);
         if (value->type == GT_VALUE_DICT || gt_value_is_list(value))
             return gt_fail(error, "%s: the value of %.200s must be a string or number", whose, name);
         if (value->type != GT_VALUE_NONE)
@@ -74,7 +72,7 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
     return true;
 }
 
-/* ---- pieces ---- */
+/* ---- pieces of the command line ---- */
 
 static bool expects_many_processes(const gt_value *context)
 {
@@ -188,11 +186,10 @@ static void note_passes(gt_plan *plan)
 {
     if (plan->profiler->passes > 1)
         gt_arg_list_add(plan->arena, &plan->notes,
-                        gt_arena_format(plan->arena,
-                                        "the command runs %zu times, once for each list of counters",
+                        gt_arena_format(plan->arena, "the command runs %zu times, once per list of counters",
                                         plan->profiler->passes));
     if (plan->profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->profiler->path)
-        gt_arg_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is on this machine");
+        gt_arg_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is installed");
 }
 
 static bool make_pieces(gt_plan *plan, const gt_stack *stack, gt_error *error)
@@ -220,14 +217,13 @@ static void name_places(gt_plan *plan, const gt_plan_request *request)
     gt_buffer_free(&line);
 }
 
-/* Scripts of the user would have to run inside, and the command only is there. */
+/* Scripts of the user would have to run in the container, but only the command runs there. */
 static bool check_container(const gt_plan *plan, gt_error *error)
 {
     for (size_t i = 0; i < plan->pre_count + plan->post_count; i++) {
         const gt_action *action = i < plan->pre_count ? &plan->pre[i] : &plan->post[i - plan->pre_count];
         if (action->kind == GT_ACTION_SCRIPT)
-            return gt_fail(error, "%.200s: scripts inside of a container are not in gputally %s",
-                           action->path, GT_VERSION);
+            return gt_fail(error, "%.200s: scripts inside a container are unsupported", action->path);
     }
     return true;
 }
@@ -260,4 +256,108 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     note_passes(plan);
     gt_plan_compose(plan);
     return !plan->image || gt_docker_make(plan, plan->image, &plan->docker, error);
+}
+
+/* ---- the plan as JSON ---- */
+
+static void write_actions(gt_json_writer *w, const char *key, const gt_action *actions, size_t count)
+{
+    gt_json_key(w, key);
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < count; i++) {
+        gt_json_open(w, '{');
+        gt_json_put_cstr(w, "path", actions[i].path);
+        gt_json_put_cstr(w, "args", actions[i].args);
+        gt_json_key(w, "native");
+        gt_json_add_bool(w, actions[i].kind != GT_ACTION_SCRIPT);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void write_samplers(gt_json_writer *w, const gt_plan *plan)
+{
+    gt_json_key(w, "samplers");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < plan->sampler_count; i++) {
+        gt_json_open(w, '{');
+        gt_json_put_cstr(w, "mode", plan->samplers[i].mode);
+        gt_json_put_cstr(w, "devices", plan->samplers[i].devices);
+        gt_json_key(w, "period_s");
+        gt_json_add_real(w, plan->samplers[i].period_s);
+        gt_json_put_cstr(w, "file", plan->samplers[i].file);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void write_list(gt_json_writer *w, const char *key, const gt_arg_list *list)
+{
+    gt_json_put_cstrs(w, key, list->items, list->count);
+}
+
+static void write_profiler(gt_json_writer *w, const gt_profiler *profiler)
+{
+    gt_json_key(w, "profiler");
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "kind", gt_profiler_kind_name(profiler->kind));
+    gt_json_put_cstr(w, "path", profiler->path);
+    write_list(w, "options", &profiler->options);
+    gt_json_put_int(w, "passes", (int64_t)profiler->passes);
+    gt_json_put_cstr(w, "output_dir", profiler->output_dir);
+    write_list(w, "formats", &profiler->formats);
+    gt_json_close(w, '}');
+}
+
+static void write_library(gt_json_writer *w, const gt_plan *plan)
+{
+    gt_json_key(w, "library_trace");
+    if (!plan->library_modes.count) {
+        gt_json_add_cstr(w, NULL);
+        return;
+    }
+    gt_json_open(w, '{');
+    write_list(w, "modes", &plan->library_modes);
+    gt_json_put_cstr(w, "file", plan->library_file);
+    gt_json_close(w, '}');
+}
+
+static void write_slurm(gt_json_writer *w, const gt_plan *plan)
+{
+    gt_json_key(w, "slurm");
+    if (!plan->slurm) {
+        gt_json_add_cstr(w, NULL);
+        return;
+    }
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "script", plan->slurm->script);
+    write_list(w, "directives", &plan->slurm->directives);
+    gt_json_close(w, '}');
+}
+
+void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
+{
+    gt_json_put_value(w, "context", plan->context);
+    gt_json_put_cstr(w, "target", plan->target);
+    gt_json_put_cstr(w, "name", plan->name);
+    gt_json_put_cstr(w, "workdir", plan->workdir);
+    gt_json_put_value(w, "env", plan->env);
+    write_actions(w, "pre", plan->pre, plan->pre_count);
+    gt_json_put_cstr(w, "argv_shell", plan->shell_line);
+    write_actions(w, "post", plan->post, plan->post_count);
+    write_samplers(w, plan);
+    write_profiler(w, plan->profiler);
+    write_library(w, plan);
+    gt_json_key(w, "docker");
+    if (plan->image) {
+        gt_json_open(w, '{');
+        write_list(w, "argv", &plan->docker);
+        gt_json_close(w, '}');
+    } else {
+        gt_json_add_cstr(w, NULL);
+    }
+    write_slurm(w, plan);
+    write_list(w, "outputs", &plan->outputs);
+    write_list(w, "notes", &plan->notes);
+    write_list(w, "warnings", &plan->warnings);
 }

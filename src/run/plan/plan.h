@@ -1,22 +1,165 @@
-/* What a profiling run will do, worked out before anything is started: the line that is run, its environment,
- * what runs before, beside and after it, and which files come of it. */
+/* The plan of a run: everything that `gputally run` will do, computed from the context before anything
+ * starts, so that --dry_run can print it. All memory of a plan is in its arena.
+ *
+ * A context names tools (tools.c). Each tool puts a command in front of the user's command and may name
+ * scripts to run before and after it. Commands that call a profiler become a gt_profiler (profiler.c,
+ * profiler_options.c); scripts that gputally replaces become stages (stages.c). docker.c makes the docker
+ * command. plan.c puts it all together.
+ */
 #ifndef GT_RUN_PLAN_PLAN_H
 #define GT_RUN_PLAN_PLAN_H
 
+#include "base/buffer.h"
 #include "json/writer.h"
-#include "run/plan/profiler.h"
-#include "run/plan/stack.h"
-#include "run/sensors/sampler.h"
+#include "os/shell_words.h"
+#include "run/plan/context.h"
+#include "run/sensors/sensors.h"
 
-/* What is done for a script that a tool names. All but SCRIPT are done here, without the file. */
+/* ---- tools (tools.c) ---- */
+
+size_t gt_tool_count(void); /* built-in tools */
+const char *gt_tool_name(size_t index);
+const char *gt_tool_purpose(size_t index);
+
+/* What one tool, or the context itself, puts in front of the command. */
+typedef struct gt_stack_piece {
+    const char *cmd;
+    const char *tool; /* NULL: the context's encapsulate_script */
+    bool own_cmd;     /* written by the user, in the context or in a tools file */
+} gt_stack_piece;
+
+/* The tools of a context, combined. */
+typedef struct gt_stack {
+    const char *wrap;       /* all pieces as one string, like madengine */
+    gt_stack_piece *pieces; /* outermost first; that of the context itself is the last */
+    size_t piece_count;
+    const gt_value *pre, *post; /* lists of {"path", "args"} in the order of execution */
+    const gt_value *env;        /* variables of the tools, in order */
+    const char *warning;        /* two tools interfere with each other; NULL: none */
+} gt_stack;
+
+/* Looks the tools up in `more_tools` first, the value of a file in the format of madengine's tools.json
+ * ({"tools": {name: {...}}}; MISSING: none), then in the built-in table. Returns false if a tool is unknown,
+ * an entry has the wrong shape, or tools exclude each other. */
+bool gt_stack_build(gt_arena *arena, const gt_value *context, const gt_value *more_tools, gt_stack *stack,
+                    gt_error *error);
+
+/* ---- hardware counters (profiler_options.c) ---- */
+
+typedef struct gt_counter_file {
+    const char *name;     /* "compute_bound.txt" */
+    const char *counters; /* counter names, separated by spaces */
+} gt_counter_file;
+
+/* The built-in list with the file name of the path, or NULL. */
+const gt_counter_file *gt_counter_file_find(const char *path);
+/* Appends the contents of the file: one "pmc:" line per counter, so that the program runs once per counter.
+ */
+void gt_counter_file_add(const gt_counter_file *file, gt_buffer *text);
+
+/* The number of passes that rocprofv3 makes of a text file: one per line with "pmc:". Lines in comments
+ * count, too; *in_comments is their number, and rocprofv3 1.0 runs them without counters. */
+size_t gt_counter_passes(gt_str text, size_t *in_comments);
+
+/* Appends, separated by ", ", the counters of a text file that no GPU has to `nowhere`, and those that only
+ * gfx90a and older GPUs have to `only_old`; as of rocprofiler-sdk 1.0. */
+void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old);
+
+/* ---- options of rocprofv3 (profiler_options.c) ---- */
+
+typedef enum gt_profiler_option_values {
+    GT_TAKES_TRUTH, /* no value, or one of yes, no, on, off, ... */
+    GT_TAKES_ONE,
+    GT_TAKES_MANY,
+    GT_TAKES_UNKNOWN, /* the option is not in the table */
+} gt_profiler_option_values;
+
+/* One option as written, with its values. */
+typedef struct gt_profiler_option {
+    const char *written; /* "-d", "--hip-trace"; without "=value" */
+    const char *name;    /* long name without dashes, from the table; as written if it is not in the table */
+    gt_profiler_option_values takes;
+    const char **values;
+    size_t value_count;
+    bool dropped;
+} gt_profiler_option;
+
+typedef struct gt_profiler_options {
+    gt_profiler_option *items; /* in the arena */
+    size_t count;
+} gt_profiler_options;
+
+/* Parses options of rocprofv3. A word that belongs to no option becomes an option of kind UNKNOWN. */
+gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const *words, size_t count);
+
+/* The last option with this long name, or NULL. */
+gt_profiler_option *gt_profiler_option_find(const gt_profiler_options *options, const char *name);
+/* Whether the option is given and not switched off. */
+bool gt_profiler_option_is_on(const gt_profiler_options *options, const char *name);
+
+/* ---- profiler (profiler.c) ---- */
+
+typedef enum gt_profiler_kind {
+    GT_PROFILER_NONE,
+    GT_PROFILER_ROCPROFV3,
+    GT_PROFILER_ROCPROF, /* legacy */
+    GT_PROFILER_RTL,
+    GT_PROFILER_RPD,
+} gt_profiler_kind;
+
+const char *gt_profiler_kind_name(gt_profiler_kind kind);
+
+typedef struct gt_profiler {
+    gt_profiler_kind kind;
+    const char *path;       /* the program; NULL: not installed */
+    gt_arg_list options;    /* without the "--" before the command */
+    gt_arg_list before_app; /* words of the context's cmd after its "--" */
+    size_t passes;          /* how often the command runs */
+    const char *output_dir;
+    gt_arg_list formats;
+    const char *trace_name;              /* value of --perfetto-trace-filename; NULL: not given */
+    const gt_counter_file *counter_file; /* to be written to counter_path; NULL: none */
+    const char *counter_path;
+    bool own_cmd; /* the user wrote the options */
+} gt_profiler;
+
+/* Where the profiler runs. */
+typedef struct gt_profiler_place {
+    const char *workdir; /* base of relative paths */
+    const char *run_dir; /* <output-dir>/rocprof_output/<timestamp> */
+    bool many_processes; /* several processes would write the same file */
+    const char *tool;    /* name of the tool */
+    bool own_cmd;
+    bool in_container; /* the program is part of an image, not of this machine */
+} gt_profiler_place;
+
+/* Makes the profiler from the words of a cmd: "bash .../rocprof_wrapper.sh [options] [--] [words]" or
+ * "rocprofv3
+ * ...". Appends changes to the notes and problems to the warnings. Returns false if the words are invalid. */
+bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profiler_place *place,
+                      gt_profiler *profiler, gt_arg_list *notes, gt_arg_list *warnings, gt_error *error);
+
+/* Whether the words call the wrapper or rocprofv3 itself. */
+bool gt_profiler_is_called(const gt_arg_list *words);
+
+/* Drops options of a preset that are not in the --help text of this rocprofv3; notes each dropped option. */
+void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_arg_list *notes);
+
+/* Whether a line of output carries no information and is dropped, as the wrapper scripts do. */
+bool gt_profiler_is_noise(gt_profiler_kind kind, gt_str line);
+
+/* ---- plan (plan.c) ---- */
+
+/* What is done for a script that a tool names. All except SCRIPT are done by gputally itself, without the
+ * file. */
 typedef enum gt_action_kind {
-    GT_ACTION_SCRIPT,      /* bash PATH ARGS in the work folder */
-    GT_ACTION_ECHO,        /* prints ARGS */
-    GT_ACTION_SAMPLER,     /* nothing: the samplers are stages of their own */
-    GT_ACTION_ENVIRONMENT, /* writes what this machine is to a file */
-    GT_ACTION_THEROCK,     /* says whether this ROCm is one of TheRock */
-    GT_ACTION_PREPARE,     /* what installs a profiler elsewhere; here it must be there */
-    GT_ACTION_COLLECT,     /* puts what the profiler wrote where users look for it */
+    GT_ACTION_SCRIPT,      /* run bash PATH ARGS in the work folder */
+    GT_ACTION_ECHO,        /* print ARGS */
+    GT_ACTION_SAMPLER,     /* nothing: samplers are separate stages */
+    GT_ACTION_ENVIRONMENT, /* write a description of this machine to a file */
+    GT_ACTION_THEROCK,     /* print whether this ROCm is a TheRock build */
+    GT_ACTION_PREPARE,     /* nothing: the script would install a profiler, which must be installed already */
+    GT_ACTION_COLLECT,     /* copy the profiler's output to the output folder */
 } gt_action_kind;
 
 typedef struct gt_action {
@@ -26,19 +169,19 @@ typedef struct gt_action {
 
 enum { GT_SAMPLERS_MAX = 2 };
 
-/* What a run on a SLURM cluster needs; run/targets/slurm.h makes it. */
+/* A run on a SLURM cluster; made by gt_slurm_make (run/targets/targets.h). */
 typedef struct gt_slurm {
     const char *script;       /* path of the batch script */
-    const char *context_path; /* the context, as each node gets it */
-    const char *results_dir;  /* <output_dir>/<name>; then the job's number and node_<rank> */
-    gt_arg_list directives;   /* "--nodes=2", in their order */
+    const char *context_path; /* the context file for each node */
+    const char *results_dir;  /* <output_dir>/<name>; job number and node_<rank> are appended */
+    gt_arg_list directives;   /* "--nodes=2", in order */
     gt_buffer text;           /* the script; the caller frees it */
     int64_t nodes;
 } gt_slurm;
 
-/* One piece of the line that is run, outermost first. */
+/* One piece of the command line, outermost first. */
 typedef struct gt_plan_piece {
-    gt_profiler *profiler; /* NULL: the text */
+    gt_profiler *profiler; /* NULL: the piece is `text` */
     const char *text;
 } gt_plan_piece;
 
@@ -49,45 +192,69 @@ typedef struct gt_plan {
     const char *timestamp, *run_dir; /* of this run, under output_dir/rocprof_output */
     const char *log_path, *record_path;
     double timeout_s;    /* 0: none */
-    const gt_value *env; /* what the command gets beside this program's variables, in order */
+    const gt_value *env; /* variables of the command in addition to gputally's own, in order */
     gt_action *pre, *post;
     size_t pre_count, post_count;
     gt_plan_piece *pieces;
     size_t piece_count;
     const char *command_line; /* the user's command, quoted */
-    const char *shell_line;   /* all of it, as bash -c gets it */
+    const char *shell_line;   /* the complete line, as passed to bash -c */
     gt_profiler none;
-    gt_profiler *profiler; /* the outermost one; `none` where there is none */
+    gt_profiler *profiler; /* the outermost profiler, or &none */
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
     size_t sampler_count;
-    gt_arg_list library_modes; /* empty: no trace of library calls */
+    gt_arg_list library_modes; /* empty: library calls are not traced */
     const char *library_file;
-    const char *image;     /* of the container; NULL: on this machine itself */
-    gt_arg_list docker;    /* the call of docker, once the line is known */
-    const gt_slurm *slurm; /* NULL: the run is local */
+    const char *image;     /* container image; NULL: no container */
+    gt_arg_list docker;    /* the docker command, once shell_line is known */
+    const gt_slurm *slurm; /* NULL: local run */
     gt_arg_list outputs, notes, warnings;
 } gt_plan;
 
 typedef struct gt_plan_request {
     const gt_value *context;
-    const gt_value *more_tools; /* of --tools-config; MISSING: none */
+    const gt_value *more_tools; /* of --tools_config; MISSING: none */
     const char *const *command;
     size_t command_count;
     const char *image; /* NULL: no container */
-    const char *name;  /* NULL: after the command */
+    const char *name;  /* NULL: name of the command */
     const char *target;
     const char *output_dir; /* as typed */
     double timeout_s;
-    bool snapshot; /* of the machine, beside the log */
+    bool snapshot; /* write a description of the machine */
 } gt_plan_request;
 
-/* False where the context asks for what makes no sense. All memory is in the arena. */
+/* Returns false if the context is invalid. */
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error);
 
-/* Works out shell_line, also again after a profiler's options changed. */
+/* Computes shell_line; again after the options of a profiler changed. */
 void gt_plan_compose(gt_plan *plan);
 
-/* Adds the members of the plan's object, for --dry-run and the record of a run. */
+/* Writes the members of the plan's JSON object, for --dry_run and the run record. */
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w);
+
+/* ---- Docker (docker.c) ---- */
+
+/* The words of "docker run ... IMAGE bash -c LINE", for the plan's line and variables. The container mounts
+ * the work folder and the output folder at their own paths. Returns false if the context requests GPUs that
+ * this machine does not have. */
+bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
+
+/* Removes a container that the command left behind. */
+void gt_docker_remove(const gt_plan *plan);
+
+/* ---- stages: scripts of madengine that gputally replaces (stages.c) ---- */
+
+bool gt_stage_is_library_trace(const gt_arg_list *words); /* python3 .../get_library_trace.py */
+bool gt_stage_is_rtl(const gt_arg_list *words);           /* bash .../rtl_trace_wrapper.sh */
+bool gt_stage_is_rpd(const gt_arg_list *words);           /* .../runTracer.sh */
+
+gt_action_kind gt_stage_action(const char *path); /* what is done instead of the script */
+
+void gt_stage_plan_library(gt_plan *plan);
+bool gt_stage_plan_rtl(gt_plan *plan, gt_profiler *profiler);
+bool gt_stage_plan_rpd(gt_plan *plan, const gt_arg_list *words, gt_profiler *profiler);
+/* Plans one sampler per start script among the pre-scripts. Returns false if its variables are invalid. */
+bool gt_stage_plan_samplers(gt_plan *plan, gt_error *error);
 
 #endif

@@ -1,9 +1,9 @@
-/* How do the options of a context become a call of the profiler that is here? rocprofv3 gets them with paths
- * made absolute and without what it does not know; the legacy rocprof gets what it has a word for. */
-#include "run/plan/profiler.h"
+/* Turns the options of a context into a call of the installed profiler. rocprofv3 gets them with absolute
+ * paths and without options that it does not know; the legacy rocprof gets those that it has an equivalent
+ * for. */
+#include "run/plan/plan.h"
 #include "base/length.h"
 #include "os/paths.h"
-#include "run/plan/profiler_options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,9 +28,9 @@ const char *gt_profiler_kind_name(gt_profiler_kind kind)
     return names[kind];
 }
 
-static void say(gt_arena *arena, gt_arg_list *list, const char *format, ...)
+static void add_message(gt_arena *arena, gt_arg_list *list, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(gt_arena *arena, gt_arg_list *list, const char *format, ...)
+static void add_message(gt_arena *arena, gt_arg_list *list, const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -40,7 +40,7 @@ static void say(gt_arena *arena, gt_arg_list *list, const char *format, ...)
     gt_arg_list_add(arena, list, text);
 }
 
-/* ---- which program ---- */
+/* ---- choosing the program ---- */
 
 static bool is_wrapper(const gt_arg_list *words)
 {
@@ -54,7 +54,7 @@ bool gt_profiler_is_called(const gt_arg_list *words)
     return is_wrapper(words) || (words->count && gt_path_is_named(words->items[0], "rocprofv3"));
 }
 
-const char *gt_profiler_search(gt_arena *arena, const char *program)
+static const char *search_profiler(gt_arena *arena, const char *program)
 {
     const char *rocm = getenv("ROCM_PATH");
     const char *found = gt_path_search(arena, program, getenv("PATH"));
@@ -62,7 +62,7 @@ const char *gt_profiler_search(gt_arena *arena, const char *program)
     return found ? found : gt_path_search(arena, program, "/opt/rocm/bin");
 }
 
-/* ROCm's version as 1000000 a major one and 1000 a minor one, as text too; 0 where unknown. */
+/* The version of ROCm as major * 1000000 + minor * 1000, and as a string; 0 if unknown. */
 static long rocm_version(gt_arena *arena, char *text, size_t size)
 {
     const char *rocm = getenv("ROCM_PATH");
@@ -82,20 +82,21 @@ static long rocm_version(gt_arena *arena, char *text, size_t size)
     return 0;
 }
 
-/* rocprofv3 where it is there, whatever ROCm's version; else the legacy one, which a bare "rocprofv3" does
- * not ask for. */
+/* rocprofv3 if it is installed, whatever the version of ROCm; else the legacy rocprof, which a plain
+ * "rocprofv3" does not fall back to. */
 static void choose_program(planner *p, bool wrapper)
 {
     gt_profiler *profiler = p->profiler;
     char version[64];
     profiler->kind = GT_PROFILER_ROCPROFV3;
-    profiler->path = p->place->in_container ? "rocprofv3" : gt_profiler_search(p->arena, "rocprofv3");
-    const char *legacy = !profiler->path && wrapper ? gt_profiler_search(p->arena, "rocprof") : NULL;
+    profiler->path = p->place->in_container ? "rocprofv3" : search_profiler(p->arena, "rocprofv3");
+    const char *legacy = !profiler->path && wrapper ? search_profiler(p->arena, "rocprof") : NULL;
     if (!legacy) return;
     profiler->kind = GT_PROFILER_ROCPROF;
     profiler->path = legacy;
     if (rocm_version(p->arena, version, sizeof version) >= 7000000)
-        say(p->arena, p->warnings, "ROCm %s detected but rocprofv3 not found, using legacy rocprof", version);
+        add_message(p->arena, p->warnings, "ROCm %s detected but rocprofv3 not found, using legacy rocprof",
+                    version);
 }
 
 /* ---- rocprofv3 ---- */
@@ -105,7 +106,7 @@ static const char *first_value(const gt_profiler_option *option)
     return option && option->value_count ? option->values[0] : NULL;
 }
 
-static void settle_output_dir(planner *p)
+static void resolve_output_dir(planner *p)
 {
     gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-directory");
     const char *given = first_value(option);
@@ -115,7 +116,7 @@ static void settle_output_dir(planner *p)
     if (given) option->values[0] = p->profiler->output_dir;
 }
 
-static void settle_output_file(planner *p)
+static void resolve_output_file(planner *p)
 {
     gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-file");
     const char *given = first_value(option);
@@ -123,8 +124,8 @@ static void settle_output_file(planner *p)
     char name[512];
     snprintf(name, sizeof name, "%.400s_%%pid%%", given);
     option->values[0] = gt_arena_bytes(p->arena, name, strlen(name));
-    say(p->arena, p->notes, "-o %s: several processes are expected, so each gets a file of its own (%s)",
-        given, name);
+    add_message(p->arena, p->notes, "-o %s: several processes are expected; each writes its own file (%s)",
+                given, name);
 }
 
 static void note_counters(planner *p, gt_str text)
@@ -132,11 +133,11 @@ static void note_counters(planner *p, gt_str text)
     gt_buffer nowhere = {0}, only_old = {0};
     gt_counters_unknown(text, &nowhere, &only_old);
     if (nowhere.len)
-        say(p->arena, p->notes, "no GPU has these counters, their passes give no values: %s",
-            gt_buffer_str(&nowhere).bytes);
+        add_message(p->arena, p->notes, "no GPU has these counters; their passes give no values: %s",
+                    gt_buffer_str(&nowhere).bytes);
     if (only_old.len)
-        say(p->arena, p->notes, "gfx90a and before only, not on gfx942 and gfx950: %s",
-            gt_buffer_str(&only_old).bytes);
+        add_message(p->arena, p->notes, "only on gfx90a and older, not on gfx942 and gfx950: %s",
+                    gt_buffer_str(&only_old).bytes);
     gt_buffer_free(&nowhere);
     gt_buffer_free(&only_old);
 }
@@ -146,14 +147,15 @@ static void count_text_passes(planner *p, gt_str text)
     size_t in_comments;
     p->profiler->passes = gt_counter_passes(text, &in_comments);
     if (in_comments)
-        say(p->arena, p->notes,
-            "%zu of the passes come from lines that are comments: rocprofv3 1.0 runs them without counters",
-            in_comments);
+        add_message(p->arena, p->notes,
+                    "%zu passes come from comment lines; rocprofv3 1.0 runs them without counters",
+                    in_comments);
     if (p->profiler->passes == 0) p->profiler->passes = 1;
     note_counters(p, text);
 }
 
-/* Jobs of a YAML file: items of the list under "jobs:", told by the indentation of the first. */
+/* Counts the jobs of a YAML file: items of the list under "jobs:", recognised by the indentation of the
+ * first one. */
 static size_t count_yaml_jobs(const char *text)
 {
     const char *line = strstr(text, "jobs:");
@@ -184,8 +186,8 @@ static void count_passes(planner *p, const char *path, gt_str text)
     p->profiler->passes = jobs ? jobs : 1;
 }
 
-/* -i: a list that comes with gputally where the path names one and no such file is there. */
-static bool settle_input(planner *p)
+/* -i: uses a built-in list if the path names one and there is no such file. */
+static bool resolve_input(planner *p)
 {
     gt_profiler_option *option = gt_profiler_option_find(&p->options, "input");
     const char *given = first_value(option);
@@ -212,7 +214,7 @@ static bool settle_input(planner *p)
     return sound;
 }
 
-static void settle_formats(planner *p)
+static void choose_formats(planner *p)
 {
     const gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-format");
     for (size_t i = 0; option && i < option->value_count; i++)
@@ -220,34 +222,34 @@ static void settle_formats(planner *p)
     if (!p->profiler->formats.count) gt_arg_list_add(p->arena, &p->profiler->formats, "rocpd");
 }
 
-/* Options that configs have and no rocprofv3 knows. */
-static void drop_foreign(planner *p)
+/* Options that occur in configs but that no rocprofv3 has. */
+static void drop_unknown_options(planner *p)
 {
     gt_profiler_option *name = gt_profiler_option_find(&p->options, "perfetto-trace-filename");
     gt_profiler_option *counters = gt_profiler_option_find(&p->options, "counter-collection");
     if (name) {
         name->dropped = true;
         p->profiler->trace_name = first_value(name);
-        say(p->arena, p->notes,
-            "rocprofv3 has no --perfetto-trace-filename: the trace is called %s afterwards",
-            p->profiler->trace_name ? p->profiler->trace_name : "so");
+        add_message(p->arena, p->notes,
+                    "rocprofv3 has no --perfetto-trace-filename; the trace is renamed to %s afterwards",
+                    p->profiler->trace_name ? p->profiler->trace_name : "so");
     }
     if (counters) {
         counters->dropped = true;
-        say(p->arena, p->notes, "rocprofv3 has no --counter-collection: -i and --pmc imply it");
+        add_message(p->arena, p->notes, "rocprofv3 has no --counter-collection; -i and --pmc imply it");
     }
 }
 
-/* The preset asks for stochastic samples by time, which no GPU offers. */
-static void mend_pc_sampling(planner *p)
+/* The preset requests stochastic sampling by time, which no GPU supports. */
+static void fix_pc_sampling(planner *p)
 {
     gt_profiler_option *method = gt_profiler_option_find(&p->options, "pc-sampling-method");
     const gt_profiler_option *unit = gt_profiler_option_find(&p->options, "pc-sampling-unit");
     if (p->place->own_cmd || !first_value(method) || !first_value(unit)) return;
     if (strcmp(method->values[0], "stochastic") != 0 || strcmp(unit->values[0], "time") != 0) return;
     method->values[0] = "host_trap";
-    say(p->arena, p->notes,
-        "samples by time are taken with the method host_trap: stochastic ones go by cycles only");
+    add_message(p->arena, p->notes,
+                "sampling by time uses host_trap; stochastic sampling supports cycles only");
 }
 
 static void emit(planner *p, const char *word)
@@ -275,12 +277,12 @@ static void emit_all(planner *p)
 static bool plan_rocprofv3(planner *p)
 {
     bool has_dir = first_value(gt_profiler_option_find(&p->options, "output-directory")) != NULL;
-    settle_output_dir(p);
-    settle_output_file(p);
-    drop_foreign(p);
-    mend_pc_sampling(p);
-    settle_formats(p);
-    if (!settle_input(p)) return false;
+    resolve_output_dir(p);
+    resolve_output_file(p);
+    drop_unknown_options(p);
+    fix_pc_sampling(p);
+    choose_formats(p);
+    if (!resolve_input(p)) return false;
     emit_all(p);
     if (has_dir) return true;
     emit(p, "-d");
@@ -288,7 +290,7 @@ static bool plan_rocprofv3(planner *p)
     return true;
 }
 
-/* ---- the legacy rocprof ---- */
+/* ---- legacy rocprof ---- */
 
 static void emit_if_on(planner *p, const char *name, const char *legacy)
 {
@@ -299,7 +301,7 @@ static void emit_if_on(planner *p, const char *name, const char *legacy)
                 legacy = NULL, i = p->profiler->options.count - 1;
         if (legacy) emit(p, legacy);
     }
-    if (option) option->dropped = true; /* it is dealt with */
+    if (option) option->dropped = true; /* already handled */
 }
 
 static void emit_value(planner *p, const char *name, const char *legacy, const char *ending)
@@ -322,16 +324,16 @@ static void warn_of_dropped(planner *p)
         gt_buffer_add_cstr(&list, p->options.items[i].written);
     }
     if (list.len)
-        say(p->arena, p->warnings, "the legacy rocprof has no such options, they are left out: %.800s",
-            gt_buffer_str(&list).bytes);
+        add_message(p->arena, p->warnings, "options unsupported by the legacy rocprof, dropped: %.800s",
+                    gt_buffer_str(&list).bytes);
     gt_buffer_free(&list);
 }
 
 static bool plan_legacy(planner *p)
 {
-    settle_output_dir(p);
-    drop_foreign(p);
-    if (!settle_input(p)) return false;
+    resolve_output_dir(p);
+    drop_unknown_options(p);
+    if (!resolve_input(p)) return false;
     static const char *const api[] = {"hip-trace", "hsa-trace", "sys-trace", "runtime-trace"};
     bool has_api = false;
     for (size_t i = 0; i < GT_LENGTH(api); i++)
@@ -347,7 +349,7 @@ static bool plan_legacy(planner *p)
     gt_profiler_option *implied[] = {gt_profiler_option_find(&p->options, "kernel-trace"),
                                      gt_profiler_option_find(&p->options, "memory-copy-trace")};
     for (size_t i = 0; i < GT_LENGTH(implied); i++)
-        if (implied[i]) implied[i]->dropped = true; /* an API trace holds them */
+        if (implied[i]) implied[i]->dropped = true; /* included in an API trace */
     emit_if_on(p, "runtime-trace", "--hip-trace");
     if (runtime) emit(p, "--roctx-trace");
     emit_if_on(p, "marker-trace", "--roctx-trace");
@@ -379,8 +381,8 @@ bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profil
     size_t first = wrapper ? 2 : 1, end = first;
     while (end < words->count && strcmp(words->items[end], "--") != 0) end++;
     if (end == words->count)
-        say(arena, notes, "tool %.200s: the separator -- is missing at the end of its cmd and was added",
-            place->tool);
+        add_message(arena, notes, "tool %.200s: added the missing separator -- at the end of its cmd",
+                    place->tool);
     for (size_t i = end + 1; i < words->count; i++)
         gt_arg_list_add(arena, &profiler->before_app, words->items[i]);
     p.options = gt_profiler_options_parse(arena, words->items + first, end - first);
@@ -388,7 +390,7 @@ bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profil
     return profiler->kind == GT_PROFILER_ROCPROF ? plan_legacy(&p) : plan_rocprofv3(&p);
 }
 
-/* ---- what only the program itself can tell ---- */
+/* ---- adapting to the installed program ---- */
 
 static bool help_names(const char *help, const char *option)
 {
@@ -410,7 +412,7 @@ void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *he
         gt_profiler_option *option = &options.items[i];
         if (strncmp(option->written, "--", 2) != 0 || help_names(help, option->written)) continue;
         option->dropped = true;
-        say(arena, notes, "this rocprofv3 has no %s: it is left out", option->written);
+        add_message(arena, notes, "this rocprofv3 has no %s; option dropped", option->written);
     }
     profiler->options = (gt_arg_list){0};
     emit_all(&p);

@@ -1,10 +1,10 @@
-/* The stages that replace scripts. Their settings are variables, as they were for the scripts. */
-#include "run/plan/stages.h"
+/* Stages that replace scripts of madengine. Like the scripts, they are configured by environment
+ * variables. */
+#include "run/plan/plan.h"
 #include "base/length.h"
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ bool gt_stage_is_rpd(const gt_arg_list *words)
     return words->count == 1 && gt_path_is_named(words->items[0], "runTracer.sh");
 }
 
-/* A variable as the command will see it; NULL where it is not set or empty. */
+/* A variable as the command will see it; NULL if it is unset or empty. */
 static const char *variable(const gt_plan *plan, const char *name)
 {
     const char *text = gt_settings_string(plan->env, name);
@@ -69,7 +69,7 @@ static const char *variable(const gt_plan *plan, const char *name)
 
 static const struct {
     const char *variable, *mode;
-    const char *env[3][2]; /* what makes the library talk */
+    const char *env[3][2]; /* makes the library print its calls */
 } libraries[] = {
     {"ROCBLAS_TRACE", "rocblas_trace", {{"ROCBLAS_LAYER", "6"}}},
     {"HIPBLASLT_TRACE", "hipblaslt_trace", {{"HIPBLASLT_LOG_MASK", "32"}}},
@@ -80,7 +80,7 @@ static const struct {
      {{"NCCL_DEBUG", "INFO"}, {"RCCL_KERNEL_COLL_TRACE_ENABLE", "1"}, {"NCCL_DEBUG_SUBSYS", "INIT,COLL"}}},
 };
 
-/* Whether a list with commas holds the word; blanks around words do not count. */
+/* Whether a comma-separated list contains the word; spaces around words are ignored. */
 static bool list_holds(const char *list, const char *word)
 {
     for (; list && *list; list += *list == ',') {
@@ -189,10 +189,10 @@ static bool plan_sampler(gt_plan *plan, const char *prefix, gt_error *error)
     if (*end || !(period_s > 0) || period_s > 86400)
         return gt_fail(error, "Invalid SAMPLING_RATE: %.200s", rate);
     if (!is_device_list(devices))
-        return gt_fail(error, "%s_DEVICE: must be 'all' or numbers with commas, not %.200s", prefix, devices);
+        return gt_fail(error, "%s_DEVICE: must be 'all' or comma-separated numbers, got %.200s", prefix,
+                       devices);
     if (dual && strcasecmp(dual, "true") == 0)
-        return gt_fail(error, "%s_DUAL_GCD=true, which runs the command twice, is not in gputally %s", prefix,
-                       GT_VERSION);
+        return gt_fail(error, "%s_DUAL_GCD=true (running the command twice) is unsupported", prefix);
     plan->samplers[plan->sampler_count++] =
         (gt_sampler_plan){own_mode, devices, period_s,
                           gt_path_absolute(plan->arena, plan->output_dir, file ? file : "prof.csv")};

@@ -1,4 +1,5 @@
-/* ROCm's and NVIDIA's management libraries, loaded when they are there: nothing is linked. */
+/* Sensors from the management libraries of ROCm and NVIDIA, which are loaded at run time if they are
+ * installed. */
 #include "run/sensors/sensors.h"
 #include "base/length.h"
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Looks up every function of a table; false where one that must be there is not. */
+/* Looks up every function of a table; returns false if a required one is missing. */
 typedef struct wanted_function {
     const char *name;
     void **place;
@@ -129,7 +130,7 @@ static double nvml_power(gt_sensors *sensors, size_t device)
     const nvml *n = sensors->state;
     unsigned milliwatts;
     if (n->power(n->devices[device], &milliwatts) != 0) return NAN;
-    return round((double)milliwatts / 10) / 100; /* to two decimals */
+    return round((double)milliwatts / 10) / 100; /* rounded to two decimals */
 }
 
 static double nvml_memory_percent(gt_sensors *sensors, size_t device)

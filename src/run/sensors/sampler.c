@@ -1,7 +1,8 @@
-/* One thread a mode, woken at absolute times so that the period does not drift. Rows go to FILE.part as they
- * come: a crash leaves them there. */
-#include "run/sensors/sampler.h"
+/* One thread per mode, woken at absolute times so that the period does not drift. Rows are appended to
+ * FILE.part, where they remain after a crash. */
+#include "run/sensors/sensors.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "os/clock.h"
 
@@ -30,13 +31,13 @@ struct gt_sampler {
     bool stop;
 };
 
-/* ---- which devices ---- */
+/* ---- choosing devices ---- */
 
 static bool add_device(gt_sampler *s, size_t device, bool named)
 {
     bool secondary = s->is_power && s->sensors->is_secondary(s->sensors, device);
     if (secondary && named) {
-        gt_warn("Device %zu is a secondary die; no %s is sampled", device, s->plan->mode);
+        gt_warn("Device %zu is a secondary die; %s not sampled", device, s->plan->mode);
         return false;
     }
     if (!secondary) s->devices[s->count++] = device;
@@ -57,7 +58,7 @@ static bool choose_devices(gt_sampler *s)
         }
         at = end;
         if (device >= s->sensors->count || s->count == DEVICES_MAX) {
-            gt_warn("there is no GPU %lu; no %s is sampled", device, s->plan->mode);
+            gt_warn("no GPU %lu; %s not sampled", device, s->plan->mode);
             return false;
         }
         if (!add_device(s, device, true)) return false;
@@ -127,7 +128,7 @@ static void *sample(void *context)
     return NULL;
 }
 
-/* ---- starting and ending ---- */
+/* ---- starting and stopping ---- */
 
 static void free_sampler(gt_sampler *s)
 {
@@ -147,7 +148,7 @@ static bool start_thread(gt_sampler *s)
     pthread_condattr_destroy(&attributes);
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are handled in the main thread */
     int failure = pthread_create(&s->thread, NULL, sample, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure == 0;

@@ -1,34 +1,79 @@
-/* The sources in their order, and the two that are files: those of the driver, and that of tests. */
+/* Finds the GPUs and reads their power and memory from sysfs, or from a file in tests. */
 #include "run/sensors/sensors.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "run/sensors/gpus.h"
+#include "base/memory.h"
 #include "os/paths.h"
 
+#include <dirent.h>
 #include <glob.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors)
+/* ---- GPUs ---- */
+
+enum { GPUS_MAX = 256 };
+
+static unsigned long read_hex(gt_arena *arena, const char *folder, const char *name)
 {
-    static bool (*const sources[])(gt_arena *, gt_sensors *) = {gt_sensors_open_fake, gt_sensors_open_sysfs,
-                                                                gt_sensors_open_rocm, gt_sensors_open_nvml};
-    for (size_t i = 0; i < GT_LENGTH(sources); i++)
-        if (sources[i](arena, sensors)) return true;
-    return false;
+    gt_buffer text = {0};
+    gt_error ignored;
+    unsigned long number = 0;
+    if (gt_read_small_file(gt_path_join(arena, folder, name), 4096, &text, &ignored))
+        number = strtoul(gt_buffer_str(&text).bytes, NULL, 0);
+    gt_buffer_free(&text);
+    return number;
 }
 
-/* ---- files of the amdgpu driver ---- */
+static bool read_gpu(gt_arena *arena, const char *folder, const char *node, gt_gpu *gpu)
+{
+    const char *link = gt_path_join(arena, gt_path_join(arena, folder, node), "device");
+    char real[PATH_MAX], name[128];
+    if (!realpath(link, real)) return false;
+    unsigned long vendor = read_hex(arena, real, "vendor");
+    if (vendor != 0x1002 && vendor != 0x10de) return false;
+    snprintf(name, sizeof name, "%s 0x%lx at %.60s", vendor == 0x1002 ? "AMD" : "NVIDIA",
+             read_hex(arena, real, "device"), gt_path_name(real));
+    *gpu = (gt_gpu){.name = gt_arena_bytes(arena, name, strlen(name)),
+                    .device = gt_arena_bytes(arena, real, strlen(real)),
+                    .render_node = atoi(node + strlen("renderD")),
+                    .is_amd = vendor == 0x1002};
+    return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    return strcmp(gt_path_name(((const gt_gpu *)a)->device), gt_path_name(((const gt_gpu *)b)->device));
+}
+
+gt_gpu_list gt_gpus_find(gt_arena *arena)
+{
+    const char *sysfs = getenv("GPUTALLY_SYSFS");
+    const char *folder = gt_path_join(arena, sysfs && *sysfs ? sysfs : "/sys", "class/drm");
+    gt_gpu_list list = {.items = gt_arena_alloc(arena, GPUS_MAX * sizeof *list.items)};
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) && list.count < GPUS_MAX)
+        if (strncmp(entry->d_name, "renderD", 7) == 0 &&
+            read_gpu(arena, folder, entry->d_name, &list.items[list.count]))
+            list.count++;
+    if (dir) closedir(dir);
+    qsort(list.items, list.count, sizeof *list.items, by_address);
+    return list;
+}
+
+/* ---- sensors: files of the amdgpu driver ---- */
 
 typedef struct sysfs_device {
-    const char *power; /* path of its power in microwatts; NULL: none */
+    const char *power; /* path of the power in microwatts; NULL: none */
     const char *used, *total;
 } sysfs_device;
 
-static double number_in(const char *path)
+static double read_number(const char *path)
 {
     FILE *file = path ? fopen(path, "re") : NULL;
     double number = NAN;
@@ -56,13 +101,13 @@ static const char *power_file(gt_arena *arena, const char *device)
 
 static double sysfs_power(gt_sensors *sensors, size_t device)
 {
-    return number_in(((sysfs_device *)sensors->state)[device].power) / 1e6;
+    return read_number(((sysfs_device *)sensors->state)[device].power) / 1e6;
 }
 
 static double sysfs_memory(gt_sensors *sensors, size_t device)
 {
     const sysfs_device *d = &((sysfs_device *)sensors->state)[device];
-    return 100 * number_in(d->used) / number_in(d->total);
+    return 100 * read_number(d->used) / read_number(d->total);
 }
 
 static bool sysfs_is_secondary(gt_sensors *sensors, size_t device)
@@ -75,7 +120,7 @@ static void close_nothing(gt_sensors *sensors)
     (void)sensors;
 }
 
-bool gt_sensors_open_sysfs(gt_arena *arena, gt_sensors *sensors)
+static bool open_sysfs(gt_arena *arena, gt_sensors *sensors)
 {
     gt_gpu_list gpus = gt_gpus_find(arena);
     sysfs_device *devices = gt_arena_alloc(arena, (gpus.count + 1) * sizeof *devices);
@@ -92,7 +137,7 @@ bool gt_sensors_open_sysfs(gt_arena *arena, gt_sensors *sensors)
     return count;
 }
 
-/* ---- a file of rows, for tests ---- */
+/* ---- sensors: a file of rows, for tests ---- */
 
 typedef struct fake_row {
     double t;
@@ -107,7 +152,7 @@ typedef struct fake {
     struct timespec begin;
 } fake;
 
-/* The last row of the device whose time has come. */
+/* The last row of the device whose time has passed. */
 static const fake_row *fake_now(const fake *f, size_t device)
 {
     struct timespec now;
@@ -157,7 +202,7 @@ static bool read_fake_row(const char *line, fake_row *row)
     return sscanf(line + at + len, ",%lf,%lf", &row->used, &row->total) == 2;
 }
 
-bool gt_sensors_open_fake(gt_arena *arena, gt_sensors *sensors)
+static bool open_fake(gt_arena *arena, gt_sensors *sensors)
 {
     const char *path = getenv("GPUTALLY_SMI_FAKE");
     gt_buffer text = {0};
@@ -179,4 +224,15 @@ bool gt_sensors_open_fake(gt_arena *arena, gt_sensors *sensors)
     }
     gt_buffer_free(&text);
     return sensors->count;
+}
+
+/* ---- sensors: all sources ---- */
+
+bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors)
+{
+    static bool (*const sources[])(gt_arena *, gt_sensors *) = {open_fake, open_sysfs, gt_sensors_open_rocm,
+                                                                gt_sensors_open_nvml};
+    for (size_t i = 0; i < GT_LENGTH(sources); i++)
+        if (sources[i](arena, sensors)) return true;
+    return false;
 }

@@ -1,10 +1,30 @@
-/* Power and memory of the GPUs of this machine, from the first source that works: the amdgpu driver's files,
- * ROCm's library, NVIDIA's library. */
+/* GPUs of this machine, their sensors, and a thread that samples power and memory while a command runs. */
 #ifndef GT_RUN_SENSORS_SENSORS_H
 #define GT_RUN_SENSORS_SENSORS_H
 
-#include "base/error.h"
 #include "base/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- GPUs (sensors.c) ---- */
+
+typedef struct gt_gpu {
+    const char *name;   /* for messages: "AMD 0x74a1 at 0000:0c:00.0" */
+    const char *device; /* its folder in sysfs */
+    int render_node;    /* N of /dev/dri/renderDN */
+    bool is_amd;
+} gt_gpu;
+
+typedef struct gt_gpu_list {
+    gt_gpu *items;
+    size_t count;
+} gt_gpu_list;
+
+/* GPUs with a render node, ordered by PCI address like ROCm. Tests set GPUTALLY_SYSFS in place of /sys. */
+gt_gpu_list gt_gpus_find(gt_arena *arena);
+
+/* ---- sensors (sensors.c, libraries.c) ---- */
 
 typedef struct gt_sensors gt_sensors;
 
@@ -12,21 +32,40 @@ struct gt_sensors {
     const char *name; /* of the source */
     size_t count;     /* devices */
     void *state;
-    double (*power_w)(gt_sensors *sensors, size_t device); /* NaN where it cannot be read */
+    double (*power_w)(gt_sensors *sensors, size_t device); /* NaN if it cannot be read */
     double (*memory_percent)(gt_sensors *sensors,
-                             size_t device); /* of the device's memory in use; NaN as above */
+                             size_t device);                  /* used share of the device's memory; or NaN */
     bool (*is_secondary)(gt_sensors *sensors, size_t device); /* a die whose power its twin reports */
     void (*close)(gt_sensors *sensors);
 };
 
-/* False where no source has a device. GPUTALLY_SMI_FAKE names a file of rows t,device,watts,used,total for
- * tests: what holds from t seconds on; watts "-" is a secondary die, "" cannot be read. */
+/* Opens the first source that has a device: a library (libraries.c) or sysfs. Returns false if there is none.
+ * Tests set GPUTALLY_SMI_FAKE to a file with rows t,device,watts,used,total: the values from t seconds on;
+ * watts "-" is a secondary die, "" cannot be read. */
 bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors);
 
-/* One function a source; false where it has no device. */
-bool gt_sensors_open_fake(gt_arena *arena, gt_sensors *sensors);
-bool gt_sensors_open_sysfs(gt_arena *arena, gt_sensors *sensors);
+/* The libraries; false if the library is not installed or has no device. */
 bool gt_sensors_open_rocm(gt_arena *arena, gt_sensors *sensors);
 bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors);
+
+/* ---- sampler (sampler.c) ---- */
+
+/* What is sampled, how often, and into which file. */
+typedef struct gt_sampler_plan {
+    const char *mode;    /* "power" or "vram" */
+    const char *devices; /* "all", or comma-separated numbers */
+    double period_s;
+    const char *file;
+} gt_sampler_plan;
+
+typedef struct gt_sampler gt_sampler;
+
+/* Starts sampling: immediately, then every period. Warns and returns NULL if no GPU of the plan can be
+ * sampled; the run continues without. The sensors must outlive the sampler. */
+gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors);
+
+/* Takes the last sample, ends the thread and renames the file to its final name. NULL is allowed. Returns
+ * whether there is a file. */
+bool gt_sampler_stop(gt_sampler *sampler);
 
 #endif

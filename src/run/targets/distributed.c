@@ -1,12 +1,11 @@
-/* One row a launcher, and what it wants to know. */
-#include "run/targets/distributed.h"
+/* One row per launcher, and the variables that it needs. */
+#include "run/targets/targets.h"
 #include "base/length.h"
 #include "os/shell_words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum launcher_kind { TORCHRUN, DEEPSPEED, SERVER, SERVER_SPLIT, PRIMUS, OTHER } launcher_kind;
@@ -97,7 +96,7 @@ static void export_primus(const gt_value *settings, gt_buffer *lines)
 static bool export_split(const gt_distributed *l, gt_buffer *lines, gt_error *error)
 {
     if (l->nodes < 3)
-        return gt_fail(error, "launcher sglang-disagg needs at least 3 nodes, not %" PRId64, l->nodes);
+        return gt_fail(error, "launcher sglang-disagg needs at least 3 nodes, got %" PRId64, l->nodes);
     int64_t prefill = (l->nodes - 1) * 2 / 5;
     if (prefill < 1) prefill = 1;
     line(lines, "export SGLANG_DISAGG_PREFILL_NODES=%" PRId64, prefill);

@@ -1,17 +1,15 @@
-/* Objects are written line by line; every value that comes from a context is a quoted text, as JSON and YAML
- * both have it. */
-#include "run/targets/kubernetes.h"
-#include "json/string.h"
+/* Writes the objects line by line. Every value from a context is a quoted string, which is valid in both
+ * JSON and YAML. */
+#include "run/targets/targets.h"
 #include "base/length.h"
-#include "run/plan/context.h"
-#include "run/targets/distributed.h"
+#include "json/string.h"
 #include "os/paths.h"
+#include "run/plan/context.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CONFIG_MAX_BYTES = 1000000, NAME_MAX_LETTERS = 50 };
@@ -35,14 +33,14 @@ static const char many_nodes[] =
 typedef struct writer {
     const gt_plan *plan;
     const gt_value *settings, *k8s;
-    const char *image, *name; /* of the objects */
-    const char *script;       /* what a pod runs */
+    const char *image, *name; /* name of the objects */
+    const char *script;       /* script that a pod runs */
     int64_t nodes, gpus;
     gt_distributed distributed;
     gt_buffer *text, scratch;
 } writer;
 
-/* A line: blanks, key, and the value as a quoted text where there is one. */
+/* Adds a line: indentation, key, and the value as a quoted string, if any. */
 static void put(writer *w, int indent, const char *key, const char *value)
 {
     for (int i = 0; i < indent; i++) gt_buffer_add_cstr(w->text, " ");
@@ -62,7 +60,7 @@ static bool is_plain(const char *text)
     return gt_utf8_is_valid((gt_str){text, strlen(text)});
 }
 
-/* A text of several lines, as a block where YAML can show it so. */
+/* Adds a string of several lines, as a block if YAML allows it. */
 static void put_block(writer *w, int indent, const char *key, const char *value)
 {
     if (!is_plain(value)) {
@@ -145,7 +143,7 @@ static void put_service(writer *w)
     put_number(w, 4, "port:", w->distributed.port);
 }
 
-/* ---- the job ---- */
+/* ---- job ---- */
 
 static void put_resources(writer *w)
 {
@@ -244,7 +242,7 @@ static void put_job(writer *w)
     put(w, 10, "claimName:", named(w, "-results"));
 }
 
-/* ---- what a pod runs ---- */
+/* ---- script of a pod ---- */
 
 static bool make_script(writer *w, const char *const *options, size_t count, gt_error *error)
 {
@@ -269,7 +267,7 @@ static bool make_script(writer *w, const char *const *options, size_t count, gt_
     return sound;
 }
 
-/* Names of objects: small letters, digits and '-'. */
+/* Names of objects: lower-case letters, digits and '-'. */
 static const char *object_name(const gt_plan *plan)
 {
     char *name = gt_arena_format(plan->arena, "gputally-%.*s", NAME_MAX_LETTERS - 9, plan->name);
@@ -278,7 +276,7 @@ static const char *object_name(const gt_plan *plan)
     return name;
 }
 
-static const gt_value *layer(gt_arena *arena, const gt_value *below, const char *json)
+static const gt_value *merge_defaults(gt_arena *arena, const gt_value *below, const char *json)
 {
     return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_str){json, strlen(json)}));
 }
@@ -286,11 +284,11 @@ static const gt_value *layer(gt_arena *arena, const gt_value *below, const char 
 static const gt_value *settings_of(const gt_plan *plan, int64_t gpus, int64_t nodes)
 {
     gt_arena *arena = plan->arena;
-    const gt_value *settings =
-        layer(arena, layer(arena, &gt_value_missing, defaults), gpus * nodes > 1 ? many_gpus : one_gpu);
-    if (nodes > 1) settings = layer(arena, settings, many_nodes);
+    const gt_value *settings = merge_defaults(arena, merge_defaults(arena, &gt_value_missing, defaults),
+                                              gpus * nodes > 1 ? many_gpus : one_gpu);
+    if (nodes > 1) settings = merge_defaults(arena, settings, many_nodes);
     settings = gt_settings_merge(arena, settings, plan->context);
-    const gt_value *other = gt_value_get(plan->context, "kubernetes"); /* the other name of the key */
+    const gt_value *other = gt_value_get(plan->context, "kubernetes"); /* alternative name of the key */
     const gt_value *k8s = gt_settings_merge(arena, gt_value_get(settings, "k8s"), other);
     return gt_settings_with(arena, settings, "k8s", *k8s);
 }
@@ -300,13 +298,12 @@ bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *cons
 {
     *out = (gt_kubernetes){0};
     if (!image)
-        return gt_fail(
-            error,
-            "an image that holds gputally is required: --docker=IMAGE or MAD_CONTAINER_IMAGE of the context");
+        return gt_fail(error, "an image that contains gputally is required: --docker=IMAGE or "
+                              "MAD_CONTAINER_IMAGE of the context");
     int64_t nodes = gt_settings_int(gt_value_get(plan->context, "distributed"), "nnodes", 1);
     int64_t gpus = gt_context_gpus_or(plan->context, 1);
     if (nodes < 1 || nodes > 100000 || gpus < 1 || gpus > 1024)
-        return gt_fail(error, "k8s: nnodes must be from 1 to 100000 and gpu_count from 1 to 1024");
+        return gt_fail(error, "k8s: nnodes must be between 1 and 100000 and gpu_count between 1 and 1024");
     writer w = {.plan = plan,
                 .image = image,
                 .name = object_name(plan),
@@ -319,7 +316,7 @@ bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *cons
     if (nodes > 1 && strcmp(w.distributed.name, "deepspeed") == 0)
         return gt_fail(
             error,
-            "launcher deepspeed on several nodes needs a list of hosts, which Kubernetes does not give");
+            "launcher deepspeed on several nodes needs a host list, which Kubernetes does not provide");
     out->path = gt_path_join(plan->arena, plan->output_dir, gt_path_name(named(&w, ".yaml")));
     bool sound = make_script(&w, run_options, run_option_count, error);
     if (sound) {

@@ -1,17 +1,22 @@
-/* The batch script, from three layers of settings: what holds always, what holds for one or for several
- * nodes, and the context's own. */
-#include "run/targets/slurm.h"
+/* SLURM: writes the job script, submits it and waits for the job. */
+#include "run/targets/targets.h"
 #include "base/length.h"
-#include "output/file.h"
-#include "run/targets/distributed.h"
+#include "base/log.h"
+#include "os/child.h"
 #include "os/paths.h"
+#include "output/file.h"
+#include "run/execute/execute.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- job script ---- */
 
 static const char defaults[] =
     "{\"slurm\": {\"partition\": \"amd-rccl\", \"nodes\": 1, \"gpus_per_node\": 8, \"time\": \"24:00:00\", "
@@ -61,12 +66,12 @@ static const char *number(writer *w, int64_t value)
 
 /* ---- directives ---- */
 
-/* A directive ends with its line, so its value must not hold one. */
+/* A directive ends at the end of its line, so its value must not contain a line break. */
 static bool add_directive(writer *w, const char *name, const char *value)
 {
     for (const char *c = value ? value : ""; *c; c++)
         if (iscntrl((unsigned char)*c))
-            return gt_fail(w->error, "slurm: the value of %s holds a control character", name);
+            return gt_fail(w->error, "slurm: the value of %s contains a control character", name);
     const char *text =
         value ? gt_arena_format(w->arena, "--%s=%s", name, value) : gt_arena_format(w->arena, "--%s", name);
     gt_arg_list_add(w->arena, &w->out->directives, text);
@@ -175,7 +180,7 @@ static bool add_variables(writer *w)
     return true;
 }
 
-/* ---- what each node does ---- */
+/* ---- commands of each node ---- */
 
 static bool add_task(writer *w)
 {
@@ -210,7 +215,7 @@ static bool add_task(writer *w)
     return sound;
 }
 
-static const gt_value *layer(gt_arena *arena, const gt_value *below, const char *json)
+static const gt_value *merge_defaults(gt_arena *arena, const gt_value *below, const char *json)
 {
     return gt_settings_merge(arena, below, gt_value_parse(arena, (gt_str){json, strlen(json)}));
 }
@@ -221,13 +226,13 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
     *slurm = (gt_slurm){0};
     writer w = {.request = request, .plan = plan, .arena = plan->arena, .out = slurm, .error = error};
     w.nodes = gt_settings_int(gt_value_get(plan->context, "slurm"), "nodes", 1);
-    if (w.nodes < 1 || w.nodes > 100000) return gt_fail(error, "slurm: nodes must be from 1 to 100000");
-    w.settings =
-        layer(w.arena, layer(w.arena, &gt_value_missing, defaults), w.nodes > 1 ? many_nodes : one_node);
+    if (w.nodes < 1 || w.nodes > 100000) return gt_fail(error, "slurm: nodes must be between 1 and 100000");
+    w.settings = merge_defaults(w.arena, merge_defaults(w.arena, &gt_value_missing, defaults),
+                                w.nodes > 1 ? many_nodes : one_node);
     w.settings = gt_settings_merge(w.arena, w.settings, plan->context);
     w.slurm = gt_value_get(w.settings, "slurm");
     w.gpus = gt_settings_int(w.slurm, "gpus_per_node", 8);
-    if (w.gpus < 1 || w.gpus > 1024) return gt_fail(error, "slurm: gpus_per_node must be from 1 to 1024");
+    if (w.gpus < 1 || w.gpus > 1024) return gt_fail(error, "slurm: gpus_per_node must be between 1 and 1024");
     w.launcher = gt_distributed_of(w.settings, w.nodes, w.gpus);
     const char *output_dir = gt_settings_string(w.slurm, "output_dir"),
                *workspace = gt_settings_string(w.slurm, "shared_workspace");
@@ -246,7 +251,7 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
     return add_variables(&w) && add_task(&w);
 }
 
-/* MIOpen's database is one of each node, which the script sees to. */
+/* Each node has its own MIOpen database, which the script sets. */
 static const gt_value *context_for_nodes(const gt_plan *plan)
 {
     const gt_value *env = gt_value_get(plan->context, "env_vars");
@@ -267,6 +272,191 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
                  gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&json);
-    return sound && (chmod(slurm->script, 0755) == 0 ||
-                     gt_fail(error, "%s: cannot be made executable", slurm->script));
+    return sound &&
+           (chmod(slurm->script, 0755) == 0 || gt_fail(error, "%s: cannot make executable", slurm->script));
+}
+
+/* ---- submitting and waiting ---- */
+
+enum { STATE_TRIES = 3 };
+static const double submit_timeout_s = 30;
+
+/* Seconds between two checks of the queue. */
+static double poll_s(void)
+{
+    const char *text = getenv("GPUTALLY_SLURM_POLL_SECONDS");
+    double seconds = text ? strtod(text, NULL) : 0;
+    return seconds > 0 ? seconds : 30;
+}
+
+static bool keep_line(void *context, gt_child_stream stream, gt_str line)
+{
+    gt_buffer *text = context;
+    if (stream == GT_CHILD_STDOUT) {
+        gt_buffer_add(text, line.bytes, line.len);
+        gt_buffer_add_cstr(text, "\n");
+    }
+    return stream == GT_CHILD_STDERR;
+}
+
+/* Runs a SLURM program and puts its trimmed output into `text`. A signal that arrives meanwhile is in
+ * `interrupted`. */
+static bool run_slurm_program(const char *const *argv, gt_buffer *text, int *interrupted)
+{
+    gt_child_setup setup = {
+        .argv = argv, .timeout_s = submit_timeout_s, .line = keep_line, .line_context = text};
+    gt_child_result result;
+    gt_error error;
+    text->len = 0;
+    bool ran = gt_child_run(&setup, &result, &error);
+    if (!ran) fprintf(stderr, "gputally: %s\n", error.text);
+    while (text->len && isspace((unsigned char)text->bytes[text->len - 1])) text->len--;
+    gt_buffer_str(text);
+    if (ran && result.interrupted) *interrupted = result.interrupted;
+    return ran && result.exit_code == 0;
+}
+
+/* The number of the job: the last word that sbatch prints. */
+static const char *submit(gt_arena *arena, const char *script, int *interrupted)
+{
+    gt_buffer text = {0};
+    const char *job = NULL;
+    if (run_slurm_program((const char *[]){"sbatch", script, NULL}, &text, interrupted) && text.len) {
+        const char *blank = strrchr(text.bytes, ' ');
+        job = blank ? blank + 1 : text.bytes;
+        job = gt_arena_bytes(arena, job, strlen(job));
+    }
+    gt_buffer_free(&text);
+    return job;
+}
+
+/* Sleeps in a child process, so that a signal ends it and is noticed. */
+static void wait_between_checks(double seconds, int *interrupted)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%g", seconds);
+    const char *argv[] = {"sleep", text, NULL};
+    gt_child_setup setup = {.argv = argv, .silent = true};
+    gt_child_result result;
+    gt_error error;
+    if (gt_child_run(&setup, &result, &error) && result.interrupted) *interrupted = result.interrupted;
+}
+
+static bool wait_for(const char *job, int *interrupted)
+{
+    gt_buffer text = {0};
+    bool queued = true;
+    while (queued && !*interrupted) {
+        queued = run_slurm_program((const char *[]){"squeue", "-j", job, "-h", "-o", "%T", NULL}, &text,
+                                   interrupted) &&
+                 text.len;
+        if (queued && !*interrupted) wait_between_checks(poll_s(), interrupted);
+    }
+    if (*interrupted) {
+        int ignored = 0;
+        gt_warn("interrupted; cancelled job %s", job);
+        run_slurm_program((const char *[]){"scancel", job, NULL}, &text, &ignored);
+    }
+    gt_buffer_free(&text);
+    return !*interrupted;
+}
+
+static bool completed(const char *job, int *interrupted)
+{
+    gt_buffer text = {0};
+    for (int i = 0; i < STATE_TRIES && !text.len && !*interrupted; i++) {
+        if (i) wait_between_checks(5, interrupted);
+        run_slurm_program((const char *[]){"sacct", "-j", job, "-n", "-X", "-o", "State", NULL}, &text,
+                          interrupted);
+    }
+    const char *state = text.len ? text.bytes + strspn(text.bytes, " ") : "UNKNOWN";
+    bool done = strncmp(state, "COMPLETED", 9) == 0;
+    if (!done) fprintf(stderr, "gputally: job %s ended with state %.60s\n", job, state);
+    gt_buffer_free(&text);
+    return done;
+}
+
+/* ---- records of the nodes ---- */
+
+typedef struct summary {
+    gt_json_writer json;
+    gt_performances figures;
+    bool all_succeeded;
+} summary;
+
+static void add_node(gt_arena *arena, summary *s, const char *folder, int64_t rank)
+{
+    gt_error error;
+    const gt_value *record =
+        gt_settings_read(arena, gt_path_join(arena, folder, "gputally_run.json"), &error);
+    const char *status = record ? gt_settings_string(record, "status") : NULL;
+    const char *metric = record ? gt_settings_string(record, "metric") : NULL;
+    const gt_value *value = record ? gt_value_get(record, "performance") : &gt_value_missing;
+    gt_json_open(&s->json, '{');
+    gt_json_put_int(&s->json, "node", rank);
+    gt_json_put_cstr(&s->json, "folder", folder);
+    gt_json_put_cstr(&s->json, "status", status ? status : "MISSING");
+    gt_json_put_value(&s->json, "exit_code", record ? gt_value_get(record, "exit_code") : &gt_value_none);
+    gt_json_put_value(&s->json, "performance", value);
+    gt_json_put_cstr(&s->json, "metric", metric);
+    gt_json_close(&s->json, '}');
+    s->all_succeeded = s->all_succeeded && status && strcmp(status, "SUCCESS") == 0;
+    if (metric && (value->type == GT_VALUE_FLOAT || value->type == GT_VALUE_INT))
+        gt_performances_add(&s->figures, arena, metric,
+                            value->type == GT_VALUE_INT ? (double)value->integer : value->number);
+}
+
+static bool summarise(const gt_plan *plan, const gt_slurm *slurm, const char *job)
+{
+    gt_arena *arena = plan->arena;
+    const char *folder = gt_path_join(arena, slurm->results_dir, job);
+    summary s = {.all_succeeded = true};
+    gt_json_open(&s.json, '{');
+    gt_json_put_cstr(&s.json, "job", job);
+    gt_json_put_cstr(&s.json, "name", plan->name);
+    gt_json_key(&s.json, "nodes");
+    gt_json_open(&s.json, '[');
+    for (int64_t rank = 0; rank < slurm->nodes; rank++) {
+        char name[32];
+        snprintf(name, sizeof name, "node_%" PRId64, rank);
+        add_node(arena, &s, gt_path_join(arena, folder, name), rank);
+    }
+    gt_json_close(&s.json, ']');
+    gt_performances_write(&s.figures, &s.json, "metrics");
+    gt_json_close(&s.json, '}');
+    gt_buffer_add_cstr(&s.json.text, "\n");
+    gt_error error;
+    gt_output *output = gt_output_new();
+    const char *path = gt_path_join(arena, folder, "results_summary.json");
+    if (gt_output_whole_file(output, path, gt_buffer_str(&s.json.text), &error) &&
+        gt_output_commit(output, &error))
+        gt_info("%s", path);
+    else
+        gt_warn("%s", error.text);
+    gt_output_free(output);
+    gt_json_writer_free(&s.json);
+    return s.all_succeeded;
+}
+
+bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm)
+{
+    static const char *const programs[] = {"sbatch", "squeue"};
+    for (size_t i = 0; i < GT_LENGTH(programs); i++)
+        if (!gt_path_search(plan->arena, programs[i], getenv("PATH"))) {
+            fprintf(stderr, "gputally: %s not found in PATH; wrote %s, submit it from a cluster node\n",
+                    programs[i], slurm->script);
+            return false;
+        }
+    int interrupted = 0;
+    const char *job = submit(plan->arena, slurm->script, &interrupted);
+    if (!job) {
+        fprintf(stderr, "gputally: %s could not be submitted\n", slurm->script);
+        return false;
+    }
+    gt_info("job %s: %s", job, slurm->script);
+    if (!wait_for(job, &interrupted)) return false;
+    bool done = completed(job, &interrupted);
+    bool all = summarise(plan, slurm, job);
+    if (done && !all) fprintf(stderr, "gputally: not every node of job %s succeeded\n", job);
+    return done && all;
 }
