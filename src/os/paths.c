@@ -2,6 +2,7 @@
 #include "os/paths.h"
 #include "base/guard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ char *gt_path_folder(const char *path)
     return gt_format("%.*s", len > 1 ? (int)len - 1 : 1, path);
 }
 
-char *gt_sweep_sibling_path(const char *path, const char *name)
+char *gt_path_sibling(const char *path, const char *name)
 {
     return gt_format("%.*s%s", (int)gt_path_folder_len(path), path, name);
 }
@@ -167,4 +168,28 @@ bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error
     gt_guard_remove(file);
     fclose(file);
     return sound;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+gt_folder_list gt_list_folder(const char *folder)
+{
+    gt_folder_list names = {0};
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
+    if (dir) closedir(dir);
+    if (names.count) qsort(names.items, names.count, sizeof *names.items, by_text);
+    return names;
+}
+
+void gt_folder_list_free(gt_folder_list *names)
+{
+    for (size_t i = 0; i < names->count; i++) gt_free(names->items[i]);
+    gt_free(names->items);
+    *names = (gt_folder_list){0};
 }

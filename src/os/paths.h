@@ -20,7 +20,7 @@ size_t gt_path_folder_len(const char *path); /* of the part before the name, inc
 char *gt_path_folder(const char *path);      /* "a" of "a/b", "/" of "/a", "." of a bare name */
 bool gt_path_is_named(const char *path,
                       const char *name); /* whether the last part, without '/' at the end, is that */
-char *gt_sweep_sibling_path(const char *path, const char *name); /* another name in the same folder */
+char *gt_path_sibling(const char *path, const char *name); /* another name in the same folder */
 char *gt_replace_extension(const char *path,
                            const char *extension); /* "a.csv" to "a.html"; added if there is none */
 
@@ -38,6 +38,15 @@ bool gt_path_is_same_file(const char *a,
 
 /* Makes a folder and the missing ones above it. */
 bool gt_path_make_folder(const char *path, gt_error *error);
+
+/* Names of the files and folders in a folder in byte order, without hidden ones; empty if it cannot be read.
+ */
+typedef struct gt_folder_list {
+    char **items;
+    size_t count, capacity;
+} gt_folder_list;
+gt_folder_list gt_list_folder(const char *folder);
+void gt_folder_list_free(gt_folder_list *names);
 
 /* Adds the bytes of a file that is read whole: settings and lists, not traces. False if it cannot be read or
  * has more than `most` bytes; the sentence begins with the path. */

@@ -1,12 +1,14 @@
-/* Two passes over each trace: the first tells which processes are GPUs by the kinds of their events, the
- * second copies what is wanted; see merge.h. */
+/* Reads each trace twice: the first pass classifies processes as GPU or CPU by the categories of their
+ * events, the second copies the events. */
 #include "sweep/merge.h"
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/buffer.h"
+#include "os/paths.h"
 #include "output/text_file.h"
+#include "sweep/layout.h"
 #include "transform/fuse_event.h"
 
 #include <inttypes.h>
@@ -15,7 +17,8 @@
 
 enum { BATCH_BYTES = 256 * 1024, PROCESSES_A_RANK = 1000, CPU_PROCESS = 500, ID_SHIFT_BITS = 32 };
 
-/* A process with an event of one of these is a GPU; else with one of those, a CPU; others are left out. */
+/* A process with an event of one of these categories is a GPU; otherwise, with one of those, a CPU; all
+ * others are dropped. */
 static const char *const GPU_MARKS[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"};
 static const char *const CPU_MARKS[] = {"cpu_op", "cuda_runtime", "user_annotation", "fwdbwd"};
 static const char *const KEPT[] = {
@@ -27,13 +30,13 @@ typedef enum process_kind { OTHER, CPU, GPU } process_kind;
 typedef struct merger {
     const gt_merge_options *options;
     gt_text_file *file;
-    gt_buffer batch; /* events that are not handed to the file yet */
+    gt_buffer batch; /* events that are not yet passed to the file */
     uint64_t written;
 
     /* of the rank being read */
     size_t rank;
-    gt_interner *names;   /* process and thread ids as they are written */
-    process_kind *kinds;  /* by the process' text id */
+    gt_interner *names;   /* process and thread ids as written */
+    process_kind *kinds;  /* by the string id of the process */
     size_t kind_capacity; /* kinds from here on are OTHER */
     gt_map threads;       /* (process, thread) to the new thread */
     uint32_t thread_count[3];
@@ -47,7 +50,7 @@ static bool is_one_of(gt_str text, const char *const *names, size_t count)
     return false;
 }
 
-/* The text id of a member; that of `by_default` where the event lacks it. */
+/* The string id of a member; that of `by_default` if the event lacks it. */
 static uint32_t id_of(merger *m, const gt_fuse_event *event, gt_fuse_member member, const char *by_default)
 {
     gt_str text = gt_fuse_event_written(event, member);
@@ -60,7 +63,7 @@ static bool has_process(const gt_fuse_event *event)
     return event->at[GT_FUSE_PROCESS].end != 0;
 }
 
-/* ---- the first pass: kinds of processes ---- */
+/* ---- first pass: kinds of processes ---- */
 
 static process_kind *kind_of(merger *m, uint32_t process)
 {
@@ -83,9 +86,9 @@ static void note_kind(merger *m, const gt_fuse_event *event)
     if (kind > *known) *known = kind;
 }
 
-/* ---- the second pass: events ---- */
+/* ---- second pass: events ---- */
 
-static void hand_out(merger *m)
+static void flush_events(merger *m)
 {
     if (m->batch.len) gt_text_file_write(m->file, gt_buffer_str(&m->batch));
     m->batch.len = 0;
@@ -117,7 +120,7 @@ static void copy_event(merger *m, const gt_fuse_event *event)
         label.id_shift = (gt_wide_int)m->rank << ID_SHIFT_BITS;
     if (m->written++) gt_buffer_add_cstr(&m->batch, ",\n");
     gt_fuse_event_relabel(event, &label, &m->batch);
-    if (m->batch.len >= BATCH_BYTES) hand_out(m);
+    if (m->batch.len >= BATCH_BYTES) flush_events(m);
 }
 
 /* ---- one rank ---- */
@@ -127,7 +130,7 @@ typedef struct pass {
     void (*see)(merger *m, const gt_fuse_event *event);
 } pass;
 
-static bool see_record(gt_fuse_walk *walk)
+static bool handle_record(gt_fuse_walk *walk)
 {
     pass *p = walk->context;
     gt_fuse_event event;
@@ -138,12 +141,12 @@ static bool see_record(gt_fuse_walk *walk)
     return true;
 }
 
-static bool go_through(merger *m, const char *path, void (*see)(merger *, const gt_fuse_event *),
+static bool walk_trace(merger *m, const char *path, void (*see)(merger *, const gt_fuse_event *),
                        gt_error *error)
 {
     gt_fuse_walk walk;
     pass p = {m, see};
-    return gt_fuse_walk_trace(&walk, path, see_record, &p, error);
+    return gt_fuse_walk_trace(&walk, path, handle_record, &p, error);
 }
 
 static void begin_rank(merger *m, size_t rank)
@@ -156,17 +159,17 @@ static void begin_rank(merger *m, size_t rank)
     for (size_t i = 0; i < 3; i++) m->thread_count[i] = 0, m->added[i] = 0;
 }
 
-/* A trace that fails in the first pass has given nothing yet. One that fails in the second was changed in
- * between. */
+/* A trace that fails in the first pass has written nothing yet. One that fails in the second pass was
+ * changed in between. */
 static bool merge_rank(merger *m, size_t rank, const char *path, gt_error *error)
 {
     gt_error reason;
     begin_rank(m, rank);
-    if (!go_through(m, path, note_kind, &reason)) {
-        gt_warn("rank %zu is left out: %s", rank, reason.text);
+    if (!walk_trace(m, path, note_kind, &reason)) {
+        gt_warn("rank %zu skipped: %s", rank, reason.text);
         return true;
     }
-    if (!go_through(m, path, copy_event, error)) return false;
+    if (!walk_trace(m, path, copy_event, error)) return false;
     if (!m->options->quiet)
         printf("rank %zu: %" PRIu64 " GPU events, %" PRIu64 " CPU events\n", rank, m->added[GPU],
                m->added[CPU]);
@@ -195,10 +198,10 @@ static void name_processes(merger *m, size_t rank)
         snprintf(args, sizeof args, "\"sort_index\":%zu", 2 * rank + (size_t)is_cpu);
         add_metadata(m, process, "process_sort_index", args);
     }
-    hand_out(m);
+    flush_events(m);
 }
 
-/* ---- all of it ---- */
+/* ---- all ranks ---- */
 
 static bool merge_all(merger *m, char *const *paths, size_t rank_count, gt_error *error)
 {
@@ -211,14 +214,14 @@ static bool merge_all(merger *m, char *const *paths, size_t rank_count, gt_error
     return true;
 }
 
-bool gt_merge_ranks(gt_output *output, const char *path, char *const *paths, size_t rank_count,
+bool gt_merge_ranks(gt_output *output, const char *path, const gt_merge_traces *traces,
                     const gt_merge_options *options, uint64_t *events, gt_error *error)
 {
     merger m = {.options = options};
     gt_error closing;
     m.file = gt_text_file_open(output, path, options->threads, error);
     if (!m.file) return false;
-    bool merged = merge_all(&m, paths, rank_count, error);
+    bool merged = merge_all(&m, traces->paths, traces->count, error);
     bool closed = gt_text_file_close(m.file, &closing);
     if (merged && !closed) *error = closing;
     *events = m.written;
@@ -227,4 +230,45 @@ bool gt_merge_ranks(gt_output *output, const char *path, char *const *paths, siz
     gt_map_free(&m.threads);
     gt_free(m.kinds);
     return merged && closed;
+}
+
+/* ---- finding the traces ---- */
+
+static const char USUAL_NAME[] = "trace_step19.json";
+enum { USUAL_RANKS = 8 };
+
+/* The trace with this name in the folder of a rank, or NULL. */
+static char *named_trace(const char *folder, size_t rank, const char *name)
+{
+    char *path = gt_format("%s/rank%zu/%s", folder, rank, name);
+    if (gt_path_is_file(path)) return path;
+    gt_free(path);
+    return NULL;
+}
+
+gt_merge_traces gt_merge_find_traces(const char *folder, const char *name, size_t rank_count, size_t most)
+{
+    gt_sweep_traces found = gt_sweep_traces_in(folder);
+    if (!rank_count) {
+        uint64_t last = found.count ? (uint64_t)found.items[found.count - 1].rank : USUAL_RANKS - 1;
+        rank_count = last < most ? (size_t)last + 1 : most;
+    }
+    gt_merge_traces traces = {gt_alloc(rank_count * sizeof *traces.paths), rank_count};
+    for (size_t rank = 0; rank < rank_count; rank++)
+        traces.paths[rank] = named_trace(folder, rank, name ? name : USUAL_NAME);
+    for (size_t i = 0; i < found.count && !name; i++) {
+        size_t rank = (size_t)found.items[i].rank;
+        if (rank < rank_count && !traces.paths[rank]) traces.paths[rank] = gt_strdup(found.items[i].path);
+    }
+    for (size_t rank = 0; rank < rank_count; rank++)
+        if (!traces.paths[rank]) gt_warn("Skipping rank %zu - file not found", rank);
+    gt_sweep_traces_free(&found);
+    return traces;
+}
+
+void gt_merge_traces_free(gt_merge_traces *traces)
+{
+    for (size_t rank = 0; rank < traces->count; rank++) gt_free(traces->paths[rank]);
+    gt_free(traces->paths);
+    *traces = (gt_merge_traces){0};
 }

@@ -32,8 +32,8 @@ static void paths_have_parts(void **state)
     expect(gt_path_folder("a/b/c"), "a/b");
     expect(gt_path_folder("c"), ".");
     expect(gt_path_folder("/c"), "/");
-    expect(gt_sweep_sibling_path("a/b/c.csv", "d"), "a/b/d");
-    expect(gt_sweep_sibling_path("c.csv", "d"), "d");
+    expect(gt_path_sibling("a/b/c.csv", "d"), "a/b/d");
+    expect(gt_path_sibling("c.csv", "d"), "d");
     expect(gt_replace_extension("a.b/c.csv", "_x.csv"), "a.b/c_x.csv");
     expect(gt_replace_extension("a.b/c", ".csv"), "a.b/c.csv");
     expect(gt_replace_extension("a/.hidden", ".csv"), "a/.hidden.csv");

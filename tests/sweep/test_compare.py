@@ -85,7 +85,7 @@ def check_single_runs(binary, folder):
     done, problems = compare(binary, folder, "--baseline", "x/run", "--test", "y/run", "--output", "o", "--quiet")
     problems += same("printed", done.stdout, "")
     problems += same("warned", [line for line in done.stderr.splitlines()],
-                     ["gputally: warning: baseline has no collective report: collectives are not compared"])
+                     ["gputally: warning: baseline has no collective report; collectives are not compared"])
     problems += same("files", [name for name in files_under(folder) if name.startswith("o/")],
                      ["o/final_analysis_report.xlsx", "o/gpu_timeline_comparison.xlsx"])
     book = read_workbook(os.path.join(folder, "o/gpu_timeline_comparison.xlsx"))
@@ -155,8 +155,8 @@ CASES = [
     Case("collectives", check_collectives),
     Case("damaged reports", check_damaged),
     Case("no run", check_failure, ["--baseline", "x", "--test", "none", "--output", "o"], 1, "gputally: directory not found: none"),
-    Case("no reports", check_failure, ["--baseline", "empty", "--test", "x", "--output", "o"], 1, "gputally: empty: no reports of ranks"),
-    Case("no timeline", check_failure, ["--baseline", "x", "--test", "odd", "--output", "o"], 1, "odd: no report has a sheet gpu_timeline"),
+    Case("no reports", check_failure, ["--baseline", "empty", "--test", "x", "--output", "o"], 1, "gputally: empty: no rank reports"),
+    Case("no timeline", check_failure, ["--baseline", "x", "--test", "odd", "--output", "o"], 1, "odd: no report has a readable sheet gpu_timeline"),
     Case("no output", check_failure, ["--baseline", "x", "--test", "x"], 2, "the following arguments are required: --output"),
 ]
 

@@ -192,7 +192,7 @@ def check_damaged(binary, folder):
     del paths[1], paths[2]
     done = merge(binary, folder, "t", "-o", "m.json")
     return done.problems() + compare(os.path.join(folder, "m.json"), expected(paths, 4)) + [
-        f"no warning about rank {rank}: {done.stderr}" for rank in (1, 2) if f"rank {rank} is left out: t/rank{rank}" not in done.stderr]
+        f"no warning about rank {rank}: {done.stderr}" for rank in (1, 2) if f"rank {rank} skipped: t/rank{rank}" not in done.stderr]
 
 
 def check_names(binary, folder):
@@ -233,7 +233,7 @@ CASES = [
     Case("names of traces", check_names),
     Case("no folder", check_failure, ["none"], 1, "gputally: directory not found: none"),
     Case("no arguments", check_failure, [], 2, "the following arguments are required: DIR"),
-    Case("no ranks", check_failure, ["t", "-n", "0"], 2, "argument --num_ranks: must be from 1 to"),
+    Case("no ranks", check_failure, ["t", "-n", "0"], 2, "argument --num_ranks: must be between 1 and"),
     Case("over a trace", check_failure, ["t", "-o", "t/rank0/trace_step19.json"], 1, "trace_step19.json"),
 ] + [Case(f"unusual events {seed}", check_odd, seed) for seed in range(8)]
 if glob.glob(os.path.join(RANKS4, "*.json*")):

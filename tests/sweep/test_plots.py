@@ -200,7 +200,7 @@ def check_skipped_rows(binary, folder):
     with open(os.path.join(folder, "top.csv"), "w", encoding="utf-8") as file:
         file.write("rank,time_diff_us,threads,channel\n0,1,256,28\n0,2,many,28\n0,,256,28\n0,3,256,28\n0.5,3,256,28\n")
     done = run([binary, "sweep", "plot", "--csv-path", "top.csv", "--dpi", "20"], cwd=folder)
-    wanted = ["row 2: threads is not a whole number", "row 3: time_diff_us is not a time", "row 5: rank is not a whole number"]
+    wanted = ["row 2: threads is not an integer", "row 3: time_diff_us is not a time", "row 5: rank is not an integer"]
     reported = [line.partition("Skipping row due to error: top.csv, ")[2] for line in done.stderr.splitlines()]
     return done.problems() + ([f"reported {reported}"] if reported != wanted else []) + (
         [] if "  28ch: mean=2.00us, median=2.00us, max=3.00us, n=2" in done.stdout else [done.stdout])
@@ -238,8 +238,8 @@ CASES = [
     Case("invalid rows", check_skipped_rows),
     Case("no file", check_failure, None, "gputally: CSV file not found: top.csv"),
     Case("no column", check_failure, "threads,channel,time_diff_us\n1,2,3\n", "gputally: top.csv: no column rank"),
-    Case("no rows", check_failure, HEADER, "gputally: top.csv: no row tells threads, channel, rank and time_diff_us"),
-    Case("no valid row", check_failure, HEADER + "a,b,c,d\n", "gputally: top.csv: no row tells"),
+    Case("no rows", check_failure, HEADER, "gputally: top.csv: no row has threads, channel, rank and time_diff_us"),
+    Case("no valid row", check_failure, HEADER + "a,b,c,d\n", "gputally: top.csv: no row has"),
     Case("too many settings", check_failure, HEADER + "".join(f"{i},{i},0,1\n" for i in range(1001)),
          "1001 values of threads and 1001 of channels are too many to plot"),
     Case("a full disk", check_full_disk),

@@ -148,7 +148,7 @@ def check_rocprof(sweep):
     traces = "-d out/256thread/nccl_28channels/rocprof_traces"
     log = ("out", "256thread", "nccl_28channels", "run_output.log")
     problems = expect("with a job file", sweep.text(*log), f"rocprofv3: -i in.yaml {traces} {tail}")
-    problems += within("warning", done.stderr, "--stats is ignored beside --rocprof_input")
+    problems += within("warning", done.stderr, "--stats is ignored with --rocprof_input")
     problems += [] if os.path.isdir(os.path.join(sweep.folder, "out/256thread/nccl_28channels/rocprof_traces")) else ["no folder"]
     sweep.run(*common, "-m")
     problems += expect("with -m", sweep.text(*log), f"rocprofv3: --kernel-trace --stats {traces} --output-format json csv {tail}")
@@ -168,7 +168,7 @@ def check_command(sweep):
                      "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
                      "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${HOME}", "*", "--help", "-o")
     # ${HOME} contains an unknown placeholder {HOME}
-    problems = expect("exit code", done.code, 2) + within("sentence", done.stderr, "'{HOME}' in '{{}} ${HOME}' stands for nothing")
+    problems = expect("exit code", done.code, 2) + within("sentence", done.stderr, "unknown placeholder '{HOME}' in '{{}} ${HOME}'")
     problems += expect("files", sweep.files(), [])
     done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
                      "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
@@ -318,20 +318,20 @@ def check_default_root(sweep):
 
 
 USAGE = [
-    (["-c", "28,x"], 2, "argument: channels: 'x' is not a whole number"),
-    (["-c", "28,"], 2, "argument: channels: '' is not a whole number"),
+    (["-c", "28,x"], 2, "argument: channels: 'x' is not an integer"),
+    (["-c", "28,"], 2, "argument: channels: '' is not an integer"),
     (["-t", "256,256"], 2, "argument: threads: '256' is given twice"),
     (["--axis", "a"], 2, "argument --axis: 'a' is not NAME=value,value"),
-    (["--axis", "config=1"], 2, "argument --axis: the name config has a meaning of its own"),
-    (["--axis", "a=x/y"], 2, "argument --axis: a: 'x/y' cannot be part of a folder's name"),
-    (["--axis", "a=.."], 2, "argument --axis: a: '..' cannot be part of a folder's name"),
-    (["--axis-env", "b=C"], 2, "argument --axis_env: there is no axis b"),
-    (["--axis-dir", "threads=x"], 2, "argument --axis_dir: 'x' must hold %s once"),
-    (["--axis-dir", "threads=../%s"], 2, "argument --axis_dir: '../%s' must hold %s once"),
+    (["--axis", "config=1"], 2, "argument --axis: config is a reserved name"),
+    (["--axis", "a=x/y"], 2, "argument --axis: a: 'x/y' cannot be part of a folder name"),
+    (["--axis", "a=.."], 2, "argument --axis: a: '..' cannot be part of a folder name"),
+    (["--axis-env", "b=C"], 2, "argument --axis_env: no axis b"),
+    (["--axis-dir", "threads=x"], 2, "argument --axis_dir: 'x' must contain %s exactly once"),
+    (["--axis-dir", "threads=../%s"], 2, "argument --axis_dir: '../%s' must contain %s exactly once"),
     (["--env", "=x"], 2, "'=x' is not NAME=value"),
-    (["--unset", "A=b"], 2, "'A=b' is no name of a variable"),
-    (["--", "echo", "{"], 2, "'{' in '{' stands for nothing; a literal brace is {{"),
-    (["--", "echo", "{nothing}"], 2, "'{nothing}' in '{nothing}' stands for nothing"),
+    (["--unset", "A=b"], 2, "'A=b' is not a valid variable name"),
+    (["--", "echo", "{"], 2, "unknown placeholder '{' in '{'; write {{ for a literal brace"),
+    (["--", "echo", "{nothing}"], 2, "unknown placeholder '{nothing}' in '{nothing}'"),
     (["--nproc", "0"], 2, "argument --nproc: must be at least 1"),
     (["--delay", "-1"], 2, "argument --delay: must be at least 0"),
     (["--frobnicate"], 2, "unrecognized arguments: --frobnicate"),

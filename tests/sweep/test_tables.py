@@ -97,7 +97,7 @@ SHEET_OF_2025 = """Concrete Inputs_first|Data Moved (MB)_first|FLOPS/Byte_first|
 
 def check_tiny_sweep(s):
     done = made_sweep(s)
-    s.holds("report", done.stdout, "256thread: 2 settings of channels, 16 individual reports, 2 collective reports",
+    s.holds("report", done.stdout, "256thread: 2 channel settings, 16 individual reports, 2 collective reports",
             "Comparisons across threads: 16")
     s.same("messages", done.stderr, "")
     done = top(s, "--threads", "256", "512", "--channels", "28", "42", "--ranks", "0", "1", "--top-k", "5")
@@ -252,8 +252,8 @@ def check_damaged_traces_do_not_stop_the_others(s):
     with open(os.path.join(folder, "rank2/customer_trace_step10.json"), "w", encoding="utf-8") as file:
         file.write("nothing of the sort")
     done = s.run("report", "s", code=1)
-    s.holds("messages", done.stderr, "256thread/28ch rank 1: not among the collectives: ", "256thread/28ch rank 2: no report: ",
-            "reports could not be made")
+    s.holds("messages", done.stderr, "256thread/28ch rank 1: not in the collective report: ", "256thread/28ch rank 2: no report: ",
+            "reports could not be written")
     made = files_under(s.path("s/tracelens_analysis"))
     s.same("reports", made, sorted([f"256thread/collective_reports/collective_{c}ch.xlsx" for c in (28, 42)] +
                                    [f"256thread/individual_reports/perf_{c}ch_rank{r}.xlsx" for c in (28, 42) for r in (0, 1, 2)
@@ -309,7 +309,7 @@ def check_rocprof(s):
                 json.dump({"rocprofiler-sdk-tool": [tool]}, file)
     for words, first in (((), "kernel_of_1001"), (("--rank-order", "pid"), "kernel_of_998")):
         done = s.run("report", "s", "--rocprof", *words)
-        s.holds("report", done.stdout, "256thread: 1 settings of channels, 2 individual reports\n", "Comparisons across threads: 2")
+        s.holds("report", done.stdout, "256thread: 1 channel settings, 2 individual reports\n", "Comparisons across threads: 2")
         book = read_workbook(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"))
         s.same(f"rank 0 {words}", book["kernel_summary"][1][0], first)
     book = read_workbook(s.path("s/tracelens_analysis/comparisons/compare_28ch_rank0_across_threads.xlsx"))
@@ -494,7 +494,7 @@ def check_odd_overlap(s):
               "256,28,1,K,1,2.0,100", "256,28,0,K,1,,", "256,42,0,K,1,2.0,100", "256,56,0,K,1,2.0,100", "512,28,0,K,1,2.0,100",
               name="t_with_timestamps.csv")
     done = s.run("overlap", "--input-csv", "t_with_timestamps.csv", "--tracelens-path", "s")
-    s.holds("messages", done.stderr, "Collective report not found: s/512thread", "collective_42ch.xlsx: no sheet nccl_long", "1 rows have no timestamp")
+    s.holds("messages", done.stderr, "Collective report not found: s/512thread", "collective_42ch.xlsx: no sheet nccl_long", "1 rows without timestamp")
     lines = s.lines("t_with_collective_overlap.csv").splitlines()
     s.same("rows", [line.split(",100.0,")[-1].split(",,,", 1)[-1] if ",," in line[:30] else line.split(",100.0,")[-1] for line in lines[1:]], [
         "3,allreduce;_allgather_base;_reduce_scatter_base,40.000000000000036,_allgather_base,0.07000000000000028",
@@ -535,7 +535,7 @@ def check_odd_timeline(s):
     os.makedirs(s.path("empty/tracelens_analysis"))
     s.holds("no reports", s.run("timeline", "--sweep-dir", "empty", code=1).stderr, "no *thread directories")
     shutil.move(s.path("s/tracelens_analysis/256thread"), s.path("s/tracelens_analysis/manythread"))
-    s.holds("no number", s.run("timeline", "--sweep-dir", "s", code=1).stderr, "no number of threads")
+    s.holds("no number", s.run("timeline", "--sweep-dir", "s", code=1).stderr, "no thread number")
 
 
 STATISTICS = ("mean", "median", "min", "max")

@@ -1,6 +1,5 @@
-/* `gputally sweep all`: the steps one after another, each as if it had been called by itself. */
+/* `gputally sweep all`: runs the steps one after another, each as if it were called on its own. */
 #include "base/length.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
@@ -29,20 +28,19 @@ const gt_syntax gt_sweep_all_syntax = {
     .folders = true,
 };
 
-/* The files and folders that steps hand on. */
+/* Files and folders that steps pass on. */
 typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, PLACES } place;
 
-/* What a step is called with, and which of the options of `all` it takes; NULL or NOTHING where there is
- * less. */
+/* The arguments of each step, and the options of `all` that it takes; NULL or NOTHING: none. */
 static const struct {
     const char *name;
     struct {
-        const char *option; /* NULL: the place stands without one */
+        const char *option; /* NULL: the place is an argument without option */
         place value;
     } places[2];
     const char *options[2];
-    bool is_traced, is_rocprof; /* made of traces of torch.profiler, of rocprofv3 */
-    bool needs_rows;            /* of `top` */
+    bool is_traced, is_rocprof; /* for traces of torch.profiler, of rocprofv3 */
+    bool needs_rows;            /* reads the output of `top` */
 } chain[] = {
     {"report", {{NULL, ROOT}}, {"rank_order", "report_layout"}, true, true, false},
     {"top", {{"--base_path", ANALYSIS}, {"--output_file", ROWS}}, {"top_k"}, true, false, false},
@@ -121,7 +119,7 @@ static void name_places(const gt_call *call, char **places)
 {
     const char *root = call->arguments.files[0];
     long long top = (long long)gt_arguments_int(&call->arguments, "top_k");
-    char *here = realpath(root, NULL); /* `top` takes names within its folder, or whole ones */
+    char *here = realpath(root, NULL); /* `top` takes names relative to its folder, or absolute paths */
     places[ROOT] = gt_strdup(root);
     places[ANALYSIS] = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     places[ROWS] =
@@ -130,8 +128,8 @@ static void name_places(const gt_call *call, char **places)
     gt_free(here);
 }
 
-/* A step that fails keeps only those from running that read its rows. Usage errors end it: the options are
- * wrong. */
+/* If a step fails, only the steps that read its rows are skipped. A usage error stops everything: the
+ * options are wrong. */
 gt_exit gt_cmd_sweep_all(const gt_call *call)
 {
     if (!gt_sweep_open_input(call, NULL)) return GT_EXIT_USAGE;
@@ -147,7 +145,7 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
         gt_exit status = run_step(call, i, places);
         if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) has_rows = false;
         if (status > worst) worst = status;
-        if (i == 0 && status != GT_EXIT_DONE && !gt_sweep_has_folder(places[ANALYSIS])) break;
+        if (i == 0 && status != GT_EXIT_DONE && !gt_path_is_folder(places[ANALYSIS])) break;
     }
     for (size_t i = 0; i < PLACES; i++) gt_free(places[i]);
     return worst;

@@ -1,22 +1,23 @@
-/* `gputally sweep compare`: what changed in the GPU timelines and collectives from one run to another, as
- * workbooks. */
+/* `gputally sweep compare`: compares two runs. `gputally sweep html`: writes a page with the plots of several
+ * sweeps. */
+#include "cli/sweep/sweep.h"
 #include "base/length.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/sweep/sweep.h"
+#include "os/paths.h"
 #include "output/output.h"
 #include "output/terminal.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "sweep/run_collectives.h"
-#include "sweep/run_reports.h"
-#include "sweep/run_timelines.h"
+#include "sweep/compare/compare.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- compare ---- */
 
 static const gt_option compare_options[] = {
     {"baseline", GT_OPTION_STRING, "RUN", NULL,
@@ -40,74 +41,7 @@ const gt_syntax gt_sweep_compare_syntax = {
     .output_option = "output",
 };
 
-/* What the final report calls the sheets that it has of the others. */
-static const struct {
-    gt_sheet sheet, name;
-} FINAL_SHEETS[] = {{GT_SHEET_COMPARISON_BY_RANK, GT_SHEET_FINAL_GPU_BY_RANK},
-                    {GT_SHEET_SUMMARY_COMPARISON, GT_SHEET_FINAL_GPU_SUMMARY},
-                    {GT_SHEET_NCCL_IMPLICIT_SYNC_CMP, GT_SHEET_FINAL_NCCL_IMPLICIT_SYNC},
-                    {GT_SHEET_NCCL_LONG_CMP, GT_SHEET_FINAL_NCCL_LONG}};
-
-enum { BASELINE, TEST, RUNS };
-
-typedef struct compared {
-    gt_run_reports runs[RUNS];
-    gt_run_side sides[RUNS];
-    gt_interner *strings;
-    gt_table_list timelines, collectives, final; /* the sheets of the three workbooks */
-} compared;
-
-/* ---- the runs ---- */
-
-static bool find_runs(const gt_call *call, compared *c, unsigned threads, gt_error *error)
-{
-    static const char *const options[RUNS] = {"baseline", "test"}, *const labels[RUNS] = {"baseline_label",
-                                                                                          "test_label"};
-    for (size_t i = 0; i < RUNS; i++) {
-        const char *label = gt_arguments_string(&call->arguments, labels[i]);
-        if (!gt_run_reports_find(&c->runs[i], gt_arguments_value(&call->arguments, options[i])->text, error))
-            return false;
-        gt_setting_reports_read(&c->runs[i].ranks, GT_SHEET_GPU_TIMELINE, c->strings, threads);
-        c->sides[i] = (gt_run_side){&c->runs[i].ranks, label ? label : c->runs[i].label};
-    }
-    if (strcmp(c->sides[BASELINE].label, c->sides[TEST].label) == 0) {
-        c->sides[BASELINE].label = "baseline";
-        c->sides[TEST].label = "test";
-    }
-    return true;
-}
-
-/* ---- sheets ---- */
-
-static bool compare_collectives(compared *c, gt_error *error)
-{
-    gt_collective_side sides[RUNS];
-    for (size_t i = 0; i < RUNS; i++) {
-        sides[i] = (gt_collective_side){c->runs[i].collective, c->sides[i].label};
-        if (sides[i].path) continue;
-        gt_warn("%s has no collective report: collectives are not compared", c->sides[i].label);
-        return true;
-    }
-    return gt_run_collectives(&sides[BASELINE], &sides[TEST], c->strings, &c->collectives, error);
-}
-
-static void make_final(compared *c)
-{
-    const gt_table *summary = gt_table_list_find(&c->timelines, GT_SHEET_SUMMARY_COMPARISON);
-    gt_table_list_add(&c->final, gt_run_dashboard(summary, &c->sides[BASELINE], &c->sides[TEST]));
-    for (size_t i = 0; i < GT_LENGTH(FINAL_SHEETS); i++) {
-        const gt_table *found = gt_table_list_find(&c->timelines, FINAL_SHEETS[i].sheet);
-        if (!found) found = gt_table_list_find(&c->collectives, FINAL_SHEETS[i].sheet);
-        if (!found) continue;
-        gt_table *copy = gt_table_copy(found);
-        gt_table_rename(copy, FINAL_SHEETS[i].name);
-        gt_table_list_add(&c->final, copy);
-    }
-}
-
-/* ---- documents ---- */
-
-static bool write_all(const gt_call *call, const compared *c, gt_error *error)
+static bool write_comparison(const gt_call *call, const gt_run_comparison *c, gt_error *error)
 {
     const struct {
         const char *file;
@@ -131,41 +65,146 @@ static bool write_all(const gt_call *call, const compared *c, gt_error *error)
     return written;
 }
 
-static void show(const compared *c)
+static void show_comparison(const gt_run_comparison *c)
 {
     const gt_table *dashboard = c->final.items[0];
     gt_terminal terminal = gt_terminal_for(stdout);
-    gt_terminal_column columns[] = {{gt_col_named(c->sides[BASELINE].label), NULL, 2, NULL},
-                                    {gt_col_named(c->sides[TEST].label), NULL, 2, NULL},
+    gt_terminal_column columns[] = {{gt_col_named(c->baseline_label), NULL, 2, NULL},
+                                    {gt_col_named(c->test_label), NULL, 2, NULL},
                                     {GT_COL_IMPROVEMENT_PCT, NULL, 2, "%"},
                                     {GT_COL_STATUS, NULL, 0, NULL},
                                     {GT_COL_METRIC, NULL, 0, NULL}};
-    printf("Times in ms, means over %zu and %zu ranks\n", c->runs[BASELINE].ranks.count,
-           c->runs[TEST].ranks.count);
+    printf("Times in ms, means over %zu and %zu ranks\n", c->baseline_ranks, c->test_ranks);
     gt_summary_rows(&terminal, dashboard, columns, GT_LENGTH(columns), dashboard->row_count);
 }
 
 gt_exit gt_cmd_sweep_compare(const gt_call *call)
 {
+    const gt_arguments *arguments = &call->arguments;
     gt_read_options read;
     gt_error error = {""};
     if (!gt_sweep_begin_reading(call, (const char *[]){"baseline", "test", "output", NULL}, &read))
         return GT_EXIT_USAGE;
-    compared c = {.strings = gt_interner_new()};
-    bool made =
-        find_runs(call, &c, read.threads, &error) &&
-        gt_run_timelines(&c.sides[BASELINE], &c.sides[TEST], gt_arguments_flag(&call->arguments, "geo_mean"),
-                         c.strings, &c.timelines, &error) &&
-        compare_collectives(&c, &error);
-    if (made) {
-        make_final(&c);
-        if (!gt_sweep_is_quiet(call)) show(&c);
-        made = write_all(call, &c, &error);
-    }
-    gt_table_list_free(&c.timelines);
-    gt_table_list_free(&c.collectives);
-    gt_table_list_free(&c.final);
-    for (size_t i = 0; i < RUNS; i++) gt_run_reports_free(&c.runs[i]);
-    gt_interner_free(c.strings);
+    const gt_run_comparison_options options = {
+        .baseline = gt_arguments_value(arguments, "baseline")->text,
+        .test = gt_arguments_value(arguments, "test")->text,
+        .baseline_label = gt_arguments_string(arguments, "baseline_label"),
+        .test_label = gt_arguments_string(arguments, "test_label"),
+        .geometric = gt_arguments_flag(arguments, "geo_mean"),
+        .threads = read.threads,
+    };
+    gt_interner *strings = gt_interner_new();
+    gt_run_comparison comparison;
+    bool made = gt_run_comparison_make(&comparison, &options, strings, &error);
+    if (made && !gt_sweep_is_quiet(call)) show_comparison(&comparison);
+    made = made && write_comparison(call, &comparison, &error);
+    gt_run_comparison_free(&comparison);
+    gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
+}
+
+/* ---- html ---- */
+
+static const gt_option html_options[] = {
+    {"sweep1", GT_OPTION_STRING, "DIR", NULL,
+     "show the first sweep; its plots are in DIR/tracelens_analysis/plots"},
+    {"sweep2", GT_OPTION_STRING, "DIR", NULL, "show the second sweep"},
+    {"label1", GT_OPTION_STRING, "TEXT", NULL,
+     "name the first sweep TEXT on the page (default: folder name)"},
+    {"label2", GT_OPTION_STRING, "TEXT", NULL,
+     "name the second sweep TEXT on the page (default: folder name)"},
+    {"sweep", GT_OPTION_STRINGS, "DIR[=LABEL]", NULL,
+     "show a further sweep, or all sweeps instead of --sweep1 and --sweep2"},
+    {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "write the page to FILE"},
+};
+static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
+
+const gt_syntax gt_sweep_html_syntax = {
+    .groups = {&html_group, &gt_common_group},
+    .main_options = {"sweep1", "sweep2", "label1", "label2", "output"},
+    .files = "",
+    .files_max = 0,
+    .output_option = "output",
+};
+
+typedef struct sweep_list {
+    gt_compared_sweep *items;
+    char **texts; /* paths and labels, two per sweep */
+    size_t count;
+} sweep_list;
+
+/* The last part of the path; also for "a/b/" and ".". */
+static char *folder_name(const char *path)
+{
+    char whole[PATH_MAX];
+    const char *name = realpath(path, whole) ? whole : path;
+    const char *slash = strrchr(name, '/');
+    return gt_strdup(slash && slash[1] ? slash + 1 : name);
+}
+
+static void add_sweep(sweep_list *list, const char *path, size_t path_len, const char *label)
+{
+    char *own_path = gt_format("%.*s", (int)path_len, path);
+    char *own_label = label ? gt_strdup(label) : folder_name(own_path);
+    list->texts[2 * list->count] = own_path;
+    list->texts[2 * list->count + 1] = own_label;
+    list->items[list->count++] = (gt_compared_sweep){own_path, own_label};
+}
+
+/* "DIR" or "DIR=LABEL"; the name of an existing folder may contain a '='. */
+static void add_labelled(sweep_list *list, const char *given)
+{
+    const char *equals = gt_path_is_folder(given) ? NULL : strrchr(given, '=');
+    add_sweep(list, given, equals ? (size_t)(equals - given) : strlen(given), equals ? equals + 1 : NULL);
+}
+
+static sweep_list list_sweeps(const gt_arguments *arguments)
+{
+    const gt_option_value *more = gt_arguments_value(arguments, "sweep");
+    size_t most = more->text_count + 2;
+    sweep_list list = {gt_alloc(most * sizeof *list.items), gt_alloc(2 * most * sizeof *list.texts), 0};
+    const char *first = gt_arguments_string(arguments, "sweep1"),
+               *second = gt_arguments_string(arguments, "sweep2");
+    if (first) add_sweep(&list, first, strlen(first), gt_arguments_string(arguments, "label1"));
+    if (second) add_sweep(&list, second, strlen(second), gt_arguments_string(arguments, "label2"));
+    for (size_t i = 0; i < more->text_count; i++) add_labelled(&list, more->texts[i]);
+    return list;
+}
+
+static void free_sweeps(sweep_list *list)
+{
+    for (size_t i = 0; i < 2 * list->count; i++) gt_free(list->texts[i]);
+    gt_free(list->texts);
+    gt_free(list->items);
+}
+
+static bool make_page(const gt_call *call, const sweep_list *list, gt_error *error)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!gt_path_is_folder(list->items[i].path))
+            return gt_fail(error, "Sweep %zu directory not found: %s", i + 1, list->items[i].path);
+    const char *path = gt_arguments_value(&call->arguments, "output")->text;
+    char *folder = gt_path_sibling(path, ".");
+    gt_buffer page = {0};
+    gt_comparison_page(&page, list->items, list->count, folder);
+    bool made = gt_sweep_write_texts(&path, (gt_str[]){gt_buffer_str(&page)}, 1, error);
+    if (made && !gt_sweep_is_quiet(call))
+        printf("wrote %s (%.2f MB)\n", path, (double)page.len / (1024 * 1024));
+    gt_buffer_free(&page);
+    gt_free(folder);
+    return made;
+}
+
+gt_exit gt_cmd_sweep_html(const gt_call *call)
+{
+    gt_error error;
+    if (!gt_sweep_open_input(call, NULL)) return GT_EXIT_USAGE;
+    sweep_list list = list_sweeps(&call->arguments);
+    gt_exit status = GT_EXIT_DONE;
+    if (list.count < 2)
+        status = gt_usage_error(call->program, "the following arguments are required: --sweep1, --sweep2");
+    else if (!make_page(call, &list, &error))
+        status = gt_sweep_failed(&error);
+    free_sweeps(&list);
+    return status;
 }

@@ -1,21 +1,17 @@
-/* `gputally sweep merge`: finds the trace of each rank in a folder and writes their GPU work as one trace for
- * viewers. */
+/* `gputally sweep merge`: finds the trace of each rank in a folder and merges their GPU events into one
+ * trace. */
 #include "base/length.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
 #include "cli/inputs/rank_files.h"
 #include "cli/sweep/sweep.h"
-#include "sweep/run/layout.h"
+#include "os/paths.h"
+#include "sweep/layout.h"
 #include "sweep/merge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-static const char USUAL_NAME[] = "trace_step19.json";
-enum { USUAL_RANKS = 8 };
 
 static const gt_option merge_options[] = {
     {"output", GT_OPTION_STRING, "FILE", "merged_gpu_trace_enhanced.json",
@@ -41,67 +37,17 @@ const gt_syntax gt_sweep_merge_syntax = {
     .letters = letters,
 };
 
-/* ---- traces ---- */
-
-typedef struct rank_paths {
-    char **items; /* NULL where a rank has no trace */
-    size_t count;
-} rank_paths;
-
-/* As many ranks as asked for; else up to the last one that has a trace, or 8 where none has. */
-static size_t count_ranks(const gt_option_value *given, const gt_sweep_traces *found)
-{
-    if (given->given) return (size_t)given->number;
-    int64_t last = found->count ? found->items[found->count - 1].rank : USUAL_RANKS - 1;
-    return last < GT_MOST_RANKS ? (size_t)last + 1 : GT_MOST_RANKS;
-}
-
-/* The trace of that name in the folder of a rank; NULL where there is none. */
-static char *named_trace(const char *folder, size_t rank, const char *name)
-{
-    char *path = gt_format("%s/rank%zu/%s", folder, rank, name);
-    if (gt_sweep_has_file(path)) return path;
-    gt_free(path);
-    return NULL;
-}
-
-static rank_paths find_traces(const gt_call *call, const char *folder)
-{
-    const char *name = gt_arguments_string(&call->arguments, "trace_name");
-    gt_sweep_traces found = gt_sweep_traces_in(folder);
-    rank_paths paths = {.count = count_ranks(gt_arguments_value(&call->arguments, "num_ranks"), &found)};
-    paths.items = gt_alloc(paths.count * sizeof *paths.items);
-    for (size_t rank = 0; rank < paths.count; rank++)
-        paths.items[rank] = named_trace(folder, rank, name ? name : USUAL_NAME);
-    for (size_t i = 0; i < found.count && !name; i++) {
-        size_t rank = (size_t)found.items[i].rank;
-        if (rank < paths.count && !paths.items[rank]) paths.items[rank] = gt_strdup(found.items[i].path);
-    }
-    for (size_t rank = 0; rank < paths.count; rank++)
-        if (!paths.items[rank]) gt_warn("Skipping rank %zu - file not found", rank);
-    gt_sweep_traces_free(&found);
-    return paths;
-}
-
-static void free_paths(rank_paths *paths)
-{
-    for (size_t rank = 0; rank < paths->count; rank++) gt_free(paths->items[rank]);
-    gt_free(paths->items);
-}
-
-/* ---- merging ---- */
-
-static bool merge(const gt_call *call, const rank_paths *paths, unsigned threads, gt_error *error)
+static bool merge(const gt_call *call, const gt_merge_traces *traces, unsigned threads, gt_error *error)
 {
     const char *path = gt_arguments_string(&call->arguments, "output");
     gt_merge_options options = {gt_arguments_flag(&call->arguments, "compat"), threads,
                                 gt_sweep_is_quiet(call)};
     uint64_t events;
-    for (size_t i = 0; i < paths->count; i++)
-        if (paths->items[i] && !gt_check_not_input(path, paths->items[i], error)) return false;
+    for (size_t i = 0; i < traces->count; i++)
+        if (traces->paths[i] && !gt_check_not_input(path, traces->paths[i], error)) return false;
     gt_output *output = gt_output_new();
-    bool merged = gt_merge_ranks(output, path, paths->items, paths->count, &options, &events, error) &&
-                  gt_output_commit(output, error);
+    bool merged =
+        gt_merge_ranks(output, path, traces, &options, &events, error) && gt_output_commit(output, error);
     gt_output_free(output);
     if (merged && !options.quiet) printf("wrote %s, %" PRIu64 " events\n", path, events);
     return merged;
@@ -114,16 +60,17 @@ gt_exit gt_cmd_sweep_merge(const gt_call *call)
     gt_read_options read;
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
     if (!gt_arguments_string(&call->arguments, "output"))
-        return gt_usage_error(call->program, "argument --output: names no file");
+        return gt_usage_error(call->program, "argument --output: needs a file name");
     if (given->given && (given->number < 1 || given->number > GT_MOST_RANKS))
-        return gt_usage_error(call->program, "argument --num_ranks: must be from 1 to %d", GT_MOST_RANKS);
+        return gt_usage_error(call->program, "argument --num_ranks: must be between 1 and %d", GT_MOST_RANKS);
     const char *folder = call->arguments.files[0];
-    if (!gt_sweep_has_folder(folder)) {
+    if (!gt_path_is_folder(folder)) {
         gt_fail(&error, "directory not found: %s", folder);
         return gt_sweep_failed(&error);
     }
-    rank_paths paths = find_traces(call, folder);
-    bool merged = merge(call, &paths, read.threads, &error);
-    free_paths(&paths);
+    gt_merge_traces traces = gt_merge_find_traces(folder, gt_arguments_string(&call->arguments, "trace_name"),
+                                                  given->given ? (size_t)given->number : 0, GT_MOST_RANKS);
+    bool merged = merge(call, &traces, read.threads, &error);
+    gt_merge_traces_free(&traces);
     return merged ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }

@@ -1,9 +1,10 @@
-/* `gputally sweep report`: finds the traces of a sweep, makes all their reports, says what was made. */
+/* `gputally sweep report`: finds the traces of a sweep, writes all reports and prints a summary. */
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
-#include "sweep/gemm/reports.h"
+#include "os/paths.h"
+#include "sweep/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,8 @@ const gt_syntax gt_sweep_report_syntax = {
     .folders = true,
 };
 
-/* Which of two words an option has; -1 where neither, and a usage error has been printed. */
+/* Whether the option has the first (0) or the second (1) value; otherwise prints a usage error and returns
+ * -1. */
 static int choice(const gt_call *call, const char *option, const char *first, const char *second)
 {
     const char *text = gt_arguments_value(&call->arguments, option)->text;
@@ -49,7 +51,7 @@ static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const cha
             reports += totals->of_config[i].reports;
             collective += totals->of_config[i].collective;
         }
-        printf("%s: %zu settings of channels, %zu individual reports", threads, settings, reports);
+        printf("%s: %zu channel settings, %zu individual reports", threads, settings, reports);
         if (!rocprof) printf(", %zu collective reports", collective);
         putchar('\n');
     }
@@ -61,13 +63,13 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
 {
     gt_sweep sweep = {0};
     gt_sweep_totals totals = {0};
-    bool made = gt_sweep_has_folder(root) || gt_fail(error, "Directory not found: %s", root);
+    bool made = gt_path_is_folder(root) || gt_fail(error, "Directory not found: %s", root);
     made = made &&
            (access(root, W_OK) == 0 || gt_fail(error, "No write permission for sweep directory: %s", root));
     made = made && gt_sweep_open(&sweep, root, error) &&
            gt_sweep_make_reports(&sweep, root, options, &totals, error);
     if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, root, options->rocprof);
-    if (made && totals.failed) made = gt_fail(error, "%zu reports could not be made", totals.failed);
+    if (made && totals.failed) made = gt_fail(error, "%zu reports could not be written", totals.failed);
     gt_sweep_totals_free(&totals);
     gt_sweep_free(&sweep);
     return made;

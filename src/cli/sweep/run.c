@@ -3,15 +3,13 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/sweep/sweep.h"
+#include "os/clock.h"
 #include "os/paths.h"
-#include "sweep/run/layout.h"
-#include "sweep/run/rocprof_jobs.h"
-#include "sweep/run/record.h"
-#include "sweep/run/runner.h"
+#include "sweep/layout.h"
+#include "sweep/run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
@@ -70,11 +68,11 @@ const gt_syntax gt_sweep_run_syntax = {
     .is_command = true,
 };
 
-/* ---- the grid ---- */
+/* ---- grid ---- */
 
 typedef bool grid_setter(gt_sweep_grid *grid, const char *text, gt_error *error);
 
-/* Each value of an option that may be given many times. The sentence of an error names the option. */
+/* Applies each value of a repeatable option. Errors name the option. */
 static bool set_each(const gt_call *call, const char *option, gt_sweep_grid *grid, grid_setter *set,
                      gt_error *error)
 {
@@ -103,7 +101,7 @@ static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
            (gt_sweep_grid_points(grid) || gt_fail(error, "more than %d points in the grid", GT_POINTS_MAX));
 }
 
-/* ---- the plan ---- */
+/* ---- plan ---- */
 
 static bool check_numbers(const gt_call *call, gt_error *error)
 {
@@ -144,16 +142,16 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
 static void warn_of_ignored(const gt_call *call, const gt_run_plan *plan)
 {
     if (plan->rocprof_input && plan->stats)
-        gt_warn("--stats is ignored beside --rocprof_input: the job file says what is recorded");
+        gt_warn("--stats is ignored with --rocprof_input: the job file defines what is recorded");
     if (!plan->rocprof && gt_arguments_string(&call->arguments, "rocprof_input"))
         gt_warn("--rocprof_input is ignored without --rocprof");
     if (!plan->rocprof && plan->stats) gt_warn("--stats is ignored without --rocprof");
 }
 
-/* Better told before the first of many runs fails than after the last. */
+/* Checks before the first run what would make every run fail. */
 static bool can_start(const gt_run_plan *plan, gt_error *error)
 {
-    if (plan->rocprof_input && !gt_sweep_has_file(plan->rocprof_input))
+    if (plan->rocprof_input && !gt_path_is_file(plan->rocprof_input))
         return gt_fail(error, "job file not found: %s", plan->rocprof_input);
     gt_run_point first = gt_run_point_make(plan, 0);
     const char *program = first.argv.items[0];
@@ -204,8 +202,8 @@ gt_exit gt_cmd_sweep_run(const gt_call *call)
                *given = gt_arguments_string(arguments, "output_dir");
     if (jobs) return write_job_files(call, jobs);
     gt_error error;
-    char by_default[GT_TIME_TEXT];
-    gt_print_time(by_default, "experiments/sweep_%Y%m%d_%H%M%S", time(NULL));
+    char by_default[GT_CLOCK_TEXT];
+    gt_clock_format(by_default, sizeof by_default, "experiments/sweep_%Y%m%d_%H%M%S", time(NULL));
     gt_run_plan plan = {0};
     gt_exit status = make_plan(call, given ? given : by_default, &plan, &error)
                          ? run(call, &plan)

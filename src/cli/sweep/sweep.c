@@ -1,4 +1,5 @@
-/* The table of steps, and what they share: a step is a row here and a file sweep_<step>.c. */
+/* The table of steps, and the functions that they share. To add a step, add a row here and its functions
+ * in this folder. */
 #include "cli/sweep/sweep.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -6,6 +7,7 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "cli/common.h"
+#include "os/paths.h"
 #include "output/csv.h"
 #include "output/file.h"
 

@@ -1,11 +1,15 @@
-/* `gputally sweep STEP`: the steps of the analysis of a sweep of settings, one table, one row a step. */
+/* `gputally sweep STEP`: the table of steps, and what they share.
+ *
+ * run.c: run. report.c: report. gemm.c: top, yaml, plot, timestamps, overlap. tables.c: timeline, comms,
+ * counters. compare.c: compare, html. merge.c: merge. all.c: all. A step parses its options, calls src/sweep
+ * and prints. */
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
 #include "cli/command.h"
 #include "input/options.h"
 #include "report/tables.h"
-#include "sweep/run/layout.h"
+#include "sweep/layout.h"
 #include "table/table.h"
 
 extern const gt_command gt_sweep_steps[];
@@ -32,22 +36,22 @@ gt_exit gt_cmd_sweep_all(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
-/* "gputally: SENTENCE" on standard error; returns GT_EXIT_FAILED. */
+/* Prints "gputally: MESSAGE" on standard error; returns GT_EXIT_FAILED. */
 gt_exit gt_sweep_failed(const gt_error *error);
 
-/* The common options of steps whose --threads is a setting of the sweep. */
+/* The common options of steps for which --threads is a setting of the sweep. */
 extern const gt_option_group gt_sweep_plain_group;
 
-/* Puts the common options into effect and finds the options that must be given: those of `required`, up to a
- * NULL. False, and a usage error has been printed. */
+/* Applies the common options and checks that the options of `required` (NULL-terminated) are given. Prints a
+ * usage error and returns false otherwise. */
 bool gt_sweep_open_input(const gt_call *call, const char *const *required);
 /* The same for steps that read traces. */
 bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
 bool gt_sweep_is_quiet(const gt_call *call);
 
-/* Writes a table as CSV with such ends of lines. */
+/* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
-/* Writes all tables as the workbook <stem>.xlsx and the first as <stem>.csv, both or neither. */
+/* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv; both or neither. */
 bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);

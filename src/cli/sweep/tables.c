@@ -1,19 +1,20 @@
-/* `gputally sweep timeline` and `gputally sweep comms`: sheets of all reports of a sweep put together. */
+/* `gputally sweep timeline`, `sweep comms` and `sweep counters`: sheets of all settings of a sweep, combined.
+ */
+#include "cli/sweep/sweep.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/sweep/sweep.h"
+#include "os/paths.h"
+#include "output/csv.h"
 #include "output/terminal.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "sweep/comms.h"
-#include "sweep/timeline.h"
-#include "table/operations.h"
+#include "sweep/tables/tables.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
@@ -44,32 +45,23 @@ const gt_syntax gt_sweep_comms_syntax = {
 
 static void show_type(const gt_table *all, const char *type)
 {
-    gt_table *rows = gt_table_copy(all);
-    uint8_t *keep = gt_alloc_zero(all->row_count, 1);
-    uint32_t wanted = gt_interner_add_cstr(all->strings, type);
-    const gt_column *types = gt_table_column(all, GT_COL_TYPE);
-    for (size_t row = 0; row < all->row_count; row++) keep[row] = types->texts[row] == wanted;
-    gt_table_keep(rows, keep);
-    gt_table_sort(rows, &(gt_sort_key){GT_COL_TIME_MS, false}, 1);
+    static const gt_terminal_column columns[] = {{GT_COL_TIME_MS, NULL, 3, NULL},
+                                                 {GT_COL_PERCENT, NULL, 2, "%"},
+                                                 {GT_COL_NUM_RANKS, "ranks", 0, NULL},
+                                                 {GT_COL_FULL_CONFIG, NULL, 0, NULL}};
+    gt_table *rows = gt_sweep_timeline_of_type(all, type);
     if (rows->row_count) {
-        static const gt_terminal_column columns[] = {{GT_COL_TIME_MS, NULL, 3, NULL},
-                                                     {GT_COL_PERCENT, NULL, 2, "%"},
-                                                     {GT_COL_NUM_RANKS, "ranks", 0, NULL},
-                                                     {GT_COL_FULL_CONFIG, NULL, 0, NULL}};
         gt_terminal terminal = gt_terminal_for(stdout);
-        printf("\n%s, least first\n", type);
+        printf("\n%s, ascending\n", type);
         gt_summary_rows(&terminal, rows, columns, GT_LENGTH(columns), rows->row_count);
     }
-    gt_free(keep);
     gt_table_free(rows);
 }
 
 static void show_timeline(const gt_table *all)
 {
-    static const gt_aggregate count[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_SETTINGS}};
-    gt_table *types =
-        gt_table_group(all, (gt_col[]){GT_COL_TYPE}, 1, count, 1, (gt_group_options){.sorted = true});
-    puts("Types of time and how many settings have them:");
+    gt_table *types = gt_sweep_timeline_types(all);
+    puts("Types of time, and the number of settings with each:");
     for (size_t i = 0; i < types->row_count; i++)
         printf("  %s: %lld\n", gt_interner_get(all->strings, types->columns[0].texts[i]).bytes,
                (long long)types->columns[1].ints[i]);
@@ -100,72 +92,42 @@ static bool make_timeline(const gt_call *call, const gt_setting_reports *reports
 
 /* ---- collectives ---- */
 
-/* From the first row of each operation. */
-static void show_operations(const gt_table *all)
+static void show_operations(const gt_comms_operations *operations)
 {
-    const gt_column *id = gt_table_column(all, GT_COL_OPERATION_ID),
-                    *name = gt_table_column(all, GT_COL_OPERATION_NAME);
-    const gt_column *size = gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB),
-                    *elements = gt_table_column(all, GT_COL_IN_MSG_NELEMS);
     puts("Operations:");
-    for (size_t row = 0; row < all->row_count; row++) {
-        if (row && id->texts[row] == id->texts[row - 1]) continue;
-        double mb = size->type == GT_TYPE_INT ? (double)size->ints[row] : size->floats[row];
-        bool counted = !gt_column_is_null(elements, row) &&
-                       (elements->type == GT_TYPE_INT || elements->type == GT_TYPE_FLOAT);
-        double count = !counted                        ? 0
-                       : elements->type == GT_TYPE_INT ? (double)elements->ints[row]
-                                                       : elements->floats[row];
-        printf("  %s: %12.6f MB  (", gt_interner_get(all->strings, id->texts[row]).bytes, mb);
-        if (counted)
-            printf("%10.0f", count);
-        else
+    for (size_t i = 0; i < operations->count; i++) {
+        const gt_comms_operation *operation = &operations->items[i];
+        printf("  %s: %12.6f MB  (", operation->id.bytes, operation->size_mb);
+        if (isnan(operation->elements))
             printf("%10s", "-");
-        printf(" elements)  %s\n", gt_interner_get(all->strings, name->texts[row]).bytes);
+        else
+            printf("%10.0f", operation->elements);
+        printf(" elements)  %s\n", operation->name.bytes);
     }
 }
 
 static void show_settings(const gt_table *all)
 {
-    static const gt_aggregate sums[] = {
-        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_ROWS},
-        {GT_COL_TOTAL_COMM_LATENCY_MS, GT_GROUP_SUM, GT_COL_TOTAL_COMM_LATENCY_MS}};
     static const gt_terminal_column columns[] = {{GT_COL_TOTAL_COMM_LATENCY_MS, "total ms", 2, NULL},
                                                  {GT_COL_ROWS, NULL, 0, NULL},
                                                  {GT_COL_FULL_CONFIG, "setting", 0, NULL}};
-    gt_type type = gt_table_column(all, GT_COL_TOTAL_COMM_LATENCY_MS)->type;
-    if (type != GT_TYPE_INT && type != GT_TYPE_FLOAT) return;
-    gt_table *settings = gt_table_group(all, (gt_col[]){GT_COL_FULL_CONFIG}, 1, sums, GT_LENGTH(sums),
-                                        (gt_group_options){.sorted = true});
-    gt_table_sort(settings, &(gt_sort_key){GT_COL_TOTAL_COMM_LATENCY_MS, false}, 1);
+    gt_table *settings = gt_sweep_comms_settings(all);
+    if (!settings) return;
     gt_terminal terminal = gt_terminal_for(stdout);
-    puts("\nTime in collectives, least first");
+    puts("\nTime in collectives, ascending");
     gt_summary_rows(&terminal, settings, columns, GT_LENGTH(columns), settings->row_count);
     gt_table_free(settings);
 }
 
-/* The setting with the smallest mean latency; the first of equal ones. */
-static void show_best(const gt_table *all)
+static void show_best(const gt_comms_operations *operations)
 {
-    const gt_column *id = gt_table_column(all, GT_COL_OPERATION_ID),
-                    *latency = gt_table_column(all, GT_COL_COMM_LATENCY_MEAN);
-    const gt_column *setting = gt_table_column(all, GT_COL_FULL_CONFIG);
-    if (latency->type != GT_TYPE_INT && latency->type != GT_TYPE_FLOAT) return;
-    puts("\nBest setting of each operation");
-    for (size_t row = 0, end; row < all->row_count; row = end) {
-        size_t best = SIZE_MAX;
-        double least = 0;
-        for (end = row; end < all->row_count && id->texts[end] == id->texts[row]; end++) {
-            if (gt_column_is_null(latency, end)) continue;
-            double us = latency->type == GT_TYPE_INT ? (double)latency->ints[end] : latency->floats[end];
-            if (best == SIZE_MAX || us < least) {
-                best = end;
-                least = us;
-            }
-        }
-        if (best != SIZE_MAX)
-            printf("  %s: %s (%.2f us)\n", gt_interner_get(all->strings, id->texts[row]).bytes,
-                   gt_interner_get(all->strings, setting->texts[best]).bytes, least);
+    if (!operations->has_latencies) return;
+    puts("\nBest setting per operation");
+    for (size_t i = 0; i < operations->count; i++) {
+        const gt_comms_operation *operation = &operations->items[i];
+        if (operation->best_setting.len)
+            printf("  %s: %s (%.2f us)\n", operation->id.bytes, operation->best_setting.bytes,
+                   operation->best_us);
     }
 }
 
@@ -180,9 +142,11 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
                            gt_arguments_value(&call->arguments, "sweep_dir")->text);
     bool made = gt_sweep_write_both(&tables, stem, error);
     if (made && !gt_sweep_is_quiet(call)) {
-        show_operations(all);
+        gt_comms_operations operations = gt_sweep_comms_operations(all);
+        show_operations(&operations);
         show_settings(all);
-        show_best(all);
+        show_best(&operations);
+        gt_free(operations.items);
         printf("\nwrote %s.xlsx\nwrote %s.csv\n", stem, stem);
     }
     gt_free(stem);
@@ -190,12 +154,12 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
     return made;
 }
 
-/* ---- around both ---- */
+/* ---- reading the reports ---- */
 
 typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
                          gt_error *error);
 
-static gt_exit run_step(const gt_call *call, gt_report_kind kind, gt_sheet sheet, make_tables *make)
+static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet sheet, make_tables *make)
 {
     gt_read_options read;
     gt_error error = {""};
@@ -215,10 +179,53 @@ static gt_exit run_step(const gt_call *call, gt_report_kind kind, gt_sheet sheet
 
 gt_exit gt_cmd_sweep_timeline(const gt_call *call)
 {
-    return run_step(call, GT_REPORTS_OF_RANKS, GT_SHEET_GPU_TIMELINE, make_timeline);
+    return run_on_reports(call, GT_REPORTS_OF_RANKS, GT_SHEET_GPU_TIMELINE, make_timeline);
 }
 
 gt_exit gt_cmd_sweep_comms(const gt_call *call)
 {
-    return run_step(call, GT_REPORTS_COLLECTIVE, GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, make_comms);
+    return run_on_reports(call, GT_REPORTS_COLLECTIVE, GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, make_comms);
+}
+
+static const gt_option counters_options[] = {
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the rocprofv3 traces of this sweep folder (required)"},
+};
+static const gt_option_group counters_group = {"Counters", counters_options, GT_LENGTH(counters_options)};
+
+const gt_syntax gt_sweep_counters_syntax = {
+    .groups = {&counters_group, &gt_common_group},
+    .main_options = {"sweep_dir"},
+    .files = "",
+    .files_max = 0,
+};
+
+static bool make_counters(const gt_call *call, const char *root, const gt_read_options *read,
+                          gt_interner *strings, gt_error *error)
+{
+    gt_sweep sweep = {0};
+    gt_table_list tables = {0};
+    char *stem = gt_format("%s/" GT_SWEEP_ANALYSIS "/counters_all_configs", root);
+    bool made = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
+                gt_sweep_open(&sweep, root, error) &&
+                gt_sweep_counter_tables(&sweep, read, strings, &tables, error) &&
+                gt_sweep_write_both(&tables, stem, error);
+    if (made && !gt_sweep_is_quiet(call))
+        printf("%zu rows, %zu counters\n\nwrote %s.xlsx\nwrote %s.csv\n", tables.items[0]->row_count,
+               tables.count - 1, stem, stem);
+    gt_free(stem);
+    gt_table_list_free(&tables);
+    gt_sweep_free(&sweep);
+    return made;
+}
+
+gt_exit gt_cmd_sweep_counters(const gt_call *call)
+{
+    gt_read_options read;
+    gt_error error = {""};
+    if (!gt_sweep_begin_reading(call, (const char *[]){"sweep_dir", NULL}, &read)) return GT_EXIT_USAGE;
+    gt_interner *strings = gt_interner_new();
+    bool made =
+        make_counters(call, gt_arguments_value(&call->arguments, "sweep_dir")->text, &read, strings, &error);
+    gt_interner_free(strings);
+    return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }

@@ -1,7 +1,8 @@
-/* Reads axes from option values and counts through their points; see grid.h. */
-#include "sweep/run/grid.h"
-#include "base/length.h"
+/* Parses axes from option values and enumerates the points of the grid. */
+#include "sweep/run/run.h"
 #include "base/buffer.h"
+#include "base/length.h"
+#include "base/memory.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ static const char WHOLE_NUMBERS[] = "0123456789";
 
 /* ---- lists of values ---- */
 
-static bool fits_a_folder(const char *value)
+static bool is_folder_name_part(const char *value)
 {
     return *value && !strchr(value, '/') && strcmp(value, ".") != 0 && strcmp(value, "..") != 0;
 }
@@ -20,9 +21,9 @@ static bool is_valid(const gt_sweep_axis *axis, const char *value, gt_error *err
 {
     bool numbers = strcmp(axis->name, "threads") == 0 || strcmp(axis->name, "channels") == 0;
     if (numbers && (!*value || value[strspn(value, WHOLE_NUMBERS)]))
-        return gt_fail(error, "%s: '%.100s' is not a whole number", axis->name, value);
-    if (!fits_a_folder(value))
-        return gt_fail(error, "%s: '%.100s' cannot be part of a folder's name", axis->name, value);
+        return gt_fail(error, "%s: '%.100s' is not an integer", axis->name, value);
+    if (!is_folder_name_part(value))
+        return gt_fail(error, "%s: '%.100s' cannot be part of a folder name", axis->name, value);
     for (size_t i = 0; i < axis->value_count; i++)
         if (strcmp(axis->values[i], value) == 0)
             return gt_fail(error, "%s: '%.100s' is given twice", axis->name, value);
@@ -57,7 +58,7 @@ static gt_sweep_axis *find_axis(gt_sweep_grid *grid, const char *name, size_t le
     return NULL;
 }
 
-/* A new axis outside of threads and channels, behind the other further ones. */
+/* Adds an axis outside threads and channels, after the other further axes. */
 static gt_sweep_axis *insert_axis(gt_sweep_grid *grid, const char *name, size_t len)
 {
     size_t at = grid->axis_count - 2;
@@ -93,7 +94,7 @@ static bool is_name(const char *text, size_t len)
     return len > 0;
 }
 
-/* The names that a command's words can ask for and that are no axis. */
+/* Names of placeholders that cannot be names of an axis. */
 static bool is_reserved(const char *name, size_t len)
 {
     static const char *const reserved[] = {"output_dir", "profiler_dir", "config", "nproc"};
@@ -106,14 +107,13 @@ bool gt_sweep_grid_add_axis(gt_sweep_grid *grid, const char *text, gt_error *err
 {
     size_t len = strcspn(text, "=");
     if (!text[len] || !is_name(text, len)) return gt_fail(error, "'%.100s' is not NAME=value,value", text);
-    if (is_reserved(text, len))
-        return gt_fail(error, "the name %.*s has a meaning of its own", (int)len, text);
+    if (is_reserved(text, len)) return gt_fail(error, "%.*s is a reserved name", (int)len, text);
     gt_sweep_axis *axis = find_axis(grid, text, len);
     if (!axis && grid->axis_count == GT_AXES_MAX) return gt_fail(error, "more than %d axes", GT_AXES_MAX);
     return set_values(grid, axis ? axis : insert_axis(grid, text, len), text + len + 1, error);
 }
 
-/* The axis of "NAME=..." and what stands behind the '='. */
+/* The axis of "NAME=...", and the text after the '='. */
 static gt_sweep_axis *axis_of(gt_sweep_grid *grid, const char *text, const char **rest, gt_error *error)
 {
     size_t len = strcspn(text, "=");
@@ -121,7 +121,7 @@ static gt_sweep_axis *axis_of(gt_sweep_grid *grid, const char *text, const char 
     if (!text[len] || !text[len + 1])
         gt_fail(error, "'%.100s' is not NAME=value", text);
     else if (!axis)
-        gt_fail(error, "there is no axis %.*s", len < 100 ? (int)len : 100, text);
+        gt_fail(error, "no axis %.*s", len < 100 ? (int)len : 100, text);
     *rest = text + len + 1;
     return text[len] && text[len + 1] ? axis : NULL;
 }
@@ -132,7 +132,7 @@ bool gt_sweep_grid_set_variable(gt_sweep_grid *grid, const char *text, gt_error 
     gt_sweep_axis *axis = axis_of(grid, text, &variable, error);
     if (!axis) return false;
     if (!is_name(variable, strlen(variable)))
-        return gt_fail(error, "'%.100s' is no name of a variable", variable);
+        return gt_fail(error, "'%.100s' is not a valid variable name", variable);
     axis->variable = gt_arena_bytes(&grid->arena, variable, strlen(variable));
     return true;
 }
@@ -144,7 +144,7 @@ bool gt_sweep_grid_set_folder(gt_sweep_grid *grid, const char *text, gt_error *e
     if (!axis) return false;
     const char *place = strstr(format, "%s");
     if (!place || strchr(format, '/') || strstr(place + 2, "%s"))
-        return gt_fail(error, "'%.100s' must hold %%s once, where the value stands, and no '/'", format);
+        return gt_fail(error, "'%.100s' must contain %%s exactly once and no '/'", format);
     axis->folder = gt_arena_bytes(&grid->arena, format, strlen(format));
     return true;
 }

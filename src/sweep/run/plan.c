@@ -1,8 +1,11 @@
-/* Fills in the command and the environment of a point; see run_plan.h. */
-#include "sweep/run/plan.h"
-#include "base/length.h"
+/* The command and environment of each point of a grid, and the job files for rocprofv3 that gputally ships.
+ */
+#include "sweep/run/run.h"
 #include "base/buffer.h"
+#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
+#include "output/file.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,22 +14,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- command of a point ---- */
+
 static const char *const REFERENCE_COMMAND[] = {"torchrun",   "--nproc_per_node",
                                                 "{nproc}",    "train.py",
                                                 "--config",   "{config}",
                                                 "--override", "profiling.tensorboard=false",
                                                 "--override", "training.output_dir={output_dir}"};
 
-/* Set for every command, beside the variables of the axes. */
+/* Set for every command, in addition to the variables of the axes. */
 static const char *const FIXED_VARIABLES[] = {"HSA_ENABLE_SDMA=0", "PYTORCH_ROCM_PROFILER_ENABLE_TRACING=1"};
 
 static const char SWEEP_VARIABLE[] = "GPUTALLY_SWEEP_DIR", OUTPUT_VARIABLE[] = "GPUTALLY_OUTPUT_DIR";
 
 /* ---- placeholders ---- */
 
-/* What a name stands for at a point; NULL where it stands for nothing. */
-static const char *meaning_of(const gt_run_plan *plan, size_t point, const gt_run_point *made,
-                              const char *name, size_t len, char number[32])
+/* The value of a placeholder at a point; NULL if there is no such placeholder. */
+static const char *placeholder_value(const gt_run_plan *plan, size_t point, const gt_run_point *made,
+                                     const char *name, size_t len, char number[32])
 {
     snprintf(number, 32, "%" PRId64, plan->nproc);
     const struct {
@@ -40,7 +45,7 @@ static const char *meaning_of(const gt_run_plan *plan, size_t point, const gt_ru
     return gt_sweep_grid_named(&plan->grid, point, name, len);
 }
 
-/* Adds the text with its placeholders filled in; false at the first that stands for nothing. */
+/* Appends the text with its placeholders replaced; returns false at the first unknown one. */
 static bool fill_in(const gt_run_plan *plan, size_t point, const gt_run_point *made, const char *text,
                     gt_buffer *out, gt_error *error)
 {
@@ -52,9 +57,9 @@ static bool fill_in(const gt_run_plan *plan, size_t point, const gt_run_point *m
         }
         size_t len = strcspn(at + 1, "}");
         char number[32];
-        const char *value = at[len + 1] ? meaning_of(plan, point, made, at + 1, len, number) : NULL;
+        const char *value = at[len + 1] ? placeholder_value(plan, point, made, at + 1, len, number) : NULL;
         if (!value)
-            return gt_fail(error, "'%.*s' in '%.200s' stands for nothing; a literal brace is {{",
+            return gt_fail(error, "unknown placeholder '%.*s' in '%.200s'; write {{ for a literal brace",
                            len < 60 ? (int)len + 1 + (at[len + 1] != 0) : 60, at, text);
         gt_buffer_add_cstr(out, value);
         at += len + 2;
@@ -62,7 +67,7 @@ static bool fill_in(const gt_run_plan *plan, size_t point, const gt_run_point *m
     return true;
 }
 
-static const char *filled_in(const gt_run_plan *plan, size_t point, gt_run_point *made, const char *text)
+static const char *expand(const gt_run_plan *plan, size_t point, gt_run_point *made, const char *text)
 {
     gt_buffer out = {0};
     gt_error ignored; /* the plan was checked */
@@ -104,12 +109,12 @@ bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error)
     }
     for (size_t i = 0; i < plan->unset_count && sound; i++)
         if (!is_variable(plan->unset[i], false))
-            sound = gt_fail(error, "'%.200s' is no name of a variable", plan->unset[i]);
+            sound = gt_fail(error, "'%.200s' is not a valid variable name", plan->unset[i]);
     gt_buffer_free(&out);
     return sound;
 }
 
-/* Puts a NULL behind the last word. */
+/* Terminates the list with NULL. */
 static void end_list(gt_run_point *made, gt_arg_list *list)
 {
     gt_arg_list_add(&made->arena, list, "");
@@ -138,7 +143,7 @@ static bool is_unset(const gt_run_plan *plan, const char *variable)
     return false;
 }
 
-/* Sets a variable, in place of an earlier one of that name. */
+/* Sets a variable, replacing an earlier one with the same name. */
 static void set_variable(const gt_run_plan *plan, gt_run_point *made, const char *variable)
 {
     if (is_unset(plan, variable)) return;
@@ -167,7 +172,7 @@ static void make_environment(const gt_run_plan *plan, size_t point, gt_run_point
     set_pair(plan, made, SWEEP_VARIABLE, gt_path_absolute(&made->arena, here, plan->root));
     set_pair(plan, made, OUTPUT_VARIABLE, gt_path_absolute(&made->arena, here, made->folder));
     for (size_t i = 0; i < plan->environment_count; i++)
-        set_variable(plan, made, filled_in(plan, point, made, plan->environment[i]));
+        set_variable(plan, made, expand(plan, point, made, plan->environment[i]));
 
     for (char **inherited = environ; *inherited; inherited++)
         if (!has_variable(&made->variables, *inherited) && !is_unset(plan, *inherited))
@@ -184,8 +189,7 @@ static void add_words(gt_run_point *made, const char *const *words, size_t count
     for (size_t i = 0; i < count; i++) gt_arg_list_add(&made->arena, &made->argv, words[i]);
 }
 
-/* Without a job file rocprofv3 of today writes a database only: the formats that reports are made of are
- * asked for. */
+/* Without a job file, current rocprofv3 writes only a database; request the formats that reports need. */
 static void add_profiler(const gt_run_plan *plan, gt_run_point *made)
 {
     if (plan->rocprof_input) {
@@ -199,7 +203,7 @@ static void add_profiler(const gt_run_plan *plan, gt_run_point *made)
     add_words(made, (const char *[]){"-d", made->rocprof_folder, "--output-format", "json", "csv", "--"}, 6);
 }
 
-static const char *below(gt_run_point *made, const char *name)
+static const char *path_below(gt_run_point *made, const char *name)
 {
     return gt_path_join(&made->arena, made->folder, name);
 }
@@ -210,15 +214,15 @@ gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point)
     char *folder = gt_sweep_grid_folder(&plan->grid, point, plan->root);
     made.folder = gt_arena_bytes(&made.arena, folder, strlen(folder));
     gt_free(folder);
-    made.profiler_folder = below(&made, "torch_profiler");
+    made.profiler_folder = path_below(&made, "torch_profiler");
     if (plan->rocprof) {
-        made.rocprof_folder = below(&made, "rocprof_traces");
+        made.rocprof_folder = path_below(&made, "rocprof_traces");
         add_profiler(plan, &made);
     }
     size_t count;
     const char *const *words = command_of(plan, &count);
     for (size_t i = 0; i < count; i++)
-        gt_arg_list_add(&made.arena, &made.argv, filled_in(plan, point, &made, words[i]));
+        gt_arg_list_add(&made.arena, &made.argv, expand(plan, point, &made, words[i]));
     end_list(&made, &made.argv);
     make_environment(plan, point, &made);
     return made;
@@ -245,4 +249,38 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t point)
     char *text = gt_strdup(gt_buffer_str(&title).bytes);
     gt_buffer_free(&title);
     return text;
+}
+
+/* ---- job files for rocprofv3 ---- */
+
+const char *const gt_rocprof_job_names[GT_ROCPROF_JOBS] = {"rocprof_cu_only.yaml", "rocprof_input.yaml"};
+
+static const char *const JOBS[GT_ROCPROF_JOBS] = {
+    "# rocprofv3 -i FILE: how busy the compute units are in GEMMs. Few counters, so one pass is "
+    "enough.\njobs:\n  - kernel_include_regex: \"(gemm|Cijk_.*)\"\n    kernel_trace: true\n    "
+    "output_format: [json, csv] # needed for reports\n    pmc:\n      - SQ_BUSY_CU_CYCLES # cycles in which "
+    "a compute unit was busy\n      - SQ_WAVES          # launched waves\n      - SQ_WAVE_CYCLES    # cycles "
+    "in which waves were resident\n      - SQ_INSTS_MFMA     # matrix instructions\n",
+
+    "# rocprofv3 -i FILE: many counters of GEMMs, with statistics and a trace for Perfetto.\njobs:\n  - "
+    "kernel_include_regex: \"(gemm|Cijk_.*)\"\n    kernel_trace: true\n    stats: true # times only\n    "
+    "output_format: [json, csv, pftrace]\n    sys_trace: false\n    advanced_thread_trace: false # true "
+    "needs the thread trace decoder\n    pmc:\n      - SQ_WAVES\n      - SQ_INSTS_VALU\n      - "
+    "SQ_INSTS_MFMA\n      - SQ_ACTIVE_INST_ANY\n      - SQ_BUSY_CYCLES\n      - SQ_BUSY_CU_CYCLES\n      - "
+    "SQ_WAVE_CYCLES\n      - SQ_WAVES_RESTORED\n      - SQ_INSTS_LDS\n      - SQ_INSTS_SMEM\n      - "
+    "SQ_INSTS_VMEM\n      - SQ_WAIT_INST_LDS\n      - SQ_INSTS_VSKIPPED\n      - SQ_THREAD_CYCLES_VALU\n",
+};
+
+bool gt_rocprof_jobs_write(const char *folder, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written = true;
+    for (size_t i = 0; i < GT_ROCPROF_JOBS && written; i++) {
+        char *path = gt_format("%s/%s", folder, gt_rocprof_job_names[i]);
+        written = gt_output_whole_file(output, path, (gt_str){JOBS[i], strlen(JOBS[i])}, error);
+        gt_free(path);
+    }
+    written = written && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
 }

@@ -1,5 +1,6 @@
-/* Lays out the summary and sweep.json; see run_record.h. */
-#include "sweep/run/record.h"
+/* Writes the summary and sweep.json. */
+#include "sweep/run/run.h"
+#include "base/memory.h"
 #include "json/writer.h"
 #include "os/clock.h"
 
@@ -13,17 +14,12 @@
 const char *const gt_run_status_names[] = {"PENDING", "SUCCESS", "FAILED",
                                            "TIMEOUT", "SKIPPED", "INTERRUPTED"};
 
-void gt_print_time(char text[GT_TIME_TEXT], const char *format, time_t at)
-{
-    gt_clock_format(text, GT_TIME_TEXT, format, at);
-}
-
 static bool was_run(const gt_run_outcome *outcome)
 {
     return outcome->status != GT_RUN_PENDING && outcome->status != GT_RUN_SKIPPED;
 }
 
-/* ---- the summary ---- */
+/* ---- summary ---- */
 
 static void add_format(gt_buffer *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add_format(gt_buffer *text, const char *format, ...)
@@ -85,8 +81,8 @@ void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, tim
 {
     const gt_sweep_grid *grid = &plan->grid;
     size_t points = gt_sweep_grid_points(grid), channels = grid->axes[grid->axis_count - 1].value_count;
-    char date[GT_TIME_TEXT];
-    gt_print_time(date, "%a %b %e %H:%M:%S %Z %Y", now);
+    char date[GT_CLOCK_TEXT];
+    gt_clock_format(date, sizeof date, "%a %b %e %H:%M:%S %Z %Y", now);
     add_format(text, "NCCL Channel & Thread Sweep Summary\nGenerated: %s\n\n", date);
     for (size_t i = 0; i + 2 < grid->axis_count; i++) {
         add_upper(text, grid->axes[i].name, 15);
@@ -106,8 +102,8 @@ void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, tim
 
 static void put_time(gt_json_writer *w, const char *key, time_t at, bool known)
 {
-    char text[GT_TIME_TEXT];
-    gt_print_time(text, "%Y-%m-%dT%H:%M:%S%z", at);
+    char text[GT_CLOCK_TEXT];
+    gt_clock_format(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", at);
     gt_json_put_cstr(w, key, known ? text : NULL);
 }
 

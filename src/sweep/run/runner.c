@@ -1,14 +1,14 @@
-/* The loop over the points of a sweep; see runner.h. Texts of the log that people look for are those of the
- * reference's script. */
-#include "sweep/run/runner.h"
+/* The loop over the points of a sweep. Lines of the log that scripts look for are those of the reference
+ * script. */
+#include "sweep/run/run.h"
 #include "base/length.h"
-#include "base/log.h"
+#include "base/memory.h"
+#include "os/child.h"
+#include "os/clock.h"
+#include "os/paths.h"
 #include "output/file.h"
 #include "output/terminal.h"
-#include "os/child.h"
-#include "os/paths.h"
-#include "sweep/run/layout.h"
-#include "sweep/run/record.h"
+#include "sweep/layout.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,21 +16,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct runner {
     const gt_run_plan *plan;
     const gt_runner_options *options;
     gt_runner_result *result;
-    gt_run_outcome *outcomes; /* one a point */
+    gt_run_outcome *outcomes; /* one per point */
     size_t points;
     char *log_path, *summary_path, *record_path;
     FILE *log;
     bool colour;
-    time_t started, recorded; /* when sweep.json was written last */
+    time_t started, recorded; /* time of the last write of sweep.json */
 } runner;
 
-/* ---- signals: what is running is told by child.c, the rest of the sweep by this flag ---- */
+/* ---- signals: os/child.c passes them on to the running command; this flag stops the sweep ---- */
 
 static volatile sig_atomic_t caught;
 
@@ -54,7 +53,7 @@ static void restore_signals(const struct sigaction old[GT_LENGTH(WATCHED)])
     for (size_t i = 0; i < GT_LENGTH(WATCHED); i++) sigaction(WATCHED[i], &old[i], NULL);
 }
 
-/* Sleeps in short pieces, so that a signal between two of them is not slept over. */
+/* Sleeps in short intervals, so that a signal between two of them is noticed. */
 static void wait_seconds(int64_t seconds)
 {
     enum { PIECES = 10 };
@@ -62,12 +61,12 @@ static void wait_seconds(int64_t seconds)
         nanosleep(&(struct timespec){.tv_nsec = 1000000000 / PIECES}, NULL);
 }
 
-/* ---- the log ---- */
+/* ---- log ---- */
 
 typedef enum tone { PLAIN, GREEN, YELLOW, RED } tone;
 static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
 
-/* A line on the screen and in the log; in colour on a terminal. */
+/* Prints a line on the terminal, in colour, and in the log. */
 static void put_line(runner *r, tone t, const char *text)
 {
     if (!r->options->quiet && r->colour && t)
@@ -82,13 +81,13 @@ static void put_line(runner *r, tone t, const char *text)
 static void log_line(runner *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void log_line(runner *r, const char *format, ...)
 {
-    char *text, stamp[GT_TIME_TEXT];
+    char *text, stamp[GT_CLOCK_TEXT];
     va_list arguments;
     va_start(arguments, format);
     int len = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (len < 0) return;
-    gt_print_time(stamp, "%Y-%m-%d %H:%M:%S", time(NULL));
+    gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", time(NULL));
     char *line = gt_format("[%s] %s", stamp, text);
     put_line(r, PLAIN, line);
     gt_free(line);
@@ -151,8 +150,8 @@ static bool write_whole(const char *path, gt_buffer *text, gt_error *error)
     return written;
 }
 
-/* sweep.json is written anew after each point, so that it is right whenever the sweep ends; but once a second
- * is enough. */
+/* sweep.json is rewritten after each point, so that it is complete whenever the sweep ends, but at most
+ * once per second. */
 static bool write_record(runner *r, bool last, gt_error *error)
 {
     gt_buffer text = {0};
@@ -195,7 +194,7 @@ static void log_end(runner *r, size_t index, const gt_run_outcome *outcome)
     gt_free(title);
 }
 
-/* Runs the command of a point whose folder is there. */
+/* Runs the command of a point whose folder exists. */
 static void run_command(runner *r, size_t index, const gt_run_point *point)
 {
     gt_run_outcome *outcome = &r->outcomes[index];
@@ -251,14 +250,14 @@ static void skip_point(runner *r, size_t index)
     gt_free(title);
 }
 
-/* ---- all of them ---- */
+/* ---- all points ---- */
 
 static bool run_points(runner *r, gt_error *error)
 {
     bool sound = true, waits = false;
     for (size_t i = 0; i < r->points && sound && !caught; i++) {
         gt_run_point point = gt_run_point_make(r->plan, i);
-        if (r->options->skip_existing && gt_sweep_has_folder(point.folder)) {
+        if (r->options->skip_existing && gt_path_is_folder(point.folder)) {
             skip_point(r, i);
         } else {
             if (waits && r->options->delay_s) {
@@ -278,10 +277,9 @@ static bool finish(runner *r, gt_error *error)
 {
     if (caught) {
         put_line(r, RED, "=== Caught interrupt signal ===");
-        log_line(r,
-                 "The command was ended with all of its process group. Points that were not run are PENDING "
-                 "in %s.",
-                 r->record_path);
+        log_line(
+            r, "The command and its process group were stopped. Points that were not run are PENDING in %s.",
+            r->record_path);
         return r->result->interrupted = true;
     }
     if (!r->options->no_summary && !write_summary(r, error)) return false;
@@ -308,10 +306,10 @@ static bool close_log(runner *r, bool sound, gt_error *error)
 bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt_runner_result *result,
                    gt_error *error)
 {
-    char stamp[GT_TIME_TEXT];
+    char stamp[GT_CLOCK_TEXT];
     runner r = {.plan = plan, .options = options, .result = result, .started = time(NULL)};
     *result = (gt_runner_result){0};
-    gt_print_time(stamp, "%Y%m%d_%H%M%S", r.started);
+    gt_clock_format(stamp, sizeof stamp, "%Y%m%d_%H%M%S", r.started);
     r.points = gt_sweep_grid_points(&plan->grid);
     r.outcomes = gt_alloc_zero(r.points, sizeof *r.outcomes);
     r.colour = gt_terminal_for(stdout).colour;
@@ -333,7 +331,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     return sound;
 }
 
-/* "env -u NAME A=1 command word": what a shell would do at this point. */
+/* Prints "env -u NAME A=1 command word": the equivalent shell command of the point. */
 static void add_shell_line(gt_buffer *line, const gt_run_plan *plan, const gt_run_point *point)
 {
     gt_buffer_add_cstr(line, "env ");
@@ -354,9 +352,9 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
         gt_run_point point = gt_run_point_make(plan, i);
         char *title = gt_run_point_title(plan, i);
         gt_buffer line = {0};
-        bool skipped = options->skip_existing && gt_sweep_has_folder(point.folder);
+        bool skipped = options->skip_existing && gt_path_is_folder(point.folder);
         add_shell_line(&line, plan, &point);
-        printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, the folder is there" : "");
+        printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, folder exists" : "");
         if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
         gt_buffer_free(&line);
         gt_free(title);

@@ -1,0 +1,236 @@
+/* Compares the summary sheets of two collective reports. */
+#include "sweep/compare/compare.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "input/sheets/xlsx_table.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "sweep/setting_reports.h"
+#include "table/operations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME, DTYPE, ELEMENTS, KEYS };
+static const gt_col KEY_COLUMNS[KEYS] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_COL_IN_MSG_NELEMS};
+
+static const struct {
+    gt_sheet sheet, comparison;
+} COMPARED[] = {{GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, GT_SHEET_NCCL_IMPLICIT_SYNC_CMP},
+                {GT_SHEET_NCCL_SUMMARY_LONG, GT_SHEET_NCCL_LONG_CMP}};
+
+typedef enum good { NEITHER, LESS, MORE } good;
+static const struct {
+    gt_col column;
+    good is_good; /* meaning of a positive percent_change; NEITHER: no such column */
+} MEASURES[] = {{GT_COL_COMM_LATENCY_MEAN, LESS},
+                {GT_COL_ALGO_BW_GB_PER_S_MEAN, MORE},
+                {GT_COL_BUS_BW_GB_PER_S_MEAN, MORE},
+                {GT_COL_TOTAL_COMM_LATENCY_MS, LESS},
+                {GT_COL_COUNT, NEITHER}};
+
+/* ---- matching rows ---- */
+
+static bool is_number(const gt_column *column)
+{
+    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
+}
+
+static double number_at(const gt_column *column, size_t row)
+{
+    if (gt_column_is_null(column, row)) return NAN;
+    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
+}
+
+/* Whether the sheet has the columns that identify a collective, with comparable types. */
+static bool has_keys(const gt_table *table)
+{
+    for (size_t k = 0; k < KEYS; k++) {
+        size_t column = gt_table_find(table, KEY_COLUMNS[k]);
+        if (column == SIZE_MAX) return false;
+        if (k == ELEMENTS ? !is_number(&table->columns[column])
+                          : table->columns[column].type != GT_TYPE_STRING)
+            return false;
+    }
+    return true;
+}
+
+/* The entry for the key of a row; NULL if a part of the key is missing. */
+static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row)
+{
+    uint32_t name = gt_table_column(table, KEY_COLUMNS[NAME])->texts[row];
+    uint32_t dtype = gt_table_column(table, KEY_COLUMNS[DTYPE])->texts[row];
+    double elements = number_at(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
+    uint64_t bits;
+    if (name == GT_STR_NONE || dtype == GT_STR_NONE || isnan(elements)) return NULL;
+    memcpy(&bits, &elements, sizeof bits);
+    return gt_map_put(places, (uint64_t)name << 32 | dtype, bits);
+}
+
+/* The first row of each key, in the order of the keys. */
+static gt_table *first_rows(const gt_table *table)
+{
+    static const gt_sort_key order[] = {
+        {GT_COL_COLLECTIVE_NAME, false}, {GT_COL_DTYPE, false}, {GT_COL_IN_MSG_NELEMS, false}};
+    gt_map places = {0};
+    uint8_t *keep = gt_alloc_zero(table->row_count + 1, 1);
+    for (size_t row = 0; row < table->row_count; row++) {
+        uint32_t *place = place_of(&places, table, row);
+        keep[row] = place && *place == GT_MAP_NONE;
+        if (place) *place = 0;
+    }
+    gt_table *firsts = gt_table_copy(table);
+    gt_table_keep(firsts, keep);
+    gt_table_sort(firsts, order, GT_LENGTH(order));
+    gt_free(keep);
+    gt_map_free(&places);
+    return firsts;
+}
+
+/* Reduces both tables to the rows whose key both have, in the same order. */
+static void match_rows(gt_table *baseline, gt_table *test)
+{
+    gt_map places = {0};
+    uint32_t *base_rows = gt_alloc((baseline->row_count + 1) * sizeof *base_rows);
+    uint32_t *test_rows = gt_alloc((baseline->row_count + 1) * sizeof *test_rows);
+    size_t count = 0;
+    for (size_t row = 0; row < test->row_count; row++) *place_of(&places, test, row) = (uint32_t)row;
+    for (size_t row = 0; row < baseline->row_count; row++) {
+        uint32_t place = *place_of(&places, baseline, row);
+        if (place == GT_MAP_NONE) continue;
+        base_rows[count] = (uint32_t)row;
+        test_rows[count++] = place;
+    }
+    gt_table_take(baseline, base_rows, count);
+    gt_table_take(test, test_rows, count);
+    gt_free(base_rows);
+    gt_free(test_rows);
+    gt_map_free(&places);
+}
+
+/* ---- columns of the comparison ---- */
+
+static void add_column(gt_table *table, const char *before, const char *measure, bool whole,
+                       const double *values)
+{
+    char *name = gt_format("%s_%s", before, measure);
+    size_t column = gt_table_add_column(table, gt_col_named(name), whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (whole && !isnan(values[row])) gt_table_set_int(table, column, row, (int64_t)values[row]);
+        if (!whole) gt_table_set_float(table, column, row, values[row]);
+    }
+    gt_free(name);
+}
+
+static void add_measure(gt_table *table, size_t measure, const gt_column *base, const gt_column *test,
+                        const char *base_label, const char *test_label)
+{
+    enum { BEFORE, AFTER, DIFFERENCE, CHANGE, RATIO, COLUMNS };
+    const char *name = MEASURES[measure].column.name;
+    bool whole = base->type == GT_TYPE_INT && test->type == GT_TYPE_INT;
+    size_t rows = table->row_count;
+    double *values[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) values[i] = gt_alloc((rows + 1) * sizeof **values);
+    for (size_t row = 0; row < rows; row++) {
+        double before = number_at(base, row), after = number_at(test, row),
+               less = gt_percent_less(before, after);
+        values[BEFORE][row] = before;
+        values[AFTER][row] = after;
+        values[DIFFERENCE][row] = after - before;
+        values[CHANGE][row] = MEASURES[measure].is_good == LESS ? less
+                              : before != 0                     ? (after - before) / before * 100
+                                                                : 0;
+        values[RATIO][row] = gt_ratio_of(before, after);
+    }
+    add_column(table, base_label, name, whole, values[BEFORE]);
+    add_column(table, test_label, name, whole, values[AFTER]);
+    add_column(table, "diff", name, whole, values[DIFFERENCE]);
+    if (MEASURES[measure].is_good != NEITHER)
+        add_column(table, "percent_change", name, false, values[CHANGE]);
+    add_column(table, "ratio", name, false, values[RATIO]);
+    for (size_t i = 0; i < COLUMNS; i++) gt_free(values[i]);
+}
+
+static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, gt_sheet name,
+                                const char *base_label, const char *test_label)
+{
+    gt_table *before = first_rows(baseline), *after = first_rows(test);
+    match_rows(before, after);
+    gt_table *table = gt_table_copy(before);
+    gt_table_select(table, KEY_COLUMNS, KEYS);
+    gt_table_rename(table, name);
+    for (size_t m = 0; m < GT_LENGTH(MEASURES); m++) {
+        size_t base = gt_table_find(before, MEASURES[m].column),
+               other = gt_table_find(after, MEASURES[m].column);
+        if (base == SIZE_MAX || other == SIZE_MAX) continue;
+        if (!is_number(&before->columns[base]) || !is_number(&after->columns[other])) continue;
+        add_measure(table, m, &before->columns[base], &after->columns[other], base_label, test_label);
+    }
+    gt_table_free(before);
+    gt_table_free(after);
+    return table;
+}
+
+/* ---- both workbooks ---- */
+
+typedef struct pair {
+    const gt_collective_side *baseline, *test;
+    gt_interner *strings;
+    gt_table_list *combined, *compared;
+} pair;
+
+/* None where the sheet is not compared. */
+static gt_sheet comparison_of(gt_sheet sheet)
+{
+    for (size_t i = 0; i < GT_LENGTH(COMPARED); i++)
+        if (strcmp(COMPARED[i].sheet.name, sheet.name) == 0) return COMPARED[i].comparison;
+    return GT_NO_SHEET;
+}
+
+static bool add_sheet(const pair *p, gt_sheet sheet, gt_error *error)
+{
+    gt_table *before = NULL, *after = NULL;
+    if (gt_read_report_table(p->baseline->path, sheet, p->strings, &before, error) != GT_SHEET_READ)
+        return false;
+    gt_sheet_found found = gt_read_report_table(p->test->path, sheet, p->strings, &after, error);
+    if (found != GT_SHEET_READ) {
+        gt_table_free(before);
+        return found == GT_SHEET_ABSENT; /* nothing to compare with */
+    }
+    gt_sheet comparison = comparison_of(sheet);
+    if (!before->row_count || !after->row_count) comparison = GT_NO_SHEET; /* nothing to compare */
+    if (comparison.name && has_keys(before) && has_keys(after))
+        gt_table_list_add(p->compared,
+                          compare_sheets(before, after, comparison, p->baseline->label, p->test->label));
+    else if (comparison.name)
+        gt_warn("sheet %s not compared: no Collective name, dtype or In msg nelems", sheet.name);
+    gt_table *both = gt_combine_runs(before, after, p->baseline->label, p->test->label, error);
+    if (both) gt_table_rename(both, sheet);
+    if (both) gt_table_list_add(p->combined, both);
+    return both != NULL;
+}
+
+static bool is_summary(gt_sheet sheet)
+{
+    return strcasestr(sheet.name, "summary") != NULL;
+}
+
+bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_side *test,
+                        gt_interner *strings, gt_table_list *tables, gt_error *error)
+{
+    gt_table_list compared = {0};
+    pair p = {baseline, test, strings, tables, &compared};
+    gt_workbook *book = gt_workbook_open(baseline->path, error);
+    bool made = book != NULL;
+    for (size_t i = 0; made && i < gt_workbook_sheet_count(book); i++) {
+        gt_sheet sheet = gt_sheet_named(gt_workbook_sheet_name(book, i));
+        if (is_summary(sheet)) made = add_sheet(&p, sheet, error);
+    }
+    gt_workbook_close(book);
+    for (size_t i = 0; i < compared.count; i++) gt_table_list_add(tables, compared.items[i]);
+    gt_free(compared.items);
+    return made;
+}

@@ -1,0 +1,228 @@
+/* Writes the page section by section. Headings, classes and order are those of the Python script's page,
+ * so that scripts that look for them still work. */
+#include "sweep/compare/compare.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "output/html.h"
+#include "sweep/gemm/gemm.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char PLOTS_FOLDER[] = "tracelens_analysis/plots";
+enum { LARGEST_PLOT = 64 << 20, SWEEPS_A_ROW = 2 };
+
+/* In the order of gt_variance_plot_files. */
+static const struct {
+    const char *heading, *alt;
+} PLOT_SECTIONS[GT_VARIANCE_PLOTS] = {
+    {"Variance by Thread Count", "Threads"},
+    {"Variance by Channel Count", "Channels"},
+    {"Variance by Rank", "Ranks"},
+    {"Variance Distribution (Violin Plots)", "Violin"},
+    {"Thread-Channel Interaction", "Interaction"},
+};
+
+/* The files that the last section lists per sweep. */
+static const struct {
+    const char *name, *path;
+} DATA_FILES[] = {
+    {"GEMM Variance CSV", "tracelens_analysis/top5_gemm_kernels_time_variance.csv"},
+    {"TraceLens Reports", "tracelens_analysis"},
+    {"Plots", PLOTS_FOLDER},
+};
+
+static const char HEAD[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"UTF-8\">\n<meta name=\"viewport\" "
+    "content=\"width=device-width\">\n<title>GEMM Kernel Variance - Sweep Comparison</title>\n<style>\nbody "
+    "{ background: #eef1f4; color: #1d2733; font: 16px/1.5 system-ui, sans-serif; margin: 0; padding: 24px; "
+    "}\n.container { background: #fff; border-radius: 6px; box-sizing: border-box; margin: 0 auto; "
+    "max-width: 1200px; padding: 8px 32px 32px; }\nh1, h2 { border-bottom: 2px solid #2b6cb0; "
+    "padding-bottom: 6px; }\nh2 { margin-top: 24px; }\nhr { border: 0; border-top: 1px solid #d8dee6; "
+    "margin: 32px 0; }\ntable { border-collapse: collapse; table-layout: fixed; width: 100%; }\nth, td { "
+    "border: 1px solid #d8dee6; overflow-wrap: anywhere; padding: 10px; text-align: left; vertical-align: "
+    "top; }\nth { background: #2b6cb0; color: #fff; }\nimg { display: block; height: auto; width: 100%; "
+    "}\n.info-box, .data-section { background: #f3f7fb; border-left: 4px solid #2b6cb0; padding: 4px 20px; "
+    "}\n.data-section li { overflow-wrap: anywhere; }\n.missing { background: #f4f4f4; border: 1px dashed "
+    "#9aa5b1; color: #52606d; padding: 48px 12px; text-align: center; }\n@media print {\nbody { background: "
+    "#fff; padding: 0; }\nh2 { break-before: page; page-break-before: always; }\nh2:first-of-type { "
+    "break-before: auto; page-break-before: auto; }\nhr { display: none; "
+    "}\n}\n</style>\n</head>\n<body>\n<div class=\"container\">\n<h1>GEMM Kernel Variance - Sweep "
+    "Comparison</h1>\n<div class=\"info-box\">\n<p>Variance of GEMM kernel times, with the plots of each "
+    "sweep side by side.</p>\n<p>A point is one group of equal GEMM calls of one rank; its time difference "
+    "is that between the slowest and the fastest call.</p>\n</div>\n";
+
+/* ---- files ---- */
+
+/* The absolute path of a folder. If it does not exist yet, its last parts are used as given. */
+static bool whole_path(const char *folder, char whole[PATH_MAX])
+{
+    if (realpath(*folder ? folder : ".", whole)) return true;
+    if (strlen(folder) >= PATH_MAX) return false;
+    const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    char *parent = gt_format("%.*s", slash ? (int)(slash - folder) : 0, folder);
+    bool found = *folder && whole_path(parent, whole);
+    size_t used = found ? strlen(whole) : 0, len = strlen(name);
+    gt_free(parent);
+    if (!found || used + len + 2 > PATH_MAX) return false;
+    if (len && strcmp(name, ".") != 0) snprintf(whole + used, PATH_MAX - used, "/%s", name);
+    return true;
+}
+
+static char *relative_path(const char *from_folder, const char *to)
+{
+    char from[PATH_MAX], target[PATH_MAX];
+    if (!whole_path(from_folder, from) || !realpath(to, target)) return NULL;
+    size_t shared =
+        0; /* end of the common part: the last '/' that both have, or the end of a name that both have */
+    for (size_t i = 0;; i++) {
+        bool from_ends = !from[i] || from[i] == '/', target_ends = !target[i] || target[i] == '/';
+        if (from_ends && target_ends) shared = i;
+        if (from[i] != target[i] || !from[i]) break;
+    }
+    gt_buffer path = {0};
+    for (const char *at = from + shared; *at; at++)
+        if (*at == '/' && at[1]) gt_buffer_add_cstr(&path, "../");
+    const char *rest = target + shared;
+    while (*rest == '/') rest++;
+    gt_buffer_add_cstr(&path, *rest || path.len ? rest : ".");
+    char *relative = gt_strdup(gt_buffer_str(&path).bytes);
+    gt_buffer_free(&path);
+    return relative;
+}
+
+static bool read_file(FILE *file, gt_buffer *bytes)
+{
+    struct stat status;
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > LARGEST_PLOT)
+        return false;
+    size_t size = (size_t)status.st_size;
+    bytes->len = fread(gt_buffer_reserve(bytes, size), 1, size, file);
+    return bytes->len == size;
+}
+
+/* The bytes of an image; false if it cannot be read. */
+static bool read_png(const char *path, gt_buffer *bytes)
+{
+    static const char signature[] = "\x89PNG\r\n\x1a\n";
+    bytes->len = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    bool sound = read_file(file, bytes) && bytes->len > strlen(signature) &&
+                 memcmp(bytes->bytes, signature, strlen(signature)) == 0;
+    fclose(file);
+    return sound;
+}
+
+/* ---- sections ---- */
+
+static void add_tagged(gt_buffer *page, const char *open, const char *text, const char *close)
+{
+    gt_buffer_add_cstr(page, open);
+    gt_html_add_text(page, text);
+    gt_buffer_add_cstr(page, close);
+}
+
+static void add_number(gt_buffer *page, const char *before, size_t number, const char *after)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%zu", number);
+    gt_buffer_add_cstr(page, before);
+    gt_buffer_add_cstr(page, digits);
+    gt_buffer_add_cstr(page, after);
+}
+
+static void add_sweep_table(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count)
+{
+    gt_buffer_add_cstr(
+        page,
+        "<hr>\n<h2>Sweep Information</h2>\n<table>\n<tr><th>Sweep</th><th>Label</th><th>Path</th></tr>\n");
+    for (size_t i = 0; i < count; i++) {
+        add_number(page, "<tr><td>Sweep ", i + 1, "</td>");
+        add_tagged(page, "<td>", sweeps[i].label, "</td>");
+        add_tagged(page, "<td>", sweeps[i].path, "</td></tr>\n");
+    }
+    gt_buffer_add_cstr(page, "</table>\n");
+}
+
+static void add_plot(gt_buffer *page, const gt_compared_sweep *sweep, size_t number, size_t plot,
+                     gt_buffer *scratch)
+{
+    char *path = gt_format("%s/%s/%s", sweep->path, PLOTS_FOLDER, gt_variance_plot_files[plot]);
+    if (read_png(path, scratch)) {
+        gt_buffer_add_cstr(page, "<td><img src=\"data:image/png;base64,");
+        gt_html_add_base64(page, scratch->bytes, scratch->len);
+        add_tagged(page, "\" alt=\"", PLOT_SECTIONS[plot].alt, "");
+        add_number(page, " Sweep ", number, "\"></td>\n");
+    } else {
+        gt_warn("no plot %s", path);
+        add_tagged(page, "<td><div class=\"missing\">plot not available: ", gt_variance_plot_files[plot],
+                   "</div></td>\n");
+    }
+    gt_free(path);
+}
+
+static void add_plot_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, size_t plot,
+                             gt_buffer *scratch)
+{
+    add_tagged(page, "<hr>\n<h2>", PLOT_SECTIONS[plot].heading,
+               "</h2>\n<table class=\"comparison-table\">\n");
+    for (size_t first = 0; first < count; first += SWEEPS_A_ROW) {
+        size_t end = first + SWEEPS_A_ROW < count ? first + SWEEPS_A_ROW : count;
+        gt_buffer_add_cstr(page, "<tr>");
+        for (size_t i = first; i < end; i++) add_tagged(page, "<th>", sweeps[i].label, "</th>");
+        gt_buffer_add_cstr(page, "</tr>\n<tr>\n");
+        for (size_t i = first; i < end; i++) add_plot(page, &sweeps[i], i + 1, plot, scratch);
+        gt_buffer_add_cstr(page, "</tr>\n");
+    }
+    gt_buffer_add_cstr(page, "</table>\n");
+}
+
+static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_t file,
+                          const char *page_folder)
+{
+    char *path = gt_format("%s/%s", sweep->path, DATA_FILES[file].path);
+    char *link = relative_path(page_folder, path);
+    gt_buffer_add_cstr(page, "<li>");
+    if (link) {
+        gt_buffer_add_cstr(page, "<a href=\"");
+        gt_html_add_address(page, link);
+        gt_buffer_add_cstr(page, "\">");
+    }
+    gt_html_add_text(page, DATA_FILES[file].name);
+    gt_buffer_add_cstr(page, link ? "</a></li>\n" : "</li>\n");
+    gt_free(link);
+    gt_free(path);
+}
+
+static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+                             const char *page_folder)
+{
+    gt_buffer_add_cstr(page, "<hr>\n<h2>Data Files Information</h2>\n<div class=\"data-section\">\n");
+    for (size_t i = 0; i < count; i++) {
+        add_number(page, "<h3>Sweep ", i + 1, ": ");
+        add_tagged(page, "", sweeps[i].label, "</h3>\n<ul>\n");
+        add_tagged(page, "<li>Path: ", sweeps[i].path, "</li>\n");
+        for (size_t file = 0; file < GT_LENGTH(DATA_FILES); file++)
+            add_data_file(page, &sweeps[i], file, page_folder);
+        gt_buffer_add_cstr(page, "</ul>\n");
+    }
+    gt_buffer_add_cstr(page, "</div>\n");
+}
+
+void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+                        const char *page_folder)
+{
+    gt_buffer scratch = {0};
+    gt_buffer_add_cstr(page, HEAD);
+    add_sweep_table(page, sweeps, count);
+    for (size_t plot = 0; plot < GT_VARIANCE_PLOTS; plot++)
+        add_plot_section(page, sweeps, count, plot, &scratch);
+    add_data_section(page, sweeps, count, page_folder);
+    gt_buffer_add_cstr(page, "</div>\n</body>\n</html>\n");
+    gt_buffer_free(&scratch);
+}

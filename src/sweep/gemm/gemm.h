@@ -1,0 +1,202 @@
+/* GEMMs whose kernel times vary: `sweep top` finds them in the reports of a sweep and writes their rows as
+ * CSV; the other steps of this folder read these rows. */
+#ifndef GT_SWEEP_GEMM_GEMM_H
+#define GT_SWEEP_GEMM_GEMM_H
+
+#include "base/buffer.h"
+#include "output/output.h"
+#include "table/table.h"
+
+#include <stdio.h>
+
+/* ---- `sweep top` (top.c) ----
+ *
+ * A row of the sheet GEMM is one op with its parameters; its times are over all instances. Columns of the
+ * result: threads, channel, rank, kernel_name (the first kernel of the op), kernel_time_min_us,
+ * kernel_time_max_us, time_diff_us, and col_<name> for each column of the sheets, in byte order. All are
+ * strings, printed as Python prints the cells of the sheet. */
+
+typedef struct gt_number_list {
+    int64_t *items;
+    size_t count, capacity;
+} gt_number_list;
+
+typedef struct gt_top_gemms_options {
+    gt_number_list threads, channels, ranks; /* the reports to read; empty: all that exist */
+    int64_t top;                             /* rows to keep per report; negative: all except the last -top */
+    unsigned workers;
+} gt_top_gemms_options;
+
+typedef struct gt_top_gemms {
+    gt_table *table;       /* largest difference first */
+    double *difference;    /* per row of the table, in us */
+    double mean;           /* of the differences */
+    size_t unique_kernels; /* different kernel names */
+    size_t files;          /* reports that were read */
+} gt_top_gemms;
+
+/* Reads the reports under the folder `analysis`, whose lists of the options it completes. Warns about reports
+ * that are missing or unreadable and skips them. */
+gt_top_gemms gt_top_gemms_find(const char *analysis, gt_top_gemms_options *options, gt_interner *strings);
+void gt_top_gemms_free(gt_top_gemms *found);
+
+/* ---- `sweep yaml` (job_file.c) ----
+ *
+ * The column kernel_name of a table as one regular expression for rocprofv3, the job file with it, and a list
+ * for people. */
+
+typedef struct gt_kernel_pattern {
+    uint32_t name;     /* the pattern: a string id */
+    uint32_t original; /* the complete kernel name if it is longer, else GT_STR_NONE */
+} gt_kernel_pattern;
+
+typedef struct gt_kernel_patterns {
+    gt_kernel_pattern *items; /* in byte order of the names */
+    size_t count, shortened;
+    gt_interner *strings; /* borrowed */
+    gt_buffer regex;
+} gt_kernel_patterns;
+
+/* With `exact`, the regular expression matches complete names; else it matches the names without templates,
+ * arguments and namespaces anywhere in a kernel name. `names` is a column of strings. */
+void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *names, size_t count,
+                             gt_interner *strings, bool exact);
+void gt_kernel_patterns_free(gt_kernel_patterns *patterns);
+
+/* rocprofv3's job file (YAML) and the list of names; both name the source file of the kernels. */
+void gt_kernel_patterns_job(const gt_kernel_patterns *patterns, const char *source, gt_buffer *yaml);
+void gt_kernel_patterns_list(const gt_kernel_patterns *patterns, const char *source, gt_buffer *list);
+
+/* ---- rows of the CSV file, for `sweep timestamps` and `sweep overlap` (timestamps.c) ---- */
+
+/* One setting and rank that rows of the table belong to. */
+typedef struct gt_gemm_run {
+    int64_t threads, channels, rank;
+} gt_gemm_run;
+
+typedef struct gt_gemm_rows {
+    gt_table *table;   /* borrowed */
+    gt_gemm_run *runs; /* without duplicates, in the order of their first rows */
+    size_t run_count;
+    uint32_t *run_of_row; /* GT_NO_RUN: the row names no run */
+} gt_gemm_rows;
+#define GT_NO_RUN UINT32_MAX
+
+/* Fails if the table has no column threads, channel, rank or kernel_name. */
+bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error);
+void gt_gemm_rows_free(gt_gemm_rows *rows);
+
+/* The number in a cell of a column of any type; NaN if it is not a number or there is no such column. */
+double gt_gemm_number(const gt_table *table, gt_col name, size_t row);
+/* The string in a cell; empty if it is not a string. */
+gt_str gt_gemm_string(const gt_table *table, gt_col name, size_t row);
+
+/* Appends columns of nulls in this order; existing columns with these names are removed. Returns the index of
+ * the first one. */
+size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_t count);
+
+/* ---- `sweep timestamps` (timestamps.c) ----
+ *
+ * An instance of a row is an event of the category "kernel" whose name starts with kernel_name. New columns:
+ * min_duration_timestamp_ms, max_duration_timestamp_ms, time_between_min_max_ms, min_duration_found_us,
+ * max_duration_found_us. */
+
+typedef struct gt_timestamps_options {
+    const char *root; /* folder of the sweep */
+    double tolerance; /* warn if a duration differs from the report's by more than this share */
+    bool exact;       /* names must be equal, not only start with kernel_name */
+    bool strict;
+    unsigned threads;
+} gt_timestamps_options;
+
+/* Adds the columns. Warns about rows without a readable trace or without an instance; they get no values.
+ * Fails if the table lacks a column. */
+bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *options, gt_error *error);
+
+/* Statistics of time_between_min_max_ms. */
+typedef struct gt_timestamps_summary {
+    size_t rows, found; /* rows of the table; rows with timestamps */
+    double mean_ms, median_ms, max_ms, min_ms;
+} gt_timestamps_summary;
+gt_timestamps_summary gt_timestamps_summarize(const gt_table *table);
+
+/* ---- `sweep overlap` (overlap.c) ----
+ *
+ * New columns for the rows of `sweep timestamps`, from the sheet nccl_long of the collective reports:
+ * overlapping_collective_count; overlapping_collective_names, in the order of the sheet, joined by ';';
+ * max_overlap_percentage, the largest share of the kernel's duration that one collective overlaps;
+ * max_overlap_collective, its name; total_overlap_duration_ms, the time in which any collective ran. */
+
+/* How often the name of a collective was found. */
+typedef struct gt_collective_count {
+    uint32_t name;
+    size_t count;
+} gt_collective_count;
+
+typedef struct gt_overlap_counts {
+    gt_collective_count *items; /* most frequent first; equal ones in the order of appearance */
+    size_t count;
+} gt_overlap_counts;
+
+/* Adds the columns. Warns about settings without a readable collective report; their rows have no overlap.
+ * Fails if the table lacks a column. The caller frees counts->items. */
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
+                          gt_error *error);
+
+enum { GT_HIGH_OVERLAP_PERCENT = 50 };
+typedef struct gt_overlap_summary {
+    size_t overlapped;   /* rows with an overlapping collective */
+    size_t high;         /* rows overlapped by more than GT_HIGH_OVERLAP_PERCENT by one collective */
+    double mean_percent; /* of the positive max_overlap_percentage; NaN: none */
+} gt_overlap_summary;
+gt_overlap_summary gt_overlap_summarize(const gt_table *table);
+
+/* ---- `sweep plot` (variance.c) ----
+ *
+ * The rows of the CSV file, grouped by threads, channels and rank. Rows are used if threads, channel and rank
+ * are integers and time_diff_us is a time; others are skipped with a warning. */
+
+/* The time differences of the rows with one key, in the order of the file. */
+typedef struct gt_variance_group {
+    int64_t key;
+    const double *values_us;
+    size_t count;
+} gt_variance_group;
+
+typedef enum gt_variance_key { GT_BY_THREADS, GT_BY_CHANNELS, GT_BY_RANKS, GT_VARIANCE_KEYS } gt_variance_key;
+
+/* All groups of one kind, keys ascending. */
+typedef struct gt_variance_groups {
+    gt_variance_group *items;
+    size_t count, capacity;
+    double *values_us; /* of all groups */
+} gt_variance_groups;
+
+typedef struct gt_variance_row {
+    int64_t keys[GT_VARIANCE_KEYS];
+    double time_diff_us;
+} gt_variance_row;
+
+typedef struct gt_variance_rows {
+    gt_variance_row *items;
+    size_t count, capacity;
+    gt_variance_groups by[GT_VARIANCE_KEYS];
+} gt_variance_rows;
+
+/* Returns false if a column is missing, no row can be used or there are too many combinations of threads and
+ * channels; `name` is the file name for messages. */
+bool gt_variance_rows_of(const gt_table *table, const char *name, gt_variance_rows *rows, gt_error *error);
+void gt_variance_rows_free(gt_variance_rows *rows);
+
+/* Prints "  256 threads: mean=21.50us, median=22.88us, max=26.25us, n=8" and so on. */
+void gt_variance_rows_print(FILE *file, const gt_variance_rows *rows);
+
+enum { GT_VARIANCE_PLOTS = 5 };
+extern const char *const gt_variance_plot_files[GT_VARIANCE_PLOTS]; /* names of the PNG files */
+
+/* Adds the PNG files to the output. `as_reference`: like the Python script, the interaction plot always shows
+ * 28, 42, 56 and 70 channels, and 0 if there is no row. */
+bool gt_variance_plots_draw(const gt_variance_rows *rows, const char *folder, int64_t dots_per_inch,
+                            bool as_reference, gt_output *output, gt_error *error);
+
+#endif

@@ -1,0 +1,272 @@
+/* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. Also
+ * contains the access to rows of the CSV file, which `sweep overlap` shares. */
+#include "sweep/gemm/gemm.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "input/chrome/kineto_kernels.h"
+#include "schema/columns.h"
+#include "sweep/layout.h"
+#include "table/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- rows of the CSV file ---- */
+
+enum { THREADS, CHANNEL, RANK, NUMBERS };
+static const gt_col needed[] = {GT_COL_THREADS, GT_COL_CHANNEL, GT_COL_RANK, GT_COL_GEMM_KERNEL_NAME};
+
+double gt_gemm_number(const gt_table *table, gt_col name, size_t row)
+{
+    size_t index = gt_table_find(table, name);
+    if (index == SIZE_MAX || gt_column_is_null(&table->columns[index], row)) return NAN;
+    const gt_column *column = &table->columns[index];
+    if (column->type == GT_TYPE_INT) return (double)column->ints[row];
+    if (column->type == GT_TYPE_FLOAT) return column->floats[row];
+    if (column->type != GT_TYPE_STRING) return NAN;
+    char *end;
+    gt_str text = gt_interner_get(table->strings, column->texts[row]);
+    double number = strtod(text.bytes, &end);
+    return text.len && end == text.bytes + text.len ? number : NAN;
+}
+
+gt_str gt_gemm_string(const gt_table *table, gt_col name, size_t row)
+{
+    size_t index = gt_table_find(table, name);
+    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return (gt_str){"", 0};
+    return gt_interner_get(table->strings, table->columns[index].texts[row]);
+}
+
+size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t old = gt_table_find(table, columns[i].name);
+        if (old != SIZE_MAX) gt_table_drop_column(table, old);
+    }
+    size_t first = table->column_count;
+    for (size_t i = 0; i < count; i++) gt_table_add_column(table, columns[i].name, columns[i].type);
+    return first;
+}
+
+/* Returns false if one of the numbers is missing or not an integer. */
+static bool read_run(const gt_table *table, size_t row, gt_gemm_run *run)
+{
+    int64_t *const places[NUMBERS] = {&run->threads, &run->channels, &run->rank};
+    for (size_t i = 0; i < NUMBERS; i++) {
+        double number = gt_gemm_number(table, needed[i], row);
+        if (!(number >= 0 && number <= INT32_MAX) || number != trunc(number)) return false;
+        *places[i] = (int64_t)number;
+    }
+    return true;
+}
+
+bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error)
+{
+    *rows = (gt_gemm_rows){.table = table};
+    for (size_t i = 0; i < GT_LENGTH(needed); i++)
+        if (gt_table_find(table, needed[i]) == SIZE_MAX)
+            return gt_fail(error, "no column %s", needed[i].name);
+    size_t capacity = 0;
+    gt_map known = {0};
+    rows->run_of_row = gt_alloc(table->row_count * sizeof *rows->run_of_row);
+    for (size_t row = 0; row < table->row_count; row++) {
+        gt_gemm_run run;
+        rows->run_of_row[row] = GT_NO_RUN;
+        if (!read_run(table, row, &run)) continue;
+        uint64_t setting = (uint64_t)run.threads << 32 | (uint64_t)run.channels;
+        uint32_t *place = gt_map_put(&known, setting, (uint64_t)run.rank);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)rows->run_count;
+            GT_PUSH(rows->runs, rows->run_count, capacity, run);
+        }
+        rows->run_of_row[row] = *place;
+    }
+    gt_map_free(&known);
+    return true;
+}
+
+void gt_gemm_rows_free(gt_gemm_rows *rows)
+{
+    gt_free(rows->runs);
+    gt_free(rows->run_of_row);
+    *rows = (gt_gemm_rows){0};
+}
+
+/* ---- timestamps ---- */
+
+typedef struct trace {
+    char *path;              /* NULL: none */
+    gt_kernel_list *kernels; /* NULL: unreadable */
+} trace;
+
+typedef struct job {
+    const gt_timestamps_options *options;
+    trace *traces;
+    size_t count;
+    unsigned threads_per_trace;
+} job;
+
+/* ---- reading ---- */
+
+static void read_trace(void *context, size_t index)
+{
+    job *j = context;
+    trace *t = &j->traces[index];
+    const gt_read_options read = {
+        .threads = j->threads_per_trace, .strict = j->options->strict, .is_part = true};
+    gt_error error = {""};
+    if (t->path) t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
+    if (t->path && !t->kernels) gt_warn("Error reading %s", error.text);
+}
+
+static void read_traces(job *j)
+{
+    uint64_t bytes = 0;
+    size_t files = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        struct stat status;
+        if (!j->traces[i].path || stat(j->traces[i].path, &status) != 0) continue;
+        bytes += (uint64_t)status.st_size;
+        files++;
+    }
+    unsigned threads = j->options->threads ? j->options->threads : 1;
+    char title[64];
+    snprintf(title, sizeof title, "%zu traces", files);
+    j->threads_per_trace = j->count && j->count < threads ? threads / (unsigned)j->count : 1;
+    gt_progress_begin(title, bytes);
+    gt_threads_each(j->count, threads, read_trace, j);
+    gt_progress_end();
+}
+
+static void find_traces(job *j, const gt_gemm_rows *rows)
+{
+    j->count = rows->run_count;
+    j->traces = gt_alloc_zero(j->count, sizeof *j->traces);
+    for (size_t i = 0; i < j->count; i++) {
+        const gt_gemm_run *run = &rows->runs[i];
+        char *folder = gt_format("%s/%" PRId64 "thread/nccl_%" PRId64 "channels", j->options->root,
+                                 run->threads, run->channels);
+        j->traces[i].path = gt_sweep_torch_trace(folder, run->rank);
+        if (!j->traces[i].path)
+            gt_warn("no trace of rank %" PRId64 " in %s; its rows have no timestamps", run->rank, folder);
+        gt_free(folder);
+    }
+}
+
+/* ---- rows ---- */
+
+enum { MIN_AT, MAX_AT, BETWEEN, MIN_US, MAX_US };
+static const gt_column_head new_columns[] = {
+    [MIN_AT] = {GT_COL_MIN_DURATION_TIMESTAMP_MS, GT_TYPE_FLOAT},
+    [MAX_AT] = {GT_COL_MAX_DURATION_TIMESTAMP_MS, GT_TYPE_FLOAT},
+    [BETWEEN] = {GT_COL_TIME_BETWEEN_MIN_MAX_MS, GT_TYPE_FLOAT},
+    [MIN_US] = {GT_COL_MIN_DURATION_FOUND_US, GT_TYPE_STRING},
+    [MAX_US] = {GT_COL_MAX_DURATION_FOUND_US, GT_TYPE_STRING},
+};
+
+static void set_duration(gt_table *table, size_t column, size_t row, const gt_kernel_instance *instance)
+{
+    char text[GT_NUMBER_MAX];
+    size_t len = instance->is_whole && fabs(instance->dur_us) < 1e15
+                     ? gt_print_int(text, (int64_t)instance->dur_us)
+                     : gt_print_double(text, instance->dur_us);
+    gt_table_set_string(table, column, row, gt_interner_add(table->strings, text, len));
+}
+
+/* State while rows are filled. */
+typedef struct filler {
+    gt_table *table;
+    size_t first; /* of the new columns */
+    const gt_timestamps_options *options;
+    size_t not_found, different; /* rows so far */
+} filler;
+
+enum { WARNED_MAX = 10 }; /* number of rows to name in warnings of each kind; the others are only counted */
+
+static void compare_with_report(filler *f, size_t row, const char *which, gt_col column, double found_us)
+{
+    double expected_us = gt_gemm_number(f->table, column, row);
+    if (!(fabs(found_us - expected_us) > expected_us * f->options->tolerance)) return;
+    if (f->different++ < WARNED_MAX)
+        gt_warn("row %zu: %s duration: found %.3fus vs expected %.3fus", row + 1, which, found_us,
+                expected_us);
+}
+
+static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
+{
+    gt_kernel_instance shortest, longest;
+    gt_str name = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row);
+    if (!name.len || !gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest)) {
+        if (f->not_found++ < WARNED_MAX)
+            gt_warn("row %zu: no instance of kernel %.200s in the trace", row + 1, name.bytes);
+        return;
+    }
+    double min_ms = shortest.start_us / 1000, max_ms = longest.start_us / 1000;
+    gt_table_set_float(f->table, f->first + MIN_AT, row, min_ms);
+    gt_table_set_float(f->table, f->first + MAX_AT, row, max_ms);
+    gt_table_set_float(f->table, f->first + BETWEEN, row, fabs(max_ms - min_ms));
+    set_duration(f->table, f->first + MIN_US, row, &shortest);
+    set_duration(f->table, f->first + MAX_US, row, &longest);
+    compare_with_report(f, row, "min", GT_COL_KERNEL_TIME_MIN_US, shortest.dur_us);
+    compare_with_report(f, row, "max", GT_COL_KERNEL_TIME_MAX_US, longest.dur_us);
+}
+
+static void fill_rows(filler *f, const gt_gemm_rows *rows, const trace *traces)
+{
+    for (size_t row = 0; row < f->table->row_count; row++) {
+        uint32_t run = rows->run_of_row[row];
+        if (run != GT_NO_RUN && traces[run].kernels) fill_row(f, row, traces[run].kernels);
+    }
+    if (f->not_found > WARNED_MAX)
+        gt_warn("%zu more rows without an instance of their kernel", f->not_found - WARNED_MAX);
+    if (f->different > WARNED_MAX)
+        gt_warn("%zu more rows with unexpected durations", f->different - WARNED_MAX);
+}
+
+bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *options, gt_error *error)
+{
+    gt_gemm_rows rows;
+    if (!gt_gemm_rows_find(&rows, table, error)) return false;
+    job j = {.options = options};
+    find_traces(&j, &rows);
+    read_traces(&j);
+    filler f = {.table = table, .options = options};
+    f.first = gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns));
+    fill_rows(&f, &rows, j.traces);
+    for (size_t i = 0; i < j.count; i++) {
+        gt_free(j.traces[i].path);
+        gt_kernel_list_free(j.traces[i].kernels);
+    }
+    gt_free(j.traces);
+    gt_gemm_rows_free(&rows);
+    return true;
+}
+
+gt_timestamps_summary gt_timestamps_summarize(const gt_table *table)
+{
+    const double *between = gt_table_column(table, GT_COL_TIME_BETWEEN_MIN_MAX_MS)->floats;
+    double *values = gt_alloc(table->row_count * sizeof *values);
+    gt_timestamps_summary summary = {.rows = table->row_count};
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (isnan(between[row])) continue;
+        bool first = summary.found == 0;
+        values[summary.found++] = between[row];
+        if (first || between[row] > summary.max_ms) summary.max_ms = between[row];
+        if (first || between[row] < summary.min_ms) summary.min_ms = between[row];
+    }
+    if (summary.found) {
+        summary.mean_ms = gt_mean(values, summary.found);
+        summary.median_ms = gt_median(values, summary.found);
+    }
+    gt_free(values);
+    return summary;
+}

@@ -1,0 +1,336 @@
+/* `sweep top`: reports are read in parallel, each for its own first rows, which are combined in the order
+ * of the reports and sorted again. */
+#include "sweep/gemm/gemm.h"
+#include "base/guard.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/threads.h"
+#include "compat/number.h"
+#include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "sweep/layout.h"
+#include "sweep/setting_reports.h"
+#include "table/operations.h"
+#include "table/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS, CHANNEL, RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, OWN_COLUMNS };
+static const gt_col own_columns[OWN_COLUMNS] = {GT_COL_THREADS,
+                                                GT_COL_CHANNEL,
+                                                GT_COL_RANK,
+                                                GT_COL_GEMM_KERNEL_NAME,
+                                                GT_COL_KERNEL_TIME_MIN_US,
+                                                GT_COL_KERNEL_TIME_MAX_US,
+                                                GT_COL_TIME_DIFF_US};
+
+/* One report. */
+typedef struct task {
+    int64_t threads, channels, rank;
+    gt_table *table; /* its first rows; NULL: none */
+    double *difference;
+} task;
+
+typedef struct job {
+    const char *analysis;
+    int64_t top;
+    gt_interner *strings;
+    task *tasks;
+    size_t count, files;
+    pthread_mutex_t lock;
+} job;
+
+/* ---- one sheet ---- */
+
+/* Finds the first match of 'name':\s*'([^']+)'. */
+static bool first_name(gt_str text, gt_str *name)
+{
+    static const char key[] = "'name':";
+    const char *end = text.bytes + text.len, *at = text.bytes;
+    while ((at = memmem(at, (size_t)(end - at), key, strlen(key)))) {
+        at += strlen(key);
+        const char *start = at;
+        while (start < end && (*start == ' ' || (*start >= '\t' && *start <= '\r'))) start++;
+        if (start == end || *start != '\'') continue;
+        start++;
+        const char *close = memchr(start, '\'', (size_t)(end - start));
+        if (!close || close == start) continue;
+        *name = (gt_str){start, (size_t)(close - start)};
+        return true;
+    }
+    return false;
+}
+
+typedef struct sheet {
+    const gt_sheet_grid *grid;
+    uint32_t details, shortest, longest; /* columns */
+    uint32_t *rows;                      /* rows of the sheet that are used */
+    double *difference;                  /* per used row */
+    size_t count;
+} sheet;
+
+static bool find_columns(const gt_report_grid *grid, sheet *s, gt_error *error)
+{
+    static const gt_col names[] = {GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_COL_KERNEL_TIME_US_MIN,
+                                   GT_COL_KERNEL_TIME_US_MAX};
+    uint32_t *const places[] = {&s->details, &s->shortest, &s->longest};
+    s->grid = &grid->grid;
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if ((*places[i] = gt_report_grid_find(grid, names[i])) == UINT32_MAX)
+            return gt_fail(error, "Required column not found: '%s'", names[i].name);
+    return true;
+}
+
+static void find_rows(sheet *s)
+{
+    s->rows = gt_alloc(s->grid->rows * sizeof *s->rows);
+    s->difference = gt_alloc(s->grid->rows * sizeof *s->difference);
+    for (uint32_t row = 1; row < s->grid->rows; row++) {
+        const gt_sheet_cell *details = gt_sheet_grid_at(s->grid, row, s->details);
+        double shortest = gt_sheet_cell_as_number(gt_sheet_grid_at(s->grid, row, s->shortest));
+        double longest = gt_sheet_cell_as_number(gt_sheet_grid_at(s->grid, row, s->longest));
+        gt_str name;
+        if (details->kind != GT_CELL_STRING || !first_name((gt_str){details->bytes, details->len}, &name))
+            continue;
+        if (isnan(shortest) || isnan(longest)) continue;
+        s->difference[s->count] = longest - shortest;
+        s->rows[s->count++] = row;
+    }
+}
+
+/* Fills the columns that the sheet does not have, for the used row `index` of the sheet. */
+static void fill_own(gt_table *table, size_t row, const sheet *s, uint32_t index, const task *t)
+{
+    const int64_t numbers[] = {t->threads, t->channels, t->rank};
+    gt_interner *strings = table->strings;
+    char text[GT_NUMBER_MAX];
+    gt_str name = {"", 0};
+    const gt_sheet_cell *details = gt_sheet_grid_at(s->grid, s->rows[index], s->details);
+    const gt_sheet_cell *shortest = gt_sheet_grid_at(s->grid, s->rows[index], s->shortest);
+    const gt_sheet_cell *longest = gt_sheet_grid_at(s->grid, s->rows[index], s->longest);
+    first_name((gt_str){details->bytes, details->len}, &name);
+    for (size_t n = 0; n < GT_LENGTH(numbers); n++)
+        gt_table_set_string(table, THREADS + n, row,
+                            gt_interner_add(strings, text, gt_print_int(text, numbers[n])));
+    gt_table_set_string(table, KERNEL_NAME, row, gt_interner_add(strings, name.bytes, name.len));
+    gt_table_set_string(table, TIME_MIN, row, gt_sheet_cell_as_string(shortest, strings));
+    gt_table_set_string(table, TIME_MAX, row, gt_sheet_cell_as_string(longest, strings));
+    gt_table_set_string(table, TIME_DIFF, row,
+                        gt_interner_add(strings, text, gt_print_double(text, s->difference[index])));
+}
+
+/* The first rows of the sheet as a table with the column names of the result. */
+static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order, size_t count,
+                           gt_interner *strings)
+{
+    gt_table *table = gt_table_new(GT_SHEET_GEMM, strings);
+    gt_table_add_rows(table, count);
+    for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_column(table, own_columns[c], GT_TYPE_STRING);
+    size_t *column_of = gt_alloc(s->grid->columns * sizeof *column_of);
+    for (uint32_t c = 0; c < s->grid->columns; c++) {
+        gt_str header =
+            gt_interner_get(strings, gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, 0, c), strings));
+        char *name = gt_format("col_%s", header.bytes);
+        column_of[c] = !header.len ? SIZE_MAX : gt_table_find(table, gt_col_named(name));
+        if (header.len && column_of[c] == SIZE_MAX)
+            column_of[c] = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
+        gt_free(name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        fill_own(table, i, s, order[i], t);
+        for (uint32_t c = 0; c < s->grid->columns; c++)
+            if (column_of[c] != SIZE_MAX)
+                gt_table_set_string(
+                    table, column_of[c], i,
+                    gt_sheet_cell_as_string(gt_sheet_grid_at(s->grid, s->rows[order[i]], c), strings));
+    }
+    gt_free(column_of);
+    return table;
+}
+
+static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
+{
+    find_rows(s);
+    uint32_t *order = gt_order_new(s->count);
+    gt_order_by_floats(order, s->count, s->difference, true);
+    size_t kept = gt_pandas_head(s->count, j->top);
+    if (kept) {
+        t->table = take_rows(s, t, order, kept, strings);
+        t->difference = gt_alloc(kept * sizeof *t->difference);
+        for (size_t i = 0; i < kept; i++) t->difference[i] = s->difference[order[i]];
+    }
+    gt_free(order);
+    gt_free(s->rows);
+    gt_free(s->difference);
+}
+
+static void read_report(void *context, size_t index)
+{
+    job *j = context;
+    task *t = &j->tasks[index];
+    gt_error error = {""};
+    gt_report_grid grid;
+    sheet s = {0};
+    gt_interner *strings = gt_interner_new();
+    char *path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
+                           j->analysis, t->threads, t->channels, t->rank);
+    gt_sheet_found found = GT_SHEET_BROKEN;
+    if (!gt_path_is_file(path)) {
+        gt_warn("File not found: %s", path);
+    } else {
+        found = gt_read_report_grid(path, GT_SHEET_GEMM, &grid, &error);
+        if (found == GT_SHEET_ABSENT)
+            gt_warn("GEMM sheet not found in %s", path);
+        else if (found == GT_SHEET_BROKEN)
+            gt_warn("%s", error.text);
+        else if (!find_columns(&grid, &s, &error))
+            gt_warn("%s: %s", path, error.text);
+        else
+            take_sheet(j, t, &s, strings);
+        gt_report_grid_close(&grid);
+    }
+    pthread_mutex_lock(&j->lock);
+    if (t->table) gt_table_use_strings(t->table, j->strings);
+    j->files += found == GT_SHEET_READ;
+    pthread_mutex_unlock(&j->lock);
+    gt_interner_free(strings);
+    gt_free(path);
+}
+
+/* ---- all reports ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const gt_column *)a)->name, ((const gt_column *)b)->name);
+}
+
+static gt_table *join_tables(const job *j)
+{
+    gt_table *all = gt_table_new(GT_SHEET_TOP_GEMMS, j->strings);
+    gt_error error;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
+            gt_raise_internal("%s", error.text); /* all columns are strings */
+    if (all->column_count > OWN_COLUMNS)
+        qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
+    return all;
+}
+
+static void sort_rows(gt_top_gemms *found, const job *j)
+{
+    size_t count = found->table->row_count, at = 0;
+    double *unsorted = gt_alloc(count * sizeof *unsorted);
+    for (size_t i = 0; i < j->count; i++)
+        for (size_t r = 0; j->tasks[i].table && r < j->tasks[i].table->row_count; r++)
+            unsorted[at++] = j->tasks[i].difference[r];
+    uint32_t *order = gt_order_new(count);
+    gt_order_by_floats(order, count, unsorted, true);
+    gt_table_take(found->table, order, count);
+    found->difference = gt_alloc(count * sizeof *found->difference);
+    for (size_t i = 0; i < count; i++) found->difference[i] = unsorted[order[i]];
+    gt_free(order);
+    gt_free(unsorted);
+}
+
+/* ---- choosing reports ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Adds a number that is not in the list yet. */
+static void add_new(gt_number_list *list, int64_t number)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == number) return;
+    GT_PUSH(list->items, list->count, list->capacity, number);
+}
+
+/* Fills the empty lists with the numbers in the names of the existing reports, ascending. */
+static void complete_lists(const char *analysis, gt_top_gemms_options *options)
+{
+    gt_number_list *const lists[] = {&options->threads, &options->channels, &options->ranks};
+    const bool find[] = {!lists[0]->count, !lists[1]->count, !lists[2]->count};
+    gt_folder_list folders = gt_list_folder(analysis);
+    for (size_t i = 0; i < folders.count; i++) {
+        const char *at = folders.items[i];
+        int64_t thread, channel, rank;
+        if (!gt_take_number(&at, &thread) || strcmp(at, "thread") != 0) continue;
+        char *folder = gt_format("%s/%s/individual_reports", analysis, folders.items[i]);
+        gt_folder_list files = gt_list_folder(folder);
+        if (find[0] && files.count) add_new(lists[0], thread);
+        for (size_t f = 0; f < files.count; f++) {
+            if (strncmp(files.items[f], "perf_", 5) != 0) continue;
+            at = files.items[f] + 5;
+            if (!gt_take_number(&at, &channel) || strncmp(at, "ch_rank", 7) != 0) continue;
+            at += 7;
+            if (!gt_take_number(&at, &rank) || strcmp(at, ".xlsx") != 0) continue;
+            if (find[1]) add_new(lists[1], channel);
+            if (find[2]) add_new(lists[2], rank);
+        }
+        gt_folder_list_free(&files);
+        gt_free(folder);
+    }
+    gt_folder_list_free(&folders);
+    for (size_t i = 0; i < GT_LENGTH(lists); i++)
+        if (find[i] && lists[i]->count)
+            qsort(lists[i]->items, lists[i]->count, sizeof *lists[i]->items, by_number);
+}
+
+static size_t count_kernels(const gt_table *table)
+{
+    const uint32_t *names = gt_table_column(table, GT_COL_GEMM_KERNEL_NAME)->texts;
+    uint8_t *met = gt_alloc_zero(gt_interner_count(table->strings), 1);
+    size_t count = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        count += !met[names[row]];
+        met[names[row]] = 1;
+    }
+    gt_free(met);
+    return count;
+}
+
+gt_top_gemms gt_top_gemms_find(const char *analysis, gt_top_gemms_options *options, gt_interner *strings)
+{
+    complete_lists(analysis, options);
+    job j = {.analysis = analysis, .top = options->top, .strings = strings};
+    j.tasks = gt_alloc_zero(options->threads.count * options->channels.count * options->ranks.count,
+                            sizeof *j.tasks);
+    for (size_t t = 0; t < options->threads.count; t++)
+        for (size_t c = 0; c < options->channels.count; c++)
+            for (size_t r = 0; r < options->ranks.count; r++)
+                j.tasks[j.count++] = (task){.threads = options->threads.items[t],
+                                            .channels = options->channels.items[c],
+                                            .rank = options->ranks.items[r]};
+    pthread_mutex_init(&j.lock, NULL);
+    gt_threads_each(j.count, options->workers, read_report, &j);
+    pthread_mutex_destroy(&j.lock);
+    gt_top_gemms found = {.table = join_tables(&j), .files = j.files};
+    sort_rows(&found, &j);
+    if (found.table->row_count) {
+        found.mean = gt_mean(found.difference, found.table->row_count);
+        found.unique_kernels = count_kernels(found.table);
+    }
+    for (size_t i = 0; i < j.count; i++) {
+        gt_table_free(j.tasks[i].table);
+        gt_free(j.tasks[i].difference);
+    }
+    gt_free(j.tasks);
+    return found;
+}
+
+void gt_top_gemms_free(gt_top_gemms *found)
+{
+    gt_table_free(found->table);
+    gt_free(found->difference);
+    *found = (gt_top_gemms){0};
+}

@@ -1,0 +1,562 @@
+/* `sweep report`: writes the report of every trace, the collective report of every setting, and comparisons
+ * across thread settings. */
+#include "sweep/report.h"
+#include "analysis/collective/collectives.h"
+#include "base/guard.h"
+#include "base/length.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "input/chrome/kineto.h"
+#include "input/chrome/kineto_collectives.h"
+#include "input/rocprof/rocprof.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "report/collective.h"
+#include "report/compare.h"
+#include "report/pytorch.h"
+#include "report/rocprof.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- comparisons across thread settings ---- */
+
+typedef struct sweep_ranks {
+    int64_t *items; /* ascending, without duplicates */
+    size_t count;
+} sweep_ranks;
+
+typedef struct comparison_counts {
+    size_t made, failed;
+} comparison_counts;
+
+typedef struct comparison_task {
+    const char *channels;
+    int64_t rank;
+} comparison_task;
+
+typedef struct comparison_job {
+    const gt_sweep *sweep;
+    const char *analysis;
+    gt_compare_options options;
+    comparison_task *tasks;
+    size_t count, capacity;
+    comparison_counts done;
+    pthread_mutex_t lock;
+} comparison_job;
+
+static char *report_path(const char *analysis, const gt_sweep_config *config, int64_t rank)
+{
+    return gt_format("%s/%s/individual_reports/perf_%sch_rank%" PRId64 ".xlsx", analysis, config->threads,
+                     config->channels, rank);
+}
+
+/* The reports of a comparison_task, not opened yet. */
+static size_t find_reports(const comparison_job *j, const comparison_task *t, gt_compare_report *reports)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->sweep->count; i++) {
+        const gt_sweep_config *config = &j->sweep->configs[i];
+        if (strcmp(config->channels, t->channels) != 0) continue;
+        char *path = report_path(j->analysis, config, t->rank);
+        if (gt_path_is_file(path))
+            reports[count++] = (gt_compare_report){.tag = config->threads, .path = path};
+        else
+            gt_free(path);
+    }
+    return count;
+}
+
+static bool compare(const comparison_job *j, const comparison_task *t, gt_compare_report *reports,
+                    size_t count, gt_error *error)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_table_list tables = {0};
+    char *path = gt_format("%s/comparisons/compare_%sch_rank%" PRId64 "_across_threads.xlsx", j->analysis,
+                           t->channels, t->rank);
+    bool open = true;
+    for (size_t i = 0; i < count && open; i++)
+        open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
+    bool made = open && gt_compare_tables(reports, count, &j->options, strings, &tables, error) &&
+                gt_table_list_write(&tables, path, error);
+    gt_free(path);
+    gt_table_list_free(&tables);
+    gt_interner_free(strings);
+    return made;
+}
+
+static void do_task(void *context, size_t index)
+{
+    comparison_job *j = context;
+    const comparison_task *t = &j->tasks[index];
+    gt_error error = {""};
+    gt_compare_report *reports = gt_alloc_zero(j->sweep->count, sizeof *reports);
+    size_t count = find_reports(j, t, reports);
+    bool made = count > 1 && compare(j, t, reports, count, &error);
+    if (count == 1)
+        gt_info("Skip comparison of %sch rank %" PRId64 " - only in 1 thread config", t->channels, t->rank);
+    else if (count > 1 && !made)
+        gt_warn("comparison of %sch rank %" PRId64 ": %s", t->channels, t->rank, error.text);
+    for (size_t i = 0; i < count; i++) {
+        gt_perf_sheets_close(reports[i].sheets);
+        gt_free((char *)(uintptr_t)reports[i].path);
+    }
+    gt_free(reports);
+    pthread_mutex_lock(&j->lock);
+    j->done.made += made;
+    j->done.failed += count > 1 && !made;
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Channels in the order in which they first appear in the sweep. */
+static void add_comparisons(comparison_job *j, const sweep_ranks *ranks)
+{
+    for (size_t i = 0; i < j->sweep->count; i++) {
+        const char *channels = j->sweep->configs[i].channels;
+        bool met = false;
+        for (size_t k = 0; k < i && !met; k++) met = strcmp(j->sweep->configs[k].channels, channels) == 0;
+        for (size_t r = 0; r < ranks->count && !met; r++) {
+            comparison_task t = {channels, ranks->items[r]};
+            GT_PUSH(j->tasks, j->count, j->capacity, t);
+        }
+    }
+}
+
+static comparison_counts compare_across_threads(const gt_sweep *sweep, const char *analysis,
+                                                const sweep_ranks *ranks, bool rocprof, unsigned threads)
+{
+    const char *const groups[] = {"gpu_timeline", rocprof ? "kernel_summary" : "ops_summary"};
+    comparison_job j = {.sweep = sweep,
+                        .analysis = analysis,
+                        .options = {.groups = groups, .group_count = GT_LENGTH(groups)}};
+    add_comparisons(&j, ranks);
+    pthread_mutex_init(&j.lock, NULL);
+    gt_threads_each(j.count, threads, do_task, &j);
+    pthread_mutex_destroy(&j.lock);
+    gt_free(j.tasks);
+    return j.done;
+}
+
+/* ---- reports ---- */
+
+enum {
+    SHORT_KERNEL_US = 50,
+    DETAILED_KERNELS = 100,
+    BYTES_A_PACKED_BYTE = 12, /* expansion of gzip and zstd traces, approximately */
+    MEMORY_SHARE = 2          /* share of the machine's memory: one half */
+};
+
+/* Columns of the sheet GEMM that did not exist in 2025. */
+static const gt_col new_columns[] = {GT_COL_PROCESS_NAME_FIRST, GT_COL_PROCESS_LABEL_FIRST,
+                                     GT_COL_THREAD_NAME_FIRST, GT_COL_COMPUTE_SPEC};
+
+typedef struct task {
+    size_t config;
+    const gt_sweep_trace *trace;
+    uint64_t bytes;  /* of the file */
+    uint64_t memory; /* memory needed to read it, approximately */
+} task;
+
+/* One setting while its traces are read. */
+typedef struct setting {
+    gt_sweep_traces traces;
+    gt_table **rows; /* of collectives, one table per trace */
+    gt_interner *strings;
+    size_t left; /* traces not finished yet */
+    size_t devices;
+} setting;
+
+typedef struct job {
+    const gt_sweep *sweep;
+    const gt_sweep_report_options *options;
+    char *analysis;
+    gt_sweep_totals *totals;
+    setting *settings;
+    task *tasks;
+    size_t count, capacity, next;
+    unsigned threads_per_trace;
+    uint64_t memory, memory_used;
+    size_t active;
+    pthread_mutex_t lock;
+    pthread_cond_t finished_one;
+} job;
+
+/* ---- one trace ---- */
+
+static void fail_task(job *j, const task *t, const char *what, const gt_error *error)
+{
+    const gt_sweep_config *config = &j->sweep->configs[t->config];
+    gt_warn("%s/%sch rank %" PRId64 ": %s: %s", config->threads, config->channels, t->trace->rank, what,
+            error->text);
+    pthread_mutex_lock(&j->lock);
+    j->totals->failed++;
+    pthread_mutex_unlock(&j->lock);
+}
+
+static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
+{
+    char *path = report_path(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
+    bool written = gt_table_list_write(tables, path, error);
+    gt_free(path);
+    return written;
+}
+
+static void use_old_layout(const gt_table_list *tables)
+{
+    gt_table *gemm = NULL;
+    for (size_t i = 0; i < tables->count; i++)
+        if (gt_table_is(tables->items[i], GT_SHEET_GEMM)) gemm = tables->items[i];
+    for (size_t i = 0; gemm && i < GT_LENGTH(new_columns); i++) {
+        size_t column = gt_table_find(gemm, new_columns[i]);
+        if (column != SIZE_MAX) gt_table_drop_column(gemm, column);
+    }
+}
+
+static bool report_torch(const job *j, const task *t, gt_pytorch_linked *trace, gt_error *error)
+{
+    gt_pytorch_options options = gt_pytorch_options_default();
+    options.include_unlinked_kernels = true;
+    options.short_kernel_study = true;
+    options.short_threshold_us = SHORT_KERNEL_US;
+    options.kernel_summary = true;
+    gt_table_list tables = {0};
+    bool made = gt_pytorch_tables(trace, &options, &tables, error);
+    if (made && j->options->old_layout) use_old_layout(&tables);
+    made = made && write_report(j, t, &tables, error);
+    gt_table_list_free(&tables);
+    return made;
+}
+
+static size_t count_devices(const char *path)
+{
+    gt_error ignored;
+    gt_stream *stream = gt_stream_open(path, &ignored);
+    size_t devices = stream ? gt_kineto_count_devices(stream) : 0;
+    gt_stream_close(stream);
+    return devices;
+}
+
+/* The rows of a trace's collectives, with strings of the setting. Call with the lock held. */
+static void keep_rows(setting *s, const task *t, gt_table *rows, size_t devices)
+{
+    gt_table_use_strings(rows, s->strings);
+    s->rows[t->trace - s->traces.items] = rows;
+    if (t->trace == s->traces.items) s->devices = devices;
+}
+
+/* A truncated trace gets a report on its readable part, but is not part of the collective report, which
+ * matches collectives by their order. */
+static gt_pytorch_linked *read_torch(job *j, const task *t, bool *whole)
+{
+    gt_read_options read = {.threads = j->threads_per_trace, .strict = true, .is_part = true};
+    gt_error error = {""};
+    gt_pytorch_read *trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
+    *whole = trace != NULL;
+    if (trace || j->options->strict) {
+        if (!trace) fail_task(j, t, "no report", &error);
+        return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
+    }
+    read.strict = false;
+    trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
+    fail_task(j, t, trace ? "not in the collective report" : "no report", &error);
+    return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
+}
+
+static bool do_torch(job *j, const task *t)
+{
+    setting *s = &j->settings[t->config];
+    gt_error error = {""};
+    bool whole;
+    gt_pytorch_linked *trace = read_torch(j, t, &whole);
+    if (!trace) return false;
+    bool made = report_torch(j, t, trace, &error);
+    if (!made) fail_task(j, t, "no report", &error);
+    if (whole) {
+        gt_table *rows = gt_collectives_of_rank(&gt_pytorch_view(trace)->events, t->trace->rank);
+        size_t devices = t->trace == s->traces.items ? count_devices(t->trace->path) : 0;
+        pthread_mutex_lock(&j->lock);
+        keep_rows(s, t, rows, devices);
+        pthread_mutex_unlock(&j->lock);
+    }
+    gt_pytorch_linked_free(trace);
+    return made;
+}
+
+static bool report_rocprof(const job *j, const task *t, gt_error *error)
+{
+    gt_rocprof_options options = gt_rocprof_options_default();
+    options.kernel_details = true;
+    options.short_kernel_study = true;
+    options.short_threshold_us = SHORT_KERNEL_US;
+    options.limit_details = true;
+    options.topk_kernels = DETAILED_KERNELS;
+    gt_read_options read = {.threads = j->threads_per_trace,
+                            .strict = j->options->strict,
+                            .is_part = true,
+                            .wanted = gt_rocprof_options_wanted(&options)};
+    gt_stream *stream = gt_stream_open(t->trace->path, error);
+    gt_rocprof *run = stream ? gt_rocprof_read(stream, t->trace->path, &read, error) : NULL;
+    gt_stream_close(stream);
+    if (!run) return false;
+    gt_table_list tables = {0};
+    bool made = gt_rocprof_tables(run, &options, &tables, error) && write_report(j, t, &tables, error);
+    gt_table_list_free(&tables);
+    gt_rocprof_free(run);
+    return made;
+}
+
+static bool do_rocprof(job *j, const task *t)
+{
+    gt_error error = {""};
+    bool made = report_rocprof(j, t, &error);
+    if (!made) fail_task(j, t, "no report", &error);
+    return made;
+}
+
+/* ---- collective report of a setting ---- */
+
+static gt_table *join_rows(setting *s)
+{
+    gt_table *all = NULL;
+    for (size_t i = 0; i < s->traces.count; i++) {
+        gt_table *rows = s->rows[i];
+        s->rows[i] = NULL;
+        if (!all) {
+            all = rows;
+        } else if (rows) {
+            gt_table_append_same(all, rows);
+            gt_table_free(rows);
+        }
+    }
+    return all;
+}
+
+static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_error *error)
+{
+    static const char *const aggregations[] = {"mean", "median", "min", "max"};
+    const gt_sweep_config *config = &j->sweep->configs[index];
+    const setting *s = &j->settings[index];
+    gt_collective_options options = {.world_size = s->traces.items[s->traces.count - 1].rank + 1,
+                                     .gpus_per_node = (int64_t)s->devices};
+    for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
+        gt_aggregations_add(&options.aggregations, aggregations[i], error);
+    gt_table_list tables = {0};
+    char *path = gt_format("%s/%s/collective_reports/collective_%sch.xlsx", j->analysis, config->threads,
+                           config->channels);
+    bool made =
+        gt_collective_tables(rows, &options, &tables, error) && gt_table_list_write(&tables, path, error);
+    gt_free(path);
+    gt_table_list_free(&tables);
+    return made;
+}
+
+static void finish_setting(job *j, size_t index)
+{
+    setting *s = &j->settings[index];
+    const gt_sweep_config *config = &j->sweep->configs[index];
+    gt_error error = {""};
+    gt_table *rows = join_rows(s);
+    if (rows && rows->row_count) {
+        bool made = report_collectives(j, index, rows, &error);
+        if (!made)
+            gt_warn("%s/%sch: no collective report: %s", config->threads, config->channels, error.text);
+        pthread_mutex_lock(&j->lock);
+        j->totals->of_config[index].collective = made;
+        j->totals->failed += !made;
+        pthread_mutex_unlock(&j->lock);
+    } else {
+        if (rows && !j->options->rocprof)
+            gt_warn("%s/%sch: no collectives in the traces; no collective report", config->threads,
+                    config->channels);
+        gt_table_free(rows);
+    }
+    gt_interner_free(s->strings);
+    s->strings = NULL;
+}
+
+/* ---- all traces ---- */
+
+/* The next task that fits into memory, or NULL if there are none left. One trace is always read, whatever
+ * its size. */
+static const task *take_task(job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    const task *t = NULL;
+    while (j->next < j->count) {
+        t = &j->tasks[j->next];
+        if (!j->active || j->memory_used + t->memory <= j->memory) break;
+        pthread_cond_wait(&j->finished_one, &j->lock);
+    }
+    if (j->next < j->count) {
+        t = &j->tasks[j->next++];
+        j->active++;
+        j->memory_used += t->memory;
+    } else {
+        t = NULL;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return t;
+}
+
+/* Whether it was the last trace of its setting. */
+static bool finish_task(job *j, const task *t, bool made)
+{
+    pthread_mutex_lock(&j->lock);
+    j->active--;
+    j->memory_used -= t->memory;
+    j->totals->of_config[t->config].reports += made;
+    bool last = --j->settings[t->config].left == 0;
+    pthread_cond_broadcast(&j->finished_one);
+    pthread_mutex_unlock(&j->lock);
+    return last;
+}
+
+static void read_traces_worker(void *context, unsigned index)
+{
+    (void)index;
+    job *j = context;
+    for (const task *t; (t = take_task(j));) {
+        bool made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
+        if (finish_task(j, t, made)) finish_setting(j, t->config);
+    }
+}
+
+static bool is_packed(const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    return ending && (strcmp(ending, ".gz") == 0 || strcmp(ending, ".zst") == 0);
+}
+
+static void add_tasks(job *j)
+{
+    for (size_t i = 0; i < j->sweep->count; i++) {
+        const gt_sweep_config *config = &j->sweep->configs[i];
+        setting *s = &j->settings[i];
+        s->traces = j->options->rocprof ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
+                                        : gt_sweep_torch_traces(config->folder);
+        if (!s->traces.count) gt_warn("Skip %s/%sch - no traces", config->threads, config->channels);
+        s->left = s->traces.count;
+        s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
+        s->strings = s->left ? gt_interner_new() : NULL;
+        j->totals->of_config[i].traces = s->traces.count;
+        for (size_t r = 0; r < s->traces.count; r++) {
+            task t = {.config = i, .trace = &s->traces.items[r]};
+            t.bytes = gt_path_bytes(t.trace->path);
+            t.memory = is_packed(t.trace->path) ? t.bytes * BYTES_A_PACKED_BYTE : t.bytes;
+            GT_PUSH(j->tasks, j->count, j->capacity, t);
+        }
+    }
+}
+
+static void read_all(job *j)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < j->count; i++) bytes += j->tasks[i].bytes;
+    unsigned threads = j->options->threads ? j->options->threads : 1;
+    unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
+    j->threads_per_trace = threads / at_once;
+    j->memory = gt_memory_limit() / MEMORY_SHARE;
+    char title[64];
+    snprintf(title, sizeof title, "%zu traces", j->count);
+    gt_progress_begin(title, bytes);
+    gt_threads_run(at_once, read_traces_worker, j);
+    gt_progress_end();
+}
+
+/* ---- folders and totals ---- */
+
+static bool make_folders(const job *j, gt_output *output, gt_error *error)
+{
+    bool made = true;
+    for (size_t i = 0; i < j->sweep->count && made; i++) {
+        const char *threads = j->sweep->configs[i].threads;
+        char *individual = gt_format("%s/%s/individual_reports", j->analysis, threads);
+        char *collective = gt_format("%s/%s/collective_reports", j->analysis, threads);
+        made = gt_output_add_folder(output, individual, error) &&
+               (j->options->rocprof || gt_output_add_folder(output, collective, error));
+        gt_free(individual);
+        gt_free(collective);
+    }
+    char *comparisons = gt_format("%s/comparisons", j->analysis);
+    made = made && gt_output_add_folder(output, comparisons, error);
+    gt_free(comparisons);
+    return made;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static sweep_ranks ranks_of(const job *j)
+{
+    sweep_ranks ranks = {.items = gt_alloc(j->count * sizeof *ranks.items)};
+    int64_t *all = gt_alloc(j->count * sizeof *all);
+    for (size_t i = 0; i < j->count; i++) all[i] = j->tasks[i].trace->rank;
+    if (j->count) qsort(all, j->count, sizeof *all, by_number);
+    for (size_t i = 0; i < j->count; i++)
+        if (!i || all[i] != all[i - 1]) ranks.items[ranks.count++] = all[i];
+    gt_free(all);
+    return ranks;
+}
+
+static void compare_all(job *j)
+{
+    sweep_ranks ranks = ranks_of(j);
+    comparison_counts done =
+        compare_across_threads(j->sweep, j->analysis, &ranks, j->options->rocprof, j->options->threads);
+    j->totals->comparisons = done.made;
+    j->totals->failed += done.failed;
+    gt_free(ranks.items);
+}
+
+static void free_job(job *j)
+{
+    for (size_t i = 0; i < j->sweep->count; i++) {
+        gt_sweep_traces_free(&j->settings[i].traces);
+        gt_free(j->settings[i].rows);
+        gt_interner_free(j->settings[i].strings);
+    }
+    gt_free(j->settings);
+    gt_free(j->tasks);
+    gt_free(j->analysis);
+}
+
+bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_sweep_report_options *options,
+                           gt_sweep_totals *totals, gt_error *error)
+{
+    *totals = (gt_sweep_totals){.of_config = gt_alloc_zero(sweep->count, sizeof *totals->of_config)};
+    job j = {.sweep = sweep, .options = options, .totals = totals};
+    j.analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
+    j.settings = gt_alloc_zero(sweep->count, sizeof *j.settings);
+    add_tasks(&j);
+    gt_output *folders = gt_output_new(); /* removed again if no report is written into them */
+    bool made = (j.count || gt_fail(error, "no traces in %s", root)) && make_folders(&j, folders, error);
+    if (made) {
+        pthread_mutex_init(&j.lock, NULL);
+        pthread_cond_init(&j.finished_one, NULL);
+        gt_log_once(true);
+        read_all(&j);
+        compare_all(&j);
+        gt_log_once(false);
+        pthread_cond_destroy(&j.finished_one);
+        pthread_mutex_destroy(&j.lock);
+    }
+    gt_output_free(folders);
+    free_job(&j);
+    return made;
+}
+
+void gt_sweep_totals_free(gt_sweep_totals *totals)
+{
+    gt_free(totals->of_config);
+    *totals = (gt_sweep_totals){0};
+}

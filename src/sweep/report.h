@@ -1,0 +1,40 @@
+/* `sweep report`: the report of each trace, the collective report of each setting, and comparisons of each
+ * rank across thread settings.
+ *
+ *     tracelens_analysis/<T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx
+ *     tracelens_analysis/<T>thread/collective_reports/collective_<C>ch.xlsx
+ *     tracelens_analysis/comparisons/compare_<C>ch_rank<R>_across_threads.xlsx
+ *
+ * Traces are read once, several at a time, and are never moved or changed. */
+#ifndef GT_SWEEP_REPORT_H
+#define GT_SWEEP_REPORT_H
+
+#include "sweep/layout.h"
+
+typedef struct gt_sweep_report_options {
+    bool rocprof;    /* read traces of rocprofv3 instead of torch.profiler; no collective reports */
+    bool by_pid;     /* see gt_sweep_rocprof_traces */
+    bool old_layout; /* the sheet GEMM with its columns of 2025, for scripts that expect their positions */
+    bool strict;     /* write no report on a truncated trace, instead of one on its readable part */
+    unsigned threads;
+} gt_sweep_report_options;
+
+/* What was written for one setting. */
+typedef struct gt_sweep_report_written {
+    size_t traces, reports;
+    bool collective;
+} gt_sweep_report_written;
+
+typedef struct gt_sweep_totals {
+    gt_sweep_report_written *of_config; /* in the order of gt_sweep.configs */
+    size_t comparisons;
+    size_t failed; /* files that could not be written; each gave a warning */
+} gt_sweep_totals;
+
+/* Writes all files; a failure does not stop the others. Returns false, without having written anything, if
+ * the folders cannot be created or there is no trace. */
+bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_sweep_report_options *options,
+                           gt_sweep_totals *totals, gt_error *error);
+void gt_sweep_totals_free(gt_sweep_totals *totals);
+
+#endif

@@ -1,0 +1,158 @@
+/* `sweep run`: runs a command at every point of a grid of settings, one after another, and records each
+ * outcome.
+ *
+ * grid.c: axes, values and points. plan.c: the command, environment and folder of a point, and the shipped
+ * job files for rocprofv3. runner.c: runs the points. record.c: the summary and sweep.json. */
+#ifndef GT_SWEEP_RUN_RUN_H
+#define GT_SWEEP_RUN_RUN_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "os/shell_words.h"
+
+#include <time.h>
+
+/* ---- grid of settings ----
+ *
+ * Later axes vary faster. The last two are always threads and channels, so that each folder above them is a
+ * sweep that all steps can read: ROOT/[axis...]/<T>thread/nccl_<C>channels. */
+
+enum { GT_AXES_MAX = 16, GT_AXIS_VALUES_MAX = 1000, GT_POINTS_MAX = 10000 };
+
+typedef struct gt_sweep_axis {
+    const char *name;     /* "threads" */
+    const char *variable; /* environment variable with the value; NULL: none */
+    const char *folder;   /* folder of a point: "%sthread" */
+    const char **values;
+    size_t value_count;
+} gt_sweep_axis;
+
+typedef struct gt_sweep_grid {
+    gt_sweep_axis axes[GT_AXES_MAX];
+    size_t axis_count;
+    gt_arena arena; /* of all strings */
+} gt_sweep_grid;
+
+/* The grid with the two axes that every sweep has. Returns false if a value is not an integer or is given
+ * twice. */
+bool gt_sweep_grid_begin(gt_sweep_grid *grid, const char *threads, const char *channels, gt_error *error);
+void gt_sweep_grid_free(gt_sweep_grid *grid);
+
+/* "NAME=v1,v2": adds an axis outside threads, or replaces the values of an existing axis. */
+bool gt_sweep_grid_add_axis(gt_sweep_grid *grid, const char *text, gt_error *error);
+/* "NAME=VARIABLE" and "NAME=FORMAT" of an existing axis. */
+bool gt_sweep_grid_set_variable(gt_sweep_grid *grid, const char *text, gt_error *error);
+bool gt_sweep_grid_set_folder(gt_sweep_grid *grid, const char *text, gt_error *error);
+
+/* The number of points; 0 if there are more than GT_POINTS_MAX. */
+size_t gt_sweep_grid_points(const gt_sweep_grid *grid);
+/* The value of an axis at a point. */
+const char *gt_sweep_grid_value(const gt_sweep_grid *grid, size_t point, size_t axis);
+/* The value of the axis with this name, or NULL. */
+const char *gt_sweep_grid_named(const gt_sweep_grid *grid, size_t point, const char *name, size_t name_len);
+/* "ROOT/256thread/nccl_28channels"; the caller frees it. */
+char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *root);
+
+/* ---- command of a point ----
+ *
+ * In the words of the command and in values of variables, {threads}, {channels}, the names of other axes,
+ * {output_dir}, {profiler_dir}, {config} and {nproc} are replaced with their values at the point; {{ is a
+ * literal brace. */
+
+typedef struct gt_run_plan {
+    gt_sweep_grid grid;
+    const char *root; /* folder of the sweep, as given */
+    const char *const
+        *command; /* words with placeholders; NULL: torchrun train.py like the reference script */
+    size_t command_count;
+    const char *config;
+    int64_t nproc;
+    bool rocprof, stats;
+    const char *rocprof_input;      /* job file; NULL: none */
+    const char *const *environment; /* "NAME=value" with placeholders */
+    size_t environment_count;
+    const char *const *unset; /* names of variables to remove from the environment */
+    size_t unset_count;
+} gt_run_plan;
+
+/* Returns false if a placeholder is unknown or a variable name is invalid. */
+bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
+
+/* One point, ready to run. All memory is in its arena. */
+typedef struct gt_run_point {
+    gt_arena arena;
+    const char *folder, *profiler_folder; /* as passed to the command: below the root as given */
+    const char *rocprof_folder;           /* NULL: without rocprofv3 */
+    gt_arg_list argv;                     /* NULL-terminated */
+    gt_arg_list variables;                /* "NAME=value" of those that the sweep sets */
+    gt_arg_list environment;              /* the complete environment, NULL-terminated */
+} gt_run_point;
+
+/* The plan must have been checked. */
+gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point);
+void gt_run_point_free(gt_run_point *point);
+
+/* "THREADS=256, CHANNELS=28", then further axes; the caller frees it. */
+char *gt_run_point_title(const gt_run_plan *plan, size_t point);
+
+/* ---- job files for rocprofv3, for `sweep run --rocprof --rocprof_input FILE` ---- */
+
+enum { GT_ROCPROF_JOBS = 2 };
+extern const char *const gt_rocprof_job_names[GT_ROCPROF_JOBS];
+
+/* Writes all of them into a folder and replaces existing files. */
+bool gt_rocprof_jobs_write(const char *folder, gt_error *error);
+
+/* ---- running ----
+ *
+ * Each command runs in its own process group (os/child.h). SIGINT, SIGTERM, SIGHUP and SIGQUIT stop it and
+ * the sweep; a command that fails or times out does not stop the sweep. The sweep's folder gets a log, a
+ * summary and sweep.json. */
+
+typedef struct gt_runner_options {
+    bool skip_existing; /* skip points whose folder exists */
+    bool no_summary;
+    bool quiet;                 /* write the output of the commands and of the sweep only to the logs */
+    int64_t delay_s, timeout_s; /* 0: none */
+} gt_runner_options;
+
+typedef struct gt_runner_result {
+    size_t failed;    /* points that failed or timed out */
+    bool interrupted; /* by a signal */
+} gt_runner_result;
+
+/* The plan must have been checked. Returns false if the sweep could not be started or recorded. */
+bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt_runner_result *result,
+                   gt_error *error);
+
+/* Prints the commands without running them. */
+void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options);
+
+/* ---- outcomes ---- */
+
+typedef enum gt_run_status {
+    GT_RUN_PENDING, /* not started */
+    GT_RUN_SUCCESS,
+    GT_RUN_FAILED,
+    GT_RUN_TIMEOUT,
+    GT_RUN_SKIPPED,
+    GT_RUN_INTERRUPTED,
+} gt_run_status;
+extern const char *const gt_run_status_names[];
+
+typedef struct gt_run_outcome {
+    gt_run_status status;
+    int exit_code;
+    time_t started, ended; /* of a point that was run */
+    int64_t duration_s;
+} gt_run_outcome;
+
+/* The summary file of the reference script: THREADS, CHANNELS, STATUS, DURATION(s), then the folders. Further
+ * axes are columns before them. */
+void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text);
+/* sweep.json: the command, the variables, and each point with its values, folder, status, exit code and
+ * times. */
+void gt_run_json(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t started, gt_buffer *text);
+
+#endif

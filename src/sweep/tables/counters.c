@@ -1,0 +1,108 @@
+/* `sweep counters`: the folder of each setting is read as one run, with all its processes and counter
+ * passes; one setting after the other. */
+#include "sweep/tables/tables.h"
+#include "analysis/rocprof/counters.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "input/rocprof/rocprof.h"
+#include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "sweep/setting_reports.h"
+#include "table/operations.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { OWN_COLUMNS = GT_SETTING_COLUMNS + 2 }; /* before the columns of counters */
+
+typedef struct job {
+    const gt_sweep *sweep;
+    gt_read_options read;
+    gt_interner *strings;
+    gt_table **tables; /* by setting; NULL: no counters */
+    pthread_mutex_t lock;
+} job;
+
+/* Adds the columns of the setting. */
+static void name_setting(gt_table *table, const gt_sweep_config *config)
+{
+    const char *digits = config->threads;
+    int64_t threads = 0;
+    gt_take_number(&digits, &threads);
+    char *channels = gt_format("%sch", config->channels);
+    size_t counted = table->column_count;
+    gt_table_rename_column(table, 0, GT_COL_CSV_KERNEL_NAME);
+    gt_add_setting_columns(table, config->threads, threads, channels, config->channels_number);
+    for (size_t c = 0; c < GT_SETTING_COLUMNS; c++) gt_table_move_column(table, counted + c, c);
+    gt_free(channels);
+}
+
+static void read_setting(void *context, size_t index)
+{
+    job *j = context;
+    const gt_sweep_config *config = &j->sweep->configs[index];
+    char *folder = gt_format("%s/rocprof_traces", config->folder);
+    gt_error error = {""};
+    gt_rocprof *run = NULL;
+    gt_table *table = NULL;
+    if (!gt_path_is_folder(folder)) {
+        gt_warn("Skip %s/%sch - no rocprof_traces", config->threads, config->channels);
+    } else if (!(run = gt_rocprof_read_folder(folder, &j->read, &error))) {
+        gt_warn("%s: skipped", error.text);
+    } else if (!(table = gt_rocprof_counters_by_kernel(run))) {
+        gt_warn("%s: no counters", folder);
+    }
+    if (table) name_setting(table, config);
+    pthread_mutex_lock(&j->lock);
+    if (table) gt_table_use_strings(table, j->strings);
+    j->tables[index] = table;
+    pthread_mutex_unlock(&j->lock);
+    gt_rocprof_free(run);
+    gt_free(folder);
+}
+
+static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *error)
+{
+    static const gt_col index[] = {GT_COL_CSV_KERNEL_NAME};
+    for (size_t c = OWN_COLUMNS; c < all->column_count; c++) {
+        const char *counter = all->columns[c].name;
+        gt_table *pivot = gt_table_pivot(all,
+                                         &(gt_pivot){.index = index,
+                                                     .index_count = 1,
+                                                     .columns = GT_COL_FULL_CONFIG,
+                                                     .values = gt_col_named(counter)},
+                                         error);
+        if (!pivot) return false;
+        char *name = gt_format("Pivot_%s", counter);
+        gt_table_rename(pivot, gt_sheet_named(name));
+        gt_table_list_add(tables, pivot);
+        gt_free(name);
+    }
+    return true;
+}
+
+bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
+                             gt_table_list *tables, gt_error *error)
+{
+    job j = {.sweep = sweep, .read = *read, .strings = strings};
+    j.read.wanted = GT_WANT_COUNTERS | GT_WANT_ALL_PROCESSES;
+    j.read.threads = read->threads > sweep->count ? read->threads / (unsigned)sweep->count : 1;
+    j.read.is_part = true;
+    j.read.long_names = true; /* names known from rocprofv3's CSV files */
+    j.tables = gt_alloc_zero(sweep->count, sizeof *j.tables);
+    pthread_mutex_init(&j.lock, NULL);
+    gt_threads_each(sweep->count, read->threads, read_setting, &j);
+    pthread_mutex_destroy(&j.lock);
+    gt_table *all = gt_table_new(GT_SHEET_ALL_DATA, strings);
+    bool sound = true;
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (j.tables[i] && sound) sound = gt_table_append_outer(all, j.tables[i], error);
+        gt_table_free(j.tables[i]);
+    }
+    gt_free(j.tables);
+    gt_table_list_add(tables, all);
+    if (sound && !all->row_count) sound = gt_fail(error, "no setting has counters");
+    return sound && add_pivots(all, tables, error);
+}
