@@ -1,5 +1,4 @@
-/* Output names are made from the trace's name as the Python tool makes them; documents are written together.
- */
+/* Names outputs after the trace like TraceLens does, and writes all documents together. */
 #include "cli/destinations.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -18,14 +17,15 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len > end_len && memcmp(text + len - end_len, end, end_len) == 0;
 }
 
-/* Length of the file name's part that names the run: "908_results.json" gives 3, "t.json.gz" 1, "t" 1. */
+/* Length of the part of a file name that identifies the run: "908_results.json" gives 3, "t.json.gz" 1,
+ * "t" 1. */
 static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
     static const char *const results[] = {"_results.json", "_results.db", "_results.pftrace"};
     for (size_t i = 0; i < GT_LENGTH(results); i++)
         if (ends_with(name, len, results[i])) return len - strlen(results[i]);
-    for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows it */
+    for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows */
         if (strncmp(name + at, ".json", 5) == 0) return at;
     if (ends_with(name, len, ".gz")) len -= 3;
     if (ends_with(name, len, ".zst")) len -= 4;
@@ -35,7 +35,7 @@ static size_t stem_length(const char *name)
     return len;
 }
 
-/* Of a folder: beside it, under its name. */
+/* For a folder: next to it, with its name. */
 static char *xlsx_of_folder(const char *folder)
 {
     char *whole = realpath(folder, NULL);
@@ -89,8 +89,8 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
     const char *db = gt_arguments_string(&call->arguments, "output_db");
     if (traces > 1 && (xlsx || db))
         return gt_fail(error,
-                       "argument --%s: names one file, but there are %zu traces; --output_csvs_dir makes a "
-                       "folder for each",
+                       "argument --%s: one output file for %zu traces; use --output_csvs_dir, which creates "
+                       "a folder per trace",
                        xlsx ? "output_xlsx_path" : "output_db", traces);
     if (csvs) destinations->csvs_dir = traces > 1 ? folder_of_trace(csvs, trace_path) : gt_strdup(csvs);
     if (db) destinations->db_path = gt_strdup(db);
@@ -132,7 +132,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
 bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error)
 {
     return !gt_path_is_same_file(output_path, trace_path) ||
-           gt_fail(error, "%s: this is the trace itself; the report needs another name", output_path);
+           gt_fail(error, "%s: output path is the input trace", output_path);
 }
 
 static bool write_csvs(gt_output *output, const char *dir, const gt_table_list *tables, gt_error *error)
@@ -153,7 +153,7 @@ static bool write_xlsx(gt_output *output, const char *path, const gt_table_list 
     return true;
 }
 
-/* The lines of the plain form: what is where. */
+/* Prints the lines of the plain form: the written files. */
 static void print_written(const gt_destinations *to, const gt_table_list *tables)
 {
     const char *dir = to->csvs_dir;

@@ -1,4 +1,4 @@
-/* Where a report goes: which documents the options ask for, what they are called, and writing them. */
+/* Where a report goes: the requested documents, their names, and writing them. */
 #ifndef GT_CLI_DESTINATIONS_H
 #define GT_CLI_DESTINATIONS_H
 
@@ -7,36 +7,35 @@
 #include "report/tables.h"
 
 typedef struct gt_destinations {
-    char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL where that document is not wanted */
-    const char *text_path;                /* a document of its own, beside the tables; not owned */
+    char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
+    const char *text_path;                /* a separate text document; not owned */
     gt_str text;
 } gt_destinations;
 
-/* The workbook's name beside a trace: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
- * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the current
- * folder. The caller frees it. */
+/* The default name of the workbook: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
+ * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the
+ * current folder. The caller frees it. */
 char *gt_default_xlsx_path(const char *trace_path);
-/* The same with another ending, of a name whose last suffix alone is cut off: "t_results.pftrace" and
+/* The same with another ending, which replaces only the last extension: "t_results.pftrace" and
  * "_report.md" give "t_results_report.md". */
 char *gt_default_path(const char *trace_path, const char *ending);
 
-/* Chooses by the output options. Of several traces (`traces` > 1), each gets its own workbook beside it or
- * its own folder of CSV files; one named file for all of them is an error. */
+/* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own
+ * workbook next to it or its own folder of CSV files; one named file for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             size_t traces, gt_error *error);
-/* Those that --output_xlsx_path, --output_csvs_dir and --output_db name. */
+/* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */
 gt_destinations gt_destinations_named(const gt_arguments *arguments);
 void gt_destinations_free(gt_destinations *destinations);
 
-/* Whether two traces would be written to the same place: that place, or NULL. */
+/* The path that both would write to, or NULL. */
 const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b);
 
-/* A report that would replace a trace it is made from is a slip of the hand: false, and a sentence. The
- * output's path may be NULL. */
+/* Fails if the output would replace the trace that it is made from. output_path may be NULL. */
 bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error);
 
-/* Writes every document, or none. The output then has the names of the files; the caller frees it. NULL on
- * failure. */
+/* Writes all documents, or none. The returned output has the names of the files; the caller frees it. NULL
+ * on failure. */
 gt_output *gt_destinations_write(const gt_destinations *destinations, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error);
 

@@ -1,4 +1,4 @@
-/* Lines on standard output, with a time before them in the log; messages of the library become lines too. */
+/* Lines on standard output, with a time in the log form; messages of the library become lines, too. */
 #include "cli/journal.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -36,7 +36,7 @@ static void log_message(bool warning, const char *text)
     print_at(warning ? "WARNING" : "INFO", "%s", text);
 }
 
-/* Of what the library says, the Python tool prints lines that begin so; the rest is not for its readers. */
+/* Only library messages that start like this are printed by TraceLens; the others are not shown. */
 static bool is_known(const char *text)
 {
     static const char *const begins[] = {"Detected GPU-only trace.",

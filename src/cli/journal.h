@@ -1,23 +1,23 @@
-/* What the Python tool prints on standard output: printed where gputally is called by one of its old names,
- * because people's scripts look for these lines. Silent otherwise. Its programs speak in one of two forms;
- * what is said in the other form than the started one is left out. */
+/* The lines that TraceLens prints on standard output. They are printed if gputally is called by an old
+ * name, because scripts look for them, and not otherwise. TraceLens' programs use one of two forms; lines
+ * of the form that was not started are dropped. */
 #ifndef GT_CLI_JOURNAL_H
 #define GT_CLI_JOURNAL_H
 
 #include <stdbool.h>
 
 typedef enum gt_journal_form {
-    GT_JOURNAL_PLAIN, /* lines as they are; warnings and errors on standard error, as ever */
-    GT_JOURNAL_LOG,   /* "[2025-12-09 07:09:39,123] {gputally} INFO - text"; warnings and errors too */
+    GT_JOURNAL_PLAIN, /* lines as they are; warnings and errors go to standard error as usual */
+    GT_JOURNAL_LOG,   /* "[2025-12-09 07:09:39,123] {gputally} INFO - text", also for warnings and errors */
 } gt_journal_form;
 
-/* From here on lines are printed; under `quiet` only warnings and errors. */
+/* Starts printing lines; with `quiet`, only warnings and errors. */
 void gt_journal_start(gt_journal_form form, bool quiet);
 bool gt_journal_is_kept(void);
 
-void gt_journal_print(const char *format, ...) __attribute__((format(printf, 1, 2))); /* the plain form */
-void gt_journal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* the log */
-/* In the log, and true; false where the error is to be printed as ever. */
+void gt_journal_print(const char *format, ...) __attribute__((format(printf, 1, 2))); /* in the plain form */
+void gt_journal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* in the log form */
+/* Prints the error in the log form and returns true; returns false if it must be printed as usual. */
 bool gt_journal_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -19,7 +19,7 @@ static size_t least(size_t a, size_t b)
 size_t gt_edit_distance(const char *a, const char *b)
 {
     size_t a_len = strnlen(a, LETTERS - 1), b_len = strnlen(b, LETTERS - 1);
-    size_t rows[3][LETTERS]; /* row i: distances of the first i letters of a to each beginning of b */
+    size_t rows[3][LETTERS]; /* row i: distances of the first i characters of a to each prefix of b */
     for (size_t j = 0; j <= b_len; j++) rows[0][j] = j;
     for (size_t i = 1; i <= a_len; i++) {
         size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
@@ -38,7 +38,7 @@ size_t gt_edit_distance(const char *a, const char *b)
 const char *gt_nearest(const char *word, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
-    size_t best = strlen(word) / 3 + 2; /* one more than what still counts as near */
+    size_t best = strlen(word) / 3 + 2; /* one more than the largest distance that counts */
     for (size_t i = 0; i < count; i++) {
         size_t distance = gt_edit_distance(word, names[i]);
         if (distance >= best || distance >= strlen(names[i])) continue;

@@ -197,7 +197,7 @@ static void ranks_of_a_folder(void **state)
     assert_true(
         find(&files, (gt_rank_search){.folder = ".", .world_size = 3, .allow_missing = true}, &error));
     assert_null(files.paths[2]);
-    assert_string_equal(warnings, "rank 2: ./rank2_trace.json is not there\n");
+    assert_string_equal(warnings, "rank 2: ./rank2_trace.json: file not found\n");
     gt_rank_files_free(&files);
 }
 
@@ -227,12 +227,12 @@ static void ranks_of_a_search(void **state)
     assert_string_equal(files.paths[1], "a/rank1.json");
     assert_string_equal(files.paths[2], "a/b/rank2.json");
     assert_string_equal(files.common_folder, folder);
-    assert_non_null(strstr(warnings, "rank 1: rank1_trace.json.gz is left out, a/rank1.json counts\n"));
+    assert_non_null(strstr(warnings, "rank 1: using a/rank1.json, ignoring rank1_trace.json.gz\n"));
     gt_rank_files_free(&files);
 
     assert_true(
         find(&files, (gt_rank_search){.glob = "a/b/*", .world_size = 3, .allow_missing = true}, &error));
-    assert_string_equal(warnings, "no file for ranks 0, 1\n");
+    assert_string_equal(warnings, "no trace for ranks 0, 1\n");
     assert_string_equal(strrchr(files.common_folder, '/'), "/b");
     gt_rank_files_free(&files);
 

@@ -212,7 +212,7 @@ def check_failures(work, binary):
     check("no folder", done.returncode == 2 and "the following arguments are required: --capture-dir/--combined-run-dir"
           in done.stderr, done.stderr)
     done = subprocess.run([binary, "genesis", "/nonexistent"], capture_output=True, text=True)
-    check("a missing folder", done.returncode == 1 and done.stderr == "gputally: /nonexistent: this is no folder\n")
+    check("a missing folder", done.returncode == 1 and done.stderr == "gputally: /nonexistent: not a folder\n")
     done = subprocess.run([binary, "genesis", work, "--steady-state-gap-ms", "x"], capture_output=True, text=True)
     check("not a number", done.returncode == 2 and "argument --steady-state-gap-ms: invalid float value: 'x'" in done.stderr)
     short = Capture(work, binary, kernel_kernel_traceDOTcsv=csv_of([("a", 0, 10**9), ("b", 10**9, 3 * 10**9)]))

@@ -64,6 +64,18 @@ static void files_are_asked_about(void **state)
     assert_false(gt_read_small_file(path, 4, &text, &error));
     assert_non_null(strstr(error.text, "larger than 4 bytes"));
     gt_buffer_free(&text);
+    char hidden[64];
+    snprintf(hidden, sizeof hidden, "%s/.hidden", folder);
+    fclose(fopen(hidden, "w"));
+    gt_folder_list names = gt_list_folder(folder);
+    assert_int_equal(names.count, 2);
+    assert_string_equal(names.items[0], "file");
+    assert_string_equal(names.items[1], "link");
+    gt_folder_list_free(&names);
+    names = gt_list_folder("/nonexistent");
+    assert_int_equal(names.count, 0);
+    gt_folder_list_free(&names);
+    unlink(hidden);
     unlink(link_path);
     unlink(path);
     rmdir(folder);

@@ -1,4 +1,4 @@
-/* One walk below the base; sorting brings the files of a folder together, in order of rank. */
+/* Walks the tree below the base once; sorting brings the files of a folder together, in order of rank. */
 #include "cli/inputs/batch_files.h"
 #include "base/memory.h"
 #include "cli/inputs/path_pattern.h"
@@ -10,7 +10,7 @@
 
 /* ---- paths ---- */
 
-/* As Python's os.path.abspath: links stay as they are. */
+/* Like Python's os.path.abspath: links are not resolved. */
 static char *absolute(const char *path)
 {
     gt_arena arena = {0};
@@ -27,7 +27,7 @@ static char *relative_to(const char *path, const char *base)
     return gt_strdup(path + strspn(path, "/"));
 }
 
-/* ---- which files ---- */
+/* ---- choosing files ---- */
 
 static bool is_wanted(const char *path, const gt_batch_search *search)
 {
@@ -36,7 +36,7 @@ static bool is_wanted(const char *path, const gt_batch_search *search)
     return gt_path_is_file(path);
 }
 
-/* A trace on its way to its folder. */
+/* A trace before it is assigned to its folder. */
 typedef struct found_file {
     char *folder, *path;
     int64_t rank;
@@ -90,9 +90,9 @@ static bool find_files(const gt_batch_search *search, const gt_rank_regex *regex
     return sound;
 }
 
-/* ---- their folders ---- */
+/* ---- folders ---- */
 
-/* The next `count` files, which are of one folder; takes over their texts. */
+/* The next `count` files, which are in one folder; takes ownership of their strings. */
 static gt_batch_folder make_folder(found_file *files, size_t count, const char *base)
 {
     gt_batch_folder folder = {

@@ -1,4 +1,4 @@
-/* Files by the endings of their names, a few values of the manifest, one of the log. */
+/* Finds files by the endings of their names, and reads a few values of the manifest and one of the log. */
 #include "cli/inputs/capture.h"
 #include "compat/python_literal.h"
 #include "base/length.h"
@@ -25,7 +25,7 @@ static int with_ending(const char *name, const char *ending)
     return len > size && strcmp(name + len - size, ending) == 0;
 }
 
-/* The first file by name whose name ends so; NULL where there is none. */
+/* The first file by name that ends like this, or NULL. */
 static char *find_in(const char *folder, const char *ending)
 {
     DIR *dir = opendir(folder);
@@ -47,7 +47,7 @@ static char *find_first(const char *const *folders, const char *ending)
     return found ? found : find_in(folders[1], ending);
 }
 
-/* PREFIX_kernel_trace.csv as PREFIX_hip_api_trace.csv; NULL where there is no such file. */
+/* PREFIX_kernel_trace.csv as PREFIX_hip_api_trace.csv; NULL if there is no such file. */
 static char *beside(const char *kernels_csv, const char *ending)
 {
     size_t prefix = strlen(kernels_csv) - strlen("_kernel_trace.csv");
@@ -57,7 +57,7 @@ static char *beside(const char *kernels_csv, const char *ending)
     return NULL;
 }
 
-/* ---- the manifest ---- */
+/* ---- manifest ---- */
 
 /* A JSON value as Python's str() prints it. */
 static char *python_text(gt_str json)
@@ -89,21 +89,21 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
     char **const texts[FIELDS] = {&c->title, &c->environments, &c->steps, &c->precision};
     for (size_t f = 0; read && f < FIELDS; f++) {
         bool has = record.present >> f & 1;
-        if (f == TIMESTAMP && !has) continue; /* the folder's name stands for it */
+        if (f == TIMESTAMP && !has) continue; /* the name of the folder is used instead */
         gt_free(*texts[f]);
         *texts[f] = python_text(gt_interner_get(strings, has ? (uint32_t)record.cells[f].text : GT_STR_NONE));
     }
     c->has_manifest = read;
-    if (!read) gt_fail(error, "%s: the manifest is no JSON object", path);
+    if (!read) gt_fail(error, "%s: manifest is not a JSON object", path);
     gt_record_reader_free(reader);
     gt_interner_free(strings);
     gt_stream_close(stream);
     return read;
 }
 
-/* ---- the log ---- */
+/* ---- log ---- */
 
-/* "wall_time=3.98s", the first of them. */
+/* The first "wall_time=3.98s". */
 static double read_wall_time(const char *path)
 {
     FILE *log = fopen(path, "r");
@@ -123,7 +123,7 @@ static double read_wall_time(const char *path)
     return seconds;
 }
 
-/* ---- the capture ---- */
+/* ---- capture ---- */
 
 static char *base_name(const char *folder)
 {
@@ -138,7 +138,7 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
 {
     static const char *const manifests[] = {"capture_manifest.json", "combined_manifest.json"};
     *c = (gt_capture){.folder = gt_strdup(folder), .title = base_name(folder)};
-    if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: this is no folder", folder);
+    if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: not a folder", folder);
     char *inner = gt_format("%s/kernel_trace", folder);
     const char *const folders[] = {gt_path_is_folder(inner) ? inner : folder, folder};
     char *usual = gt_format("%s/kernel_kernel_trace.csv", folders[0]);

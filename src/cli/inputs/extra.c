@@ -1,4 +1,4 @@
-/* --extra and the options that only count beside it. */
+/* --extra and the options that have an effect only with it. */
 #include "cli/inputs/extra.h"
 #include "base/length.h"
 

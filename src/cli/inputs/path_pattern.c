@@ -1,4 +1,4 @@
-/* Goes down the pattern name by name; folders are read only where a name has something to match. */
+/* Matches the pattern part by part; a folder is read only if a part contains a wildcard. */
 #include "cli/inputs/path_pattern.h"
 #include "base/memory.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_FOLDERS_DEEP = 256 };
 
-/* The folders that ** has gone down, so that a link to one of them is not followed for ever. */
+/* The folders that ** has descended into, so that a link to one of them is not followed forever. */
 typedef struct folder {
     const struct folder *above;
     dev_t device;
@@ -38,7 +38,7 @@ static char *join(const char *folder_path, const char *name, size_t len)
 
 static void expand(gt_path_list *found, const char *path, const char *pattern);
 
-/* Goes on below a path, or notes it where the pattern is at its end. */
+/* Continues below a path, or records it at the end of the pattern. */
 static void go_on(gt_path_list *found, char *path, const char *rest)
 {
     struct stat status;
@@ -101,7 +101,7 @@ static void expand(gt_path_list *found, const char *path, const char *pattern)
     size_t len = strcspn(pattern, "/");
     const char *rest = pattern + len + strspn(pattern + len, "/");
     if (is_all(pattern)) {
-        while (is_all(rest)) rest += 2 + strspn(rest + 2, "/"); /* the same again */
+        while (is_all(rest)) rest += 2 + strspn(rest + 2, "/"); /* already visited */
         expand_all(found, path, rest, NULL);
     } else if (has_magic(pattern, len))
         expand_magic(found, path, pattern, len, rest);
@@ -114,7 +114,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts, and keeps of equals the first. */
+/* Sorts, and removes duplicates. */
 static void settle(gt_path_list *found)
 {
     if (found->count) qsort(found->items, found->count, sizeof *found->items, compare);

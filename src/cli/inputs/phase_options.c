@@ -1,4 +1,4 @@
-/* Which method is it, by its name? */
+/* Parses the options of inference phases. */
 #include "cli/inputs/phase_options.h"
 #include "base/length.h"
 
@@ -18,7 +18,7 @@ static const char *plot_format(size_t i)
     return plot_formats[i];
 }
 
-/* Which of the choices a text is, `count` where it is none. */
+/* The index of the choice; `count` if it is none of them. */
 static size_t choice_of(const char *text, const char *(*choice)(size_t), size_t count)
 {
     size_t i = 0;

@@ -1,4 +1,4 @@
-/* Three ways to the files of all ranks, and the sentences for what is not there. */
+/* Three ways to find the files of all ranks, and the messages about missing ones. */
 #include "cli/inputs/rank_files.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -26,9 +26,9 @@ static void make_room(gt_rank_files *files, size_t count)
     files->paths = gt_alloc_zero(count, sizeof *files->paths);
 }
 
-/* ---- the folder of them all ---- */
+/* ---- the common folder ---- */
 
-/* As Python's os.path.abspath, but for "." and "..". */
+/* Like Python's os.path.abspath, except for "." and "..". */
 static char *absolute(const char *path)
 {
     if (path[0] == '/') return gt_strdup(path);
@@ -38,7 +38,7 @@ static char *absolute(const char *path)
     return whole;
 }
 
-/* Cuts `common` to the names that both paths begin with. */
+/* Cuts `common` to the leading names that both paths share. */
 static void cut_to_common(char *common, const char *path)
 {
     size_t whole = 0;
@@ -71,7 +71,7 @@ static char *common_folder(char *const *paths, size_t count)
 
 /* ---- folder and pattern ---- */
 
-/* The file of that name; or, where the folder has it compressed, that one. */
+/* The file with this name or, if the folder has it compressed, the compressed one. */
 static char *in_folder(const char *folder, size_t rank)
 {
     static const char *const endings[] = {"", ".gz", ".zst"};
@@ -94,7 +94,7 @@ static char *expected_path(const gt_rank_search *search, size_t rank)
     return search->folder ? in_folder(search->folder, rank) : by_pattern(search->pattern, rank);
 }
 
-/* Ranks from 0 on, up to the first that has no file. */
+/* Ranks from 0 up to the first one without a file. */
 static size_t count_by_name(const gt_rank_search *search)
 {
     size_t rank = 0;
@@ -103,7 +103,7 @@ static size_t count_by_name(const gt_rank_search *search)
         there = exists(path);
         gt_free(path);
     }
-    return rank ? rank : 1; /* so that the missing rank 0 is named */
+    return rank ? rank : 1; /* so that the message names the missing rank 0 */
 }
 
 static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
@@ -122,7 +122,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
         if (!search->allow_missing)
             gt_fail(error, "Expected trace file not found: %s", path);
         else
-            gt_warn("rank %zu: %s is not there", rank, path);
+            gt_warn("rank %zu: %s: file not found", rank, path);
         gt_free(path);
         if (!search->allow_missing) return false;
     }
@@ -139,7 +139,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
 
 /* ---- search ---- */
 
-/* The rank of each path, -1 for one that tells none. */
+/* The rank of each path; -1 if the path has none. */
 static bool find_ranks(const gt_path_list *paths, const gt_rank_regex *regex, int64_t *ranks, gt_error *error)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -158,7 +158,7 @@ static size_t count_by_search(const int64_t *ranks, size_t path_count)
     return (size_t)count;
 }
 
-/* Gives each path to its rank. The number of paths that tell one. */
+/* Assigns each path to its rank. Returns the number of paths that have a rank. */
 static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const int64_t *ranks)
 {
     size_t telling = 0, beyond = 0;
@@ -169,12 +169,11 @@ static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const in
         if ((uint64_t)rank >= files->count)
             beyond++;
         else if (files->paths[rank])
-            gt_warn("rank %lld: %s is left out, %s counts", (long long)rank, paths->items[i],
-                    files->paths[rank]);
+            gt_warn("rank %lld: using %s, ignoring %s", (long long)rank, files->paths[rank], paths->items[i]);
         else
             files->paths[rank] = gt_strdup(paths->items[i]);
     }
-    if (beyond) gt_warn("%zu files of ranks from %zu on are left out", beyond, files->count);
+    if (beyond) gt_warn("ignoring %zu files of ranks %zu and above", beyond, files->count);
     return telling;
 }
 
@@ -194,7 +193,7 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
     list_missing(&missing, files);
     const char *ranks = gt_buffer_str(&missing).bytes;
     bool complete = !missing.len;
-    if (!complete && allowed) gt_warn("no file for ranks %.300s%s", ranks, missing.len > 300 ? "..." : "");
+    if (!complete && allowed) gt_warn("no trace for ranks %.300s%s", ranks, missing.len > 300 ? "..." : "");
     if (!complete && !allowed)
         gt_fail(error,
                 "Missing ranks after glob resolution: [%.300s%s]. NcclAnalyser requires a complete rank set "

@@ -1,4 +1,4 @@
-/* One way to the traces of all ranks, and one only. */
+/* Checks that exactly one way to find the traces of all ranks is given. */
 #include "cli/inputs/rank_options.h"
 #include "base/length.h"
 
@@ -11,7 +11,7 @@ gt_exit gt_rank_options_check(const gt_call *call, const char *none_given)
         if (!gt_arguments_value(arguments, ways[i])->given) continue;
         if (given || arguments->file_count)
             return gt_usage_error(call->program, "argument --%s: not allowed with %s%s", ways[i],
-                                  given ? "argument --" : "traces named one by one", given ? given : "");
+                                  given ? "argument --" : "FILE arguments", given ? given : "");
         given = ways[i];
     }
     if (given || arguments->file_count) return GT_EXIT_DONE;

@@ -1,4 +1,4 @@
-/* The options that say where the traces of all ranks are, of the commands that read a whole run. */
+/* The options that tell commands where the traces of all ranks are. */
 #ifndef GT_CLI_INPUTS_RANK_OPTIONS_H
 #define GT_CLI_INPUTS_RANK_OPTIONS_H
 
@@ -19,8 +19,8 @@
         "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \
     }
 
-/* GT_EXIT_USAGE, and a sentence said, where traces are named in two ways or, with the sentence given, in
- * none. Traces named one by one are a way, too. */
+/* Prints a usage error and returns GT_EXIT_USAGE if traces are named in two ways or, if `none_given` is
+ * the message for that case, in none. FILE arguments are one of the ways. */
 gt_exit gt_rank_options_check(const gt_call *call, const char *none_given);
 gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
 

@@ -1,4 +1,4 @@
-/* The group that holds the rank, and reading its digits. */
+/* The group with the rank, and parsing its digits. */
 #include "cli/inputs/rank_regex.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char 
     if (!regex->group) regex->group = 1;
     if (regex->python.group_count) return true;
     gt_python_regex_free(&regex->python);
-    gt_fail(&why, "it has no group for the rank's number");
+    gt_fail(&why, "no group for the rank number");
     return fail(regex, &why, error);
 }
 
@@ -27,7 +27,7 @@ void gt_rank_regex_free(gt_rank_regex *regex)
     gt_python_regex_free(&regex->python);
 }
 
-/* As Python's int() takes ASCII digits; -1 for anything else. */
+/* ASCII digits, like Python's int(); -1 for anything else. */
 static int64_t number_of(gt_str digits)
 {
     int64_t number = digits.len ? 0 : -1;

@@ -1,4 +1,4 @@
-/* A Python regular expression that finds a rank's number in a path: --rank_regex. */
+/* A Python regular expression that finds the rank number in a path: --rank_regex. */
 #ifndef GT_CLI_INPUTS_RANK_REGEX_H
 #define GT_CLI_INPUTS_RANK_REGEX_H
 
@@ -9,7 +9,7 @@
 
 typedef struct gt_rank_regex {
     gt_python_regex python;
-    size_t group;       /* that holds the number: the one named "rank", else the first */
+    size_t group;       /* with the number: the group named "rank", else the first one */
     const char *option; /* for messages; with `text` it must outlive the expression */
     const char *text;
 } gt_rank_regex;
