@@ -1,4 +1,4 @@
-/* The batch report: reads from top to bottom as the workbook does. */
+/* The batch report, in the order of its sheets. */
 #include "report/batch.h"
 
 #include "analysis/collective/all2allv.h"
@@ -18,7 +18,7 @@ static void say(FILE *out, const char *line)
     if (out) fprintf(out, "%s\n", line);
 }
 
-/* The rows of a part become a sheet; NULL, and a line, where there are none. */
+/* Turns the rows of a part into a sheet; without rows it prints a line and returns NULL. */
 static void add_or_say(gt_table_list *tables, gt_table *sheet, FILE *out, const char *line)
 {
     if (sheet->row_count) {
@@ -43,7 +43,7 @@ static void say_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE 
     if (out && !ranks->ops[group].found)
         fprintf(out, "No events to summarize performance metrics from group %s\n", name);
     if (ranks->ops[group].found && !ranks->ops[group].rows)
-        gt_warn("no model understands any of the %zu ops of group %s: it has no sheet",
+        gt_warn("no model applies to any of the %zu ops of group %s; its sheet is omitted",
                 ranks->ops[group].found, name);
 }
 
@@ -57,7 +57,7 @@ static void add_groups(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
     }
 }
 
-/* ---- all sheets but those of collectives ---- */
+/* ---- all sheets except those of collectives ---- */
 
 static void add_breakdown(gt_table_list *tables, const gt_table *launchers, const gt_table *timelines)
 {
@@ -75,14 +75,14 @@ static void add_breakdown(gt_table_list *tables, const gt_table *launchers, cons
 void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
 {
     for (size_t i = 0; i < ranks->kernels.count; i++) gt_table_list_add(tables, ranks->kernels.items[i]);
-    ranks->kernels.count = 0; /* they have a new owner */
+    ranks->kernels.count = 0; /* `tables` owns them now */
     add_groups(ranks, out, tables);
     gt_table *launchers = gt_batch_launchers(ranks->parts[GT_BATCH_LAUNCHERS], ranks->count);
     gt_table *timelines = gt_batch_timelines(ranks->timelines, ranks->numbers, ranks->count, ranks->strings);
     gt_table_list_add(tables, launchers);
     gt_table_list_add(tables, timelines);
     gt_table_list_add(tables, ranks->parts[GT_BATCH_COUNTS]);
-    ranks->parts[GT_BATCH_COUNTS] = NULL; /* it has a new owner */
+    ranks->parts[GT_BATCH_COUNTS] = NULL; /* `tables` owns it now */
     add_or_say(tables, gt_batch_unlinked(ranks->parts[GT_BATCH_UNLINKED]), out,
                "No unlinked kernel events found.");
     add_or_say(tables, gt_batch_short_ops(ranks->parts[GT_BATCH_SHORT_OPS]), out, "No short CPU ops found.");
@@ -115,9 +115,8 @@ static void add_named(gt_table_list *tables, gt_table *table, gt_sheet name)
 static void warn_of_mismatches(size_t count, const gt_error *error)
 {
     if (count)
-        gt_warn("%zu collectives are as the first rank has them, because their ranks disagree on what they "
-                "are: %s",
-                count, error->text);
+        gt_warn("%zu collectives use the first rank's data, because their ranks disagree: %s", count,
+                error->text);
 }
 
 void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)

@@ -1,23 +1,61 @@
-/* The batch report: which sheets one folder of PyTorch traces gets, in which order.
+/* The batch report: one folder of PyTorch traces, all ranks combined.
  *
  * Sheets: kernels_<rank>, gemm, conv, attn, un_elemwise, bin_elemwise, kernel_launchers, gpu_timelines,
  * linked_and_short_kernels, unlinked_short_kernels_summary, short_cpu_op_counts, cuda_events_summary,
- * grouped_breakdown (gt_batch_tables), and of several ranks summary_nccl_implicit_sync_cat, long,
- * nccl_implicit_sync_cat, nccl_implicit_sync_cat_detailed, nccl_all2allv (gt_batch_collective_tables). Those
- * without rows are absent, but for kernel_launchers, gpu_timelines, linked_and_short_kernels and
+ * grouped_breakdown (gt_batch_tables), and with several ranks summary_nccl_implicit_sync_cat, long,
+ * nccl_implicit_sync_cat, nccl_implicit_sync_cat_detailed, nccl_all2allv (gt_batch_collective_tables). Sheets
+ * without rows are omitted, except kernel_launchers, gpu_timelines, linked_and_short_kernels and
  * grouped_breakdown. */
 #ifndef GT_REPORT_BATCH_H
 #define GT_REPORT_BATCH_H
 
-#include "report/batch_ranks.h"
+#include "analysis/batch/batch.h"
+#include "input/options.h"
+#include "report/tables.h"
 
 #include <stdio.h>
 
-/* Adds the sheets; their texts are the ranks'. What the old program says of groups and kernels that are not
- * there goes to `out`, unless that is NULL. To be called once: rows of the ranks become sheets. */
-void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables);
+/* ---- what is kept of each rank ----
+ * Traces are read in parallel, a few at a time, each once. */
 
-/* Adds those of collectives, nothing where no rank has any. Also once. */
+/* Tables with the rows of all ranks, in the order of the ranks. */
+typedef enum gt_batch_part {
+    GT_BATCH_LAUNCHERS,
+    GT_BATCH_COUNTS,
+    GT_BATCH_UNLINKED,
+    GT_BATCH_SHORT_OPS,
+    GT_BATCH_CALLS,
+    GT_BATCH_COLLECTIVES,
+    GT_BATCH_PARTS,
+} gt_batch_part;
+
+typedef struct gt_batch_ranks {
+    gt_interner *strings; /* owned; of all tables here */
+    size_t count;
+    const int64_t *numbers;          /* rank numbers from the file names, by position; borrowed */
+    gt_table *parts[GT_BATCH_PARTS]; /* owned; in parts[GT_BATCH_COLLECTIVES] a rank is its position */
+    gt_batch_ops ops[GT_BATCH_GROUPS];
+    size_t *ops_found[GT_BATCH_GROUPS];   /* owned; ops of the group, by position */
+    gt_table *arguments[GT_BATCH_GROUPS]; /* owned; of the sheet's rows (gt_batch_ops_sheet); NULL until the
+                                             sheet is made */
+    gt_table **timelines;                 /* owned; by position, NULL if the rank has no GPU events */
+    gt_table_list kernels;                /* kernels_<rank>, if requested */
+    bool gpu_only;                        /* no rank has ops */
+    size_t events;                        /* in all files */
+} gt_batch_ranks;
+
+/* paths[i] is the trace of rank numbers[i]. False if a trace cannot be read; then there is nothing to free.
+ */
+bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_t *numbers, size_t count,
+                         bool all_kernels, const gt_read_options *options, gt_error *error);
+void gt_batch_ranks_free(gt_batch_ranks *ranks);
+
+/* ---- the sheets ----
+ * Each function is called once: tables of the ranks become sheets. */
+
+/* Prints to `out`, unless it is NULL, which groups and kernels are missing, as TraceLens does. */
+void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables);
+/* Adds nothing if no rank has collectives. */
 void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables);
 
 #endif

@@ -1,6 +1,6 @@
-/* Threads take one rank after another. A trace is gone once its rows are made; the rows stand by rank until
- * those of all ranks before it are there, and are then put behind them. */
-#include "report/batch_ranks.h"
+/* Reading the ranks of a batch report. Each thread takes the next rank, reads its trace, makes its rows and
+ * frees the trace. The rows are kept by rank until all previous ranks are done, and are then appended. */
+#include "report/batch.h"
 
 #include "analysis/collective/collectives.h"
 #include "analysis/pytorch/sheets.h"
@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_TRACES_AT_ONCE = 8 }; /* what is in memory of them is the larger part of it */
+enum { MOST_TRACES_AT_ONCE = 8 }; /* they need most of the memory */
 
-/* Of one rank, on its way into the ranks. */
+/* The rows of one rank, before they are appended. */
 typedef struct rank_rows {
     gt_table *parts[GT_BATCH_PARTS];
     gt_batch_ops ops[GT_BATCH_GROUPS];
-    gt_table *kernels; /* NULL: not asked for */
+    gt_table *kernels; /* NULL: not requested */
     bool is_done;
 } rank_rows;
 
@@ -32,16 +32,16 @@ typedef struct job {
     const gt_read_options *options;
     bool all_kernels;
     unsigned threads_per_rank;
-    rank_rows *rows; /* by place */
+    rank_rows *rows; /* by position */
     size_t next, appended;
-    gt_error error; /* of the first rank by place that could not be read */
-    size_t failed;  /* its place; the number of ranks where all could */
+    gt_error error; /* of the first rank, by position, that could not be read */
+    size_t failed;  /* its position; the number of ranks if all could be read */
     pthread_mutex_t lock;
 } job;
 
 /* ---- one rank ---- */
 
-/* A trace whose GPU events no launch is known for has a timeline of all of them. */
+/* If no GPU event is linked to a launch, the timeline includes all GPU events. */
 static gt_table *make_timeline(const gt_linked_view *trace, const char *path)
 {
     gt_error error;
@@ -51,9 +51,9 @@ static gt_table *make_timeline(const gt_linked_view *trace, const char *path)
     options.include_unlinked = true;
     timeline = gt_pytorch_gpu_timeline(trace, options, &error);
     if (timeline)
-        gt_warn("%s: no GPU event is linked to a launch; its timeline counts all of them", path);
+        gt_warn("%s: no GPU event is linked to a launch; its timeline includes all GPU events", path);
     else
-        gt_warn("%s: no GPU events; it has no timeline", path);
+        gt_warn("%s: no GPU events, so no timeline", path);
     return timeline;
 }
 
@@ -83,7 +83,7 @@ static void make_rows(const job *j, size_t place, const gt_linked_view *trace, r
     gt_launchers_free(&launchers);
 }
 
-/* Moves all texts, so that the trace may go. */
+/* Moves all strings, so that the trace can be freed. */
 static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *strings)
 {
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_use_strings(rows->parts[i], strings);
@@ -92,7 +92,7 @@ static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *string
     if (rows->kernels) gt_table_use_strings(rows->kernels, strings);
 }
 
-/* ---- one behind another ---- */
+/* ---- append in order ---- */
 
 static void append_rank(gt_batch_ranks *ranks, size_t place, rank_rows *rows)
 {
@@ -167,7 +167,7 @@ static void work(void *context, unsigned index)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all ranks ---- */
 
 static uint64_t bytes_of(char *const *paths, size_t count)
 {

@@ -1,5 +1,5 @@
-/* The collective report: sheets are made where they are needed first and then put into the workbook's order.
- */
+/* The collective report: sheets are made in the order of their dependencies and then listed in the order of
+ * the workbook. */
 #include "report/collective.h"
 #include "analysis/collective/all2allv.h"
 #include "analysis/collective/nodes.h"
@@ -14,7 +14,7 @@
 
 enum {
     ROWS_SHOWN = 10,
-    MOST_RANK_CELLS = 64 * 1024 * 1024, /* in the columns that a sheet has for each rank: half a gigabyte */
+    MOST_RANK_CELLS = 64 * 1024 * 1024, /* in the per-rank columns of a sheet: half a gigabyte */
     ALL2ALLV_COLUMNS_A_RANK = 10,
 };
 
@@ -33,14 +33,14 @@ static gt_mismatch mismatch_of(const gt_collective_options *options)
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns)
 {
     if (!rows || ranks * columns <= (int64_t)(MOST_RANK_CELLS / rows)) return true;
-    gt_warn("%s is without its columns for each rank: %zu rows for %lld ranks would be too large", sheet.name,
-            rows, (long long)ranks);
+    gt_warn("%s: per-rank columns omitted (%zu rows for %lld ranks would be too large)", sheet.name, rows,
+            (long long)ranks);
     return false;
 }
 
 static void say_left_out(size_t count)
 {
-    if (count) gt_warn("collectives left out because their ranks disagree on what they are: %zu", count);
+    if (count) gt_warn("collectives skipped because their ranks disagree: %zu", count);
 }
 
 static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_order_alone,
@@ -51,7 +51,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     say_left_out(sync.disagreeing);
     bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC, sync.count, matches->ranks,
                                        GT_SYNC_COLUMNS_A_RANK);
-    gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no columns a rank */
+    gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no per-rank columns */
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);
     s->sync = gt_collective_sync_table(&sync, wide);
@@ -84,7 +84,7 @@ static void add_nodes(const sheets *s, const gt_collective_options *options)
         gt_collective_add_nodes(tables[i], options->gpus_per_node, options->world_size);
 }
 
-/* Into the list, or away where it has no rows and need not be there. */
+/* Adds a sheet, or frees it if it has no rows and is optional. */
 static void hand_over(gt_table_list *list, gt_table *table, bool needed)
 {
     if (table && (needed || table->row_count))
@@ -130,7 +130,7 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
     return true;
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary ---- */
 
 static void print_collectives(const gt_terminal *terminal, const gt_table *summary)
 {

@@ -1,37 +1,56 @@
-/* The report of the collectives of all ranks: which sheets it has, in which order, and what the terminal
- * shows of them.
+/* The report of the collectives of all ranks.
  *
  * Sheets: nccl_summary_implicit_sync, nccl_summary_long, nccl_summary_all2allv, nccl_all2allv_heatmap,
- * nccl_long, nccl_implicit_sync, nccl_all2allv, straggler_summary. Those of all_to_allv and of stragglers are
- * absent where they have no rows, the heat map also where it is not asked for. */
+ * nccl_long, nccl_implicit_sync, nccl_all2allv, straggler_summary. The sheets of all_to_allv and of
+ * stragglers are omitted if they have no rows; the heat map also if it is not requested. */
 #ifndef GT_REPORT_COLLECTIVE_H
 #define GT_REPORT_COLLECTIVE_H
 
 #include "analysis/collective/aggregations.h"
+#include "analysis/hta/hta.h"
 #include "report/tables.h"
 
 #include <stdio.h>
 
+/* ---- reading: one trace per rank, in parallel; only the collectives are kept ---- */
+
+typedef struct gt_rank_traces {
+    gt_interner *strings; /* owned */
+    gt_table *rows;       /* owned; see gt_collectives_of_rank; all ranks that could be read, by rank */
+    size_t rank_count;
+    char **problems;     /* by rank: why it could not be read, else NULL */
+    size_t bad_count;    /* ranks with a problem */
+    size_t events;       /* in all files */
+    gt_table_list extra; /* owned; the sheets of gt_extra_tables for these ranks, if requested */
+    size_t devices;      /* number of GPUs in the first rank's trace; 0 if unknown */
+} gt_rank_traces;
+
+/* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". If `extra` is not
+ * NULL, each trace is read a second time, completely, for the sheets of gt_extra_tables. */
+void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
+                         const gt_hta_options *extra, unsigned threads);
+void gt_rank_traces_free(gt_rank_traces *traces);
+
+/* ---- the sheets ---- */
+
 typedef struct gt_collective_options {
     gt_aggregations aggregations; /* of the two summaries */
     int64_t world_size;
-    int64_t gpus_per_node; /* 0: not known, and no columns node_id and node_span */
+    int64_t gpus_per_node; /* 0: unknown, and no columns node_id and node_span */
     bool heatmap;
-    bool leave_out_mismatches; /* collectives whose ranks disagree on what they are; else they are an error */
+    bool leave_out_mismatches; /* skip collectives whose ranks disagree; otherwise they are an error */
 } gt_collective_options;
 
-/* Adds the sheets made of the rows of all ranks (rank_traces.h), which become the sheet nccl_long. The tables
- * must be freed before the rows' strings. On failure nothing has been added; the rows are gone in any case.
- */
+/* Adds the sheets made from the rows of all ranks; the rows become the sheet nccl_long. The tables must be
+ * freed before the rows' strings. On failure nothing is added; the rows are freed in any case. */
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
                           gt_error *error);
 
-/* Where ranks talk in many small groups, a sheet with columns for all of them is nearly all empty cells:
- * false, and a warning, where they would be too many. */
+/* If ranks communicate in many small groups, a sheet with columns per rank is mostly empty: false, and a
+ * warning, if it would be too large. */
 enum { GT_SYNC_COLUMNS_A_RANK = 3 };
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns);
 
-/* A short view of the report for people. */
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8);
 
 #endif

@@ -1,5 +1,5 @@
-/* The comparison: a table says how each sheet is compared; sheets are read, made ready, merged and split by
- * it. */
+/* The comparison of reports: the table `rules` states how each sheet is compared; by it sheets are read,
+ * merged and split. */
 #include "report/compare.h"
 #include "base/length.h"
 #include "base/log.h"
@@ -25,15 +25,15 @@ const char *gt_compare_group(size_t index)
 typedef struct rule {
     const char *group;
     gt_sheet sheet;
-    gt_sheet result; /* none: the sheet's own name */
-    gt_col needs;    /* a column of the baseline without which the next rule of the sheet holds */
-    bool is_split;   /* three sheets a variant, instead of one sheet */
+    gt_sheet result; /* none: the same name */
+    gt_col needs;    /* if the baseline lacks this column, the next rule of the sheet applies */
+    bool is_split;   /* three sheets per variant instead of one sheet */
     bool param_keys; /* the "param: ..." columns that all reports have are keys too */
     bool is_sorted;  /* by the baseline's first difference column, descending; else by key */
     gt_col keys[NAMES_MAX], differences[NAMES_MAX];
     gt_col dropped[NAMES_MAX];          /* from every report */
     gt_col dropped_variants[NAMES_MAX]; /* from all but the baseline */
-    const char *hidden[2 * NAMES_MAX];  /* endings of columns that a workbook does not show */
+    const char *hidden[2 * NAMES_MAX];  /* suffixes of columns that a workbook hides */
 } rule;
 
 #define OP_KEYS                                                                                              \
@@ -120,10 +120,10 @@ static const rule rules[] = {
 };
 enum { RULES = GT_LENGTH(rules) };
 
-/* Other names of the same sheet in reports of other times and tools. */
+/* Other names of the same sheet in older reports and reports of other tools. */
 static const struct {
     gt_sheet sheet, alias;
-    bool variants_only; /* in a baseline, the alias has a rule of its own */
+    bool variants_only; /* in a baseline, the alias has its own rule */
 } aliases[] = {
     {GT_SHEET_OPS_SUMMARY, GT_SHEET_KERNEL_LAUNCHERS_SUMMARY, false},
     {GT_SHEET_OPS_UNIQUE_ARGS, GT_SHEET_OPS_ALL, true},
@@ -166,10 +166,10 @@ typedef struct work {
     gt_interner *strings;
     gt_table_list *tables;
     gt_table *met;      /* NULL without gates */
-    size_t *sheets_met; /* of each gate: the sheets it was held against */
+    size_t *sheets_met; /* per gate: the number of sheets it was checked on */
 } work;
 
-/* One sheet of the reports that have it, the baseline's first. */
+/* One sheet of all reports that have it, the baseline first. */
 typedef struct sources {
     gt_compared *items;
     gt_table **tables; /* owned */
@@ -186,7 +186,7 @@ static void sources_free(sources *s)
     gt_free(s->keys);
 }
 
-/* The name that a report has for the sheet; none where it has no such sheet. */
+/* The name that a report has for the sheet; none if it has no such sheet. */
 static gt_sheet sheet_in_report(const gt_compare_report *report, gt_sheet sheet, bool is_baseline)
 {
     if (gt_perf_sheets_has(report->sheets, sheet)) return sheet;
@@ -212,7 +212,7 @@ static gt_col lacking_column(const gt_table *table, const rule *how)
     return has_column(table, how->differences[0]) ? GT_NO_COL : how->differences[0];
 }
 
-/* Reads the sheet of one report, if it has one that can be compared. False where reading fails. */
+/* Reads the sheet of one report, if it can be compared. False if reading fails. */
 static bool add_source(work *w, sources *s, const gt_compare_report *report, const rule *how, gt_error *error)
 {
     bool is_baseline = report == w->reports;
@@ -226,9 +226,9 @@ static bool add_source(work *w, sources *s, const gt_compare_report *report, con
     const char *lacking = lacking_column(table, how).name;
     if (lacking) {
         if (table->column_count || !how->param_keys)
-            gt_info("sheet '%s' of %s has no column '%s' and is left out", name.name, report->path, lacking);
+            gt_info("sheet '%s' of %s has no column '%s' and is skipped", name.name, report->path, lacking);
         else
-            gt_info("sheet '%s' of %s is empty and is left out", name.name, report->path);
+            gt_info("sheet '%s' of %s is empty and is skipped", name.name, report->path);
         gt_table_free(table);
         return true;
     }
@@ -237,7 +237,7 @@ static bool add_source(work *w, sources *s, const gt_compare_report *report, con
     return true;
 }
 
-/* The other rule of a sheet whose baseline is of another kind. */
+/* Whether another rule applies because the baseline is of another kind. */
 static bool is_of_other_kind(const work *w, const rule *how, bool *other, gt_error *error)
 {
     gt_sheet name = how->needs.name ? sheet_in_report(&w->reports[0], how->sheet, true) : GT_NO_SHEET;
@@ -342,7 +342,7 @@ static bool compare_sources(work *w, sources *s, const rule *how, gt_error *erro
     return sound;
 }
 
-/* Reads the sheet of every report, the baseline's first; none are kept where the baseline has none. */
+/* Reads the sheet of every report, the baseline first; without the baseline's, none is kept. */
 static bool read_sources(work *w, sources *s, const rule *how, gt_error *error)
 {
     for (size_t i = 0; i < w->report_count && (i == 0 || s->count); i++)
@@ -386,7 +386,7 @@ static bool compare_group(work *w, const char *group, gt_error *error)
     return true;
 }
 
-/* A gate that speaks of nothing would let everything pass. */
+/* A gate that applies to nothing would always pass. */
 static bool gates_spoke(const work *w, gt_error *error)
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
@@ -424,9 +424,9 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
     return sound;
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary ---- */
 
-/* A narrow terminal shows the first columns; the name stands last, where it may be cut. */
+/* A narrow terminal shows the first columns; the name is last, where it may be cut. */
 static void print_change(const gt_terminal *terminal, const gt_table *table, const rule *how,
                          const char *base, const char *variant)
 {

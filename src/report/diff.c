@@ -1,4 +1,4 @@
-/* The diff: which files it has, and its view on the terminal. */
+/* The diff: its files and its terminal summary. */
 #include "report/diff.h"
 
 #include "analysis/diff/diff.h"
@@ -16,7 +16,7 @@ enum { ROWS_SHOWN = 10 };
 struct gt_diff {
     gt_diff_tree *tree;
     gt_table_list tables;
-    gt_table *maps[3]; /* cpu_op_map and those of each trace; none where there are no rows */
+    gt_table *maps[3]; /* cpu_op_map of both traces and of each; NULL without rows */
     gt_table *parts, *differences;
     size_t events[2];
     bool identical, prune_non_gpu;
@@ -112,7 +112,7 @@ bool gt_diff_write(const gt_diff *d, gt_output *output, const char *dir, gt_erro
     return true;
 }
 
-/* ---- the terminal ---- */
+/* ---- terminal summary ---- */
 
 static void print_parts(const gt_terminal *terminal, const gt_table *parts)
 {

@@ -1,4 +1,4 @@
-/* Text of a diff, line by line and key by key. */
+/* The text files of a diff. */
 #include "report/diff_text.h"
 
 #include "base/memory.h"
@@ -27,7 +27,7 @@ static void write_text(gt_file *file, gt_str text, gt_buffer *scratch)
 #define BELOW_LAST   "    "
 #define BELOW_OTHERS "│   "
 
-/* A call whose line is to be written. */
+/* A call to be written. */
 typedef struct pending {
     uint32_t node, depth;
     bool last;
@@ -38,8 +38,8 @@ typedef struct tree_writer {
     const gt_diff_tree *tree;
     pending *stack;
     size_t count, capacity;
-    gt_buffer prefix; /* of the call written last, ... */
-    size_t *lengths;  /* ... and how long it was at each depth */
+    gt_buffer prefix; /* of the last call written, ... */
+    size_t *lengths;  /* ... and its length at each depth */
     size_t length_count, length_capacity;
     gt_buffer scratch;
     size_t left_out;
@@ -85,7 +85,7 @@ static int kind_of(const gt_diff_node *node)
     return gt_diff_is_combined(node) ? 0 : 1 + (int)gt_diff_only_side(node);
 }
 
-/* The last to be written goes onto the stack first. */
+/* Pushes the last child first, so that the first child is written first. */
 static void push_children(tree_writer *w, const gt_diff_node *node, uint32_t depth)
 {
     const gt_diff_tree *tree = w->tree;
@@ -127,7 +127,7 @@ static bool uses_gpu(const gt_diff_tree *tree, const gt_diff_node *node)
 size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_non_gpu)
 {
     tree_writer w = {.file = file, .tree = tree};
-    gt_buffer_str(&w.prefix); /* so that it has bytes */
+    gt_buffer_str(&w.prefix); /* allocates it */
     for (size_t i = 0; i < tree->root_count; i++) {
         if (prune_non_gpu && !uses_gpu(tree, &tree->nodes[tree->roots[i]])) continue;
         GT_PUSH(w.stack, w.count, w.capacity, ((pending){tree->roots[i], 0, i + 1 == tree->root_count}));

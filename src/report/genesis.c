@@ -70,7 +70,7 @@ static void add_run_sheets(gt_rocprof *run, const gt_genesis_options *options, c
     for (size_t i = 0; i < GT_LENGTH(others); i++) add_if_filled(tables, take_table(made, others[i]));
 }
 
-/* Sheets of another report, under the name of their section. */
+/* Sheets of another report, with the section as prefix. */
 static void add_section(gt_table_list *made, const char *section, gt_table_list *tables)
 {
     for (size_t i = 0; i < made->count; i++) {
@@ -152,7 +152,7 @@ static void add_timeline(gt_buffer *out, const gt_table *timeline, const gt_stea
     gt_buffer_add_cstr(out, "\n");
 }
 
-/* The name, or its beginning where it is long; counted in characters. */
+/* The name, cut if it has too many characters. */
 static void add_name(gt_buffer *out, gt_str name)
 {
     const char *at = name.bytes, *end = at + name.len, *cut = end;
@@ -211,5 +211,5 @@ void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const
     if (summary) add_kernels(out, summary);
     add_table(out, "## Top HIP API (pftrace)\n\n", gt_table_list_find(tables, GT_SHEET_GENESIS_HIP_SUMMARY),
               ROWS_SHOWN);
-    out->len--; /* lines are joined, not ended */
+    out->len--; /* no newline after the last line */
 }

@@ -1,6 +1,6 @@
 /* The report of a physics simulation (Genesis) from a rocprofv3 capture: the sheets of the rocprofv3 report
- * with kinds of kernels of such programs, the timeline of the steady state, and of a pftrace its activity and
- * copies. */
+ * with its own kernel categories, the timeline of the steady state, and the activity and copies of a pftrace.
+ */
 #ifndef GT_REPORT_GENESIS_H
 #define GT_REPORT_GENESIS_H
 
@@ -12,12 +12,12 @@
 
 typedef struct gt_genesis_options {
     bool kernel_details, short_kernel_study;
-    bool steady_state; /* the timeline is that of the steady state; else that of the whole run */
+    bool steady_state; /* timeline of the steady state only; otherwise of the whole run */
     int64_t gap_ns, fallback_ns;
     bool named_agents_unknown; /* gt_pftrace_memory_copies: only_numbers */
 } gt_genesis_options;
 
-/* What is said of the capture in the summary, texts as they are to be printed. */
+/* The description of the capture in the summary; strings are printed as they are. */
 typedef struct gt_genesis_capture {
     bool has_manifest;
     const char *title, *environments, *steps, *precision;

@@ -1,23 +1,28 @@
-/* The JAX report: which sheets, in which order, and the summary on the terminal. */
+/* The reports of JAX profiles: which sheets, in which order, and the terminal summaries. */
+#include "compat/number.h"
 #include "report/jax.h"
-#include "base/length.h"
-#include "report/summary.h"
 
+#include "analysis/jax/breakdown.h"
 #include "analysis/jax/kernels.h"
 #include "analysis/jax/op_sheets.h"
+#include "analysis/jax/products.h"
 #include "analysis/jax/summaries.h"
 #include "analysis/jax/timeline.h"
 #include "analysis/jax/unique_args.h"
+#include "base/length.h"
 #include "base/log.h"
-#include "output/terminal.h"
+#include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 enum { KERNELS_SHOWN = 10 };
 
-/* ---- sheets ---- */
+/* ---- performance report ---- */
 
-/* Takes the helper column out and hands the sheet over. */
+/* Drops the helper column and adds the sheet. */
 static void add_launchers(gt_table_list *tables, gt_table *sheet)
 {
     gt_table_drop_column(sheet, gt_table_find(sheet, GT_COL_KERNEL));
@@ -31,7 +36,7 @@ static void add_kernel_sheets(gt_jax_kernels *kernels, const gt_jax_options *opt
     gt_table *unique = gt_jax_unique_args(kernels, launchers);
     gt_table *xla = gt_jax_xla_perf(kernels, launchers), *xla_summary = gt_jax_xla_summary(xla);
     if (!launchers->row_count && options->keyword_count)
-        gt_warn("no kernel has one of the keywords in its metadata; the sheets of kernels are empty");
+        gt_warn("no kernel has one of the keywords in its metadata; the kernel sheets are empty");
     add_launchers(tables, launchers);
     gt_table_list_add(tables, summary);
     gt_table_list_add(tables, by_category);
@@ -57,7 +62,7 @@ bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_
     return true;
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary of the performance report ---- */
 
 static void print_timeline(const gt_terminal *terminal, const gt_table *timeline)
 {
@@ -95,7 +100,7 @@ void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *t
     for (size_t i = 0; i < trace->count; i++) {
         kernels += trace->kind[i] == GT_JAX_KERNEL;
         launched +=
-            trace->kind[i] == GT_JAX_KERNEL && trace->launch_us[i] == trace->launch_us[i]; /* no NaN */
+            trace->kind[i] == GT_JAX_KERNEL && trace->launch_us[i] == trace->launch_us[i]; /* not NaN */
     }
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
@@ -103,4 +108,53 @@ void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *t
     fprintf(out, "%zu GPUs, %zu kernels, %zu of them with their launch\n", trace->gpu_count, kernels,
             launched);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
+}
+
+/* ---- analysis report ---- */
+
+/* To two decimals as numpy rounds: 100 times the value, ties to even. */
+static void round_floats(gt_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (table->columns[c].type != GT_TYPE_FLOAT) continue;
+        double *cells = table->columns[c].floats;
+        for (size_t row = 0; row < table->row_count; row++) cells[row] = gt_numpy_round2(cells[row]);
+    }
+}
+
+bool gt_jax_analysis_tables(const gt_jax *trace, gt_table_list *tables, gt_error *error)
+{
+    if (!trace->count) return gt_fail(error, "nothing in this profile ran on a GPU");
+    gt_jax_breakdown breakdown = gt_jax_breakdown_make(trace);
+    gt_table_list_add(tables, breakdown.averages);
+    gt_table_list_add(tables, breakdown.categorized);
+    gt_table_list_add(tables, breakdown.xla_grouped);
+    gt_table_list_add(tables, gt_jax_gemms(trace));
+    gt_table_list_add(tables, gt_jax_gemms_detailed(trace));
+    for (size_t i = 0; i < tables->count; i++) round_floats(tables->items[i]);
+    return true;
+}
+
+/* ---- collectives ---- */
+
+void gt_jax_collective_tables(gt_jax_collectives *collectives, gt_table_list *tables)
+{
+    gt_table_list_add(tables, gt_jax_collective_events(collectives));
+    gt_table_list_add(tables, gt_jax_collective_groups(collectives));
+    gt_table_list_add(tables, gt_jax_collective_bandwidths(collectives));
+    gt_table_list_add(tables, gt_jax_collective_types(collectives));
+}
+
+void gt_jax_collective_print_summary(FILE *out, const gt_table_list *tables)
+{
+    static const char rule[] = "--------------------------------------------------";
+    const gt_table *types = gt_table_list_find(tables, GT_SHEET_COLLECTIVE_TYPES);
+    fprintf(out, "COMBINED BANDWIDTH ANALYSIS:\n%s\n%-15s %-4s %-8s %-8s\n%s\n", rule, "Type", "Ops",
+            "Alg-Avg", "Bus-Avg", rule);
+    for (size_t row = 0; row < types->row_count; row++)
+        fprintf(out, "%-15s %-4" PRId64 " %-8.1f %-8.1f\n",
+                gt_interner_get(types->strings, gt_table_column(types, GT_COL_TYPE)->texts[row]).bytes,
+                gt_table_column(types, GT_COL_NUM_OPERATIONS)->ints[row],
+                gt_table_column(types, GT_COL_AVG_BANDWIDTH_GBPS)->floats[row],
+                gt_table_column(types, GT_COL_AVG_BUS_BANDWIDTH_GBPS)->floats[row]);
 }

@@ -1,28 +1,53 @@
-/* The report of a JAX profile: which sheets it has, in which order, and what the terminal shows of them.
- *
- * Sheets: gpu_timeline, gpu_events_averages, kernel_launchers, kernel_launchers_summary,
- * kernel_launchers_summary_by_category, kernel_launchers_unique_args, df_xla_perf, xla_summary, and of the
- * classes that have modelled kernels op_gemm, op_fa_bwd, op_fa_fwd, op_fa_v3, op_conv, op_te. */
+/* The reports of JAX profiles. Text ids of the tables are those of trace->strings: the tables must be freed
+ * before the trace. */
 #ifndef GT_REPORT_JAX_H
 #define GT_REPORT_JAX_H
 
-#include "base/error.h"
+#include "analysis/jax/collectives.h"
+#include "analysis/jax/llama_stages.h"
 #include "report/tables.h"
 #include "trace/jax/jax.h"
 
 #include <stdio.h>
 
+/* ---- performance report ----
+ * Sheets: gpu_timeline, gpu_events_averages, kernel_launchers, kernel_launchers_summary,
+ * kernel_launchers_summary_by_category, kernel_launchers_unique_args, df_xla_perf, xla_summary, and for each
+ * class with modelled kernels op_gemm, op_fa_bwd, op_fa_fwd, op_fa_v3, op_conv, op_te. */
+
 typedef struct gt_jax_options {
-    const char *const *keywords; /* only kernels with one of these in their metadata, but for the op sheets */
+    const char *const *keywords; /* use only kernels with one of these in their metadata; not in op sheets */
     size_t keyword_count;
 } gt_jax_options;
 
-/* Adds the sheets to `tables`, whose text ids are those of trace->strings: the tables must be freed before
- * the trace. Fails where nothing ran on a GPU. */
+/* Fails if nothing ran on a GPU. */
 bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_list *tables,
                    gt_error *error);
-
-/* A short view of the report for people. */
 void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8);
+
+/* ---- analysis report ----
+ * Tables rounded to two decimals, each written to its own file: gpu_events_averages,
+ * gpu_events_categorized_mean, xla_grouped, gemms, gemms_detailed. */
+
+#define GT_JAX_ANALYSIS_MODULE "jit_train_step" /* the module whose matrix products are listed */
+
+/* Fails if nothing ran on a GPU. */
+bool gt_jax_analysis_tables(const gt_jax *trace, gt_table_list *tables, gt_error *error);
+
+/* ---- collectives ----
+ * Sheets: collective_events, collective_groups, collective_bandwidths, collective_types. */
+
+void gt_jax_collective_tables(gt_jax_collectives *collectives, gt_table_list *tables);
+void gt_jax_collective_print_summary(FILE *out, const gt_table_list *tables);
+
+/* ---- two runs of a language model, on an AMD and an NVIDIA GPU, compared as Markdown ---- */
+
+typedef struct gt_llama_pair {
+    const gt_llama_summary *rocm, *cuda;
+    gt_llama_range tokens, layers;
+    const gt_interner *strings; /* of both */
+} gt_llama_pair;
+
+void gt_llama_compare(gt_buffer *out, const gt_llama_pair *pair);
 
 #endif

@@ -107,7 +107,7 @@ static void add_markdown(gt_buffer *out, const gt_pftrace_activity_options *opti
                 options->top_kernels);
     add_section(out, "### HIP API Summary Table", gt_table_list_find(tables, GT_SHEET_HIP_SUMMARY),
                 options->top_calls);
-    out->len--; /* lines are joined, not ended */
+    out->len--; /* no newline after the last line */
 }
 
 /* ---- activity ---- */
@@ -158,7 +158,7 @@ void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activit
     gt_pftrace_work_free(&work);
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary ---- */
 
 static void print_calls(const gt_terminal *terminal, const gt_table *table)
 {

@@ -1,7 +1,6 @@
-/* The reports of a rocprofv3 pftrace: which sheets they have, their Markdown, and what the terminal shows of
- * them.
+/* The reports of a rocprofv3 pftrace: their sheets, Markdown and terminal summary.
  *
- * Text ids of the tables are those of trace->strings: they must be freed before the trace. */
+ * Text ids of the tables are those of trace->strings: the tables must be freed before the trace. */
 #ifndef GT_REPORT_PFTRACE_H
 #define GT_REPORT_PFTRACE_H
 
@@ -17,7 +16,7 @@ typedef struct gt_pftrace_activity_options {
     int64_t min_tid, max_tid, min_event_ns;
     bool kernel_summary, hip_summary;
     bool include_rccl;              /* in kernel_summary */
-    bool of_compute;                /* percentages of kernel_summary: of computation, not of all GPU time */
+    bool of_compute;                /* kernel_summary: percentages of computation instead of all GPU time */
     bool by_name;                   /* rows of kernel_summary */
     bool by_stream, by_operation;   /* rows of hip_summary */
     int64_t top_xla;                /* rows of xla_top; negative: all but that many */

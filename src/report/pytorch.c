@@ -1,14 +1,13 @@
-/* The PyTorch report: reads from top to bottom as the workbook does. */
+/* The PyTorch report, in the order of its sheets. */
 #include "report/pytorch.h"
+
 #include "analysis/collective/collectives.h"
 #include "analysis/diff/diff.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/sheets.h"
+#include "analysis/phases/phases.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "base/memory.h"
-#include "report/extra.h"
-#include "report/pytorch_phases.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -31,9 +30,75 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options)
     return options->detect_recompute || options->call_stack;
 }
 
-/* ---- the sheets ---- */
+/* ---- inference phases ----
+ * Scripts parse these lines, which are those of TraceLens. */
 
-/* A sheet without rows is left out. */
+static const struct {
+    gt_phase phase;
+    const char *name;
+    gt_sheet op_sheet, kernel_sheet;
+} phases_shown[] = {
+    {GT_PHASE_PREFILL, "Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL},
+    {GT_PHASE_DECODE, "Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE},
+};
+enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
+
+static const char making_op_sheets[] = "Generating inference phase kernel launcher summaries...";
+
+static void say_no_ops(const char *phase)
+{
+    gt_info("⚠ No %s phase operations found in launchers", phase);
+}
+
+/* For a trace without ops. */
+static void say_no_phase_ops(void)
+{
+    gt_info("%s", making_op_sheets);
+    for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(phases_shown[i].name);
+}
+
+/* ops_summary_prefill and ops_summary_decode. */
+static void add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                                const gt_phases *phases, gt_table_list *tables)
+{
+    gt_info("%s", making_op_sheets);
+    for (size_t i = 0; i < PHASES_SHOWN; i++) {
+        gt_table *sheet =
+            gt_phase_ops_summary(trace, launchers, phases, phases_shown[i].phase, phases_shown[i].op_sheet);
+        if (sheet->row_count) {
+            gt_info("✓ Generated %s launcher summary with %zu operations", phases_shown[i].name,
+                    sheet->row_count);
+            gt_table_list_add(tables, sheet);
+        } else {
+            say_no_ops(phases_shown[i].name);
+            gt_table_free(sheet);
+        }
+    }
+}
+
+/* kernel_summary_prefill and kernel_summary_decode. */
+static void add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                    gt_phases *phases, gt_table_list *tables)
+{
+    gt_info("Generating inference phase kernel summaries...");
+    uint8_t *kernel_phases = gt_phases_of_kernels(phases);
+    for (size_t i = 0; i < PHASES_SHOWN; i++) {
+        gt_table *sheet = gt_phase_kernel_summary(kernels, launchers, kernel_phases, phases_shown[i].phase,
+                                                  phases_shown[i].kernel_sheet);
+        if (sheet->row_count) {
+            gt_info("✓ Generated %s kernel summary with %zu groups", phases_shown[i].name, sheet->row_count);
+            gt_table_list_add(tables, sheet);
+        } else {
+            gt_info("⚠ No %s phase kernels found", phases_shown[i].name);
+            gt_table_free(sheet);
+        }
+    }
+    gt_free(kernel_phases);
+}
+
+/* ---- sheets ---- */
+
+/* Sheets without rows are omitted. */
 static void add_if_any(gt_table_list *tables, gt_table *table)
 {
     if (table->row_count)
@@ -49,7 +114,7 @@ static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *l
     gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, extension);
     bool made = true;
     if (options->kernel_summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
-    if (options->kernel_summary && phases) gt_add_phase_kernel_sheets(&kernels, launchers, phases, tables);
+    if (options->kernel_summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, tables);
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,
@@ -79,7 +144,7 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
     if (overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
 }
 
-/* Holds the trace against a second one: columns of the unified sheet, and diff_stats behind it. */
+/* Compares the trace with a second one: adds columns to the unified sheet, and the sheet diff_stats. */
 static bool add_comparison(const gt_linked_view *trace, const gt_unified *unified, gt_table *summary,
                            const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
@@ -94,7 +159,7 @@ static bool add_comparison(const gt_linked_view *trace, const gt_unified *unifie
     return true;
 }
 
-/* The unified sheets; the second of them only where anybody asks what ran beside kernels. */
+/* The unified sheets; the second one only if overlaps are requested. */
 static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options, gt_table_list *tables,
                                gt_error *error)
 {
@@ -108,7 +173,7 @@ static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options,
     return made;
 }
 
-/* The sheets of performance models. Those of families are made first, since some models learn from them. */
+/* The sheets of performance models. Op families come first, because some models learn from them. */
 static bool add_performance_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
                                    gt_extension *extension, const gt_phases *phases,
                                    const gt_overlaps *overlaps, const gt_pytorch_options *options,
@@ -123,14 +188,14 @@ static bool add_performance_sheets(const gt_linked_view *trace, const gt_launche
                                                         .rows = options->topk_roofline_ops.rows,
                                                     });
     bool made = add_unified_sheets(perf, options, tables, error);
-    if (phases) gt_add_phase_op_sheets(trace, launchers, phases, tables);
+    if (phases) add_phase_op_sheets(trace, launchers, phases, tables);
     for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
     gt_free(families.items);
     gt_perf_free(perf);
     return made;
 }
 
-/* The sheets that need a host side. */
+/* The sheets that need CPU events. */
 static bool add_host_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
                             gt_extension *extension, const gt_phases *phases,
                             const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
@@ -176,7 +241,7 @@ static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
     gt_phases *phases = NULL;
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
-    if (phases && trace->gpu_only) gt_info_no_phase_ops();
+    if (phases && trace->gpu_only) say_no_phase_ops();
     bool made =
         (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
         add_kernel_sheets(trace, &launchers, extension, phases, total_ms, options, tables, error);
@@ -187,6 +252,32 @@ static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
     return made;
 }
 
+/* ---- extra sheets ---- */
+
+void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
+                     gt_table_list *tables)
+{
+    static gt_table *(*const sheets[])(const gt_hta_events *, int64_t) = {
+        gt_hta_temporal_breakdown,  gt_hta_comm_comp_overlap,    gt_hta_idle_time_breakdown,
+        gt_hta_idle_interval_stats, gt_hta_queue_length_summary, gt_hta_launch_stats_summary,
+    };
+    gt_hta_events events = gt_hta_events_find(trace, options);
+    for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](&events, rank));
+    gt_hta_events_free(&events);
+}
+
+void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank)
+{
+    if (!tables->count) {
+        gt_table_list empty = *tables;
+        *tables = *of_rank;
+        *of_rank = empty;
+        return;
+    }
+    for (size_t i = 0; i < of_rank->count; i++) gt_table_append_same(tables->items[i], of_rank->items[i]);
+    gt_table_list_free(of_rank);
+}
+
 static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *options, gt_table_list *tables)
 {
     gt_table_list extra = {0};
@@ -195,8 +286,10 @@ static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *o
     gt_free(extra.items);
 }
 
-/* The names that older documents give to three sheets. */
-static void use_seed_names(gt_table_list *tables)
+/* ---- the whole report ---- */
+
+/* Three sheets had other names in older versions. */
+static void use_old_names(gt_table_list *tables)
 {
     static const gt_sheet names[][2] = {{GT_SHEET_OPS_UNIQUE_ARGS, GT_SHEET_OPS_ALL},
                                         {GT_SHEET_SHORT_KERNEL_HISTOGRAM, GT_SHEET_SHORT_KERNELS_HISTOGRAM},
@@ -217,7 +310,7 @@ static bool run_extension(gt_pytorch_linked *trace, const gt_extension_source *s
     return true;
 }
 
-/* The sheets of an extension come last; one that has the name of another takes its place. */
+/* The sheets of an extension come last; a sheet with the name of another one replaces it. */
 static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tables)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) {
@@ -254,16 +347,16 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
                add_sheets(view, answer.extension, options, &made, error);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
-    if (options->seed_names) use_seed_names(&made);
+    if (options->seed_names) use_old_names(&made);
     if (all) add_extension_sheets(&answer, &made);
     free_answer(&answer);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);
-    if (all) made.count = 0; /* they have a new owner */
+    if (all) made.count = 0; /* `tables` owns them now */
     gt_table_list_free(&made);
     return all;
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary ---- */
 
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {

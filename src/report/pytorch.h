@@ -1,11 +1,11 @@
-/* The report of a PyTorch trace: which sheets it has, in which order, and what the terminal shows of them.
+/* The report of a PyTorch trace: its sheets in order, and the terminal summary.
  *
  * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
  * unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap, ops_summary_prefill, ops_summary_decode,
  * those of op families (GEMM, SDPA_fwd, ...), kernel_summary, kernel_summary_prefill, kernel_summary_decode,
- * short_kernel_histogram, short_kernels_summary, coll_analysis, and those of extra.h. Those that the options
- * leave out, and those without rows (but for the timeline and the two of short kernels), are absent. A trace
- * without cpu_ops has only the timeline and the kernel sheets. */
+ * short_kernel_histogram, short_kernels_summary, coll_analysis, and the extra sheets (gt_extra_tables).
+ * Sheets that the options exclude and sheets without rows (except the timeline and the two of short kernels)
+ * are omitted. A trace without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-/* A number of rows to keep, where one is given. */
+/* The number of rows to keep, if given. */
 typedef struct gt_row_limit {
     bool given;
     int64_t rows;
@@ -39,17 +39,17 @@ typedef struct gt_pytorch_options {
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
     bool call_stack; /* needs python functions in the trace */
-    bool pseudo_ops; /* recognise ops that the trace does not name */
+    bool pseudo_ops; /* recognize ops that the trace does not name */
     bool phases;     /* the sheets of prefill and decode */
     gt_phase_options phase_options;
-    const gt_gpu_arch *gpu_arch; /* for roofline columns; NULL: none */
-    const char *python_path;     /* runs a simulator of GEMMs; NULL: "python" */
-    bool extra;                  /* the sheets of extra.h, as of rank 0 */
+    const gt_gpu_arch *gpu_arch; /* for roofline columns; may be NULL */
+    const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
+    bool extra;                  /* the sheets of gt_extra_tables, as rank 0 */
     gt_hta_options extra_options;
-    /* A second trace, read with the same needs, for diff_stats; NULL: none. */
+    /* A second trace, read with the same options, for diff_stats; may be NULL. */
     gt_pytorch_linked *comparison;
-    const gt_extension_source *extension; /* a Python extension to run; NULL: none */
-    bool seed_names; /* ops_all, short_kernels_histogram, short_kernels_all_details for the three sheets */
+    const gt_extension_source *extension; /* a Python extension to run; may be NULL */
+    bool seed_names; /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
 } gt_pytorch_options;
 
 gt_pytorch_options gt_pytorch_options_default(void);
@@ -65,5 +65,15 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
 /* A short view of the report for people. */
 void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_table_list *tables,
                               int width, bool utf8);
+
+/* ---- extra sheets (--extra) ----
+ * The analyses of HolisticTraceAnalysis for one rank: temporal_breakdown, comm_comp_overlap,
+ * idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary. */
+
+/* Adds all of them, also those without rows. */
+void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
+                     gt_table_list *tables);
+/* Appends the rows of a later rank's sheets and frees these. `tables` is empty or from gt_extra_tables. */
+void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank);
 
 #endif

@@ -1,6 +1,6 @@
-/* Threads take one rank after another. A rank's events are gone once its rows are made; the rows stand by
- * rank until all are there and then become one table. */
-#include "report/rank_traces.h"
+/* Reading the collectives of many ranks. Each thread takes the next rank, reads its trace, makes its rows and
+ * frees its events. The rows of all ranks become one table at the end. */
+#include "report/collective.h"
 #include "analysis/collective/collectives.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -10,6 +10,7 @@
 #include "input/chrome/kineto.h"
 #include "input/chrome/kineto_collectives.h"
 #include "os/paths.h"
+#include "report/pytorch.h"
 #include "schema/sheets.h"
 
 #include <pthread.h>
@@ -21,13 +22,13 @@ enum { ROWS_TO_TRIM = 65536 };
 typedef struct job {
     gt_rank_traces *traces;
     char *const *paths;
-    const gt_hta_options *extra; /* NULL: not wanted */
+    const gt_hta_options *extra; /* NULL: not requested */
     unsigned threads_per_rank;
     gt_table **tables;           /* by rank */
-    gt_table_list *extra_tables; /* by rank, until those of all ranks before it are there */
+    gt_table_list *extra_tables; /* by rank, until all previous ranks are done */
     bool *is_done;               /* by rank */
-    size_t appended;             /* ranks whose extra tables are in the traces' */
-    int64_t *said;               /* by rank: which rank the trace says it is of */
+    size_t appended;             /* number of ranks whose extra tables are appended */
+    int64_t *said;               /* by rank: the rank number in the trace */
     size_t next;
     pthread_mutex_t lock;
 } job;
@@ -41,8 +42,8 @@ static gt_rank_events *read_file(const char *path, unsigned threads, gt_error *e
     return events;
 }
 
-/* The sheets that need more than collectives. The trace is gone before this returns, so their texts have
- * strings of their own. */
+/* The sheets that need more than collectives. The trace is freed before this returns, so the tables get their
+ * own interner. */
 static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_interner *strings,
                        gt_error *error)
 {
@@ -67,8 +68,8 @@ static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *ta
     if (rank == 0) j->traces->devices = events->devices;
 }
 
-/* Called with the lock held. The sheets of a rank are small, but a table of a few rows is mostly overhead: so
- * they are put together as soon as their turn comes. */
+/* Called with the lock held. A table with a few rows is mostly overhead, so the sheets of a rank are appended
+ * as soon as all previous ranks are done. */
 static void append_extra(job *j, size_t rank)
 {
     j->is_done[rank] = true;
@@ -129,14 +130,14 @@ static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
             gt_table_free(tables[i]);
         }
         if (freed < ROWS_TO_TRIM) continue;
-        gt_memory_trim(); /* else the rows would be in memory twice */
+        gt_memory_trim(); /* otherwise the rows would be in memory twice */
         freed = 0;
     }
     gt_memory_trim();
     return all ? all : gt_table_new(GT_SHEET_NCCL_LONG, strings);
 }
 
-/* Ranks are what the file names say; a trace that says otherwise may stand in the wrong place. */
+/* File names decide the rank; a trace that names another rank may be misplaced. */
 static void compare_ranks(const job *j)
 {
     size_t differing = 0, first = 0;

@@ -1,4 +1,4 @@
-/* The rocprofv3 report: which sheets, in which order, and the summary on the terminal. */
+/* The rocprofv3 report, in the order of its sheets, and its terminal summary. */
 #include "report/rocprof.h"
 #include "base/length.h"
 #include "report/summary.h"
@@ -23,7 +23,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Of the terminal's table of kernels: its rows, and the width from which on it has all columns. */
+/* The kernel table on the terminal: its rows, and the minimum width for all columns. */
 enum { KERNELS_SHOWN = 10, WIDE_ENOUGH = 84 };
 #define NOT_SHOWN gt_col_named("") /* a column that no table has */
 
@@ -44,7 +44,7 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
 static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels, bool from_stats)
 {
     if (run->processes > 1 && run->process_count <= 1)
-        gt_warn("the trace holds %zu processes; the report is of the first one (PID %" PRId64 ")",
+        gt_warn("%zu processes in the trace; the report covers the first one (PID %" PRId64 ")",
                 run->processes, run->pid);
     if (from_stats)
         gt_warn(
@@ -55,7 +55,7 @@ static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels, boo
     for (size_t row = 0; row < kernels->row_count; row++)
         backwards += kernels->columns[GT_KERNEL_DUR_NS].ints[row] < 0;
     if (backwards)
-        gt_warn("kernel dispatches that end before they start: %zu; they count with their negative durations",
+        gt_warn("kernel dispatches that end before they start: %zu; their negative durations are included",
                 backwards);
 }
 
@@ -64,7 +64,7 @@ static size_t details_kept(const gt_rocprof_options *options, size_t count)
     return options->limit_details ? gt_pandas_head(count, options->topk_kernels) : count;
 }
 
-/* `stats` are the kernels by name where there are no others; NULL where there are. */
+/* `stats`: the kernels by name if the run has no dispatches; otherwise NULL. */
 static void add_summaries(const gt_table *kernels, const gt_table *stats, gt_table_list *tables)
 {
     gt_table *by_name = stats ? gt_table_copy(stats) : gt_kernels_by_name(kernels);
@@ -157,7 +157,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     return true;
 }
 
-/* ---- the summary on the terminal ---- */
+/* ---- terminal summary ---- */
 
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
@@ -166,7 +166,7 @@ static void print_categories(const gt_terminal *terminal, const gt_table *catego
                     GT_COL_PERCENTAGE_PCT);
 }
 
-/* A narrow terminal shows fewer figures, so that the names keep some room. */
+/* A narrow terminal shows fewer numbers to leave room for the names. */
 static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
     bool wide = terminal->width >= WIDE_ENOUGH;
@@ -198,7 +198,7 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
             count, summary->row_count, percent);
 }
 
-/* One line for the extra sheets that the run has no data for. */
+/* One line that lists the extra sheets without data. */
 static void print_missing(FILE *out, const gt_table_list *tables)
 {
     static const gt_sheet extra[] = {GT_SHEET_HIP_API_SUMMARY, GT_SHEET_HSA_API_SUMMARY,

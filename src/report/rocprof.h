@@ -1,9 +1,9 @@
-/* The report of a rocprofv3 run: which sheets it has, in which order, and what the terminal shows of them.
+/* The report of a rocprofv3 run.
  *
  * Sheets: gpu_timeline, kernel_summary, kernel_summary_by_category, kernel_details, short_kernels_summary,
- * short_kernel_histogram; then, as extra sheets, hip_api_summary, hsa_api_summary and those of other APIs,
- * memory_copy_summary, counters_by_kernel, agent_info, process_summary. Those that the options leave out, and
- * extra ones that the run has no data for, are absent. */
+ * short_kernel_histogram; then the extra sheets hip_api_summary, hsa_api_summary and those of other APIs,
+ * memory_copy_summary, counters_by_kernel, agent_info, process_summary. Sheets that the options exclude and
+ * extra sheets without data are omitted. */
 #ifndef GT_REPORT_ROCPROF_H
 #define GT_REPORT_ROCPROF_H
 
@@ -15,29 +15,27 @@
 
 typedef struct gt_rocprof_options {
     bool kernel_summary;     /* kernel_summary and kernel_summary_by_category */
-    bool kernel_details;     /* one row a dispatch */
+    bool kernel_details;     /* one row per dispatch */
     bool short_kernel_study; /* short_kernels_summary and short_kernel_histogram */
     int64_t short_threshold_us;
     int64_t short_bins;
-    bool extra_sheets; /* what the Python tool does not have: of the run, all that was wanted when it was read
-                        */
-    bool limit_details;   /* whether topk_kernels holds */
-    int64_t topk_kernels; /* first rows of kernel_details kept; negative: all but that many at the end */
+    bool extra_sheets;    /* sheets that TraceLens does not have, from the data that was read */
+    bool limit_details;   /* whether topk_kernels applies */
+    int64_t topk_kernels; /* rows of kernel_details to keep; negative: all but the last ones */
 } gt_rocprof_options;
 
 gt_rocprof_options gt_rocprof_options_default(void);
 
-/* What must be read of a run (GT_WANT_...) for the sheets that these options ask for. */
+/* What must be read (GT_WANT_...) for the sheets of these options. */
 unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
 
 /* Adds the sheets to `tables`, whose text ids are those of run->strings: the tables must be freed before the
- * run. On failure nothing has been added. Warns where the run has no kernels or the file held several
+ * run. On failure nothing is added. Warns if the run has no kernels or the file has several
  * processes. */
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
 
-/* A short view of the report for people: the timeline as bars, the categories and the kernels that took
- * longest. */
+/* The timeline as bars, the categories, and the longest kernels. */
 void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
                               bool utf8);
 

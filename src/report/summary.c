@@ -1,4 +1,4 @@
-/* What the terminal summaries of all reports have in common. */
+/* Parts that the terminal summaries of several reports share. */
 #include "report/summary.h"
 #include "base/memory.h"
 #include "schema/columns.h"

@@ -1,4 +1,4 @@
-/* A growable list of tables that owns them. */
+/* Lists of tables. */
 #include "report/tables.h"
 
 #include "base/memory.h"

@@ -2,8 +2,6 @@
 #include "input/xla/dump.h"
 #include "input/xla/xplane.h"
 #include "report/jax.h"
-#include "report/jax_analysis.h"
-#include "report/jax_collective.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "pytorch_trace.h"
 
 #include "analysis/hta/hta.h"
-#include "report/extra.h"
+#include "report/pytorch.h"
 
 /* H1: four kernels on stream 7 and a collective on stream 20 that overlaps the first two. */
 static trace_text check_case(void)

@@ -11,7 +11,6 @@
 #include "cli/traces.h"
 #include "output/terminal.h"
 #include "report/collective.h"
-#include "report/rank_traces.h"
 
 #include <inttypes.h>
 #include <stdio.h>

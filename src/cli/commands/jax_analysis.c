@@ -8,7 +8,7 @@
 #include "cli/traces.h"
 #include "input/xla/xplane.h"
 #include "output/terminal.h"
-#include "report/jax_analysis.h"
+#include "report/jax.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -10,8 +10,8 @@
 #include "cli/traces.h"
 #include "input/xla/dump.h"
 #include "input/xla/xplane.h"
-#include "report/jax_collective.h"
 #include "os/paths.h"
+#include "report/jax.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "cli/common.h"
 #include "input/chrome/stream.h"
 #include "output/file.h"
-#include "report/llama_compare.h"
+#include "report/jax.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The Markdown report: sizes, times of a token and a layer, stages, what took longest. */
-#include "report/llama_compare.h"
+/* The Markdown comparison: sizes, times per token and per layer, stages, longest kernels. */
+#include "report/jax.h"
 
 #include <inttypes.h>
 #include <math.h>
