@@ -594,7 +594,7 @@ def sensors_of_the_driver(binary):
 
 
 @test
-def samplers_that_cannot_be(binary):
+def invalid_samplers(binary):
     with Place(binary) as p:
         empty = os.path.join(p.path, "nothing")
         os.mkdir(empty)
