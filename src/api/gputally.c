@@ -126,7 +126,7 @@ static bool find_trace(gt_profile_list *traces, const char *path, gt_error *erro
 
 static bool read_and_make(make_call *call, const char *path, gt_error *error)
 {
-    gt_report_kind kind = GT_REPORT_ROCPROF; /* of a folder */
+    gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder */
     bool is_folder = gt_path_is_folder(path);
     gt_stream *stream = is_folder ? NULL : gt_stream_open(path, error);
     bool made = (is_folder || (stream && gt_report_detect(stream, &kind, error))) &&
@@ -192,9 +192,9 @@ void gputally_report_free(gputally_report *report)
 
 gputally_kind gputally_report_kind(const gputally_report *report)
 {
-    static const gputally_kind kinds[] = {[GT_REPORT_ROCPROF] = GPUTALLY_ROCPROF,
-                                          [GT_REPORT_PYTORCH] = GPUTALLY_PYTORCH,
-                                          [GT_REPORT_JAX] = GPUTALLY_JAX};
+    static const gputally_kind kinds[] = {[GT_TRACE_ROCPROF] = GPUTALLY_ROCPROF,
+                                          [GT_TRACE_PYTORCH] = GPUTALLY_PYTORCH,
+                                          [GT_TRACE_JAX] = GPUTALLY_JAX};
     return kinds[report->report.kind];
 }
 

@@ -30,6 +30,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/raise.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -52,17 +53,6 @@ typedef struct gt_guard_options {
  * makes one. */
 bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), void *context,
                   gt_error *error);
-
-/* Ends the guarded call, or without a guard the program, with this sentence. */
-_Noreturn void gt_raise(const char *format, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void gt_raise_out_of_memory(size_t bytes); /* "out of memory: cannot allocate N bytes" */
-/* "internal error: ...": for what only a bug can cause. The program ends with GT_EXIT_INTERNAL. */
-_Noreturn void gt_raise_internal(const char *format, ...) __attribute__((format(printf, 1, 2)));
-enum { GT_EXIT_INTERNAL = 70 };
-
-/* An assertion that is also checked in release builds. */
-#define GT_CHECK(condition)                                                                                  \
-    ((condition) ? (void)0 : gt_raise_internal("%s:%d: not true: %s", __FILE__, __LINE__, #condition))
 
 /* ---- resources other than memory; without a guard these do nothing ---- */
 

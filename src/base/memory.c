@@ -1,10 +1,11 @@
 /* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
-#include "base/guard.h"
 #include "base/length.h"
+#include "base/raise.h"
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -89,7 +89,7 @@ static void show_report(const gt_report *report, const gt_output *output)
     gt_trace_show_files(output);
 }
 
-bool gt_trace_make_report(const gt_trace_call *trace, gt_report_kind kind, const gt_report_hooks *hooks,
+bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
     gt_report_options options = report_options(trace);

@@ -34,7 +34,7 @@ typedef struct gt_report_hooks {
 
 /* Makes a report of this kind with the options of the command line, which must be valid, writes it and prints
  * the summary. */
-bool gt_trace_make_report(const gt_trace_call *trace, gt_report_kind kind, const gt_report_hooks *hooks,
+bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error);
 
 /* For commands with reports of their own: whether to print a summary, and the last lines of it. */

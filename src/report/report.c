@@ -17,14 +17,14 @@
 
 static const struct {
     gt_trace_format format;
-    gt_report_kind kind;
+    gt_trace_kind kind;
 } formats[] = {
-    {GT_FORMAT_ROCPROF_JSON, GT_REPORT_ROCPROF}, {GT_FORMAT_ROCPROF_CSV, GT_REPORT_ROCPROF},
-    {GT_FORMAT_SQLITE, GT_REPORT_ROCPROF},       {GT_FORMAT_PERFETTO, GT_REPORT_ROCPROF},
-    {GT_FORMAT_KINETO_JSON, GT_REPORT_PYTORCH},  {GT_FORMAT_XPLANE, GT_REPORT_JAX},
+    {GT_FORMAT_ROCPROF_JSON, GT_TRACE_ROCPROF}, {GT_FORMAT_ROCPROF_CSV, GT_TRACE_ROCPROF},
+    {GT_FORMAT_SQLITE, GT_TRACE_ROCPROF},       {GT_FORMAT_PERFETTO, GT_TRACE_ROCPROF},
+    {GT_FORMAT_KINETO_JSON, GT_TRACE_PYTORCH},  {GT_FORMAT_XPLANE, GT_TRACE_JAX},
 };
 
-bool gt_report_detect(gt_stream *stream, gt_report_kind *kind, gt_error *error)
+bool gt_report_detect(gt_stream *stream, gt_trace_kind *kind, gt_error *error)
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
@@ -34,7 +34,7 @@ bool gt_report_detect(gt_stream *stream, gt_report_kind *kind, gt_error *error)
         if (format != GT_FORMAT_PERFETTO) return true;
         gt_perfetto_origin origin; /* both profilers can write this format */
         if (!gt_perfetto_find_origin(stream, &origin, error)) return false;
-        if (origin == GT_ORIGIN_PYTORCH) *kind = GT_REPORT_PYTORCH;
+        if (origin == GT_ORIGIN_PYTORCH) *kind = GT_TRACE_PYTORCH;
         return true;
     }
     return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
@@ -357,12 +357,12 @@ static const struct {
     void (*print_summary)(FILE *out, const gt_report *report, int width, bool utf8);
     void (*free)(gt_report *report);
 } kinds[] = {
-    [GT_REPORT_ROCPROF] = {read_rocprof, make_rocprof_tables, print_rocprof, free_rocprof},
-    [GT_REPORT_PYTORCH] = {read_pytorch, make_pytorch_tables, print_pytorch, free_pytorch},
-    [GT_REPORT_JAX] = {read_jax, make_jax_tables, print_jax, free_jax},
+    [GT_TRACE_ROCPROF] = {read_rocprof, make_rocprof_tables, print_rocprof, free_rocprof},
+    [GT_TRACE_PYTORCH] = {read_pytorch, make_pytorch_tables, print_pytorch, free_pytorch},
+    [GT_TRACE_JAX] = {read_jax, make_jax_tables, print_jax, free_jax},
 };
 
-bool gt_report_read(gt_report *report, gt_report_kind kind, gt_stream *stream, const char *path,
+bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, const char *path,
                     const gt_report_options *options, gt_error *error)
 {
     *report = (gt_report){.kind = kind, .title = gt_trace_title(path), .options = *options};

@@ -20,7 +20,7 @@
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 
-typedef enum gt_report_kind { GT_REPORT_ROCPROF, GT_REPORT_PYTORCH, GT_REPORT_JAX } gt_report_kind;
+typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } gt_trace_kind;
 
 /* The options of all kinds of reports. Strings are not owned. */
 typedef struct gt_report_options {
@@ -50,7 +50,7 @@ bool gt_report_options_check(const gt_report_options *options, gt_error *error);
 
 /* A report being made. The tables refer to strings of the trace. */
 typedef struct gt_report {
-    gt_report_kind kind;
+    gt_trace_kind kind;
     const char *title; /* the trace's name in messages; not owned */
     union {
         gt_rocprof *rocprof;
@@ -67,7 +67,7 @@ typedef struct gt_report {
 } gt_report;
 
 /* The kind of report that a trace has, from its contents. Leaves the stream at its beginning. */
-bool gt_report_detect(gt_stream *stream, gt_report_kind *kind, gt_error *error);
+bool gt_report_detect(gt_stream *stream, gt_trace_kind *kind, gt_error *error);
 
 /* The traces at a path: the path itself, or of a folder with JAX profiles these profiles. A folder of
  * rocprofv3 files is one trace. False if a folder has neither. */
@@ -76,7 +76,7 @@ bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *
 /* Reads the trace. `stream` is NULL for a folder of rocprofv3 files. The report must not be moved afterwards,
  * path and the strings of the options must outlive it, and it is freed even if this fails. The error names
  * the trace. */
-bool gt_report_read(gt_report *report, gt_report_kind kind, gt_stream *stream, const char *path,
+bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, const char *path,
                     const gt_report_options *options, gt_error *error);
 /* Makes the sheets of a report that was read. */
 bool gt_report_make_tables(gt_report *report, gt_error *error);

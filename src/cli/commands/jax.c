@@ -65,7 +65,7 @@ static void check_simulator(const gt_trace_call *trace, const gt_report *report)
 bool gt_jax_report(const gt_trace_call *trace, gt_error *error)
 {
     static const gt_report_hooks hooks = {.was_read = note_tree, .was_made = check_simulator};
-    return gt_trace_make_report(trace, GT_REPORT_JAX, &hooks, error);
+    return gt_trace_make_report(trace, GT_TRACE_JAX, &hooks, error);
 }
 
 /* The GPU changes no sheet; one that cannot be is still an error. */

@@ -123,7 +123,7 @@ bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
     if (gt_arguments_flag(&trace->call->arguments, "enable_origami"))
         gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
                 "simulated times");
-    return gt_trace_make_report(trace, GT_REPORT_PYTORCH, &hooks, error);
+    return gt_trace_make_report(trace, GT_TRACE_PYTORCH, &hooks, error);
 }
 
 gt_exit gt_cmd_pytorch(const gt_call *call)

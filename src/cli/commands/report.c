@@ -24,10 +24,10 @@ const gt_syntax gt_report_syntax = {
 
 static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
 {
-    static gt_report_maker *const makers[] = {[GT_REPORT_ROCPROF] = gt_rocprof_report,
-                                              [GT_REPORT_PYTORCH] = gt_pytorch_report,
-                                              [GT_REPORT_JAX] = gt_jax_report};
-    gt_report_kind kind = GT_REPORT_ROCPROF; /* of a folder: see gt_report_find_traces */
+    static gt_report_maker *const makers[] = {[GT_TRACE_ROCPROF] = gt_rocprof_report,
+                                              [GT_TRACE_PYTORCH] = gt_pytorch_report,
+                                              [GT_TRACE_JAX] = gt_jax_report};
+    gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder: see gt_report_find_traces */
     if (trace->stream && !gt_report_detect(trace->stream, &kind, error)) return false;
     return makers[kind](trace, error);
 }

@@ -78,7 +78,7 @@ bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 {
     static const gt_report_hooks hooks = {.read_failed = note_failure, .was_read = note_reading};
     gt_journal_info("Loading rocprofv3 data from: %s", trace->path);
-    return gt_trace_make_report(trace, GT_REPORT_ROCPROF, &hooks, error);
+    return gt_trace_make_report(trace, GT_TRACE_ROCPROF, &hooks, error);
 }
 
 gt_exit gt_cmd_rocprof(const gt_call *call)
