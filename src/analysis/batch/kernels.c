@@ -2,9 +2,10 @@
  *
  * kernels_<rank>: every kernel of a rank, in file order, and the nearest op above its launch:
  *
- *     Parent cpu_op busy time (µs)              time in which at least one GPU event of the op or of calls
- * below it ran Parent cpu_op kernel count                the number of these GPU events Percent of Parent
- * cpu_op busy time (%)    100 if it is the only one, else duration / busy time * 100
+ *     Parent cpu_op busy time (µs)              time in which at least one GPU event of the op ran, calls
+ *                                               below it included
+ *     Parent cpu_op kernel count                the number of these GPU events
+ *     Percent of Parent cpu_op busy time (%)    100 if it is the only one, else duration / busy time * 100
  *
  * Kernels without an op have empty cells there.
  *

@@ -1,4 +1,4 @@
-/* Sheets of a batch report that compare or add up ranks: gpu_timelines, kernel_launchers, grouped_breakdown
+/* Sheets of a batch report that compare or add up ranks: kernel_launchers, grouped_breakdown, gpu_timelines
  * and cuda_events_summary.
  *
  * kernel_launchers: time by launching op, over all ranks; the largest first, equal times by name:
@@ -17,8 +17,8 @@
  *
  *     time_ms_<rank>, percent_<rank>    as in gpu_timeline, one pair per rank; two files of one rank have two
  *     time_ms_avg                       mean of the ranks' times
- *     time_ms_std                       their standard deviation divided by n: that divided by n - 1 of the
- * ranks and their mean
+ *     time_ms_std                       standard deviation of the ranks' times, divided by n. TraceLens
+ *                                       divides by n - 1 but counts the mean as one more value: the same
  *
  * A rank without a timeline has empty cells and does not count.
  *

@@ -4,12 +4,12 @@
  *     name, param: *                            keys, parameters in the order first seen
  *     GFLOPS_first to FLOPS/Byte_first          figures of the op's model
  *     TB/s, TFLOPS/s                            mean and standard deviation (divided by n - 1)
- *     Non-Data-Mov ...                          the same without the time of kernels that only copy or
- * transpose kernel_details__summarize_kernel_stats    op_groups.h, in the order of the kernels, only mean and
- * standard deviation Input Dims_first to Concrete Inputs_first as lists Kernel Time (µs)_mean, _std, _sum
- * time in which at least one of the op's kernels ran name_count, UID_first                     how many ops,
- * and the first of them in the first rank that has one kernel_time_sum_cum_pct                   running
- * share of the sums, 0 to 1
+ *     Non-Data-Mov ...                          the same without kernels that only copy or transpose
+ *     kernel_details__summarize_kernel_stats    op_groups.h, in the order of the kernels
+ *     Input Dims_first to Concrete Inputs_first as lists
+ *     Kernel Time (µs)_mean, _std, _sum         time in which at least one of the op's kernels ran
+ *     name_count, UID_first                     how many ops, and the first one of the first rank
+ *     kernel_time_sum_cum_pct                   running share of the sums, 0 to 1
  *
  * The largest sum of kernel times first.
  *

@@ -1,11 +1,11 @@
 /* The comparison of two traces: one merged call tree, and the sheets made from it.
  *
- *     tree.c          the merged tree: which calls of one trace belong to which of the other
- *     side.c          the tree and the names of one trace
+ *     tree.c                the merged tree: which calls of one trace belong to which of the other
+ *     side.c                the tree and the names of one trace, and strings for the sheets
  *     align.c, rematch.c    alignment of two lists of calls
- *     stats.c         diff_stats
- *     unique_args.c   diff_stats_unique_args_summary, cpu_op_map
- *     overview.c      the summary on the terminal, and the columns that a report adds to unified_perf_summary
+ *     stats.c               diff_stats
+ *     unique_args.c         diff_stats_unique_args_summary, cpu_op_map
+ *     overview.c            the summary on the terminal, and columns for unified_perf_summary
  *
  * A trace is "trace1" or side 0, and "trace2" or side 1. String ids in all tables are those of trace1. */
 #ifndef GT_ANALYSIS_DIFF_DIFF_H

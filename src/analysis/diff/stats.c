@@ -1,14 +1,17 @@
 /* Sheet diff_stats: the GPU events of both traces, by the lowest call that they have in common:
  *
- *     name                          of the kernel or copy
- *     cpu_op_name, cpu_op_uid       the nearest op above it; GPU events without one are not listed
- *     source                        trace1 or trace2; no such column if the traces are identical
+ *     name                           of the kernel or copy
+ *     cpu_op_name, cpu_op_uid        the nearest op above it; GPU events without one are not listed
+ *     source                         trace1 or trace2; no such column if the traces are identical
  *     Input Dims, Input Strides, Input type, Concrete Inputs    of that op, as Python prints them
- *     kernel_time                   its duration in µs
- *     busy_time                     µs in which any GPU event of that common call and trace ran, to 3
- * decimals lowest_common_ancestor_name, lowest_common_ancestor_id    the common call, and its node in the
- * merged tree gpu_op_uid nn_module_stack, nn_module_parent    modules that contain the op, joined by ';', and
- * the innermost; "root" for none [lca_children_t1, lca_children_t2, root_index, callstack]    to find out why
+ *     kernel_time                    its duration in µs
+ *     busy_time                      µs in which any GPU event of the common call ran, to 3 decimals
+ *     lowest_common_ancestor_name    the common call, ...
+ *     lowest_common_ancestor_id      ... and its node in the merged tree
+ *     gpu_op_uid
+ *     nn_module_stack                modules that contain the op, joined by ';'; "root" for none
+ *     nn_module_parent               the innermost of them
+ *     [lca_children_t1, lca_children_t2, root_index, callstack]    to find out why
  *
  * A walk over the merged tree finds the common calls and, per trace, the GPU events that count for them; then
  * the columns are filled. */

@@ -12,15 +12,15 @@
  * comm_comp_overlap:
  *
  *     comp_comm_overlap_pctg  100 * time in which communication and computation ran / time in which
- * communication ran, two decimals; empty if there was no communication
+ *                             communication ran, two decimals; empty if there was no communication
  *
  * idle_time_breakdown and idle_interval_stats: the time from the end of a kernel, copy or memset to the start
  * of the next one on its stream is
  *
  *     host_wait    if the launch of the next one began after that end: the host was late
  *     kernel_wait  otherwise, if it is shorter than the usual delay between two kernels
- *     other        otherwise: waiting for another stream or for an event. Also the first kernel, without an
- * interval
+ *     other        otherwise: waiting for another stream or for an event. The first kernel of a stream
+ *                  counts here, without an interval
  *
  *     idle_time        sum of the intervals of a category, µs, two decimals
  *     idle_time_ratio  its share of all intervals of the stream, two decimals; empty if their sum is 0 */

@@ -3,8 +3,10 @@
  * ops_summary_prefill and ops_summary_decode: the launchers of one phase by name:
  *
  *     Kernel categories              the distinct categories (inference_category.c) of the kernels of the
- * first launcher with that name, ascending total_direct_kernel_time_sum   sum of the launchers' own kernel
- * times, microseconds Count                          launchers total_direct_kernel_time_ms    that sum / 1000
+ *                                    first launcher with that name, ascending
+ *     total_direct_kernel_time_sum   sum of the launchers' own kernel times, microseconds
+ *     Count                          launchers
+ *     total_direct_kernel_time_ms    that sum / 1000
  *     Percentage (%)                 of the phase's sum
  *     Cumulative Percentage (%)      running total of Percentage over the rows as shown
  *

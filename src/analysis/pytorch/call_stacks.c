@@ -300,12 +300,13 @@ static size_t shared_length(const chains *c)
 }
 
 /* Prints the frames that all chains share, and then the rest of each chain as a list of its own, equal ones
- * once:
+ * once. From the chains
  *
- *     main, forward, linear, gemm                 becomes   [main, forward, [linear, gemm], [relu,
- * relu_kernel]] main, forward, relu, relu_kernel
+ *     main, forward, linear, gemm
+ *     main, forward, relu, relu_kernel
  *
- * A single chain is one list. Also appends everything that was printed to `flat`, in order. */
+ * it makes [main, forward, [linear, gemm], [relu, relu_kernel]]. A single chain is one list. Also appends
+ * everything that was printed to `flat`, in order. */
 static uint32_t print_chains(gt_call_stacks *s, const chains *c, gt_row_list *flat)
 {
     gt_interner *seen = gt_interner_new();

@@ -3,10 +3,12 @@
  * kernel_summary has kernels by op category, op, name and stream:
  *
  *     Parent op category             of the nearest cpu_op above; if there is none, "graph" or "runtime" by
- * the name of the call that launched the kernel; empty if no launch is known Parent cpu_op the name of that
- * op or call; no such column if no kernel has a cpu_op Kernel duration (µs)_sum       and _count, _mean,
- * _min, _max Percent of kernels time (%)    sum / durations of all kernels * 100 Percent of total time (%)
- * sum / total_time of the timeline * 100
+ *                                    the name of the call that launched the kernel; empty if no launch is
+ *                                    known
+ *     Parent cpu_op                  the name of that op or call; no such column if no kernel has a cpu_op
+ *     Kernel duration (µs)_sum       and _count, _mean, _min, _max
+ *     Percent of kernels time (%)    sum / durations of all kernels * 100
+ *     Percent of total time (%)      sum / total_time of the timeline * 100
  *
  * short_kernels_summary has kernels with a duration strictly below a threshold:
  *

@@ -1,11 +1,11 @@
 /* What kind of work does an op do? The first of these that applies:
  *
- *     the extension's category            the extension has one for its name
- *     the category of model/registry.h    its name is listed there
- *     triton, record_param_comms          its name starts so
- *     elementwise, reduce, multi_tensor_apply
- *                                         its first kernel is one of PyTorch's own with this word in its name
- *     other                               everything else */
+ *     the extension's category                   the extension has one for its name
+ *     the category of model/registry.h           its name is listed there
+ *     triton, record_param_comms                 its name starts so
+ *     elementwise, reduce, multi_tensor_apply    its first kernel is one of PyTorch's own with this word in
+ *                                                its name
+ *     other                                      everything else */
 #ifndef GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
 #define GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
 

@@ -31,9 +31,9 @@ const uint32_t *gt_overlaps_of(const gt_overlaps *overlaps, uint32_t row, size_t
  *
  *     names          of these kernels, each once, in the order found
  *     kernels        one entry per name: mean duration, stream of the first one, and the mean share of the
- * op's kernel time that they overlap; all rounded to 0.01 overlap_pct    the share of the op's kernel time in
- * which anything else ran, rounded to 0.01. Kernels of one op that overlap each other count separately, so it
- * may be above 1 */
+ *                    op's kernel time that they overlap; all rounded to 0.01
+ *     overlap_pct    the share of the op's kernel time in which anything else ran, rounded to 0.01. Kernels
+ *                    of one op that overlap each other count separately, so it may be above 1 */
 typedef struct gt_op_overlap {
     uint32_t names;            /* string id of a Python list; GT_STR_NONE: nothing overlaps */
     double overlap_pct;        /* NaN: nothing overlaps */
