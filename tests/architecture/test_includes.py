@@ -27,11 +27,10 @@ LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", 
           "output", "transform", "extension", "report", "batch", "run", "sweep", "api", "cli"]
 
 # Layers that need not exist (yet).
-OPTIONAL = {"schema"}
+OPTIONAL = set()
 
 # Modules that are one unit: a public header and the private headers of its implementation.
 UNITS = [
-    ("base/guard", "base/memory"),
     ("extension/apply", "extension/extension", "extension/question"),
     ("input/json/learned", "input/json/record"),
     ("input/perfetto/event", "input/perfetto/packets", "input/perfetto/perfetto", "input/perfetto/state"),
