@@ -47,8 +47,6 @@ void gt_diff_children(const gt_diff_side *side, uint32_t row, gt_row_list *list)
 /* Only those that are GPU events or lead to some. */
 void gt_diff_gpu_children(const gt_diff_side *side, uint32_t row, gt_row_list *list);
 bool gt_diff_uses_gpu(const gt_diff_side *side, uint32_t row);
-/* GT_NO_EVENT at roots. */
-uint32_t gt_diff_parent(const gt_diff_side *side, uint32_t row);
 
 /* A kernel or a copy, not a memset: the events that the statistics count. */
 bool gt_diff_is_kernel(const gt_diff_side *side, uint32_t row);
@@ -130,9 +128,6 @@ void gt_diff_stats_free(gt_diff_stats *stats);
 /* The sheet to write: for identical traces only the rows of trace1, without `source`. Takes the table out of
  * `stats`. */
 gt_table *gt_diff_stats_sheet(gt_diff_stats *stats);
-
-/* Rounds to 3 decimals as numpy does. */
-double gt_diff_round_3(double value);
 
 /* ---- diff_stats_unique_args_summary ---- */
 

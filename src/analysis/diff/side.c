@@ -177,7 +177,8 @@ void gt_diff_gpu_children(const gt_diff_side *s, uint32_t row, gt_row_list *list
     add_children(s, row, true, list);
 }
 
-uint32_t gt_diff_parent(const gt_diff_side *s, uint32_t row)
+/* GT_NO_EVENT at roots. */
+static uint32_t parent_of(const gt_diff_side *s, uint32_t row)
 {
     uint32_t parent = s->trace->parent[row];
     uint32_t outermost = parent == GT_NO_EVENT ? GT_MAP_NONE : gt_map_get(&s->parent_of, parent, 0);
@@ -529,8 +530,7 @@ uint32_t gt_diff_call_stack(gt_diff_strings *t, size_t side, uint32_t row)
 {
     const gt_diff_side *s = t->sides[side].side;
     t->rows.count = 0;
-    for (row = gt_diff_parent(s, row); row != GT_NO_EVENT && t->rows.count < CALLS_MAX;
-         row = gt_diff_parent(s, row))
+    for (row = parent_of(s, row); row != GT_NO_EVENT && t->rows.count < CALLS_MAX; row = parent_of(s, row))
         if (s->trace->name[row] > GT_STR_EMPTY) GT_PUSH(t->rows.items, t->rows.count, t->rows.capacity, row);
     return join_names(t, side, true, ", ");
 }

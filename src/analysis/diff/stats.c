@@ -60,7 +60,8 @@ typedef struct walker {
     gt_intervals spare;
 } walker;
 
-double gt_diff_round_3(double value)
+/* Rounds to 3 decimals as numpy does. */
+static double round_3(double value)
 {
     return rint(value * 1000.0) / 1000.0;
 }
@@ -240,7 +241,7 @@ static void add_times(const walker *w, gt_table *table)
         if (whole_busy)
             busy->ints[i] = (int64_t)busy_us;
         else
-            busy->floats[i] = gt_diff_round_3(busy_us);
+            busy->floats[i] = round_3(busy_us);
     }
 }
 

@@ -330,7 +330,8 @@ void gt_phase_text_add(gt_phase_text *text, gt_phase_names *names, uint32_t kern
 
 /* ---- the answers ---- */
 
-gt_phase gt_phase_by_lengths(const gt_phase_text *text)
+/* A mean length of 1 is decode, above 10 prefill. */
+static gt_phase by_lengths(const gt_phase_text *text)
 {
     if (text->length_count == 0) return GT_PHASE_MIXED;
     if (text->length_sum == text->length_count) return GT_PHASE_DECODE;
@@ -339,7 +340,7 @@ gt_phase gt_phase_by_lengths(const gt_phase_text *text)
 
 gt_phase gt_phase_by_names(const gt_phase_text *text)
 {
-    gt_phase phase = gt_phase_by_lengths(text);
+    gt_phase phase = by_lengths(text);
     if (phase != GT_PHASE_MIXED) return phase;
     if (has(text, NAMED_PREFILL)) return GT_PHASE_PREFILL;
     return has(text, NAMED_DECODE) ? GT_PHASE_DECODE : GT_PHASE_MIXED;
@@ -361,7 +362,7 @@ gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *told)
 
 gt_phase gt_phase_explicit_vote(const gt_phase_text *text)
 {
-    gt_phase phase = gt_phase_by_lengths(text);
+    gt_phase phase = by_lengths(text);
     if (phase != GT_PHASE_MIXED) return phase;
     return only_one(has(text, EXPLICIT_PREFILL), has(text, EXPLICIT_DECODE));
 }

@@ -44,7 +44,6 @@ gt_phase_text gt_phase_text_begin(gt_phase_names *names, uint32_t op_name);
 void gt_phase_text_add(gt_phase_text *text, gt_phase_names *names, uint32_t kernel_name);
 
 /* The answers of several methods. */
-gt_phase gt_phase_by_lengths(const gt_phase_text *text); /* a mean length of 1, or above 10 */
 gt_phase
 gt_phase_by_names(const gt_phase_text *text); /* lengths, then words of prefill before words of decode */
 /* *told: a word was found. If words of both phases were found, the result is MIXED. */

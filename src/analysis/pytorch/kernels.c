@@ -74,7 +74,8 @@ void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
     *kernels = (gt_pytorch_kernels){0};
 }
 
-void gt_pytorch_kernels_add_share(gt_table *table, gt_col column, double total_us, gt_col name)
+/* Adds the FLOAT column cell / total * 100, empty if the total is not above 0. */
+static void add_share(gt_table *table, gt_col column, double total_us, gt_col name)
 {
     if (total_us > 0)
         gt_table_add_percentage(table, gt_table_find(table, column), total_us, name);
@@ -176,8 +177,8 @@ gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_l
     gt_table_free(table);
     gt_table_rename(summary, sheet);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
-    gt_pytorch_kernels_add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, time_of_all(kernels),
-                                 GT_COL_PERCENT_OF_KERNELS_TIME_PCT);
+    add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, time_of_all(kernels),
+              GT_COL_PERCENT_OF_KERNELS_TIME_PCT);
     return summary;
 }
 
@@ -185,8 +186,7 @@ gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_
                                     double total_ms)
 {
     gt_table *summary = gt_pytorch_kernel_shares(kernels, launchers, GT_SHEET_KERNEL_SUMMARY);
-    gt_pytorch_kernels_add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, total_ms * 1e3,
-                                 GT_COL_PERCENT_OF_TOTAL_TIME_PCT);
+    add_share(summary, GT_COL_KERNEL_DURATION_US_SUM, total_ms * 1e3, GT_COL_PERCENT_OF_TOTAL_TIME_PCT);
     return summary;
 }
 
@@ -315,8 +315,8 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *all,
     }
     gt_table_rename(summary, GT_SHEET_SHORT_KERNELS_SUMMARY);
     gt_table_sort(summary, sheet_order, GT_LENGTH(sheet_order));
-    gt_pytorch_kernels_add_share(summary, GT_COL_SHORT_KERNEL_DURATION_US_SUM, total_ms * 1e3,
-                                 GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
+    add_share(summary, GT_COL_SHORT_KERNEL_DURATION_US_SUM, total_ms * 1e3,
+              GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
     if (options->limited) gt_table_head(summary, options->topk);
     if (!gpu_only) write_arguments_as_python(summary);
     return summary;

@@ -72,7 +72,7 @@ static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
     }
 }
 
-void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics)
+static void add_figures(gt_table *table, const gt_op_metrics *metrics)
 {
     bool any[] = {[FIGURES] = false, [ROOFLINE] = false, [SIMULATED] = false};
     for (size_t row = 0; row < table->row_count; row++) {
@@ -184,7 +184,7 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     add_marks(table, r, perf);
     gt_op_metrics *metrics = gt_alloc(r->count * sizeof *metrics);
     for (size_t i = 0; i < r->count; i++) metrics[i] = r->items[i].metrics;
-    gt_op_metrics_add_columns(table, metrics);
+    add_figures(table, metrics);
     gt_free(metrics);
     return table;
 }

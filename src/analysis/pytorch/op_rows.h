@@ -35,15 +35,12 @@ void gt_op_rows_free(gt_op_rows *rows);
  *     is_recompute                             after gt_pytorch_mark_recompute
  *     overlapping_kernel_names, overlap_pct    if perf has overlaps
  *
- * and those of gt_op_metrics_add_columns. */
-gt_table *gt_op_rows_table(const gt_op_rows *rows, const gt_perf *perf, gt_python_form form);
-
-/* Adds the figures, one cell per row of the table:
+ * and the figures:
  *
  *     GFLOPS, Data Moved (MB), FLOPS/Byte, TB/s, TFLOPS/s, Compute Spec    if any row has a result
  *     Roofline Time (µs), Roofline Bound, Pct Roofline                     if any row has a roofline
  *     Origami Time (µs), Origami TFLOPS/s, Origami TB/s, Pct Origami       if any row was simulated
  *     Kernel Time (µs)                                                     INT if all times are integers */
-void gt_op_metrics_add_columns(gt_table *table, const gt_op_metrics *metrics);
+gt_table *gt_op_rows_table(const gt_op_rows *rows, const gt_perf *perf, gt_python_form form);
 
 #endif

@@ -73,9 +73,6 @@ gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_
 gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                    gt_sheet sheet);
 
-/* For all sheets of kernels: adds the FLOAT column cell / total * 100, empty if the total is not above 0. */
-void gt_pytorch_kernels_add_share(gt_table *table, gt_col column, double total_us, gt_col name);
-
 /* ---- short kernels ---- */
 
 typedef struct gt_pytorch_short_options {

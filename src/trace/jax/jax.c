@@ -83,7 +83,8 @@ bool gt_str_starts_with_nocase(gt_str text, const char *lower_case)
     return true;
 }
 
-gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name)
+/* The kind of an event with this name on a thread with that name. */
+static gt_jax_kind kind_of(gt_str thread_name, gt_str event_name)
 {
     if (!gt_str_starts_with(thread_name, "Stream") || gt_str_contains(thread_name, "py_xla"))
         return GT_JAX_OTHER;
@@ -102,12 +103,12 @@ void gt_jax_find_kinds(gt_jax *trace)
     memset(of_name, UNKNOWN, names);
     for (size_t i = 0; i < trace->line_count; i++) {
         gt_str thread = gt_interner_get(trace->strings, trace->lines[i].thread_name);
-        is_stream[i] = gt_jax_kind_of(thread, (gt_str){"", 0}) != GT_JAX_OTHER;
+        is_stream[i] = kind_of(thread, (gt_str){"", 0}) != GT_JAX_OTHER;
     }
     trace->kind = gt_alloc(trace->count);
     for (size_t i = 0; i < trace->count; i++) {
         uint8_t *kind = &of_name[trace->name[i]];
-        if (*kind == UNKNOWN) *kind = (uint8_t)gt_jax_kind_of(stream, gt_jax_name(trace, i));
+        if (*kind == UNKNOWN) *kind = (uint8_t)kind_of(stream, gt_jax_name(trace, i));
         trace->kind[i] = is_stream[trace->line[i]] ? *kind : GT_JAX_OTHER;
     }
     gt_free(of_name);

@@ -113,9 +113,6 @@ uint32_t gt_jax_hlo_op(const gt_jax *trace, size_t event); /* string id, NONE fo
 /* The record of the event's op, NULL if it has none. Only events that the host launched have one. */
 const gt_hlo_record *gt_jax_record(const gt_jax *trace, size_t event);
 
-/* The kind of an event with this name on a thread with that name. */
-gt_jax_kind gt_jax_kind_of(gt_str thread_name, gt_str event_name);
-
 /* Whether a string starts with `lower_case`, ignoring the case of ASCII letters. */
 bool gt_str_starts_with_nocase(gt_str text, const char *lower_case);
 
