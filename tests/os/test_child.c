@@ -193,7 +193,7 @@ static void prompts_appear_before_their_line_ends(void **state)
     (void)state;
     gt_buffer seen = {0};
     run_shell("wait_for() { until grep -q \"$1\" \"$GT_LOG\"; do sleep 0.05; done; }; "
-              "printf 'Name: '; wait_for Name; cat \"$GT_LOG\"; echo bob; "
+              "printf 'Name: '; wait_for Name; seen=$(cat \"$GT_LOG\"); echo \"${seen}bob\"; "
               "printf 'hide slow'; wait_for slow; echo ly; echo hide fast",
               (gt_child_setup){.line = collect, .line_context = &seen});
     assert_string_equal(gt_buffer_str(&seen).bytes, "O[Name: Name: bob]O[hide slowly]O[hide fast]");
