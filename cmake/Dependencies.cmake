@@ -75,9 +75,3 @@ string(APPEND GPUTALLY_PC_LIBS " -pthread")
 # For the tests only.
 gputally_find(CMOCKA HEADER cmocka.h LIBRARY cmocka MODULE cmocka PACKAGE libcmocka-dev)
 gputally_find(ZIP HEADER zip.h LIBRARY zip MODULE libzip PACKAGE libzip-dev)
-foreach(name CMOCKA ZIP)
-  if(${name}_FOUND)
-    add_library(PkgConfig::${name} INTERFACE IMPORTED) # the name that the test targets use
-    set_target_properties(PkgConfig::${name} PROPERTIES INTERFACE_LINK_LIBRARIES deps::${name})
-  endif()
-endforeach()
