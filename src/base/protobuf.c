@@ -7,7 +7,7 @@
 
 enum { GROUP_BEGIN = 3, GROUP_END = 4, VARINT_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
-static bool damaged(gt_proto *m)
+static bool fail(gt_proto *m)
 {
     m->damaged = true;
     m->at = m->end;
@@ -28,38 +28,38 @@ const uint8_t *gt_varint_slow(const uint8_t *at, const uint8_t *end, uint64_t *v
     return NULL;
 }
 
-static inline bool varint(gt_proto *m, uint64_t *value)
+static inline bool read_varint(gt_proto *m, uint64_t *value)
 {
-    const uint8_t *behind = gt_varint(m->at, m->end, value);
-    if (!behind) return damaged(m);
-    m->at = behind;
+    const uint8_t *after = gt_varint(m->at, m->end, value);
+    if (!after) return fail(m);
+    m->at = after;
     return true;
 }
 
-static bool fixed(gt_proto *m, size_t size, uint64_t *value)
+static bool read_fixed(gt_proto *m, size_t size, uint64_t *value)
 {
-    if ((size_t)(m->end - m->at) < size) return damaged(m);
+    if ((size_t)(m->end - m->at) < size) return fail(m);
     *value = 0;
     for (size_t i = 0; i < size; i++) *value |= (uint64_t)m->at[i] << (8 * i); /* little-endian */
     m->at += size;
     return true;
 }
 
-static inline bool counted(gt_proto *m, gt_proto_field *field)
+static inline bool read_bytes(gt_proto *m, gt_proto_field *field)
 {
-    if (!varint(m, &field->value)) return false;
-    if (field->value > (uint64_t)(m->end - m->at)) return damaged(m);
+    if (!read_varint(m, &field->value)) return false;
+    if (field->value > (uint64_t)(m->end - m->at)) return fail(m);
     field->bytes = m->at;
     m->at += field->value;
     return true;
 }
 
-static bool pass_group(gt_proto *m)
+static bool skip_group(gt_proto *m)
 {
     gt_proto_field inside;
     for (size_t depth = 1; depth;) {
         uint64_t tag;
-        if (!varint(m, &tag)) return false;
+        if (!read_varint(m, &tag)) return false;
         switch (tag & 7) {
         case GROUP_BEGIN:
             depth++;
@@ -68,17 +68,17 @@ static bool pass_group(gt_proto *m)
             depth--;
             break;
         case GT_WIRE_VARINT:
-            if (!varint(m, &tag)) return false;
+            if (!read_varint(m, &tag)) return false;
             break;
         case GT_WIRE_BYTES:
-            if (!counted(m, &inside)) return false;
+            if (!read_bytes(m, &inside)) return false;
             break;
         case GT_WIRE_FIXED64:
         case GT_WIRE_FIXED32:
-            if (!fixed(m, (tag & 7) == GT_WIRE_FIXED64 ? 8 : 4, &tag)) return false;
+            if (!read_fixed(m, (tag & 7) == GT_WIRE_FIXED64 ? 8 : 4, &tag)) return false;
             break;
         default:
-            return damaged(m);
+            return fail(m);
         }
     }
     return true;
@@ -88,24 +88,24 @@ bool gt_proto_next_any(gt_proto *m, gt_proto_field *field)
 {
     while (m->at < m->end) {
         uint64_t tag;
-        if (!varint(m, &tag)) return false;
-        if (tag < 8 || tag >> 3 > NUMBER_MAX) return damaged(m);
+        if (!read_varint(m, &tag)) return false;
+        if (tag < 8 || tag >> 3 > NUMBER_MAX) return fail(m);
         field->number = (uint32_t)(tag >> 3);
         field->wire = (gt_wire)(tag & 7);
         switch (tag & 7) {
         case GT_WIRE_VARINT:
-            return varint(m, &field->value);
+            return read_varint(m, &field->value);
         case GT_WIRE_BYTES:
-            return counted(m, field);
+            return read_bytes(m, field);
         case GT_WIRE_FIXED64:
-            return fixed(m, 8, &field->value);
+            return read_fixed(m, 8, &field->value);
         case GT_WIRE_FIXED32:
-            return fixed(m, 4, &field->value);
+            return read_fixed(m, 4, &field->value);
         case GROUP_BEGIN:
-            if (!pass_group(m)) return false;
+            if (!skip_group(m)) return false;
             break;
         default:
-            return damaged(m);
+            return fail(m);
         }
     }
     return false;
@@ -126,7 +126,7 @@ bool gt_proto_add_ints(gt_proto_ints *list, const gt_proto_field *field)
     }
     gt_proto packed = gt_proto_message(field);
     uint64_t value;
-    while (packed.at < packed.end && varint(&packed, &value))
+    while (packed.at < packed.end && read_varint(&packed, &value))
         GT_PUSH(list->items, list->count, list->capacity, (int64_t)value);
     return !packed.damaged;
 }

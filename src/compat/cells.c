@@ -1,4 +1,5 @@
-/* Cells to columns: cells are sorted by column, the type of each column is determined, then it is filled. */
+/* Makes a table of the cells of a sheet, by the rules in cells.h: cells are sorted by column, then the type
+ * of each column is derived from its cells, then the column is filled. */
 #include "compat/cells.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -11,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table may always have this many cells, and beyond that this many per cell of its file. */
-enum { CELLS_ALWAYS_ALLOWED = 1 << 20, CELLS_FOR_EACH = 64 };
+/* The largest allowed area of a sheet: this many cells, plus this many per cell in the file. */
+enum { AREA_ALWAYS_ALLOWED = 1 << 20, AREA_PER_CELL = 64 };
 
-/* What pandas reads as a missing value, in addition to an empty field. */
+/* The strings that pandas reads as missing, in addition to the empty string. */
 static const char *const missing_tokens[] = {
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None", "n/a",  "nan",    "null",
@@ -51,13 +52,13 @@ void gt_sheet_cells_free(gt_sheet_cells *cells)
     *cells = (gt_sheet_cells){0};
 }
 
-/* ---- one cell ---- */
+/* ---- the value of one cell ---- */
 
-typedef enum value_kind { VALUE_MISSING, VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_TEXT } value_kind;
+typedef enum value_kind { VALUE_MISSING, VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STRING } value_kind;
 
 typedef struct value {
     value_kind kind;
-    int64_t integer; /* of INT, and 0 or 1 of BOOL */
+    int64_t integer; /* of INT; 0 or 1 of BOOL */
     double real;     /* of INT and FLOAT */
 } value;
 
@@ -76,20 +77,21 @@ static size_t count_digits(const char *at, const char *end)
     return (size_t)(at - start);
 }
 
-/* Digits with a sign, a point and an exponent, as in a CSV file; no hexadecimal, no spaces. */
+/* Whether the text is digits with an optional sign, point and exponent; neither hexadecimal nor with spaces.
+ */
 static bool has_number_form(gt_str text, bool *is_whole)
 {
     const char *at = text.bytes, *end = at + text.len;
     if (at < end && (*at == '-' || *at == '+')) at++;
-    size_t before = count_digits(at, end), behind = 0;
+    size_t before = count_digits(at, end), after = 0;
     at += before;
     *is_whole = at == end;
     if (at < end && *at == '.') {
         at++;
-        behind = count_digits(at, end);
-        at += behind;
+        after = count_digits(at, end);
+        at += after;
     }
-    if (!before && !behind) return false;
+    if (!before && !after) return false;
     if (at < end && (*at == 'e' || *at == 'E')) {
         at++;
         if (at < end && (*at == '-' || *at == '+')) at++;
@@ -103,7 +105,7 @@ static bool has_number_form(gt_str text, bool *is_whole)
 static bool whole_number(gt_str text, int64_t *out)
 {
     bool negative = text.bytes[0] == '-';
-    int64_t sum = 0; /* counted downwards, because the least int64 has no positive counterpart */
+    int64_t sum = 0; /* negated, because INT64_MIN has no positive counterpart */
     for (size_t i = negative || text.bytes[0] == '+'; i < text.len; i++)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, text.bytes[i] - '0', &sum))
             return false;
@@ -124,34 +126,34 @@ static gt_str trimmed(gt_str text)
     return text;
 }
 
-static value value_of_text(gt_str text, gt_cell_parsing reading)
+static value value_of_string(gt_str text, gt_cell_parsing reading)
 {
     bool is_whole;
-    if (reading == GT_READ_STRINGS) return (value){.kind = text.len ? VALUE_TEXT : VALUE_MISSING};
+    if (reading == GT_READ_STRINGS) return (value){.kind = text.len ? VALUE_STRING : VALUE_MISSING};
     if (is_missing(text)) return (value){.kind = VALUE_MISSING};
-    gt_str word = trimmed(text);
-    if (word.len && has_number_form(word, &is_whole)) {
+    gt_str field = trimmed(text);
+    if (field.len && has_number_form(field, &is_whole)) {
         value found = {.kind = VALUE_FLOAT};
-        if (is_whole && whole_number(word, &found.integer)) found.kind = VALUE_INT;
+        if (is_whole && whole_number(field, &found.integer)) found.kind = VALUE_INT;
         bool is_exact = found.kind == VALUE_INT && reading == GT_READ_EXACT;
-        found.real = is_exact ? (double)found.integer : real_number(word, reading);
+        found.real = is_exact ? (double)found.integer : real_number(field, reading);
         return found;
     }
-    bool negative = word.len && *word.bytes == '-';
-    if (negative || (word.len && *word.bytes == '+')) word.bytes++, word.len--;
-    if (gt_str_equals_nocase(word, "inf") || gt_str_equals_nocase(word, "infinity"))
+    bool negative = field.len && *field.bytes == '-';
+    if (negative || (field.len && *field.bytes == '+')) field.bytes++, field.len--;
+    if (gt_str_equals_nocase(field, "inf") || gt_str_equals_nocase(field, "infinity"))
         return (value){.kind = VALUE_FLOAT, .real = negative ? -INFINITY : INFINITY};
     bool is_true = gt_str_equals_nocase(text, "true");
     if (is_true || gt_str_equals_nocase(text, "false"))
         return (value){.kind = VALUE_BOOL, .integer = is_true};
-    return (value){.kind = VALUE_TEXT};
+    return (value){.kind = VALUE_STRING};
 }
 
 static value value_of(const gt_sheet_cell *cell, gt_cell_parsing reading)
 {
     switch (cell->kind) {
     case GT_CELL_STRING:
-        return value_of_text((gt_str){cell->bytes, cell->len}, reading);
+        return value_of_string((gt_str){cell->bytes, cell->len}, reading);
     case GT_CELL_BOOL:
         return (value){.kind = VALUE_BOOL, .integer = cell->truth};
     case GT_CELL_NUMBER: {
@@ -170,17 +172,17 @@ static value value_of(const gt_sheet_cell *cell, gt_cell_parsing reading)
 
 static gt_type type_of(const gt_sheet_cell *cells, size_t count, gt_cell_parsing reading)
 {
-    bool met[VALUE_TEXT + 1] = {false};
+    bool met[VALUE_STRING + 1] = {false};
     if (reading == GT_READ_STRINGS) return GT_TYPE_STRING;
-    for (size_t i = 0; i < count && !met[VALUE_TEXT]; i++) met[value_of(&cells[i], reading).kind] = true;
+    for (size_t i = 0; i < count && !met[VALUE_STRING]; i++) met[value_of(&cells[i], reading).kind] = true;
     bool numbers = met[VALUE_INT] || met[VALUE_FLOAT];
-    if (met[VALUE_TEXT] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_STRING;
+    if (met[VALUE_STRING] || (met[VALUE_BOOL] && (numbers || met[VALUE_MISSING]))) return GT_TYPE_STRING;
     if (met[VALUE_BOOL]) return GT_TYPE_BOOL;
     return met[VALUE_INT] && !met[VALUE_FLOAT] && !met[VALUE_MISSING] ? GT_TYPE_INT : GT_TYPE_FLOAT;
 }
 
-/* A cell of a string column: as the file writes it, or as Python prints it. */
-static uint32_t text_of(gt_interner *strings, const gt_sheet_cell *cell, gt_cell_parsing reading)
+/* A cell in a column of strings: as the file has it, or a number as Python prints it. */
+static uint32_t string_of(gt_interner *strings, const gt_sheet_cell *cell, gt_cell_parsing reading)
 {
     char printed[GT_NUMBER_MAX];
     value found = value_of(cell, reading);
@@ -207,7 +209,7 @@ static void fill_column(gt_table *table, size_t column, const gt_sheet_cell *cel
             gt_table_set_float(table, column, row, found.kind == VALUE_MISSING ? NAN : found.real);
             break;
         default:
-            gt_table_set_string(table, column, row, text_of(table->strings, &cells[row], reading));
+            gt_table_set_string(table, column, row, string_of(table->strings, &cells[row], reading));
         }
     }
 }
@@ -233,13 +235,13 @@ static char *header_name(const gt_sheet_cell *header, uint32_t column, gt_intern
     uint32_t id = header->kind == GT_CELL_STRING && header->len
                       ? gt_interner_add(strings, header->bytes, header->len)
                   : header->kind == GT_CELL_STRING ? GT_STR_NONE
-                                                   : text_of(strings, header, GT_READ_EXACT);
+                                                   : string_of(strings, header, GT_READ_EXACT);
     return id == GT_STR_NONE ? gt_format("Unnamed: %" PRIu32, column)
                              : gt_strdup(gt_interner_get(strings, id).bytes);
 }
 
-/* The ends of the columns in a list of cells that is sorted by column. */
-static size_t *deal_out(const gt_sheet_cells *cells, uint32_t *by_column)
+/* Sorts the cells by column; returns the end of each column in the sorted list. */
+static size_t *sort_by_column(const gt_sheet_cells *cells, uint32_t *by_column)
 {
     size_t *ends = gt_alloc_zero(cells->columns, sizeof *ends);
     size_t total = 0;
@@ -257,9 +259,9 @@ bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error)
 {
     uint64_t area = (uint64_t)cells->rows * cells->columns;
     if (cells->count >= GT_NO_ROW || cells->rows >= GT_NO_ROW)
-        return gt_fail(error, "the sheet has too many cells: %zu", cells->count);
-    return area <= CELLS_ALWAYS_ALLOWED + (uint64_t)CELLS_FOR_EACH * cells->count ||
-           gt_fail(error, "the sheet is nearly empty: %zu cells in %" PRIu32 " rows of %" PRIu32 " columns",
+        return gt_fail(error, "too many cells in the sheet: %zu", cells->count);
+    return area <= AREA_ALWAYS_ALLOWED + (uint64_t)AREA_PER_CELL * cells->count ||
+           gt_fail(error, "sheet is too sparse: %zu cells in %" PRIu32 " rows and %" PRIu32 " columns",
                    cells->count, cells->rows, cells->columns);
 }
 
@@ -270,7 +272,7 @@ gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_in
     gt_table *table = gt_table_new(name, strings);
     if (cells->rows) gt_table_add_rows(table, cells->rows - 1);
     uint32_t *by_column = gt_alloc(cells->count * sizeof *by_column);
-    size_t *ends = deal_out(cells, by_column);
+    size_t *ends = sort_by_column(cells, by_column);
     gt_sheet_cell *column = gt_alloc(cells->rows * sizeof *column);
     for (uint32_t c = 0; c < cells->columns; c++) {
         memset(column, 0, cells->rows * sizeof *column);

@@ -39,15 +39,16 @@ typedef struct gt_placed_cell {
     uint32_t row, column;
 } gt_placed_cell;
 
-/* The cells of one sheet in any order, each place at most once (the last one counts); row 0 is the header. */
+/* The cells of one sheet, in any order; of two cells in one place the last one counts. Row 0 is the header.
+ * Strings must live until the table is made. */
 typedef struct gt_sheet_cells {
     gt_placed_cell *items;
     size_t count, capacity;
-    uint32_t rows, columns; /* one more than the highest met; a reader may raise rows */
+    uint32_t rows, columns; /* one more than the highest used; a reader may increase `rows` */
     gt_cell_parsing reading;
 } gt_sheet_cells;
 
-gt_sheet_cell gt_sheet_cell_string(const char *bytes, size_t len); /* at most 4 GiB: longer ones are cut */
+gt_sheet_cell gt_sheet_cell_string(const char *bytes, size_t len); /* truncated to 4 GiB */
 gt_sheet_cell gt_sheet_cell_number(double number);
 gt_sheet_cell gt_sheet_cell_bool(bool truth);
 
@@ -60,7 +61,9 @@ void gt_sheet_cells_free(gt_sheet_cells *cells);
 gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_interner *strings,
                                gt_error *error);
 
-/* Whether a table, or a grid, of these cells is worth its memory. */
+/* Fails if nearly all of the sheet is empty: no report looks like that, and its table would be far larger
+ * than the file.
+ */
 bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error);
 
 #endif

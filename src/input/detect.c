@@ -1,25 +1,26 @@
-/* Format detection: binary formats by their first bytes, JSON ones by the keys of the outermost object. */
+/* Format detection: binary formats by their first bytes, JSON formats by the keys of the outermost object,
+ * CSV files of rocprofv3 by their column names. */
 #include "input/detect.h"
 #include "base/length.h"
-#include "json/reader.h"
 #include "input/perfetto/perfetto.h"
-#include "input/rocprof/csv.h"
+#include "input/rocprof/readers.h"
 #include "input/xla/xplane.h"
+#include "json/reader.h"
 
 #include <string.h>
 
 static const char *const names[GT_FORMATS] = {
-    [GT_FORMAT_UNKNOWN] = "a file of an unknown kind",
-    [GT_FORMAT_ROCPROF_JSON] = "a rocprofv3 JSON trace",
-    [GT_FORMAT_ROCPROF_CSV] = "a CSV file of rocprofv3",
-    [GT_FORMAT_KINETO_JSON] = "a PyTorch (Chrome format) trace",
-    [GT_FORMAT_OTHER_JSON] = "a JSON file, but no trace that is known",
-    [GT_FORMAT_XPLANE] = "a JAX (XPlane) profile",
-    [GT_FORMAT_PERFETTO] = "a Perfetto trace",
-    [GT_FORMAT_SQLITE] = "an SQLite database",
-    [GT_FORMAT_ZIP] = "a zip archive",
-    [GT_FORMAT_ELF] = "a program",
-    [GT_FORMAT_EMPTY] = "an empty file",
+    [GT_FORMAT_UNKNOWN] = "unknown format",
+    [GT_FORMAT_ROCPROF_JSON] = "rocprofv3 JSON trace",
+    [GT_FORMAT_ROCPROF_CSV] = "rocprofv3 CSV file",
+    [GT_FORMAT_KINETO_JSON] = "PyTorch trace (Chrome format)",
+    [GT_FORMAT_OTHER_JSON] = "JSON file without a known trace",
+    [GT_FORMAT_XPLANE] = "JAX profile (XPlane)",
+    [GT_FORMAT_PERFETTO] = "Perfetto trace",
+    [GT_FORMAT_SQLITE] = "SQLite database",
+    [GT_FORMAT_ZIP] = "zip archive",
+    [GT_FORMAT_ELF] = "executable program",
+    [GT_FORMAT_EMPTY] = "empty file",
 };
 
 static const struct {
@@ -27,7 +28,7 @@ static const struct {
     size_t len;
     gt_trace_format format;
 } magics[] = {
-    {"SQLite format 3", 16, GT_FORMAT_SQLITE}, /* its NUL counts */
+    {"SQLite format 3", 16, GT_FORMAT_SQLITE}, /* including the NUL */
     {"PK\3\4", 4, GT_FORMAT_ZIP},
     {"\177ELF", 4, GT_FORMAT_ELF},
 };
@@ -57,7 +58,7 @@ static gt_trace_format format_of_object(gt_json *json)
     return GT_FORMAT_OTHER_JSON;
 }
 
-/* An array of events is a Chrome trace too: each has a phase. */
+/* An array of events, which all have a phase, is a Chrome trace too. */
 static gt_trace_format format_of_array(gt_json *json)
 {
     gt_str key;

@@ -1,4 +1,7 @@
-/* Which format a file is, from its bytes and never from its name. */
+/* Detects the format of a file by its bytes, never by its name. To add a format: a value of gt_trace_format,
+ * its name and its test in detect.c, and a reader.
+ *
+ * gt_perfetto_find_origin (chrome/kineto.h) tells which profiler wrote a Perfetto trace. */
 #ifndef GT_INPUT_DETECT_H
 #define GT_INPUT_DETECT_H
 
@@ -20,11 +23,11 @@ typedef enum gt_trace_format {
     GT_FORMATS
 } gt_trace_format;
 
-/* Looks at the stream's first block, inflated where it is compressed, and leaves the stream at its beginning.
- * False where it cannot be read. */
+/* Looks at the first block of the stream, decompressed if necessary, and leaves the stream at its beginning.
+ * False if it cannot be read. */
 bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error);
 
-/* "a rocprofv3 JSON trace": to be put into a sentence. */
+/* For messages: "rocprofv3 JSON trace". */
 const char *gt_format_name(gt_trace_format format);
 
 #endif

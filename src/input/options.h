@@ -1,16 +1,28 @@
-/* How any trace is to be read. */
+/* How a trace is read: the options that all readers take, and what they do with a truncated file.
+ *
+ * A truncated file, such as one of a profiler that was killed, is read up to its end. What is complete in it
+ * becomes the report, with a warning that says how much was read. With `strict`, or if nothing is complete,
+ * it is an error. */
 #ifndef GT_INPUT_OPTIONS_H
 #define GT_INPUT_OPTIONS_H
 
-#include <stdbool.h>
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct gt_read_options {
-    unsigned threads; /* at most so many parse at once; 0 or 1: one */
-    bool strict;      /* input that ends early is an error and not a warning */
-    bool is_part;     /* of a larger piece of work, whose progress line stands already */
-    unsigned
-        wanted; /* of a rocprofv3 run, beyond what a plain report needs: GT_WANT_ bits of trace/rocprof.h */
-    bool long_names; /* of a rocprofv3 CSV file: kernel names as they stand there, not cut short */
+    unsigned threads; /* the maximum number of threads that parse; 0 and 1: one thread */
+    bool strict;      /* a truncated file is an error instead of a warning */
+    bool is_part;     /* the file is one of many: the caller draws the progress line */
+    unsigned wanted;  /* of a rocprofv3 run, what a plain report does not need: GT_WANT_ bits */
+    bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
 } gt_read_options;
+
+/* Warns that a file is truncated: "t.json: truncated: read 12 events up to byte 4096". `damage` is the
+ * stream's reason (gt_stream_damage) or NULL, `count` and `what` say what was read, `offset` is where reading
+ * stopped. Fails instead if options->strict is set or nothing was read. */
+bool gt_accept_truncated(const char *path, const char *damage, size_t count, const char *what,
+                         uint64_t offset, const gt_read_options *options, gt_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #define GT_REPORT_COMPARE_H
 
 #include "analysis/compare/gate.h"
-#include "input/sheets/perf_sheets.h"
+#include "input/sheets/sheets.h"
 #include "report/tables.h"
 
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
-#include "input/chrome/kineto_collectives.h"
 #include "os/paths.h"
 #include "report/pytorch.h"
 #include "schema/sheets.h"

@@ -3,7 +3,6 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "input/chrome/kineto.h"
-#include "input/perfetto_origin.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"

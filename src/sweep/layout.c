@@ -3,7 +3,7 @@
 #include "sweep/layout.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "input/rocprof/files.h"
+#include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
 #include <ctype.h>
@@ -264,7 +264,7 @@ char *gt_sweep_torch_trace(const char *config_folder, int64_t rank)
 /* ---- traces of rocprofv3 ---- */
 
 /* The CSV file with the kernels, if a process has several. */
-static const char *kernels_of(const gt_rocprof_group *group)
+static const char *kernels_of(const gt_rocprof_file_group *group)
 {
     static const char *const wanted[] = {"_kernel_trace.csv", "_counter_collection.csv"};
     for (size_t w = 0; w < GT_LENGTH(wanted); w++)
@@ -280,7 +280,7 @@ static int by_path(const void *a, const void *b)
 
 static int by_pid_then_path(const void *a, const void *b)
 {
-    int64_t x = ((const gt_rocprof_group *)a)->pid, y = ((const gt_rocprof_group *)b)->pid;
+    int64_t x = ((const gt_rocprof_file_group *)a)->pid, y = ((const gt_rocprof_file_group *)b)->pid;
     return x < y ? -1 : x > y ? 1 : by_path(a, b);
 }
 

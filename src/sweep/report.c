@@ -9,7 +9,6 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
-#include "input/chrome/kineto_collectives.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"

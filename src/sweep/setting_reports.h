@@ -6,7 +6,7 @@
 #ifndef GT_SWEEP_SETTING_REPORTS_H
 #define GT_SWEEP_SETTING_REPORTS_H
 
-#include "input/sheets/sheet_grid.h"
+#include "input/sheets/sheets.h"
 #include "schema/sheets.h"
 #include "table/table.h"
 

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "input/chrome/events.h"
+#include "input/chrome/chrome.h"
 #include "json/number.h"
 #include "json/string.h"
 

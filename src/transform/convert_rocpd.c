@@ -11,7 +11,7 @@
 #include "base/length.h"
 #include "base/map.h"
 #include "base/progress.h"
-#include "input/rocprof/agents.h"
+#include "input/rocprof/readers.h"
 #include "output/trace/rocpd_rows.h"
 
 #include <inttypes.h>

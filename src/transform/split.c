@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "input/chrome/plain_events.h"
+#include "input/chrome/chrome.h"
 #include "json/reader.h"
 #include "json/string.h"
 #include "os/paths.h"

@@ -33,8 +33,7 @@ OPTIONAL = set()
 UNITS = [
     ("extension/apply", "extension/extension", "extension/question"),
     ("input/json/learned", "input/json/record"),
-    ("input/perfetto/event", "input/perfetto/packets", "input/perfetto/perfetto", "input/perfetto/state"),
-    ("input/rocprof/csv", "input/rocprof/csv_columns", "input/rocprof/csv_row"),
+    ("input/perfetto/packets", "input/perfetto/perfetto"),
     ("model/family", "model/model", "model/triton"),
     ("table/column", "table/table"),
 ]

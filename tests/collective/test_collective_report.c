@@ -5,7 +5,7 @@
 #include "analysis/collective/lists.h"
 #include "analysis/collective/collectives.h"
 #include "base/buffer.h"
-#include "input/chrome/kineto_collectives.h"
+#include "input/chrome/kineto.h"
 #include "report/collective.h"
 
 enum { MOST_RANKS = 4 };

@@ -1,6 +1,6 @@
 /* Fuzzes the reader of GPU streams in Chrome traces, and the stages of a language model made from them. */
 #include "analysis/jax/llama_stages.h"
-#include "input/chrome/stream.h"
+#include "input/chrome/chrome.h"
 #include "quiet.h"
 
 #include <stdlib.h>

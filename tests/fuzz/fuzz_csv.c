@@ -1,5 +1,5 @@
 /* Fuzzes the CSV reader: every column has one cell per row, and all strings are in the string table. */
-#include "input/sheets/csv_table.h"
+#include "input/sheets/sheets.h"
 
 #include <stdint.h>
 #include <stdlib.h>

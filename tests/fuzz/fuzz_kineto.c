@@ -1,8 +1,6 @@
 /* Fuzzes the PyTorch reader, including compressed input, and call tree, launches and launchers. */
 #include "analysis/pytorch/launchers.h"
 #include "input/chrome/kineto.h"
-#include "input/chrome/kineto_collectives.h"
-#include "input/chrome/kineto_kernels.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Fuzzes the rocprofv3 JSON reader, including compressed input. */
-#include "input/rocprof/json.h"
+#include "input/rocprof/readers.h"
 #include "quiet.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Fuzzes the reader of XLA's text dumps: every line of the input. */
-#include "input/xla/dump.h"
+#include "input/xla/xplane.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Fuzzes the workbook reader. The first byte chooses what the rest is: an archive, or the XML of a sheet or
  * of the shared strings, inside an otherwise valid archive (checksums and compression would keep a fuzzer
  * from reaching the XML). */
-#include "input/sheets/sheet_grid.h"
+#include "input/sheets/sheets.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* Fuzzes the XPlane reader, including the protobuf and HLO readers, and all sheets of the three reports. */
-#include "input/xla/dump.h"
 #include "input/xla/xplane.h"
 #include "report/jax.h"
 #include "quiet.h"

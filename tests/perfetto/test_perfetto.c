@@ -1,7 +1,6 @@
 /* The Perfetto reader, on traces written field by field: sequences, interning, clocks, tracks, annotations,
  * damage. */
 #include "input/perfetto/perfetto.h"
-#include "input/perfetto/note.h"
 #include "proto_writer.h"
 
 #include <setjmp.h>
@@ -394,7 +393,7 @@ static void truncation_is_reported(void **state)
         gt_error error = {""};
         bool between = cut == ends[whole];
         assert_int_equal(accepts(&o, whole, true, &error), between);
-        if (!between) assert_non_null(strstr(error.text, "the file ends early"));
+        if (!between) assert_non_null(strstr(error.text, "truncated"));
         close_trace(&o);
     }
     gt_buffer_free(&trace);
@@ -411,7 +410,7 @@ static void other_damage_is_an_error(void **state)
     gt_error error = {""};
     assert_int_equal(count_events(&o), 1);
     assert_false(accepts(&o, 1, false, &error));
-    assert_non_null(strstr(error.text, "a damaged event in the packet at byte "));
+    assert_non_null(strstr(error.text, "damaged event in the packet at byte "));
     close_trace(&o);
     gt_buffer_free(&trace);
 }
@@ -436,7 +435,7 @@ static void packets_may_be_compressed(void **state)
     o = open_trace(&trace, 0);
     count_events(&o);
     assert_false(accepts(&o, 1, false, &error));
-    assert_non_null(strstr(error.text, "compressed packets that are damaged"));
+    assert_non_null(strstr(error.text, "damaged compressed packets"));
     close_trace(&o);
     free(packed);
     gt_buffer_free(&inner);

@@ -1,5 +1,5 @@
 /* Matching the beginnings and ends of slices, in the orders that writers use. */
-#include "input/perfetto/slices.h"
+#include "input/perfetto/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

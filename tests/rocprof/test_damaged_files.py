@@ -85,7 +85,7 @@ def damage_database(damage, path, rng, flips):
         data = file.read()
     for cut in (50, 99, 100, 4096, *(rng.randrange(101, len(data)) for _ in range(25))):
         damage.try_bytes(f"database truncated to {cut}", data[:cut], ".db", code=1)
-    damage.try_bytes("database without its last page", data[:-4096], ".db", code=1, says="cut short")
+    damage.try_bytes("database without its last page", data[:-4096], ".db", code=1, says="database truncated")
     for i in range(flips):
         damage.try_bytes(f"database, flips {i}", flipped(data, rng, 1 + i % 9), ".db")
         at = rng.randrange(1, len(data) // 4096) * 4096
@@ -111,7 +111,7 @@ def odd_databases(damage, path, process):
     for table in ("event", "string", "info_process", "info_thread", "info_agent", "info_kernel_symbol", "region", "pmc_event",
                   "memory_copy"):
         damage.try_path(f"without rocpd_{table}", edited(damage, path, drop(table)), code=0, rows=count)
-    damage.try_path("without dispatches", edited(damage, path, drop("kernel_dispatch")), code=1, says="holds no rocpd tables")
+    damage.try_path("without dispatches", edited(damage, path, drop("kernel_dispatch")), code=1, says="no rocpd tables")
     view = 'CREATE VIEW "rocpd_kernel_dispatch%s" AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n'
     damage.try_path("a view that never ends", edited(damage, path, drop("kernel_dispatch"), view % suffix), code=1)
     damage.try_path("a view instead of events",
@@ -130,7 +130,7 @@ def odd_databases(damage, path, process):
                                             f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, start, \"end\");"
                                             f"INSERT INTO {table} VALUES (1, 10, 30);"), code=0, rows=1)
     other = os.path.join(damage.folder, "other.db")
-    for name, sql, says in (("another database", "CREATE TABLE t (a)", "holds no rocpd tables"),
+    for name, sql, says in (("another database", "CREATE TABLE t (a)", "no rocpd tables"),
                             ("rocmProfileData", "CREATE TABLE rocpd_op (id); CREATE TABLE rocpd_api (id)", "rocmProfileData")):
         db = sqlite3.connect(other)
         db.executescript(sql)
@@ -140,7 +140,7 @@ def odd_databases(damage, path, process):
     shutil.copyfile(path, other)
     with open(other + "-journal", "wb") as file:
         file.write(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
-    damage.try_path("a journal next to it", other, code=1, says="not written to its end")
+    damage.try_path("a journal next to it", other, code=1, says="incomplete database")
     os.remove(other + "-journal")
     before = sorted(os.listdir(damage.folder))
     damage.try_path("nothing is written next to it", other, code=0, rows=count)

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "input/sheets/csv_scan.h"
 #include "input/rocprof/csv.h"
 
 #include <stdio.h>
@@ -128,13 +127,13 @@ static void expect_refusal(const char *text, const char *sentence)
 static void invalid_rows_are_rejected_with_their_number(void **state)
 {
     (void)state;
-    expect_refusal(HEADER ROW(1, "f()", 1, 2) ROW(2, "g()", x1, 2), "row 3: 'Start_Timestamp' holds 'x1'");
+    expect_refusal(HEADER ROW(1, "f()", 1, 2) ROW(2, "g()", x1, 2), "row 3: 'Start_Timestamp' is 'x1'");
     expect_refusal(HEADER ROW(1, "f()", 99999999999999999999999, 2), "row 2: 'Start_Timestamp'");
-    expect_refusal(HEADER ROW(1, "f()", 1.5, 2), "row 2: 'Start_Timestamp' holds '1.5'");
+    expect_refusal(HEADER ROW(1, "f()", 1.5, 2), "row 2: 'Start_Timestamp' is '1.5'");
     expect_refusal(HEADER "\"KERNEL_DISPATCH\",1\n" ROW(1, "f()", 1, 2),
                    "row 2: 2 fields, but the first line has 22");
-    expect_refusal("a,b\n1,2\n", "no file of rocprofv3");
-    expect_refusal("", "names no columns");
+    expect_refusal("a,b\n1,2\n", "not a rocprofv3 file");
+    expect_refusal("", "no column names");
 }
 
 static void kinds_are_detected_by_their_headers(void **state)

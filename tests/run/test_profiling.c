@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "input/sheets/csv_table.h"
+#include "input/sheets/sheets.h"
 #include "run/plan/context.h"
 #include "run/plan/plan.h"
 #include "run/execute/execute.h"

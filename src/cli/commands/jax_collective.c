@@ -8,7 +8,6 @@
 #include "cli/destinations.h"
 #include "cli/inputs/path_pattern.h"
 #include "cli/traces.h"
-#include "input/xla/dump.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
 #include "report/jax.h"

@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "input/chrome/stream.h"
+#include "input/chrome/chrome.h"
 #include "output/file.h"
 #include "report/jax.h"
 

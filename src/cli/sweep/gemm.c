@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "cli/common.h"
 #include "cli/destinations.h"
-#include "input/sheets/csv_table.h"
+#include "input/sheets/sheets.h"
 #include "os/paths.h"
 #include "output/figure/figure.h"
 #include "schema/columns.h"

@@ -1,19 +1,21 @@
-/* One table of wanted values for both formats. Values that have several names are read under each and stored
- * as one.
+/* The reader of rocprofv3's traces for the pftrace reports, in Chrome's JSON or Perfetto's protobuf format.
  *
- * Events of a JSON file stay in its order. Those of a Perfetto trace are put into the order that its
- * conversion to JSON has: slices on threads by their beginning, then those on other tracks. */
+ * One table of fields serves both formats. To read one more argument, add a column to trace/chrome.h and a
+ * row to `fields`. Profilers spell some arguments differently ("corr_id", "correlation_id", "CorrId"): every
+ * spelling is read as a field of its own, and the first one with a value goes into the column.
+ *
+ * Events of a JSON file keep the order of the file. Events of a Perfetto trace get the order that Perfetto's
+ * own conversion to JSON has: slices on threads by start time, then slices on other tracks by start time. */
 #include "input/chrome/chrome.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "input/chrome/events.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"
 
 #include <stdlib.h>
 
-/* Other names of values, read beside the columns. */
+/* Other names of the same values: read as fields of their own, stored in one column. */
 enum {
     CORR_ID = GT_CHROME_COLUMNS,
     CORRELATION_ID,
@@ -90,11 +92,12 @@ static void make_columns(gt_store_column columns[FIELDS])
     }
 }
 
-/* ---- one value of several names ---- */
+/* ---- one value with several names ---- */
 
 #define BIT(field) (UINT64_C(1) << (field))
 
-static void choose_first(gt_record *record, int first, int last, int column)
+/* Stores the first of the fields `first` to `last` that has a value. */
+static void set_first(gt_record *record, int first, int last, int column)
 {
     for (int f = first; f <= last; f++) {
         if (!(record->present & BIT(f))) continue;
@@ -105,7 +108,7 @@ static void choose_first(gt_record *record, int first, int last, int column)
     }
 }
 
-/* What Python counts as false. */
+/* Values that Python treats as false. */
 static bool is_false(gt_str json)
 {
     static const char *const values[] = {"\"\"", "0", "0.0", "-0", "-0.0", "false", "null", "[]", "{}"};
@@ -114,11 +117,11 @@ static bool is_false(gt_str json)
     return false;
 }
 
-static void choose(gt_record *record, const gt_interner *strings)
+static void set_named_values(gt_record *record, const gt_interner *strings)
 {
-    choose_first(record, CORR_ID, CORRID, GT_CHROME_CORRELATION);
-    choose_first(record, DEVICE_ID, GPUID, GT_CHROME_DEVICE);
-    choose_first(record, KERNEL_NAME, FUNC_NAME, GT_CHROME_KERNEL_NAME);
+    set_first(record, CORR_ID, CORRID, GT_CHROME_CORRELATION);
+    set_first(record, DEVICE_ID, GPUID, GT_CHROME_DEVICE);
+    set_first(record, KERNEL_NAME, FUNC_NAME, GT_CHROME_KERNEL_NAME);
     if ((record->present | record->mistyped) & BIT(CORR_ID)) {
         record->cells[GT_CHROME_IS_CALL].integer = 1;
         record->present |= BIT(GT_CHROME_IS_CALL);
@@ -130,9 +133,9 @@ static void choose(gt_record *record, const gt_interner *strings)
     record->present &= ~BIT(GT_CHROME_PHASE);
 }
 
-static const char *choose_values(gt_record *record, gt_record_reader *reader)
+static const char *complete_record(gt_record *record, gt_record_reader *reader)
 {
-    choose(record, gt_record_strings(reader));
+    set_named_values(record, gt_record_strings(reader));
     return NULL;
 }
 
@@ -145,35 +148,34 @@ static bool is_metadata(const gt_record *record, gt_record_reader *reader)
 
 /* ---- Perfetto ---- */
 
-static gt_record *read_slice(gt_perfetto_records *records, const gt_perfetto_event *event, gt_record *record,
-                             const gt_interner *strings)
+static void read_slice(gt_perfetto_records *records, const gt_perfetto_event *event, gt_record *record,
+                       const gt_interner *strings)
 {
     gt_perfetto_record_head(records, event, record);
     gt_perfetto_record_args(records, event, record, NULL, NULL);
-    choose(record, strings);
-    return record;
+    set_named_values(record, strings);
 }
 
-typedef struct place {
+typedef struct slice_position {
     int64_t time_ns;
     uint32_t row;
     bool on_thread;
-} place;
+} slice_position;
 
-typedef struct places {
-    place *items;
+typedef struct position_list {
+    slice_position *items;
     size_t count, capacity;
-} places;
+} position_list;
 
 static int by_track_and_time(const void *left, const void *right)
 {
-    const place *a = left, *b = right;
+    const slice_position *a = left, *b = right;
     if (a->on_thread != b->on_thread) return a->on_thread ? -1 : 1;
     if (a->time_ns != b->time_ns) return a->time_ns < b->time_ns ? -1 : 1;
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static uint32_t *order_of(places *list)
+static uint32_t *sorted_rows(position_list *list)
 {
     uint32_t *order = gt_alloc(list->count * sizeof *order);
     if (list->count) qsort(list->items, list->count, sizeof *list->items, by_track_and_time);
@@ -190,14 +192,15 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     gt_slices *slices = gt_slices_new();
     gt_perfetto_event event;
     gt_record *record = gt_alloc_zero(1, sizeof *record);
-    places order = {0};
+    position_list positions = {0};
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     while (gt_perfetto_next(trace, &event)) {
         if (event.type == GT_PERFETTO_END) gt_slices_end(slices, event.track, event.time_ns);
         if (event.type != GT_PERFETTO_BEGIN && event.type != GT_PERFETTO_COMPLETE) continue;
-        uint32_t row = (uint32_t)order.count;
+        uint32_t row = (uint32_t)positions.count;
         bool on_thread = gt_perfetto_track_of(trace, event.track)->kind == GT_TRACK_THREAD;
-        GT_PUSH(order.items, order.count, order.capacity, ((place){event.time_ns, row, on_thread}));
+        GT_PUSH(positions.items, positions.count, positions.capacity,
+                ((slice_position){event.time_ns, row, on_thread}));
         if (event.type == GT_PERFETTO_COMPLETE)
             gt_slices_complete(slices, row, event.dur_ns);
         else
@@ -208,9 +211,9 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     gt_progress_end();
     gt_store_append(chrome->store, gt_store_writer_take(writer));
     gt_perfetto_fill_durations(chrome->store, GT_CHROME_DUR, slices);
-    chrome->order = order_of(&order);
-    bool read = gt_perfetto_accept(trace, order.count, "events", options, error);
-    gt_free(order.items);
+    chrome->order = sorted_rows(&positions);
+    bool read = gt_perfetto_accept(trace, positions.count, "events", options, error);
+    gt_free(positions.items);
     gt_free(record);
     gt_slices_free(slices);
     gt_store_writer_free(writer);
@@ -219,13 +222,13 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     return read;
 }
 
-/* ---- both ---- */
+/* ---- both formats ---- */
 
 gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_error *error)
 {
     gt_store_column columns[FIELDS];
     gt_trace_format kind;
-    const gt_record_format format = {"event", fields, columns, FIELDS, choose_values, is_metadata, NULL};
+    const gt_record_format format = {"event", fields, columns, FIELDS, complete_record, is_metadata, NULL};
     make_columns(columns);
     if (!gt_detect(stream, &kind, error)) return NULL;
     gt_chrome *chrome = gt_alloc_zero(1, sizeof *chrome);
@@ -239,7 +242,7 @@ gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_
                                      "Not a valid Perfetto-style trace: missing 'traceEvents' key", options,
                                      error);
     else
-        gt_fail(error, "Unsupported trace format: %s. Use .json, .json.gz, or .pftrace. (This is %s.)",
+        gt_fail(error, "Unsupported trace format: %s. Use .json, .json.gz, or .pftrace. (Found: %s.)",
                 gt_stream_path(stream), gt_format_name(kind));
     chrome->count = gt_store_count(chrome->store);
     if (read) return chrome;

@@ -1,13 +1,56 @@
-/* Reading a rocprofv3 trace in Chrome's JSON or in Perfetto's protobuf, whichever it is, for the pftrace
- * reports. */
+/* Readers of Chrome traces: JSON with a list of events, {"traceEvents": [...], ...} or a bare array of
+ * events.
+ *
+ * Each reader keeps what one kind of report needs:
+ *
+ *     gt_chrome_read          rocprofv3's traces, for the pftrace reports; also Perfetto's format (chrome.c)
+ *     gt_chrome_stream_read   the busiest stream of one GPU in a JAX trace (gpu_stream.c)
+ *     gt_plain_events_read    the time and place of every event, for `gputally split` (events.c)
+ *     gt_chrome_read_events   the fields that a gt_record_format lists (events.c)
+ *
+ * kineto.h has the readers of PyTorch traces. All of them read from a stream at its beginning, read a
+ * truncated file as input/options.h describes, and on failure return NULL or false with an error that names
+ * the file. */
 #ifndef GT_INPUT_CHROME_CHROME_H
 #define GT_INPUT_CHROME_CHROME_H
 
-#include "input/options.h"
+#include "input/json/records.h"
 #include "stream/stream.h"
 #include "trace/events.h"
+#include "trace/jax/jax.h"
 
-/* From a stream at its beginning. NULL and a sentence where it cannot be read. */
 gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_error *error);
+
+gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *options, gt_error *error);
+
+/* The GPU is the process "/device:GPU:<gpu>", or else the first with that in its name. Its busiest stream is
+ * the thread with the largest sum of durations. Strings are added to `strings`, which must outlive `out`. */
+bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
+                           const gt_read_options *options, gt_gpu_stream *out, gt_error *error);
+
+/* Reads the events into `store`, and those that format->aside selects into `aside`, which may be NULL.
+ * `missing` is the message if the document has no list of events: "not a PyTorch trace (no 'traceEvents')".
+ */
+bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt_store *store,
+                           gt_store *aside, const char *missing, const gt_read_options *options,
+                           gt_error *error);
+
+/* ---- for readers that take the document apart themselves ---- */
+
+/* Each function reads the value at the cursor and returns false on failure. */
+typedef struct gt_chrome_visitor {
+    void *context;
+    bool (*events)(void *context, gt_json *json);             /* the array of events */
+    bool (*member)(void *context, gt_json *json, gt_str key); /* any other member; NULL: skip them */
+} gt_chrome_visitor;
+
+/* Reads the whole document. *found says whether it has a list of events. False if the JSON is damaged or
+ * truncated, or a function of the visitor failed. */
+bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *found);
+
+/* Decides whether the document is a trace, once gt_chrome_visit has returned `read` and *found. `events` is
+ * how many events were read. */
+bool gt_chrome_accept(const gt_json *json, bool read, bool found, size_t events, const char *missing,
+                      const gt_read_options *options, gt_error *error);
 
 #endif

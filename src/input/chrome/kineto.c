@@ -1,13 +1,25 @@
-/* The Kineto reader: a table of wanted values, and which events to keep. */
+/* The reader of PyTorch profiler traces: which fields of an event are read, and which events are kept.
+ *
+ * One table of fields serves both formats, because PyTorch's Perfetto traces hold the arguments of the Chrome
+ * trace as annotations of the same names. To read one more argument, add a column to trace/events.h and a row
+ * to `fields`.
+ *
+ * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
+ * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
 #include "input/chrome/kineto.h"
 #include "base/length.h"
-#include "input/chrome/events.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/progress.h"
+#include "input/chrome/chrome.h"
 #include "input/detect.h"
-#include "input/chrome/kineto_fields.h"
+#include "input/perfetto/record.h"
+#include "trace/rocprof/rocprof.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
+static const gt_field fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},
     [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_STRING, true},
     [GT_EVENT_KIND] = {NULL, GT_FIELD_INT, false},
@@ -42,7 +54,7 @@ const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
 
 static const struct {
     gt_str category;
-    gt_event_kind kind; /* of flows: where the arrow starts; the phase tells its end */
+    gt_event_kind kind; /* of flow arrows: the start; the phase tells starts from ends */
 } categories[] = {
     {{"python_function", 15}, GT_KIND_PYTHON},
     {{"cpu_op", 6}, GT_KIND_CPU_OP},
@@ -55,14 +67,14 @@ static const struct {
     {{"ac2g", 4}, GT_KIND_FLOW_START},
     {{"async_cpu_to_gpu", 16}, GT_KIND_FLOW_START}, /* PyTorch before 1.13 */
     {{"async", 5}, GT_KIND_FLOW_START},             /* PyTorch 1.8 */
-    {{"Operator", 8}, GT_KIND_CPU_OP},              /* these five: PyTorch 1.8 to 1.11 */
+    {{"Operator", 8}, GT_KIND_CPU_OP},              /* this and the next four: PyTorch 1.8 to 1.11 */
     {{"Runtime", 7}, GT_KIND_RUNTIME},
     {{"Kernel", 6}, GT_KIND_KERNEL},
     {{"Memcpy", 6}, GT_KIND_MEMCPY},
     {{"Memset", 6}, GT_KIND_MEMSET},
 };
 
-gt_event_kind gt_kineto_kind_of(gt_str category, gt_str phase)
+static gt_event_kind kind_of_event(gt_str category, gt_str phase)
 {
     if (phase.len != 1) return GT_KIND_OTHER;
     if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
@@ -78,9 +90,11 @@ gt_event_kind gt_kineto_kind_of(gt_str category, gt_str phase)
     return gt_str_contains(category, "user_annotation") ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
 }
 
-/* Kinds of categories and phases seen before, by their text ids. */
+/* ---- events in JSON ---- */
+
+/* A small cache, in the reader's scratch memory: the kind for a category and a phase, by their string ids. */
 typedef struct known_kind {
-    uint32_t category, phase; /* GT_STR_NONE where the event has none */
+    uint32_t category, phase; /* GT_STR_NONE if the event has none */
     uint8_t kind;
     bool known;
 } known_kind;
@@ -96,14 +110,14 @@ static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader
     if (!known->known || known->category != category || known->phase != phase) {
         const gt_interner *strings = gt_record_strings(reader);
         gt_event_kind kind =
-            gt_kineto_kind_of(gt_interner_get(strings, category), gt_interner_get(strings, phase));
+            kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
         *known = (known_kind){category, phase, (uint8_t)kind, true};
     }
     return known->kind;
 }
 
-/* The kind takes the place of category and phase. */
-static const char *note_kind(gt_record *record, gt_record_reader *reader)
+/* Replaces category and phase by the kind. */
+static const char *set_kind(gt_record *record, gt_record_reader *reader)
 {
     uint64_t integral = record->integral;
     record->cells[GT_EVENT_KIND].integer = find_kind(record, reader);
@@ -114,23 +128,180 @@ static const char *note_kind(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static bool is_of_no_use(const gt_record *record, gt_record_reader *reader)
+static bool is_unused(const gt_record *record, gt_record_reader *reader)
 {
     return find_kind(record, reader) == GT_KIND_OTHER;
 }
 
-static bool is_of_no_use_or_python(const gt_record *record, gt_record_reader *reader)
+static bool is_unused_or_python(const gt_record *record, gt_record_reader *reader)
 {
     gt_event_kind kind = find_kind(record, reader);
     return kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
 }
 
-/* Arrows are as many as launches, and once those are linked nobody asks for them. */
+/* Flow arrows are as many as launches and are no longer needed once the launches are linked: they get a store
+ * of their own, which is freed then. */
 static bool is_arrow(const gt_record *record)
 {
     int64_t kind = record->cells[GT_EVENT_KIND].integer;
     return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END;
 }
+
+/* ---- events in Perfetto's format ---- */
+
+/* Slices become the rows that their Chrome events would be. Slices that are not kept are counted too, so that
+ * the uid of a row is its position among all slices. */
+typedef struct perfetto_reader {
+    gt_perfetto *trace;
+    gt_perfetto_records *records;
+    gt_interner *strings;
+    gt_kineto_options keep;
+    gt_store_writer *rows, *arrows;
+    gt_slices *slices;
+    gt_record record;
+    uint8_t *kinds; /* by string id of a category: 1 + gt_event_kind; 0: not looked up yet */
+    size_t kind_count;
+    uint32_t row_count;
+} perfetto_reader;
+
+static gt_event_kind kind_of_category(perfetto_reader *r, uint32_t category)
+{
+    if (category >= r->kind_count) {
+        size_t count = (size_t)category + 1 + r->kind_count;
+        r->kinds = gt_realloc(r->kinds, count);
+        memset(r->kinds + r->kind_count, 0, count - r->kind_count);
+        r->kind_count = count;
+    }
+    uint8_t *known = &r->kinds[category];
+    if (!*known)
+        *known = (uint8_t)(1 + kind_of_event(gt_interner_get(r->strings, category), (gt_str){"X", 1}));
+    return (gt_event_kind)(*known - 1);
+}
+
+static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
+{
+    if (r->keep.every_event) return true;
+    return kind != GT_KIND_OTHER && (kind != GT_KIND_PYTHON || r->keep.python_functions);
+}
+
+#define BIT(column) (UINT64_C(1) << (column))
+
+/* Flow ids become arrows: from calls of the host, to what runs on the GPU. */
+static void add_arrows(perfetto_reader *r, const gt_perfetto_event *event, gt_event_kind kind)
+{
+    bool starts = kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+    bool ends = kind == GT_KIND_KERNEL || kind == GT_KIND_MEMCPY || kind == GT_KIND_MEMSET;
+    if (!starts && !ends) return;
+    gt_store_cell cells[GT_EVENT_COLUMNS];
+    memcpy(cells, r->record.cells, sizeof cells);
+    cells[GT_EVENT_KIND].integer = starts ? GT_KIND_FLOW_START : GT_KIND_FLOW_END;
+    for (size_t i = 0; i < event->flow_count; i++) {
+        cells[GT_EVENT_FLOW].integer = (int64_t)event->flows[i];
+        gt_store_writer_add(r->arrows,
+                            BIT(GT_EVENT_KIND) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
+                                BIT(GT_EVENT_START) | BIT(GT_EVENT_FLOW),
+                            cells);
+    }
+}
+
+static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
+{
+    gt_event_kind kind = kind_of_category(r, event->category);
+    bool wanted = is_wanted(r, kind);
+    uint32_t row = wanted ? r->row_count : GT_SLICE_UNWANTED;
+    if (event->type == GT_PERFETTO_COMPLETE)
+        gt_slices_complete(r->slices, row, event->dur_ns);
+    else if (event->type == GT_PERFETTO_BEGIN)
+        gt_slices_begin(r->slices, event->track, event->time_ns, row);
+    if (!wanted) {
+        gt_store_writer_pass(r->rows);
+        return;
+    }
+    r->row_count++;
+    gt_perfetto_record_head(r->records, event, &r->record);
+    gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
+    r->record.cells[GT_EVENT_KIND].integer = kind;
+    r->record.cells[GT_EVENT_INTEGRAL].integer = 0;
+    uint64_t present = r->record.present | BIT(GT_EVENT_KIND) | BIT(GT_EVENT_INTEGRAL);
+    present &= ~(BIT(GT_EVENT_CATEGORY) | BIT(GT_EVENT_PHASE) | BIT(GT_EVENT_DURATION) | BIT(GT_EVENT_FLOW) |
+                 BIT(GT_EVENT_META_NAME) | BIT(GT_EVENT_META_LABELS));
+    gt_store_writer_add(r->rows, present, r->record.cells);
+    add_arrows(r, event, kind);
+}
+
+static uint32_t intern_number(perfetto_reader *r, int64_t number)
+{
+    char digits[GT_NUMBER_MAX];
+    return gt_interner_add(r->strings, digits, gt_print_int(digits, number));
+}
+
+static void add_metadata(perfetto_reader *r, const gt_perfetto_track *track, const char *what, size_t column,
+                         uint32_t text)
+{
+    if (text == GT_STR_NONE) return;
+    gt_store_cell cells[GT_EVENT_COLUMNS];
+    cells[GT_EVENT_KIND].integer = GT_KIND_METADATA;
+    cells[GT_EVENT_NAME].text = gt_interner_add_cstr(r->strings, what);
+    cells[GT_EVENT_PROCESS].text = intern_number(r, track->pid);
+    cells[GT_EVENT_THREAD].text = intern_number(r, track->kind == GT_TRACK_THREAD ? track->tid : 0);
+    cells[column].text = text;
+    r->row_count++;
+    gt_store_writer_add(r->rows,
+                        BIT(GT_EVENT_KIND) | BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) |
+                            BIT(GT_EVENT_THREAD) | BIT(column),
+                        cells);
+}
+
+/* The names of tracks become metadata events. */
+static void add_track_names(perfetto_reader *r)
+{
+    for (size_t i = 0; i < gt_perfetto_track_count(r->trace); i++) {
+        const gt_perfetto_track *track = gt_perfetto_track_of(r->trace, (uint32_t)i);
+        if (track->kind == GT_TRACK_PROCESS) {
+            add_metadata(r, track, "process_name", GT_EVENT_META_NAME, track->name);
+            add_metadata(r, track, "process_labels", GT_EVENT_META_LABELS, track->label);
+        } else if (track->kind == GT_TRACK_THREAD) {
+            add_metadata(r, track, "thread_name", GT_EVENT_META_NAME, track->name);
+        }
+    }
+}
+
+bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                             gt_store *store, gt_store *arrows, gt_error *error)
+{
+    perfetto_reader *r = gt_alloc_zero(1, sizeof *r);
+    gt_perfetto_event event;
+    r->strings = gt_store_strings(store);
+    r->trace = gt_perfetto_new(stream, r->strings);
+    r->records = gt_perfetto_records_new(r->trace, fields, GT_EVENT_COLUMNS);
+    r->keep = keep;
+    r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    r->arrows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    r->slices = gt_slices_new();
+    if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
+    while (gt_perfetto_next(r->trace, &event)) {
+        if (event.type == GT_PERFETTO_END)
+            gt_slices_end(r->slices, event.track, event.time_ns);
+        else if (event.type != GT_PERFETTO_COUNTER)
+            read_slice(r, &event);
+    }
+    if (!options->is_part) gt_progress_end();
+    add_track_names(r);
+    gt_store_append(store, gt_store_writer_take(r->rows));
+    gt_store_append(arrows, gt_store_writer_take(r->arrows));
+    gt_perfetto_fill_durations(store, GT_EVENT_DURATION, r->slices);
+    bool read = gt_perfetto_accept(r->trace, gt_store_records(store), "events", options, error);
+    gt_slices_free(r->slices);
+    gt_store_writer_free(r->rows);
+    gt_store_writer_free(r->arrows);
+    gt_perfetto_records_free(r->records);
+    gt_perfetto_free(r->trace);
+    gt_free(r->kinds);
+    gt_free(r);
+    return read;
+}
+
+/* ---- entry points ---- */
 
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                            gt_store *store, gt_store *arrows, gt_error *error)
@@ -139,11 +310,10 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     if (!gt_detect(stream, &kind, error)) return false;
     if (kind == GT_FORMAT_PERFETTO)
         return gt_kineto_read_perfetto(stream, keep, options, store, arrows, error);
-    gt_record_format format = {"event", gt_kineto_fields, gt_event_columns, GT_EVENT_COLUMNS, note_kind,
-                               NULL,    is_arrow};
-    if (!keep.every_event) format.unwanted = keep.python_functions ? is_of_no_use : is_of_no_use_or_python;
-    return gt_chrome_read_events(stream, &format, store, arrows,
-                                 "not a PyTorch trace: it has no 'traceEvents'", options, error);
+    gt_record_format format = {"event", fields, gt_event_columns, GT_EVENT_COLUMNS, set_kind, NULL, is_arrow};
+    if (!keep.every_event) format.unwanted = keep.python_functions ? is_unused : is_unused_or_python;
+    return gt_chrome_read_events(stream, &format, store, arrows, "not a PyTorch trace (no 'traceEvents')",
+                                 options, error);
 }
 
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
@@ -168,4 +338,49 @@ gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const 
     gt_pytorch_read *trace = gt_kineto_read_stream(stream, keep, options, error);
     gt_stream_close(stream);
     return trace;
+}
+
+/* ---- the profiler that wrote a Perfetto trace ---- */
+
+static gt_perfetto_origin origin_of_category(gt_str category)
+{
+    if (gt_str_equals(category, "kernel_dispatch") || gt_str_equals(category, "memory_copy") ||
+        gt_str_equals(category, "session"))
+        return GT_ORIGIN_ROCPROF;
+    for (int d = 0; d < GT_CALL_OTHER; d++)
+        if (gt_str_equals(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
+    return kind_of_event(category, (gt_str){"X", 1}) == GT_KIND_OTHER ? GT_ORIGIN_UNKNOWN : GT_ORIGIN_PYTORCH;
+}
+
+/* Reads up to the first event whose category only one profiler writes. */
+static gt_perfetto_origin origin_in(gt_stream *stream)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_perfetto *trace = gt_perfetto_new(stream, strings);
+    gt_perfetto_event event;
+    gt_perfetto_origin origin = GT_ORIGIN_UNKNOWN;
+    while (origin == GT_ORIGIN_UNKNOWN && gt_perfetto_next(trace, &event))
+        if (event.category != GT_STR_NONE)
+            origin = origin_of_category(gt_interner_get(strings, event.category));
+    gt_perfetto_free(trace);
+    gt_interner_free(strings);
+    return origin;
+}
+
+bool gt_perfetto_find_origin(gt_stream *stream, gt_perfetto_origin *origin, gt_error *error)
+{
+    const uint8_t *text;
+    size_t len;
+    gt_error ignored;
+    if (!gt_stream_peek(stream, &text, &len, error)) return false;
+    gt_stream *part = gt_stream_memory(text, len, 0, error);
+    if (!part) return false;
+    *origin = origin_in(part);
+    gt_stream_close(part);
+    bool is_file = strcmp(gt_stream_path(stream), "standard input") != 0;
+    gt_stream *whole =
+        *origin == GT_ORIGIN_UNKNOWN && is_file ? gt_stream_open(gt_stream_path(stream), &ignored) : NULL;
+    if (whole) *origin = origin_in(whole);
+    gt_stream_close(whole);
+    return true;
 }

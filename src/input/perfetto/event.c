@@ -1,8 +1,7 @@
-/* Track events, field by field. */
-#include "input/perfetto/event.h"
+/* Track events: one pass over the fields of an event. */
+#include "input/perfetto/packets.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "input/perfetto/packets.h"
 #include "trace/perfetto_fields.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ static void add_flow(gt_proto_ints *flows, const gt_proto_field *field)
     gt_proto_add_ints(flows, field);
 }
 
-/* A LegacyEvent: what Chrome traces have beyond slices. */
+/* A LegacyEvent: the parts of a Chrome event that TrackEvent has no field for. */
 static bool read_legacy(gt_proto message, gt_raw_event *out)
 {
     gt_proto_field field;
@@ -65,8 +64,8 @@ bool gt_perfetto_type_of_phase(int64_t phase, gt_perfetto_type *type)
     return false;
 }
 
-/* Goes on behind the annotations that follow, as long as they are short. */
-static void pass_notes(gt_proto *event)
+/* Skips the annotations that follow directly, as long as they are short: the fast path of most events. */
+static void skip_notes(gt_proto *event)
 {
     enum { TAG = GT_PF_EVENT_NOTE << 3 | GT_WIRE_BYTES };
     const uint8_t *at = event->at, *end = event->end;
@@ -78,13 +77,13 @@ bool gt_raw_event_read(gt_raw_event *raw, gt_str bytes, gt_proto_ints *flows)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
-    const uint8_t *first_note = NULL, *behind_notes = NULL;
+    const uint8_t *first_note = NULL, *after_notes = NULL;
     for (const uint8_t *at = message.at; gt_proto_next(&message, &field); at = message.at)
         switch (field.number) {
         case GT_PF_EVENT_NOTE:
             if (!first_note) first_note = at;
-            pass_notes(&message);
-            behind_notes = message.at;
+            skip_notes(&message);
+            after_notes = message.at;
             break;
         case GT_PF_EVENT_TYPE:
             raw->type = gt_proto_int(&field);
@@ -126,6 +125,6 @@ bool gt_raw_event_read(gt_raw_event *raw, gt_str bytes, gt_proto_ints *flows)
             if (!read_legacy(gt_proto_message(&field), raw)) return false;
             break;
         }
-    if (first_note) raw->notes = (gt_str){(const char *)first_note, (size_t)(behind_notes - first_note)};
+    if (first_note) raw->notes = (gt_str){(const char *)first_note, (size_t)(after_notes - first_note)};
     return !message.damaged;
 }

@@ -1,9 +1,9 @@
-/* Annotations: a name and one of a dozen kinds of value. Lists and dicts are annotations in annotations. */
-#include "input/perfetto/note.h"
+/* Annotations: a name and a value of one of a dozen types. The elements of lists and dicts are annotations
+ * too. */
+#include "input/perfetto/packets.h"
 #include "json/string.h"
 #include "base/number.h"
 #include "json/number.h"
-#include "input/perfetto/state.h"
 #include "trace/perfetto_fields.h"
 
 #include <math.h>
@@ -12,13 +12,13 @@
 
 enum { DEPTH_MAX = 64 };
 
-static void take_number(gt_note *note, gt_note_type type, const gt_proto_field *field)
+static void set_number(gt_note *note, gt_note_type type, const gt_proto_field *field)
 {
     note->type = type;
     note->number = field->wire == GT_WIRE_BYTES ? 0 : field->value;
 }
 
-static void take_text(gt_note *note, gt_note_type type, gt_str text)
+static void set_text(gt_note *note, gt_note_type type, gt_str text)
 {
     note->type = type;
     note->text = text;
@@ -37,29 +37,29 @@ static bool read_fields(gt_perfetto *trace, gt_str bytes, gt_note *note)
             note->name = gt_perfetto_intern(trace, gt_proto_bytes(&field));
             break;
         case GT_PF_NOTE_BOOL:
-            take_number(note, GT_NOTE_BOOL, &field);
+            set_number(note, GT_NOTE_BOOL, &field);
             break;
         case GT_PF_NOTE_UINT:
-            take_number(note, GT_NOTE_UINT, &field);
+            set_number(note, GT_NOTE_UINT, &field);
             break;
         case GT_PF_NOTE_INT:
-            take_number(note, GT_NOTE_INT, &field);
+            set_number(note, GT_NOTE_INT, &field);
             break;
         case GT_PF_NOTE_DOUBLE:
-            take_number(note, GT_NOTE_DOUBLE, &field);
+            set_number(note, GT_NOTE_DOUBLE, &field);
             break;
         case GT_PF_NOTE_POINTER:
-            take_number(note, GT_NOTE_POINTER, &field);
+            set_number(note, GT_NOTE_POINTER, &field);
             break;
         case GT_PF_NOTE_STRING:
-            take_text(note, GT_NOTE_STRING, gt_proto_bytes(&field));
+            set_text(note, GT_NOTE_STRING, gt_proto_bytes(&field));
             break;
         case GT_PF_NOTE_STRING_IID:
             note->text_id = gt_interned_get(gt_perfetto_note_strings(trace), (uint64_t)gt_proto_int(&field));
-            take_text(note, GT_NOTE_STRING, gt_interner_get(gt_perfetto_strings(trace), note->text_id));
+            set_text(note, GT_NOTE_STRING, gt_interner_get(gt_perfetto_strings(trace), note->text_id));
             break;
         case GT_PF_NOTE_JSON:
-            take_text(note, GT_NOTE_JSON, gt_proto_bytes(&field));
+            set_text(note, GT_NOTE_JSON, gt_proto_bytes(&field));
             break;
         case GT_PF_NOTE_NESTED:
             note->type = GT_NOTE_NESTED;
@@ -202,7 +202,7 @@ static void add_members(gt_perfetto *trace, gt_buffer *out, const gt_note *paren
     gt_buffer_add_cstr(out, is_dict ? "}" : "]");
 }
 
-/* A NestedValue: keys and values of a dict stand apart. */
+/* A NestedValue: a dict has a list of keys and a list of values. */
 static void add_nested(gt_buffer *out, gt_proto message, unsigned depth)
 {
     gt_proto keys = message, values = message;
@@ -244,7 +244,7 @@ static void add_nested(gt_buffer *out, gt_proto message, unsigned depth)
 static void add_value(gt_perfetto *trace, gt_buffer *out, const gt_note *note, unsigned depth)
 {
     switch (note->type) {
-    case GT_NOTE_NONE: /* what lists without elements are on the wire */
+    case GT_NOTE_NONE: /* an empty list has no field at all */
         gt_buffer_add_cstr(out, "[]");
         break;
     case GT_NOTE_STRING:

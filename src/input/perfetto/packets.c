@@ -1,10 +1,10 @@
-/* A trace is a row of fields of number 1, each a packet. A packet that the block in hand ends in is kept and
- * seen again in one piece with what follows. */
+/* Packets from a stream. A trace is a message whose field 1 is repeated: each is a packet. A packet that is
+ * cut by the end of a block is passed back to the stream, which returns it in one piece with the next block.
+ */
 #include "input/perfetto/packets.h"
 #include "base/guard.h"
 #include "base/length.h"
 #include "base/progress.h"
-#include "input/perfetto/perfetto.h"
 #include "trace/perfetto_fields.h"
 
 #include <zlib.h>
@@ -62,8 +62,8 @@ int gt_peek_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
 }
 
 typedef struct header {
-    uint64_t tag, len; /* len of what follows the header */
-    int size;          /* as of peek_varint */
+    uint64_t tag, len; /* len: of the value after the header */
+    int size;          /* like gt_peek_varint's */
 } header;
 
 static header peek_header(const uint8_t *at, const uint8_t *end)
@@ -96,14 +96,14 @@ static header peek_header(const uint8_t *at, const uint8_t *end)
     return h;
 }
 
-/* The bytes of the next packet; false at the end. */
+/* The next packet that is not compressed in another; false at the end. */
 static bool next_stored_packet(gt_packets *p, gt_str *bytes)
 {
     for (;;) {
         header h = {0};
         if (p->at < p->end) h = peek_header(p->at, p->end);
         p->offset = p->block_offset + (uint64_t)(p->at - p->block);
-        if (h.size < 0) return gt_packets_fail(p, "no Perfetto packet where one should begin,");
+        if (h.size < 0) return gt_packets_fail(p, "invalid Perfetto packet");
         if (h.size > 0 && h.len <= (uint64_t)(p->end - p->at - h.size)) {
             *bytes = (gt_str){(const char *)p->at + h.size, (size_t)h.len};
             p->at += (size_t)h.size + (size_t)h.len;
@@ -138,7 +138,7 @@ bool gt_packets_inflate(gt_packets *p, gt_str compressed)
     gt_guard_remove(&z);
     inflateEnd(&z);
     if (result == Z_MEM_ERROR) gt_raise_out_of_memory(sizeof z);
-    if (result != Z_STREAM_END) return gt_packets_fail(p, "compressed packets that are damaged");
+    if (result != Z_STREAM_END) return gt_packets_fail(p, "damaged compressed packets");
     p->inner = gt_proto_begin((gt_str){p->inflated.bytes, p->inflated.len});
     return true;
 }
@@ -152,13 +152,13 @@ bool gt_packets_next(gt_packets *p, gt_str *bytes, bool *is_inner)
             *bytes = gt_proto_bytes(&field);
             return true;
         }
-    if (p->inner.damaged) return gt_packets_fail(p, "compressed packets that are damaged");
+    if (p->inner.damaged) return gt_packets_fail(p, "damaged compressed packets");
     *is_inner = false;
     return next_stored_packet(p, bytes);
 }
 
-/* Fields that packets begin with, and their kinds: other formats that begin with the same byte have none of
- * them. */
+/* The fields that a packet may begin with, and their wire types. Other formats that begin with the same byte
+ * have none of these in this place. */
 static const struct {
     uint32_t number;
     gt_wire wire;

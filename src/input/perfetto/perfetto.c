@@ -1,16 +1,13 @@
-/* The Perfetto reader: packets from the stream, the state of their sequences, and the event in each.
+/* The Perfetto reader: takes packets from the stream, keeps the state of their sequences, and returns the
+ * events.
  *
- * A packet is taken apart in two steps, because what an event refers to may stand behind it in the same
- * packet: first its fields are noted, then names, defaults, clocks and tracks are taken in, then the event is
- * read. */
+ * The names that an event refers to may come after the event in the same packet. So a packet is read in three
+ * steps: collect its fields, apply names, defaults, clocks and tracks to the state, then read the event. */
 #include "input/perfetto/perfetto.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/buffer.h"
-#include "input/perfetto/event.h"
 #include "input/perfetto/packets.h"
-#include "input/perfetto/state.h"
 #include "trace/perfetto_fields.h"
 
 #include <stdlib.h>
@@ -52,8 +49,8 @@ struct gt_perfetto {
     uint64_t trace_clock;
     gt_tracks_list tracks;
     gt_proto_ints flows;
-    gt_perfetto_event event; /* read last */
-    size_t nameless;         /* events whose names were in packets that are lost */
+    gt_perfetto_event event; /* the last one read */
+    size_t nameless;         /* events whose names were in lost packets */
 };
 
 /* ---- the reader ---- */
@@ -130,12 +127,12 @@ const gt_interned *gt_perfetto_note_strings(const gt_perfetto *p)
 
 void gt_perfetto_damage_note(gt_perfetto *p)
 {
-    if (!p->packets.failed) gt_packets_fail(&p->packets, "a damaged annotation in the packet");
+    if (!p->packets.failed) gt_packets_fail(&p->packets, "damaged annotation in the packet");
 }
 
-/* ---- what a packet holds ---- */
+/* ---- packets ---- */
 
-static bool note_fields(gt_str bytes, packet *out)
+static bool read_fields(gt_str bytes, packet *out)
 {
     gt_proto message = gt_proto_begin(bytes);
     gt_proto_field field;
@@ -202,7 +199,7 @@ static sequence *find_sequence(gt_perfetto *p, uint64_t id)
     return p->current = &p->sequences[*place];
 }
 
-static void clear(sequence *s)
+static void clear_sequence(sequence *s)
 {
     for (size_t t = 0; t < TABLES; t++) gt_interned_clear(&s->tables[t]);
     s->default_clock = 0;
@@ -253,7 +250,7 @@ static bool read_defaults(sequence *s, gt_str bytes)
     return !message.damaged;
 }
 
-/* A ProcessDescriptor or ThreadDescriptor: the fields that hold what a track needs differ. */
+/* A ProcessDescriptor or ThreadDescriptor, which number the same fields differently. */
 static bool read_owner(gt_perfetto *p, gt_perfetto_track *track, gt_proto message, bool is_thread)
 {
     gt_proto_field field;
@@ -306,7 +303,7 @@ static bool read_track(gt_perfetto *p, gt_str bytes)
     return true;
 }
 
-/* Descriptors of old packets: the sequence is a thread of a process. */
+/* Older packets describe the thread that the whole sequence belongs to. */
 static bool read_sequence_thread(gt_perfetto *p, sequence *s, gt_str process, gt_str thread)
 {
     s->thread_track = gt_tracks_find(&p->tracks, s->id, 1);
@@ -316,9 +313,9 @@ static bool read_sequence_thread(gt_perfetto *p, sequence *s, gt_str process, gt
            (!thread.len || read_owner(p, track, gt_proto_begin(thread), true));
 }
 
-static bool take_in(gt_perfetto *p, sequence *s, const packet *k)
+static bool update_state(gt_perfetto *p, sequence *s, const packet *k)
 {
-    if (k->flags & GT_PF_STATE_CLEARED) clear(s);
+    if (k->flags & GT_PF_STATE_CLEARED) clear_sequence(s);
     if (k->interned.len && !read_interned(p, s, k->interned)) return false;
     if (k->defaults.len && !read_defaults(s, k->defaults)) return false;
     if (k->snapshot.len &&
@@ -355,7 +352,7 @@ static uint32_t text_of(gt_perfetto *p, const gt_interned *table, uint64_t iid, 
     return text.len ? gt_perfetto_intern(p, text) : iid ? gt_interned_get(table, iid) : GT_STR_NONE;
 }
 
-/* Reads the packet's event; *is_event is false where it is of a kind that is passed over. */
+/* Reads the packet's event; *is_event is false if its type is skipped. */
 static bool read_event(gt_perfetto *p, sequence *s, const packet *k, bool *is_event)
 {
     static const gt_perfetto_type types[] = {0, GT_PERFETTO_BEGIN, GT_PERFETTO_END, GT_PERFETTO_INSTANT,
@@ -393,43 +390,34 @@ bool gt_perfetto_next(gt_perfetto *p, gt_perfetto_event *event)
     gt_str bytes;
     packet k;
     while (!is_event && !p->packets.failed && gt_packets_next(&p->packets, &bytes, &is_inner)) {
-        if (!note_fields(bytes, &k)) return gt_packets_fail(&p->packets, "a damaged packet");
+        if (!read_fields(bytes, &k)) return gt_packets_fail(&p->packets, "damaged packet");
         if (k.compressed.len && !is_inner) {
             if (!gt_packets_inflate(&p->packets, k.compressed)) return false;
             continue;
         }
         sequence *s = find_sequence(p, k.sequence);
-        if (!s) return gt_packets_fail(&p->packets, "more sequences of packets than any trace has,");
-        if (!take_in(p, s, &k)) return gt_packets_fail(&p->packets, "a damaged packet");
+        if (!s) return gt_packets_fail(&p->packets, "too many packet sequences");
+        if (!update_state(p, s, &k)) return gt_packets_fail(&p->packets, "damaged packet");
         if (k.has_event && !read_event(p, s, &k, &is_event))
-            return gt_packets_fail(&p->packets, "a damaged event in the packet");
+            return gt_packets_fail(&p->packets, "damaged event in the packet");
     }
     *event = p->event;
     return is_event;
 }
 
-/* ---- the end ---- */
-
 bool gt_perfetto_accept(const gt_perfetto *p, size_t kept, const char *what, const gt_read_options *options,
                         gt_error *error)
 {
     const char *path = gt_stream_path(p->packets.stream), *damage = gt_stream_damage(p->packets.stream);
-    unsigned long long offset = p->packets.offset;
     if (p->packets.failed && !p->packets.truncated) {
         *error = p->packets.error;
         return false;
     }
-    bool cut = p->packets.truncated || damage;
-    if (cut && (options->strict || !kept))
-        return gt_fail(error, "%s: the file ends early%s%s%s, after byte %llu%s%s%s", path,
-                       damage ? " (" : "", damage ? damage : "", damage ? ")" : "", offset,
-                       kept ? "" : " and before any whole one of its ", kept ? "" : what, "");
-    if (cut)
-        gt_warn("%s: the file ends early%s%s%s: %zu %s up to byte %llu were read, the rest is missing", path,
-                damage ? " (" : "", damage ? damage : "", damage ? ")" : "", kept, what, offset);
+    bool is_truncated = p->packets.truncated || damage;
+    if (is_truncated && !gt_accept_truncated(path, damage, kept, what, p->packets.offset, options, error))
+        return false;
     if (p->nameless)
-        gt_warn("%s: %zu events are left out: the packets with their names were lost while the trace was "
-                "recorded",
-                path, p->nameless);
+        gt_warn("%s: skipped %zu events: packets with their names were lost during recording", path,
+                p->nameless);
     return true;
 }

@@ -1,17 +1,17 @@
-/* Which field an annotation's name stands for is looked up once a name: text ids are small numbers, so an
- * array by text id leads from one to the other. Process and thread cells are made once a track. */
+/* Events to records. The field of an annotation is looked up once per name: string ids are small numbers, so
+ * an array by string id holds the result. The cells of process and thread are made once per track. */
 #include "input/perfetto/record.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "input/json/interner.h"
-#include "input/perfetto/state.h"
+#include "input/perfetto/packets.h"
 #include "trace/perfetto_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_ASKED = 0, UNWANTED = 1, FIELD = 2 }; /* what is known of a name: FIELD + f is field f */
+enum { UNKNOWN = 0, UNWANTED = 1, FIELD = 2 }; /* the entry of a name; FIELD + f: it is field f */
 
 typedef enum head { HEAD_PHASE, HEAD_CATEGORY, HEAD_NAME, HEAD_PID, HEAD_TID, HEAD_TS, HEAD_DUR, HEADS } head;
 static const char *const head_paths[HEADS] = {"ph", "cat", "name", "pid", "tid", "ts", "dur"};
@@ -21,7 +21,7 @@ enum { PHASE_ON_CUSTOM = PHASES - 1 };
 
 typedef struct track_cells {
     bool is_known;
-    int64_t pid, tid; /* that the texts are of */
+    int64_t pid, tid; /* that the strings were made from */
     uint32_t pid_text, tid_text;
 } track_cells;
 
@@ -29,14 +29,14 @@ struct gt_perfetto_records {
     gt_perfetto *trace;
     const gt_field *fields;
     size_t count;
-    int heads[HEADS]; /* fields, -1 where not wanted */
+    int heads[HEADS]; /* field numbers, -1: not wanted */
     uint32_t phase_texts[PHASES];
-    uint8_t *field_of_name; /* by text id */
+    uint8_t *field_of_name; /* by string id */
     size_t name_count;
     track_cells *tracks;
     size_t track_count;
-    gt_json_interner *values; /* JSON texts */
-    uint32_t *json_of_texts;  /* by text id: the JSON of a text; GT_STR_NONE where not asked for */
+    gt_json_interner *values;  /* of JSON values */
+    uint32_t *json_of_strings; /* by string id: the string as JSON; GT_STR_NONE: not made yet */
     size_t json_count;
     gt_buffer scratch;
 };
@@ -64,7 +64,7 @@ void gt_perfetto_records_free(gt_perfetto_records *r)
     gt_json_interner_free(r->values);
     gt_buffer_free(&r->scratch);
     gt_free(r->field_of_name);
-    gt_free(r->json_of_texts);
+    gt_free(r->json_of_strings);
     gt_free(r->tracks);
     gt_free(r);
 }
@@ -161,7 +161,7 @@ static uint8_t learn_field(gt_perfetto_records *r, uint32_t name)
     if (name >= r->name_count) {
         size_t count = (size_t)name + 1 + r->name_count / 2;
         r->field_of_name = gt_realloc(r->field_of_name, count);
-        memset(r->field_of_name + r->name_count, NOT_ASKED, count - r->name_count);
+        memset(r->field_of_name + r->name_count, UNKNOWN, count - r->name_count);
         r->name_count = count;
     }
     return r->field_of_name[name] = find_field(r, name);
@@ -169,8 +169,8 @@ static uint8_t learn_field(gt_perfetto_records *r, uint32_t name)
 
 static inline uint8_t field_of(gt_perfetto_records *r, uint32_t name)
 {
-    return name < r->name_count && r->field_of_name[name] != NOT_ASKED ? r->field_of_name[name]
-                                                                       : learn_field(r, name);
+    return name < r->name_count && r->field_of_name[name] != UNKNOWN ? r->field_of_name[name]
+                                                                     : learn_field(r, name);
 }
 
 static uint32_t json_of_value(gt_perfetto_records *r, const gt_note *note)
@@ -182,19 +182,19 @@ static uint32_t json_of_value(gt_perfetto_records *r, const gt_note *note)
     return raw == GT_STR_NONE ? GT_STR_NONE : gt_json_interner_decoded(r->values, raw);
 }
 
-/* Texts are few and come again and again. */
+/* Strings repeat often: their JSON is made once. */
 static uint32_t json_of(gt_perfetto_records *r, const gt_note *note)
 {
     if (note->type != GT_NOTE_STRING) return json_of_value(r, note);
     uint32_t text = note->text_id ? note->text_id : gt_perfetto_intern(r->trace, note->text);
     if (text >= r->json_count) {
         size_t count = (size_t)text + 1 + r->json_count;
-        r->json_of_texts = gt_realloc(r->json_of_texts, count * sizeof *r->json_of_texts);
-        memset(r->json_of_texts + r->json_count, 0, (count - r->json_count) * sizeof *r->json_of_texts);
+        r->json_of_strings = gt_realloc(r->json_of_strings, count * sizeof *r->json_of_strings);
+        memset(r->json_of_strings + r->json_count, 0, (count - r->json_count) * sizeof *r->json_of_strings);
         r->json_count = count;
     }
-    if (!r->json_of_texts[text]) r->json_of_texts[text] = json_of_value(r, note);
-    return r->json_of_texts[text];
+    if (!r->json_of_strings[text]) r->json_of_strings[text] = json_of_value(r, note);
+    return r->json_of_strings[text];
 }
 
 static void set_note(gt_perfetto_records *r, gt_record *record, int field, const gt_note *note)
@@ -225,8 +225,8 @@ static void set_note(gt_perfetto_records *r, gt_record *record, int field, const
         record->mistyped |= UINT64_C(1) << field;
 }
 
-/* An annotation with a name by number and an integer, as nearly all are: its field, and the value as a cell.
- * -1 where it is another one. */
+/* The fast path: an annotation with an interned name and an integer, as nearly all are. Returns its field and
+ * sets the cell; -1 if it is another annotation. */
 static inline int read_integer(gt_perfetto_records *r, const gt_interned *names, gt_str note,
                                gt_store_cell *cell)
 {

@@ -1,5 +1,6 @@
-/* Slices are gathered by track; a track with one open slice and its end, as most have, is settled at once. */
-#include "input/perfetto/slices.h"
+/* Pairs the begins and ends of slices, by the rules in record.h. Edges are collected per track; most tracks
+ * have one begin and its end, which are paired at once. */
+#include "input/perfetto/record.h"
 #include "base/memory.h"
 
 #include <stdbool.h>
@@ -57,7 +58,7 @@ void gt_slices_complete(gt_slices *s, uint32_t row, int64_t dur_ns)
     s->durations[row] = dur_ns;
 }
 
-static void settle(gt_slices *s, const edge *begin, int64_t end_ns)
+static void set_duration(gt_slices *s, const edge *begin, int64_t end_ns)
 {
     int64_t dur_ns;
     if (__builtin_sub_overflow(end_ns, begin->time_ns, &dur_ns)) dur_ns = GT_SLICE_OPEN;
@@ -81,8 +82,8 @@ static bool is_in_order(const track *t)
     return true;
 }
 
-/* All beginnings, then as many ends, each not before its beginning. */
-static bool is_by_place(const track *t)
+/* All begins, then as many ends, none of them before its begin. */
+static bool is_by_position(const track *t)
 {
     if (t->begins * 2 != t->count) return false;
     for (size_t i = 0; i < t->begins; i++) {
@@ -100,8 +101,8 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Takes out slices without length: an end right behind its beginning and at its time. */
-static void settle_empty(gt_slices *s, track *t)
+/* Pairs and removes empty slices: an end directly after its begin and at the same time. */
+static void pair_empty(gt_slices *s, track *t)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -110,7 +111,7 @@ static void settle_empty(gt_slices *s, track *t)
                           t->edges[kept - 1].order + 1 == edge_at->order &&
                           t->edges[kept - 1].time_ns == edge_at->time_ns;
         if (ends_empty)
-            settle(s, &t->edges[--kept], edge_at->time_ns);
+            set_duration(s, &t->edges[--kept], edge_at->time_ns);
         else
             t->edges[kept++] = *edge_at;
     }
@@ -119,11 +120,11 @@ static void settle_empty(gt_slices *s, track *t)
 
 static void pop(gt_slices *s, int64_t time_ns)
 {
-    settle(s, &s->stack[--s->stack_count], time_ns);
+    set_duration(s, &s->stack[--s->stack_count], time_ns);
 }
 
-/* Ends that find nothing open belong to slices that begin at the same time. */
-static void settle_by_stack(gt_slices *s, const track *t)
+/* An end without an open slice closes a slice that begins at the same time. */
+static void pair_nested(gt_slices *s, const track *t)
 {
     size_t early_ends = 0;
     s->stack_count = 0;
@@ -141,16 +142,16 @@ static void settle_by_stack(gt_slices *s, const track *t)
     }
 }
 
-static void settle_track(gt_slices *s, track *t)
+static void pair_track(gt_slices *s, track *t)
 {
     if (t->count == 2 && t->begins == 1 && t->edges[1].time_ns >= t->edges[0].time_ns && t->edges[1].is_end)
-        settle(s, &t->edges[0], t->edges[1].time_ns);
-    else if (!is_in_order(t) && is_by_place(t))
-        for (size_t i = 0; i < t->begins; i++) settle(s, &t->edges[i], t->edges[i + t->begins].time_ns);
+        set_duration(s, &t->edges[0], t->edges[1].time_ns);
+    else if (!is_in_order(t) && is_by_position(t))
+        for (size_t i = 0; i < t->begins; i++) set_duration(s, &t->edges[i], t->edges[i + t->begins].time_ns);
     else if (t->count) {
-        settle_empty(s, t);
+        pair_empty(s, t);
         qsort(t->edges, t->count, sizeof *t->edges, by_time);
-        settle_by_stack(s, t);
+        pair_nested(s, t);
     }
     t->count = t->begins = 0;
 }
@@ -158,11 +159,11 @@ static void settle_track(gt_slices *s, track *t)
 static void add(gt_slices *s, uint32_t at, edge added)
 {
     track *t = track_at(s, at);
-    if (added.is_end && !t->count) return; /* its beginning was not recorded */
+    if (added.is_end && !t->count) return; /* its begin was not recorded */
     added.order = t->count;
     GT_PUSH(t->edges, t->count, t->capacity, added);
     t->begins += !added.is_end;
-    if (t->begins * 2 == t->count) settle_track(s, t);
+    if (t->begins * 2 == t->count) pair_track(s, t);
 }
 
 void gt_slices_begin(gt_slices *s, uint32_t at, int64_t time_ns, uint32_t row)
@@ -177,7 +178,7 @@ void gt_slices_end(gt_slices *s, uint32_t at, int64_t time_ns)
 
 const int64_t *gt_slices_finish(gt_slices *s, size_t count)
 {
-    for (size_t i = 0; i < s->track_count; i++) settle_track(s, &s->tracks[i]);
+    for (size_t i = 0; i < s->track_count; i++) pair_track(s, &s->tracks[i]);
     grow_durations(s, count ? count : 1);
     return s->durations;
 }

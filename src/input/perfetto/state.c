@@ -1,6 +1,9 @@
-/* Interned names are an array with a generation an entry, so that clearing them costs nothing; numbers that
- * are not dense go into a map. Clocks are few and looked through. */
-#include "input/perfetto/state.h"
+/* The state between packets: interned names, clocks and tracks.
+ *
+ * Interned names are an array by number. Each entry has a generation, so that clearing the table only starts
+ * a new generation. Numbers that are too large for the array go into a map. Clocks are few and searched
+ * linearly. */
+#include "input/perfetto/packets.h"
 #include "base/memory.h"
 #include "trace/perfetto_fields.h"
 
@@ -81,7 +84,7 @@ static bool read_clock(gt_clock *clock, gt_proto message)
     return !message.damaged;
 }
 
-static gt_clocks *owner_of(uint64_t id, gt_clocks *of_trace, gt_clocks *of_sequence)
+static gt_clocks *list_of(uint64_t id, gt_clocks *of_trace, gt_clocks *of_sequence)
 {
     return id >= GT_CLOCK_OF_SEQUENCE && id < GT_CLOCK_CUSTOM ? of_sequence : of_trace;
 }
@@ -98,19 +101,20 @@ bool gt_clocks_snapshot(gt_clocks *of_trace, gt_clocks *of_sequence, uint64_t *t
         if (field.number == GT_PF_SNAPSHOT_TRACE_CLOCK && gt_proto_int(&field) > 0)
             *trace_clock = (uint64_t)gt_proto_int(&field);
     }
-    /* All of these times are one moment: the trace clock's own, or that of a clock that is known already. */
+    /* All times of the snapshot are the same moment. Find it on the trace's clock: it is the trace clock's
+     * own entry, or else that of the first clock, whose offset may be known from an earlier snapshot. */
     size_t known = 0;
     uint64_t now_ns = 0;
     for (size_t i = 0; i < count; i++) {
         bool is_trace_clock = read[i].id == *trace_clock;
         if (!is_trace_clock && i) continue;
-        gt_clock *clock = gt_clocks_find(owner_of(read[i].id, of_trace, of_sequence), read[i].id);
+        gt_clock *clock = gt_clocks_find(list_of(read[i].id, of_trace, of_sequence), read[i].id);
         now_ns = read[i].last * read[i].unit_ns + (is_trace_clock || !clock ? 0 : clock->ahead_ns);
         known = i;
         if (is_trace_clock) break;
     }
     for (size_t i = 0; i < count; i++) {
-        gt_clock *clock = gt_clocks_find(owner_of(read[i].id, of_trace, of_sequence), read[i].id);
+        gt_clock *clock = gt_clocks_find(list_of(read[i].id, of_trace, of_sequence), read[i].id);
         if (!clock) continue;
         uint64_t ahead_ns = i == known && read[i].id != *trace_clock
                                 ? clock->ahead_ns

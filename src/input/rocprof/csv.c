@@ -1,11 +1,14 @@
-/* The CSV reader: the header turns into a plan, one step a column, and each row goes through the plan once.
- * Numbers go straight into the cells of the store that the file fills; rocprof_csv_row.c makes records of the
- * rows. */
+/* The reader of rocprofv3's CSV files.
+ *
+ * The header becomes a plan, one step per column (csv_columns.c), and every row goes through the plan once.
+ * Numbers go directly into the cells of the store that the kind of file fills. At the end of a row, the add_
+ * function of its kind completes the record (process, kernel name, direction) and adds it to the run. */
 #include "input/rocprof/csv.h"
+#include "base/buffer.h"
 #include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
 #include "base/progress.h"
-#include "input/sheets/csv_scan.h"
-#include "input/rocprof/csv_row.h"
 #include "json/number.h"
 
 #include <ctype.h>
@@ -14,22 +17,265 @@
 
 enum { MAX_ROW = 64 * 1024 * 1024 };
 
-/* ---- the plan ---- */
+/* A kernel, by its name as it is in the file. */
+typedef struct csv_kernel {
+    uint32_t text; /* string id of its short name; GT_STR_NONE: not seen yet */
+    gt_kernel_use use;
+    int64_t kernel_id;
+} csv_kernel;
 
-static gt_csv_step plan_of(gt_csv_row *r, gt_str name)
+/* The current row, and what is kept from one row to the next. */
+typedef struct csv_row {
+    gt_rocprof_writers *writers;
+    gt_rocprof *run;
+    const gt_csv_source *source;
+    const char *path;
+    gt_csv_kind kind;
+    bool doubled; /* quotes in quoted fields are doubled, as Python's csv module writes them */
+    gt_csv_step plan[GT_CSV_MAX_FIELDS];
+    gt_str names[GT_CSV_MAX_FIELDS]; /* of the columns, for messages; copies in `arena` */
+    gt_arena arena;
+    gt_buffer unescaped, repaired;
+    size_t columns;
+
+    gt_interner *raw; /* kernel names as they are in the file */
+    csv_kernel *known;
+    size_t known_count, known_capacity;
+    int64_t last_pid, process; /* of the previous row */
+    uint32_t last_guid;
+    gt_map processes;         /* (pid, guid) to process */
+    gt_map counted;           /* dispatches that already have a counter */
+    bool source_named;        /* the source's process has a pid */
+    uint32_t interned[SLOTS]; /* string ids of the previous row, by slot */
+
+    size_t row;                     /* its number; the header is row 1 */
+    uint64_t present;               /* one bit per slot that has a value */
+    gt_store_cell cells[SLOTS];     /* numbers and interned strings */
+    gt_str texts[SLOTS];            /* other strings */
+    double wide[GT_CSV_MAX_FIELDS]; /* by column */
+    gt_error *error;
+    bool long_names; /* as in gt_read_options */
+} csv_row;
+
+/* ---- strings ---- */
+
+/* The string that a field's bytes mean: doubled quotes become one, invalid UTF-8 is replaced. Valid until the
+ * next call.
+ */
+static gt_str unescape(csv_row *r, gt_str text)
+{
+    if (r->doubled && memmem(text.bytes, text.len, "\"\"", 2)) {
+        r->unescaped.len = 0;
+        for (size_t i = 0; i < text.len; i++) {
+            gt_buffer_add(&r->unescaped, &text.bytes[i], 1);
+            if (text.bytes[i] == '"' && i + 1 < text.len && text.bytes[i + 1] == '"') i++;
+        }
+        text = (gt_str){r->unescaped.bytes, r->unescaped.len};
+    }
+    return gt_utf8_is_valid(text) ? text : gt_utf8_repair(text, &r->repaired);
+}
+
+static uint32_t intern_field(csv_row *r, int slot, gt_str text)
+{
+    text = unescape(r, text);
+    return r->interned[slot] = gt_interner_add(r->run->strings, text.bytes, text.len);
+}
+
+/* The string id of a field; most are that of the previous row. */
+static inline uint32_t interned_field(csv_row *r, int slot, gt_str text)
+{
+    gt_str previous = gt_interner_get(r->run->strings, r->interned[slot]);
+    if (r->interned[slot] && previous.len == text.len && memcmp(previous.bytes, text.bytes, text.len) == 0)
+        return r->interned[slot];
+    return intern_field(r, slot, text);
+}
+
+/* ---- processes and kernels ---- */
+
+/* The process of the row, by its pid or guid; rows without either belong to the process of the file. */
+static int64_t find_process(csv_row *r)
+{
+    int64_t pid = r->present >> SLOT_PID & 1 ? r->cells[SLOT_PID].integer : -1;
+    uint32_t guid =
+        r->present >> SLOT_GUID & 1 ? interned_field(r, SLOT_GUID, r->texts[SLOT_GUID]) : GT_STR_NONE;
+    if (pid == r->last_pid && guid == r->last_guid) return r->process;
+    r->last_pid = pid;
+    r->last_guid = guid;
+    uint32_t *found = gt_map_put(&r->processes, guid ? 0 : (uint64_t)pid, guid);
+    if (*found == GT_MAP_NONE) {
+        gt_rocprof_process *source = &r->run->process[r->source->process];
+        bool is_source = (pid == -1 && !guid) || pid == source->pid || (!r->source_named && source->pid == 0);
+        if (is_source) {
+            if (pid > 0) source->pid = pid;
+            r->source_named = true;
+            *found = (uint32_t)r->source->process;
+        } else {
+            gt_rocprof_process other = *source;
+            other.pid = pid > 0 ? pid : 0;
+            *found = (uint32_t)gt_rocprof_add_process(r->run, other);
+        }
+    }
+    return r->process = *found;
+}
+
+static int32_t register_count(const csv_row *r, int slot)
+{
+    int64_t value = r->cells[slot].integer;
+    return r->present >> slot & 1 && value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
+/* Names are looked up by their raw bytes: a file of a million rows has a few hundred of them. */
+static int64_t find_kernel(csv_row *r)
+{
+    if (!(r->present >> SLOT_NAME & 1)) return GT_NO_KERNEL_ID;
+    gt_str name = r->texts[SLOT_NAME];
+    uint32_t raw = gt_interner_add(r->raw, name.bytes, name.len);
+    while (r->known_count <= raw) GT_PUSH(r->known, r->known_count, r->known_capacity, (csv_kernel){0});
+    gt_kernel_use use = {register_count(r, SLOT_VGPRS), register_count(r, SLOT_ACCUM_VGPRS),
+                         register_count(r, SLOT_SGPRS), -1};
+    csv_kernel *known = &r->known[raw];
+    if (known->text && memcmp(&known->use, &use, sizeof use) == 0) return known->kernel_id;
+    if (!known->text && r->long_names) {
+        gt_str whole = unescape(r, name);
+        known->text = gt_interner_add(r->run->strings, whole.bytes, whole.len);
+    }
+    if (!known->text) known->text = gt_kernel_name_of_displayed(r->run->strings, unescape(r, name));
+    known->use = use;
+    return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
+}
+
+/* ---- records: one add_ function per kind of file ---- */
+
+static void set(csv_row *r, int slot, int64_t value)
+{
+    r->cells[slot].integer = value;
+    r->present |= UINT64_C(1) << slot;
+}
+
+static uint64_t columns_of(const csv_row *r, size_t count)
+{
+    return r->present & ((UINT64_C(1) << count) - 1);
+}
+
+static void add_dispatch(csv_row *r)
+{
+    set(r, GT_DISPATCH_PROCESS, find_process(r));
+    set(r, GT_DISPATCH_KERNEL_ID, find_kernel(r));
+    gt_rocprof_write_dispatch(r->writers, columns_of(r, GT_DISPATCH_COLUMNS), r->cells);
+}
+
+static void write_counter(csv_row *r, int64_t process, int64_t kernel_id, uint64_t name, double value)
+{
+    gt_store_cell cells[GT_COUNTER_COLUMNS];
+    cells[GT_COUNTER_PROCESS].integer = process;
+    cells[GT_COUNTER_DISPATCH].integer =
+        r->present >> GT_DISPATCH_ID & 1 ? r->cells[GT_DISPATCH_ID].integer : 0;
+    cells[GT_COUNTER_KERNEL_ID].integer = kernel_id;
+    cells[GT_COUNTER_NAME].text = name;
+    cells[GT_COUNTER_VALUE].time = value;
+    gt_store_writer_add(r->writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
+}
+
+static void add_counter(csv_row *r)
+{
+    int64_t process = find_process(r), kernel_id = find_kernel(r);
+    bool complete = r->present >> SLOT_COUNTER & 1 && r->present >> SLOT_VALUE & 1;
+    if (r->writers->counters && complete)
+        write_counter(r, process, kernel_id, r->cells[SLOT_COUNTER].text, r->cells[SLOT_VALUE].time);
+    if (!r->source->kernels_from_counters) return;
+    uint32_t *seen = gt_map_put(&r->counted, (uint64_t)process, (uint64_t)r->cells[GT_DISPATCH_ID].integer);
+    if (*seen == GT_MAP_NONE) add_dispatch(r);
+    *seen = 1;
+}
+
+static void add_old_result(csv_row *r)
+{
+    add_dispatch(r);
+    for (size_t i = 0; r->writers->counters && i < r->columns; i++)
+        if (r->plan[i].kind == GT_CSV_WIDE)
+            write_counter(r, r->cells[GT_DISPATCH_PROCESS].integer, r->cells[GT_DISPATCH_KERNEL_ID].integer,
+                          r->plan[i].counter, r->wide[i]);
+}
+
+static void add_call(csv_row *r)
+{
+    gt_str kind = gt_interner_get(r->run->strings, (uint32_t)r->cells[GT_CALL_KIND].text);
+    if (!(r->present >> GT_CALL_KIND & 1)) kind = (gt_str){"", 0};
+    gt_call_domain domain = gt_call_domain_of(kind);
+    set(r, GT_CALL_DOMAIN, domain);
+    set(r, GT_CALL_PROCESS, find_process(r));
+    if (domain == GT_CALL_HIP || domain == GT_CALL_HSA) r->run->api_calls++;
+    if (r->writers->calls) gt_store_writer_add(r->writers->calls, columns_of(r, GT_CALL_COLUMNS), r->cells);
+}
+
+static void add_copy(csv_row *r)
+{
+    if (r->present >> SLOT_DIRECTION & 1)
+        set(r, GT_COPY_DIRECTION, gt_copy_direction_of(r->texts[SLOT_DIRECTION]));
+    set(r, GT_COPY_PROCESS, find_process(r));
+    gt_rocprof_write_copy(r->writers, columns_of(r, GT_COPY_COLUMNS), r->cells);
+}
+
+static void add_agent(csv_row *r)
+{
+    if (!r->writers->agents) return;
+    /* Other files refer to agents by this number ("Agent 3"). */
+    set(r, GT_AGENT_ID,
+        r->present >> GT_AGENT_LOGICAL_NODE_ID & 1 ? r->cells[GT_AGENT_LOGICAL_NODE_ID].integer : 0);
+    set(r, GT_AGENT_PROCESS, r->source->process);
+    gt_store_writer_add(r->writers->agents, columns_of(r, GT_AGENT_COLUMNS), r->cells);
+}
+
+/* Only the name of a statistics file says what it is about; without such a name, kernels are assumed. */
+static int64_t stats_subject(const csv_row *r)
+{
+    const char *slash = strrchr(r->path, '/');
+    const char *name = slash ? slash + 1 : r->path;
+    for (int domain = 0; domain < GT_CALL_OTHER; domain++)
+        if (strstr(name, gt_call_domain_name((gt_call_domain)domain))) return domain;
+    if (strstr(name, "memory_copy")) return GT_STATS_COPIES;
+    bool other =
+        strstr(name, "domain") || strstr(name, "memory_allocation") || strstr(name, "scratch_memory");
+    return other ? GT_STATS_OTHER : GT_STATS_KERNELS;
+}
+
+static void add_stats(csv_row *r)
+{
+    int64_t subject = stats_subject(r);
+    if (subject == GT_STATS_OTHER || !(r->present >> SLOT_NAME & 1)) return;
+    gt_str name = unescape(r, r->texts[SLOT_NAME]);
+    gt_interner *strings = r->run->strings;
+    set(r, GT_STATS_OF, subject);
+    r->cells[GT_STATS_NAME].text = subject == GT_STATS_KERNELS
+                                       ? gt_kernel_name_of_displayed(strings, name)
+                                       : gt_interner_add(strings, name.bytes, name.len);
+    r->present |= UINT64_C(1) << GT_STATS_NAME;
+    gt_rocprof_write_stats(r->writers, columns_of(r, GT_STATS_COLUMNS), r->cells);
+}
+
+/* NULL: kinds that are not read. */
+static void (*const add_row[GT_CSV_KINDS])(csv_row *row) = {
+    [GT_CSV_KERNELS] = add_dispatch, [GT_CSV_COUNTERS] = add_counter, [GT_CSV_CALLS] = add_call,
+    [GT_CSV_COPIES] = add_copy,      [GT_CSV_AGENTS] = add_agent,     [GT_CSV_OLD_RESULTS] = add_old_result,
+    [GT_CSV_STATS] = add_stats,
+};
+
+/* ---- the plan: one step per column ---- */
+
+static gt_csv_step plan_of(csv_row *r, gt_str name)
 {
     gt_csv_step step = gt_csv_column(r->kind, name);
     if (step.kind == GT_CSV_WIDE) {
         if (r->writers->counters)
-            step.counter = gt_csv_interned_field(r, SLOT_NAME, name);
+            step.counter = interned_field(r, SLOT_NAME, name);
         else
             step.kind = GT_CSV_SKIP;
     }
     return step;
 }
 
-/* Columns whose cells the stores at hand would not keep need not be read. */
-static bool is_kept(const gt_csv_row *r, const gt_csv_step *s)
+/* Columns that the stores of this run do not have are skipped. */
+static bool is_kept(const csv_row *r, const gt_csv_step *s)
 {
     bool dispatch = r->kind == GT_CSV_KERNELS || r->kind == GT_CSV_COUNTERS || r->kind == GT_CSV_OLD_RESULTS;
     if (dispatch && !(r->run->wanted & GT_WANT_DISPATCH_DETAILS))
@@ -41,7 +287,7 @@ static bool is_kept(const gt_csv_row *r, const gt_csv_step *s)
     return true;
 }
 
-static void make_plan(gt_csv_row *r, const gt_csv_header *h)
+static void make_plan(csv_row *r, const gt_csv_header *h)
 {
     r->columns = h->count;
     r->doubled = gt_str_equals_nocase(h->names[0], "Guid");
@@ -55,22 +301,22 @@ static void make_plan(gt_csv_row *r, const gt_csv_header *h)
 
 /* ---- fields ---- */
 
-/* As much of a text as a sentence can show. */
-static int shown(gt_str text, size_t most)
+/* The length of the part of a text that a message can show. */
+static int shown_length(gt_str text, size_t most)
 {
     size_t len = 0;
     while (len < text.len && len < most && (unsigned char)text.bytes[len] >= ' ') len++;
     return (int)len;
 }
 
-static bool bad_field(gt_csv_row *r, size_t column, gt_str text, const char *expected)
+static bool bad_field(csv_row *r, size_t column, gt_str text, const char *expected)
 {
     gt_str name = r->names[column];
-    return gt_fail(r->error, "row %zu: '%.*s' holds '%.*s' and not %s", r->row, shown(name, 100), name.bytes,
-                   shown(text, 60), text.bytes, expected);
+    return gt_fail(r->error, "row %zu: '%.*s' is '%.*s', expected %s", r->row, shown_length(name, 100),
+                   name.bytes, shown_length(text, 60), text.bytes, expected);
 }
 
-/* An integer of 64 bits, with or without sign; those from 2^63 on keep their bits. */
+/* A 64-bit integer, signed or unsigned; values from 2^63 on keep their bits. */
 static bool to_int(gt_str text, int64_t *out)
 {
     uint64_t value = 0;
@@ -106,26 +352,26 @@ static bool to_real(gt_str text, double *out)
     return end == copy + text.len;
 }
 
-/* A field whose bytes are known. An empty one says nothing. */
-static bool take(gt_csv_row *r, size_t column, gt_str text)
+/* Stores a field by its bytes. An empty field has no value. */
+static bool set_field(csv_row *r, size_t column, gt_str text)
 {
     const gt_csv_step *s = &r->plan[column];
     int64_t integer;
     if (s->kind == GT_CSV_SKIP || !text.len) return true;
     switch (s->kind) {
     case GT_CSV_INT:
-        if (!to_int(text, &integer)) return bad_field(r, column, text, "an integer of 64 bits");
+        if (!to_int(text, &integer)) return bad_field(r, column, text, "a 64-bit integer");
         r->cells[s->slot].integer = integer;
         break;
     case GT_CSV_AGENT:
-        if (!to_trailing_int(text, &integer)) return bad_field(r, column, text, "an agent's number");
+        if (!to_trailing_int(text, &integer)) return bad_field(r, column, text, "the number of an agent");
         r->cells[s->slot].integer = integer;
         break;
     case GT_CSV_REAL:
         if (!to_real(text, &r->cells[s->slot].time)) return bad_field(r, column, text, "a number");
         break;
     case GT_CSV_INTERNED:
-        r->cells[s->slot].text = gt_csv_interned_field(r, s->slot, text);
+        r->cells[s->slot].text = interned_field(r, s->slot, text);
         break;
     case GT_CSV_WIDE:
         return to_real(text, &r->wide[column]) || bad_field(r, column, text, "a number");
@@ -138,12 +384,11 @@ static bool take(gt_csv_row *r, size_t column, gt_str text)
 
 /* ---- rows ---- */
 
-typedef enum row_end { ROW_WHOLE, ROW_CUT, ROW_BAD } row_end;
+typedef enum row_end { ROW_COMPLETE, ROW_CUT, ROW_BAD } row_end;
 
-/* One field that is not a plain number: gives the place behind it, or NULL where the text ends before that.
+/* Reads a field that is not a plain number. Returns the byte after it, or NULL if the text ends before that.
  */
-static const uint8_t *general_field(gt_csv_row *r, const uint8_t *p, const uint8_t *end, bool last,
-                                    gt_str *text)
+static const uint8_t *general_field(csv_row *r, const uint8_t *p, const uint8_t *end, bool last, gt_str *text)
 {
     bool quoted = p < end && *p == '"';
     const uint8_t *begin = p + quoted;
@@ -156,28 +401,28 @@ static const uint8_t *general_field(gt_csv_row *r, const uint8_t *p, const uint8
     return close + quoted;
 }
 
-/* Reads the row at *at and moves behind it; `last`: nothing follows `end`. */
-static row_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
+/* Reads the row at *at and moves *at after it. `last`: the file ends at `end`. */
+static row_end read_row(csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
 {
     const uint8_t *p = *at;
     r->present = 0;
     for (size_t column = 0;;) {
         const gt_csv_step *s = &r->plan[column];
-        const uint8_t *behind = NULL;
+        const uint8_t *after = NULL;
         if (s->kind == GT_CSV_INT) {
-            behind = gt_scan_int(p, &r->cells[s->slot].integer);
-            if (behind && behind < end && gt_csv_ends_field(*behind))
+            after = gt_scan_int(p, &r->cells[s->slot].integer);
+            if (after && after < end && gt_csv_ends_field(*after))
                 r->present |= UINT64_C(1) << s->slot;
             else
-                behind = NULL;
+                after = NULL;
         }
-        if (!behind) {
+        if (!after) {
             gt_str text;
-            behind = general_field(r, p, end, last, &text);
-            if (!behind) return ROW_CUT;
-            if (!take(r, column, text)) return ROW_BAD;
+            after = general_field(r, p, end, last, &text);
+            if (!after) return ROW_CUT;
+            if (!set_field(r, column, text)) return ROW_BAD;
         }
-        p = behind;
+        p = after;
         column++;
         bool more = p < end && *p == ',';
         if (more && column < r->columns) {
@@ -185,7 +430,7 @@ static row_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, b
             continue;
         }
         if (more) {
-            gt_fail(r->error, "row %zu: more fields than the %zu of the first line", r->row, r->columns);
+            gt_fail(r->error, "row %zu: more fields than the %zu in the first line", r->row, r->columns);
             return ROW_BAD;
         }
         if (column < r->columns) {
@@ -197,11 +442,11 @@ static row_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, b
     }
     if (p == end && (!last || p[-1] == ',')) return ROW_CUT;
     *at = gt_csv_after_line_end(p, end);
-    return ROW_WHOLE;
+    return ROW_COMPLETE;
 }
 
-/* The rows that are whole in a block; *at is behind them. */
-static row_end read_rows(gt_csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
+/* Reads the complete rows of a block and moves *at after them. */
+static row_end read_rows(csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
 {
     while (*at < end) {
         if (**at == '\n' || **at == '\r') {
@@ -209,56 +454,53 @@ static row_end read_rows(gt_csv_row *r, const uint8_t **at, const uint8_t *end, 
             continue;
         }
         row_end read = read_row(r, at, end, last);
-        if (read != ROW_WHOLE) return read;
-        gt_csv_adders[r->kind](r);
+        if (read != ROW_COMPLETE) return read;
+        add_row[r->kind](r);
         r->row++;
     }
-    return ROW_WHOLE;
+    return ROW_COMPLETE;
 }
 
-static bool accept_cut(gt_csv_row *r, const char *damage, const gt_read_options *options)
+static bool accept_cut(csv_row *r, const char *damage, const gt_read_options *options)
 {
-    const char *why = damage ? damage : "the last row is not whole";
-    if (options->strict)
-        return gt_fail(r->error, "the file ends early (%s), after %zu rows", why, r->row - 2);
-    gt_warn("%s: the file ends early (%s): %zu rows were read, the rest is missing", r->path, why,
-            r->row - 2);
+    const char *why = damage ? damage : "incomplete last row";
+    if (options->strict) return gt_fail(r->error, "truncated (%s) after %zu rows", why, r->row - 2);
+    gt_warn("%s: truncated (%s): read %zu rows", r->path, why, r->row - 2);
     return true;
 }
 
-/* The first line, once it is whole; *at is behind it then. */
-static bool begin(gt_csv_row *r, gt_str text, const uint8_t **at)
+/* Reads the first line if it is complete, and moves *at after it. */
+static bool read_header(csv_row *r, gt_str text, const uint8_t **at)
 {
     gt_csv_header h;
     if (!gt_csv_header_split(text, &h)) return false;
     r->kind = gt_csv_header_kind(&h);
-    if (gt_csv_adders[r->kind]) make_plan(r, &h);
+    if (add_row[r->kind]) make_plan(r, &h);
     *at = h.rows;
     r->row = 2;
     return true;
 }
 
-static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options *options)
+static bool read_blocks(csv_row *r, gt_stream *stream, const gt_read_options *options)
 {
     const uint8_t *text = NULL, *at = NULL;
     size_t kept = 0;
-    bool begun = false;
+    bool has_header = false;
     for (;;) {
         size_t len;
         if (!gt_stream_next(stream, at, kept, &text, &len, r->error)) return false;
         bool last = len == kept;
         const uint8_t *end = text + len;
         at = text;
-        if (!begun) {
-            if (!begin(r, (gt_str){(const char *)text, len}, &at)) {
+        if (!has_header) {
+            if (!read_header(r, (gt_str){(const char *)text, len}, &at)) {
                 kept = len;
-                if (last || kept > MAX_ROW) return gt_fail(r->error, "the first line names no columns");
+                if (last || kept > MAX_ROW) return gt_fail(r->error, "no column names in the first line");
                 continue;
             }
-            if (r->kind == GT_CSV_UNKNOWN)
-                return gt_fail(r->error, "this is %s", gt_rocprof_csv_kind_name(r->kind));
-            if (!gt_csv_adders[r->kind]) return true;
-            begun = true;
+            if (r->kind == GT_CSV_UNKNOWN) return gt_fail(r->error, "%s", gt_rocprof_csv_kind_name(r->kind));
+            if (!add_row[r->kind]) return true;
+            has_header = true;
         }
         size_t rows = r->row;
         row_end read = read_rows(r, &at, end, last);
@@ -269,18 +511,18 @@ static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options 
             const char *damage = gt_stream_damage(stream);
             return (!kept && !damage) || accept_cut(r, damage, options);
         }
-        if (kept > MAX_ROW) return gt_fail(r->error, "row %zu: longer than %d MB", r->row, MAX_ROW >> 20);
+        if (kept > MAX_ROW) return gt_fail(r->error, "row %zu is longer than %d MB", r->row, MAX_ROW >> 20);
     }
 }
 
-static void finish(gt_csv_row *r)
+static void free_reader(csv_row *r)
 {
     gt_interner_free(r->raw);
     gt_free(r->known);
     gt_map_free(&r->processes);
     gt_map_free(&r->counted);
     gt_arena_free(&r->arena);
-    gt_buffer_free(&r->undoubled);
+    gt_buffer_free(&r->unescaped);
     gt_buffer_free(&r->repaired);
     gt_free(r);
 }
@@ -288,7 +530,7 @@ static void finish(gt_csv_row *r)
 bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const gt_csv_source *source,
                          const gt_read_options *options, gt_error *error)
 {
-    gt_csv_row *r = gt_alloc_zero(1, sizeof *r);
+    csv_row *r = gt_alloc_zero(1, sizeof *r);
     r->writers = writers;
     r->run = writers->run;
     r->source = source;
@@ -302,6 +544,6 @@ bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const g
     bool read = read_blocks(r, stream, options);
     gt_progress_end();
     if (!read) gt_error_prefix(error, r->path);
-    finish(r);
+    free_reader(r);
     return read;
 }

@@ -1,12 +1,19 @@
-/* One row a column name, one table a kind of file. */
-#include "input/rocprof/csv_columns.h"
+/* The columns of rocprofv3's CSV files: one table per kind of file, one row per column name.
+ *
+ * To read one more field: add its column name, how it is read, and the column of the store
+ * (trace/rocprof/rocprof.h) that it fills to the table of its kind below. Nothing else is needed if the value
+ * is stored as it is. A value that needs further work gets a SLOT_ in csv.h instead, and the add_ function of
+ * its kind in csv.c uses it.
+ *
+ * To read one more kind of file: a value of gt_csv_kind (readers.h), an entry of `kinds` with its columns,
+ * and an add_ function in csv.c. */
+#include "input/rocprof/csv.h"
 #include "base/length.h"
-#include "input/sheets/csv_scan.h"
 
 #include <string.h>
 
 typedef struct column_rule {
-    const char *name; /* compared without case */
+    const char *name; /* case is ignored */
     gt_csv_field kind;
     int slot;
 } column_rule;
@@ -47,7 +54,7 @@ static const column_rule counter_rules[] = {
     {0},
 };
 
-static const column_rule old_rules[] = {
+static const column_rule old_results_rules[] = {
     {"Index", GT_CSV_INT, GT_DISPATCH_ID},
     {"KernelName", GT_CSV_STRING, SLOT_NAME},
     {"gpu-id", GT_CSV_INT, GT_DISPATCH_AGENT},
@@ -111,25 +118,21 @@ static const column_rule stats_rules[] = {
 
 static const struct {
     const char *name;
-    const char *needs[3]; /* columns that tell the kind; the first kind that has all of them is it */
+    const char *needs[3]; /* columns that identify the kind; the first kind with all of them wins */
     const column_rule *rules;
 } kinds[GT_CSV_KINDS] = {
-    [GT_CSV_UNKNOWN] = {"no file of rocprofv3", {0}, NULL},
-    [GT_CSV_KERNELS] = {"a kernel trace", {"Kernel_Name", "Start_Timestamp", "Dispatch_Id"}, kernel_rules},
-    [GT_CSV_COUNTERS] = {"a file of counters",
-                         {"Counter_Name", "Counter_Value", "Dispatch_Id"},
-                         counter_rules},
-    [GT_CSV_CALLS] = {"a trace of API calls", {"Domain", "Function", "Start_Timestamp"}, call_rules},
-    [GT_CSV_COPIES] = {"a trace of memory copies",
-                       {"Direction", "Start_Timestamp", "End_Timestamp"},
-                       copy_rules},
-    [GT_CSV_AGENTS] = {"a list of agents", {"Node_Id", "Agent_Type", "Logical_Node_Id"}, NULL},
-    [GT_CSV_OLD_RESULTS] = {"results.csv of rocprof", {"Index", "KernelName", "gpu-id"}, old_rules},
-    [GT_CSV_STATS] = {"a file of statistics", {"Name", "Calls", "TotalDurationNs"}, stats_rules},
-    [GT_CSV_OTHER] = {"a trace of allocations or samples", {0}, NULL},
+    [GT_CSV_UNKNOWN] = {"not a rocprofv3 file", {0}, NULL},
+    [GT_CSV_KERNELS] = {"kernel trace", {"Kernel_Name", "Start_Timestamp", "Dispatch_Id"}, kernel_rules},
+    [GT_CSV_COUNTERS] = {"counter file", {"Counter_Name", "Counter_Value", "Dispatch_Id"}, counter_rules},
+    [GT_CSV_CALLS] = {"API call trace", {"Domain", "Function", "Start_Timestamp"}, call_rules},
+    [GT_CSV_COPIES] = {"memory copy trace", {"Direction", "Start_Timestamp", "End_Timestamp"}, copy_rules},
+    [GT_CSV_AGENTS] = {"list of agents", {"Node_Id", "Agent_Type", "Logical_Node_Id"}, NULL},
+    [GT_CSV_OLD_RESULTS] = {"results.csv of rocprof", {"Index", "KernelName", "gpu-id"}, old_results_rules},
+    [GT_CSV_STATS] = {"statistics file", {"Name", "Calls", "TotalDurationNs"}, stats_rules},
+    [GT_CSV_OTHER] = {"trace of allocations or samples", {0}, NULL},
 };
 
-/* Columns that only the files of GT_CSV_OTHER have. */
+/* Columns that only files of the kind GT_CSV_OTHER have. */
 static const char *const other_columns[] = {"Allocation_Size", "Alloc_Flags", "Sample_Timestamp"};
 
 const char *gt_rocprof_csv_kind_name(gt_csv_kind kind)
@@ -145,7 +148,6 @@ const uint8_t *gt_csv_after_line_end(const uint8_t *p, const uint8_t *end)
     return p < end && *p == '\n' ? p + 1 : p;
 }
 
-/* The names of the first line, which must be whole. */
 bool gt_csv_header_split(gt_str text, gt_csv_header *out)
 {
     const uint8_t *p = (const uint8_t *)text.bytes, *end = p + text.len;

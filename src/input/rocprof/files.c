@@ -1,6 +1,6 @@
-/* Files are found by the endings of their names, told apart by their bytes, and grouped by how their names
- * begin. */
-#include "input/rocprof/files.h"
+/* The files of a folder that make a run: found by the endings of their names, identified by their bytes, and
+ * grouped by the prefixes of their names. */
+#include "input/rocprof/rocprof.h"
 #include "base/guard.h"
 #include "base/length.h"
 #include "base/map.h"
@@ -16,10 +16,10 @@
 
 enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };
 
-static const char *const packed_endings[] = {".gz", ".zst"};
+static const char *const compressed_endings[] = {".gz", ".zst"};
 static const char *const endings[] = {".csv", ".json", ".db", ".pftrace"};
 
-/* What stands behind the prefix. */
+/* What follows the prefix in a name. */
 static const char *const kinds[] = {
     "results",
     "kernel_trace",
@@ -51,7 +51,7 @@ static const char *const kinds[] = {
     "hsa_trace",
 };
 
-/* The formats that a group can be of, the one that tells most first. */
+/* The formats of a group, the most detailed first. */
 static const gt_trace_format formats[] = {GT_FORMAT_SQLITE, GT_FORMAT_ROCPROF_JSON, GT_FORMAT_ROCPROF_CSV,
                                           GT_FORMAT_PERFETTO};
 
@@ -61,12 +61,12 @@ static bool ends_with(const char *name, size_t len, const char *ending)
     return len >= size && memcmp(name + len - size, ending, size) == 0;
 }
 
-/* The name's length without what says how it is stored; 0 where it is none of these. */
+/* The length of the name without its endings; 0 if it has none of these endings. */
 static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
-    for (size_t i = 0; i < GT_LENGTH(packed_endings); i++)
-        if (ends_with(name, len, packed_endings[i])) len -= strlen(packed_endings[i]);
+    for (size_t i = 0; i < GT_LENGTH(compressed_endings); i++)
+        if (ends_with(name, len, compressed_endings[i])) len -= strlen(compressed_endings[i]);
     for (size_t i = 0; i < GT_LENGTH(endings); i++)
         if (ends_with(name, len, endings[i])) return len - strlen(endings[i]);
     return 0;
@@ -84,9 +84,9 @@ size_t gt_rocprof_prefix_length(const char *name)
     return len;
 }
 
-/* ---- finding ---- */
+/* ---- search ---- */
 
-static bool is_ours(gt_trace_format format)
+static bool is_rocprof(gt_trace_format format)
 {
     for (size_t i = 0; i < GT_LENGTH(formats); i++)
         if (formats[i] == format) return true;
@@ -111,19 +111,19 @@ unsigned gt_rocprof_pass_of(const char *folder)
     return isdigit((unsigned char)*digits) ? (unsigned)strtoul(digits, NULL, 10) : 0;
 }
 
-static gt_rocprof_group *group_of(gt_rocprof_files *files, const char *folder, const char *name,
-                                  unsigned pass)
+static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *folder, const char *name,
+                                       unsigned pass)
 {
     int len = (int)gt_rocprof_prefix_length(name);
     char *prefix = gt_format("%s/%.*s", folder, len, name);
-    for (size_t i = files->count; i-- > 0;) /* names come sorted: it is among the last */
+    for (size_t i = files->count; i-- > 0;) /* names are sorted: it is among the last ones */
         if (strcmp(files->groups[i].prefix, prefix) == 0) {
             gt_free(prefix);
             return &files->groups[i];
         } else if (files->count - i > 64) {
             break;
         }
-    gt_rocprof_group group = {.prefix = prefix, .pass = pass};
+    gt_rocprof_file_group group = {.prefix = prefix, .pass = pass};
     char *end;
     long long pid = strtoll(name, &end, 10);
     if (len && isdigit((unsigned char)name[0]) && end == name + len && pid > 0) {
@@ -138,11 +138,11 @@ static void add_file(gt_rocprof_files *files, const char *folder, const char *na
 {
     char *path = gt_format("%s/%s", folder, name);
     gt_trace_format format = format_of(path);
-    if (!is_ours(format)) {
+    if (!is_rocprof(format)) {
         gt_free(path);
         return;
     }
-    gt_rocprof_group *group = group_of(files, folder, name, pass);
+    gt_rocprof_file_group *group = group_of(files, folder, name, pass);
     gt_rocprof_file file = {path, format};
     GT_PUSH(group->files, group->count, group->capacity, file);
 }
@@ -154,13 +154,13 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 typedef struct search {
     gt_rocprof_files *files;
-    gt_map seen; /* device and number of each file */
+    gt_map seen; /* device and inode of each file */
 } search;
 
-static void look(search *s, const char *folder, unsigned pass, unsigned depth);
+static void search_folder(search *s, const char *folder, unsigned pass, unsigned depth);
 
 typedef struct listing {
-    struct dirent **entries; /* from libc, as is each entry */
+    struct dirent **entries; /* allocated by libc, like each entry */
     int count;
 } listing;
 
@@ -171,15 +171,16 @@ static void free_listing(void *context)
     gt_free(l->entries);
 }
 
-static void look_at(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
-                    bool at_folders)
+static void search_entry(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
+                         bool want_folders)
 {
     char *path = gt_format("%s/%s", folder, name);
     struct stat status;
     bool known = name[0] != '.' && stat(path, &status) == 0;
-    if (known && at_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
-        look(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
-    if (known && !at_folders && S_ISREG(status.st_mode) && stem_length(name) && s->files->count < MAX_FILES) {
+    if (known && want_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
+        search_folder(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
+    if (known && !want_folders && S_ISREG(status.st_mode) && stem_length(name) &&
+        s->files->count < MAX_FILES) {
         uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
         if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
         *place = 0;
@@ -187,22 +188,22 @@ static void look_at(search *s, const char *folder, const char *name, unsigned pa
     gt_free(path);
 }
 
-/* Folders first: of two names of one file the deeper one tells host and pass. */
-static void look(search *s, const char *folder, unsigned pass, unsigned depth)
+/* Sub-folders first: if a file has two names, the deeper one has the host and the pass. */
+static void search_folder(search *s, const char *folder, unsigned pass, unsigned depth)
 {
     listing l = {0};
     l.count = scandir(folder, &l.entries, NULL, by_name);
     if (l.count < 0 && errno == ENOMEM) gt_raise("out of memory");
     gt_guard_add(free_listing, &l);
-    for (int i = 0; i < l.count; i++) look_at(s, folder, l.entries[i]->d_name, pass, depth, true);
-    for (int i = 0; i < l.count; i++) look_at(s, folder, l.entries[i]->d_name, pass, depth, false);
+    for (int i = 0; i < l.count; i++) search_entry(s, folder, l.entries[i]->d_name, pass, depth, true);
+    for (int i = 0; i < l.count; i++) search_entry(s, folder, l.entries[i]->d_name, pass, depth, false);
     gt_guard_remove(&l);
     free_listing(&l);
 }
 
-/* ---- one format a group ---- */
+/* ---- one format per group ---- */
 
-static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
+static void keep_best_format(gt_rocprof_files *files, gt_rocprof_file_group *group)
 {
     gt_trace_format best = GT_FORMAT_UNKNOWN;
     for (size_t f = GT_LENGTH(formats); f-- > 0;)
@@ -214,13 +215,13 @@ static void keep_best_format(gt_rocprof_files *files, gt_rocprof_group *group)
             group->files[kept++] = group->files[i];
         } else {
             gt_free(group->files[i].path);
-            files->passed_over++;
+            files->skipped++;
         }
     }
     group->count = kept;
 }
 
-static void free_group(gt_rocprof_group *group)
+static void free_group(gt_rocprof_file_group *group)
 {
     for (size_t i = 0; i < group->count; i++) gt_free(group->files[i].path);
     gt_free(group->files);
@@ -228,16 +229,16 @@ static void free_group(gt_rocprof_group *group)
     gt_free(group->host);
 }
 
-/* Groups whose names have no prefix, where others have a process in theirs. */
-static void drop_put_together(gt_rocprof_files *files)
+/* Drops groups without a prefix if other groups have a process id: they were merged from those. */
+static void drop_merged(gt_rocprof_files *files)
 {
     bool any_process = false;
     for (size_t g = 0; g < files->count; g++) any_process = any_process || files->groups[g].pid;
     size_t kept = 0;
     for (size_t g = 0; g < files->count; g++) {
-        gt_rocprof_group *group = &files->groups[g];
+        gt_rocprof_file_group *group = &files->groups[g];
         if (any_process && group->prefix[strlen(group->prefix) - 1] == '/') {
-            files->passed_over += group->count;
+            files->skipped += group->count;
             free_group(group);
         } else {
             files->groups[kept++] = *group;
@@ -248,7 +249,7 @@ static void drop_put_together(gt_rocprof_files *files)
 
 static int by_pass(const void *a, const void *b)
 {
-    const gt_rocprof_group *x = a, *y = b;
+    const gt_rocprof_file_group *x = a, *y = b;
     if (x->pass != y->pass) return x->pass < y->pass ? -1 : 1;
     return strverscmp(x->prefix, y->prefix);
 }
@@ -260,13 +261,13 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
     while (len > 1 && folder[len - 1] == '/') len--;
     char *trimmed = gt_format("%.*s", (int)len, folder);
     search s = {.files = files};
-    look(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
+    search_folder(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
     gt_map_free(&s.seen);
     gt_free(trimmed);
-    drop_put_together(files);
+    drop_merged(files);
     for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
-    return files->count || gt_fail(error, "%s: this folder holds no file of rocprofv3", folder);
+    return files->count || gt_fail(error, "%s: no rocprofv3 files in this folder", folder);
 }
 
 void gt_rocprof_files_free(gt_rocprof_files *files)

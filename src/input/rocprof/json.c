@@ -1,12 +1,14 @@
-/* The rocprofv3 JSON reader: a table of wanted values for each kind of record, and a walk down to their
- * arrays. Keys may come in any order; what no sheet needs (agents, code objects, configuration) is passed
- * over. The extra sheets' records are rocprof_json_extra.c's. */
-#include "input/rocprof/json.h"
+/* The reader of rocprofv3's JSON files.
+ *
+ * One table of fields per kind of record says which values are read; to read one more, add a column to
+ * trace/rocprof/rocprof.h and a row to the table. The rest is the way down to the arrays of records. Keys may
+ * come in any order, and of a repeated key the last value counts. What no sheet uses (code objects,
+ * configuration) is skipped. json_extra.c reads what only the extra sheets need. */
+#include "input/rocprof/readers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/json/records.h"
-#include "input/rocprof/json_extra.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ static const gt_field copy_fields[GT_COPY_COLUMNS] = {
     [GT_COPY_START] = {"start_timestamp", GT_FIELD_INT, false},
     [GT_COPY_END] = {"end_timestamp", GT_FIELD_INT, false},
     [GT_COPY_PROCESS] = {NULL, GT_FIELD_INT, false},
-    [GT_COPY_DIRECTION] = {"operation", GT_FIELD_INT, false}, /* see gt_rocprof_extra_finish */
+    [GT_COPY_DIRECTION] = {"operation", GT_FIELD_INT, false}, /* replaced in gt_rocprof_extra_finish */
     [GT_COPY_BYTES] = {"bytes", GT_FIELD_INT, false},
     [GT_COPY_SOURCE] = {"src_agent_id/handle", GT_FIELD_INT, false},
     [GT_COPY_DESTINATION] = {"dst_agent_id/handle", GT_FIELD_INT, false},
@@ -52,7 +54,7 @@ enum {
     SYMBOL_NAME,
     SYMBOL_CHOSEN,
     SYMBOL_BASIC_COLUMNS,
-    SYMBOL_VGPRS = SYMBOL_BASIC_COLUMNS, /* with GT_WANT_DISPATCH_DETAILS */
+    SYMBOL_VGPRS = SYMBOL_BASIC_COLUMNS, /* only with GT_WANT_DISPATCH_DETAILS */
     SYMBOL_ACCUM_VGPRS,
     SYMBOL_SGPRS,
     SYMBOL_LDS,
@@ -88,15 +90,14 @@ static const gt_field process_fields[PROCESS_FIELDS] = {
     [PROCESS_HOST] = {"node/hostname", GT_FIELD_STRING, false},
 };
 
-/* What is wrong with a record whose first values must all be of the right type; NULL where nothing is. */
+/* The problem of a record whose first `basic` values must have the right type; NULL if there is none. */
 static const char *check_types(const gt_record *record, const gt_field *fields, size_t basic)
 {
     static _Thread_local char problem[128] GT_THREAD_LOCAL;
-    if (record->not_object) return "something else stands where an object is expected";
+    if (record->not_object) return "not an object";
     uint64_t mistyped = record->mistyped & ((UINT64_C(1) << basic) - 1);
     if (!mistyped) return NULL;
-    snprintf(problem, sizeof problem, "'%s' is not an integer of 64 bits",
-             fields[__builtin_ctzll(mistyped)].path);
+    snprintf(problem, sizeof problem, "'%s' is not a 64-bit integer", fields[__builtin_ctzll(mistyped)].path);
     return problem;
 }
 
@@ -112,13 +113,13 @@ static const char *check_copy(gt_record *record, gt_record_reader *reader)
     return check_types(record, copy_fields, GT_COPY_BASIC_COLUMNS);
 }
 
-/* Chooses the name: the first of truncated, formatted and full that is not empty. Only that one is kept; the
- * long forms are most of the file. */
+/* Chooses the kernel's name: the first of truncated, formatted and full name that is not empty. Only that one
+ * is kept; the long forms are most of the file. */
 static const char *check_symbol(gt_record *record, gt_record_reader *reader)
 {
     static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
-    if (record->not_object) return "something else stands where an object is expected";
-    if (!(record->present >> SYMBOL_ID & 1)) return "a kernel symbol has no integer 'kernel_id'";
+    if (record->not_object) return "not an object";
+    if (!(record->present >> SYMBOL_ID & 1)) return "kernel symbol without an integer 'kernel_id'";
     gt_str chosen = {"", 0};
     for (size_t i = 0; i < 3 && !chosen.len; i++) chosen = gt_record_view(record, (size_t)forms[i]);
     bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
@@ -154,14 +155,14 @@ static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NUL
 typedef struct reading {
     gt_json json;
     gt_rocprof *run;
-    gt_rocprof_extra *extra; /* NULL where nothing of it is wanted */
-    gt_rocprof **more;       /* runs of the processes behind the first, where they are wanted */
+    gt_rocprof_extra *extra; /* NULL if it is not wanted */
+    gt_rocprof **more;       /* the runs of the other processes, if they are wanted */
     size_t more_count, more_capacity;
     const gt_read_options *options;
     bool has_tool, has_process, has_buffer_records;
 } reading;
 
-/* Of keys given twice the last counts, so an array begins a new store. */
+/* Of a repeated key the last value counts, so every array starts a new store. */
 static bool read_store(reading *r, const gt_record_format *format, gt_store **store)
 {
     gt_store_free(*store);
@@ -169,7 +170,7 @@ static bool read_store(reading *r, const gt_record_format *format, gt_store **st
     return gt_records_read(&r->json, format, *store, r->options);
 }
 
-static int32_t use_of(int64_t value)
+static int32_t register_count(int64_t value)
 {
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
@@ -179,8 +180,9 @@ static void set_uses(gt_rocprof *run, const gt_store *symbols, const int64_t *id
     int64_t *columns[SYMBOL_COLUMNS];
     for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) columns[c] = gt_store_ints(symbols, c);
     for (size_t i = 0; i < gt_store_count(symbols); i++) {
-        gt_kernel_use use = {use_of(columns[SYMBOL_VGPRS][i]), use_of(columns[SYMBOL_ACCUM_VGPRS][i]),
-                             use_of(columns[SYMBOL_SGPRS][i]), use_of(columns[SYMBOL_LDS][i])};
+        gt_kernel_use use = {
+            register_count(columns[SYMBOL_VGPRS][i]), register_count(columns[SYMBOL_ACCUM_VGPRS][i]),
+            register_count(columns[SYMBOL_SGPRS][i]), register_count(columns[SYMBOL_LDS][i])};
         gt_kernel_names_set_use(run, ids[i], names[i], use);
     }
     for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) gt_free(columns[c]);
@@ -204,7 +206,7 @@ static bool read_symbols(reading *r)
     return read;
 }
 
-/* The domain whose calls stand under a key of buffer_records, or GT_CALL_DOMAINS. */
+/* The domain of the calls under a key of buffer_records; GT_CALL_DOMAINS if it is another key. */
 static gt_call_domain domain_of(gt_str key)
 {
     for (int domain = 0; domain < GT_CALL_OTHER; domain++)
@@ -232,7 +234,7 @@ static bool read_metadata(reading *r)
     if (!read) return false;
     if (record.not_object) return gt_json_fail(&r->json, "'metadata' is not an object");
     if (record.mistyped & (1u << PROCESS_INIT | 1u << PROCESS_FINI))
-        return gt_json_fail(&r->json, "the times in 'metadata' are not integers");
+        return gt_json_fail(&r->json, "times in 'metadata' are not integers");
     if (record.present >> PROCESS_ID & 1) r->run->pid = record.cells[PROCESS_ID].integer;
     if (record.present >> PROCESS_INIT & 1) r->run->init_ns = record.cells[PROCESS_INIT].integer;
     if (record.present >> PROCESS_FINI & 1) r->run->fini_ns = record.cells[PROCESS_FINI].integer;
@@ -293,11 +295,11 @@ static bool read_process_members(reading *r)
     return !r->json.failed;
 }
 
-/* What was read of a process that is cut short is kept as well. */
+/* A truncated process is kept as far as it was read. */
 static bool read_process(reading *r)
 {
     gt_rocprof *run = r->run;
-    run->process_count = 0; /* of keys given twice the last counts */
+    run->process_count = 0; /* of a repeated key the last value counts */
     if (run->wanted & ~(unsigned)(GT_WANT_ALL_PROCESSES | GT_WANT_DISPATCH_DETAILS))
         r->extra = gt_rocprof_extra_new(run, r->options);
     bool read = read_process_members(r);
@@ -336,7 +338,7 @@ static bool read_processes(reading *r)
     return !r->json.failed;
 }
 
-/* One run of all processes; the runs they were read into are freed. */
+/* Joins all processes to one run and frees their runs. */
 static gt_rocprof *join_processes(reading *r)
 {
     if (!r->more_count) return r->run;
@@ -373,27 +375,13 @@ static bool read_document(reading *r)
     return !r->json.failed && gt_json_finish(&r->json);
 }
 
-/* The file ends early: says what could be read, or fails where that is nothing or not allowed. */
-static bool accept_truncated(reading *r, const char *path, gt_error *error)
-{
-    const char *damage = gt_stream_damage(r->json.stream);
-    unsigned long long bytes = gt_json_offset(&r->json);
-    size_t dispatches = gt_store_count(r->run->dispatches);
-    char why[160] = "";
-    if (damage) snprintf(why, sizeof why, " (%s)", damage);
-    if (r->options->strict || !dispatches)
-        return gt_fail(error, "%s: the file ends early%s, after byte %llu%s", path, why, bytes,
-                       dispatches ? "" : " and before any whole kernel dispatch");
-    gt_warn("%s: the file ends early%s: %zu kernel dispatches up to byte %llu were read, the rest is missing",
-            path, why, dispatches, bytes);
-    return true;
-}
-
-/* Reading went to its end one way or the other: is the result a run? */
+/* Decides whether the result is a run, after reading succeeded or failed. */
 static bool accept(reading *r, bool read, const char *path, gt_error *error)
 {
     const char *damage = gt_stream_damage(r->json.stream);
-    if (!read && r->json.truncated && r->has_tool) return accept_truncated(r, path, error);
+    if (!read && r->json.truncated && r->has_tool)
+        return gt_accept_truncated(path, damage, gt_store_count(r->run->dispatches), "kernel dispatches",
+                                   gt_json_offset(&r->json), r->options, error);
     if (!read) {
         *error = r->json.error;
         gt_error_prefix(error, path);
@@ -401,17 +389,18 @@ static bool accept(reading *r, bool read, const char *path, gt_error *error)
     }
     if (!r->has_tool)
         return gt_fail(error, "%s: Not a valid rocprofv3 file: missing 'rocprofiler-sdk-tool' key", path);
-    if (!r->has_process) return gt_fail(error, "%s: 'rocprofiler-sdk-tool' holds no process", path);
-    if (!r->has_buffer_records) return gt_fail(error, "%s: the process has no 'buffer_records'", path);
+    if (!r->has_process) return gt_fail(error, "%s: 'rocprofiler-sdk-tool' contains no process", path);
+    if (!r->has_buffer_records) return gt_fail(error, "%s: no 'buffer_records' in the process", path);
     if (damage && r->options->strict) return gt_fail(error, "%s: %s", path, damage);
-    if (damage) gt_warn("%s: %s; the trace itself is whole", path, damage);
+    if (damage) gt_warn("%s: %s; the trace itself is complete", path, damage);
     return true;
 }
 
 gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error)
 {
     unsigned of_one =
-        options->wanted & ~(unsigned)GT_WANT_DISPATCH_PROCESSES; /* a process's dispatches are its own */
+        options->wanted &
+        ~(unsigned)GT_WANT_DISPATCH_PROCESSES; /* all dispatches of a file are of its one process */
     reading r = {.run = gt_rocprof_new_wanted(of_one), .options = options};
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&r.json, stream, 0);

@@ -1,14 +1,93 @@
-/* Calls and copies are stored with the numbers of their kind and operation, counters with their ids; names
- * take their place when the process has been read. */
-#include "input/rocprof/json_extra.h"
+/* The parts of rocprofv3's JSON that only the extra sheets need: API calls, counters and agents.
+ *
+ * Calls and copies refer to their names by the numbers of kind and operation, counters by an id. Records are
+ * stored with these numbers while the process is read; gt_rocprof_extra_finish replaces them by names at its
+ * end. */
+#include "input/rocprof/readers.h"
 #include "base/memory.h"
-#include "json/string.h"
 #include "input/json/records.h"
-#include "input/rocprof/agents.h"
+#include "json/string.h"
 
 #include <stdlib.h>
 
-/* A call as the file has it. */
+/* ---- agents ---- */
+
+/* Where each column of agent_info.csv is in the JSON of an agent, in the order of gt_agent_columns. */
+const gt_field gt_agent_fields[GT_AGENT_FIELDS] = {
+    [GT_AGENT_ID] = {"id/handle", GT_FIELD_INT, false},
+    [GT_AGENT_PROCESS] = {NULL, GT_FIELD_INT, false},
+    [GT_AGENT_INFO] = {"node_id", GT_FIELD_INT, false},
+    {"logical_node_id", GT_FIELD_INT, false},
+    {NULL, GT_FIELD_STRING, false},
+    {"cpu_cores_count", GT_FIELD_INT, false},
+    {"simd_count", GT_FIELD_INT, false},
+    {"cpu_core_id_base", GT_FIELD_INT, false},
+    {"simd_id_base", GT_FIELD_INT, false},
+    {"max_waves_per_simd", GT_FIELD_INT, false},
+    {"lds_size_in_kb", GT_FIELD_INT, false},
+    {"gds_size_in_kb", GT_FIELD_INT, false},
+    {"num_gws", GT_FIELD_INT, false},
+    {"wave_front_size", GT_FIELD_INT, false},
+    {"num_xcc", GT_FIELD_INT, false},
+    {"cu_count", GT_FIELD_INT, false},
+    {"array_count", GT_FIELD_INT, false},
+    {"num_shader_banks", GT_FIELD_INT, false},
+    {"simd_arrays_per_engine", GT_FIELD_INT, false},
+    {"cu_per_simd_array", GT_FIELD_INT, false},
+    {"simd_per_cu", GT_FIELD_INT, false},
+    {"max_slots_scratch_cu", GT_FIELD_INT, false},
+    {"gfx_target_version", GT_FIELD_INT, false},
+    {"vendor_id", GT_FIELD_INT, false},
+    {"device_id", GT_FIELD_INT, false},
+    {"location_id", GT_FIELD_INT, false},
+    {"domain", GT_FIELD_INT, false},
+    {"drm_render_minor", GT_FIELD_INT, false},
+    {"num_sdma_engines", GT_FIELD_INT, false},
+    {"num_sdma_xgmi_engines", GT_FIELD_INT, false},
+    {"num_sdma_queues_per_engine", GT_FIELD_INT, false},
+    {"num_cp_queues", GT_FIELD_INT, false},
+    {"max_engine_clk_ccompute", GT_FIELD_INT, false},
+    {"max_engine_clk_fcompute", GT_FIELD_INT, false},
+    {"sdma_fw_version/uCodeSDMA", GT_FIELD_INT, false},
+    {"fw_version/uCode", GT_FIELD_INT, false},
+    {NULL, GT_FIELD_INT, false},
+    {"cu_per_engine", GT_FIELD_INT, false},
+    {"max_waves_per_cu", GT_FIELD_INT, false},
+    {"family_id", GT_FIELD_INT, false},
+    {"workgroup_max_size", GT_FIELD_INT, false},
+    {"grid_max_size", GT_FIELD_INT, false},
+    {"local_mem_size", GT_FIELD_INT, false},
+    {"hive_id", GT_FIELD_JSON, false},
+    {"gpu_id", GT_FIELD_INT, false},
+    {"workgroup_max_dim/x", GT_FIELD_INT, false},
+    {"workgroup_max_dim/y", GT_FIELD_INT, false},
+    {"workgroup_max_dim/z", GT_FIELD_INT, false},
+    {"grid_max_dim/x", GT_FIELD_INT, false},
+    {"grid_max_dim/y", GT_FIELD_INT, false},
+    {"grid_max_dim/z", GT_FIELD_INT, false},
+    {"name", GT_FIELD_STRING, false},
+    {"vendor_name", GT_FIELD_STRING, false},
+    {"product_name", GT_FIELD_STRING, false},
+    {"model_name", GT_FIELD_STRING, false},
+    [GT_AGENT_TYPE_NUMBER] = {"type", GT_FIELD_INT, false},
+};
+
+/* By the number in rocprofiler_agent_type_t. */
+static const char *const types[] = {"UNK", "CPU", "GPU"};
+
+void gt_agent_complete(gt_record *record, gt_record_reader *reader)
+{
+    if (!(record->present >> GT_AGENT_TYPE_NUMBER & 1)) return;
+    int64_t number = record->cells[GT_AGENT_TYPE_NUMBER].integer;
+    const char *type = number >= 0 && number < 3 ? types[number] : types[0];
+    record->cells[GT_AGENT_TYPE].text = gt_interner_add_cstr(gt_record_strings(reader), type);
+    record->present |= UINT64_C(1) << GT_AGENT_TYPE;
+    record->present &= (UINT64_C(1) << GT_AGENT_COLUMNS) - 1;
+}
+
+/* ---- calls, counters and their names ---- */
+
+/* An API call as it is in the file. */
 enum { RAW_KIND, RAW_OPERATION, RAW_START, RAW_END, RAW_THREAD, RAW_CORRELATION, RAW_STREAM, RAW_COLUMNS };
 
 static const gt_field raw_fields[RAW_COLUMNS] = {
@@ -33,24 +112,24 @@ static const gt_record_format raw_format = {"API call", raw_fields, raw_columns,
 
 typedef struct kind {
     uint32_t name;
-    uint32_t *operations; /* text ids */
+    uint32_t *operations; /* string ids */
     size_t count, capacity;
 } kind;
 
 typedef struct counter_value {
     int64_t dispatch_id, kernel_id;
-    uint64_t counter; /* its id; a name later */
+    uint64_t counter; /* its id */
     double value;
 } counter_value;
 
 struct gt_rocprof_extra {
     gt_rocprof *run;
     const gt_read_options *options;
-    gt_store *calls[GT_CALL_DOMAINS]; /* raw; NULL where the file has none */
+    gt_store *calls[GT_CALL_DOMAINS]; /* as in the file; NULL if it has none */
     kind *kinds;
     size_t kind_count, kind_capacity;
-    gt_map messages;      /* a marker's correlation id to its text */
-    gt_map counter_names; /* a counter's id to its text */
+    gt_map messages;      /* a marker's correlation id to its message */
+    gt_map counter_names; /* a counter's id to its name */
     counter_value *values;
     size_t value_count, value_capacity;
     gt_store_writer *agents;
@@ -92,21 +171,21 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
 
 bool gt_rocprof_extra_calls(gt_rocprof_extra *extra, gt_json *json, gt_call_domain domain)
 {
-    gt_store_free(extra->calls[domain]); /* of keys given twice the last counts */
+    gt_store_free(extra->calls[domain]); /* of a repeated key the last value counts */
     extra->calls[domain] = gt_store_new(raw_columns, RAW_COLUMNS, extra->run->strings);
     return gt_records_read(json, &raw_format, extra->calls[domain], extra->options);
 }
 
-/* The text of the string at the cursor; any other value is GT_STR_NONE. */
-static bool read_text(gt_json *json, gt_interner *strings, uint32_t *text)
+/* Interns the string at the cursor; GT_STR_NONE for any other value. */
+static bool read_string(gt_json *json, gt_interner *strings, uint32_t *text)
 {
     gt_str raw;
     *text = GT_STR_NONE;
     if (gt_json_peek(json) != GT_JSON_STRING) return gt_json_skip(json);
     if (!gt_json_string(json, &raw)) return false;
-    char *meaning = gt_alloc(raw.len * 3);
-    *text = gt_interner_add(strings, meaning, gt_json_string_decode(raw, meaning));
-    gt_free(meaning);
+    char *decoded = gt_alloc(raw.len * 3);
+    *text = gt_interner_add(strings, decoded, gt_json_string_decode(raw, decoded));
+    gt_free(decoded);
     return true;
 }
 
@@ -116,7 +195,7 @@ static bool read_operations(gt_rocprof_extra *extra, gt_json *json, kind *of)
     if (!gt_json_enter_array(json)) return false;
     while (gt_json_next_element(json)) {
         uint32_t text;
-        if (!read_text(json, extra->run->strings, &text)) return false;
+        if (!read_string(json, extra->run->strings, &text)) return false;
         GT_PUSH(of->operations, of->count, of->capacity, text);
     }
     return !json->failed;
@@ -128,7 +207,7 @@ static bool read_kind(gt_rocprof_extra *extra, gt_json *json, kind *of)
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_str_equals(key, "kind")         ? read_text(json, extra->run->strings, &of->name)
+        bool read = gt_str_equals(key, "kind")         ? read_string(json, extra->run->strings, &of->name)
                     : gt_str_equals(key, "operations") ? read_operations(extra, json, of)
                                                        : gt_json_skip(json);
         if (!read) return false;
@@ -149,7 +228,7 @@ static bool read_kinds(gt_rocprof_extra *extra, gt_json *json)
     return !json->failed;
 }
 
-/* An array of objects with an integer and a text, into a map. */
+/* Reads an array of objects with an integer and a string into a map. */
 static bool read_map(gt_rocprof_extra *extra, gt_json *json, const char *id_path, const char *text_path,
                      gt_map *map)
 {
@@ -261,7 +340,7 @@ bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
     return !json->failed;
 }
 
-/* ---- the end ---- */
+/* ---- the end of a process ---- */
 
 static const kind *find_kind(const gt_rocprof_extra *extra, int64_t number)
 {
@@ -273,7 +352,7 @@ static uint32_t find_operation(const kind *of, int64_t number)
     return of && number >= 0 && (uint64_t)number < of->count ? of->operations[number] : GT_STR_NONE;
 }
 
-/* A marker's name is its message. */
+/* A marker is named by its message. */
 static uint32_t find_message(const gt_rocprof_extra *extra, int64_t correlation)
 {
     uint32_t text =
@@ -318,7 +397,7 @@ static void finish_counters(gt_rocprof_extra *extra, gt_store_writer *writer)
         if (name == GT_MAP_NONE) continue;
         gt_store_cell cells[GT_COUNTER_COLUMNS];
         double sum = value->value;
-        /* One value a hardware instance; those of a counter stand together. */
+        /* One value per hardware instance; those of one counter are adjacent, and are added up. */
         while (i + 1 < extra->value_count && extra->values[i + 1].counter == value->counter &&
                extra->values[i + 1].dispatch_id == value->dispatch_id)
             sum += extra->values[++i].value;
@@ -331,7 +410,7 @@ static void finish_counters(gt_rocprof_extra *extra, gt_store_writer *writer)
     }
 }
 
-/* The direction of each operation number, as the file's own table of names has it. */
+/* The direction per operation number, from the file's own table of names. */
 static bool find_directions(const gt_rocprof_extra *extra, int64_t *directions, size_t count)
 {
     for (size_t k = 0; k < extra->kind_count; k++) {

@@ -1,28 +1,202 @@
-/* Slices to records. The category says what a slice is; times are those of the annotations, which are exact,
- * and where a writer has none, those of the slice. Other annotations than the known ones, if they are
- * fractions, are the dispatch's counters. */
-#include "input/rocprof/perfetto.h"
+/* The reader of rocprofv3's Perfetto traces, and of those that `gputally convert` writes.
+ *
+ * The category says what a slice is. Times come from its annotations, which are exact, or from the slice if
+ * it has none. To read one more annotation: a value of rocprof_arg, a row of `fields`, and its use in the
+ * add_ function of its kind. Annotations without a field are the counters of a dispatch if they are floats.
+ */
+#include "input/rocprof/readers.h"
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/perfetto/record.h"
-#include "input/rocprof/perfetto_agents.h"
-#include "input/rocprof/perfetto_fields.h"
-#include "input/rocprof/row_order.h"
 #include "trace/events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a slice is. */
+/* ---- the fields of a slice ---- */
+
+typedef enum rocprof_arg {
+    CATEGORY,
+    NAME,
+    PID,
+    BEGIN,
+    END,
+    DELTA,
+    KIND,
+    OPERATION,
+    AGENT,
+    AGENT_TYPE,
+    SOURCE,
+    DESTINATION,
+    BYTES,
+    CORRELATION,
+    ANCESTOR,
+    QUEUE,
+    THREAD,
+    KERNEL_ID,
+    KERNEL_NAME,
+    SCRATCH,
+    OLD_SCRATCH,
+    LDS,
+    OLD_LDS,
+    VGPRS,
+    ACCUM_VGPRS,
+    SGPRS,
+    BLOCK,
+    BLOCK_X,
+    BLOCK_Y,
+    BLOCK_Z,
+    GRID,
+    GRID_X,
+    GRID_Y,
+    GRID_Z,
+    STREAM,
+    DISPATCH,
+    AGENT_ID,
+    SOURCE_ID,
+    DESTINATION_ID,
+    POSITION,
+    SESSION_PID,
+    HOST,
+    COMMAND,
+    FIELDS
+} rocprof_arg;
+
+static const gt_field fields[FIELDS] = {
+    [CATEGORY] = {"cat", GT_FIELD_STRING, true},
+    [NAME] = {"name", GT_FIELD_STRING, false},
+    [PID] = {"pid", GT_FIELD_INT, false},
+    [BEGIN] = {"args/begin_ns", GT_FIELD_INT, false},
+    [END] = {"args/end_ns", GT_FIELD_INT, false},
+    [DELTA] = {"args/delta_ns", GT_FIELD_INT, false},
+    [KIND] = {"args/kind", GT_FIELD_STRING, false},
+    [OPERATION] = {"args/operation", GT_FIELD_INT, false},
+    [AGENT] = {"args/agent", GT_FIELD_JSON, false},
+    [AGENT_TYPE] = {"args/agent_type", GT_FIELD_STRING, false},
+    [SOURCE] = {"args/src_agent", GT_FIELD_JSON, false},
+    [DESTINATION] = {"args/dst_agent", GT_FIELD_JSON, false},
+    [BYTES] = {"args/copy_bytes", GT_FIELD_INT, false},
+    [CORRELATION] = {"args/corr_id", GT_FIELD_INT, false},
+    [ANCESTOR] = {"args/ancestor_id", GT_FIELD_INT, false},
+    [QUEUE] = {"args/queue", GT_FIELD_INT, false},
+    [THREAD] = {"args/tid", GT_FIELD_INT, false},
+    [KERNEL_ID] = {"args/kernel_id", GT_FIELD_INT, false},
+    [KERNEL_NAME] = {"args/kernel_name", GT_FIELD_STRING, false},
+    [SCRATCH] = {"args/Scratch_Size", GT_FIELD_INT, false},
+    [OLD_SCRATCH] = {"args/private_segment_size", GT_FIELD_INT, false},
+    [LDS] = {"args/LDS_Block_Size", GT_FIELD_INT, false},
+    [OLD_LDS] = {"args/group_segment_size", GT_FIELD_INT, false},
+    [VGPRS] = {"args/VGPR_Count", GT_FIELD_INT, false},
+    [ACCUM_VGPRS] = {"args/Accum_VGPR_Count", GT_FIELD_INT, false},
+    [SGPRS] = {"args/SGPR_Count", GT_FIELD_INT, false},
+    [BLOCK] = {"args/workgroup_size", GT_FIELD_INT, false},
+    [BLOCK_X] = {"args/workgroup_size_x", GT_FIELD_INT, false},
+    [BLOCK_Y] = {"args/workgroup_size_y", GT_FIELD_INT, false},
+    [BLOCK_Z] = {"args/workgroup_size_z", GT_FIELD_INT, false},
+    [GRID] = {"args/grid_size", GT_FIELD_INT, false},
+    [GRID_X] = {"args/grid_size_x", GT_FIELD_INT, false},
+    [GRID_Y] = {"args/grid_size_y", GT_FIELD_INT, false},
+    [GRID_Z] = {"args/grid_size_z", GT_FIELD_INT, false},
+    [STREAM] = {"args/stream_ID", GT_FIELD_INT, false},
+    [DISPATCH] = {"args/dispatch_id", GT_FIELD_INT, false},
+    [AGENT_ID] = {"args/agent_id", GT_FIELD_INT, false},
+    [SOURCE_ID] = {"args/src_agent_id", GT_FIELD_INT, false},
+    [DESTINATION_ID] = {"args/dst_agent_id", GT_FIELD_INT, false},
+    [POSITION] = {"args/record", GT_FIELD_INT, false},
+    [SESSION_PID] = {"args/pid", GT_FIELD_INT, false},
+    [HOST] = {"args/hostname", GT_FIELD_STRING, false},
+    [COMMAND] = {"args/command", GT_FIELD_STRING, false},
+};
+
+/* ---- the order of records ----
+ *
+ * Records of a trace are in order of time. The run that a trace was converted from may have another order,
+ * which sums of fractions and ties in sorted sheets depend on. `gputally convert` then numbers the records
+ * (args/record). */
+
+typedef struct row_order {
+    double *positions;
+    size_t count, capacity;
+    bool is_incomplete;   /* a record has no position */
+    bool is_out_of_order; /* the positions do not ascend */
+} row_order;
+
+/* The position of the next record of a writer; NULL if it is unknown. */
+static void add_position(row_order *p, const int64_t *position)
+{
+    if (!position) p->is_incomplete = true;
+    if (p->is_incomplete) return;
+    if (p->count && (double)*position < p->positions[p->count - 1]) p->is_out_of_order = true;
+    GT_PUSH(p->positions, p->count, p->capacity, (double)*position);
+}
+
+/* Sorts the writer's records by position if all of them have one. */
+static void restore_order(const row_order *p, gt_store_writer *writer)
+{
+    if (writer && !p->is_incomplete && p->is_out_of_order) gt_store_writer_sort(writer, p->positions);
+}
+
+/* ---- agents: instants that `gputally convert` writes, with one annotation per column of agent_info.csv ----
+ */
+
+typedef struct agent_reader {
+    gt_perfetto *trace;
+    gt_field fields[GT_AGENT_COLUMNS];
+    char *paths[GT_AGENT_COLUMNS];
+    gt_perfetto_records *records;
+    gt_record record;
+} agent_reader;
+
+static agent_reader *agent_reader_new(gt_perfetto *trace)
+{
+    agent_reader *m = gt_alloc_zero(1, sizeof *m);
+    m->trace = trace;
+    for (size_t c = GT_AGENT_INFO; c < GT_AGENT_COLUMNS; c++) {
+        bool is_string = gt_agent_columns[c].type == GT_STORE_STRING;
+        m->paths[c] = gt_format("args/%s", gt_agent_info_names[c - GT_AGENT_INFO]);
+        m->fields[c] = (gt_field){m->paths[c], is_string ? GT_FIELD_STRING : GT_FIELD_INT, false};
+    }
+    m->fields[GT_AGENT_ID] = (gt_field){"args/agent_id", GT_FIELD_INT, false};
+    m->fields[GT_AGENT_PROCESS] = (gt_field){NULL, GT_FIELD_INT, false};
+    m->records = gt_perfetto_records_new(trace, m->fields, GT_AGENT_COLUMNS);
+    return m;
+}
+
+static void agent_reader_free(agent_reader *m)
+{
+    if (!m) return;
+    gt_perfetto_records_free(m->records);
+    for (size_t c = 0; c < GT_AGENT_COLUMNS; c++) gt_free(m->paths[c]);
+    gt_free(m);
+}
+
+static void add_agent(agent_reader *m, const gt_perfetto_event *mark, int64_t process,
+                      gt_rocprof_writers *writers)
+{
+    if (!writers->agents) return;
+    gt_perfetto_record_head(m->records, mark, &m->record);
+    gt_perfetto_record_args(m->records, mark, &m->record, NULL, NULL);
+    gt_store_cell *cells = m->record.cells;
+    for (size_t c = 0; c < GT_AGENT_COLUMNS; c++) {
+        if (gt_agent_columns[c].type != GT_STORE_STRING || !(m->record.present >> c & 1)) continue;
+        gt_str text = gt_interner_get(gt_perfetto_strings(m->trace), (uint32_t)cells[c].text);
+        cells[c].text = gt_interner_add(writers->run->strings, text.bytes, text.len);
+    }
+    cells[GT_AGENT_PROCESS].integer = process;
+    gt_store_writer_add(writers->agents, m->record.present | UINT64_C(1) << GT_AGENT_PROCESS, cells);
+}
+
+/* ---- the reader ---- */
 typedef enum slice_kind {
     SLICE_OTHER = 1,
     SLICE_DISPATCH,
     SLICE_COPY,
-    SLICE_SESSION, /* the time that was profiled, in files of `gputally convert`, ... */
-    SLICE_AGENT,   /* ... as this one, which is a mark */
-    SLICE_CALL,    /* and behind it: one a domain */
+    SLICE_SESSION, /* the profiled time, in files of `gputally convert` */
+    SLICE_AGENT,   /* an agent, in files of `gputally convert`: an instant */
+    SLICE_CALL,    /* this and the following: one per domain */
 } slice_kind;
 
 typedef struct reading {
@@ -31,30 +205,30 @@ typedef struct reading {
     gt_perfetto *trace;
     gt_perfetto_records *records;
     gt_record record;
-    gt_interner *texts; /* of the file: long kernel names stay here */
-    uint8_t *kinds;     /* by text id of a category; 0 where not asked for */
+    gt_interner *texts; /* strings of the file, which also has long kernel names */
+    uint8_t *kinds;     /* slice_kind by string id of a category; 0: not looked up yet */
     struct {
         int64_t id;
         gt_kernel_use use;
         bool is_known;
-    } * kernels;                    /* by text id of a name: the kernel it stood for last */
-    size_t text_count;              /* of both arrays */
-    int64_t last_pid, last_process; /* asked for last */
+    } * kernels;                    /* by string id of a name: its last kernel */
+    size_t text_count;              /* the size of both arrays */
+    int64_t last_pid, last_process; /* of the last lookup */
     bool has_process;
     gt_map processes;                                       /* by pid */
-    gt_perfetto_event pending;                              /* a slice whose end is still to come ... */
-    uint8_t pending_kind;                                   /* ... 0 where there is none */
+    gt_perfetto_event pending;                              /* a slice whose end is not read yet */
+    uint8_t pending_kind;                                   /* 0: there is none */
     int64_t dispatches;                                     /* so far */
-    int64_t dispatch_process, dispatch_id, dispatch_kernel; /* the last one's, for its counters */
+    int64_t dispatch_process, dispatch_id, dispatch_kernel; /* of the last one, for its counters */
     struct {
         uint32_t name;
         double value;
-    } * counters; /* of the slice in hand */
+    } * counters; /* of the current slice */
     size_t counter_count, counter_capacity;
     struct {
-        gt_row_order dispatches, copies, calls, counters;
-    } places;
-    gt_agent_marks *agents;
+        row_order dispatches, copies, calls, counters;
+    } order;
+    agent_reader *agents;
     size_t kept, timeless;
 } reading;
 
@@ -73,9 +247,9 @@ static gt_str text_of(const reading *r, rocprof_arg f)
     return gt_interner_get(r->texts, has(r, f) ? (uint32_t)r->record.cells[f].text : GT_STR_NONE);
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
-static void grow_texts(reading *r, uint32_t text)
+static void grow_by_string(reading *r, uint32_t text)
 {
     if (text < r->text_count) return;
     size_t count = (size_t)text + 1 + r->text_count;
@@ -95,7 +269,7 @@ static uint8_t kind_of(reading *r, uint32_t category)
                  {"memory_copy", SLICE_COPY},
                  {"session", SLICE_SESSION},
                  {"agent", SLICE_AGENT}};
-    grow_texts(r, category);
+    grow_by_string(r, category);
     uint8_t *kind = &r->kinds[category];
     if (*kind) return *kind;
     gt_str text = gt_interner_get(r->texts, category);
@@ -109,14 +283,14 @@ static uint8_t kind_of(reading *r, uint32_t category)
     return *kind;
 }
 
-/* The run's id of a text of the file. */
-static uint32_t move_text(reading *r, uint32_t text)
+/* Adds a string of the file to the run's strings. */
+static uint32_t copy_string(reading *r, uint32_t text)
 {
-    gt_str moving = gt_interner_get(r->texts, text);
-    return text == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(r->run->strings, moving.bytes, moving.len);
+    gt_str copied = gt_interner_get(r->texts, text);
+    return text == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(r->run->strings, copied.bytes, copied.len);
 }
 
-/* The run's id of a kernel's short name. */
+/* Adds the short name of a kernel to the run's strings. */
 static uint32_t short_name(reading *r, uint32_t text)
 {
     gt_str name = gt_kernel_short_name(gt_interner_get(r->texts, text));
@@ -141,7 +315,7 @@ static int64_t process_of(reading *r)
     return process_of_pid(r, int_of(r, PID, 0));
 }
 
-/* Files of `gputally convert` describe all processes first, in the run's order. */
+/* Files of `gputally convert` describe all processes first, in the order of the run. */
 static void add_processes(reading *r)
 {
     for (uint32_t track = 0; track < gt_perfetto_track_count(r->trace); track++) {
@@ -150,7 +324,7 @@ static void add_processes(reading *r)
     }
 }
 
-static int32_t use_of(const reading *r, rocprof_arg f)
+static int32_t register_count(const reading *r, rocprof_arg f)
 {
     int64_t value = int_of(r, f, -1);
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
@@ -161,11 +335,12 @@ static int64_t kernel_of(reading *r)
     rocprof_arg from = has(r, KERNEL_NAME) ? KERNEL_NAME : NAME;
     if (!has(r, from)) return GT_NO_KERNEL_ID;
     uint32_t text = (uint32_t)r->record.cells[from].text;
-    gt_kernel_use use = {use_of(r, VGPRS), use_of(r, ACCUM_VGPRS), use_of(r, SGPRS), -1};
-    grow_texts(r, text);
+    gt_kernel_use use = {register_count(r, VGPRS), register_count(r, ACCUM_VGPRS), register_count(r, SGPRS),
+                         -1};
+    grow_by_string(r, text);
     if (from == NAME && r->kernels[text].is_known && memcmp(&r->kernels[text].use, &use, sizeof use) == 0)
         return r->kernels[text].id;
-    uint32_t name = from == NAME ? short_name(r, text) : move_text(r, text);
+    uint32_t name = from == NAME ? short_name(r, text) : copy_string(r, text);
     int64_t id = gt_kernel_names_add(r->run, name, use);
     if (from == NAME) {
         r->kernels[text].id = id;
@@ -199,12 +374,12 @@ static void copy_agent(const reading *r, row *to, size_t column, rocprof_arg lab
         set(to, column, gt_chrome_agent_number(text_of(r, label), false));
 }
 
-static void add_place(const reading *r, gt_row_order *to)
+static void note_position(const reading *r, row_order *to)
 {
-    gt_row_order_add(to, has(r, PLACE) ? &r->record.cells[PLACE].integer : NULL);
+    add_position(to, has(r, POSITION) ? &r->record.cells[POSITION].integer : NULL);
 }
 
-/* A size by its axes, or where only their product is known, as one row. */
+/* A size per axis; if only the product is known, as the first axis. */
 static void copy_size(const reading *r, row *to, size_t first_column, rocprof_arg product,
                       rocprof_arg first_axis)
 {
@@ -220,11 +395,11 @@ static void add_counters(reading *r)
         set(&to, GT_COUNTER_PROCESS, r->dispatch_process);
         set(&to, GT_COUNTER_DISPATCH, r->dispatch_id);
         set(&to, GT_COUNTER_KERNEL_ID, r->dispatch_kernel);
-        to.cells[GT_COUNTER_NAME].text = move_text(r, r->counters[i].name);
+        to.cells[GT_COUNTER_NAME].text = copy_string(r, r->counters[i].name);
         to.cells[GT_COUNTER_VALUE].time = r->counters[i].value;
         to.present |= UINT64_C(1) << GT_COUNTER_NAME | UINT64_C(1) << GT_COUNTER_VALUE;
         gt_store_writer_add(r->writers->counters, to.present, to.cells);
-        add_place(r, &r->places.counters);
+        note_position(r, &r->order.counters);
     }
 }
 
@@ -247,12 +422,12 @@ static void add_dispatch(reading *r, int64_t begin_ns, int64_t end_ns)
     copy_int(r, &to, GT_DISPATCH_THREAD, THREAD);
     if (has(r, QUEUE) && r->record.cells[QUEUE].integer < INT64_MAX)
         set(&to, GT_DISPATCH_QUEUE,
-            r->record.cells[QUEUE].integer + 1); /* here rocprofv3 counts them from 0 */
+            r->record.cells[QUEUE].integer + 1); /* rocprofv3 counts queues from 0 here, elsewhere from 1 */
     copy_int(r, &to, GT_DISPATCH_CORRELATION, CORRELATION);
     copy_int(r, &to, GT_DISPATCH_LDS_BYTES, has(r, LDS) ? LDS : OLD_LDS);
     copy_int(r, &to, GT_DISPATCH_SCRATCH_BYTES, has(r, SCRATCH) ? SCRATCH : OLD_SCRATCH);
     gt_rocprof_write_dispatch(r->writers, to.present, to.cells);
-    add_place(r, &r->places.dispatches);
+    note_position(r, &r->order.dispatches);
     add_counters(r);
 }
 
@@ -270,7 +445,7 @@ static void add_copy(reading *r, int64_t begin_ns, int64_t end_ns)
     copy_int(r, &to, GT_COPY_THREAD, THREAD);
     copy_int(r, &to, GT_COPY_CORRELATION, CORRELATION);
     gt_rocprof_write_copy(r->writers, to.present, to.cells);
-    add_place(r, &r->places.copies);
+    note_position(r, &r->order.copies);
 }
 
 static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_t end_ns)
@@ -289,11 +464,11 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
     } texts[] = {{NAME, GT_CALL_NAME}, {KIND, GT_CALL_KIND}};
     for (size_t i = 0; i < GT_LENGTH(texts); i++) {
         if (!has(r, texts[i].from)) continue;
-        to.cells[texts[i].column].text = move_text(r, (uint32_t)r->record.cells[texts[i].from].text);
+        to.cells[texts[i].column].text = copy_string(r, (uint32_t)r->record.cells[texts[i].from].text);
         to.present |= UINT64_C(1) << texts[i].column;
     }
     gt_store_writer_add(r->writers->calls, to.present, to.cells);
-    add_place(r, &r->places.calls);
+    note_position(r, &r->order.calls);
 }
 
 static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
@@ -303,8 +478,8 @@ static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
     process->pid = int_of(r, SESSION_PID, process->pid);
     process->init_ns = begin_ns;
     process->fini_ns = end_ns;
-    if (has(r, HOST)) process->hostname = move_text(r, (uint32_t)r->record.cells[HOST].text);
-    if (has(r, COMMAND)) process->command = move_text(r, (uint32_t)r->record.cells[COMMAND].text);
+    if (has(r, HOST)) process->hostname = copy_string(r, (uint32_t)r->record.cells[HOST].text);
+    if (has(r, COMMAND)) process->command = copy_string(r, (uint32_t)r->record.cells[COMMAND].text);
 }
 
 static void add_record(reading *r, uint8_t kind, int64_t begin_ns, int64_t end_ns)
@@ -322,7 +497,7 @@ static void add_record(reading *r, uint8_t kind, int64_t begin_ns, int64_t end_n
 
 /* ---- slices ---- */
 
-static void note_counter(void *context, const gt_note *note)
+static void collect_counter(void *context, const gt_note *note)
 {
     reading *r = context;
     double value;
@@ -332,7 +507,7 @@ static void note_counter(void *context, const gt_note *note)
     r->counters[r->counter_count++].value = value;
 }
 
-/* A slice whose times stand only in its two events counts where the end follows at once. */
+/* A slice without times in its annotations is kept only if its end event follows directly. */
 static void end_pending(reading *r, const gt_perfetto_event *event)
 {
     bool ends = event && event->type == GT_PERFETTO_END && event->track == r->pending.track;
@@ -347,8 +522,7 @@ static void read_agent(reading *r, const gt_perfetto_event *event)
 {
     if (kind_of(r, event->category) != SLICE_AGENT) return;
     if (!r->kept++) add_processes(r);
-    gt_agent_marks_read(r->agents, event, process_of_pid(r, gt_perfetto_pid(r->trace, event->track)),
-                        r->writers);
+    add_agent(r->agents, event, process_of_pid(r, gt_perfetto_pid(r->trace, event->track)), r->writers);
 }
 
 static void read_slice(reading *r, const gt_perfetto_event *event)
@@ -364,7 +538,7 @@ static void read_slice(reading *r, const gt_perfetto_event *event)
     r->counter_count = 0;
     gt_perfetto_record_head(r->records, event, &r->record);
     gt_perfetto_record_args(r->records, event, &r->record,
-                            kind == SLICE_DISPATCH && r->writers->counters ? note_counter : NULL, r);
+                            kind == SLICE_DISPATCH && r->writers->counters ? collect_counter : NULL, r);
     int64_t begin_ns = int_of(r, BEGIN, event->time_ns), end_ns;
     if (has(r, END))
         add_record(r, kind, begin_ns, r->record.cells[END].integer);
@@ -390,27 +564,25 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
     if (r->pending_kind) end_pending(r, NULL);
     if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", options, error)) return false;
     if (!r->kept && !r->timeless)
-        return gt_fail(error, "%s: this Perfetto trace holds no kernels, copies or API calls of rocprofv3",
-                       path);
-    if (r->timeless)
-        gt_warn("%s: %zu kernels, copies or calls without a time are left out", path, r->timeless);
+        return gt_fail(error, "%s: no rocprofv3 kernels, copies or API calls in this Perfetto trace", path);
+    if (r->timeless) gt_warn("%s: skipped %zu kernels, copies or calls without a time", path, r->timeless);
     return true;
 }
 
-static void restore_order(reading *r)
+static void restore_orders(reading *r)
 {
-    gt_row_order_restore(&r->places.dispatches, r->writers->dispatches);
-    gt_row_order_restore(&r->places.copies, r->writers->copies);
-    gt_row_order_restore(&r->places.calls, r->writers->calls);
-    gt_row_order_restore(&r->places.counters, r->writers->counters);
+    restore_order(&r->order.dispatches, r->writers->dispatches);
+    restore_order(&r->order.copies, r->writers->copies);
+    restore_order(&r->order.calls, r->writers->calls);
+    restore_order(&r->order.counters, r->writers->counters);
 }
 
-static void free_places(reading *r)
+static void free_orders(reading *r)
 {
-    gt_row_order_free(&r->places.dispatches);
-    gt_row_order_free(&r->places.copies);
-    gt_row_order_free(&r->places.calls);
-    gt_row_order_free(&r->places.counters);
+    gt_free(r->order.dispatches.positions);
+    gt_free(r->order.copies.positions);
+    gt_free(r->order.calls.positions);
+    gt_free(r->order.counters.positions);
 }
 
 bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
@@ -422,14 +594,14 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     r->texts = gt_interner_new();
     r->trace = gt_perfetto_new(stream, r->texts);
     r->records = gt_perfetto_records_new(r->trace, fields, FIELDS);
-    r->agents = gt_agent_marks_new(r->trace);
-    gt_rocprof_write_flush(writers); /* of files read before: their order stays */
+    r->agents = agent_reader_new(r->trace);
+    gt_rocprof_write_flush(writers); /* records of earlier files keep their order */
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     bool read = read_all(r, gt_stream_path(stream), options, error);
     if (!options->is_part) gt_progress_end();
-    if (read) restore_order(r);
-    free_places(r);
-    gt_agent_marks_free(r->agents);
+    if (read) restore_orders(r);
+    free_orders(r);
+    agent_reader_free(r->agents);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
     gt_interner_free(r->texts);

@@ -1,15 +1,16 @@
-/* The rocpd reader: small tables (strings, threads, processes, kernel symbols) become maps from their ids,
- * then each large table is read once, front to back, and its rows go into the run.
+/* The reader of rocpd databases. Small tables (strings, threads, processes, kernel symbols) become maps by
+ * id; then each large table is read once, from front to back, and its rows are added to the run. Ids are
+ * unique only within a process, which has a guid: the key of every map is (guid, id).
  *
- * Ids mean something only together with the guid of their process: every map is keyed by both. */
-#include "input/rocprof/rocpd.h"
+ * To read one more column: add it to the table's COLUMNS and use it in the table's add_ function, where
+ * columns are numbered in this order, from 0. */
+#include "input/rocprof/readers.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/buffer.h"
 #include "input/rocprof/rocpd_tables.h"
-#include "input/rocprof/agents.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,12 @@ typedef struct reading {
     gt_rocprof_writers *writers;
     gt_rocprof *run;
     gt_rocpd rocpd;
-    gt_map strings;    /* (guid, id) to text id */
+    gt_map strings;    /* (guid, id) to string id */
     gt_map threads;    /* to an index in thread_ids */
-    gt_map nodes;      /* to the hostname's text id */
+    gt_map nodes;      /* to the string id of the hostname */
     gt_map processes;  /* to a process of the run */
     gt_map kernels;    /* to a kernel id of the run */
-    gt_map dispatches; /* (guid, event id) to an index in counted: only where counters are wanted */
+    gt_map dispatches; /* (guid, event id) to an index in counted; only if counters are wanted */
     gt_map counters;   /* (guid, id) to the counter's name */
     int64_t *thread_ids;
     size_t thread_count, thread_capacity;
@@ -32,10 +33,10 @@ typedef struct reading {
     } * counted;
     size_t counted_count, counted_capacity;
     size_t first_process; /* of this database */
-    char *last_guid;      /* of the row before, and its text id */
+    char *last_guid;      /* of the previous row, and its string id */
     uint32_t last_guid_id;
     gt_interner *guids;
-    gt_record_reader *symbol_reader, *agent_reader; /* of the JSON in extdata */
+    gt_record_reader *symbol_reader, *agent_reader; /* for the JSON in extdata */
     gt_buffer repaired, json;
     gt_error *error;
 } reading;
@@ -68,7 +69,7 @@ static uint32_t find(const gt_map *map, uint32_t guid, sqlite3_stmt *rows, int c
     return gt_map_get(map, guid, (uint64_t)sqlite3_column_int64(rows, column));
 }
 
-/* Sets a cell from a column that is not NULL. */
+/* Sets a cell from a column, unless that is NULL. */
 static void set(uint64_t *present, gt_store_cell *cells, int slot, sqlite3_stmt *rows, int column)
 {
     if (is_null(rows, column)) return;
@@ -82,7 +83,7 @@ static void put(uint64_t *present, gt_store_cell *cells, int slot, int64_t value
     *present |= UINT64_C(1) << slot;
 }
 
-/* Threads are named by the id of their row, nearly always the thread's own. */
+/* Threads are referred to by the id of their row, which nearly always is the thread's own id. */
 static void set_thread(const reading *r, uint64_t *present, gt_store_cell *cells, int slot, uint32_t guid,
                        sqlite3_stmt *rows, int column)
 {
@@ -93,14 +94,14 @@ static void set_thread(const reading *r, uint64_t *present, gt_store_cell *cells
         set(present, cells, slot, rows, column);
 }
 
-/* ---- a table ---- */
+/* ---- tables ---- */
 
 typedef struct table {
     gt_rocpd_query query;
     void (*add)(reading *r, uint32_t guid, sqlite3_stmt *rows);
 } table;
 
-/* Column 0 of every table is its guid. */
+/* Column 0 of every table is the guid. */
 static bool read_table(reading *r, size_t set_number, const table *t)
 {
     bool missing = false, failed = false;
@@ -158,7 +159,7 @@ static void add_counter_name(reading *r, uint32_t guid, sqlite3_stmt *rows)
         intern(r, gt_rocpd_string(rows, 2));
 }
 
-/* JSON text in memory that the JSON reader may read behind. */
+/* A copy of JSON text with the padding that the JSON reader needs. */
 static gt_str padded(reading *r, gt_str text)
 {
     r->json.len = 0;
@@ -167,7 +168,7 @@ static gt_str padded(reading *r, gt_str text)
     return (gt_str){r->json.bytes, text.len};
 }
 
-/* Reads one JSON object. False where it is none. */
+/* Reads one JSON object; false if the text is not an object. */
 static bool read_json(reading *r, gt_record_reader *reader, gt_str text, gt_record *record)
 {
     gt_json json;
@@ -188,7 +189,7 @@ static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
     return intern(r, gt_rocpd_string(rows, 3));
 }
 
-static int32_t use_of(sqlite3_stmt *rows, int column)
+static int32_t register_count(sqlite3_stmt *rows, int column)
 {
     int64_t value = sqlite3_column_int64(rows, column);
     return is_null(rows, column) || value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
@@ -196,7 +197,8 @@ static int32_t use_of(sqlite3_stmt *rows, int column)
 
 static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
-    gt_kernel_use use = {use_of(rows, 5), use_of(rows, 6), use_of(rows, 7), use_of(rows, 8)};
+    gt_kernel_use use = {register_count(rows, 5), register_count(rows, 6), register_count(rows, 7),
+                         register_count(rows, 8)};
     *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
         (uint32_t)gt_kernel_names_add(r->run, symbol_name(r, rows), use);
 }
@@ -274,7 +276,7 @@ static int64_t kernel_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int colu
     return kernel;
 }
 
-/* Columns of the table of dispatches, from column 1 on, that go into the run as they are. */
+/* The columns of dispatches, from column 1 on, that are stored as they are. */
 static const int dispatch_slots[] = {
     GT_DISPATCH_AGENT,   GT_DISPATCH_ID,      GT_DISPATCH_QUEUE,         GT_DISPATCH_STREAM,
     GT_DISPATCH_START,   GT_DISPATCH_END,     GT_DISPATCH_SCRATCH_BYTES, GT_DISPATCH_LDS_BYTES,
@@ -365,7 +367,7 @@ static const table call_table = {
      "rocpd_event", "event_id"},
     add_call};
 
-/* Values of one dispatch and counter, one a hardware instance, stand together; they are added up. */
+/* The value of a counter in one dispatch: the sum of its values per hardware instance. */
 typedef struct sum {
     uint32_t dispatch, name;
     double value;
@@ -435,7 +437,7 @@ static bool read_set(reading *r, size_t set_number)
            (!r->writers->counters || read_counters(r, set_number));
 }
 
-static void finish(reading *r)
+static void free_reading(reading *r)
 {
     gt_map *maps[] = {&r->strings, &r->threads,    &r->nodes,   &r->processes,
                       &r->kernels, &r->dispatches, &r->counters};
@@ -463,6 +465,6 @@ bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *erro
     bool read = true;
     for (size_t i = 0; read && i < r.rocpd.suffix_count; i++) read = read_set(&r, i);
     gt_progress_end();
-    finish(&r);
+    free_reading(&r);
     return read;
 }

@@ -1,4 +1,4 @@
-/* Opening a rocpd database without trusting it, and plain SELECTs over its tables. */
+/* Opens a rocpd database without trusting it, and runs plain SELECTs on its tables. */
 #include "input/rocprof/rocpd_tables.h"
 #include "base/guard.h"
 #include "base/length.h"
@@ -14,7 +14,7 @@
 #define ANCHOR "rocpd_kernel_dispatch" /* every set has this table */
 enum { MAX_SETS = 100000 };
 
-/* What SQLite may be asked for by the file's own schema: far more than rocpd needs. */
+/* Limits for the SQL in the file's own schema: far more than rocpd needs. */
 static const struct {
     int what, most;
 } limits[] = {
@@ -34,7 +34,7 @@ static const struct {
     {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
 };
 
-/* SQLite's calls whose failure is not told from "there is none": out of memory must not look like that. */
+/* After calls that return the same for "none" and for out of memory. */
 static void check_memory(sqlite3 *database)
 {
     if (sqlite3_errcode(database) == SQLITE_NOMEM) gt_raise("out of memory");
@@ -45,8 +45,8 @@ static bool fail(const gt_rocpd *rocpd, gt_error *error)
     int code = sqlite3_errcode(rocpd->database);
     const char *why = sqlite3_errmsg(rocpd->database);
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-        return gt_fail(error, "%s: the database is damaged (%s)", rocpd->path, why);
-    return gt_fail(error, "%s: the database cannot be read (%s)", rocpd->path, why);
+        return gt_fail(error, "%s: damaged database (%s)", rocpd->path, why);
+    return gt_fail(error, "%s: cannot read the database (%s)", rocpd->path, why);
 }
 
 /* ---- statements ---- */
@@ -73,7 +73,7 @@ void gt_rocpd_end_rows(sqlite3_stmt *rows)
 
 /* ---- opening ---- */
 
-static bool exists_beside(const char *path, const char *ending)
+static bool exists_with_suffix(const char *path, const char *ending)
 {
     struct stat status;
     char *other = gt_format("%s%s", path, ending);
@@ -82,17 +82,18 @@ static bool exists_beside(const char *path, const char *ending)
     return exists;
 }
 
-/* The header tells how many pages the file has: fewer of them is a copy or a run that was broken off. */
-static bool is_whole(const char *path, gt_error *error)
+/* The header has the number of pages. A shorter file is an incomplete copy or comes from an interrupted run.
+ */
+static bool is_complete(const char *path, gt_error *error)
 {
     uint8_t header[100];
     FILE *file = fopen(path, "rb");
-    if (!file) return gt_fail(error, "%s: cannot be opened", path);
+    if (!file) return gt_fail(error, "%s: cannot open the database", path);
     size_t got = fread(header, 1, sizeof header, file);
     struct stat status;
     bool known = fstat(fileno(file), &status) == 0;
     fclose(file);
-    if (got < sizeof header) return gt_fail(error, "%s: the database ends inside its header", path);
+    if (got < sizeof header) return gt_fail(error, "%s: database truncated in its header", path);
     uint32_t page = (uint32_t)header[16] << 8 | header[17];
     if (page == 1) page = 65536;
     uint64_t pages =
@@ -100,12 +101,11 @@ static bool is_whole(const char *path, gt_error *error)
     if (known && pages * page > (uint64_t)status.st_size)
         return gt_fail(
             error,
-            "%s: the database is cut short: %llu bytes of %llu; was it copied whole, and had the profiler "
-            "ended?",
+            "%s: database truncated: %llu of %llu bytes; check that it was copied completely and that the "
+            "profiler had finished",
             path, (unsigned long long)status.st_size, (unsigned long long)(pages * page));
-    if (exists_beside(path, "-journal"))
-        return gt_fail(error, "%s: the database was not written to its end: its journal lies beside it",
-                       path);
+    if (exists_with_suffix(path, "-journal"))
+        return gt_fail(error, "%s: incomplete database (a journal file exists next to it)", path);
     return true;
 }
 
@@ -125,7 +125,7 @@ static char *uri_of(const char *path, bool immutable)
     return uri.bytes;
 }
 
-static void distrust(sqlite3 *database)
+static void restrict_database(sqlite3 *database)
 {
     for (size_t i = 0; i < GT_LENGTH(settings); i++)
         sqlite3_db_config(database, settings[i].what, settings[i].value, (int *)NULL);
@@ -169,30 +169,25 @@ static void close_rocpd(void *rocpd)
 bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
 {
     *rocpd = (gt_rocpd){.path = path};
-    if (!is_whole(path, error)) return false;
-    char *uri = uri_of(path, !exists_beside(path, "-wal"));
+    if (!is_complete(path, error)) return false;
+    char *uri = uri_of(path, !exists_with_suffix(path, "-wal"));
     int opened = sqlite3_open_v2(uri, &rocpd->database,
                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     gt_guard_add(close_rocpd, rocpd);
     gt_free(uri);
-    if (opened == SQLITE_OK) distrust(rocpd->database);
+    if (opened == SQLITE_OK) restrict_database(rocpd->database);
     bool sound = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
     if (sound && !rocpd->suffix_count)
         sound =
             has_table(rocpd, "rocpd_op")
-                ? gt_fail(
-                      error,
-                      "%s: this database is of rocmProfileData, another format than rocprofv3's rocpd; it is "
-                      "not supported",
-                      path)
-                : gt_fail(error,
-                          "%s: the database holds no rocpd tables: it is not of rocprofv3, or was not "
-                          "written to its end",
-                          path);
+                ? gt_fail(error, "%s: rocmProfileData database, unsupported (rocprofv3's rocpd is supported)",
+                          path)
+                : gt_fail(error, "%s: no rocpd tables; not a rocprofv3 database, or incomplete", path);
     if (!sound) gt_rocpd_close(rocpd);
     return sound;
 }
 
+/* A guarded call that fails does not finalize its statements, which would keep the database open. */
 void gt_rocpd_close(gt_rocpd *rocpd)
 {
     gt_guard_remove(rocpd);
@@ -215,7 +210,8 @@ static void add_name(gt_buffer *sql, const char *name, const char *suffix)
     gt_buffer_add_cstr(sql, "\"");
 }
 
-/* The names of a table's columns, each between two spaces; empty where there is no such table. */
+/* The names of a table's columns, each between spaces: " id guid "; a single space if there is no such table.
+ */
 static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
 {
     gt_buffer list = {0};

@@ -1,5 +1,5 @@
-/* The tables of a rocpd database, found and read by name: each process has a set of them, with its own
- * ending. */
+/* Private to the rocpd reader: opens a database and reads its tables by name. Each process has a set of
+ * tables, whose names have a suffix of their own. */
 #ifndef GT_INPUT_ROCPROF_ROCPD_TABLES_H
 #define GT_INPUT_ROCPROF_ROCPD_TABLES_H
 
@@ -11,33 +11,33 @@
 typedef struct gt_rocpd {
     sqlite3 *database;
     const char *path;
-    char **suffixes; /* "_0190a4…": one a set of tables; "" where names have none */
+    char **suffixes; /* "_0190a4…": one per set of tables; "" if the names have none */
     size_t suffix_count, suffix_capacity;
 } gt_rocpd;
 
-/* Opens the file and finds the sets. False and a sentence where it is damaged, unfinished or no rocpd
- * database. */
+/* Opens the file and finds the sets. Fails if it is damaged, incomplete or not a rocpd database. */
 bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error);
 void gt_rocpd_close(gt_rocpd *rocpd);
 
-/* Rows of one table of a set: the columns asked for, in that order, NULL for those that the table does not
- * have. A `join` may add the columns of one row of another table, found by an id. NULL without an error
- * (*missing set) where there is no such table. */
+/* A query of one table of a set: the given columns in this order, NULL for those that the table does not
+ * have. A `join` adds the columns of one row of another table, found by its id. */
 typedef struct gt_rocpd_query {
     const char *table;
     const char *const *columns;
     size_t column_count;
-    const char *join;    /* the other table, NULL for none; columns "join.NAME" are of it */
-    const char *join_by; /* this table's column that holds its id */
+    const char *join;    /* the other table, or NULL; its columns are called "join.NAME" */
+    const char *join_by; /* the column of this table with the id */
 } gt_rocpd_query;
 
+/* Starts a query; finalize the result. NULL with *missing set if there is no such table, else NULL is an
+ * error. */
 sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
                             gt_error *error);
-/* The next row; false at the end, and where reading failed (*failed set, with a sentence). */
+/* Moves to the next row; false at the end, and on failure with *failed set. */
 bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error);
 void gt_rocpd_end_rows(sqlite3_stmt *rows); /* frees them, before the database is closed; NULL does nothing */
 
-/* A cell as text; empty where it is NULL. Valid until the next row. */
+/* A cell as a string; empty if it is NULL. Valid until the next row. */
 gt_str gt_rocpd_string(sqlite3_stmt *rows, int column);
 
 #endif

@@ -1,12 +1,8 @@
-/* Which reader for which file, and several files into one run. */
+/* Chooses the reader per file, and joins several files into one run. */
 #include "input/rocprof/rocprof.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "input/rocprof/rocpd.h"
-#include "input/rocprof/csv.h"
-#include "input/rocprof/files.h"
-#include "input/rocprof/json.h"
-#include "input/rocprof/perfetto.h"
+#include "input/rocprof/readers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +13,11 @@ bool gt_rocprof_reads(gt_trace_format format)
            format == GT_FORMAT_SQLITE || format == GT_FORMAT_PERFETTO;
 }
 
-/* ---- the window ---- */
+/* ---- the profiled time ---- */
 
-/* From the first start to the last end of what ran on the GPU. */
-static void widen(const gt_store *store, size_t start_column, size_t end_column, int64_t *first,
-                  int64_t *last)
+/* Extends [*first, *last] to the starts and ends in the store. */
+static void extend(const gt_store *store, size_t start_column, size_t end_column, int64_t *first,
+                   int64_t *last)
 {
     size_t count = gt_store_count(store);
     int64_t *starts = gt_store_ints(store, start_column), *ends = gt_store_ints(store, end_column);
@@ -33,7 +29,9 @@ static void widen(const gt_store *store, size_t start_column, size_t end_column,
     gt_free(ends);
 }
 
-static void set_window(gt_rocprof *run)
+/* From the start of the first process to the end of the last one; if not all processes have these times, from
+ * the first start to the last end on the GPU. */
+static void set_profiled_time(gt_rocprof *run)
 {
     bool known = run->process_count > 0;
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -46,8 +44,8 @@ static void set_window(gt_rocprof *run)
     if (!known) {
         first = INT64_MAX;
         last = INT64_MIN;
-        widen(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END, &first, &last);
-        widen(run->copies, GT_COPY_START, GT_COPY_END, &first, &last);
+        extend(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END, &first, &last);
+        extend(run->copies, GT_COPY_START, GT_COPY_END, &first, &last);
     }
     run->init_ns = first <= last ? first : 0;
     run->fini_ns = first <= last ? last : 0;
@@ -66,7 +64,7 @@ static gt_rocprof *finish(gt_rocprof_writers *writers, bool read)
         run->pid = run->process[0].pid;
         if (run->process[0].hostname) run->hostname = run->process[0].hostname;
     }
-    set_window(run);
+    set_profiled_time(run);
     return run;
 }
 
@@ -79,8 +77,8 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
     if (!gt_stream_peek(stream, &text, &len, error)) return NULL;
     gt_csv_kind kind = gt_rocprof_csv_kind((gt_str){(const char *)text, len});
     if (kind == GT_CSV_OTHER) {
-        gt_fail(error, "%s: this is %s, which no sheet is made from; the folder with the traces is needed",
-                gt_stream_path(stream), gt_rocprof_csv_kind_name(kind));
+        gt_fail(error, "%s: %s, which no sheet uses; give the folder with the traces", gt_stream_path(stream),
+                gt_rocprof_csv_kind_name(kind));
         return NULL;
     }
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
@@ -108,7 +106,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
     if (!gt_detect(stream, &format, error)) return NULL;
     if (format == GT_FORMAT_SQLITE && gt_stream_seekable(stream)) return read_database(path, options, error);
     if (format == GT_FORMAT_SQLITE) {
-        gt_fail(error, "%s: a database must be a file that is not compressed", gt_stream_path(stream));
+        gt_fail(error, "%s: a database must be an uncompressed file", gt_stream_path(stream));
         return NULL;
     }
     if (format == GT_FORMAT_ROCPROF_CSV) return read_csv(stream, options, error);
@@ -118,7 +116,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
 
 /* ---- a folder ---- */
 
-static bool has_kind(const gt_rocprof_group *group, gt_csv_kind kind)
+static bool has_kind(const gt_rocprof_file_group *group, gt_csv_kind kind)
 {
     gt_error ignored;
     for (size_t i = 0; i < group->count; i++) {
@@ -133,7 +131,7 @@ static bool has_kind(const gt_rocprof_group *group, gt_csv_kind kind)
     return false;
 }
 
-static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_group *group,
+static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
                            const gt_read_options *options, gt_error *error)
 {
     gt_rocprof *run = writers->run;
@@ -168,7 +166,7 @@ static bool read_perfetto_file(gt_rocprof_writers *writers, const char *path, co
     return read;
 }
 
-static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_group *group,
+static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
                        const gt_read_options *options, gt_error *error)
 {
     if (group->files[0].format == GT_FORMAT_ROCPROF_CSV)
@@ -184,15 +182,15 @@ static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_group *grou
     return true;
 }
 
-/* A later pass runs the same program again: only its counters are news. */
-static bool read_later_pass(gt_rocprof_writers *writers, const gt_rocprof_group *group,
+/* A later pass ran the same program again: only its counters are used. */
+static bool read_later_pass(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
                             const gt_read_options *options, gt_error *error)
 {
     if (!writers->counters) return true;
-    gt_read_options all = *options;
-    all.wanted = GT_WANT_COUNTERS;
-    gt_rocprof_writers pass = gt_rocprof_write(gt_rocprof_new_wanted(all.wanted));
-    bool read = read_group(&pass, group, &all, error);
+    gt_read_options counters_only = *options;
+    counters_only.wanted = GT_WANT_COUNTERS;
+    gt_rocprof_writers pass = gt_rocprof_write(gt_rocprof_new_wanted(counters_only.wanted));
+    bool read = read_group(&pass, group, &counters_only, error);
     gt_rocprof_write_end(&pass);
     if (read) gt_rocprof_merge_counters(writers, pass.run);
     gt_rocprof_free(pass.run);
@@ -203,7 +201,7 @@ static bool read_files(gt_rocprof_writers *writers, const gt_rocprof_files *file
                        const gt_read_options *options, gt_error *error)
 {
     for (size_t i = 0; i < files->count; i++) {
-        const gt_rocprof_group *group = &files->groups[i];
+        const gt_rocprof_file_group *group = &files->groups[i];
         bool later = group->pass > files->groups[0].pass && files->groups[0].pass > 0;
         if (!(later ? read_later_pass : read_group)(writers, group, options, error)) return false;
     }
@@ -218,9 +216,8 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         gt_rocprof_files_free(&files);
         return NULL;
     }
-    if (files.passed_over)
-        gt_info("%s: %zu files hold the same run in another format and were passed over", folder,
-                files.passed_over);
+    if (files.skipped)
+        gt_info("%s: skipped %zu files with the same run in another format", folder, files.skipped);
     if (files.count == 1 && files.groups[0].count == 1 &&
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
         run = gt_rocprof_read_json(files.groups[0].files[0].path, options, error);

@@ -1,7 +1,12 @@
-/* Any output of rocprofv3 as one run: a file of any of its formats, or a folder of them. */
+/* The output of rocprofv3 as one run: a file of any of its formats (JSON, CSV, rocpd database, Perfetto), or
+ * a folder.
+ *
+ * rocprof.c chooses the reader per file, files.c finds the files of a folder, readers.h declares the reader
+ * per format. On failure the result is NULL with an error that names the file. */
 #ifndef GT_INPUT_ROCPROF_ROCPROF_H
 #define GT_INPUT_ROCPROF_ROCPROF_H
 
+#include "base/error.h"
 #include "input/detect.h"
 #include "input/options.h"
 #include "trace/rocprof/rocprof.h"
@@ -9,13 +14,53 @@
 /* Whether there is a reader for the format. */
 bool gt_rocprof_reads(gt_trace_format format);
 
-/* Reads a file, from its stream at the beginning. */
+/* Reads one file, from a stream at its beginning. */
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error);
-/* Reads a folder: every process in it is one of the run. Of counter passes, the first gives the dispatches
- * and each its counters. */
+/* Reads a folder; every process in it becomes a process of the run. If there are counter passes, dispatches
+ * come from the first pass, and each pass adds its counters. */
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error);
-/* Whether a folder holds any file of rocprofv3. */
+/* Whether a folder contains any rocprofv3 file. */
 bool gt_rocprof_is_folder(const char *folder);
+
+/* ---- the files of a run ----
+ *
+ * rocprofv3 writes HOST/PID_kernel_trace.csv, HOST/PID_results.db and so on, with one prefix per process, and
+ * counter passes into folders of their own (pmc_1, pass_2). */
+
+typedef struct gt_rocprof_file {
+    char *path;
+    gt_trace_format format;
+} gt_rocprof_file;
+
+/* The files of one process, all of one format. If a folder has several formats side by side, they hold the
+ * same run, and the most detailed one is used: rocpd, then JSON, CSV, Perfetto. */
+typedef struct gt_rocprof_file_group {
+    char *prefix;  /* folder and common prefix of the file names */
+    unsigned pass; /* number of the counter pass; 0: none */
+    int64_t pid;   /* from the file names; 0: unknown */
+    char *host;    /* the folder's name if the file names start with a process id; else NULL */
+    gt_rocprof_file *files;
+    size_t count, capacity;
+} gt_rocprof_file_group;
+
+typedef struct gt_rocprof_files {
+    gt_rocprof_file_group *groups; /* sorted by pass, then by name */
+    size_t count, capacity;
+    size_t skipped; /* files with the same data in another format */
+} gt_rocprof_files;
+
+/* Searches the folder and its sub-folders, a few levels deep. A file with two names (a link) counts once, in
+ * the deepest folder. If some file names have a process id, files without one are skipped: `gputally run`
+ * merges the former into the latter. False if there is no rocprofv3 file; gt_rocprof_files_free is needed in
+ * either case. */
+bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error);
+void gt_rocprof_files_free(gt_rocprof_files *files);
+
+/* The number of the counter pass in a folder's name (3 for "pmc_3"); 0 for other names. */
+unsigned gt_rocprof_pass_of(const char *folder);
+
+/* The length of the prefix that the files of one process share: of "908" in "908_kernel_trace.csv". */
+size_t gt_rocprof_prefix_length(const char *name);
 
 #endif

@@ -1,10 +1,8 @@
-/* CSV by one pass over the text: fields stay where they are in it, except quoted ones that hold quotes. Lines
- * without anything are passed over, as pandas does; a line that lacks fields lacks values. Numbers are read
- * exactly (pandas itself is off in the last digits of some). */
-#include "input/sheets/csv_table.h"
+/* CSV files as tables, in one pass over the text. Fields point into the text; only quoted fields are copied.
+ */
+#include "compat/cells.h"
 #include "base/memory.h"
 #include "base/buffer.h"
-#include "compat/cells.h"
 #include "stream/stream.h"
 
 #include <inttypes.h>
@@ -14,7 +12,7 @@
 typedef struct reader {
     const char *at, *end;
     size_t line;
-    uint32_t row, fields; /* fields: of the header */
+    uint32_t row, fields; /* fields: the number in the header */
     gt_sheet_cells cells;
     gt_arena unquoted;
     gt_error *error;
@@ -25,10 +23,10 @@ static bool ends_field(char byte)
     return byte == ',' || byte == '\n' || byte == '\r';
 }
 
-/* A field that begins with a quote: what is quoted, and what may stand behind the closing quote. */
+/* A field that begins with a quote: the quoted text, and what may follow the closing quote. */
 static bool quoted_field(reader *r, gt_str *field)
 {
-    size_t begun = r->line;
+    size_t first_line = r->line;
     gt_buffer text = {0};
     bool inside = true;
     r->at++;
@@ -47,7 +45,7 @@ static bool quoted_field(reader *r, gt_str *field)
     }
     *field = (gt_str){gt_arena_bytes(&r->unquoted, text.bytes ? text.bytes : "", text.len), text.len};
     gt_buffer_free(&text);
-    return !inside || gt_fail(r->error, "line %zu: a quote is opened and not closed", begun);
+    return !inside || gt_fail(r->error, "line %zu: unterminated quote", first_line);
 }
 
 static bool next_field(reader *r, gt_str *field)
@@ -74,7 +72,7 @@ static bool read_line(reader *r)
         gt_str field;
         if (!next_field(r, &field)) return false;
         if (r->row && count == r->fields)
-            return gt_fail(r->error, "line %zu: more fields than the %" PRIu32 " of the first line", line,
+            return gt_fail(r->error, "line %zu: more fields than the %" PRIu32 " in the first line", line,
                            r->fields);
         gt_sheet_cells_add(&r->cells, r->row, count++, gt_sheet_cell_string(field.bytes, field.len));
         if (r->at == r->end || *r->at != ',') break;

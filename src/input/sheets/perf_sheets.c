@@ -1,8 +1,7 @@
-/* Folder or workbook: what a path is says the file system, not its name. */
-#include "input/sheets/perf_sheets.h"
+/* A report on disk. Whether it is a workbook or a folder of CSV files is decided by the file system, not by
+ * its name. */
+#include "input/sheets/sheets.h"
 #include "base/memory.h"
-#include "input/sheets/csv_table.h"
-#include "input/sheets/xlsx_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 struct gt_perf_sheets {
     char *path;
-    gt_workbook *book; /* NULL of a folder */
+    gt_workbook *book; /* NULL if it is a folder */
 };
 
 gt_perf_sheets *gt_perf_sheets_open(const char *path, gt_error *error)

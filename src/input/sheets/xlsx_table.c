@@ -1,12 +1,12 @@
-/* A workbook is a zip archive of XML files: workbook.xml names the sheets, its .rels file says which part
- * each is, sharedStrings.xml holds the texts that cells refer to by number. Sheets are parsed only when asked
- * for. Memory is bounded by limits on cells and text, whatever a part claims or inflates to. */
-#include "input/sheets/xlsx_table.h"
+/* Excel workbooks. A workbook is a zip archive of XML files, its parts: workbook.xml lists the sheets, its
+ * .rels file says which part each sheet is, and sharedStrings.xml has the strings that cells refer to by
+ * number. A sheet is parsed only when it is asked for. Limits on cells and strings bound the memory, whatever
+ * a part contains. */
+#include "compat/cells.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
-#include "compat/cells.h"
-#include "input/sheets/sheet_grid.h"
+#include "input/sheets/sheets.h"
 #include "input/sheets/xml_parts.h"
 
 #include <ctype.h>
@@ -18,27 +18,27 @@
 #define STRINGS_PART   "xl/sharedStrings.xml"
 
 enum { EXCEL_ROWS = 1048576, EXCEL_COLUMNS = 16384, SHEETS_MAX = 10000, CELLS_MAX = 64 << 20 };
-static const size_t text_bytes_max = (size_t)1 << 30; /* of the shared texts, and of one sheet's own */
+static const size_t text_bytes_max = (size_t)1 << 30; /* of the shared strings, and of one sheet's own */
 
 typedef struct sheet {
-    char *name, *relation, *part; /* part: NULL where no relation names it */
+    char *name, *relation, *part; /* part: NULL if the .rels file does not name it */
 } sheet;
 
-/* Texts of which each is put together from pieces: <si><r><t>a</t></r><r><t>b</t></r></si>. */
-typedef struct texts {
+/* Strings that are each assembled from pieces: <si><r><t>a</t></r><r><t>b</t></r></si>. */
+typedef struct string_pool {
     gt_arena arena;
     size_t bytes;
-    gt_buffer now; /* the one being read */
-} texts;
+    gt_buffer now; /* the string being read */
+} string_pool;
 
 struct gt_workbook {
     gt_archive *archive;
     sheet *sheets;
     size_t sheet_count, sheet_capacity;
-    bool has_shared; /* shared texts have been read */
+    bool has_shared; /* the shared strings have been read */
     gt_str *shared;
     size_t shared_count, shared_capacity;
-    texts texts;
+    string_pool texts;
 };
 
 static bool ignore_text(void *context, const char *bytes, size_t len, gt_error *error)
@@ -53,12 +53,12 @@ static bool ignore_end(void *context, const char *element, gt_error *error)
     return true;
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
-static bool texts_add(texts *t, const char *bytes, size_t len, gt_error *error)
+static bool strings_add(string_pool *t, const char *bytes, size_t len, gt_error *error)
 {
     if (t->bytes + t->now.len + len > text_bytes_max)
-        return gt_fail(error, "more than %zu bytes of text", text_bytes_max);
+        return gt_fail(error, "more than %zu bytes of strings", text_bytes_max);
     gt_buffer_add(&t->now, bytes, len);
     return true;
 }
@@ -70,7 +70,7 @@ static int hex_digit(char byte)
                                            : -1;
 }
 
-/* The character that "_x000D_" stands for at this place, -1 where there is no such escape. */
+/* The character of the escape "_x000D_" at the start of the bytes; -1 if there is none. */
 static int escaped_at(const char *bytes, size_t len)
 {
     int code = 0;
@@ -83,8 +83,8 @@ static int escaped_at(const char *bytes, size_t len)
     return code;
 }
 
-/* Ends the text being read: resolves Excel's escapes and keeps it. */
-static gt_str texts_end(texts *t)
+/* Ends the string being read: resolves Excel's escapes and stores it. */
+static gt_str strings_end(string_pool *t)
 {
     gt_buffer *now = &t->now;
     size_t out = 0;
@@ -96,8 +96,8 @@ static gt_str texts_end(texts *t)
             continue;
         }
         piece.len = 0;
-        if (code >= 0xD800 && code <= 0xDFFF) code = GT_REPLACEMENT; /* half a character */
-        gt_buffer_add_code_point(&piece, (uint32_t)code); /* at most 3 bytes for the 7 of the escape */
+        if (code >= 0xD800 && code <= 0xDFFF) code = GT_REPLACEMENT; /* half of a surrogate pair */
+        gt_buffer_add_code_point(&piece, (uint32_t)code);            /* at most 3 bytes, the escape has 7 */
         memcpy(now->bytes + out, piece.bytes, piece.len);
         out += piece.len;
         i += 7;
@@ -109,7 +109,7 @@ static gt_str texts_end(texts *t)
     return kept;
 }
 
-static void texts_free(texts *t)
+static void strings_free(string_pool *t)
 {
     gt_arena_free(&t->arena);
     gt_buffer_free(&t->now);
@@ -137,15 +137,15 @@ static bool shared_end(void *context, const char *element, gt_error *error)
     if (!strcmp(element, "rPh")) r->in_phonetic = false;
     if (!strcmp(element, "t")) r->in_text = false;
     if (strcmp(element, "si") != 0) return true;
-    if (book->shared_count == CELLS_MAX) return gt_fail(error, "more than %d texts", CELLS_MAX);
-    GT_PUSH(book->shared, book->shared_count, book->shared_capacity, texts_end(&book->texts));
+    if (book->shared_count == CELLS_MAX) return gt_fail(error, "more than %d strings", CELLS_MAX);
+    GT_PUSH(book->shared, book->shared_count, book->shared_capacity, strings_end(&book->texts));
     return true;
 }
 
 static bool shared_text(void *context, const char *bytes, size_t len, gt_error *error)
 {
     shared_reader *r = context;
-    return !r->in_text || texts_add(&r->book->texts, bytes, len, error);
+    return !r->in_text || strings_add(&r->book->texts, bytes, len, error);
 }
 
 static bool read_shared(gt_workbook *book, gt_error *error)
@@ -170,7 +170,7 @@ static bool book_begin(void *context, const char *element, const char **attribut
     return true;
 }
 
-/* Targets stand for parts from the archive's root ("/xl/worksheets/sheet1.xml") or from the folder xl. */
+/* Targets are paths from the archive's root ("/xl/worksheets/sheet1.xml") or from its folder xl. */
 static bool relation_begin(void *context, const char *element, const char **attributes, gt_error *error)
 {
     gt_workbook *book = context;
@@ -220,7 +220,7 @@ void gt_workbook_close(gt_workbook *book)
     }
     gt_free(book->sheets);
     gt_free(book->shared);
-    texts_free(&book->texts);
+    strings_free(&book->texts);
     gt_free(book);
 }
 
@@ -236,37 +236,38 @@ const char *gt_workbook_sheet_name(const gt_workbook *book, size_t index)
 
 /* ---- the cells of a sheet ---- */
 
-typedef enum cell_type { TYPE_NUMBER, TYPE_SHARED, TYPE_OWN_TEXT, TYPE_BOOL, TYPE_ERROR } cell_type;
+typedef enum cell_type { TYPE_NUMBER, TYPE_SHARED, TYPE_OWN_STRING, TYPE_BOOL, TYPE_ERROR } cell_type;
 
 static const struct {
     const char *name;
     cell_type type;
 } cell_types[] = {
-    {"n", TYPE_NUMBER}, {"s", TYPE_SHARED}, {"inlineStr", TYPE_OWN_TEXT}, {"str", TYPE_OWN_TEXT},
-    {"b", TYPE_BOOL},   {"e", TYPE_ERROR},  {"d", TYPE_OWN_TEXT}, /* a date, as it is written */
+    {"n", TYPE_NUMBER}, {"s", TYPE_SHARED}, {"inlineStr", TYPE_OWN_STRING}, {"str", TYPE_OWN_STRING},
+    {"b", TYPE_BOOL},   {"e", TYPE_ERROR},  {"d", TYPE_OWN_STRING}, /* a date, as written */
 };
 
 typedef struct sheet_reader {
     gt_workbook *book;
     gt_sheet_cells cells;
-    texts texts;
+    string_pool texts;
     uint32_t row, column; /* of the cell being read; from 0 */
     uint32_t next_row, next_column;
     cell_type type;
     bool in_value, in_phonetic;
 } sheet_reader;
 
-/* "AB12": columns are letters, A to XFD, rows are numbers from 1. Either may be absent: "12" of a row. */
-static bool parse_place(const char *place, uint32_t *row, uint32_t *column, gt_error *error)
+/* Parses "AB12": the column as letters, A to XFD, and the row from 1. A row's reference has no letters: "12".
+ */
+static bool parse_reference(const char *reference, uint32_t *row, uint32_t *column, gt_error *error)
 {
-    const char *at = place;
+    const char *at = reference;
     uint32_t letters = 0, number = 0;
     for (; isalpha((unsigned char)*at) && letters <= EXCEL_COLUMNS; at++)
         letters = letters * 26 + (uint32_t)(toupper((unsigned char)*at) - 'A' + 1);
     for (; isdigit((unsigned char)*at) && number <= EXCEL_ROWS; at++)
         number = number * 10 + (uint32_t)(*at - '0');
     if (*at || letters > EXCEL_COLUMNS || number < 1 || number > EXCEL_ROWS)
-        return gt_fail(error, "no place of a cell: '%.40s'", place);
+        return gt_fail(error, "invalid cell reference '%.40s'", reference);
     *row = number - 1;
     if (letters) *column = letters - 1;
     return true;
@@ -274,9 +275,9 @@ static bool parse_place(const char *place, uint32_t *row, uint32_t *column, gt_e
 
 static bool begin_cell(sheet_reader *r, const char **attributes, gt_error *error)
 {
-    const char *place = gt_xml_attribute(attributes, "r"), *type = gt_xml_attribute(attributes, "t");
+    const char *reference = gt_xml_attribute(attributes, "r"), *type = gt_xml_attribute(attributes, "t");
     r->column = r->next_column;
-    if (place && !parse_place(place, &r->row, &r->column, error)) return false;
+    if (reference && !parse_reference(reference, &r->row, &r->column, error)) return false;
     if (r->column >= EXCEL_COLUMNS) return gt_fail(error, "more than %d columns", EXCEL_COLUMNS);
     r->next_column = r->column + 1;
     r->type = TYPE_NUMBER;
@@ -288,10 +289,10 @@ static bool begin_cell(sheet_reader *r, const char **attributes, gt_error *error
 
 static bool begin_row(sheet_reader *r, const char **attributes, gt_error *error)
 {
-    const char *place = gt_xml_attribute(attributes, "r");
+    const char *reference = gt_xml_attribute(attributes, "r");
     uint32_t column = 0;
     r->row = r->next_row;
-    if (place && !parse_place(place, &r->row, &column, error)) return false;
+    if (reference && !parse_reference(reference, &r->row, &column, error)) return false;
     if (r->row >= EXCEL_ROWS) return gt_fail(error, "more than %d rows", EXCEL_ROWS);
     r->next_row = r->row + 1;
     r->next_column = 0;
@@ -314,8 +315,7 @@ static bool shared_cell(sheet_reader *r, gt_sheet_cell *cell, gt_error *error)
     const char *number = gt_buffer_str(&r->texts.now).bytes;
     unsigned long long index = strtoull(number, &end, 10);
     if (*end || index >= r->book->shared_count)
-        return gt_fail(error, "a cell refers to the text '%.40s'; there are %zu", number,
-                       r->book->shared_count);
+        return gt_fail(error, "cell refers to string '%.40s' of %zu", number, r->book->shared_count);
     *cell = gt_sheet_cell_string(r->book->shared[index].bytes, r->book->shared[index].len);
     return true;
 }
@@ -333,15 +333,15 @@ static bool end_cell(sheet_reader *r, gt_error *error)
     case TYPE_SHARED:
         if (!shared_cell(r, &cell, error)) return false;
         break;
-    case TYPE_OWN_TEXT: {
-        gt_str text = texts_end(&r->texts);
+    case TYPE_OWN_STRING: {
+        gt_str text = strings_end(&r->texts);
         cell = gt_sheet_cell_string(text.bytes, text.len);
         break;
     }
     case TYPE_NUMBER: {
         char *end;
         double number = strtod(gt_buffer_str(&r->texts.now).bytes, &end);
-        if (*end) return gt_fail(error, "a cell holds '%.40s', which is no number", r->texts.now.bytes);
+        if (*end) return gt_fail(error, "cell value '%.40s' is not a number", r->texts.now.bytes);
         cell = gt_sheet_cell_number(number);
         cell.is_real = strpbrk(r->texts.now.bytes, ".eE") != NULL;
         break;
@@ -363,7 +363,7 @@ static bool sheet_end(void *context, const char *element, gt_error *error)
 static bool sheet_text(void *context, const char *bytes, size_t len, gt_error *error)
 {
     sheet_reader *r = context;
-    return !r->in_value || texts_add(&r->texts, bytes, len, error);
+    return !r->in_value || strings_add(&r->texts, bytes, len, error);
 }
 
 static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_error *error)
@@ -371,8 +371,7 @@ static bool read_cells(gt_workbook *book, size_t index, sheet_reader *into, gt_e
     const sheet *wanted = &book->sheets[index];
     gt_xml_reader reader = {into, sheet_begin, sheet_end, sheet_text};
     *into = (sheet_reader){.book = book};
-    if (!wanted->part)
-        return gt_fail(error, "sheet %.200s: the workbook does not say where it is", wanted->name);
+    if (!wanted->part) return gt_fail(error, "sheet %.200s: not found in the workbook", wanted->name);
     return read_shared(book, error) && gt_archive_read(book->archive, wanted->part, &reader, error);
 }
 
@@ -383,7 +382,7 @@ gt_table *gt_workbook_table(gt_workbook *book, size_t index, gt_interner *string
     if (read_cells(book, index, &reader, error))
         table = gt_sheet_cells_table(&reader.cells, gt_sheet_named(book->sheets[index].name), strings, error);
     gt_sheet_cells_free(&reader.cells);
-    texts_free(&reader.texts);
+    strings_free(&reader.texts);
     return table;
 }
 
@@ -402,7 +401,7 @@ bool gt_workbook_grid(gt_workbook *book, size_t index, gt_sheet_grid *grid, gt_e
                 cells->items[i].cell;
     }
     gt_sheet_cells_free(&reader.cells);
-    texts_free(&reader.texts);
+    strings_free(&reader.texts);
     return read;
 }
 

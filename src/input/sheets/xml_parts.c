@@ -1,6 +1,6 @@
-/* XML inside zip, by two libraries that Debian keeps up: minizip (libzip would do as well, but loads a
- * cryptography library with it, which costs every run 1 ms at its start), and expat, which parses piece by
- * piece, so that a part is never held whole. */
+/* XML inside zip, with minizip and expat. libzip would do as well, but it loads a cryptography library, which
+ * costs every run 1 ms at its start. expat parses piece by piece, so that a part is never in memory as a
+ * whole. */
 #include "input/sheets/xml_parts.h"
 #include "base/guard.h"
 #include "base/memory.h"
@@ -14,9 +14,9 @@
 
 enum {
     PIECE_BYTES = 64 * 1024,
-    DEEPEST = 64, /* elements within elements; workbooks have about 8 */
-    LONGEST_TAG_BYTES = 4 << 20,
-    CASE_MATTERS = 1, /* for minizip, comparing names */
+    DEPTH_MAX = 64, /* of nested elements; workbooks have about 8 */
+    TAG_BYTES_MAX = 4 << 20,
+    CASE_SENSITIVE = 1, /* how minizip compares names */
 };
 static const uint64_t part_bytes_max = (uint64_t)4 << 30;
 
@@ -26,7 +26,7 @@ struct gt_archive {
     uint64_t len, at;
 };
 
-/* ---- an archive in memory, as minizip wants to be given one ---- */
+/* ---- an archive in memory, through minizip's file functions ---- */
 
 static void *memory_open(void *archive, const void *name, int mode)
 {
@@ -68,10 +68,10 @@ static int memory_close(void *context, void *stream)
 
 /* ---- opening ---- */
 
-static gt_archive *opened(gt_archive *archive, gt_error *error)
+static gt_archive *check_opened(gt_archive *archive, gt_error *error)
 {
     if (archive->zip) return archive;
-    gt_fail(error, "not a workbook that can be read: no whole zip archive");
+    gt_fail(error, "not a readable workbook (damaged zip archive)");
     gt_free(archive);
     return NULL;
 }
@@ -80,7 +80,7 @@ gt_archive *gt_archive_open(const char *path, gt_error *error)
 {
     gt_archive *archive = gt_alloc(sizeof *archive);
     *archive = (gt_archive){.zip = unzOpen64(path)};
-    return opened(archive, error);
+    return check_opened(archive, error);
 }
 
 gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error)
@@ -93,11 +93,11 @@ gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error)
         .ztell64_file = memory_tell,
         .zseek64_file = memory_seek,
         .zclose_file = memory_close,
-        .zerror_file = memory_close, /* there are no errors */
+        .zerror_file = memory_close, /* returns 0: no errors */
         .opaque = archive,
     };
     archive->zip = unzOpen2_64("", &functions);
-    return opened(archive, error);
+    return check_opened(archive, error);
 }
 
 void gt_archive_close(gt_archive *archive)
@@ -109,7 +109,7 @@ void gt_archive_close(gt_archive *archive)
 
 bool gt_archive_has(const gt_archive *archive, const char *part)
 {
-    return unzLocateFile(archive->zip, part, CASE_MATTERS) == UNZ_OK;
+    return unzLocateFile(archive->zip, part, CASE_SENSITIVE) == UNZ_OK;
 }
 
 /* ---- one part ---- */
@@ -118,7 +118,7 @@ typedef struct reading {
     const gt_xml_reader *reader;
     XML_Parser parser;
     unsigned depth;
-    bool failed; /* the error has been filled */
+    bool failed; /* the error is set */
     gt_error *error;
 } reading;
 
@@ -135,22 +135,23 @@ const char *gt_xml_attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-static void stop_unless(reading *r, bool sound)
+static void stop_on_failure(reading *r, bool succeeded)
 {
-    if (sound) return;
+    if (succeeded) return;
     r->failed = true;
     XML_StopParser(r->parser, XML_FALSE);
 }
 
-/* expat may call once more after it was told to stop. */
+/* expat may call once more after XML_StopParser. */
 static void on_begin(void *context, const char *element, const char **attributes)
 {
     reading *r = context;
     if (r->failed) return;
-    if (++r->depth > DEEPEST)
-        stop_unless(r, gt_fail(r->error, "elements lie more than %d deep", DEEPEST));
+    if (++r->depth > DEPTH_MAX)
+        stop_on_failure(r, gt_fail(r->error, "elements nested more than %d deep", DEPTH_MAX));
     else
-        stop_unless(r, r->reader->begin(r->reader->context, without_prefix(element), attributes, r->error));
+        stop_on_failure(r,
+                        r->reader->begin(r->reader->context, without_prefix(element), attributes, r->error));
 }
 
 static void on_end(void *context, const char *element)
@@ -158,35 +159,35 @@ static void on_end(void *context, const char *element)
     reading *r = context;
     if (r->failed) return;
     r->depth--;
-    stop_unless(r, r->reader->end(r->reader->context, without_prefix(element), r->error));
+    stop_on_failure(r, r->reader->end(r->reader->context, without_prefix(element), r->error));
 }
 
 static void on_text(void *context, const char *bytes, int len)
 {
     reading *r = context;
     if (r->failed) return;
-    stop_unless(r, r->reader->text(r->reader->context, bytes, (size_t)len, r->error));
+    stop_on_failure(r, r->reader->text(r->reader->context, bytes, (size_t)len, r->error));
 }
 
 static void on_doctype(void *context, const char *name, const char *system, const char *public, int internal)
 {
     reading *r = context;
     (void)name, (void)system, (void)public, (void)internal;
-    stop_unless(r, gt_fail(r->error, "a document type declaration, which workbooks never have"));
+    stop_on_failure(r, gt_fail(r->error, "unexpected document type declaration"));
 }
 
 static bool parse_piece(reading *r, const char *piece, size_t len, uint64_t total)
 {
     if (total > part_bytes_max)
-        return gt_fail(r->error, "it inflates to more than %d GiB", (int)(part_bytes_max >> 30));
+        return gt_fail(r->error, "uncompressed size exceeds %d GiB", (int)(part_bytes_max >> 30));
     if (XML_Parse(r->parser, piece, (int)len, len == 0) != XML_STATUS_OK)
         return r->failed ? false
                          : gt_fail(r->error, "line %lu: %s", XML_GetCurrentLineNumber(r->parser),
                                    XML_ErrorString(XML_GetErrorCode(r->parser)));
-    /* What is fed and not yet handed out is one tag; expat would go through it again with each piece. */
-    uint64_t handed_out = (uint64_t)XML_GetCurrentByteIndex(r->parser);
-    return len == 0 || total < handed_out + LONGEST_TAG_BYTES ||
-           gt_fail(r->error, "a tag is longer than %d bytes", LONGEST_TAG_BYTES);
+    /* The bytes that expat has not passed on yet are one tag, which it scans again with each piece. */
+    uint64_t passed_on = (uint64_t)XML_GetCurrentByteIndex(r->parser);
+    return len == 0 || total < passed_on + TAG_BYTES_MAX ||
+           gt_fail(r->error, "tag longer than %d bytes", TAG_BYTES_MAX);
 }
 
 static bool parse_file(reading *r, unzFile file)
@@ -199,7 +200,7 @@ static bool parse_file(reading *r, unzFile file)
         len = unzReadCurrentFile(file, piece, PIECE_BYTES);
         total += len > 0 ? (uint64_t)len : 0;
         sound = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
-                         : gt_fail(r->error, "the compressed data is damaged");
+                         : gt_fail(r->error, "damaged compressed data");
     } while (sound && len > 0);
     gt_free(piece);
     return sound;
@@ -207,9 +208,9 @@ static bool parse_file(reading *r, unzFile file)
 
 bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error)
 {
-    if (unzLocateFile(archive->zip, part, CASE_MATTERS) != UNZ_OK)
-        return gt_fail(error, "%.200s: no such file in the workbook", part);
-    if (unzOpenCurrentFile(archive->zip) != UNZ_OK) return gt_fail(error, "%.200s: cannot be unpacked", part);
+    if (unzLocateFile(archive->zip, part, CASE_SENSITIVE) != UNZ_OK)
+        return gt_fail(error, "%.200s: not found in the workbook", part);
+    if (unzOpenCurrentFile(archive->zip) != UNZ_OK) return gt_fail(error, "%.200s: cannot decompress", part);
     reading r = {.reader = reader, .parser = XML_ParserCreate(NULL), .error = error};
     if (!r.parser) gt_raise("out of memory");
     XML_SetUserData(r.parser, &r);
@@ -218,8 +219,8 @@ bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader 
     XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
     bool sound = parse_file(&r, archive->zip);
     XML_ParserFree(r.parser);
-    int closed = unzCloseCurrentFile(archive->zip); /* compares the checksum */
-    if (sound && closed != UNZ_OK) sound = gt_fail(error, "its checksum does not fit what was read");
+    int closed = unzCloseCurrentFile(archive->zip); /* checks the checksum */
+    if (sound && closed != UNZ_OK) sound = gt_fail(error, "checksum mismatch");
     if (!sound) gt_error_prefix(error, part);
     return sound;
 }

@@ -1,7 +1,9 @@
-/* The XML files inside a zip archive, each read as a stream of elements and text.
+/* Private to this folder: the XML files (parts) inside a zip archive, each read as a stream of elements and
+ * text.
  *
- * The archive is not trusted: what a part inflates to, the depth of its elements and the length of its tags
- * are limited, and document type declarations, the way to define entities, are refused. */
+ * The archive is not trusted: the uncompressed size of a part, the depth of its elements and the length of
+ * its tags are limited, and document type declarations, which could define entities, are refused. Errors do
+ * not name the archive. */
 #ifndef GT_INPUT_SHEETS_XML_PARTS_H
 #define GT_INPUT_SHEETS_XML_PARTS_H
 
@@ -13,13 +15,13 @@
 typedef struct gt_archive gt_archive;
 
 gt_archive *gt_archive_open(const char *path, gt_error *error);
-/* The same over bytes in memory, which must outlive the archive. */
+/* The same for bytes in memory, which must outlive the archive. */
 gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error);
-void gt_archive_close(gt_archive *archive); /* NULL is fine */
+void gt_archive_close(gt_archive *archive); /* may be NULL */
 bool gt_archive_has(const gt_archive *archive, const char *part);
 
-/* What is called while a part is read; names come without their namespace's prefix. A function that returns
- * false has filled the error and ends the reading. */
+/* Called while a part is read, with names without namespace prefixes. A function that fails sets the error
+ * and returns false, which ends the reading. */
 typedef struct gt_xml_reader {
     void *context;
     bool (*begin)(void *context, const char *element, const char **attributes, gt_error *error);
@@ -27,7 +29,7 @@ typedef struct gt_xml_reader {
     bool (*text)(void *context, const char *bytes, size_t len, gt_error *error);
 } gt_xml_reader;
 
-/* The value of an attribute, by its name without prefix; NULL where there is none. */
+/* The value of an attribute by its name without prefix; NULL if there is none. */
 const char *gt_xml_attribute(const char **attributes, const char *name);
 
 bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error);

@@ -1,12 +1,12 @@
-/* Lines of the dump that have a scheduling_name of a collective:
+/* The reader of XLA's text dumps, for their collectives: the lines with the scheduling_name of a collective.
  *
  *     %all-gather-start.1 = (bf16[8,16]{1,0}, bf16[64,16]{1,0}) all-gather-start(%p), channel_id=1,
  *         replica_groups=[1,8]<=[8], dimensions={0}, ..., metadata={... scheduling_name="all-gather-start.1"}
  *
- * The data of a collective are the tensors before the opcode, of an all-gather-start or an all-to-all those
- * of its output, each with the dimension that `dimensions` names divided among the ranks of the first group.
- */
-#include "input/xla/dump.h"
+ * The data of a collective are the tensors before the opcode; for an all-gather-start or an all-to-all, only
+ * those of its output. In each tensor the dimension in `dimensions` is divided by the number of ranks of the
+ * first group. */
+#include "input/xla/xplane.h"
 #include "base/length.h"
 #include "base/buffer.h"
 #include "stream/stream.h"
@@ -41,7 +41,7 @@ static gt_str from(gt_str text, size_t at)
     return (gt_str){text.bytes + at, text.len - at};
 }
 
-/* Where `word` first is; SIZE_MAX where it is not. */
+/* The position of the first `word`; SIZE_MAX if there is none. */
 static size_t find(gt_str text, const char *word)
 {
     const char *at = text.len ? memmem(text.bytes, text.len, word, strlen(word)) : NULL;
@@ -55,7 +55,7 @@ static bool has_kind(gt_str text)
     return false;
 }
 
-/* A number at *at, which moves behind it; false where there is none or it is too large. */
+/* Reads the number at *at and moves *at after it; false if there is none or it is too large. */
 static bool read_number(gt_str text, size_t *at, int64_t *number)
 {
     size_t begin = *at;
@@ -66,7 +66,7 @@ static bool read_number(gt_str text, size_t *at, int64_t *number)
     return *at > begin;
 }
 
-/* "open 1,2,3 close" at *at. */
+/* Reads a list such as {1,2,3} at *at. */
 static bool read_list(gt_str text, size_t *at, char open, char close, numbers *list)
 {
     if (*at >= text.len || text.bytes[*at] != open) return false;
@@ -95,8 +95,8 @@ static gt_xla_group keep_group(gt_arena *arena, const int64_t *ranks, size_t cou
     return (gt_xla_group){kept, count};
 }
 
-/* {{0,1},{2,3}}; `ranks_each`: how many each group must have, 0 for any number. The length, 0 where it is
- * none. */
+/* Reads {{0,1},{2,3}}. `ranks_each`: how many ranks each group must have; 0: any number. Returns the length
+ * of the text; 0 if it is something else. */
 static size_t read_braces(gt_str text, size_t ranks_each, gt_arena *arena, group_list *groups)
 {
     numbers ranks = {0};
@@ -125,8 +125,8 @@ static int64_t product(const numbers *list)
     return value;
 }
 
-/* [groups,ranks]<=[total]: the numbers from 0 on, a row of them a group. A transposition behind it is not
- * looked at. */
+/* Reads [groups,ranks]<=[total]: the ranks from 0 on, one row per group. A transposition after it is ignored.
+ */
 static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
 {
     numbers dims = {0}, shape = {0};
@@ -148,7 +148,7 @@ static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
     return sound ? at : 0;
 }
 
-/* The first place behind `key` that reads as groups. */
+/* The first text after `key` that is a list of groups. */
 static gt_str find_groups(gt_str line, const char *key, size_t ranks_each, gt_arena *arena,
                           group_list *groups)
 {
@@ -169,11 +169,11 @@ static size_t skip_blanks(gt_str text, size_t at)
     return at;
 }
 
-/* Whether blanks and an opcode with its parenthesis stand at `at`, which is not the first place. */
+/* Whether blanks and an opcode with a parenthesis are at `at`, which must not be 0. */
 static bool is_opcode(gt_str line, size_t at, bool of_collective)
 {
     if (!gt_is_blank(line.bytes[at]) || gt_is_blank(line.bytes[at - 1]))
-        return false; /* asked once a run of blanks */
+        return false; /* only the first of several blanks */
     size_t begin = skip_blanks(line, at), end = begin;
     while (end < line.len && ((line.bytes[end] >= 'a' && line.bytes[end] <= 'z') || line.bytes[end] == '-'))
         end++;
@@ -184,7 +184,7 @@ static bool is_opcode(gt_str line, size_t at, bool of_collective)
     return !of_collective;
 }
 
-/* Whether ", channel_id" or ", replica_groups" stands at `at`. */
+/* Whether ", channel_id" or ", replica_groups" is at `at`. */
 static bool is_attribute(gt_str line, size_t at)
 {
     if (line.bytes[at] != ',') return false;
@@ -193,7 +193,7 @@ static bool is_attribute(gt_str line, size_t at)
                              gt_str_starts_with(from(line, name), "replica_groups"));
 }
 
-/* What stands between "= " and the opcode. */
+/* The text between "= " and the opcode. */
 static gt_str find_tensors(gt_str line)
 {
     size_t begin = 0;
@@ -215,7 +215,7 @@ static gt_str without_parentheses(gt_str text)
     return text;
 }
 
-/* The second of the pieces that `separator` cuts the text into, of which there are at least two. */
+/* The second of the pieces between separators, of which there are at least two. */
 static gt_str second_piece(gt_str text, const char *separator)
 {
     text = from(text, find(text, separator) + strlen(separator));
@@ -257,7 +257,7 @@ static gt_str type_before(gt_str text, size_t end)
     return begin == digits ? (gt_str){"", 0} : (gt_str){text.bytes + begin, end - begin};
 }
 
-/* The dimensions at `at`, behind '['; false where they do not end in ']'. */
+/* Reads the dimensions at *at, after '['; false if they do not end in ']'. */
 static bool read_dims(gt_str text, size_t *at, int64_t dims[DIMS_MAX], size_t *count)
 {
     size_t begin = *at;
@@ -272,7 +272,7 @@ static bool read_dims(gt_str text, size_t *at, int64_t dims[DIMS_MAX], size_t *c
     return *at > begin && *at < text.len && text.bytes[*at] == ']';
 }
 
-/* Bytes of one rank's part of a tensor; 0 where the split dimension cannot be divided. */
+/* The bytes of one rank's part of a tensor; 0 if the split dimension is not divisible. */
 static int64_t part_bytes(gt_str type, int64_t *dims, size_t count, int64_t split, int64_t ranks)
 {
     if (split >= 0) {
@@ -291,15 +291,15 @@ static int64_t data_bytes(gt_str tensors, int64_t split, int64_t ranks)
     for (size_t at = 0; at < tensors.len; at++) {
         if (tensors.bytes[at] != '[') continue;
         gt_str type = type_before(tensors, at);
-        size_t behind = at + 1, count;
-        if (!type.len || !read_dims(tensors, &behind, dims, &count)) continue;
+        size_t after = at + 1, count;
+        if (!type.len || !read_dims(tensors, &after, dims, &count)) continue;
         if (__builtin_add_overflow(sum, part_bytes(type, dims, count, split, ranks), &sum)) return 0;
-        at = behind;
+        at = after;
     }
     return sum;
 }
 
-/* dimensions={0}; -1 where there are none or several. */
+/* The number in dimensions={0}; -1 if there is none or several. */
 static int64_t split_dimension(gt_str line)
 {
     static const char key[] = "dimensions={";
@@ -317,7 +317,7 @@ static int64_t split_dimension(gt_str line)
 
 /* ---- lines ---- */
 
-/* Names in scheduling_name="..."; the first is the name, and one of them must be of a collective. */
+/* The first name in scheduling_name="...", if one of these names is that of a collective. */
 static gt_str collective_name(gt_str line)
 {
     static const char key[] = "scheduling_name=\"";

@@ -1,6 +1,5 @@
-/* The index of a module: where each instruction lies, by name and by id. */
-#include "input/xla/hlo_module.h"
-#include "base/map.h"
+/* The index of a compiled module: the message of each instruction, by name and by id. */
+#include "input/xla/hlo.h"
 
 #include <stdlib.h>
 
@@ -19,7 +18,7 @@ gt_str gt_hlo_module_name(gt_str hlo_proto)
 
 /* ---- reading ---- */
 
-/* Only name and id; the rest when it is asked for. */
+/* Reads only name and id. */
 static bool index_instruction(gt_hlo *module, gt_str message, uint32_t computation)
 {
     hlo_place place = {.message = message, .name = {"", 0}, .computation = computation};
@@ -64,8 +63,9 @@ static bool index_computation(gt_hlo *module, gt_proto proto)
     return !proto.damaged;
 }
 
-/* Bodies of async-start that hold parameters and a root alone: the text of the module leaves them out. */
-static void mark_silent(gt_hlo *module)
+/* Marks the bodies of async-start that have only parameters and a root: the printed text of a module omits
+ * them. */
+static void mark_async_bodies(gt_hlo *module)
 {
     for (size_t i = 0; i < module->count; i++) {
         hlo_instruction instruction = gt_hlo_decode(module, (uint32_t)i);
@@ -97,7 +97,7 @@ static bool index_module(gt_hlo *module, gt_proto proto)
     }
     for (size_t c = 0; c < module->computation_count; c++)
         *gt_map_put(&module->by_computation, (uint64_t)module->computations[c].id, 0) = (uint32_t)c;
-    mark_silent(module);
+    mark_async_bodies(module);
     return !proto.damaged;
 }
 
@@ -112,7 +112,7 @@ gt_hlo *gt_hlo_read(gt_str hlo_proto, gt_error *error)
         if (field.number == 1) sound = index_module(module, gt_proto_message(&field));
     if (sound && !proto.damaged) return module;
     gt_hlo_free(module);
-    gt_fail(error, "the compiled module is damaged");
+    gt_fail(error, "damaged compiled module");
     return NULL;
 }
 
@@ -128,7 +128,7 @@ void gt_hlo_free(gt_hlo *module)
     gt_free(module);
 }
 
-/* ---- the order of the text ---- */
+/* ---- the order of the printed text ---- */
 
 typedef struct line_list {
     uint32_t *items;
@@ -142,15 +142,15 @@ static void add_sequence(const gt_hlo *module, uint32_t computation, gt_proto se
     gt_proto_ints ids = {0};
     while (gt_proto_next(&sequence, &field))
         if (field.number == 1) gt_proto_add_ints(&ids, &field);
-    const size_t most = c->end - c->begin;
-    for (size_t i = 0; i < ids.count && i < most; i++) {
+    const size_t limit = c->end - c->begin;
+    for (size_t i = 0; i < ids.count && i < limit; i++) {
         uint32_t place = gt_map_get(&module->by_id, computation, (uint64_t)ids.items[i]);
         if (place != GT_MAP_NONE) lines->items[lines->count++] = place;
     }
     gt_free(ids.items);
 }
 
-/* The sequence of each computation that has one, as messages. */
+/* The schedule per computation, as a message; empty if it has none. */
 static gt_str *list_sequences(const gt_hlo *module)
 {
     gt_str *sequences = gt_alloc_zero(module->computation_count + 1, sizeof *sequences);
@@ -196,7 +196,7 @@ bool gt_hlo_is_product(const gt_hlo *module, uint32_t instruction)
     return is_product;
 }
 
-/* ---- asking ---- */
+/* ---- instructions ---- */
 
 size_t gt_hlo_count(const gt_hlo *module)
 {

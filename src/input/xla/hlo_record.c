@@ -1,27 +1,213 @@
-/* Records of instructions.
+/* The records of HLO instructions.
  *
- * Reports of JAX profiles were first made by reading the printed text of a module line by line. Users compare
- * with those reports, so a record here is what that reading finds in a line, its cuts included:
+ * TraceLens reads the printed text of a module line by line. Users compare with its reports, so a record here
+ * is what TraceLens finds in the line of an instruction, including what it cuts off:
  *
- *     %name = SHAPE opcode(%operand, ...), custom_call_target="T", metadata={M}, backend_config=B */
+ *     %name = SHAPE opcode(%operand, ...), custom_call_target="T", metadata={M}, backend_config=B
+ *
+ * So each part is first written as XLA prints it, then edited as the line reader edits it. */
+#include "base/buffer.h"
 #include "base/length.h"
-#include "input/xla/hlo_module.h"
-#include "input/xla/hlo_text.h"
+#include "input/xla/hlo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { INDEX_EVERY = 5 };
+enum { INDEX_EVERY = 5 }; /* lists have a comment with the index before every fifth element */
 
 static const char METADATA_CHARS[] = "_=\"()/ @.-";
 static const char TARGET_CHARS[] = "_=\"()/ @.$-";
 static const char CONFIG_CHARS[] = "_=\"()/ @.,:[]{}-";
 
-/* A line without metadata is a record only where it holds one of these. */
+/* A line without metadata is a record only if it contains one of these. */
 static const char *const words[] = {
     "get-tuple-element", "bf16", "f8", "f16", "f32", "f64", "s32", "s64", "u32", "u64", "pred"};
-/* Types of matrix products, as the beginning of an operand's shape. */
+/* The types of matrix products: the start of an operand's shape. */
 static const char *const gemm_types[] = {"bf16", "f16", "f32", "f8", "fp8"};
+
+/* ---- shapes as text: bf16[8,16]{1,0}, (f32[], s8[1024]{0}) ---- */
+
+/* By their numbers in PrimitiveType. */
+static const char *const element_types[] = {
+    "invalid", "pred",   "s8",       "s16", "s32",   "s64",           "u8",         "u16",        "u32",
+    "u64",     "f16",    "f32",      "f64", "tuple", "opaque",        "c64",        "bf16",       "token",
+    "c128",    "f8e5m2", "f8e4m3fn", "s4",  "u4",    "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "s2",
+    "u2",      "f8e4m3", "f8e3m4",   "s1",  "u1",    "f4e2m1fn",      "f8e8m0fnu",
+};
+enum { TUPLE = 13, DEPTH_MAX = 32, ELEMENTS_MAX = 1 << 20 };
+
+typedef struct array_shape {
+    int64_t element_type;
+    gt_proto_ints dimensions, dynamic;
+    gt_str layout;
+    bool has_layout;
+} array_shape;
+
+typedef struct array_layout {
+    gt_proto_ints minor_to_major;
+    int64_t element_bits, memory_space;
+} array_layout;
+
+static array_layout read_layout(gt_str message)
+{
+    array_layout l = {0};
+    gt_proto proto = gt_proto_begin(message);
+    gt_proto_field field;
+    while (gt_proto_next(&proto, &field)) switch (field.number) {
+        case 1:
+            gt_proto_add_ints(&l.minor_to_major, &field);
+            break;
+        case 7:
+            l.element_bits = gt_proto_int(&field);
+            break;
+        case 8:
+            l.memory_space = gt_proto_int(&field);
+            break;
+        }
+    return l;
+}
+
+static void add_layout(gt_buffer *out, gt_str message)
+{
+    array_layout l = read_layout(message);
+    gt_buffer_add_cstr(out, "{");
+    for (size_t i = 0; i < l.minor_to_major.count; i++) {
+        if (i) gt_buffer_add_cstr(out, ",");
+        gt_buffer_add_int(out, l.minor_to_major.items[i]);
+    }
+    if (l.element_bits || l.memory_space) gt_buffer_add_cstr(out, ":");
+    if (l.element_bits) {
+        gt_buffer_add_cstr(out, "E(");
+        gt_buffer_add_int(out, l.element_bits);
+        gt_buffer_add_cstr(out, ")");
+    }
+    if (l.memory_space) {
+        gt_buffer_add_cstr(out, "S(");
+        gt_buffer_add_int(out, l.memory_space);
+        gt_buffer_add_cstr(out, ")");
+    }
+    gt_buffer_add_cstr(out, "}");
+    gt_free(l.minor_to_major.items);
+}
+
+static void add_array(gt_buffer *out, const array_shape *s)
+{
+    size_t known = GT_LENGTH(element_types);
+    bool is_known = s->element_type >= 0 && (uint64_t)s->element_type < known;
+    gt_buffer_add_cstr(out, element_types[is_known ? s->element_type : 0]);
+    gt_buffer_add_cstr(out, "[");
+    for (size_t i = 0; i < s->dimensions.count; i++) {
+        if (i) gt_buffer_add_cstr(out, ",");
+        if (i < s->dynamic.count && s->dynamic.items[i]) gt_buffer_add_cstr(out, "<=");
+        gt_buffer_add_int(out, s->dimensions.items[i]);
+    }
+    gt_buffer_add_cstr(out, "]");
+    if (s->has_layout && s->dimensions.count) add_layout(out, s->layout);
+}
+
+static array_shape read_shape(gt_str message)
+{
+    array_shape s = {0};
+    gt_proto proto = gt_proto_begin(message);
+    gt_proto_field field;
+    while (gt_proto_next(&proto, &field)) switch (field.number) {
+        case 2:
+            s.element_type = gt_proto_int(&field);
+            break;
+        case 3:
+            gt_proto_add_ints(&s.dimensions, &field);
+            break;
+        case 5:
+            s.layout = gt_proto_bytes(&field);
+            s.has_layout = true;
+            break;
+        case 6:
+            gt_proto_add_ints(&s.dynamic, &field);
+            break;
+        }
+    return s;
+}
+
+static void add_shape(gt_buffer *out, gt_str message, int depth);
+
+static void add_tuple(gt_buffer *out, gt_str message, int depth)
+{
+    gt_proto proto = gt_proto_begin(message);
+    gt_proto_field field;
+    size_t count = 0;
+    gt_buffer_add_cstr(out, "(");
+    while (gt_proto_next(&proto, &field) && count < ELEMENTS_MAX) {
+        if (field.number != 4) continue;
+        if (count) gt_buffer_add_cstr(out, ", ");
+        if (count && count % INDEX_EVERY == 0) {
+            gt_buffer_add_cstr(out, "/*index=");
+            gt_buffer_add_int(out, (int64_t)count);
+            gt_buffer_add_cstr(out, "*/");
+        }
+        add_shape(out, gt_proto_bytes(&field), depth + 1);
+        count++;
+    }
+    gt_buffer_add_cstr(out, ")");
+}
+
+static void add_shape(gt_buffer *out, gt_str message, int depth)
+{
+    array_shape s = read_shape(message);
+    if (s.element_type != TUPLE)
+        add_array(out, &s);
+    else if (depth < DEPTH_MAX)
+        add_tuple(out, message, depth);
+    gt_free(s.dimensions.items);
+    gt_free(s.dynamic.items);
+}
+
+/* ---- the edits of the line reader ---- */
+
+/* Appends the text without commas after ")", without blanks after other commas and, with before_percent,
+ * without blanks before "%". */
+static void add_squeezed(gt_buffer *out, gt_str text, bool before_percent)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.bytes[i], before = i ? text.bytes[i - 1] : 0,
+             after = i + 1 < text.len ? text.bytes[i + 1] : 0;
+        bool comma_stays = before == ',' && !(i >= 2 && text.bytes[i - 2] == ')');
+        if (c == ',' && before == ')') continue;
+        if (c == ' ' && comma_stays) continue;
+        if (c == ' ' && after == '%' && before_percent) continue;
+        gt_buffer_add(out, &c, 1);
+    }
+}
+
+/* The length of the longest start of the text that has only letters, digits and characters of `others`. */
+static size_t span_of(gt_str text, const char *others)
+{
+    size_t i = 0;
+    for (; i < text.len; i++) {
+        char c = text.bytes[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_plain && (!c || !strchr(others, c))) break;
+    }
+    return i;
+}
+
+/* Whether the text starts with "{" and its braces balance outside of quotes: such a config is printed as it
+ * is. */
+static bool is_raw_config(gt_str config)
+{
+    if (!config.len || config.bytes[0] != '{') return false;
+    int64_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < config.len; i++) {
+        char c = config.bytes[i];
+        if (c == '"' && (!i || config.bytes[i - 1] != '\\')) quoted = !quoted;
+        if (quoted) continue;
+        if (c == '{') depth++;
+        if (c == '}' && --depth < 0) return false;
+    }
+    return depth == 0 && !quoted;
+}
+
+/* ---- searching ---- */
 
 static bool has(gt_str text, const char *part)
 {
@@ -53,7 +239,7 @@ static bool line_has_word(const gt_hlo *module, uint32_t index, const hlo_instru
         has_word(i->target) || has_word(i->config))
         return true;
     gt_buffer shape = {0};
-    gt_hlo_add_shape(&shape, i->shape);
+    add_shape(&shape, i->shape, 0);
     bool found = has_word(gt_buffer_str(&shape));
     gt_buffer_free(&shape);
     for (size_t o = 0; !found && o < i->operands.count; o++) {
@@ -81,12 +267,12 @@ bool gt_hlo_has_record(const gt_hlo *module, uint32_t index)
 
 /* ---- output and operands ---- */
 
-/* The shape as the line reader sees it; what it takes for the output ends at the first blank. */
+/* The shape as the line reader sees it; its output ends at the first blank. */
 static void add_output(gt_buffer *out, const hlo_instruction *i)
 {
     gt_buffer shape = {0};
-    gt_hlo_add_shape(&shape, i->shape);
-    gt_hlo_add_squeezed(out, gt_buffer_str(&shape), false);
+    add_shape(&shape, i->shape, 0);
+    add_squeezed(out, gt_buffer_str(&shape), false);
     gt_buffer_free(&shape);
 }
 
@@ -118,7 +304,7 @@ static bool record_output(const gt_hlo *module, uint32_t index, gt_buffer *out)
     return true;
 }
 
-/* An operand is replaced by what it puts out; every fifth has a comment in front, and is not. */
+/* An operand is replaced by its output, except every fifth one, which has a comment before it. */
 static uint32_t operand_text(const gt_hlo *module, uint32_t operand, size_t number, gt_interner *strings)
 {
     gt_buffer text = {0};
@@ -154,7 +340,8 @@ static bool in_shape_class(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c && strchr("[]{,", c));
 }
 
-/* All that look like shapes in the piece: from b, f or s on to the next "}". */
+/* Lists what looks like a shape: from b, f or s to the next "}". If there is none, the parts between commas.
+ */
 static void list_shapes(gt_str piece, gt_interner *strings, text_list *list)
 {
     for (size_t i = 0; i < piece.len; i++) {
@@ -174,7 +361,8 @@ static void list_shapes(gt_str piece, gt_interner *strings, text_list *list)
     }
 }
 
-/* Where the output has a blank (a tuple in a tuple), the word behind it is taken for the operands. */
+/* If the output has a blank (a tuple in a tuple), the line reader takes the word after it for the operands.
+ */
 static void list_second_word(gt_str shape, size_t first_len, gt_interner *strings, text_list *list)
 {
     gt_str piece = before_blank((gt_str){shape.bytes + first_len + 1, shape.len - first_len - 1});
@@ -194,7 +382,7 @@ static void add_attribute(gt_buffer *out, const char *name, gt_str value)
     gt_buffer_add_cstr(out, name);
     gt_buffer_add_cstr(out, "=\"");
     for (size_t i = 0; i < value.len; i++) {
-        if (value.bytes[i] == '"') gt_buffer_add_cstr(out, "\\"); /* ends what is read of it */
+        if (value.bytes[i] == '"') gt_buffer_add_cstr(out, "\\"); /* where the line reader stops */
         gt_buffer_add(out, value.bytes + i, 1);
     }
     gt_buffer_add_cstr(out, "\"");
@@ -203,10 +391,10 @@ static void add_attribute(gt_buffer *out, const char *name, gt_str value)
 static uint32_t keep(gt_interner *strings, const char *key, gt_str text, const char *chars, bool squeeze)
 {
     gt_buffer squeezed = {0}, kept = {0};
-    if (squeeze) gt_hlo_add_squeezed(&squeezed, text, true);
+    if (squeeze) add_squeezed(&squeezed, text, true);
     if (squeeze) text = gt_buffer_str(&squeezed);
     gt_buffer_add_cstr(&kept, key);
-    add(&kept, (gt_str){text.bytes, gt_hlo_span(text, chars)});
+    add(&kept, (gt_str){text.bytes, span_of(text, chars)});
     uint32_t id = gt_interner_add(strings, kept.bytes, kept.len);
     gt_buffer_free(&squeezed);
     gt_buffer_free(&kept);
@@ -291,7 +479,7 @@ gt_hlo_record gt_hlo_record_of(const gt_hlo *module, uint32_t index, gt_interner
         .operand_count = operands.count,
         .metadata = metadata_text(&m, strings),
         .custom_call_target = target_text(i.target, strings),
-        .backend_config = gt_hlo_is_raw_config(i.config)
+        .backend_config = is_raw_config(i.config)
                               ? keep(strings, "backend_config=", i.config, CONFIG_CHARS, true)
                               : GT_STR_NONE,
     };

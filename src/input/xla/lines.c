@@ -1,9 +1,10 @@
-/* Lines are read a window at a time: an event that the window cuts is read again from the next one. */
-#include "input/xla/lines.h"
+/* The lines of a plane and their events. A line is read one window at a time; an event that is cut by the end
+ * of a window is read again from the next one. */
+#include "input/xla/plane.h"
 
 enum {
-    FORGOTTEN_AT_ONCE = 1 << 20,
-    EVENT_KIND = 1 << 3 | GT_WIRE_VARINT, /* how the fields of an XEvent begin */
+    RELEASE_BYTES = 1 << 20,
+    EVENT_KIND = 1 << 3 | GT_WIRE_VARINT, /* the first bytes of the fields of an XEvent */
     EVENT_OFFSET = 2 << 3 | GT_WIRE_VARINT,
     EVENT_DURATION = 3 << 3 | GT_WIRE_VARINT,
     EVENT_STAT = 4 << 3 | GT_WIRE_BYTES,
@@ -21,6 +22,7 @@ int64_t xline_start_ps(const xline *line, int64_t offset_ps)
 
 /* ---- events ---- */
 
+/* Adds the attributes of the kind that the event does not have itself. */
 static void inherit(xattributes *own, const xattributes *kind)
 {
     if (own->hlo_op == GT_STR_NONE) own->hlo_op = kind->hlo_op;
@@ -35,7 +37,7 @@ static void inherit(xattributes *own, const xattributes *kind)
     own->has_graph |= kind->has_graph;
 }
 
-/* A field that is written in another way than usual. */
+/* A field in an unusual encoding. */
 static const uint8_t *read_odd_field(xplane *plane, const uint8_t *at, const uint8_t *end, xevent *event,
                                      uint64_t *kind)
 {
@@ -51,7 +53,7 @@ static const uint8_t *read_odd_field(xplane *plane, const uint8_t *at, const uin
     return proto.at;
 }
 
-/* [at, end) and, as nothing, GT_WINDOW_PAD bytes behind it. */
+/* Reads the event in [at, end); GT_WINDOW_PAD bytes after it must be readable. */
 static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xevent *event)
 {
     const uint8_t *limit = end + GT_WINDOW_PAD;
@@ -72,7 +74,7 @@ static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xev
         case EVENT_STAT:
             at = gt_varint(at + 1, limit, &value);
             if (!at || at > end || value > (uint64_t)(end - at)) return false;
-            if (!xplane_passes_stat(plane, at, at + value) &&
+            if (!xplane_skips_stat(plane, at, at + value) &&
                 !xplane_add_stat(plane, &event->attributes, at, at + value))
                 return false;
             at += value;
@@ -82,7 +84,7 @@ static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xev
         }
     if (at != end || !(event->kind = xplane_kind(plane, (int64_t)kind))) return false;
     if (event->kind->has_attributes) inherit(&event->attributes, &event->kind->attributes);
-    if (event->dur_ps < 1) event->dur_ps = 1; /* viewers draw nothing shorter */
+    if (event->dur_ps < 1) event->dur_ps = 1; /* as in trace viewers */
     return true;
 }
 
@@ -132,16 +134,16 @@ static xline line_of(const line_head *head)
     };
 }
 
-/* Reads the fields that are whole in [at, end): where the first one begins that is not, NULL where the line
- * is damaged. */
+/* Reads the complete fields in [at, end). Returns the start of the first incomplete one, NULL if the line is
+ * damaged. */
 static const uint8_t *read_fields(xplane *plane, const uint8_t *at, const uint8_t *end, line_head *head,
                                   const xvisitor *visitor)
 {
     gt_proto proto = {at, end, false};
     gt_proto_field field;
     xevent event;
-    for (const uint8_t *whole = at;; whole = proto.at) {
-        if (!gt_proto_next(&proto, &field)) return proto.damaged ? whole : proto.at;
+    for (const uint8_t *done = at;; done = proto.at) {
+        if (!gt_proto_next(&proto, &field)) return proto.damaged ? done : proto.at;
         if (field.number != 4) {
             read_head_field(plane, head, &field);
             continue;
@@ -155,7 +157,7 @@ static const uint8_t *read_fields(xplane *plane, const uint8_t *at, const uint8_
 static bool visit_line(xplane *plane, xfile *file, xrange rest, const xvisitor *visitor)
 {
     line_head head = {.name = {"", 0}, .display_name = {"", 0}};
-    uint64_t forgotten = rest.begin;
+    uint64_t released = rest.begin;
     for (size_t want = 1; rest.begin < rest.end;) {
         gt_str shown;
         if (!gt_window_show(&file->window, rest.begin, want, &shown, file->error)) {
@@ -163,17 +165,17 @@ static bool visit_line(xplane *plane, xfile *file, xrange rest, const xvisitor *
             return false;
         }
         const uint64_t left = rest.end - rest.begin;
-        const size_t most = want > FORGOTTEN_AT_ONCE ? want : FORGOTTEN_AT_ONCE;
-        const size_t at_hand = shown.len < most ? shown.len : most;
-        const size_t len = at_hand < left ? at_hand : (size_t)left;
+        const size_t most = want > RELEASE_BYTES ? want : RELEASE_BYTES;
+        const size_t available = shown.len < most ? shown.len : most;
+        const size_t len = available < left ? available : (size_t)left;
         const uint8_t *bytes = (const uint8_t *)shown.bytes;
-        const uint8_t *whole = read_fields(plane, bytes, bytes + len, &head, visitor);
-        if (!whole || (whole == bytes && (len == left || len < want))) return false;
-        want = whole == bytes ? len * 2 : 1;
-        rest.begin += (uint64_t)(whole - bytes);
-        if (rest.begin - forgotten < FORGOTTEN_AT_ONCE) continue;
-        gt_window_forget(&file->window, forgotten, rest.begin);
-        forgotten = rest.begin;
+        const uint8_t *done = read_fields(plane, bytes, bytes + len, &head, visitor);
+        if (!done || (done == bytes && (len == left || len < want))) return false;
+        want = done == bytes ? len * 2 : 1;
+        rest.begin += (uint64_t)(done - bytes);
+        if (rest.begin - released < RELEASE_BYTES) continue;
+        gt_window_forget(&file->window, released, rest.begin);
+        released = rest.begin;
     }
     xline line = line_of(&head);
     visitor->line(visitor->context, &line);

@@ -1,6 +1,11 @@
-/* Ops to instructions: by the program's number, else by the module's name; collectives also by the number
- * that the runtime gave them. */
-#include "input/xla/modules.h"
+/* The compiled modules of a profile: finds the instruction of each op, by the program id or else by the
+ * module's name.
+ *
+ * The runtime renumbers collectives that the compiler splits into a start and an end: an op "all-gather.12"
+ * may have no instruction of that name. Then the numbers of all such ops of the module, sorted, stand for its
+ * instructions "all-gather-start*", sorted by name. Example: ops all-gather.7 and all-gather.12 are the first
+ * and the second start. */
+#include "input/xla/plane.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "input/xla/hlo.h"
@@ -9,29 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Collectives that the compiler splits into a start and an end, and the runtime numbers anew. */
+/* The collectives that are split and renumbered. */
 static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};
 enum { FAMILIES = GT_LENGTH(families) };
 
-/* Instructions by name. */
+/* Instructions, sorted by name. */
 typedef struct start_list {
     uint32_t *items;
     size_t count, capacity;
     bool is_made;
 } start_list;
 
-/* One entry of the plane. */
+/* One module of the plane. */
 typedef struct module {
     uint64_t program_id;
     xrange proto;
     gt_str name; /* in the plane's arena */
     gt_arena arena;
-    gt_hlo *hlo; /* once it was asked for */
+    gt_hlo *hlo; /* once it is needed */
     bool is_read;
     start_list starts[FAMILIES];
 } module;
 
-/* A collective by the number that the runtime gave it, where the module has no instruction of that name. */
+/* A renumbered collective, which has no instruction of its own name. */
 typedef struct alias {
     uint32_t module;
     uint32_t family;
@@ -41,9 +46,10 @@ typedef struct alias {
 typedef struct modules {
     module *items;
     size_t count, capacity;
-    gt_map by_program, by_entry, by_name; /* by_name: the lowest program of each; key: a text of `names` */
+    gt_map by_program, by_entry,
+        by_name; /* by_name: string id in `names` to the module with the lowest program id */
     gt_interner *names;
-    alias *aliases; /* sorted, each once */
+    alias *aliases; /* sorted, without duplicates */
     size_t alias_count, alias_capacity;
     xfile *file;
     gt_jax *trace;
@@ -101,7 +107,7 @@ static const gt_hlo *read_module(modules *list, uint32_t place)
     m->is_read = true;
     if (!xfile_copy(list->file, m->proto, &m->arena, &proto)) return NULL;
     if (!(m->hlo = gt_hlo_read(proto, &error)))
-        gt_warn("%.*s: %s; its ops are shown without what the compiler said of them",
+        gt_warn("%.*s: %s; its ops have no compiler information",
                 (int)(m->name.len < 200 ? m->name.len : 200), m->name.bytes, error.text);
     return m->hlo;
 }
@@ -117,8 +123,8 @@ static uint32_t find_module(const modules *list, const gt_jax_op *op)
 
 /* ---- collectives by number ---- */
 
-/* "all-gather.12": the family and the number. */
-static bool numbered(gt_str op, uint32_t *family, uint64_t *number)
+/* Splits "all-gather.12" into family and number. */
+static bool parse_numbered(gt_str op, uint32_t *family, uint64_t *number)
 {
     for (uint32_t f = 0; f < FAMILIES; f++) {
         size_t len = strlen(families[f]);
@@ -171,7 +177,7 @@ static int by_module_and_number(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* The instruction that has the op's own name, if that has a record. */
+/* The instruction with the op's own name, if it has a record. */
 static uint32_t find_instruction(const modules *list, const gt_hlo *hlo, const gt_jax_op *op)
 {
     uint32_t instruction = gt_hlo_find(hlo, text(list->trace, op->hlo_op));
@@ -183,7 +189,7 @@ static void list_aliases(modules *list)
     for (size_t i = 0; i < list->trace->op_count; i++) {
         const gt_jax_op *op = &list->trace->ops[i];
         alias a;
-        if (!numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) continue;
+        if (!parse_numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) continue;
         a.module = find_module(list, op);
         const gt_hlo *hlo = read_module(list, a.module);
         if (hlo && find_instruction(list, hlo, op) == GT_HLO_NONE)
@@ -198,7 +204,7 @@ static void list_aliases(modules *list)
     list->alias_count = kept;
 }
 
-/* The first alias that is not below another. */
+/* The index of the first alias that is not less than `wanted`. */
 static size_t alias_place(const modules *list, alias wanted)
 {
     size_t begin = 0, end = list->alias_count;
@@ -212,11 +218,11 @@ static size_t alias_place(const modules *list, alias wanted)
     return begin;
 }
 
-/* The numbers of a family in a module stand for its starts, in order. */
+/* The instruction of a renumbered collective. */
 static uint32_t find_collective(modules *list, uint32_t place, const gt_jax_op *op)
 {
     alias a = {.module = place};
-    if (!numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) return GT_HLO_NONE;
+    if (!parse_numbered(text(list->trace, op->hlo_op), &a.family, &a.number)) return GT_HLO_NONE;
     const start_list *starts = starts_of(&list->items[place], a.family);
     if (!starts->count) return GT_HLO_NONE;
     size_t rank = alias_place(list, a) - alias_place(list, (alias){place, a.family, 0});
@@ -244,7 +250,7 @@ static gt_str copy(gt_jax *trace, gt_str from)
     return (gt_str){gt_arena_bytes(&trace->arena, from.bytes, from.len), from.len};
 }
 
-/* Viewers look for the module whose entry has the program's number, and there for the innermost op. */
+/* Like viewers, which look up the module whose entry has the program id, and in it the innermost op. */
 static void read_source(modules *list, gt_jax_op *op)
 {
     if (!op->has_program) return;
@@ -276,29 +282,27 @@ static void read_ops(modules *list)
         found += op->record != GT_JAX_NONE;
     }
     if (found < named)
-        gt_info(
-            "%zu of %zu ops have no line of their own in the compiled modules: no shapes are known of them",
-            named - found, named);
+        gt_info("%zu of %zu ops not found in the compiled modules; no shapes for them", named - found, named);
 }
 
-/* ---- all products of a module ---- */
+/* ---- matrix products of a module ---- */
 
-static uint32_t find_by_beginning(const modules *list, const char *beginning)
+static uint32_t find_by_prefix(const modules *list, const char *prefix)
 {
     uint32_t found = GT_MAP_NONE;
-    size_t len = strlen(beginning);
+    size_t len = strlen(prefix);
     for (uint32_t i = 0; i < list->count; i++) {
         const module *m = &list->items[i];
-        bool begins = m->name.len >= len && memcmp(m->name.bytes, beginning, len) == 0;
-        if (begins && (found == GT_MAP_NONE || m->program_id < list->items[found].program_id)) found = i;
+        bool matches = m->name.len >= len && memcmp(m->name.bytes, prefix, len) == 0;
+        if (matches && (found == GT_MAP_NONE || m->program_id < list->items[found].program_id)) found = i;
     }
     return found;
 }
 
-static void read_products(modules *list, const char *beginning)
+static void read_products(modules *list, const char *prefix)
 {
     gt_jax *trace = list->trace;
-    const gt_hlo *hlo = read_module(list, find_by_beginning(list, beginning));
+    const gt_hlo *hlo = read_module(list, find_by_prefix(list, prefix));
     size_t count = 0;
     uint32_t *lines = hlo ? gt_hlo_lines(hlo, &count) : NULL;
     for (size_t i = 0; i < count; i++) {

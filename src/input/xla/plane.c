@@ -1,13 +1,96 @@
-/* The tables of a plane: event_metadata and stat_metadata, and values that are given by reference to them. */
+/* Messages in the file, and the tables of a plane: event_metadata (kinds of events) and stat_metadata (names
+ * of stats), and the values that refer to them by number. */
 #include "input/xla/plane.h"
-#include "base/length.h"
 #include "base/buffer.h"
+#include "base/length.h"
 
 #include <stdlib.h>
 
+/* ---- messages: the tag and length of a field take at most twenty bytes ---- */
+
+enum { HEAD_MAX = 20 };
+
+static bool show(xfile *file, xrange range, size_t want, gt_str *shown)
+{
+    if (!gt_window_show(&file->window, range.begin, want, shown, file->error)) {
+        file->failed = true;
+        return false;
+    }
+    if (shown->len > range.end - range.begin) shown->len = (size_t)(range.end - range.begin);
+    return true;
+}
+
+/* Groups, fixed bytes and fields with a large number: the general reader, with as much of the message as it
+ * needs. */
+static bool next_any(xfile *file, xrange *message, xfield *field, bool *damaged)
+{
+    for (size_t want = HEAD_MAX;; want = want < SIZE_MAX / 2 ? want * 2 : SIZE_MAX) {
+        gt_str bytes;
+        if (!show(file, *message, want, &bytes)) break;
+        gt_proto proto = gt_proto_begin(bytes);
+        gt_proto_field read;
+        if (gt_proto_next_any(&proto, &read)) {
+            const uint64_t begin = message->begin;
+            *field = (xfield){.number = read.number, .wire = read.wire, .value = gt_proto_int(&read)};
+            if (read.wire == GT_WIRE_BYTES) {
+                field->body.begin = begin + (uint64_t)((const char *)read.bytes - bytes.bytes);
+                field->body.end = field->body.begin + read.value;
+            }
+            message->begin = begin + (uint64_t)((const char *)proto.at - bytes.bytes);
+            return true;
+        }
+        if (bytes.len < want || bytes.len == message->end - message->begin) { /* there are no more bytes */
+            if (!proto.damaged) return false;
+            break;
+        }
+    }
+    *damaged = true;
+    return false;
+}
+
+bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
+{
+    if (message->begin >= message->end) return false;
+    gt_str head;
+    if (!show(file, *message, HEAD_MAX, &head) || !head.len) { /* none: the file has shrunk */
+        *damaged = true;
+        return false;
+    }
+    const uint8_t *at = (const uint8_t *)head.bytes, *end = at + head.len, *after = NULL;
+    const gt_wire wire = (gt_wire)(at[0] & 7);
+    uint64_t value;
+    if (at[0] >= 8 && at[0] < 0x80 && (wire == GT_WIRE_BYTES || wire == GT_WIRE_VARINT))
+        after = gt_varint(at + 1, end, &value);
+    if (!after) return next_any(file, message, field, damaged);
+    const uint64_t body = message->begin + (uint64_t)(after - at), len = wire == GT_WIRE_BYTES ? value : 0;
+    if (len > message->end - body) {
+        *damaged = true;
+        return false;
+    }
+    *field = (xfield){.number = at[0] >> 3, .wire = wire, .body = {body, body + len}};
+    if (wire == GT_WIRE_VARINT) field->value = (int64_t)value;
+    message->begin = body + len;
+    return true;
+}
+
+bool xfile_show(xfile *file, xrange range, gt_str *bytes)
+{
+    const uint64_t len = range.end - range.begin;
+    return len <= SIZE_MAX && show(file, range, (size_t)len, bytes) && bytes->len == len;
+}
+
+bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes)
+{
+    if (!xfile_show(file, range, bytes)) return false;
+    bytes->bytes = gt_arena_bytes(arena, bytes->bytes, bytes->len);
+    return true;
+}
+
+/* ---- names ---- */
+
 enum {
     DENSE_MAX = 1 << 20,
-    STAT_NUMBER = 1 << 3 | GT_WIRE_VARINT, /* how the fields of an XStat begin */
+    STAT_NUMBER = 1 << 3 | GT_WIRE_VARINT, /* the first bytes of the fields of an XStat */
     STAT_UINT = 3 << 3 | GT_WIRE_VARINT,
     STAT_INT = 4 << 3 | GT_WIRE_VARINT,
     STAT_REFERENCE = 7 << 3 | GT_WIRE_VARINT,
@@ -29,7 +112,7 @@ static const struct {
     {"Hlo Proto", XSTAT_HLO_PROTO},
 };
 
-/* Events that say what the framework did, not what ran. */
+/* Events of the framework that did not run on the device. */
 static const char *const dropped[] = {
     "MemoryAllocation",
     "MemoryDeallocation",
@@ -46,7 +129,7 @@ static const char *const dropped[] = {
     "ParseExampleConsume",
 };
 
-/* ---- numbers to places ---- */
+/* ---- numbers to indexes ---- */
 
 static void index_put(xindex *index, int64_t id, uint32_t place)
 {
@@ -87,7 +170,7 @@ bool xplane_peek(xplane *plane, xfile *file, xrange range)
     return !damaged;
 }
 
-/* A map entry: its key and its value. */
+/* An entry of a map field: its key and its value. */
 static bool read_entry(xfile *file, xrange entry, int64_t *key, xrange *value)
 {
     bool damaged = false;
@@ -145,7 +228,7 @@ static bool add_kind(xplane *plane, xfile *file, xrange entry, bool is_held)
     return true;
 }
 
-static void list_roles(xplane *plane)
+static void update_roles(xplane *plane)
 {
     const xindex *index = &plane->stat_index;
     plane->role_count = index->dense_count;
@@ -165,16 +248,16 @@ bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_ki
         if (field.number == 4 && !add_kind(plane, file, field.body, holds_kinds)) return false;
         if (field.number == 5 && !add_stat_name(plane, file, field.body)) return false;
     }
-    list_roles(plane);
+    update_roles(plane);
     return !damaged;
 }
 
-void xplane_pass_over(xplane *plane, const xstat_role *passed, size_t count)
+void xplane_skip_stats(xplane *plane, const xstat_role *skipped, size_t count)
 {
     for (size_t i = 0; i < plane->stat_count; i++)
         for (size_t j = 0; j < count; j++)
-            if (plane->stats[i].role == passed[j]) plane->stats[i].role = XSTAT_OTHER;
-    list_roles(plane);
+            if (plane->stats[i].role == skipped[j]) plane->stats[i].role = XSTAT_OTHER;
+    update_roles(plane);
 }
 
 void xplane_close(xplane *plane)
@@ -233,7 +316,7 @@ static uint32_t intern(gt_interner *strings, gt_str text)
     return id;
 }
 
-/* The text of a stat, NONE where it has none. */
+/* The string id of a stat; GT_STR_NONE if it is not a string. */
 static uint32_t text_of(xplane *plane, const xstat *stat)
 {
     if (stat->is_text) return intern(plane->strings, stat->text);
@@ -272,7 +355,7 @@ static xstat_role role_at(const xplane *plane, uint64_t id)
     return place == GT_MAP_NONE ? XSTAT_OTHER : plane->stats[place].role;
 }
 
-/* One integer or reference behind the number, as stats mostly are. */
+/* The fast path: one integer or reference after the number, as most stats are. */
 static inline bool read_short_stat(const uint8_t *at, const uint8_t *end, xstat *stat)
 {
     const bool is_integer = *at == STAT_UINT || *at == STAT_INT;
@@ -284,7 +367,7 @@ static inline bool read_short_stat(const uint8_t *at, const uint8_t *end, xstat 
     return true;
 }
 
-/* The number of a stat's name, wherever it stands in the message; 0 where it is not there. */
+/* The number of a stat's name, anywhere in the message; 0 if it has none. */
 static uint64_t number_in(gt_proto proto)
 {
     gt_proto_field field;
@@ -296,16 +379,16 @@ static uint64_t number_in(gt_proto proto)
 bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uint8_t *end)
 {
     uint64_t id = 0;
-    const uint8_t *behind = NULL;
-    if (at < end && *at == STAT_NUMBER) behind = gt_varint(at + 1, end + GT_WINDOW_PAD, &id);
-    if (!behind || behind > end) {
-        behind = NULL;
+    const uint8_t *after = NULL;
+    if (at < end && *at == STAT_NUMBER) after = gt_varint(at + 1, end + GT_WINDOW_PAD, &id);
+    if (!after || after > end) {
+        after = NULL;
         id = number_in((gt_proto){at, end, false});
     }
     const xstat_role role = role_at(plane, id);
     xstat stat;
     if (role == XSTAT_OTHER) return true;
-    if (!(behind && behind < end && read_short_stat(behind, end, &stat)) &&
+    if (!(after && after < end && read_short_stat(after, end, &stat)) &&
         !read_stat((gt_proto){at, end, false}, &stat))
         return false;
     uint64_t number = 0;
@@ -342,7 +425,7 @@ bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uin
     case XSTAT_GRAPH:
         a->has_graph = true;
         break;
-    case XSTAT_HLO_PROTO: /* bytes: read_proto finds them */
+    case XSTAT_HLO_PROTO: /* bytes: see find_proto */
         break;
     }
     return true;
@@ -350,7 +433,7 @@ bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uin
 
 /* ---- kinds of events ---- */
 
-/* The compiled module in a stat of that role: where its bytes lie in the message. */
+/* Sets *bytes to the compiled module in a stat of the role XSTAT_HLO_PROTO. */
 static void find_proto(const xplane *plane, gt_str stat, gt_str *bytes)
 {
     gt_proto proto = gt_proto_begin(stat);
@@ -360,8 +443,8 @@ static void find_proto(const xplane *plane, gt_str stat, gt_str *bytes)
         if (field.number == 6) *bytes = gt_proto_bytes(&field);
 }
 
-/* `place`: where in the file the message begins. */
-static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t place)
+/* `offset`: of the message in the file. */
+static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t offset)
 {
     gt_str name = {"", 0}, shown = {"", 0}, module = {"", 0};
     gt_proto proto = gt_proto_begin(message);
@@ -378,7 +461,7 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t
         find_proto(plane, body, &module);
     }
     if (module.len) {
-        kind->hlo_proto.begin = place + (uint64_t)(module.bytes - message.bytes);
+        kind->hlo_proto.begin = offset + (uint64_t)(module.bytes - message.bytes);
         kind->hlo_proto.end = kind->hlo_proto.begin + module.len;
     }
     for (size_t i = 0; i < GT_LENGTH(dropped); i++) kind->is_dropped |= gt_str_equals(name, dropped[i]);

@@ -1,10 +1,9 @@
-/* XPlane profiles: planes are listed, the host's launches and the GPUs' events are read, modules are looked
- * into for the ops that the events name, and all of it becomes the columns of a gt_jax. */
+/* The reader of XPlane profiles: lists the planes, reads the launches of the host and the events of the GPUs,
+ * looks up the ops of the events in the compiled modules, and stores all of it as the columns of a gt_jax. */
 #include "input/xla/xplane.h"
 #include "base/length.h"
 #include "base/log.h"
-#include "input/xla/launches.h"
-#include "input/xla/modules.h"
+#include "input/xla/plane.h"
 #include "trace/jax/jax.h"
 
 #include <math.h>
@@ -13,14 +12,141 @@
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
 
+/* ---- launches: when the host last used each correlation id ----
+ *
+ * Of several calls with the same id, the launch is the last one when sorted by thread, start, and duration
+ * (longest first). */
+
+typedef struct launch_times {
+    double *us_of; /* by ids below us_count; NaN: no launch */
+    size_t us_count;
+    gt_map sparse; /* larger ids to indexes of sparse_us */
+    double *sparse_us;
+    size_t sparse_count, sparse_capacity;
+} launch_times;
+
+enum { IDS_PER_CALL = 8 }; /* ids below this many per call are stored in an array */
+
+typedef struct host_call {
+    uint64_t correlation;
+    int64_t start_ps, dur_ps;
+    uint32_t tid;
+} host_call;
+
+typedef struct call_list {
+    host_call *items;
+    size_t count, capacity;
+    size_t line_begin; /* the first call of the current line */
+} call_list;
+
+static void add_call(void *context, const xevent *event)
+{
+    call_list *list = context;
+    if (!event->attributes.has_correlation) return;
+    host_call c = {event->attributes.correlation, event->offset_ps, event->dur_ps, 0};
+    GT_PUSH(list->items, list->count, list->capacity, c);
+}
+
+static void end_call_line(void *context, const xline *line)
+{
+    call_list *list = context;
+    if (line->is_skipped) list->count = list->line_begin;
+    for (size_t i = list->line_begin; i < list->count; i++) {
+        list->items[i].start_ps = xline_start_ps(line, list->items[i].start_ps);
+        list->items[i].tid = line->tid;
+    }
+    list->line_begin = list->count;
+}
+
+static bool is_later(const host_call *a, const host_call *b)
+{
+    if (a->tid != b->tid) return a->tid > b->tid;
+    if (a->start_ps != b->start_ps) return a->start_ps > b->start_ps;
+    return a->dur_ps <= b->dur_ps;
+}
+
+static void keep_later(uint32_t *place, const call_list *calls, uint32_t i)
+{
+    if (*place == GT_MAP_NONE || is_later(&calls->items[i], &calls->items[*place])) *place = i;
+}
+
+static double start_us(const call_list *calls, uint32_t place)
+{
+    return place == GT_MAP_NONE ? (double)NAN : (double)calls->items[place].start_ps / 1e6;
+}
+
+static void index_calls(launch_times *l, const call_list *calls)
+{
+    uint64_t last = 0, limit = (uint64_t)calls->count * IDS_PER_CALL;
+    for (size_t i = 0; i < calls->count; i++) {
+        uint64_t id = calls->items[i].correlation;
+        if (id < limit && id > last) last = id;
+    }
+    l->us_count = calls->count ? (size_t)last + 1 : 0;
+    uint32_t *dense = gt_alloc(l->us_count * sizeof *dense);
+    for (size_t i = 0; i < l->us_count; i++) dense[i] = GT_MAP_NONE;
+    for (uint32_t i = 0; i < calls->count; i++) {
+        uint64_t id = calls->items[i].correlation;
+        keep_later(id < l->us_count ? &dense[id] : gt_map_put(&l->sparse, id, 0), calls, i);
+    }
+    l->us_of = gt_alloc(l->us_count * sizeof *l->us_of);
+    for (size_t i = 0; i < l->us_count; i++) l->us_of[i] = start_us(calls, dense[i]);
+    for (size_t i = 0; i < l->sparse.capacity; i++) {
+        gt_map_entry *entry = &l->sparse.entries[i];
+        if (!entry->used) continue;
+        double us = start_us(calls, entry->value);
+        entry->value = (uint32_t)l->sparse_count;
+        GT_PUSH(l->sparse_us, l->sparse_count, l->sparse_capacity, us);
+    }
+    gt_free(dense);
+}
+
+/* Reads the plane "/host:CPU". False if it is damaged or cannot be read. */
+static bool read_launches(launch_times *l, xplane *host, xfile *file)
+{
+    static const xstat_role skipped[] = {XSTAT_HLO_OP,         XSTAT_HLO_MODULE, XSTAT_PROGRAM,
+                                         XSTAT_GROUP,          XSTAT_SCOPE,      XSTAT_GRAPH,
+                                         XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
+    gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events */
+    call_list calls = {0};
+    bool sound = xplane_open(host, file, unused, true);
+    if (sound && host->has_role[XSTAT_CORRELATION]) {
+        xplane_skip_stats(host, skipped, GT_LENGTH(skipped));
+        sound = xplane_visit(host, file, &(xvisitor){&calls, add_call, end_call_line}) &&
+                calls.count < GT_MAP_NONE;
+    }
+    if (sound) index_calls(l, &calls);
+    gt_free(calls.items);
+    gt_interner_free(unused);
+    return sound;
+}
+
+static void free_launches(launch_times *l)
+{
+    gt_free(l->us_of);
+    gt_free(l->sparse_us);
+    gt_map_free(&l->sparse);
+    *l = (launch_times){0};
+}
+
+/* In microseconds; NaN if there is no launch. */
+static double find_launch(const launch_times *l, uint64_t correlation)
+{
+    if (correlation < l->us_count) return l->us_of[correlation];
+    uint32_t place = gt_map_get(&l->sparse, correlation, 0);
+    return place == GT_MAP_NONE ? (double)NAN : l->sparse_us[place];
+}
+
+/* ---- the reader ---- */
+
 typedef struct plane_list {
     xplane *items;
     size_t count, capacity;
 } plane_list;
 
-/* An op and what names it. */
+/* An op and the key that it is found by. */
 typedef struct op_entry {
-    uint64_t names, program; /* as keys of op_of */
+    uint64_t names, program; /* the key in op_of */
     uint32_t op;
     bool is_used;
 } op_entry;
@@ -29,28 +155,28 @@ typedef struct reader {
     const char *path;
     xfile file;
     gt_jax *trace;
-    const char *products_of; /* beginning of a module's name; NULL for none */
+    const char *products_of; /* start of a module's name, or NULL */
     plane_list gpus;
     xplane host, metadata, scopes;
     bool has_host, has_metadata, has_scopes;
-    xlaunches launches;
+    launch_times launches;
     gt_map op_of;
-    op_entry ops_seen[OPS_SEEN]; /* the last one asked for in each slot */
-    size_t line_begin;           /* the first event of the line that is being read */
+    op_entry ops_seen[OPS_SEEN]; /* a cache: the last op per slot */
+    size_t line_begin;           /* the first event of the current line */
     gt_jax_scopes scope_parents;
     gt_error *error;
 } reader;
 
-static bool damaged(reader *r, const xplane *plane)
+static bool fail_damaged(reader *r, const xplane *plane)
 {
     if (r->file.failed) return false;
-    return gt_fail(r->error, "%s: the plane \"%.*s\" is damaged", r->path,
+    return gt_fail(r->error, "%s: damaged plane \"%.*s\"", r->path,
                    (int)(plane->name.len < 100 ? plane->name.len : 100), plane->name.bytes);
 }
 
 /* ---- planes ---- */
 
-static bool take_once(xplane *place, bool *is_taken, const xplane *plane)
+static bool keep_first(xplane *place, bool *is_taken, const xplane *plane)
 {
     if (*is_taken) return false;
     *place = *plane;
@@ -64,11 +190,11 @@ static void add_plane(reader *r, xplane plane)
         GT_PUSH(r->gpus.items, r->gpus.count, r->gpus.capacity, plane);
         is_used = true;
     } else if (gt_str_equals(plane.name, "/host:CPU")) {
-        is_used = take_once(&r->host, &r->has_host, &plane);
+        is_used = keep_first(&r->host, &r->has_host, &plane);
     } else if (gt_str_equals(plane.name, "/host:metadata")) {
-        is_used = take_once(&r->metadata, &r->has_metadata, &plane);
+        is_used = keep_first(&r->metadata, &r->has_metadata, &plane);
     } else if (gt_str_equals(plane.name, "/host:__ScopeRangeCallStack__")) {
-        is_used = take_once(&r->scopes, &r->has_scopes, &plane);
+        is_used = keep_first(&r->scopes, &r->has_scopes, &plane);
     }
     if (!is_used) xplane_close(&plane);
 }
@@ -84,27 +210,25 @@ static int by_pid(const void *left, const void *right)
 static bool list_planes(reader *r, bool strict)
 {
     xrange space = {0, r->file.window.size};
-    bool ends_early = false;
+    bool is_truncated = false;
     xfield field;
     size_t planes = 0;
-    while (xfile_next(&r->file, &space, &field, &ends_early)) {
+    while (xfile_next(&r->file, &space, &field, &is_truncated)) {
         if (field.number != 1) continue;
         xplane plane;
         bool is_sound = xplane_peek(&plane, &r->file, field.body);
         if (!is_sound) xplane_close(&plane);
         if (!is_sound && r->file.failed) return false;
         if (!is_sound)
-            return gt_fail(r->error,
-                           "%s: plane %zu is damaged: this is no XPlane profile, or not a whole one", r->path,
+            return gt_fail(r->error, "%s: plane %zu is damaged; not an XPlane profile, or truncated", r->path,
                            planes + 1);
         add_plane(r, plane);
         planes++;
     }
     if (r->file.failed) return false;
-    if (ends_early && (strict || !planes))
-        return gt_fail(r->error, "%s: the file ends early or is no XPlane profile", r->path);
-    if (ends_early)
-        gt_warn("%s: the file ends early; the report is of the %zu planes that are whole", r->path, planes);
+    if (is_truncated && (strict || !planes))
+        return gt_fail(r->error, "%s: truncated, or not an XPlane profile", r->path);
+    if (is_truncated) gt_warn("%s: truncated; read %zu complete planes", r->path, planes);
     if (r->gpus.count) qsort(r->gpus.items, r->gpus.count, sizeof *r->gpus.items, by_pid);
     return true;
 }
@@ -135,7 +259,7 @@ static uint32_t op_of(reader *r, const xattributes *a)
     return *place;
 }
 
-static void take_event(void *context, const xevent *event)
+static void add_event(void *context, const xevent *event)
 {
     reader *r = context;
     const xattributes *a = &event->attributes;
@@ -143,7 +267,7 @@ static void take_event(void *context, const xevent *event)
         .start_ps = event->offset_ps,
         .dur_ps = event->dur_ps,
         .correlation = a->correlation,
-        .launch_us = a->has_correlation ? xlaunches_find(&r->launches, a->correlation) : (double)NAN,
+        .launch_us = a->has_correlation ? find_launch(&r->launches, a->correlation) : (double)NAN,
         .group = a->group,
         .scope = a->scope,
         .name = event->kind->name,
@@ -156,7 +280,7 @@ static void take_event(void *context, const xevent *event)
     gt_jax_add_event(r->trace, &row);
 }
 
-static void take_line(void *context, const xline *l)
+static void end_line(void *context, const xline *l)
 {
     reader *r = context;
     gt_jax *trace = r->trace;
@@ -175,11 +299,12 @@ static void take_line(void *context, const xline *l)
     r->line_begin = trace->count;
 }
 
-/* What only the lines that viewers add are made from. */
+/* Stats that only the lines that viewers derive need. */
 static const xstat_role viewer_roles[] = {XSTAT_GROUP, XSTAT_SCOPE, XSTAT_KERNEL_DETAILS, XSTAT_GRAPH,
                                           XSTAT_TF_OP};
 
-/* `has_followers`: ids of other GPUs count the lines that viewers add to this one. */
+/* Viewers derive further lines, whose events are numbered too. So the derived events of a GPU must be counted
+ * if another GPU follows (has_followers). */
 static bool read_gpu(reader *r, xplane *plane, bool has_followers)
 {
     gt_jax *trace = r->trace;
@@ -191,16 +316,16 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
                               .plane = gt_interner_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
     bool sound = xplane_open(plane, &r->file, trace->strings, true);
-    if (sound && !has_followers) xplane_pass_over(plane, viewer_roles, GT_LENGTH(viewer_roles));
-    sound = sound && xplane_visit(plane, &r->file, &(xvisitor){r, take_event, take_line});
-    if (!sound) damaged(r, plane);
+    if (sound && !has_followers) xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
+    sound = sound && xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
+    if (!sound) fail_damaged(r, plane);
     gt_jax_gpu *gpu = &trace->gpus[trace->gpu_count - 1];
     gpu->end = trace->count;
     if (gpu->begin == gpu->end) trace->gpu_count--;
     return sound;
 }
 
-/* ---- ids ---- */
+/* ---- event ids ---- */
 
 static bool read_scopes(reader *r)
 {
@@ -211,7 +336,7 @@ static bool read_scopes(reader *r)
     while (xfile_next(&r->file, &plane, &field, &is_damaged)) {
         gt_str bytes;
         if (field.number != 6) continue;
-        if (!xfile_show(&r->file, field.body, &bytes)) return damaged(r, &r->scopes);
+        if (!xfile_show(&r->file, field.body, &bytes)) return fail_damaged(r, &r->scopes);
         gt_proto stat = gt_proto_begin(bytes);
         gt_proto_field part;
         int64_t child = 0, parent = 0;
@@ -222,10 +347,10 @@ static bool read_scopes(reader *r)
         *gt_map_put(&scopes->parent, (uint64_t)child, 0) = (uint32_t)scopes->count;
         GT_PUSH(scopes->ids, scopes->count, scopes->capacity, parent);
     }
-    return !is_damaged || damaged(r, &r->scopes);
+    return !is_damaged || fail_damaged(r, &r->scopes);
 }
 
-/* Profiles that a viewer has been over already have its groups, and get no lines again. */
+/* A profile with groups has been through a viewer before, which adds no lines a second time. */
 static bool gets_derived_lines(const reader *r)
 {
     if (!r->has_host || !r->host.has_role[XSTAT_GROUP]) return true;
@@ -242,7 +367,7 @@ static void number_events(reader *r)
     for (size_t g = 0; g < trace->gpu_count; g++) {
         gt_jax_gpu *gpu = &trace->gpus[g];
         gpu->first_uid = uid;
-        if (derived_lines && g + 1 < trace->gpu_count) /* no ids follow those of the last one */
+        if (derived_lines && g + 1 < trace->gpu_count) /* no ids follow those of the last GPU */
             gpu->derived = gt_jax_count_derived(trace, gpu, &r->scope_parents);
         uid += gpu->end - gpu->begin + gpu->derived;
     }
@@ -263,11 +388,11 @@ static bool read_gpus(reader *r)
 static bool read_space(reader *r, bool strict)
 {
     if (!list_planes(r, strict)) return false;
-    if (r->has_host && !xlaunches_read(&r->launches, &r->host, &r->file)) return damaged(r, &r->host);
+    if (r->has_host && !read_launches(&r->launches, &r->host, &r->file)) return fail_damaged(r, &r->host);
     xplane_close(&r->host);
     if ((r->has_scopes && !read_scopes(r)) || !read_gpus(r)) return false;
     if (r->has_metadata && !xplane_read_modules(&r->metadata, &r->file, r->products_of, r->trace))
-        return damaged(r, &r->metadata);
+        return fail_damaged(r, &r->metadata);
     gt_jax_sort_events(r->trace);
     number_events(r);
     gt_jax_find_kinds(r->trace);
@@ -281,7 +406,7 @@ static void free_reader(reader *r)
     xplane_close(&r->host);
     xplane_close(&r->metadata);
     xplane_close(&r->scopes);
-    xlaunches_free(&r->launches);
+    free_launches(&r->launches);
     gt_map_free(&r->op_of);
     gt_free(r->scope_parents.ids);
     gt_map_free(&r->scope_parents.parent);
@@ -322,7 +447,7 @@ bool gt_is_xplane(gt_str first_bytes)
 {
     gt_proto space = gt_proto_begin(first_bytes), plane;
     if (first_bytes.len < 4 || first_bytes.bytes[0] != (1 << 3 | GT_WIRE_BYTES)) return false;
-    /* The plane may be longer than the bytes that are there: its length is passed by hand. */
+    /* The plane may be longer than the available bytes, so its length is decoded here. */
     size_t at = 1;
     while (at < first_bytes.len && at < 11 && (uint8_t)first_bytes.bytes[at] >= 0x80) at++;
     if (++at >= first_bytes.len) return false;

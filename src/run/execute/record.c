@@ -3,7 +3,7 @@
 #include "analysis/rocprof/gpu_samples.h"
 #include "base/length.h"
 #include "compat/python_regex.h"
-#include "input/sheets/csv_table.h"
+#include "input/sheets/sheets.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "input/sheets/xlsx_table.h"
+#include "input/sheets/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/setting_reports.h"

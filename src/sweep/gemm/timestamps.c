@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "input/chrome/kineto_kernels.h"
+#include "input/chrome/kineto.h"
 #include "schema/columns.h"
 #include "sweep/layout.h"
 #include "table/stats.h"

@@ -1,10 +1,11 @@
-/* Chrome traces: all events that last are kept, because the process of a GPU may be named behind them. */
-#include "input/chrome/stream.h"
-#include "base/log.h"
+/* The busiest stream of one GPU, from a JAX program's Chrome trace.
+ *
+ * All events with a duration are kept until the end of the file, because the event that names the GPU's
+ * process may come after its events. */
+#include "input/chrome/chrome.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "input/json/record.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +34,7 @@ typedef struct process {
 
 typedef struct reader {
     gt_interner *strings;
-    uint32_t complete, metadata, process_name; /* texts: what tells kinds of records */
+    uint32_t complete, metadata, process_name; /* strings that tell the kinds of events apart */
     timed_event *events;
     size_t count, capacity;
     process *processes;
@@ -41,9 +42,9 @@ typedef struct reader {
     gt_map process_of; /* by pid */
 } reader;
 
-/* ---- records ---- */
+/* ---- events ---- */
 
-static void take_process(reader *r, const gt_record *record)
+static void add_process(reader *r, const gt_record *record)
 {
     int64_t pid = record->cells[PID].integer;
     uint32_t *place = gt_map_put(&r->process_of, (uint64_t)pid, 0);
@@ -54,12 +55,12 @@ static void take_process(reader *r, const gt_record *record)
     r->processes[*place].name = gt_record_string(record, PATH);
 }
 
-static void take_record(reader *r, const gt_record *record)
+static void add_record(reader *r, const gt_record *record)
 {
     const uint64_t timed = 1u << START | 1u << DURATION;
     uint32_t phase = gt_record_string(record, PHASE);
     if (!(record->present >> PID & 1)) return;
-    if (phase == r->metadata && gt_record_string(record, NAME) == r->process_name) take_process(r, record);
+    if (phase == r->metadata && gt_record_string(record, NAME) == r->process_name) add_process(r, record);
     if (phase != r->complete || (record->present & timed) != timed) return;
     double start = record->cells[START].time, dur = record->cells[DURATION].time;
     if (!isfinite(start) || !isfinite(dur) || dur <= 0) return;
@@ -72,34 +73,15 @@ static void take_record(reader *r, const gt_record *record)
     GT_PUSH(r->events, r->count, r->capacity, e);
 }
 
-static void read_events(reader *r, gt_json *json)
+static bool read_events(void *context, gt_json *json)
 {
+    reader *r = context;
     gt_record_reader *records = gt_record_reader_new(fields, FIELDS, r->strings);
     gt_record record;
     if (gt_json_enter_array(json))
-        while (gt_json_next_element(json) && gt_record_read(records, json, &record)) take_record(r, &record);
+        while (gt_json_next_element(json) && gt_record_read(records, json, &record)) add_record(r, &record);
     gt_record_reader_free(records);
-}
-
-/* False where there is no list of events. */
-static bool read_document(reader *r, gt_json *json)
-{
-    gt_str key;
-    bool found = false;
-    if (gt_json_peek(json) == GT_JSON_ARRAY) {
-        read_events(r, json);
-        return true;
-    }
-    if (!gt_json_enter_object(json)) return false;
-    while (gt_json_next_key(json, &key)) {
-        bool is_list = gt_str_equals(key, "traceEvents");
-        found |= is_list;
-        if (is_list)
-            read_events(r, json);
-        else if (!gt_json_skip(json))
-            break;
-    }
-    return found;
+    return !json->failed;
 }
 
 /* ---- the stream ---- */
@@ -126,7 +108,7 @@ static int by_start(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The thread whose events last longest; of equal ones that which begins first. */
+/* The thread with the largest sum of durations; if several have it, the one that starts first. */
 static int64_t busiest_thread(timed_event *const *events, size_t count)
 {
     gt_map places = {0};
@@ -153,36 +135,18 @@ static int64_t busiest_thread(timed_event *const *events, size_t count)
     return busiest;
 }
 
-static void choose_stream(reader *r, int64_t pid, gt_gpu_stream *out)
+static void select_stream(reader *r, int64_t pid, gt_gpu_stream *out)
 {
-    timed_event **of_gpu = gt_alloc((r->count + 1) * sizeof *of_gpu);
+    timed_event **gpu_events = gt_alloc((r->count + 1) * sizeof *gpu_events);
     size_t count = 0;
     for (size_t i = 0; i < r->count; i++)
-        if (r->events[i].pid == pid) of_gpu[count++] = &r->events[i];
-    qsort(of_gpu, count, sizeof *of_gpu, by_start);
-    int64_t tid = busiest_thread(of_gpu, count);
+        if (r->events[i].pid == pid) gpu_events[count++] = &r->events[i];
+    qsort(gpu_events, count, sizeof *gpu_events, by_start);
+    int64_t tid = busiest_thread(gpu_events, count);
     *out = (gt_gpu_stream){.strings = r->strings, .items = gt_alloc((count + 1) * sizeof *out->items)};
     for (size_t i = 0; i < count; i++)
-        if (of_gpu[i]->tid == tid) out->items[out->count++] = of_gpu[i]->event;
-    gt_free(of_gpu);
-}
-
-static bool accept(const gt_json *json, const reader *r, bool found, const gt_read_options *options,
-                   gt_error *error)
-{
-    const char *path = gt_stream_path(json->stream), *damage = gt_stream_damage(json->stream);
-    if (json->failed && json->truncated && r->count && !options->strict) {
-        gt_warn("%s: the file ends early: %zu events were read, the rest is missing", path, r->count);
-        return true;
-    }
-    if (json->failed) {
-        *error = json->error;
-        gt_error_prefix(error, path);
-        return false;
-    }
-    if (damage && options->strict) return gt_fail(error, "%s: %s", path, damage);
-    if (damage) gt_warn("%s: %s", path, damage);
-    return found || gt_fail(error, "%s: not a Chrome trace: it has no 'traceEvents'", path);
+        if (gpu_events[i]->tid == tid) out->items[out->count++] = gpu_events[i]->event;
+    gt_free(gpu_events);
 }
 
 bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
@@ -194,19 +158,20 @@ bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
                 .process_name = gt_interner_add_cstr(strings, "process_name")};
     gt_json json;
     int64_t pid = 0;
+    bool found = false;
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
-    bool found = read_document(&r, &json);
-    if (!json.failed) gt_json_finish(&json);
+    bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&r, read_events, NULL}, &found);
     gt_progress_end();
-    bool sound = accept(&json, &r, found, options, error);
+    bool sound = gt_chrome_accept(&json, read, found, r.count, "not a Chrome trace (no 'traceEvents')",
+                                  options, error);
     if (sound && !find_pid(&r, gpu, &pid))
-        sound = gt_fail(error, "%s: there is no process /device:GPU:%" PRId64 " in this trace",
-                        gt_stream_path(stream), gpu);
-    if (sound) choose_stream(&r, pid, out);
+        sound = gt_fail(error, "%s: no process /device:GPU:%" PRId64 " in this trace", gt_stream_path(stream),
+                        gpu);
+    if (sound) select_stream(&r, pid, out);
     if (sound && !out->count) {
         gt_gpu_stream_free(out);
-        sound = gt_fail(error, "%s: nothing ran on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
+        sound = gt_fail(error, "%s: no events on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
     }
     gt_free(r.events);
     gt_free(r.processes);

@@ -1,0 +1,18 @@
+/* The one place that words the message about a truncated file. */
+#include "input/options.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+bool gt_accept_truncated(const char *path, const char *damage, size_t count, const char *what,
+                         uint64_t offset, const gt_read_options *options, gt_error *error)
+{
+    unsigned long long bytes = offset;
+    char why[160] = "";
+    if (damage) snprintf(why, sizeof why, " (%s)", damage);
+    if (!count)
+        return gt_fail(error, "%s: truncated%s at byte %llu; no %s before that", path, why, bytes, what);
+    if (options->strict) return gt_fail(error, "%s: truncated%s at byte %llu", path, why, bytes);
+    gt_warn("%s: truncated%s: read %zu %s up to byte %llu", path, why, count, what, bytes);
+    return true;
+}

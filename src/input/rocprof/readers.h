@@ -1,0 +1,105 @@
+/* The reader of each rocprofv3 format; rocprof.h chooses among them.
+ *
+ *     json.c, json_extra.c   *_results.json
+ *     csv.c, csv_columns.c   *_kernel_trace.csv, *_hip_api_trace.csv, ...
+ *     rocpd.c                *_results.db
+ *     perfetto.c             *_results.pftrace
+ *
+ * Streams must be at their beginning. Truncated files are read as input/options.h describes. On failure the
+ * result is NULL or false with an error that names the file. */
+#ifndef GT_INPUT_ROCPROF_READERS_H
+#define GT_INPUT_ROCPROF_READERS_H
+
+#include "input/json/record.h"
+#include "input/options.h"
+#include "stream/stream.h"
+#include "trace/rocprof/rocprof.h"
+
+/* ---- JSON: {"rocprofiler-sdk-tool": [{metadata, kernel_symbols, buffer_records, ...}]} ---- */
+
+/* Reads the first process of the file ("-": standard input), or all of them with GT_WANT_ALL_PROCESSES. */
+gt_rocprof *gt_rocprof_read_json(const char *path, const gt_read_options *options, gt_error *error);
+gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error);
+
+/* ---- CSV: one file per kind of record ----
+ *
+ * Columns are found by name, in any order and ignoring case, so the files of all rocprofv3 versions, of
+ * `rocpd convert` and of the older rocprof (results.csv) are understood. rocprofv3 does not escape quotes, so
+ * a quote ends a field only if a comma or a line end follows. */
+
+typedef enum gt_csv_kind {
+    GT_CSV_UNKNOWN,
+    GT_CSV_KERNELS,
+    GT_CSV_COUNTERS,
+    GT_CSV_CALLS,
+    GT_CSV_COPIES,
+    GT_CSV_AGENTS,
+    GT_CSV_OLD_RESULTS, /* results.csv of the older rocprof: kernels, with one column per counter */
+    GT_CSV_STATS,       /* statistics that rocprofv3 derives from the others */
+    GT_CSV_OTHER,       /* allocations, scratch memory, samples: not read */
+    GT_CSV_KINDS
+} gt_csv_kind;
+
+/* The kind of a file, by its first line. 64 bytes after the text must be readable, as after a stream's block.
+ */
+gt_csv_kind gt_rocprof_csv_kind(gt_str first_block);
+/* For messages: "kernel trace". */
+const char *gt_rocprof_csv_kind_name(gt_csv_kind kind);
+
+typedef struct gt_csv_source {
+    int64_t process;            /* index in the run */
+    bool kernels_from_counters; /* also make dispatches of the counters' rows: for runs without a kernel trace
+                                 */
+} gt_csv_source;
+/* Reads one file of a process into the run. Counters are read only if they are wanted or
+ * kernels_from_counters is set. */
+bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const gt_csv_source *source,
+                         const gt_read_options *options, gt_error *error);
+
+/* ---- rocpd databases, the default output since ROCm 7: an SQLite file with a set of tables per process ----
+ *
+ * The file is not trusted: it is opened read-only, none of its views, triggers or extensions are used, and
+ * only plain tables are read. Columns are found by name, so newer schemas are read as far as they have the
+ * same columns. */
+
+/* Adds all processes of a database to the run. A damaged or incomplete database is an error. */
+bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *error);
+
+/* ---- Perfetto: kernels, copies and API calls are slices with annotations ---- */
+
+/* Adds all processes of a trace to the run. */
+bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
+                              gt_error *error);
+
+/* ---- agents (CPUs and GPUs): the JSON in `agents` of JSON files and in the column extdata of rocpd ---- */
+
+/* One field per column of gt_agent_columns, and the type's number, which is not stored. */
+enum { GT_AGENT_TYPE_NUMBER = GT_AGENT_COLUMNS, GT_AGENT_FIELDS };
+extern const gt_field gt_agent_fields[GT_AGENT_FIELDS];
+
+/* Replaces the number of the agent's type by its name. */
+void gt_agent_complete(gt_record *record, gt_record_reader *reader);
+
+/* ---- the parts of the JSON that only the extra sheets need: API calls, counters, agents ----
+ *
+ * Their records refer to tables of names that may come before or after them, so they are joined at the end.
+ */
+
+typedef struct gt_rocprof_extra gt_rocprof_extra;
+
+/* For one process of the file; `run` and `options` must outlive it. */
+gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *options);
+void gt_rocprof_extra_free(gt_rocprof_extra *extra);
+
+/* Each function reads the value of one key at the cursor; false if the JSON is damaged. */
+bool gt_rocprof_extra_calls(gt_rocprof_extra *extra, gt_json *json, gt_call_domain domain);
+bool gt_rocprof_extra_names(gt_rocprof_extra *extra, gt_json *json);            /* "strings" */
+bool gt_rocprof_extra_counter_names(gt_rocprof_extra *extra, gt_json *json);    /* "counters" */
+bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json); /* "callback_records" */
+bool gt_rocprof_extra_agents(gt_rocprof_extra *extra, gt_json *json);           /* "agents" */
+
+/* Call it at the end of the process: adds calls, counters and agents to the run, and replaces the operation
+ * numbers of copies by gt_copy_direction. */
+void gt_rocprof_extra_finish(gt_rocprof_extra *extra);
+
+#endif
