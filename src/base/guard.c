@@ -77,7 +77,7 @@ static bool take_cleanup(frame *f, cleanup *taken)
 static _Noreturn void unwind(void)
 {
     frame *f = current;
-    cleanup next;
+    cleanup next = {0};
     while (f->lock_count) pthread_mutex_unlock(f->locks[--f->lock_count]);
     while (take_cleanup(f, &next)) gt_guard_attempt(f->guard, next.run, next.object);
     longjmp(f->begin, 1);

@@ -44,8 +44,6 @@ int gt_peek_varint(const uint8_t *at, const uint8_t *end, uint64_t *value);
 
 /* ---- events ---- */
 
-enum { GT_EVENT_TRACK = 11 }; /* the field track_uuid, of defaults too */
-
 /* A TrackEvent as it is in its packet: numbers that refer to names are not looked up yet. */
 typedef struct gt_raw_event {
     int64_t type;

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "input/options.h"
 #include "base/protobuf.h"
+#include "trace/perfetto_fields.h"
 #include "stream/stream.h"
 
 typedef enum gt_perfetto_type {
@@ -114,10 +115,9 @@ bool gt_perfetto_next_note(gt_perfetto *trace, gt_proto *notes, gt_note *note);
 /* The same in two steps: find the bytes of the next annotation, then decode them. */
 static inline bool gt_perfetto_next_note_bytes(gt_proto *notes, gt_str *bytes)
 {
-    enum { EVENT_NOTE = 4 };
     gt_proto_field field;
     while (gt_proto_next(notes, &field)) {
-        if (field.number != EVENT_NOTE) continue;
+        if (field.number != GT_PF_EVENT_NOTE) continue;
         *bytes = gt_proto_bytes(&field);
         return true;
     }

@@ -297,7 +297,7 @@ static bool add_tool(builder *b, const gt_value *entry, const gt_value *more_too
         return gt_fail(b->error, "tool %.200s: cmd must be a string", name);
     if (env->type != GT_VALUE_MISSING && env->type != GT_VALUE_DICT)
         return gt_fail(b->error, "tool %.200s: env_vars must be an object", name);
-    tool_entry tool;
+    tool_entry tool = {0};
     if (!find_tool(b->arena, more_tools, name, &tool, b->error) || !check_families(b, &tool)) return false;
     bool from_file = gt_settings_has(gt_value_get(more_tools, "tools"), name);
     if (cmd) tool.cmd = cmd;
