@@ -5,7 +5,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "model/gemm_kernel.h"
+#include "model/model.h"
 #include "trace/pytorch/calls.h"
 
 #include <inttypes.h>

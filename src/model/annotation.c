@@ -1,11 +1,15 @@
-/* Names of steps of inference servers. The three forms have different beginnings, so a name is tried as one
- * only. */
-#include "model/annotation.h"
-#include "base/number.h"
+/* The names that inference servers give to their steps. They contain how many queries and keys the step had,
+ * summed over its requests:
+ *
+ *     execute_40_context_1(sq3sk5sqsq9sqsk15)_generation_37(sq37sk34489sqsq37sqsk34489)      vLLM
+ *     step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]                        SGLang
+ *     decode[bs=32 tok=128 d=32 sqsq=512 sqsk=262144 sk=65536]                                ATOM
+ *
+ * The start of a name decides which of them it is. Tests: tests/json/test_values.c. */
+#include "model/family.h"
 
 #include "base/length.h"
-#include "base/buffer.h"
-#include "json/values.h"
+#include "base/number.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -14,10 +18,10 @@ typedef struct reader {
     const char *place, *end;
 } reader;
 
-static bool skip(reader *r, const char *text)
+static bool skip_prefix(reader *r, const char *prefix)
 {
-    size_t len = strlen(text);
-    if ((size_t)(r->end - r->place) < len || memcmp(r->place, text, len) != 0) return false;
+    size_t len = strlen(prefix);
+    if ((size_t)(r->end - r->place) < len || memcmp(r->place, prefix, len) != 0) return false;
     r->place += len;
     return true;
 }
@@ -38,30 +42,31 @@ static bool read_number(reader *r, __int128 *out)
 
 /* ---- vLLM ---- */
 
-static bool read_vllm_chunk(reader *r, gt_chunk *chunk)
+static bool read_vllm_sums(reader *r, gt_length_sums *sums)
 {
     __int128 requests;
-    return read_number(r, &requests) && skip(r, "(sq") && read_number(r, &chunk->sq) && skip(r, "sk") &&
-           read_number(r, &chunk->sk) && skip(r, "sqsq") && read_number(r, &chunk->sqsq) && skip(r, "sqsk") &&
-           read_number(r, &chunk->sqsk) && skip(r, ")");
+    return read_number(r, &requests) && skip_prefix(r, "(sq") && read_number(r, &sums->sq) &&
+           skip_prefix(r, "sk") && read_number(r, &sums->sk) && skip_prefix(r, "sqsq") &&
+           read_number(r, &sums->sqsq) && skip_prefix(r, "sqsk") && read_number(r, &sums->sqsk) &&
+           skip_prefix(r, ")");
 }
 
 static bool read_vllm(reader *r, gt_step_lengths *lengths)
 {
     __int128 tokens;
-    return read_number(r, &tokens) && skip(r, "_context_") && read_vllm_chunk(r, &lengths->context) &&
-           skip(r, "_generation_") && read_vllm_chunk(r, &lengths->generation);
+    return read_number(r, &tokens) && skip_prefix(r, "_context_") && read_vllm_sums(r, &lengths->context) &&
+           skip_prefix(r, "_generation_") && read_vllm_sums(r, &lengths->generation);
 }
 
 /* ---- key=value ---- */
 
 typedef struct field {
     const char *key;
-    __int128 *value; /* the last one counts where a key occurs twice */
+    __int128 *value; /* if a key occurs twice, the last value counts */
     bool found;
 } field;
 
-static void set_field(field *fields, size_t count, gt_str key, gt_str value, bool *sound)
+static void set_field(field *fields, size_t count, gt_str key, gt_str value, bool *valid)
 {
     for (size_t i = 0; i < count; i++) {
         if (strlen(fields[i].key) != key.len || memcmp(fields[i].key, key.bytes, key.len) != 0) continue;
@@ -69,19 +74,19 @@ static void set_field(field *fields, size_t count, gt_str key, gt_str value, boo
         bool all_digits = value.len > 0;
         for (size_t j = 0; j < value.len; j++) all_digits &= gt_is_digit(value.bytes[j]);
         fields[i].found = true;
-        *fields[i].value = 0; /* what is no number counts as 0 */
-        if (all_digits) *sound &= read_number(&digits, fields[i].value);
+        *fields[i].value = 0; /* the value if it is not a number */
+        if (all_digits) *valid &= read_number(&digits, fields[i].value);
     }
 }
 
-/* Where a value ends that begins at `place`: behind its digits. */
+/* The end of a value that starts at `place` and has only digits. */
 static const char *number_end(const char *place, const char *end)
 {
     while (place < end && gt_is_digit(*place)) place++;
     return place;
 }
 
-/* Behind a list in brackets, such as [1, 2]...+3, or before the next blank. */
+/* The end of a value that is a list in brackets, such as [1, 2]...+3, or a word. */
 static const char *value_end(const char *place, const char *end)
 {
     const char *close = place < end && *place == '[' ? memchr(place, ']', (size_t)(end - place)) : NULL;
@@ -89,18 +94,18 @@ static const char *value_end(const char *place, const char *end)
         place = close + 1;
         reader more = {place, end};
         __int128 count;
-        return skip(&more, "...+") && read_number(&more, &count) ? more.place : place;
+        return skip_prefix(&more, "...+") && read_number(&more, &count) ? more.place : place;
     }
     while (place < end && !isspace((unsigned char)*place)) place++;
     return place;
 }
 
-/* Reads all pairs of a word, "=" and a value that is not empty. */
+/* Reads all pairs of a key, "=" and a non-empty value. */
 static bool read_pairs(reader body, field *fields, size_t count,
                        const char *(*end_of)(const char *, const char *))
 {
-    bool sound = true;
-    const char *from = body.place; /* behind the last pair */
+    bool valid = true;
+    const char *from = body.place; /* the end of the last pair */
     for (const char *equals = from; equals < body.end; equals++) {
         if (*equals != '=') continue;
         const char *key = equals;
@@ -108,15 +113,15 @@ static bool read_pairs(reader body, field *fields, size_t count,
         const char *end = end_of(equals + 1, body.end);
         if (key == equals || end == equals + 1) continue;
         set_field(fields, count, (gt_str){key, (size_t)(equals - key)},
-                  (gt_str){equals + 1, (size_t)(end - equals - 1)}, &sound);
+                  (gt_str){equals + 1, (size_t)(end - equals - 1)}, &valid);
         from = end;
         equals = end - 1;
     }
-    return sound;
+    return valid;
 }
 
-/* What stands between the first bracket and the last one on its line. */
-static bool find_body(reader *r)
+/* Limits the reader to the part before the last bracket on the line. */
+static bool limit_to_body(reader *r)
 {
     const char *line = memchr(r->place, '\n', (size_t)(r->end - r->place));
     const char *close = memrchr(r->place, ']', (size_t)((line ? line : r->end) - r->place));
@@ -139,33 +144,33 @@ static bool has_sums(reader body)
 
 static bool read_sglang(reader *r, gt_step_lengths *lengths)
 {
-    gt_chunk *c = &lengths->context, *g = &lengths->generation;
+    gt_length_sums *c = &lengths->context, *g = &lengths->generation;
     field fields[] = {{"c_sq", &c->sq, 0},     {"c_sk", &c->sk, 0},    {"c_sqsq", &c->sqsq, 0},
                       {"c_sqsk", &c->sqsk, 0}, {"g_sq", &g->sq, 0},    {"g_sk", &g->sk, 0},
                       {"g_sqsq", &g->sqsq, 0}, {"g_sqsk", &g->sqsk, 0}};
-    if (!skip(r, "EXTEND") && !skip(r, "DECODE") && !skip(r, "MIXED")) return false;
+    if (!skip_prefix(r, "EXTEND") && !skip_prefix(r, "DECODE") && !skip_prefix(r, "MIXED")) return false;
     if (r->place < r->end && is_word(*r->place)) return false;
-    if (!find_body(r) || !has_sums(*r)) return false;
+    if (!limit_to_body(r) || !has_sums(*r)) return false;
     return read_pairs(*r, fields, GT_LENGTH(fields), number_end);
 }
 
 /* ---- ATOM ---- */
 
-static bool read_atom(reader *r, gt_chunk *chunk)
+static bool read_atom(reader *r, gt_length_sums *sums)
 {
     field fields[] = {
-        {"sqsq", &chunk->sqsq, 0}, {"sqsk", &chunk->sqsk, 0}, {"tok", &chunk->sq, 0}, {"sk", &chunk->sk, 0}};
-    return find_body(r) && read_pairs(*r, fields, GT_LENGTH(fields), value_end) && fields[0].found &&
+        {"sqsq", &sums->sqsq, 0}, {"sqsk", &sums->sqsk, 0}, {"tok", &sums->sq, 0}, {"sk", &sums->sk, 0}};
+    return limit_to_body(r) && read_pairs(*r, fields, GT_LENGTH(fields), value_end) && fields[0].found &&
            fields[1].found;
 }
 
-bool gt_annotation_lengths(gt_str name, gt_step_lengths *lengths)
+bool gt_step_lengths_parse(gt_str name, gt_step_lengths *lengths)
 {
     reader r = {name.bytes, name.bytes + name.len};
     *lengths = (gt_step_lengths){0};
-    if (skip(&r, "execute_")) return read_vllm(&r, lengths);
-    if (skip(&r, "step[")) return read_sglang(&r, lengths);
-    if (skip(&r, "prefill[")) return read_atom(&r, &lengths->context);
-    if (skip(&r, "decode[")) return read_atom(&r, &lengths->generation);
+    if (skip_prefix(&r, "execute_")) return read_vllm(&r, lengths);
+    if (skip_prefix(&r, "step[")) return read_sglang(&r, lengths);
+    if (skip_prefix(&r, "prefill[")) return read_atom(&r, &lengths->context);
+    if (skip_prefix(&r, "decode[")) return read_atom(&r, &lengths->generation);
     return false;
 }

@@ -1,7 +1,11 @@
-/* GPUs: a table of what the vendors say of them, and a reader of users' own files.
+/* GPUs: a table of the vendors' figures, and a reader for users' files.
  *
- * Figures are without sparsity. On vector units 16-bit numbers are mostly computed as 32-bit ones, so where a
- * vendor does not name their rate, that of fp32 stands for it. */
+ * To add a GPU, add a row to the table below, sorted by name, with a comment that names the source of its
+ * figures. Then add a column to the table in docs/models.md and the name to the list in
+ * tests/model/cli_cases.txt. test_known_gpus in tests/model/test_models.c checks all rows.
+ *
+ * Figures are without sparsity. Vector units mostly compute 16-bit numbers as 32-bit ones, so if a vendor
+ * does not specify the 16-bit rate, that of fp32 is used. */
 #include "model/arch.h"
 
 #include "base/length.h"
@@ -17,63 +21,63 @@
     .peak_count = sizeof((const gt_peak[]){__VA_ARGS__}) / sizeof(gt_peak)
 
 static const gt_gpu_arch archs[] = {
-    /* Where a figure stands in a vendor's own text, that text is named. "As copied" means that the vendor's
-     * document itself could not be opened, only its table on another page. */
+    /* The comments name the vendor's document. "As copied" means that the document itself could not be
+     * opened, only a copy of its table on another page. */
     /* NVIDIA A100 80GB SXM. Memory, TF32 (as matrix_fp32), 16-bit and int8 matrices: "NVIDIA A100 Tensor Core
-     * GPU" data sheet, as NVIDIA has it in TensorRT-LLM (auto_parallel/cluster_info.py). The rest: table of
-     * "NVIDIA A100 Tensor Core GPU Architecture" white paper (2020), as copied. */
+     * GPU" data sheet, as quoted by NVIDIA in TensorRT-LLM (auto_parallel/cluster_info.py). The rest: table
+     * in "NVIDIA A100 Tensor Core GPU Architecture" white paper (2020), as copied. */
     {.name = "A100",
      .mem_bw_gbps = 2039,
      .memory_gb = 80,
      PEAKS({"matrix_fp64", 19.5}, {"matrix_fp32", 156}, {"matrix_fp16", 312}, {"matrix_bf16", 312},
            {"matrix_int8", 624}, {"vector_fp64", 9.7}, {"vector_fp32", 19.5}, {"vector_fp16", 78},
            {"vector_bf16", 39})},
-    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), column HGX B200 of a single GPU, as copied;
-     * matrix figures, which are with sparsity there but for fp64, halved. matrix_fp32 is TF32. */
+    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), column HGX B200 of a single GPU, as copied.
+     * Except for fp64, its matrix figures are with sparsity; they are halved here. matrix_fp32 is TF32. */
     {.name = "B200",
      .mem_bw_gbps = 7700,
      .memory_gb = 180,
      PEAKS({"matrix_fp64", 37}, {"matrix_fp32", 1100}, {"matrix_fp16", 2250}, {"matrix_bf16", 2250},
            {"matrix_fp8", 4500}, {"matrix_fp4", 9000}, {"matrix_int8", 4500}, {"vector_fp64", 37},
            {"vector_fp32", 75}, {"vector_fp16", 75}, {"vector_bf16", 75})},
-    /* NVIDIA H100 SXM. Memory: "NVIDIA H100 Tensor Core GPU" data sheet, as NVIDIA has it in TensorRT-LLM,
-     * with matrices rounded to 495, 989 and 1979. To a decimal: "NVIDIA H100 Tensor Core GPU Architecture"
-     * white paper (2022), as copied. matrix_fp32 is TF32. */
+    /* NVIDIA H100 SXM. Memory: "NVIDIA H100 Tensor Core GPU" data sheet, as quoted by NVIDIA in
+     * TensorRT-LLM, with matrix figures rounded to 495, 989 and 1979. With decimals: "NVIDIA H100 Tensor Core
+     * GPU Architecture" white paper (2022), as copied. matrix_fp32 is TF32. */
     {.name = "H100",
      .mem_bw_gbps = 3350,
      .memory_gb = 80,
      PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
            {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
            {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* NVIDIA H200 SXM. Memory: "NVIDIA H200 Tensor Core GPU" data sheet (2023), as NVIDIA has it in
-     * TensorRT-LLM; its 1979 and 3958 with sparsity and 67 are those of H100, whose units it has. */
+    /* NVIDIA H200 SXM. Memory: "NVIDIA H200 Tensor Core GPU" data sheet (2023), as quoted by NVIDIA in
+     * TensorRT-LLM; its 1979 and 3958 with sparsity and 67 are those of H100, which has the same units. */
     {.name = "H200",
      .mem_bw_gbps = 4800,
      .memory_gb = 141,
      PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
            {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
            {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* AMD Instinct MI250X, the module: flops a clock of a compute unit in "AMD matrix cores" (AMD lab notes,
+    /* AMD Instinct MI250X, the module: flops per clock and compute unit in "AMD matrix cores" (AMD lab notes,
      * 2022), times 220 units (ROCm documentation, "GPU hardware specifications", as are the 128 GB) at 1.7
-     * GHz (there for MI250, whose clock it shares), which gives the 47.9, 95.7 and 383.0 of AMD's data sheet
-     * as copied. Memory: 1638.4 GB/s a die, "Finite difference method - Laplacian part 1" (AMD lab notes). In
-     * a trace each of its two dies is a device: MI250X_GCD. */
+     * GHz (given there for MI250, which has the same clock). This gives the 47.9, 95.7 and 383.0 of AMD's
+     * data sheet, as copied. Memory: 1638.4 GB/s per die, "Finite difference method - Laplacian part 1" (AMD
+     * lab notes). In a trace, each of its two dies is a device: MI250X_GCD. */
     {.name = "MI250X",
      .mem_bw_gbps = 3276.8,
      .memory_gb = 128,
      PEAKS({"matrix_fp64", 95.7}, {"matrix_fp32", 95.7}, {"matrix_fp16", 383}, {"matrix_bf16", 383},
            {"matrix_int8", 383}, {"vector_fp64", 47.9}, {"vector_fp32", 47.9}, {"vector_fp16", 47.9},
            {"vector_bf16", 47.9})},
-    /* One of its two dies: half of everything. */
+    /* One of the two dies: half of every figure. */
     {.name = "MI250X_GCD",
      .mem_bw_gbps = 1638.4,
      .memory_gb = 64,
      PEAKS({"matrix_fp64", 47.85}, {"matrix_fp32", 47.85}, {"matrix_fp16", 191.5}, {"matrix_bf16", 191.5},
            {"matrix_int8", 191.5}, {"vector_fp64", 23.95}, {"vector_fp32", 23.95}, {"vector_fp16", 23.95},
            {"vector_bf16", 23.95})},
-    /* AMD Instinct MI300X and MI325X: TraceLens, whose figures users compare with: what GEMMs were measured
-     * to reach (matrix units, 16 and 8 bits; AMD's blog "Understanding Peak, Max-Achievable & Delivered
-     * FLOPs", 2025), the rest from AMD's product pages. */
+    /* AMD Instinct MI300X and MI325X: the figures of TraceLens, so that results are comparable: rates
+     * measured for GEMMs (matrix units, 16 and 8 bits; AMD's blog "Understanding Peak, Max-Achievable &
+     * Delivered FLOPs", 2025), the rest from AMD's product pages. */
     {.name = "MI300X",
      .mem_bw_gbps = 5300,
      .memory_gb = 192,
@@ -87,11 +91,11 @@ static const gt_gpu_arch archs[] = {
            {"matrix_fp8", 1519}, {"matrix_int8", 3094}, {"vector_fp16", 194}, {"vector_bf16", 194},
            {"vector_fp32", 97}, {"vector_fp64", 48})},
     /* AMD Instinct MI350X and MI355X. Matrices: "Matrix Core Programming on AMD CDNA3 and CDNA4 architecture"
-     * (AMD, 2025) has 78.6, 157.3, 2.5 P, 5 P and 10 P for MI355X and the formula that gives their decimals:
-     * cycles of an instruction, four matrix cores in each of 256 compute units, 2.4 GHz; MI350X likewise at
-     * 2.2 GHz. Units and memory size: ROCm documentation, "AMD GPU specifications". Vectors: 256 flops (fp32)
-     * and 128 (fp64) a clock of a unit, as the ROCm documentation has them for CDNA 3. Clocks, 8 TB/s and
-     * int8 at the rate of fp8: only press reports of AMD's launch could be seen. */
+     * (AMD, 2025) has 78.6, 157.3, 2.5 P, 5 P and 10 P for MI355X and the formula for their decimals: cycles
+     * per instruction, four matrix cores in each of 256 compute units, 2.4 GHz. MI350X: the same at 2.2 GHz.
+     * Units and memory size: ROCm documentation, "AMD GPU specifications". Vectors: 256 flops (fp32)
+     * and 128 (fp64) per clock and unit, from the ROCm documentation of CDNA 3. Clocks, 8 TB/s and int8 at
+     * the rate of fp8: press reports of AMD's launch, because no other source could be opened. */
     {.name = "MI350X",
      .mem_bw_gbps = 8000,
      .memory_gb = 288,
@@ -123,7 +127,7 @@ const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
         gt_buffer_add_cstr(&known, i ? ", " : "");
         gt_buffer_add_cstr(&known, archs[i].name);
     }
-    gt_fail(error, "no GPU is known as '%s'; known are %s", name, gt_buffer_str(&known).bytes);
+    gt_fail(error, "unknown GPU '%s'; known GPUs: %s", name, gt_buffer_str(&known).bytes);
     gt_buffer_free(&known);
     return NULL;
 }
@@ -135,11 +139,11 @@ double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec)
     return (double)NAN;
 }
 
-/* ---- users' files ---- */
+/* ---- files of users ---- */
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
-/* A number above zero; NaN where it is none. */
+/* A positive number; otherwise NaN. */
 static double rate_of(const gt_value *value)
 {
     double number = value->type == GT_VALUE_INT     ? (double)value->integer
@@ -157,8 +161,8 @@ static double rate_or_zero(const gt_value *object, const char *key)
 bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
     const gt_value *object = gt_value_parse(arena, json);
-    if (object->type == GT_VALUE_MISSING) return gt_fail(error, "is no JSON");
-    if (object->type != GT_VALUE_DICT) return gt_fail(error, "is no JSON object that describes a GPU");
+    if (object->type == GT_VALUE_MISSING) return gt_fail(error, "not valid JSON");
+    if (object->type != GT_VALUE_DICT) return gt_fail(error, "not a JSON object that describes a GPU");
     const gt_value *name = gt_value_get(object, "name");
     const gt_value *peaks = gt_value_get(object, "max_achievable_tflops");
     *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_STRING ? name->text.bytes : "",
@@ -170,7 +174,7 @@ bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error
     arch->gemm_units_per_cu = rate_or_zero(object, "gemm_units_per_cu");
     if (peaks->type != GT_VALUE_DICT) return true;
     gt_peak *found = gt_arena_alloc(arena, peaks->count / 2 * sizeof *found);
-    for (uint32_t i = peaks->count; i >= 2; i -= 2) /* from behind: of two with one name the last counts */
+    for (uint32_t i = peaks->count; i >= 2; i -= 2) /* backwards: of two equal names, the last counts */
         found[arch->peak_count++] = (gt_peak){peaks->items[i - 2].text.bytes, rate_of(&peaks->items[i - 1])};
     arch->peaks = found;
     return true;
@@ -179,13 +183,13 @@ bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error
 bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
 {
     gt_buffer text = {0};
-    bool sound = gt_read_small_file(path, MAX_FILE_BYTES, &text, error);
-    if (sound) {
-        sound = gt_gpu_arch_parse(gt_buffer_str(&text), arena, arch, error);
-        if (!sound) gt_error_prefix(error, path);
+    bool valid = gt_read_small_file(path, MAX_FILE_BYTES, &text, error);
+    if (valid) {
+        valid = gt_gpu_arch_parse(gt_buffer_str(&text), arena, arch, error);
+        if (!valid) gt_error_prefix(error, path);
     }
     gt_buffer_free(&text);
-    return sound;
+    return valid;
 }
 
 bool gt_gpu_arch_choose(const char *name, const char *path, gt_arena *arena, gt_gpu_arch *own,

@@ -1,4 +1,5 @@
-/* What a GPU can do at most: flops per second by units and precision, bytes per second from its memory. */
+/* Peak rates of GPUs: flops per second by unit and precision, and memory bandwidth. arch.c has the table of
+ * built-in GPUs; users can describe others in a JSON file. */
 #ifndef GT_MODEL_ARCH_H
 #define GT_MODEL_ARCH_H
 
@@ -13,29 +14,30 @@ typedef struct gt_peak {
 
 typedef struct gt_gpu_arch {
     const char *name;
-    double mem_bw_gbps; /* 10^9 bytes a second; NaN: not known */
-    double memory_gb;   /* NaN: not known */
+    double mem_bw_gbps; /* 10^9 bytes per second; NaN: unknown */
+    double memory_gb;   /* NaN: unknown */
     const gt_peak *peaks;
     size_t peak_count;
-    double freq_mhz, num_cus, l1_bw_gbps, gemm_units_per_cu; /* for simulators; 0: not known */
+    double freq_mhz, num_cus, l1_bw_gbps, gemm_units_per_cu; /* for simulators; 0: unknown */
 } gt_gpu_arch;
 
-/* The GPUs that are known by name, in the order of their names. */
+/* The built-in GPUs, sorted by name. */
 const gt_gpu_arch *gt_gpu_archs(size_t *count);
-/* One of them, by its exact name; NULL and an error that names all where there is none. */
+/* The built-in GPU with exactly this name. If there is none: NULL, and an error that lists all names. */
 const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error);
 
-/* Reads a file of the user: a JSON object with name, mem_bw_gbps, memory_gb and max_achievable_tflops, an
- * object from specs to numbers. What is absent or no number is not known. Texts lie in the arena. */
+/* Reads a user's file: a JSON object with name, mem_bw_gbps, memory_gb and max_achievable_tflops, an object
+ * from specs to numbers. Values that are absent or not positive numbers are unknown. Strings are allocated in
+ * the arena. */
 bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
-/* The same from a text. */
+/* The same from a string. */
 bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error);
 
-/* The GPU of a name or of a file, of which at most one is given; *chosen is NULL where none is. One from a
- * file is read into *own, its texts into the arena. */
+/* The GPU with a name or from a file; at most one of them is given, the other is NULL. A file is read into
+ * *own, its strings into the arena. *chosen is NULL if neither is given. */
 bool gt_gpu_arch_choose(const char *name, const char *path, gt_arena *arena, gt_gpu_arch *own,
                         const gt_gpu_arch **chosen, gt_error *error);
 
-double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec); /* TFLOP/s; NaN: not known */
+double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec); /* TFLOP/s; NaN: unknown */
 
 #endif

@@ -1,25 +1,30 @@
-/* Collectives that inference libraries do in kernels of their own, alone or fused with a norm.
+/* Collectives that inference libraries implement in their own kernels, alone or fused with a norm.
  *
- * What counts is the memory that one GPU reads and writes; the time on the wire is not modelled, so there is
- * no compute spec and no roofline. */
+ * The bytes are those that one GPU reads from and writes to its memory. The transfer between GPUs is not
+ * modelled, so there is no compute spec and no roofline. */
 #include "base/length.h"
 #include "model/family.h"
 
 typedef struct collective {
     int input;  /* D[input], T[input], S[input] */
-    int weight; /* the norm's; D[weight][0] is the number of channels */
+    int weight; /* of the norm; D[weight][0] is the number of channels */
     int output; /* D[output] */
 } collective;
 
-/* An all-reduce, the residual added, and a root-mean-square norm: both sums are written. */
+static void add_input(gt_reader *r, const collective *op, const gt_value *shape, const gt_value *type)
+{
+    gt_add_tuple(r, "op_shape", shape);
+    gt_add_value(r, "dtype_in", *type);
+    gt_add_value(r, "stride_input", gt_read_stride(r, op->input));
+}
+
+/* All-reduce, addition of the residual, and RMS norm; writes the sum and the normalized result. */
 static void allreduce_rmsnorm(gt_reader *r, const void *variant)
 {
     const collective *op = variant;
     const gt_value *shape = gt_read_dims(r, op->input), *type = gt_read_type(r, op->input);
-    gt_int n = gt_shape_size(r, shape), c = gt_read_dim(r, op->weight, 0), e = gt_need_type_bytes(r, type);
-    gt_add_tuple(r, "op_shape", shape);
-    gt_add_value(r, "dtype_in", *type);
-    gt_add_value(r, "stride_input", gt_strict_stride(r, op->input));
+    gt_int n = gt_shape_size(r, shape), c = gt_read_dim(r, op->weight, 0), e = gt_require_type_bytes(r, type);
+    add_input(r, op, shape, type);
     gt_add_int(r, "num_channels", c);
     gt_int flops_per_row = GT_SUM(r, GT_PRODUCT(r, 2, c), 2);
     gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 3, n), GT_PRODUCT(r, gt_floor_div(r, n, c), flops_per_row)));
@@ -30,19 +35,17 @@ static void allreduce(gt_reader *r, const void *variant)
 {
     const collective *op = variant;
     const gt_value *shape = gt_read_dims(r, op->input), *type = gt_read_type(r, op->input);
-    gt_add_tuple(r, "op_shape", shape);
-    gt_add_value(r, "dtype_in", *type);
-    gt_add_value(r, "stride_input", gt_strict_stride(r, op->input));
-    gt_set_bytes(r, GT_PRODUCT(r, 2, gt_shape_size(r, shape), gt_need_type_bytes(r, type)));
+    add_input(r, op, shape, type);
+    gt_set_bytes(r, GT_PRODUCT(r, 2, gt_shape_size(r, shape), gt_require_type_bytes(r, type)));
 }
 
 static gt_int moved_bytes(gt_reader *r, const gt_value *in, const gt_value *out, const gt_value *type)
 {
     gt_int elements = GT_SUM(r, gt_shape_size(r, in), gt_shape_size(r, out));
-    return GT_PRODUCT(r, elements, gt_need_type_bytes(r, type));
+    return GT_PRODUCT(r, elements, gt_require_type_bytes(r, type));
 }
 
-/* Reduce-scatter and all-gather: an output of another size. */
+/* Reduce-scatter and all-gather: the output has a different size. */
 static void scatter_or_gather(gt_reader *r, const void *variant)
 {
     const collective *op = variant;
@@ -51,7 +54,7 @@ static void scatter_or_gather(gt_reader *r, const void *variant)
     gt_add_tuple(r, "op_shape", in);
     gt_add_tuple(r, "out_shape", out);
     gt_add_value(r, "dtype_in", *type);
-    gt_add_value(r, "stride_input", gt_strict_stride(r, op->input));
+    gt_add_value(r, "stride_input", gt_read_stride(r, op->input));
     gt_set_bytes(r, moved_bytes(r, in, out, type));
 }
 

@@ -1,8 +1,8 @@
-/* Convolutions in one, two or three dimensions, transposed ones too.
+/* Convolution in one, two or three dimensions, including transposed convolution.
  *
- * Each element of the output (of the input, where transposed) takes 2 |w[1:]| flops, w[1] being the channels
- * of one group already. Bytes: input, weight, bias and output once. The backward pass makes the gradients of
- * input, weight and bias. */
+ * Each element of the output (of the input, if transposed) takes 2 |w[1:]| flops; w[1] is already the number
+ * of channels of one group. Bytes: input, weight, bias and output once. The backward pass computes the
+ * gradients of input, weight and bias. */
 #include "base/length.h"
 #include "model/family.h"
 
@@ -13,18 +13,19 @@ enum { MAX_RANK = 5, MAX_SPATIAL = MAX_RANK - 2 };
 typedef struct convolution {
     const gt_value *input, *weight; /* shapes */
     gt_value dtypes[2], strides[2];
-    gt_value bias; /* as the parameter shows it */
+    gt_value bias; /* as shown in the parameter */
     gt_value stride, padding, dilation, output_padding;
     gt_value transposed;
     gt_value groups;
-    int spatial;             /* dimensions */
+    int spatial;             /* number of spatial dimensions */
     gt_int output[MAX_RANK]; /* shape: spatial + 2 dims */
 } convolution;
 
 typedef struct variant {
     void (*read)(gt_reader *r, convolution *c);
-    bool backward;          /* the op is a backward op */
-    const char *forward_op; /* the op whose arguments are kept or taken by Sequence number; NULL: none */
+    bool backward; /* the op is a backward op */
+    /* A forward op saves its arguments under this name, and its backward op uses them; NULL: neither. */
+    const char *forward_op;
 } variant;
 
 /* ---- formulas ---- */
@@ -46,8 +47,8 @@ static gt_int size_from(gt_reader *r, const gt_value *shape, int from)
 static void set_forward(gt_reader *r, const convolution *c, bool bias, int size)
 {
     gt_int in = gt_shape_size(r, c->input), out = output_size(r, c, 0), weight = gt_shape_size(r, c->weight);
-    gt_int worked = gt_value_is_empty(&c->transposed) ? out : in;
-    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 2, size_from(r, c->weight, 1), worked), bias ? out : 0));
+    gt_int computed = gt_value_is_empty(&c->transposed) ? out : in;
+    gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 2, size_from(r, c->weight, 1), computed), bias ? out : 0));
     if (size) gt_set_bytes(r, GT_PRODUCT(r, size, GT_SUM(r, in, weight, out, bias ? c->output[1] : 0)));
 }
 
@@ -55,17 +56,18 @@ static void set_backward(gt_reader *r, const convolution *c, bool bias, int size
 {
     bool transposed = !gt_value_is_empty(&c->transposed);
     gt_int in = gt_shape_size(r, c->input), out = output_size(r, c, 0), weight = gt_shape_size(r, c->weight);
-    gt_int worked = transposed ? in : out;
+    gt_int computed = transposed ? in : out;
     gt_int positions = transposed ? GT_PRODUCT(r, gt_shape_dim(r, c->input, 0), size_from(r, c->input, 2))
                                   : GT_PRODUCT(r, c->output[0], output_size(r, c, 2));
-    gt_int input_gradient = GT_PRODUCT(r, 2, size_from(r, c->weight, 1), worked);
+    gt_int input_gradient = GT_PRODUCT(r, 2, size_from(r, c->weight, 1), computed);
     gt_int weight_gradient = GT_PRODUCT(r, 2, positions, weight);
     gt_set_flops(r, GT_SUM(r, input_gradient, weight_gradient, bias ? out : 0));
-    gt_int bias_bytes = bias ? GT_SUM(r, out, c->output[1]) : 0; /* one byte an element, whatever the type */
+    gt_int bias_bytes =
+        bias ? GT_SUM(r, out, c->output[1]) : 0; /* one byte per element, regardless of the type */
     if (size) gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, size, GT_SUM(r, in, weight, out)), bias_bytes));
 }
 
-/* ---- the output's shape ---- */
+/* ---- shape of the output ---- */
 
 static gt_int signed_item(gt_reader *r, const gt_value *list, int i)
 {
@@ -73,8 +75,8 @@ static gt_int signed_item(gt_reader *r, const gt_value *list, int i)
     return gt_require(r, item->type == GT_VALUE_INT) ? item->integer : 0;
 }
 
-/* Divided as doubles and cut towards zero, so that numbers beyond 2^53 would not be exact. */
-static gt_int plain_dim(gt_reader *r, gt_int reach, gt_int stride)
+/* A division of doubles, rounded towards zero; so integers above 2^53, which are not exact, FAIL. */
+static gt_int regular_dim(gt_reader *r, gt_int reach, gt_int stride)
 {
     const gt_int exact = (gt_int)1 << 53;
     if (!gt_require(r, stride != 0 && reach > -exact && reach < exact)) return 0;
@@ -89,7 +91,7 @@ static gt_int output_dim(gt_reader *r, const convolution *c, int i)
     gt_int spread = GT_PRODUCT(r, signed_item(r, &c->dilation, i), GT_SUM(r, kernel, -1));
     gt_int padded = GT_PRODUCT(r, 2, padding);
     if (gt_value_is_empty(&c->transposed))
-        return plain_dim(r, GT_SUM(r, x, padded, GT_PRODUCT(r, spread, -1), -1), stride);
+        return regular_dim(r, GT_SUM(r, x, padded, GT_PRODUCT(r, spread, -1), -1), stride);
     gt_int dim = GT_SUM(r, GT_PRODUCT(r, GT_SUM(r, x, -1), stride), GT_PRODUCT(r, padded, -1), spread,
                         signed_item(r, &c->output_padding, i), 1);
     return gt_require(r, dim >= 0) ? dim : 0;
@@ -117,18 +119,18 @@ static void read_tensors(gt_reader *r, convolution *c, int first)
                a->type == b->type && (a->type != GT_VALUE_STRING || gt_str_compare(a->text, b->text) == 0));
 }
 
-/* A number for each dimension. */
+/* The same number for each dimension. */
 static gt_value repeated(gt_reader *r, const convolution *c, gt_value number)
 {
     const gt_value numbers[MAX_SPATIAL] = {number, number, number};
     return gt_value_tuple(r->arena, numbers, (size_t)c->spatial);
 }
 
-/* "[2, 2]"; "[2]" counts for all dimensions, "" stands for `otherwise`. */
-static gt_value read_numbers(gt_reader *r, const convolution *c, int i, int otherwise)
+/* "[2, 2]", or "[2]" for all dimensions; "" means `fallback`. */
+static gt_value read_per_dimension(gt_reader *r, const convolution *c, int i, int fallback)
 {
     const gt_value *text = gt_read_concrete(r, i);
-    if (gt_value_equals_cstr(text, "")) return repeated(r, c, gt_value_int(otherwise));
+    if (gt_value_equals_cstr(text, "")) return repeated(r, c, gt_value_int(fallback));
     gt_value numbers = gt_read_tuple(r, text);
     return numbers.count == 1 ? repeated(r, c, numbers.items[0]) : numbers;
 }
@@ -140,21 +142,21 @@ static gt_value int_value(gt_reader *r, const gt_value *text)
                                                                        : gt_value_none;
 }
 
-/* How the window moves: the arguments from `first` on. */
+/* The arguments that describe how the window moves, starting with `first`. */
 static void read_window(gt_reader *r, convolution *c, int first)
 {
-    c->stride = read_numbers(r, c, first, 1);
-    c->padding = read_numbers(r, c, first + 1, 0);
-    c->dilation = read_numbers(r, c, first + 2, 1);
+    c->stride = read_per_dimension(r, c, first, 1);
+    c->padding = read_per_dimension(r, c, first + 1, 0);
+    c->dilation = read_per_dimension(r, c, first + 2, 1);
     c->transposed = gt_read_literal(r, gt_read_concrete(r, first + 3));
-    c->output_padding = read_numbers(r, c, first + 4, 0);
+    c->output_padding = read_per_dimension(r, c, first + 4, 0);
     c->groups = int_value(r, gt_read_concrete(r, first + 5));
 }
 
 static void read_aten(gt_reader *r, convolution *c)
 {
     read_tensors(r, c, 0);
-    gt_hard_strides(r, 0, 1, c->strides);
+    gt_read_stride_pair(r, 0, 1, c->strides);
     read_window(r, c, 3);
     c->bias = gt_value_bool(r->dims->count == 3);
 }
@@ -162,7 +164,7 @@ static void read_aten(gt_reader *r, convolution *c)
 static void read_aten_backward(gt_reader *r, convolution *c)
 {
     read_tensors(r, c, 1);
-    gt_hard_strides(r, 1, 2, c->strides);
+    gt_read_stride_pair(r, 1, 2, c->strides);
     read_window(r, c, 4);
     const gt_value *bias = gt_dims_or_missing(r, 3);
     c->bias = bias->type == GT_VALUE_MISSING ? gt_value_bool(false)
@@ -170,21 +172,21 @@ static void read_aten_backward(gt_reader *r, convolution *c)
                                              : gt_value_bool(true);
 }
 
-/* One number for all dimensions; `otherwise` where it is absent or "". */
-static gt_value read_number(gt_reader *r, const convolution *c, int i, int otherwise)
+/* One number for all dimensions; `fallback` if it is absent or "". */
+static gt_value read_for_all_dimensions(gt_reader *r, const convolution *c, int i, int fallback)
 {
     const gt_value *text = gt_concrete_or_missing(r, i);
     bool absent = text->type == GT_VALUE_MISSING || gt_value_equals_cstr(text, "");
-    return repeated(r, c, absent ? gt_value_int(otherwise) : int_value(r, text));
+    return repeated(r, c, absent ? gt_value_int(fallback) : int_value(r, text));
 }
 
 static void read_fused(gt_reader *r, convolution *c)
 {
     read_tensors(r, c, 0);
-    gt_soft_strides(r, 0, 1, c->strides);
+    gt_stride_pair_or_none(r, 0, 1, c->strides);
     gt_require(r, gt_value_is_list(r->concrete));
-    c->stride = read_number(r, c, 3, 1);
-    c->padding = read_number(r, c, 4, 0);
+    c->stride = read_for_all_dimensions(r, c, 3, 1);
+    c->padding = read_for_all_dimensions(r, c, 4, 0);
     c->dilation = repeated(r, c, gt_value_int(1));
     c->transposed = gt_value_bool(false);
     c->output_padding = repeated(r, c, gt_value_int(0));

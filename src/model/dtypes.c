@@ -1,11 +1,13 @@
-/* How many bytes an element of a type has, and which precision of the GPU computes with it. The profiler
- * writes types as C++ names them. */
+/* Types: bytes per element and the GPU's precision, by the C++ names that the profiler writes.
+ *
+ * To add a type, add a row to `dtypes`, to _TYPES in src/extension/models.py and to the table in
+ * docs/models.md. */
 #include "base/length.h"
 #include "model/family.h"
 
 typedef struct dtype {
-    const char *name; /* compared in any case */
-    int bytes;        /* 0: not known */
+    const char *name; /* compared ignoring case */
+    int bytes;        /* 0: unknown */
     const char *precision;
 } dtype;
 
@@ -21,15 +23,15 @@ static const dtype dtypes[] = {
     {"c10::float8_e4m3fn", 1, "fp8"},
     {"c10::float8_e5m2", 1, NULL},
     {"c10::float8_e8m0fnu", 1, NULL},
-    {"unsigned char", 1, "fp8"}, /* how fp8 tensors are passed where the framework has no such type */
+    {"unsigned char", 1, "fp8"}, /* fp8 tensors in frameworks without such a type */
     {"signed char", 1, NULL},
     {"fp8", 1, "fp8"},
-    {"c10::float4_e2m1fn_x2", 1, "fp4"}, /* two elements in a byte; shapes count the bytes */
+    {"c10::float4_e2m1fn_x2", 1, "fp4"}, /* two elements per byte; shapes count bytes */
     {"fp4", 1, "fp4"},
     {"mxfp4", 0, "fp4"},
 };
 
-/* The types of the models of mixtures of experts, compared exactly. */
+/* The types of mixture-of-experts models, compared exactly. */
 static const struct {
     const char *name;
     double bytes;
@@ -67,7 +69,13 @@ int gt_type_bytes(const gt_value *type)
     return known ? known->bytes : 0;
 }
 
-int gt_need_type_bytes(gt_reader *r, const gt_value *type)
+int gt_type_bytes_or(const gt_value *type, int fallback)
+{
+    int bytes = gt_type_bytes(type);
+    return bytes ? bytes : fallback;
+}
+
+int gt_require_type_bytes(gt_reader *r, const gt_value *type)
 {
     int bytes = gt_type_bytes(type);
     gt_require(r, bytes > 0);
@@ -80,9 +88,9 @@ const char *gt_type_precision(const gt_value *type)
     return known ? known->precision : NULL;
 }
 
-double gt_moe_type_bytes(const gt_value *type, double otherwise)
+double gt_moe_type_bytes(const gt_value *type, double fallback)
 {
     for (size_t i = 0; i < GT_LENGTH(moe_dtypes); i++)
         if (gt_value_equals_cstr(type, moe_dtypes[i].name)) return moe_dtypes[i].bytes;
-    return otherwise;
+    return fallback;
 }

@@ -1,9 +1,12 @@
-/* Reading the arguments of an op: every access is checked, and the first problem is kept as the op's outcome.
- */
+/* Reading the arguments of an op and setting its result. Every access is checked; the first problem becomes
+ * the op's outcome. Strings are read as Python reads them. */
 #include "model/family.h"
 
+#include "base/buffer.h"
 #include "base/number.h"
+#include "compat/number.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,40 +80,40 @@ const gt_value *gt_read_type(gt_reader *r, int i)
     return gt_require(r, type->type != GT_VALUE_MISSING) ? type : &gt_value_none;
 }
 
-const gt_value *gt_type_or(gt_reader *r, int i, const gt_value *otherwise)
+const gt_value *gt_nonempty_type_or(gt_reader *r, int i, const gt_value *fallback)
 {
     const gt_value *type = gt_value_at(r->types, i);
-    return gt_value_is_empty(type) ? otherwise : type;
+    return gt_value_is_empty(type) ? fallback : type;
 }
 
-const gt_value *gt_type_or_default(gt_reader *r, int i, const gt_value *otherwise)
+const gt_value *gt_type_or(gt_reader *r, int i, const gt_value *fallback)
 {
     const gt_value *type = gt_value_at(r->types, i);
-    return type->type == GT_VALUE_MISSING ? otherwise : type;
+    return type->type == GT_VALUE_MISSING ? fallback : type;
 }
 
-gt_value gt_strict_stride(gt_reader *r, int i)
+gt_value gt_read_stride(gt_reader *r, int i)
 {
     const gt_value *stride = gt_value_at(r->strides, i);
     return gt_require(r, gt_value_is_list(stride)) ? gt_value_as_tuple(stride) : gt_value_none;
 }
 
-void gt_hard_strides(gt_reader *r, int i, int j, gt_value strides[2])
+void gt_read_stride_pair(gt_reader *r, int i, int j, gt_value strides[2])
 {
     bool present = r->strides->type != GT_VALUE_MISSING;
-    strides[0] = present ? gt_strict_stride(r, i) : gt_value_none;
-    strides[1] = present ? gt_strict_stride(r, j) : gt_value_none;
+    strides[0] = present ? gt_read_stride(r, i) : gt_value_none;
+    strides[1] = present ? gt_read_stride(r, j) : gt_value_none;
 }
 
-void gt_soft_strides(gt_reader *r, int i, int j, gt_value strides[2])
+void gt_stride_pair_or_none(gt_reader *r, int i, int j, gt_value strides[2])
 {
-    strides[0] = gt_soft_stride(r, i);
-    strides[1] = gt_soft_stride(r, j);
+    strides[0] = gt_stride_or_none(r, i);
+    strides[1] = gt_stride_or_none(r, j);
     if (strides[0].type == GT_VALUE_NONE || strides[1].type == GT_VALUE_NONE)
         strides[0] = strides[1] = gt_value_none;
 }
 
-gt_value gt_soft_stride(gt_reader *r, int i)
+gt_value gt_stride_or_none(gt_reader *r, int i)
 {
     const gt_value *stride = gt_value_at(r->strides, i);
     return gt_value_is_list(stride) ? gt_value_as_tuple(stride) : gt_value_none;
@@ -128,9 +131,174 @@ const gt_value *gt_read_concrete(gt_reader *r, int i)
     return concrete;
 }
 
-const gt_value *gt_extra(gt_reader *r, const char *key)
+const gt_value *gt_extra_or_missing(gt_reader *r, const char *key)
 {
     return gt_value_get(r->extra, key);
+}
+
+/* ---- strings ---- */
+
+enum { MAX_ITEMS = 4096 };
+
+static gt_str text_or_empty(const gt_value *v)
+{
+    return v->type == GT_VALUE_STRING ? v->text : (gt_str){"", 0};
+}
+
+static gt_str trim(gt_str text)
+{
+    while (text.len && gt_is_blank(text.bytes[0])) text.bytes++, text.len--;
+    while (text.len && gt_is_blank(text.bytes[text.len - 1])) text.len--;
+    return text;
+}
+
+bool gt_parse_int(const gt_value *v, gt_int *out)
+{
+    switch (v->type) {
+    case GT_VALUE_INT:
+        *out = v->integer;
+        return true;
+    case GT_VALUE_BOOL:
+        *out = v->boolean;
+        return true;
+    case GT_VALUE_STRING:
+        return gt_python_parse_int(v->text, out) == GT_PYTHON_PARSED;
+    default:
+        return false;
+    }
+}
+
+gt_int gt_read_int(gt_reader *r, const gt_value *v)
+{
+    gt_int value = 0;
+    gt_require(r, gt_parse_int(v, &value));
+    return value;
+}
+
+static bool parse_float(const gt_value *v, double *out)
+{
+    switch (v->type) {
+    case GT_VALUE_INT:
+        *out = (double)v->integer;
+        return true;
+    case GT_VALUE_BOOL:
+        *out = v->boolean;
+        return true;
+    case GT_VALUE_FLOAT:
+        *out = v->number;
+        return true;
+    case GT_VALUE_STRING:
+        return gt_python_parse_float(v->text, out);
+    default:
+        return false;
+    }
+}
+
+double gt_optional_float(const gt_value *v)
+{
+    double value;
+    return parse_float(v, &value) ? value : 0.0;
+}
+
+double gt_read_float(gt_reader *r, const gt_value *v)
+{
+    double value = 0;
+    gt_require(r, parse_float(v, &value));
+    return value;
+}
+
+bool gt_is_true_string(const gt_value *v)
+{
+    return gt_str_equals_nocase(text_or_empty(v), "true");
+}
+
+bool gt_parse_bool(const gt_value *v)
+{
+    if (v->type != GT_VALUE_STRING) return !gt_value_is_empty(v);
+    gt_str text = trim(v->text);
+    return text.len && !gt_str_equals_nocase(text, "false") && !gt_str_equals(text, "0");
+}
+
+/* An integer that fits 64 bits. */
+static bool parse_int_item(gt_str text, gt_value *out)
+{
+    gt_int integer;
+    if (gt_python_parse_int(text, &integer) != GT_PYTHON_PARSED || integer < INT64_MIN || integer > INT64_MAX)
+        return false;
+    *out = gt_value_int((int64_t)integer);
+    return true;
+}
+
+static bool parse_literal(gt_str text, gt_value *out)
+{
+    double number;
+    if (gt_str_equals(text, "True") || gt_str_equals(text, "False"))
+        *out = gt_value_bool(text.bytes[0] == 'T');
+    else if (gt_str_equals(text, "None"))
+        *out = gt_value_none;
+    else if (parse_int_item(text, out))
+        return true;
+    else if (text.len && !isalpha((unsigned char)text.bytes[text.len - 1]) &&
+             gt_python_parse_float(text, &number))
+        *out = gt_value_float(number);
+    else
+        return false;
+    return true;
+}
+
+gt_value gt_read_literal(gt_reader *r, const gt_value *v)
+{
+    gt_value value = gt_value_none;
+    gt_require(r, v->type == GT_VALUE_STRING && parse_literal(trim(v->text), &value));
+    return value;
+}
+
+/* ---- strings that are lists ---- */
+
+typedef bool item_parser(gt_str text, gt_value *out);
+
+/* A tuple of the parts between commas. */
+static bool parse_items(gt_reader *r, gt_str text, item_parser *parse, gt_value *out)
+{
+    gt_value items[MAX_ITEMS];
+    size_t count = 0;
+    const char *place = text.bytes, *end = place + text.len;
+    for (bool more = true; more; count++) {
+        const char *comma = memchr(place, ',', (size_t)(end - place));
+        gt_str part = {place, (size_t)((comma ? comma : end) - place)};
+        if (count == MAX_ITEMS || !parse(trim(part), &items[count])) return false;
+        more = comma != NULL;
+        if (more) place = comma + 1;
+    }
+    *out = gt_value_tuple(r->arena, items, count);
+    return true;
+}
+
+gt_value gt_read_tuple(gt_reader *r, const gt_value *v)
+{
+    gt_str text = text_or_empty(v);
+    gt_value tuple = {.type = GT_VALUE_TUPLE};
+    if (!gt_require(r, text.len >= 2)) return tuple;
+    gt_str inside = {text.bytes + 1, text.len - 2};
+    gt_require(r, parse_items(r, inside, parse_int_item, &tuple));
+    return tuple;
+}
+
+static bool parse_int_or_bool(gt_str text, gt_value *out)
+{
+    return parse_literal(text, out) && (out->type == GT_VALUE_INT || out->type == GT_VALUE_BOOL);
+}
+
+gt_value gt_read_list(gt_reader *r, const gt_value *v)
+{
+    gt_str text = trim(text_or_empty(v));
+    gt_value list = {.type = GT_VALUE_LIST};
+    if (!gt_require(r, text.len >= 2 && text.bytes[0] == '[' && text.bytes[text.len - 1] == ']')) return list;
+    gt_str inside = trim((gt_str){text.bytes + 1, text.len - 2});
+    if (!inside.len) return list;
+    gt_require(r, parse_items(r, inside, parse_int_or_bool, &list));
+    list.type = GT_VALUE_LIST;
+    return list;
 }
 
 /* ---- arithmetic ---- */

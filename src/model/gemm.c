@@ -1,10 +1,57 @@
-/* Matrix products: flops = 2 M N K (and M N for a bias), bytes = both inputs, the output and the bias once.
+/* Matrix multiplication of A (M x K) and W (K x N), in B batches: flops = B (2 M N K, plus M N with a bias);
+ * bytes = each input, the output and the bias once.
  *
- * The ops differ in where M, N and K stand in their arguments and in the sizes of the elements; each has a
- * function that fills a `gemm`. Fusing, transposing and scaling do not count. */
+ * The ops differ in the positions of M, N and K in their arguments and in the sizes of the elements; each has
+ * a function that fills a `gemm`. The work of fused ops, transposition and scaling is not counted. */
 #include "base/length.h"
 #include "model/family.h"
-#include "model/gemm_kernel.h"
+
+#include <string.h>
+
+/* ---- transposition, from kernel names: Cijk_Ailk_Bljk_... (Tensile, AMD), nvjet_..._TNT (NVIDIA) ---- */
+
+/* The letter `first` and three lower-case letters. */
+static bool is_index_group(const char *at, char first)
+{
+    return at[0] == first && at[1] >= 'a' && at[1] <= 'z' && at[2] >= 'a' && at[2] <= 'z' && at[3] >= 'a' &&
+           at[3] <= 'z';
+}
+
+/* Cijk_Ailk_Bljk with any letters for the axes. A newline before the last byte rules it out. */
+static bool is_tensile(gt_str name)
+{
+    for (size_t i = 0; i + 14 <= name.len; i++) {
+        const char *at = name.bytes + i;
+        if (is_index_group(at, 'C') && at[4] == '_' && is_index_group(at + 5, 'A') && at[9] == '_' &&
+            is_index_group(at + 10, 'B'))
+            return !memchr(name.bytes, '\n', name.len - 1);
+    }
+    return false;
+}
+
+/* False if the name contains `no`, true if it contains `yes`, otherwise None. */
+static gt_value which_of(gt_str name, const char *no, const char *yes)
+{
+    return gt_str_contains(name, no)    ? gt_value_bool(false)
+           : gt_str_contains(name, yes) ? gt_value_bool(true)
+                                        : gt_value_none;
+}
+
+bool gt_gemm_transpose(gt_str name, gt_value transpose[2])
+{
+    if (is_tensile(name)) {
+        transpose[0] = which_of(name, "_Ailk_", "_Alik_");
+        transpose[1] = which_of(name, "_Bljk_", "_Bjlk_");
+        return true;
+    }
+    if (name.len < 5 || memcmp(name.bytes, "nvjet", 5) != 0) return false;
+    const char *last = memrchr(name.bytes, '_', name.len);
+    const char *letters = last ? last + 1 : name.bytes;
+    if (name.bytes + name.len - letters < 2) return false;
+    transpose[0] = gt_value_bool(letters[0] == 'T');
+    transpose[1] = gt_value_bool(letters[1] == 'T');
+    return true;
+}
 
 typedef struct gemm {
     gt_int B, M, N, K;
@@ -12,12 +59,12 @@ typedef struct gemm {
     gt_value strides[2];
     gt_value dtypes[4];
     size_t dtype_count;
-    double a_bytes, w_bytes, bias_bytes, out_bytes; /* an element of each; 0: not known */
+    double a_bytes, w_bytes, bias_bytes, out_bytes; /* per element; 0: unknown */
     const gt_value *scale_dtypes[2];                /* of the inputs' scales */
-    const char *precision;                          /* NULL: that of the first dtype */
+    const char *precision;                          /* NULL: that of the first dtype; "": unknown */
 } gemm;
 
-/* Which parameters there are, and their order. */
+/* Which parameters are shown, and their order. */
 typedef enum order {
     B_LAST,             /* M, N, K, bias, stride_A, stride_B, dtype_A_B, B */
     B_LAST_NO_STRIDES,  /* M, N, K, bias, dtype_A_B, B */
@@ -28,13 +75,13 @@ typedef enum order {
 typedef struct variant {
     void (*read)(gt_reader *r, gemm *g);
     order order;
-    gt_int (*bytes)(gt_reader *r, const gemm *g); /* NULL: as usual */
-    void (*extras)(gt_reader *r, const gemm *g);  /* more parameters, before B where it is last */
+    gt_int (*bytes)(gt_reader *r, const gemm *g); /* NULL: set_usual_bytes */
+    void (*extras)(gt_reader *r, const gemm *g);  /* adds more parameters, before B if it is last; or NULL */
 } variant;
 
-static const gt_value bfloat16 = {.type = GT_VALUE_STRING, .text = {"c10::bfloat16", 13}};
-static const gt_value float32 = {.type = GT_VALUE_STRING, .text = {"float32", 7}};
-static const gt_value no_type = {.type = GT_VALUE_STRING, .text = {"", 0}};
+static const gt_value bfloat16 = GT_STRING_VALUE("c10::bfloat16");
+static const gt_value float32 = GT_STRING_VALUE("float32");
+static const gt_value no_type = GT_STRING_VALUE("");
 
 /* ---- formulas ---- */
 
@@ -72,7 +119,7 @@ static void set_usual_bytes(gt_reader *r, const gemm *g)
         gt_set_bytes_real(r, (double)g->B * real_sum); /* half bytes */
 }
 
-/* Told by the first kernel whose name tells. */
+/* From the first kernel whose name contains the information. */
 static void add_transpose(gt_reader *r)
 {
     gt_value transpose[2];
@@ -105,16 +152,16 @@ static void set_sizes(gemm *g, double a, double w, double bias, double out)
     g->out_bytes = out;
 }
 
-/* Strides and types of the inputs at `first` and behind it; all is of the type of the first. */
+/* Strides and types of the inputs `first` and `first` + 1. All elements have the size of the first type. */
 static void read_one_type(gt_reader *r, gemm *g, int first)
 {
-    gt_hard_strides(r, first, first + 1, g->strides);
+    gt_read_stride_pair(r, first, first + 1, g->strides);
     set_dtypes(g, gt_read_type(r, first), gt_read_type(r, first + 1));
     int size = gt_type_bytes(&g->dtypes[0]);
     set_sizes(g, size, size, size, size);
 }
 
-/* Inputs at `first` and the argument behind it, laid out as M x K and K x N. */
+/* The inputs are `first` (M x K) and `first` + 1 (K x N). */
 static void read_plain(gt_reader *r, gemm *g, int first)
 {
     g->M = gt_read_dim(r, first, 0);
@@ -134,13 +181,13 @@ static void read_addmm(gt_reader *r, gemm *g)
     g->bias = true;
 }
 
-/* 8-bit inputs give a 16-bit output. */
+/* 8-bit inputs have a 16-bit output. */
 static void read_scaled_mm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 0);
     g->bias = r->dims->count == 3;
-    gt_need_type_bytes(r, &g->dtypes[1]);
-    int a = gt_need_type_bytes(r, &g->dtypes[0]);
+    gt_require_type_bytes(r, &g->dtypes[1]);
+    int a = gt_require_type_bytes(r, &g->dtypes[0]);
     int out = a == 1 ? 2 : a == 2 || a == 4 ? a : 0;
     set_sizes(g, a, a, a, out);
 }
@@ -188,14 +235,11 @@ static void read_dynamic_quant(gt_reader *r, gemm *g)
     g->M = gt_shape_dim(r, found[0], 0);
     g->K = gt_shape_dim(r, found[0], 1);
     g->N = gt_shape_dim(r, found[1], 0);
-    gt_hard_strides(r, 0, 1, g->strides);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    int size = gt_type_bytes(&g->dtypes[0]);
-    set_sizes(g, size, size, size, size);
+    read_one_type(r, g, 0);
 }
 
-/* Transformer Engine: A, its scale and whether it is transposed (4), then the same for W from 5; the output
- * is 10, the bias 14 and its type's place 18. */
+/* Transformer Engine: A is argument 0 and argument 4 says whether it is transposed; W is 5 and 9; the output
+ * is 10, the bias 14, and its type T[18]. */
 static void read_te_gemm(gt_reader *r, gemm *g)
 {
     bool transposed_a = gt_value_equals_cstr(gt_read_concrete(r, 4), "1");
@@ -205,7 +249,7 @@ static void read_te_gemm(gt_reader *r, gemm *g)
     g->K = gt_read_dim(r, 0, transposed_a ? 1 : 0);
     g->N = gt_read_dim(r, 5, transposed_w ? 1 : 0);
     g->bias = !gt_value_equals_cstr(gt_read_concrete(r, 14), "");
-    gt_hard_strides(r, 0, 5, g->strides);
+    gt_read_stride_pair(r, 0, 5, g->strides);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 5));
     add_dtype(g, gt_read_type(r, 10));
     add_dtype(g, gt_read_type(r, 18));
@@ -213,7 +257,7 @@ static void read_te_gemm(gt_reader *r, gemm *g)
               gt_type_bytes(&g->dtypes[2]));
 }
 
-/* A, its scale, W, its scale; then, from 5 on, whether A, W and the output are transposed. */
+/* Arguments: A, its scale, W, its scale; 5 to 7 say whether A, W and the output are transposed. */
 static void read_hipblaslt(gt_reader *r, gemm *g)
 {
     const gt_value *a = gt_read_dims(r, 0), *w = gt_read_dims(r, 2);
@@ -230,12 +274,12 @@ static void read_hipblaslt(gt_reader *r, gemm *g)
     g->M = gt_shape_dim(r, a, transposed_a ? 1 : 0);
     g->K = gt_shape_dim(r, a, transposed_a ? 0 : 1);
     g->N = gt_shape_dim(r, w, transposed_w ? 0 : 1);
-    gt_soft_strides(r, 0, 2, g->strides);
+    gt_stride_pair_or_none(r, 0, 2, g->strides);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 2));
     g->scale_dtypes[0] = gt_value_at(r->types, 1);
     g->scale_dtypes[1] = gt_value_at(r->types, 3);
-    int size = gt_need_type_bytes(r, &g->dtypes[0]);
-    set_sizes(g, size, gt_need_type_bytes(r, &g->dtypes[1]), size, size == 1 ? 2 : size);
+    int size = gt_require_type_bytes(r, &g->dtypes[0]);
+    set_sizes(g, size, gt_require_type_bytes(r, &g->dtypes[1]), size, size == 1 ? 2 : size);
 }
 
 static void read_hipblaslt_fp4(gt_reader *r, gemm *g)
@@ -249,26 +293,22 @@ static void read_a4w4(gt_reader *r, gemm *g)
     g->M = gt_read_dim(r, 0, 0);
     g->N = gt_read_dim(r, 1, 0);
     g->K = GT_PRODUCT(r, 2, gt_read_dim(r, 0, 1));
-    gt_soft_strides(r, 0, 1, g->strides);
+    gt_stride_pair_or_none(r, 0, 1, g->strides);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
     g->scale_dtypes[0] = gt_value_at(r->types, 2);
     g->scale_dtypes[1] = gt_value_at(r->types, 3);
-    int size = gt_need_type_bytes(r, &g->dtypes[0]);
-    set_sizes(g, size, gt_need_type_bytes(r, &g->dtypes[1]), size, 2);
+    int size = gt_require_type_bytes(r, &g->dtypes[0]);
+    set_sizes(g, size, gt_require_type_bytes(r, &g->dtypes[1]), size, 2);
 }
 
-/* Two elements in a byte, a scale for each 32, a 16-bit output. */
+/* Two elements per byte, one scale per 32 elements, a 16-bit output. */
 static gt_int fp4_bytes(gt_reader *r, const gemm *g)
 {
     gt_int packed = gt_floor_div(r, g->K, 2), scales = gt_ceil_div(r, g->K, 32);
-    int scale_size[2];
-    for (int i = 0; i < 2; i++) {
-        int size = gt_type_bytes(g->scale_dtypes[i]);
-        scale_size[i] = size ? size : 1;
-    }
-    return GT_SUM(r, GT_PRODUCT(r, g->M, packed, (gt_int)g->a_bytes),
-                  GT_PRODUCT(r, g->N, packed, (gt_int)g->w_bytes), GT_PRODUCT(r, g->M, scales, scale_size[0]),
-                  GT_PRODUCT(r, g->N, scales, scale_size[1]), GT_PRODUCT(r, 2, g->M, g->N));
+    return GT_SUM(
+        r, GT_PRODUCT(r, g->M, packed, (gt_int)g->a_bytes), GT_PRODUCT(r, g->N, packed, (gt_int)g->w_bytes),
+        GT_PRODUCT(r, g->M, scales, gt_type_bytes_or(g->scale_dtypes[0], 1)),
+        GT_PRODUCT(r, g->N, scales, gt_type_bytes_or(g->scale_dtypes[1], 1)), GT_PRODUCT(r, 2, g->M, g->N));
 }
 
 static void add_scale_dtypes(gt_reader *r, const gemm *g)
@@ -277,7 +317,14 @@ static void add_scale_dtypes(gt_reader *r, const gemm *g)
     gt_add_value(r, "dtype_scaleB", *g->scale_dtypes[1]);
 }
 
-/* M x K times N x K. */
+/* The types of both inputs and of the output. */
+static void read_dtypes(gt_reader *r, gemm *g, const gt_value *out)
+{
+    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
+    add_dtype(g, out);
+}
+
+/* A is M x K, W is N x K. */
 static void read_a_w(gt_reader *r, gemm *g)
 {
     g->M = gt_read_dim(r, 0, 0);
@@ -288,12 +335,12 @@ static void read_a_w(gt_reader *r, gemm *g)
 static void read_a8w8(gt_reader *r, gemm *g)
 {
     read_a_w(r, g);
-    set_dtypes(g, gt_type_or_default(r, 0, &no_type), gt_type_or_default(r, 1, &no_type));
+    set_dtypes(g, gt_type_or(r, 0, &no_type), gt_type_or(r, 1, &no_type));
     add_dtype(g, &bfloat16);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), 2, 2);
 }
 
-/* How many elements share a scale: the size over the number of scales; None where that is not known. */
+/* How many elements share a scale: the size divided by the number of scales; None if that is unknown. */
 static gt_value block_size(gt_reader *r, gt_int size, const gt_value *scales, int axis)
 {
     if (gt_value_is_empty(scales)) return gt_value_none;
@@ -308,7 +355,7 @@ static void add_block_scales(gt_reader *r, const gemm *g)
         gt_add_string(r, "quant_granularity", "per_block");
         gt_add_value(r, "block_k", block_size(r, g->K, gt_dims_or_missing(r, 2), -1));
         gt_add_value(r, "block_n", block_size(r, g->N, gt_dims_or_missing(r, 3), 0));
-        gt_add_value(r, "scale_dtype", *gt_type_or_default(r, 2, &float32));
+        gt_add_value(r, "scale_dtype", *gt_type_or(r, 2, &float32));
     }
     gt_value shape[2] = {gt_value_int((int64_t)g->M), gt_value_int((int64_t)g->N)};
     gt_add_values(r, "output_shape", shape, 2);
@@ -319,8 +366,7 @@ static void read_unquantized(gt_reader *r, gemm *g)
 {
     read_a_w(r, g);
     g->bias = gt_has_dims(r, 2);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, gt_type_or_default(r, 2, &no_type));
+    read_dtypes(r, g, gt_type_or(r, 2, &no_type));
     int out = gt_type_bytes(&g->dtypes[g->bias ? 2 : 1]);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), out, out);
 }
@@ -331,21 +377,19 @@ static void read_a16wfp4(gt_reader *r, gemm *g)
     g->M = gt_read_dim(r, 0, 1);
     g->N = gt_read_dim(r, 1, 1);
     g->K = gt_read_dim(r, 0, 2);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, &bfloat16);
+    read_dtypes(r, g, &bfloat16);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), 0.5, 2, 2);
     g->precision = "fp4";
 }
 
-/* The batch is the first axis of the weight; of A it may be the first or the second. */
+/* The batch is the first axis of W and the first or second axis of A. */
 static void read_batched_a8w8(gt_reader *r, gemm *g)
 {
     g->B = gt_read_dim(r, 1, 0);
     g->M = gt_read_dim(r, 0, 0) == g->B ? gt_read_dim(r, 0, 1) : gt_read_dim(r, 0, 0);
     g->N = gt_read_dim(r, 1, 1);
     g->K = gt_read_dim(r, 0, 2);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, &bfloat16);
+    read_dtypes(r, g, &bfloat16);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), 2, 2);
     g->precision = gt_type_precision(&g->dtypes[1]);
     if (!g->precision) g->precision = "";
@@ -354,15 +398,14 @@ static void read_batched_a8w8(gt_reader *r, gemm *g)
 static void read_16bit(gt_reader *r, gemm *g, const gt_value *out)
 {
     read_a_w(r, g);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, out);
+    read_dtypes(r, g, out);
     int size = gt_type_bytes(out);
     set_sizes(g, gt_type_bytes(&g->dtypes[0]), gt_type_bytes(&g->dtypes[1]), size, size);
 }
 
 static void read_a16w16_atomic(gt_reader *r, gemm *g)
 {
-    read_16bit(r, g, gt_type_or_default(r, 3, &bfloat16));
+    read_16bit(r, g, gt_type_or(r, 3, &bfloat16));
 }
 
 static void read_a16w16(gt_reader *r, gemm *g)
@@ -381,8 +424,7 @@ static void read_afp4wfp4(gt_reader *r, gemm *g)
 {
     read_a_w(r, g);
     g->K = GT_PRODUCT(r, 2, g->K);
-    set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 1));
-    add_dtype(g, &bfloat16);
+    read_dtypes(r, g, &bfloat16);
     set_sizes(g, 0.5, 0.5, 2, 2);
     g->precision = "fp4";
 }

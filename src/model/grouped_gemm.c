@@ -1,6 +1,7 @@
-/* Products of groups of matrices: rows of X are dealt out to groups, each with a weight of its own.
+/* Grouped matrix multiplication: the M rows of X are distributed over G groups, each with its own weight.
  *
- * Traces have the shapes either whole (X: M x K, W: G x K x N) or as one pair a group. */
+ * Flops: 2 M K N. Bytes: (M K + G K N) e_in + M N e_out, or the sum over the groups if each has its own K and
+ * N. A trace contains either whole shapes (X: M x K, W: G x K x N) or a pair of shapes per group. */
 #include "base/length.h"
 #include "model/family.h"
 
@@ -26,26 +27,26 @@ static bool all_positive(const gt_value *shape, uint32_t count)
     return true;
 }
 
-/* All pairs of positive integers in a nest of lists, in order. The nest is as deep as the parser allows. */
-static void collect(pairs *found, const gt_value *nest)
+/* All pairs of positive integers in nested lists, in order. The parser limits the depth of the recursion. */
+static void collect_pairs(pairs *found, const gt_value *lists)
 {
-    if (!gt_value_is_list(nest)) return;
-    if (nest->count == 2 && all_positive(nest, 2)) {
-        pair shape = {nest->items[0].integer, nest->items[1].integer};
+    if (!gt_value_is_list(lists)) return;
+    if (lists->count == 2 && all_positive(lists, 2)) {
+        pair shape = {lists->items[0].integer, lists->items[1].integer};
         GT_PUSH(found->items, found->count, found->capacity, shape);
         return;
     }
-    for (uint32_t i = 0; i < nest->count; i++) collect(found, &nest->items[i]);
+    for (uint32_t i = 0; i < lists->count; i++) collect_pairs(found, &lists->items[i]);
 }
 
-/* The groups' shapes of X and W; as many of the one as of the other, and fitting. */
+/* The shapes of X and W of each group. False if their numbers or their K differ. */
 static bool read_groups(gt_reader *r, pairs *x, pairs *w)
 {
-    collect(x, gt_dims_or_missing(r, 0));
-    collect(w, gt_dims_or_missing(r, 1));
-    bool fit = x->count > 0 && x->count == w->count;
-    for (size_t i = 0; fit && i < x->count; i++) fit = x->items[i].columns == w->items[i].rows;
-    return fit;
+    collect_pairs(x, gt_dims_or_missing(r, 0));
+    collect_pairs(w, gt_dims_or_missing(r, 1));
+    bool match = x->count > 0 && x->count == w->count;
+    for (size_t i = 0; match && i < x->count; i++) match = x->items[i].columns == w->items[i].rows;
+    return match;
 }
 
 static void free_pairs(pairs *x, pairs *w)
@@ -54,17 +55,17 @@ static void free_pairs(pairs *x, pairs *w)
     gt_free(w->items);
 }
 
-/* ---- sizes: the second type is taken for the output's ---- */
+/* ---- sizes: the second type is used for the output ---- */
 
 typedef struct sizes {
-    int in, out; /* 0: not known */
+    int in, out; /* bytes per element; 0: unknown */
 } sizes;
 
 static sizes read_sizes(gt_reader *r)
 {
     const gt_value *in = gt_value_at(r->types, 0), *out = gt_value_at(r->types, 1);
     bool has_out = out->type != GT_VALUE_MISSING && out->type != GT_VALUE_NONE;
-    /* An empty list of types is no list without types. */
+    /* A missing list is allowed, a list without the first type is not. */
     gt_require(r, r->types->type == GT_VALUE_MISSING || in->type != GT_VALUE_MISSING);
     gt_set_precision(r, gt_type_precision(in));
     return (sizes){gt_type_bytes(in), gt_type_bytes(has_out ? out : in)};
@@ -135,9 +136,9 @@ static void uniform_gemm(gt_reader *r, const void *variant)
     add_parameters(r, g.M, g.K, g.N, g.G, size);
 }
 
-/* ---- each group with its own K and N ---- */
+/* ---- a different K and N in each group ---- */
 
-/* Whole shapes M x K and M x N count as one group. */
+/* Whole shapes M x K and M x N are one group. */
 static bool read_one_group(gt_reader *r, pairs *x, pairs *w)
 {
     const gt_value *a = gt_dims_or_missing(r, 0), *b = gt_dims_or_missing(r, 1);

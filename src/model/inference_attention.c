@@ -1,10 +1,10 @@
-/* Attention in inference servers, where many requests share one op: how many queries and keys they have
- * stands in the name of the step (annotation.h).
+/* Attention in inference servers, where one op processes many requests. The numbers of their queries and keys
+ * are in the name of the enclosing step (annotation.c).
  *
- * Each pair of a query and a key that it sees costs 2 flops for each dimension of a head, twice: Q K^T and P
- * V. Pairs: all of a generation (sqsk); of a context half of those with its own chunk (sqsk - sqsq / 2). */
+ * Each pair of a query and a key that it attends to costs 2 flops per dimension of a head, twice: Q K^T and P
+ * V. Pairs in generation: all (sqsk). Pairs in a context: half of those with its own chunk (sqsk - sqsq / 2).
+ */
 #include "base/length.h"
-#include "model/annotation.h"
 #include "model/family.h"
 
 #include <math.h>
@@ -14,46 +14,41 @@
 typedef struct attention {
     gt_int N_Q, H_Q, N_KV, H_KV, H_V, H_K, d_qk, d_v;
     gt_step_lengths lengths;
-    gt_value dtype_q, dtype_kv; /* dtype_kv MISSING: there is no such parameter */
-    gt_value
-        window; /* keys that a generated token sees at most, 0 or less: all; MISSING: no such parameter */
+    gt_value dtype_q, dtype_kv; /* dtype_kv MISSING: not a parameter of this op */
+    /* Maximum number of keys per generated token; <= 0: no limit; MISSING: not a parameter of this op. */
+    gt_value window;
 } attention;
 
-static const gt_value bfloat16 = {.type = GT_VALUE_STRING, .text = {"c10::bfloat16", 13}};
+static const gt_value bfloat16 = GT_STRING_VALUE("c10::bfloat16");
 
 /* ---- formulas ---- */
 
-/* No token sees more than the window. */
-static gt_int capped(gt_reader *r, const attention *a, gt_int keys)
+/* Limits the keys (or pairs) of the generation to the window of each token. */
+static gt_int limit_to_window(gt_reader *r, const attention *a, gt_int keys)
 {
     gt_int generated = a->lengths.generation.sq;
     if (a->window.type != GT_VALUE_INT || a->window.integer <= 0 || generated == 0) return keys;
-    gt_int most = GT_PRODUCT(r, generated, a->window.integer);
-    return keys < most ? keys : most;
+    gt_int limit = GT_PRODUCT(r, generated, a->window.integer);
+    return keys < limit ? keys : limit;
 }
 
 static gt_int flops_of(gt_reader *r, const attention *a)
 {
-    const gt_chunk *c = &a->lengths.context, *g = &a->lengths.generation;
+    const gt_length_sums *c = &a->lengths.context, *g = &a->lengths.generation;
     gt_int pairs = GT_SUM(r, GT_PRODUCT(r, 2, c->sqsk), GT_PRODUCT(r, -1, c->sqsq),
-                          GT_PRODUCT(r, 2, capped(r, a, g->sqsk)));
+                          GT_PRODUCT(r, 2, limit_to_window(r, a, g->sqsk)));
     return GT_PRODUCT(r, a->H_Q, GT_SUM(r, a->d_qk, a->d_v), pairs);
 }
 
-/* Queries, outputs and new keys and values in the queries' type; older ones in that of the cache. */
+/* Queries, outputs, new keys and new values have the type of the queries; older ones that of the cache. */
 static gt_int bytes_of(gt_reader *r, const attention *a, int size, int cache_size)
 {
-    const gt_chunk *c = &a->lengths.context, *g = &a->lengths.generation;
+    const gt_length_sums *c = &a->lengths.context, *g = &a->lengths.generation;
     gt_int d = GT_SUM(r, a->d_qk, a->d_v);
-    gt_int now = GT_PRODUCT(r, GT_SUM(r, c->sq, g->sq), GT_SUM(r, a->H_Q, a->H_KV), d, size);
-    gt_int older = GT_SUM(r, c->sk, GT_PRODUCT(r, -1, c->sq), capped(r, a, g->sk), GT_PRODUCT(r, -1, g->sq));
-    return GT_SUM(r, now, GT_PRODUCT(r, older, a->H_KV, d, cache_size));
-}
-
-static int size_or(const gt_value *type, int otherwise)
-{
-    int size = gt_type_bytes(type);
-    return size ? size : otherwise;
+    gt_int current = GT_PRODUCT(r, GT_SUM(r, c->sq, g->sq), GT_SUM(r, a->H_Q, a->H_KV), d, size);
+    gt_int older =
+        GT_SUM(r, c->sk, GT_PRODUCT(r, -1, c->sq), limit_to_window(r, a, g->sk), GT_PRODUCT(r, -1, g->sq));
+    return GT_SUM(r, current, GT_PRODUCT(r, older, a->H_KV, d, cache_size));
 }
 
 /* ---- parameters ---- */
@@ -93,10 +88,10 @@ static void add_parameters(gt_reader *r, const attention *a)
 
 /* ---- reading ---- */
 
-/* FAIL where the step's name has no lengths. */
+/* FAIL if the name of the step has no lengths. */
 static void read_lengths(gt_reader *r, attention *a)
 {
-    gt_require(r, gt_annotation_lengths(gt_read_annotation(r), &a->lengths));
+    gt_require(r, gt_step_lengths_parse(gt_read_annotation(r), &a->lengths));
 }
 
 static void read_query(gt_reader *r, attention *a, int argument)
@@ -112,11 +107,10 @@ static void set_key_heads(attention *a, gt_int heads)
     a->H_KV = a->H_V = a->H_K = heads;
 }
 
-/* The type at `i`, that of the queries where there is none. */
+/* T[i]; if it is absent, the type of the queries. */
 static gt_value cache_type(gt_reader *r, const attention *a, int i)
 {
-    const gt_value *type = gt_value_at(r->types, i);
-    return type->type == GT_VALUE_MISSING ? a->dtype_q : *type;
+    return *gt_type_or(r, i, &a->dtype_q);
 }
 
 /* q: N x H x d; k: ... x N x H x d. */
@@ -144,7 +138,7 @@ static void read_tilelang(gt_reader *r, attention *a)
     a->d_v = 512;
 }
 
-/* The cache lies in pages: pages x page x H x d. */
+/* The cache is paged: pages x page size x H x d. */
 static void read_ragged(gt_reader *r, attention *a)
 {
     read_lengths(r, a);
@@ -159,7 +153,7 @@ static void read_gluon(gt_reader *r, attention *a)
 {
     gt_int window = 0;
     read_lengths(r, a);
-    a->lengths.context = (gt_chunk){0};
+    a->lengths.context = (gt_length_sums){0};
     read_query(r, a, 0);
     set_key_heads(a, gt_read_dim(r, 2, 1));
     a->d_v = a->d_qk;
@@ -170,7 +164,7 @@ static void read_gluon(gt_reader *r, attention *a)
     a->window = gt_value_int((int64_t)window);
 }
 
-/* ---- DeepSeek V4: each token sees a window of the last keys, and older ones compressed ---- */
+/* ---- DeepSeek V4: each token attends to a window of the last keys and to compressed older keys ---- */
 
 typedef enum compression { WINDOW_ONLY, TOP_OF_EVERY_FOURTH, EVERY_128TH } compression;
 
@@ -181,7 +175,7 @@ typedef struct v4_model {
 
 static const v4_model v4_models[] = {
     {"DeepSeek-V4-Pro", 1024, 128, 128, 512},
-    {"DeepSeek-V4-Flash", 512, 128, 64, 512}, /* also where the name tells nothing */
+    {"DeepSeek-V4-Flash", 512, 128, 64, 512}, /* also for unknown names */
 };
 
 static const v4_model *v4_of_name(const gt_value *name)
@@ -192,14 +186,14 @@ static const v4_model *v4_of_name(const gt_value *name)
     return &v4_models[1];
 }
 
-/* An extra argument where it is there and not 0. */
-static gt_int extra_or(gt_reader *r, const char *key, gt_int otherwise)
+/* An extra argument; `fallback` if it is absent or 0. */
+static gt_int extra_or(gt_reader *r, const char *key, gt_int fallback)
 {
-    const gt_value *extra = gt_extra(r, key);
-    return gt_value_is_empty(extra) ? otherwise : gt_read_int(r, extra);
+    const gt_value *extra = gt_extra_or_missing(r, key);
+    return gt_value_is_empty(extra) ? fallback : gt_read_int(r, extra);
 }
 
-static gt_int v4_window(gt_reader *r, const gt_chunk *g, compression how, gt_int window, gt_int topk)
+static gt_int v4_window(gt_reader *r, const gt_length_sums *g, compression how, gt_int window, gt_int topk)
 {
     if (how == WINDOW_ONLY) return window;
     if (g->sq <= 0) return how == EVERY_128TH ? 0 : GT_SUM(r, window, topk);
@@ -212,10 +206,10 @@ static gt_int v4_window(gt_reader *r, const gt_chunk *g, compression how, gt_int
 
 static void read_v4(gt_reader *r, attention *a, compression how)
 {
-    const v4_model *model = v4_of_name(gt_extra(r, "v4_model_name"));
+    const v4_model *model = v4_of_name(gt_extra_or_missing(r, "v4_model_name"));
     read_lengths(r, a);
-    a->lengths.context = (gt_chunk){0};
-    const gt_chunk *g = &a->lengths.generation;
+    a->lengths.context = (gt_length_sums){0};
+    const gt_length_sums *g = &a->lengths.generation;
     gt_int heads = gt_floor_div(r, model->heads, extra_or(r, "v4_tp", 1));
     a->H_Q = extra_or(r, "v4_H_Q", heads > 1 ? heads : 1);
     a->d_qk = a->d_v = extra_or(r, "v4_d_h", model->dim);
@@ -256,9 +250,9 @@ static void evaluate(gt_reader *r, const void *data)
     attention a = {0};
     ((const variant *)data)->read(r, &a);
     if (a.lengths.context.sq == 0 && a.lengths.generation.sq == 0) gt_read_skip(r);
-    int size = size_or(&a.dtype_q, 2);
+    int size = gt_type_bytes_or(&a.dtype_q, 2);
     gt_set_flops(r, flops_of(r, &a));
-    gt_set_bytes(r, bytes_of(r, &a, size, size_or(&a.dtype_kv, size)));
+    gt_set_bytes(r, bytes_of(r, &a, size, gt_type_bytes_or(&a.dtype_kv, size)));
     gt_set_precision(r, gt_type_precision(&a.dtype_q));
     add_parameters(r, &a);
     add_lengths(r, &a.lengths);
@@ -267,7 +261,7 @@ static void evaluate(gt_reader *r, const void *data)
     if (a.window.type != GT_VALUE_MISSING) gt_add_value(r, "sliding_window", a.window);
 }
 
-/* Queries with lists of the keys that they see; the lists' lengths are the pairs. */
+/* Each query has a list of the keys that it attends to; the sum of the lengths is the number of pairs. */
 static void sparse_prefill(gt_reader *r, const void *data)
 {
     (void)data;
@@ -277,10 +271,10 @@ static void sparse_prefill(gt_reader *r, const void *data)
     a.d_v = a.d_qk;
     a.N_KV = GT_SUM(r, gt_read_dim(r, 2, 0), gt_read_dim(r, 5, 0));
     a.dtype_kv = cache_type(r, &a, 1);
-    int size = size_or(&a.dtype_q, 2);
+    int size = gt_type_bytes_or(&a.dtype_q, 2);
     gt_set_flops(r, GT_PRODUCT(r, 4, a.N_KV, a.H_Q, a.d_qk));
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, a.N_Q, a.H_Q, a.d_qk, size),
-                           GT_PRODUCT(r, a.N_KV, a.d_v, size_or(&a.dtype_kv, size))));
+                           GT_PRODUCT(r, a.N_KV, a.d_v, gt_type_bytes_or(&a.dtype_kv, size))));
     gt_set_precision(r, gt_type_precision(gt_value_is_empty(&a.dtype_q) ? &bfloat16 : &a.dtype_q));
     add_parameters(r, &a);
     gt_add_int(r, "prefill_pairs", a.N_KV);
@@ -288,13 +282,13 @@ static void sparse_prefill(gt_reader *r, const void *data)
     gt_add_value(r, "dtype_KV", a.dtype_kv);
 }
 
-/* Gated delta networks have a state of d_v x d_k instead of a cache: 7 flops for each element of it, a token
- * and a head of values. */
+/* Gated delta networks have a state of d_v x d_k instead of a cache: 7 flops per element of the state, token
+ * and value head. */
 static void delta_network(gt_reader *r, const void *data)
 {
     (void)data;
     attention a = {0};
-    if (!gt_annotation_lengths(gt_read_annotation(r), &a.lengths)) gt_read_skip(r);
+    if (!gt_step_lengths_parse(gt_read_annotation(r), &a.lengths)) gt_read_skip(r);
     gt_int c = a.lengths.context.sq, g = a.lengths.generation.sq;
     a.N_Q = GT_SUM(r, c, g);
     a.H_V = gt_read_dim(r, 1, 1);
@@ -320,14 +314,14 @@ static void delta_network(gt_reader *r, const void *data)
     gt_add_value(r, "dtype_Q", a.dtype_q);
 }
 
-/* Keys and values are read and written into the cache. */
+/* Keys and values are read and written to the cache. */
 static void store_cache(gt_reader *r, const void *data)
 {
     (void)data;
     const gt_value *type = gt_read_type(r, 0);
     gt_int elements = gt_read_size(r, 0);
     gt_set_flops(r, 0);
-    gt_set_bytes(r, GT_PRODUCT(r, 4, elements, size_or(type, 2)));
+    gt_set_bytes(r, GT_PRODUCT(r, 4, elements, gt_type_bytes_or(type, 2)));
     gt_set_precision(r, gt_type_precision(type));
     gt_add_tuple(r, "op_shape", gt_read_dims(r, 0));
     gt_add_int(r, "nelems", elements);
@@ -340,9 +334,9 @@ static const variant plain = {read_plain}, with_values = {read_with_values}, til
                      ragged = {read_ragged}, gluon = {read_gluon}, v4_swa = {read_v4_swa},
                      v4_csa = {read_v4_csa}, v4_hca = {read_v4_hca};
 
-#define ROW(name, maf, evaluate, variant)                                                                    \
+#define ROW(name, unit, evaluate, variant)                                                                   \
     {                                                                                                        \
-        name, GT_FAMILY_INFERENCE_ATTENTION, "InferenceAttention", NULL, GT_BACKWARD_SKIP, maf, evaluate,    \
+        name, GT_FAMILY_INFERENCE_ATTENTION, "InferenceAttention", NULL, GT_BACKWARD_SKIP, unit, evaluate,   \
             variant, 0                                                                                       \
     }
 #define ATTENTION(name, variant) ROW(name, "matrix", evaluate, &variant)

@@ -1,13 +1,13 @@
-/* Asking a model about an op, and keeping the answer for the next op with the same arguments.
+/* Evaluates the model of an op, caches the result for later ops with the same arguments, and computes metrics
+ * from it.
  *
- * What an answer depends on is a path of text ids (name, dims, types, ...); paths are followed through one
- * map from (node, next two ids) to nodes, and a node where a path ends has the answer. */
+ * The cache is a trie. The key of a result is a sequence of string ids (name, dims, types, ...); one map
+ * leads from (node, next two ids) to the next node, and the last node of a key has the result. */
 #include "model/model.h"
 
 #include "base/map.h"
 #include "compat/python_repr.h"
 #include "model/family.h"
-#include "model/triton.h"
 #include "trace/events.h"
 
 #include <math.h>
@@ -22,9 +22,9 @@ struct gt_models {
     const gt_interner *strings;
     gt_values *values;
     gt_arena arena;
-    const gt_model **by_name; /* by text; NULL where not asked for yet, &no_model where there is none */
+    const gt_model **by_name; /* by string id; NULL: not looked up yet; &no_model: none */
     size_t name_count;
-    gt_map paths;
+    gt_map trie;
     gt_model_result **results; /* by node */
     size_t node_count, node_capacity;
     uint32_t result_count;
@@ -40,7 +40,7 @@ gt_models *gt_models_new(const gt_interner *strings)
     gt_models *models = gt_alloc_zero(1, sizeof *models);
     models->strings = strings;
     models->values = gt_values_new(strings);
-    GT_PUSH(models->results, models->node_count, models->node_capacity, NULL); /* where all paths begin */
+    GT_PUSH(models->results, models->node_count, models->node_capacity, NULL); /* the root of the trie */
     return models;
 }
 
@@ -49,7 +49,7 @@ void gt_models_free(gt_models *models)
     if (!models) return;
     gt_values_free(models->values);
     gt_arena_free(&models->arena);
-    gt_map_free(&models->paths);
+    gt_map_free(&models->trie);
     gt_map_free(&models->sequences);
     gt_free(models->by_name);
     gt_free(models->results);
@@ -65,7 +65,7 @@ uint32_t gt_models_reserve(gt_models *models, uint32_t count)
 
 /* ---- the model of an op ---- */
 
-static const gt_model **model_of_name(gt_models *models, uint32_t name)
+static const gt_model *model_of_name(gt_models *models, uint32_t name)
 {
     if (name >= models->name_count) {
         size_t count = gt_interner_count(models->strings);
@@ -74,7 +74,7 @@ static const gt_model **model_of_name(gt_models *models, uint32_t name)
                (count - models->name_count) * sizeof *models->by_name);
         models->name_count = count;
     }
-    const gt_model **model = &models->by_name[name];
+    const gt_model **model = &models->by_name[name]; /* cached */
     if (!*model) {
         gt_str text = gt_interner_get(models->strings, name);
         const gt_model *known = gt_op_find(text);
@@ -82,12 +82,12 @@ static const gt_model **model_of_name(gt_models *models, uint32_t name)
                  : !known && gt_triton_is_kernel(text) ? &gt_triton_model
                                                        : &no_model;
     }
-    return model;
+    return *model;
 }
 
 const gt_model *gt_model_find(gt_models *models, const gt_model_event *event)
 {
-    const gt_model *model = *model_of_name(models, event->name);
+    const gt_model *model = model_of_name(models, event->name);
     if (model == &no_model) return NULL;
     if (model == &gt_triton_model) {
         bool usable = gt_triton_is_usable(gt_values_get(models->values, event->dims),
@@ -119,7 +119,8 @@ static void set_arguments(gt_reader *r, uint32_t dims, uint32_t types, uint32_t 
     r->concrete = gt_values_get(values, concrete);
 }
 
-static uint32_t *place_of_sequence(gt_reader *r, const char *name)
+/* Where the arguments of ops with this Sequence number and model are: an index into `remembered`. */
+static uint32_t *sequence_slot(gt_reader *r, const char *name)
 {
     return gt_map_put(&r->models->sequences, (uintptr_t)gt_op_find((gt_str){name, strlen(name)}),
                       (uint64_t)r->event->sequence);
@@ -131,37 +132,37 @@ void gt_remember_arguments(gt_reader *r, const char *name)
     const gt_model_event *event = r->event;
     if (event->sequence == GT_EVENT_NONE) return;
     remembered arguments = {event->dims, event->types, event->strides, event->concrete};
-    *place_of_sequence(r, name) = (uint32_t)models->remembered_count;
+    *sequence_slot(r, name) = (uint32_t)models->remembered_count;
     GT_PUSH(models->remembered, models->remembered_count, models->remembered_capacity, arguments);
 }
 
 void gt_recall_arguments(gt_reader *r, const char *name)
 {
-    uint32_t found = r->event->sequence == GT_EVENT_NONE ? GT_MAP_NONE : *place_of_sequence(r, name);
+    uint32_t found = r->event->sequence == GT_EVENT_NONE ? GT_MAP_NONE : *sequence_slot(r, name);
     if (!gt_require(r, found != GT_MAP_NONE)) return;
     const remembered *arguments = &r->models->remembered[found];
     set_arguments(r, arguments->dims, arguments->types, arguments->strides, arguments->concrete);
 }
 
-/* maf and precision, as "matrix_bf16". */
-static void name_spec(const gt_reader *r, char spec[GT_COMPUTE_SPEC_MAX])
+/* Unit and precision: "matrix_bf16"; "" if one of them is unknown. */
+static void write_compute_spec(const gt_reader *r, char spec[GT_COMPUTE_SPEC_MAX])
 {
-    size_t maf_len = r->maf ? strlen(r->maf) : 0, precision_len = r->precision ? strlen(r->precision) : 0;
+    size_t unit_len = r->unit ? strlen(r->unit) : 0, precision_len = r->precision ? strlen(r->precision) : 0;
     spec[0] = 0;
-    if (!maf_len || !precision_len || maf_len + precision_len + 2 > GT_COMPUTE_SPEC_MAX) return;
-    memcpy(spec, r->maf, maf_len);
-    spec[maf_len] = '_';
-    memcpy(spec + maf_len + 1, r->precision, precision_len + 1);
+    if (!unit_len || !precision_len || unit_len + precision_len + 2 > GT_COMPUTE_SPEC_MAX) return;
+    memcpy(spec, r->unit, unit_len);
+    spec[unit_len] = '_';
+    memcpy(spec + unit_len + 1, r->precision, precision_len + 1);
 }
 
-static gt_model_result *keep_result(gt_models *models, const gt_reader *r)
+static gt_model_result *save_result(gt_models *models, const gt_reader *r)
 {
     gt_model_result *result = gt_arena_alloc(&models->arena, sizeof *result);
     *result = (gt_model_result){.outcome = r->outcome, .id = models->result_count++};
     if (r->outcome != GT_MODEL_VALUE) return result;
     result->flops = r->flops;
     result->bytes = r->bytes;
-    name_spec(r, result->compute_spec);
+    write_compute_spec(r, result->compute_spec);
     size_t size = r->parameter_count * sizeof *r->parameters;
     result->parameters = memcpy(gt_arena_alloc(&models->arena, size), r->parameters, size);
     result->parameter_count = r->parameter_count;
@@ -177,7 +178,7 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
                    .backward = backward,
                    .arena = &models->arena,
                    .models = models,
-                   .maf = model->maf,
+                   .unit = model->unit,
                    .bytes = (double)NAN};
     set_arguments(&r, event->dims, event->types, event->strides, event->concrete);
     if (backward && model->backward == GT_BACKWARD_SKIP)
@@ -186,16 +187,15 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
         gt_read_fail(&r);
     else
         model->evaluate(&r, model->variant);
-    bool sound = isfinite(r.flops) && r.flops >= 0 && !isinf(r.bytes) && !(r.bytes < 0);
-    gt_require(&r, sound);
-    return keep_result(models, &r);
+    gt_require(&r, isfinite(r.flops) && r.flops >= 0 && !isinf(r.bytes) && !(r.bytes < 0));
+    return save_result(models, &r);
 }
 
-/* ---- the same arguments again ---- */
+/* ---- the cache ---- */
 
-static uint32_t follow(gt_models *models, uint32_t node, uint32_t first, uint32_t second)
+static uint32_t child_node(gt_models *models, uint32_t node, uint32_t first, uint32_t second)
 {
-    uint32_t *next = gt_map_put(&models->paths, (uint64_t)node << 32 | first, second);
+    uint32_t *next = gt_map_put(&models->trie, (uint64_t)node << 32 | first, second);
     if (*next == GT_MAP_NONE) {
         *next = (uint32_t)models->node_count;
         GT_PUSH(models->results, models->node_count, models->node_capacity, NULL);
@@ -203,19 +203,19 @@ static uint32_t follow(gt_models *models, uint32_t node, uint32_t first, uint32_
     return *next;
 }
 
-/* Each step's second id is below KERNEL unless it is a kernel's, so no two paths are taken for one. */
+/* The second id of a step is KERNEL only for kernels, so that keys of different lengths never coincide. */
 enum { KERNEL = UINT32_MAX };
 
 static uint32_t node_of(gt_models *models, const gt_model *model, const gt_model_event *event, bool backward)
 {
-    uint32_t node = follow(models, 0, event->name, event->dims);
-    node = follow(models, node, event->types, event->strides);
-    node = follow(models, node, event->concrete, backward);
+    uint32_t node = child_node(models, 0, event->name, event->dims);
+    node = child_node(models, node, event->types, event->strides);
+    node = child_node(models, node, event->concrete, backward);
     if (event->extra != GT_STR_NONE || event->annotation != GT_STR_NONE)
-        node = follow(models, node, event->extra, event->annotation);
+        node = child_node(models, node, event->extra, event->annotation);
     if (model->uses & GT_USES_KERNELS)
         for (size_t i = 0; i < event->kernel_count; i++)
-            node = follow(models, node, event->kernels[i], (uint32_t)KERNEL);
+            node = child_node(models, node, event->kernels[i], (uint32_t)KERNEL);
     return node;
 }
 
@@ -231,7 +231,7 @@ const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *mode
     return models->results[node];
 }
 
-/* ---- printing ---- */
+/* ---- parameters ---- */
 
 const gt_value *gt_model_parameter(const gt_model_result *result, const char *name)
 {
@@ -251,4 +251,57 @@ void gt_model_print_parameters(gt_buffer *buffer, const gt_model_result *result)
         gt_value_print_inside(buffer, &result->parameters[i].value);
     }
     gt_buffer_add_cstr(buffer, "}");
+}
+
+/* ---- metrics ----
+ *
+ * The order of the operations matters: users compare the last digits. */
+
+gt_min_time gt_min_time_of(const gt_model_result *result, const gt_gpu_arch *arch)
+{
+    double gflops = result->flops / 1e9;
+    return (gt_min_time){gflops * 1e9 / (gt_gpu_arch_peak(arch, result->compute_spec) * 1e12) * 1e6,
+                         result->bytes / (arch->mem_bw_gbps * 1e9) * 1e6};
+}
+
+static void add_roofline(gt_metrics *m, const gt_model_result *result, double kernel_us,
+                         const gt_gpu_arch *arch)
+{
+    gt_min_time min = gt_min_time_of(result, arch);
+    if (isnan(min.compute_us) || isnan(min.memory_us) || !(m->gflops > 0)) return;
+    bool by_compute = min.compute_us >= min.memory_us;
+    m->bound = by_compute ? GT_BOUND_COMPUTE : GT_BOUND_MEMORY;
+    m->roofline_us = by_compute ? min.compute_us : min.memory_us;
+    if (kernel_us > 0) m->pct_roofline = m->roofline_us / kernel_us * 100;
+}
+
+gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const gt_gpu_arch *arch)
+{
+    const double none = (double)NAN;
+    double bytes = result->bytes; /* NaN propagates to what is computed from it */
+    bool ran = kernel_us > 0;
+    gt_metrics m = {.gflops = result->flops / 1e9, .roofline_us = none, .pct_roofline = none};
+    gt_metrics_add_simulation(&m, result, kernel_us, none);
+    m.tflops_per_s = ran ? m.gflops / 1e3 / (kernel_us / 1e6) : none;
+    m.data_moved_mb = bytes / 1048576;
+    m.flops_per_byte = bytes > 0 ? m.gflops * 1e9 / bytes : none;
+    m.tb_per_s = ran ? bytes / 1e12 / (kernel_us / 1e6) : none;
+    if (arch) add_roofline(&m, result, kernel_us, arch);
+    return m;
+}
+
+void gt_metrics_add_simulation(gt_metrics *m, const gt_model_result *result, double kernel_us,
+                               double simulated_us)
+{
+    m->simulated_us = simulated_us > 0 ? simulated_us : (double)NAN;
+    m->simulated_tflops_per_s = m->gflops / 1e3 / (m->simulated_us / 1e6);
+    m->simulated_tb_per_s = result->bytes / 1e12 / (m->simulated_us / 1e6);
+    m->pct_simulated = kernel_us > 0 ? m->simulated_us / kernel_us * 100 : (double)NAN;
+}
+
+const char *gt_bound_name(gt_bound bound)
+{
+    static const char *const names[] = {
+        [GT_BOUND_UNKNOWN] = NULL, [GT_BOUND_COMPUTE] = "COMPUTE_BOUND", [GT_BOUND_MEMORY] = "MEMORY_BOUND"};
+    return names[bound];
 }

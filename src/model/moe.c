@@ -1,8 +1,9 @@
-/* Mixtures of experts: products of M tokens with the weights of the k experts that each token is sent to.
+/* Mixture of experts: multiplies M tokens with the weights of the k experts that each token is routed to.
+ * Also the ops around it that choose the experts and sort the tokens.
  *
- * K is the hidden size, N the inner one, E the number of experts. Flops count the work of the k experts a
- * token has; bytes count each weight once that is needed at all: with tokens sent at random, E (1 - ((E - k)
- * / E)^M) experts have one or more. A gated first layer has twice the weights. */
+ * K is the hidden size, N the inner size, E the number of experts. Flops are those of k experts per token.
+ * Bytes include the weights of each expert in use once; with random routing, the expected number of experts
+ * in use is E (1 - ((E - k) / E)^M). A gated first layer has twice the weights. */
 #include "base/length.h"
 #include "model/family.h"
 
@@ -11,7 +12,7 @@
 typedef struct moe {
     gt_int tokens, hidden, inner, experts, topk; /* M, K, N, E, k */
     gt_value gated;                              /* MISSING: not a parameter of this op */
-    const gt_value *input, *weight, *output;     /* types; NULL: not a parameter */
+    const gt_value *input, *weight, *output;     /* types; NULL: not a parameter of this op */
     double input_bytes, weight_bytes, output_bytes;
 } moe;
 
@@ -24,7 +25,7 @@ typedef struct variant {
 
 /* ---- formulas ---- */
 
-/* How many experts have one token or more. */
+/* The expected number of experts that have at least one token. */
 static double active_experts(gt_reader *r, gt_int experts, gt_int topk, gt_int tokens)
 {
     if (!gt_require(r, experts > 0)) return 0;
@@ -58,7 +59,7 @@ static void set_down(gt_reader *r, const moe *m)
     gt_set_bytes_real(r, bytes);
 }
 
-/* Both layers and the weighted sum of the experts' answers. What lies between stays on the chip. */
+/* Both layers and the weighted sum of the experts' outputs. Intermediate results stay on the chip. */
 static void set_fused(gt_reader *r, const moe *m)
 {
     gt_int gate = gate_factor(m), k = m->topk, token_elements = GT_PRODUCT(r, m->tokens, m->hidden);
@@ -117,7 +118,8 @@ static void read_output_type(gt_reader *r, moe *m, int output)
     m->output_bytes = gt_moe_type_bytes(m->output, 2);
 }
 
-/* N as the second layer's weights have it, where the first layer's hold several values in one element. */
+/* N, from its value in the second layer's weights, if the elements of the first layer's weights contain
+ * several values each. */
 static gt_int unpacked(gt_reader *r, gt_int inner, gt_int hidden, const gt_value *first_weights)
 {
     return GT_PRODUCT(r, inner, gt_floor_div(r, hidden, gt_shape_dim(r, first_weights, -1)));
@@ -164,19 +166,18 @@ static void read_fmoe(gt_reader *r, moe *m)
     if (gt_value_equals_cstr(m->input, "bf16")) gt_set_precision(r, "fp8");
 }
 
-/* What the pass that makes these ops found out. */
-static void read_found_topk(gt_reader *r, moe *m)
+/* k, which the pass that creates these pseudo ops has stored. */
+static void read_stored_topk(gt_reader *r, moe *m)
 {
-    const gt_value *topk = gt_extra(r, "MoE topk");
+    const gt_value *topk = gt_extra_or_missing(r, "MoE topk");
     gt_require(r, topk->type == GT_VALUE_INT && topk->integer >= 0);
     m->topk = gt_read_int(r, topk);
 }
 
-/* The type of the weights, which the arguments do not tell, from the name of the first kernel. */
+/* The type of the weights from the name of the first kernel, since it is not in the arguments. */
 static const gt_value *weight_type_of_kernel(gt_reader *r)
 {
-    static const gt_value fp4 = {.type = GT_VALUE_STRING, .text = {"FP4", 3}},
-                          fp8 = {.type = GT_VALUE_STRING, .text = {"FP8", 3}};
+    static const gt_value fp4 = GT_STRING_VALUE("FP4"), fp8 = GT_STRING_VALUE("FP8");
     if (!gt_require(r, r->event->kernel_count > 0)) return &gt_value_none;
     gt_str kernel = gt_read_kernel(r, 0);
     if (gt_str_contains_nocase(kernel, "fp4")) return &fp4;
@@ -184,14 +185,14 @@ static const gt_value *weight_type_of_kernel(gt_reader *r)
     return &gt_value_none;
 }
 
-/* The inner size is not known; it is taken to be the hidden one. */
+/* The inner size is unknown; the hidden size is used. */
 static void read_triton(gt_reader *r, moe *m)
 {
     m->tokens = gt_read_dim(r, 0, 0);
     m->inner = m->hidden = gt_read_dim(r, 0, 1);
     m->experts = gt_read_dim(r, 1, 1);
-    read_found_topk(r, m);
-    m->gated = *gt_extra(r, "MoE GEMM gated");
+    read_stored_topk(r, m);
+    m->gated = *gt_extra_or_missing(r, "MoE GEMM gated");
     gt_require(r, m->gated.type != GT_VALUE_MISSING);
     gt_read_type(r, 1);
     m->input = gt_read_type(r, 0);
@@ -251,10 +252,10 @@ static void read_ck_down(gt_reader *r, moe *m)
     read_types(r, m, 0, 2);
 }
 
-/* Weights of 4 bits; only the type of the tokens is a parameter. */
+/* The weights have 4 bits; only the type of the tokens is a parameter. */
 static void read_int4_types(gt_reader *r, moe *m)
 {
-    static const gt_value bf16 = {.type = GT_VALUE_STRING, .text = {"BFloat16", 8}};
+    static const gt_value bf16 = GT_STRING_VALUE("BFloat16");
     m->input = r->types->type == GT_VALUE_MISSING ? &bf16 : gt_read_type(r, 0);
     m->output_bytes = m->input_bytes = gt_moe_type_bytes(m->input, 2);
     m->weight_bytes = 0.5;
@@ -263,13 +264,13 @@ static void read_int4_types(gt_reader *r, moe *m)
 
 static void read_int4_up(gt_reader *r, moe *m)
 {
-    const gt_value *gated = gt_extra(r, "MoE GEMM gated");
+    const gt_value *gated = gt_extra_or_missing(r, "MoE GEMM gated");
     m->gated = gated->type == GT_VALUE_MISSING ? gt_value_bool(true) : *gated;
     m->tokens = gt_read_dim(r, 0, 0);
     m->hidden = gt_read_dim(r, 0, 1);
     m->experts = gt_read_dim(r, 1, 0);
     m->inner = gt_read_dim(r, 1, 1) / gate_factor(m);
-    read_found_topk(r, m);
+    read_stored_topk(r, m);
     read_int4_types(r, m);
 }
 
@@ -279,20 +280,20 @@ static void read_int4_down(gt_reader *r, moe *m)
     m->hidden = gt_read_dim(r, 0, 1);
     m->experts = gt_read_dim(r, 2, 0);
     m->inner = GT_PRODUCT(r, 2, gt_read_dim(r, 2, 2));
-    read_found_topk(r, m);
+    read_stored_topk(r, m);
     read_int4_types(r, m);
 }
 
-/* ---- one product of either layer: M tokens, k times each ---- */
+/* ---- a single matrix multiplication of either layer, with k rows per token ---- */
 
-static void grouped_product(gt_reader *r, const void *data)
+static void single_gemm(gt_reader *r, const void *data)
 {
     (void)data;
     const gt_value *weights = read_shape(r, 1, 3), *choices = read_shape(r, 8, 2);
     gt_int E = gt_shape_dim(r, weights, 0), N = gt_shape_dim(r, weights, 1), K = gt_shape_dim(r, weights, 2);
     gt_int M = gt_shape_dim(r, choices, 0), k = gt_shape_dim(r, choices, 1), rows = GT_PRODUCT(r, M, k);
-    const gt_value *in = gt_type_or_default(r, 0, &gt_value_none), *out = gt_type_or(r, 3, in),
-                   *weight = gt_type_or_default(r, 1, &gt_value_none);
+    const gt_value *in = gt_type_or(r, 0, &gt_value_none), *out = gt_nonempty_type_or(r, 3, in),
+                   *weight = gt_type_or(r, 1, &gt_value_none);
     gt_add_int(r, "m_work", rows);
     gt_add_int(r, "num_tokens", M);
     gt_add_int(r, "topk", k);
@@ -309,6 +310,67 @@ static void grouped_product(gt_reader *r, const void *data)
     bytes += active * (double)N * (double)K * gt_moe_type_bytes(weight, 1);
     bytes += (double)GT_PRODUCT(r, rows, N) * gt_moe_type_bytes(out, 2);
     gt_set_bytes_real(r, bytes);
+}
+
+/* ---- routing: choosing the experts of each token, and sorting tokens by expert ----
+ *
+ * The algorithms are not modelled: each tensor is read or written once, and the largest tensor takes one
+ * operation per element. */
+
+typedef struct routing {
+    bool needs_dims;
+} routing;
+
+/* Neither a scalar nor a list of tensors. */
+static bool is_shape(const gt_value *dims)
+{
+    if (!gt_value_is_list(dims) || !dims->count) return false;
+    for (uint32_t i = 0; i < dims->count; i++)
+        if (dims->items[i].type != GT_VALUE_INT && dims->items[i].type != GT_VALUE_BIG) return false;
+    return true;
+}
+
+static void route(gt_reader *r, const void *data)
+{
+    const routing *op = data;
+    uint32_t count = gt_value_is_list(r->dims) ? r->dims->count : 0, operand_count = 0;
+    gt_value *operands = gt_arena_alloc(r->arena, count * sizeof *operands);
+    gt_int largest = 0, bytes = 0;
+    gt_require(r, !op->needs_dims || r->dims->type != GT_VALUE_MISSING);
+    for (uint32_t i = 0; i < count; i++) {
+        const gt_value *dims = &r->dims->items[i], *type = gt_type_or(r, (int)i, &gt_value_none);
+        if (!is_shape(dims)) continue;
+        gt_int size = gt_shape_size(r, dims);
+        if (!operand_count || size > largest) {
+            largest = size;
+            gt_set_precision(r, gt_type_precision(type));
+        }
+        bytes = GT_SUM(r, bytes, GT_PRODUCT(r, size, gt_type_bytes(type)));
+        operands[operand_count++] = gt_value_tuple(r->arena, (gt_value[]){gt_value_as_tuple(dims), *type}, 2);
+    }
+    gt_add_value(r, "operands", (gt_value){.type = GT_VALUE_LIST, .count = operand_count, .items = operands});
+    gt_set_flops(r, largest);
+    if (bytes > 0) gt_set_bytes(r, bytes);
+}
+
+/* Finds the k best of E experts for each of M tokens and writes their indices and weights, 4 bytes each. */
+static void topk_softplus(gt_reader *r, const void *data)
+{
+    (void)data;
+    static const gt_value bf16 = GT_STRING_VALUE("c10::BFloat16");
+    const gt_value *type = gt_type_or(r, 2, &bf16);
+    gt_int M = gt_read_dim(r, 2, 0), E = gt_read_dim(r, 2, 1), k = gt_read_dim(r, 0, 1);
+    gt_add_int(r, "M", M);
+    gt_add_int(r, "n", 1);
+    gt_add_int(r, "C", E);
+    gt_add_int(r, "E", E);
+    gt_add_int(r, "topk", k);
+    gt_add_value(r, "dtype_in", *type);
+    gt_set_precision(r, gt_type_precision(type));
+    gt_set_flops(r, GT_PRODUCT(r, 6, M, E));
+    int bytes = gt_type_bytes(type);
+    if (bytes)
+        gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, M, E, bytes), GT_PRODUCT(r, 4, E), GT_PRODUCT(r, 8, M, k)));
 }
 
 /* ---- the ops ---- */
@@ -330,6 +392,13 @@ static const variant aiter_fused = {read_fused, FUSED}, fmoe = {read_fmoe, FUSED
             uses                                                                                             \
     }
 
+static const routing topk = {.needs_dims = true}, sorting = {.needs_dims = false};
+
+#define ROUTING(name, backward, evaluate, variant)                                                           \
+    {                                                                                                        \
+        name, GT_FAMILY_MOE_AUX, "MoE_aux", NULL, backward, "vector", evaluate, variant, 0                   \
+    }
+
 static const gt_model rows[] = {
     WHOLE("pseudo_op::moe_aiter_fused_1stage", aiter_fused),
     WHOLE("aiter::fmoe_fp8_blockscale_g1u1", fmoe),
@@ -345,7 +414,11 @@ static const gt_model rows[] = {
     PART("pseudo_op::moe_gptq_awq_up", int4_up, 0),
     PART("pseudo_op::moe_gptq_awq_down", int4_down, 0),
     {"sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel", GT_FAMILY_MOE_UNFUSED,
-     "MoE_unfused", NULL, GT_BACKWARD_SKIP, "matrix", grouped_product, NULL, 0},
+     "MoE_unfused", NULL, GT_BACKWARD_SKIP, "matrix", single_gemm, NULL, 0},
+    ROUTING("aiter::biased_grouped_topk_hip", GT_BACKWARD_SKIP, route, &topk),
+    ROUTING("aiter::moe_sorting_fwd", GT_BACKWARD_SKIP, route, &sorting),
+    ROUTING("aiter::mxfp4_moe_sort_hip", GT_BACKWARD_SKIP, route, &sorting),
+    ROUTING("aiter::topk_softplus", GT_BACKWARD_FAIL, topk_softplus, NULL),
 };
 
 const gt_model_rows gt_moe_models = {rows, GT_LENGTH(rows)};

@@ -1,22 +1,23 @@
-/* Normalisation: batch, layer, group, instance and root mean square, forward and backward.
+/* Normalization: batch, layer, group, instance and RMS norm of PyTorch, forward and backward; and the RMS
+ * norms of inference libraries.
  *
- * All normalise n elements in c channels; most have the same cost, and differ in where the arguments say what
- * c is, whether there are weights and a bias, and whether statistics are computed (training) or given. An
- * absent tensor is
- * [] in a trace, which is not the same as null, so most ops count as having weights and a bias. */
+ * PyTorch's norms normalize n elements in c channels. Most have the same cost; they differ in which arguments
+ * give c, whether there are weights and a bias, and whether statistics are computed (training) or given. In a
+ * trace, an absent tensor is [], which is not null, so most ops count as having weights and a bias. */
 #include "base/length.h"
 #include "model/family.h"
+
+#include <math.h>
 
 typedef struct norm {
     int input; /* D[input], T[input], S[input] */
     gt_int channels;
-    double channels_per_group; /* group norm's backward pass only, where it stands for the channels; else 0 */
+    double channels_per_group; /* backward pass of group norm: used instead of channels; else 0 */
     bool has_bias, is_affine, is_training;
     bool stride_may_be_absent;
-    gt_value output_mask; /* which gradients are wanted: a list of bools; MISSING for forward ops */
+    gt_value output_mask; /* which gradients to compute, a list of bools; MISSING in forward ops */
 } norm;
 
-/* What a norm's cost is computed from. */
 typedef struct sizes {
     gt_int elements, channels;
     gt_int type_bytes;
@@ -24,7 +25,7 @@ typedef struct sizes {
 
 /* ---- arguments ---- */
 
-/* Of a tensor that the op may be called without. */
+/* Whether D[i], an optional tensor, is not null. FAIL if it is absent. */
 static bool is_not_null(gt_reader *r, int i)
 {
     const gt_value *dims = gt_dims_or_missing(r, i);
@@ -32,8 +33,8 @@ static bool is_not_null(gt_reader *r, int i)
     return dims->type != GT_VALUE_NONE;
 }
 
-/* C[i] is not empty: "False" counts as true. */
-static bool is_given(gt_reader *r, int i)
+/* Whether C[i] is not empty: "False" counts as true. */
+static bool is_not_empty(gt_reader *r, int i)
 {
     return !gt_value_is_empty(gt_read_concrete(r, i));
 }
@@ -69,9 +70,9 @@ static gt_value read_mask(gt_reader *r, int i)
 
 static bool mask_at(gt_reader *r, const norm *n, int i)
 {
-    const gt_value *wanted = gt_value_at(&n->output_mask, i);
-    gt_require(r, wanted->type == GT_VALUE_BOOL);
-    return wanted->type == GT_VALUE_BOOL && wanted->boolean;
+    const gt_value *is_computed = gt_value_at(&n->output_mask, i);
+    gt_require(r, is_computed->type == GT_VALUE_BOOL);
+    return is_computed->type == GT_VALUE_BOOL && is_computed->boolean;
 }
 
 static sizes add_norm(gt_reader *r, const norm *n)
@@ -80,7 +81,7 @@ static sizes add_norm(gt_reader *r, const norm *n)
     gt_add_tuple(r, "op_shape", shape);
     gt_add_values(r, "dtype_in_out", (gt_value[]){*type, gt_value_none}, 2);
     gt_add_value(r, "stride_input",
-                 n->stride_may_be_absent ? gt_soft_stride(r, n->input) : gt_strict_stride(r, n->input));
+                 n->stride_may_be_absent ? gt_stride_or_none(r, n->input) : gt_read_stride(r, n->input));
     gt_add_none(r, "stride_output");
     if (n->channels_per_group > 0)
         gt_add_float(r, "num_channels", n->channels_per_group);
@@ -91,16 +92,16 @@ static sizes add_norm(gt_reader *r, const norm *n)
     gt_add_bool(r, "is_training", n->is_training);
     if (n->output_mask.type != GT_VALUE_MISSING) gt_add_value(r, "output_mask", n->output_mask);
     gt_set_precision(r, gt_type_precision(type));
-    return (sizes){gt_shape_size(r, shape), n->channels, gt_need_type_bytes(r, type)};
+    return (sizes){gt_shape_size(r, shape), n->channels, gt_require_type_bytes(r, type)};
 }
 
-/* ---- costs that most share ---- */
+/* ---- the cost of most norms ---- */
 
-static void say_forward(gt_reader *r, const norm *n)
+static void set_forward_cost(gt_reader *r, const norm *n)
 {
     sizes s = add_norm(r, n);
     int flops_per_element = n->is_training ? 5 : 2;
-    /* Mean and variance, which training also writes; weight; bias. */
+    /* Reads mean, variance, weight and bias; training also writes mean and variance. */
     int vectors = 2 + (n->is_affine ? 1 + n->has_bias : 0) + (n->is_training ? 2 : 0);
     gt_set_flops(r, GT_SUM(r, GT_PRODUCT(r, 6, s.channels), GT_PRODUCT(r, flops_per_element, s.elements)));
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, s.elements, s.type_bytes),
@@ -139,7 +140,7 @@ static void set_backward_bytes(gt_reader *r, const norm *n, const sizes *s)
         r, GT_SUM(r, tensor_bytes, GT_PRODUCT(r, saved + weights + gradients, s->channels, s->type_bytes)));
 }
 
-static void say_backward(gt_reader *r, const norm *n)
+static void set_backward_cost(gt_reader *r, const norm *n)
 {
     sizes s = add_norm(r, n);
     set_backward_flops(r, n, &s);
@@ -151,45 +152,45 @@ static void say_backward(gt_reader *r, const norm *n)
 static void batch_norm(gt_reader *r, const void *variant)
 {
     (void)variant;
-    say_forward(r, &(norm){.input = 0,
-                           .channels = gt_read_dim(r, 0, 1),
-                           .has_bias = true,
-                           .is_affine = is_not_null(r, 2),
-                           .is_training = is_given(r, 5)});
+    set_forward_cost(r, &(norm){.input = 0,
+                                .channels = gt_read_dim(r, 0, 1),
+                                .has_bias = true,
+                                .is_affine = is_not_null(r, 2),
+                                .is_training = is_not_empty(r, 5)});
 }
 
 static void batch_norm_backward(gt_reader *r, const void *variant)
 {
     (void)variant;
-    gt_value wanted = gt_value_bool(is_not_null(r, 0));
-    say_backward(r, &(norm){.input = 1,
-                            .channels = gt_read_dim(r, 1, 1),
-                            .has_bias = true,
-                            .is_affine = is_not_null(r, 2),
-                            .is_training = is_given(r, 7),
-                            .output_mask = list_of(r, &wanted, 1)});
+    gt_value is_computed = gt_value_bool(is_not_null(r, 0));
+    set_backward_cost(r, &(norm){.input = 1,
+                                 .channels = gt_read_dim(r, 1, 1),
+                                 .has_bias = true,
+                                 .is_affine = is_not_null(r, 2),
+                                 .is_training = is_not_empty(r, 7),
+                                 .output_mask = list_of(r, &is_computed, 1)});
 }
 
-/* The vendors' own: the input comes first, and statistics count as given. */
+/* Of the vendors' libraries: the input is the first argument, and statistics count as given. */
 static void vendor_batch_norm_backward(gt_reader *r, const void *variant)
 {
     (void)variant;
-    gt_value wanted = gt_value_bool(true);
-    say_backward(r, &(norm){.input = 0,
-                            .channels = gt_read_dim(r, 0, 1),
-                            .has_bias = true,
-                            .is_affine = is_not_null(r, 2),
-                            .output_mask = list_of(r, &wanted, 1)});
+    gt_value is_computed = gt_value_bool(true);
+    set_backward_cost(r, &(norm){.input = 0,
+                                 .channels = gt_read_dim(r, 0, 1),
+                                 .has_bias = true,
+                                 .is_affine = is_not_null(r, 2),
+                                 .output_mask = list_of(r, &is_computed, 1)});
 }
 
 static void layer_norm(gt_reader *r, const void *variant)
 {
     (void)variant;
-    say_forward(r, &(norm){.input = 0,
-                           .channels = read_normalized_size(r, 1),
-                           .has_bias = is_not_null(r, 3),
-                           .is_affine = is_not_null(r, 2),
-                           .is_training = true});
+    set_forward_cost(r, &(norm){.input = 0,
+                                .channels = read_normalized_size(r, 1),
+                                .has_bias = is_not_null(r, 3),
+                                .is_affine = is_not_null(r, 2),
+                                .is_training = true});
 }
 
 static void layer_norm_backward(gt_reader *r, const void *variant)
@@ -201,17 +202,17 @@ static void layer_norm_backward(gt_reader *r, const void *variant)
               .output_mask = read_mask(r, 7)};
     n.is_affine = mask_at(r, &n, 1);
     n.has_bias = mask_at(r, &n, 2);
-    say_backward(r, &n);
+    set_backward_cost(r, &n);
 }
 
 static void group_norm(gt_reader *r, const void *variant)
 {
     (void)variant;
-    say_forward(r, &(norm){.input = 0,
-                           .channels = gt_read_dim(r, 0, 1),
-                           .has_bias = true,
-                           .is_affine = is_not_null(r, 2),
-                           .is_training = true});
+    set_forward_cost(r, &(norm){.input = 0,
+                                .channels = gt_read_dim(r, 0, 1),
+                                .has_bias = true,
+                                .is_affine = is_not_null(r, 2),
+                                .is_training = true});
 }
 
 static void group_norm_backward(gt_reader *r, const void *variant)
@@ -219,13 +220,13 @@ static void group_norm_backward(gt_reader *r, const void *variant)
     (void)variant;
     gt_int channels = gt_read_dim(r, 1, 1), groups = gt_read_int(r, gt_read_concrete(r, 8));
     gt_require(r, channels > 0 && groups > 0);
-    say_backward(r, &(norm){.input = 1,
-                            .channels = channels,
-                            .channels_per_group = groups > 0 ? (double)channels / (double)groups : 0,
-                            .has_bias = true,
-                            .is_affine = is_not_null(r, 5),
-                            .is_training = true,
-                            .output_mask = read_mask(r, 9)});
+    set_backward_cost(r, &(norm){.input = 1,
+                                 .channels = channels,
+                                 .channels_per_group = groups > 0 ? (double)channels / (double)groups : 0,
+                                 .has_bias = true,
+                                 .is_affine = is_not_null(r, 5),
+                                 .is_training = true,
+                                 .output_mask = read_mask(r, 9)});
 }
 
 static void instance_norm_backward(gt_reader *r, const void *variant)
@@ -264,12 +265,12 @@ static void rms_norm_backward(gt_reader *r, const void *variant)
                            n.is_affine ? GT_PRODUCT(r, 2, s.channels, s.type_bytes) : 0));
 }
 
-/* ---- layer norm with a scale and a shift for each image of the batch, as in diffusion transformers ---- */
+/* ---- layer norm with a scale and a shift per image of the batch, as in diffusion transformers ---- */
 
 typedef struct modulation {
-    int flops;         /* an element */
-    int tensors;       /* of the size of x, read and written */
-    int scales_shifts; /* of a row for each image, read and written */
+    int flops;         /* per element */
+    int tensors;       /* read and written, of the size of x */
+    int scales_shifts; /* read and written, one row per image */
     bool is_backward;
 } modulation;
 
@@ -287,10 +288,149 @@ static void layer_norm_modulate(gt_reader *r, const void *variant)
     sizes s = add_norm(r, &n);
     gt_int T = gt_read_dim(r, 0, 0), B = gt_read_dim(r, 0, 1);
     gt_set_flops(r, GT_PRODUCT(r, m->flops, s.elements));
-    /* A mean and a deviation for each row are floats. */
+    /* The mean and the deviation of each row are floats. */
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, m->tensors, s.elements, s.type_bytes),
                            GT_PRODUCT(r, m->scales_shifts, B, s.channels, s.type_bytes),
                            GT_PRODUCT(r, 8, T, B)));
+}
+
+/* ==== RMS norms of inference libraries ====
+ *
+ * They run alone or fused with the op before (adding the residual) and after (quantization, padding). x has n
+ * elements in M rows of N. The norm alone takes a square and a sum per element, two operations per row and
+ * two more per element; a fused op adds its own. */
+
+typedef struct rmsnorm {
+    int input;    /* D[input], T[input], S[input] */
+    int weight;   /* N is D[weight][0] */
+    int setting;  /* C[setting]: the size of a group, or the number to whose multiples rows are padded */
+    bool has_add; /* adds a residual, which is read and written */
+} rmsnorm;
+
+typedef struct norm_cost {
+    gt_int elements, rows, channels, type_bytes;
+    double flops;       /* of the norm alone */
+    gt_int input_bytes; /* x and the weight, read once */
+} norm_cost;
+
+static norm_cost add_rmsnorm(gt_reader *r, const rmsnorm *op)
+{
+    const gt_value *shape = gt_read_dims(r, op->input), *type = gt_read_type(r, op->input);
+    gt_int n = gt_shape_size(r, shape), N = gt_read_dim(r, op->weight, 0), e = gt_require_type_bytes(r, type);
+    gt_add_tuple(r, "op_shape", shape);
+    gt_add_values(r, "dtype_in_out", (gt_value[]){*type, gt_value_none}, 2);
+    gt_add_value(r, "stride_input", gt_read_stride(r, op->input));
+    gt_add_none(r, "stride_output");
+    gt_add_int(r, "num_channels", N);
+    gt_add_bool(r, "has_bias", false);
+    gt_add_bool(r, "is_affine", true);
+    gt_add_bool(r, "is_training", false);
+    gt_set_precision(r, gt_type_precision(type));
+    if (!gt_require(r, N > 0)) return (norm_cost){0};
+    return (norm_cost){.elements = n,
+                       .rows = n / N,
+                       .channels = N,
+                       .type_bytes = e,
+                       .flops = (double)n / (double)N * (double)GT_SUM(r, GT_PRODUCT(r, 2, N), 2) +
+                                (double)GT_PRODUCT(r, 2, n),
+                       .input_bytes = GT_PRODUCT(r, GT_SUM(r, n, N), e)};
+}
+
+static void norm_only(gt_reader *r, const void *variant)
+{
+    norm_cost c = add_rmsnorm(r, variant);
+    gt_set_flops_real(r, c.flops);
+    gt_set_bytes(r, GT_SUM(r, c.input_bytes, GT_PRODUCT(r, c.elements, c.type_bytes)));
+}
+
+/* Also writes the sum of x and the residual. */
+static void norm_add(gt_reader *r, const void *variant)
+{
+    norm_cost c = add_rmsnorm(r, variant);
+    gt_set_flops_real(r, (double)c.elements + c.flops);
+    gt_set_bytes(r, GT_SUM(r, c.input_bytes, GT_PRODUCT(r, 3, c.elements, c.type_bytes)));
+}
+
+/* ---- fused with quantization ---- */
+
+/* To fp8, with one float scale per group of a row. */
+static void set_fp8_quantized_cost(gt_reader *r, const rmsnorm *op, const norm_cost *c, gt_int groups_per_row)
+{
+    gt_int residual_bytes = op->has_add ? GT_PRODUCT(r, 2, c->elements, c->type_bytes) : 0;
+    gt_set_flops_real(r, c->flops + (double)GT_PRODUCT(r, op->has_add ? 3 : 2, c->elements));
+    gt_set_bytes(
+        r, GT_SUM(r, c->input_bytes, residual_bytes, c->elements, GT_PRODUCT(r, 4, c->rows, groups_per_row)));
+}
+
+static void norm_row_quantize(gt_reader *r, const void *variant)
+{
+    norm_cost c = add_rmsnorm(r, variant);
+    set_fp8_quantized_cost(r, variant, &c, 1);
+}
+
+static void norm_group_quantize(gt_reader *r, const void *variant)
+{
+    const rmsnorm *op = variant;
+    norm_cost c = add_rmsnorm(r, op);
+    gt_int group = gt_read_int(r, gt_read_concrete(r, op->setting));
+    if (gt_require(r, group > 0)) set_fp8_quantized_cost(r, op, &c, gt_ceil_div(r, c.channels, group));
+}
+
+/* If the size of a group is absent or not positive, a group is a whole row. */
+static void norm_optional_group_quantize(gt_reader *r, const void *variant)
+{
+    const rmsnorm *op = variant;
+    norm_cost c = add_rmsnorm(r, op);
+    gt_int group = 0;
+    bool is_grouped = gt_parse_int(gt_concrete_or_missing(r, op->setting), &group) && group > 0;
+    set_fp8_quantized_cost(r, op, &c, is_grouped ? gt_ceil_div(r, c.channels, group) : 1);
+}
+
+static bool is_matrix(gt_reader *r, int i)
+{
+    const gt_value *dims = gt_dims_or_missing(r, i);
+    return gt_value_is_list(dims) && dims->count == 2;
+}
+
+/* To fp4, with one byte of scale per 32 elements. There may be a residual (D[6]) and a second tensor (D[3]),
+ * which is only normalized. */
+static void norm_mxfp4_quantize(gt_reader *r, const void *variant)
+{
+    norm_cost c = add_rmsnorm(r, variant);
+    bool has_second = is_matrix(r, 3), has_residual = is_matrix(r, 6);
+    double flops = c.flops, bytes = (double)c.input_bytes;
+    bytes += (double)c.elements * 0.5;
+    bytes += (double)(c.elements / 32);
+    if (has_residual) {
+        double residual_bytes = (double)GT_PRODUCT(r, c.elements, c.type_bytes);
+        flops += (double)GT_PRODUCT(r, c.rows, c.channels);
+        bytes += residual_bytes;
+        bytes += residual_bytes;
+    }
+    if (has_second) {
+        gt_int columns = gt_read_dim(r, 3, 1), elements = GT_PRODUCT(r, c.rows, columns);
+        double second_bytes = (double)GT_PRODUCT(r, elements, c.type_bytes);
+        flops += trunc(c.flops * (double)elements / (double)(c.elements > 1 ? c.elements : 1));
+        bytes += second_bytes;
+        bytes += (double)GT_PRODUCT(r, columns, c.type_bytes);
+        bytes += second_bytes;
+    }
+    gt_set_flops_real(r, flops + (double)GT_PRODUCT(r, 2, c.elements));
+    gt_set_bytes_real(r, bytes);
+}
+
+/* ---- fused with padding of the rows ---- */
+
+static void norm_add_pad(gt_reader *r, const void *variant)
+{
+    const rmsnorm *op = variant;
+    norm_cost c = add_rmsnorm(r, op);
+    gt_int multiple = gt_read_int(r, gt_read_concrete(r, op->setting));
+    gt_int padded = multiple > 0 ? GT_PRODUCT(r, gt_ceil_div(r, c.channels, multiple), multiple) : c.channels;
+    gt_set_flops_real(r, (double)c.elements + c.flops);
+    gt_set_bytes(r, GT_SUM(r, c.input_bytes, GT_PRODUCT(r, c.elements, c.type_bytes),
+                           GT_PRODUCT(r, c.rows, padded, c.type_bytes),
+                           GT_PRODUCT(r, c.rows, c.channels, c.type_bytes)));
 }
 
 /* ---- the ops ---- */
@@ -306,7 +446,7 @@ static void layer_norm_modulate(gt_reader *r, const void *variant)
             0                                                                                                \
     }
 
-/* Each under the general name and those of the libraries that do it. */
+/* Each op has a general name and those of the libraries that implement it. */
 #define FORWARD_4(name, evaluate)                                                                            \
     FORWARD("aten::" name, evaluate, NULL), FORWARD("aten::native_" name, evaluate, NULL),                   \
         FORWARD("aten::miopen_" name, evaluate, NULL), FORWARD("aten::cudnn_" name, evaluate, NULL)
@@ -319,11 +459,17 @@ static const modulation modulate = {.flops = 12, .tensors = 2, .scales_shifts = 
                         modulate_backward = {
                             .flops = 15, .tensors = 3, .scales_shifts = 3, .is_backward = true};
 
+#define RMSNORM(name, evaluate, ...)                                                                         \
+    {                                                                                                        \
+        name, GT_FAMILY_RMSNORM, "RMSNorm", NULL, GT_BACKWARD_SKIP, "vector", evaluate,                      \
+            &(const rmsnorm){__VA_ARGS__}, 0                                                                 \
+    }
+
 static const gt_model rows[] = {
     FORWARD_4("batch_norm", batch_norm),
     FORWARD_4("layer_norm", layer_norm),
     FORWARD_4("group_norm", group_norm),
-    FORWARD_4("instance_norm", batch_norm), /* the arguments stand in the same places */
+    FORWARD_4("instance_norm", batch_norm), /* same positions of the arguments */
     FORWARD("aiter::_groupnorm_run", group_norm, NULL),
     FORWARD("aten::_fused_rms_norm", rms_norm, NULL),
     FORWARD("primus::fused_ln_modulate", layer_norm_modulate, &modulate),
@@ -338,6 +484,22 @@ static const gt_model rows[] = {
     BACKWARD("aten::_fused_rms_norm_backward", rms_norm_backward),
     {"primus::fused_ln_modulate_backward", GT_FAMILY_NORMALIZATION, "NORM_bwd", "NORM_bwd", GT_BACKWARD_SKIP,
      "vector", layer_norm_modulate, &modulate_backward, 0},
+    RMSNORM("aiter::rms_norm", norm_only, .input = 0, .weight = 1),
+    RMSNORM("aiter::rmsnorm2d_fwd_ck", norm_only, .input = 0, .weight = 1),
+    RMSNORM("aiter::rmsnorm", norm_only, .input = 1, .weight = 2),
+    RMSNORM("aiter::rmsnorm2d_fwd_with_add_ck", norm_add, .input = 1, .weight = 4),
+    RMSNORM("aiter::add_rmsnorm", norm_add, .input = 1, .weight = 4),
+    RMSNORM("aiter::rmsnorm2d_fwd_with_dynamicquant_ck", norm_row_quantize, .input = 1, .weight = 3),
+    RMSNORM("aiter::rmsnorm_quant", norm_optional_group_quantize, .input = 1, .weight = 3, .setting = 5),
+    RMSNORM("vllm::rocm_aiter_rmsnorm_fp8_group_quant", norm_group_quantize, .input = 0, .weight = 1,
+            .setting = 3),
+    RMSNORM("vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", norm_group_quantize, .input = 0, .weight = 2,
+            .setting = 4, .has_add = true),
+    RMSNORM("sglang_profiler::fused_mxfp4_quant_fused_rms_mxfp4_quant", norm_mxfp4_quantize, .input = 0,
+            .weight = 1),
+    RMSNORM("aiter::_fuse_rmsnorm_fp4_quant", norm_mxfp4_quantize, .input = 0, .weight = 1),
+    RMSNORM("vllm::rocm_aiter_triton_add_rmsnorm_pad", norm_add_pad, .input = 0, .weight = 1, .setting = 4),
+    RMSNORM("aiter::fused_add_rmsnorm_pad_", norm_add_pad, .input = 0, .weight = 1, .setting = 4),
 };
 
 const gt_model_rows gt_norm_models = {rows, GT_LENGTH(rows)};

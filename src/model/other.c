@@ -1,32 +1,25 @@
-/* Ops that are alone or nearly so in their families: state-space models, cross entropy, and sending tokens to
- * the GPUs of their experts. */
+/* Families of one or two ops: state-space models, cross entropy, and the transfer of tokens to the GPUs of
+ * their experts. */
 #include "base/length.h"
 #include "model/family.h"
 
-/* Bytes an element; 2 where the type is not known. */
-static int bytes_or_2(const gt_value *type)
-{
-    int bytes = gt_type_bytes(type);
-    return bytes ? bytes : 2;
-}
-
-/* T0, which may be absent, but not from a list of types that is there. */
-static const gt_value *type_of_first(gt_reader *r)
+/* T[0]; None if the event has no types. FAIL if the list of types is empty. */
+static const gt_value *read_first_type(gt_reader *r)
 {
     gt_require(r, !gt_value_is_list(r->types) || r->types->count > 0);
-    return gt_type_or_default(r, 0, &gt_value_none);
+    return gt_type_or(r, 0, &gt_value_none);
 }
 
 /* ---- state-space models ---- */
 
-/* Each channel has a filter of its own. */
+/* Each channel has its own filter. */
 static void causal_conv1d(gt_reader *r, const void *variant)
 {
     (void)variant;
     gt_int B = gt_read_dim(r, 0, 0), C = gt_read_dim(r, 0, 1), L = gt_read_dim(r, 0, 2),
            K = gt_read_dim(r, 1, 1);
     bool has_bias = gt_has_dims(r, 2);
-    const gt_value *type = type_of_first(r);
+    const gt_value *type = read_first_type(r);
     gt_int elements = GT_PRODUCT(r, B, C, L);
     gt_add_int(r, "batch", B);
     gt_add_int(r, "channels", C);
@@ -37,25 +30,23 @@ static void causal_conv1d(gt_reader *r, const void *variant)
     gt_set_flops(r, GT_PRODUCT(r, 2, elements, K));
     gt_set_bytes(r,
                  GT_PRODUCT(r, GT_SUM(r, GT_PRODUCT(r, 2, elements), GT_PRODUCT(r, C, K), has_bias ? C : 0),
-                            bytes_or_2(type)));
+                            gt_type_bytes_or(type, 2)));
 }
 
-/* C[i]; otherwise where it is absent or empty. */
-static gt_int concrete_or(gt_reader *r, int i, gt_int otherwise)
+/* C[i]; `fallback` if it is absent or empty. */
+static gt_int concrete_or(gt_reader *r, int i, gt_int fallback)
 {
     const gt_value *given = gt_concrete_or_missing(r, i);
-    gt_int value = gt_value_is_empty(given) ? otherwise : gt_read_int(r, given);
+    gt_int value = gt_value_is_empty(given) ? fallback : gt_read_int(r, given);
     return gt_require(r, value >= 0) ? value : 0;
 }
 
-static int parameter_bytes(gt_reader *r, int i, int otherwise)
+static int parameter_bytes(gt_reader *r, int i, int fallback)
 {
-    int bytes = gt_type_bytes(gt_type_or_default(r, i, &gt_value_none));
-    return bytes ? bytes : otherwise;
+    return gt_type_bytes_or(gt_type_or(r, i, &gt_value_none), fallback);
 }
 
-/* Convolution and scan of T tokens in chunks of C: H heads of P channels, G groups that share their N states.
- */
+/* Convolution and scan of T tokens in chunks of C: H heads of P channels, G groups that share N states. */
 static void mamba(gt_reader *r, const void *variant)
 {
     (void)variant;
@@ -63,8 +54,7 @@ static void mamba(gt_reader *r, const void *variant)
     gt_int conv_channels = gt_read_dim(r, 1, 0), conv_width = gt_read_dim(r, 1, 1), H = gt_read_dim(r, 3, 0);
     gt_int C = concrete_or(r, 6, 128), P = concrete_or(r, 15, 64), G = concrete_or(r, 16, 1);
     gt_int inner = GT_PRODUCT(r, H, P);
-    /* The projection holds values and gates (inner each), B and C (N for each group) and a step for each
-     * head. */
+    /* The projection has values and gates (inner each), B and C (N per group) and one step per head. */
     gt_int rest = GT_SUM(r, combined, GT_PRODUCT(r, -2, inner), -H), shared = GT_PRODUCT(r, 2, G);
     if (!gt_require(r, rest > 0 && shared > 0) || !gt_require(r, rest % shared == 0)) return;
     gt_int N = rest / shared;
@@ -79,8 +69,8 @@ static void mamba(gt_reader *r, const void *variant)
     gt_add_int(r, "d_conv", conv_width);
     gt_add_int(r, "conv_channels", conv_channels);
     gt_add_int(r, "combined_dim", combined);
-    const gt_value *type = type_of_first(r);
-    int e = bytes_or_2(type);
+    const gt_value *type = read_first_type(r);
+    int e = gt_type_bytes_or(type, 2);
     gt_set_precision(r, gt_type_precision(type));
     gt_set_flops(r, GT_PRODUCT(r, 2, B, T,
                                GT_SUM(r, GT_PRODUCT(r, conv_channels, conv_width), GT_PRODUCT(r, G, C, N),
@@ -91,30 +81,30 @@ static void mamba(gt_reader *r, const void *variant)
     gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, elements, e), GT_PRODUCT(r, H, head_bytes)));
 }
 
-/* ---- cross entropy: logits are read once, a target of 8 bytes and a loss of 4 for each row ---- */
+/* ---- cross entropy: reads the logits once, and moves 12 bytes per row: a target of 8, a loss of 4 ---- */
 
 static void cross_entropy(gt_reader *r, const void *variant)
 {
     (void)variant;
-    const gt_value *logits = gt_read_dims(r, 0), *type = gt_type_or_default(r, 0, &gt_value_none);
+    const gt_value *logits = gt_read_dims(r, 0), *type = gt_type_or(r, 0, &gt_value_none);
     gt_int batch = gt_shape_dim(r, logits, 0), vocabulary = gt_shape_dim(r, logits, -1);
     gt_add_int(r, "batch", batch);
     gt_add_int(r, "vocab_size", vocabulary);
     gt_add_value(r, "logits_shape", *logits);
     gt_set_precision(r, gt_type_precision(type));
     gt_set_flops(r, GT_PRODUCT(r, 5, batch, vocabulary));
-    gt_set_bytes(
-        r, GT_SUM(r, GT_PRODUCT(r, gt_shape_size(r, logits), bytes_or_2(type)), GT_PRODUCT(r, 12, batch)));
+    gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, gt_shape_size(r, logits), gt_type_bytes_or(type, 2)),
+                           GT_PRODUCT(r, 12, batch)));
 }
 
-/* ---- sending tokens to their experts and back: no computation ---- */
+/* ---- transfer of tokens to their experts and back: no computation ---- */
 
 static void send_tokens(gt_reader *r, const void *variant)
 {
     (void)variant;
     static const gt_value nothing = {.type = GT_VALUE_LIST};
     const gt_value *tokens = gt_value_is_empty(r->dims) ? &nothing : gt_read_dims(r, 0);
-    int bytes = gt_type_bytes(gt_type_or_default(r, 0, &gt_value_none));
+    int bytes = gt_type_bytes(gt_type_or(r, 0, &gt_value_none));
     gt_int count = tokens->count >= 1 ? gt_shape_dim(r, tokens, 0) : 0,
            hidden = tokens->count >= 2 ? gt_shape_dim(r, tokens, 1) : 0;
     gt_add_value(r, "num_tokens", *gt_value_at(tokens, 0));

@@ -1,17 +1,17 @@
-/* Reductions: one operation for each element of the input; input read once, output written once.
+/* Reductions: one operation per element of the input; the input is read once, the output written once.
  *
- * How much is written depends on the axes reduced over, and PyTorch's profiler writes those as text, which
- * does not count: only a JSON list or number does. So the output of a real trace's reduction has one element.
+ * The size of the output depends on the reduced axes. Only axes that are a JSON list or number are used, but
+ * PyTorch's profiler writes them as strings; so with real traces, the output of a reduction has one element.
  */
 #include "base/length.h"
 #include "model/family.h"
 
 #include <string.h>
 
-enum { MAX_AXES = 64 }; /* of a tensor, in PyTorch too */
+enum { MAX_AXES = 64 }; /* per tensor, as in PyTorch */
 
-/* The last true or false among the arguments says whether axes are kept with a size of 1; the last integer or
- * list of integers, which they are. */
+/* The last bool of the arguments says whether the reduced axes are kept with size 1; the last integer or list
+ * of integers is the reduced axes. */
 typedef struct reduction {
     const gt_value *axes; /* an integer or a list; NULL: all */
     bool keeps_axes;
@@ -43,8 +43,8 @@ static reduction read_reduction(gt_reader *r)
     return found;
 }
 
-/* How often an axis is named; negative ones count from the end. */
-static uint32_t times_named(const gt_value *axes, int64_t axis, int64_t rank)
+/* How often an axis occurs in the list; negative ones count from the end. */
+static uint32_t count_axis(const gt_value *axes, int64_t axis, int64_t rank)
 {
     if (axes->type == GT_VALUE_INT) return axes->integer == axis || axes->integer == axis - rank;
     uint32_t times = 0;
@@ -63,13 +63,13 @@ static gt_int output_size(gt_reader *r, const gt_value *shape, reduction reduced
     uint32_t count = shape->count;
     for (uint32_t i = 0; i < count; i++) dims[i] = gt_shape_dim(r, shape, (int)i);
     for (uint32_t axis = shape->count; axis-- > 0;)
-        for (uint32_t times = times_named(reduced.axes, axis, shape->count); times > 0 && axis < count;
+        for (uint32_t times = count_axis(reduced.axes, axis, shape->count); times > 0 && axis < count;
              times--) {
             if (reduced.keeps_axes) {
                 dims[axis] = 1;
                 break;
             }
-            /* An axis named twice takes the one behind it along. */
+            /* An axis that occurs twice also removes the axis after it. */
             memmove(&dims[axis], &dims[axis + 1], (--count - axis) * sizeof *dims);
         }
     return gt_product_of(r, dims, count);
@@ -88,7 +88,7 @@ static const char *reduce_type(const gt_reader *r)
     return "sum";
 }
 
-/* Without shapes there is nothing to say, which is no failure. */
+/* Without shapes nothing is known, but this is not a failure. */
 static void add_unknown(gt_reader *r)
 {
     gt_add_int(r, "num_input_elems", 0);
@@ -104,8 +104,8 @@ static void reduce(gt_reader *r, const void *variant)
         add_unknown(r);
         return;
     }
-    const gt_value *shape = gt_read_dims(r, 0), *in = gt_type_or_default(r, 0, &gt_value_none),
-                   *out = gt_value_at(gt_extra(r, "Output type"), 0);
+    const gt_value *shape = gt_read_dims(r, 0), *in = gt_type_or(r, 0, &gt_value_none),
+                   *out = gt_value_at(gt_extra_or_missing(r, "Output type"), 0);
     bool is_running = name_has(r, "cumsum") || name_has(r, "cumprod");
     gt_int size_in = gt_shape_size(r, shape),
            size_out = is_running ? size_in : output_size(r, shape, read_reduction(r));
@@ -121,7 +121,7 @@ static void reduce(gt_reader *r, const void *variant)
         gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, size_in, bytes_in), GT_PRODUCT(r, size_out, bytes_out)));
 }
 
-/* ---- the ops; the backward pass, which spreads the gradient, moves the same ---- */
+/* ---- the ops; the backward pass, which distributes the gradient, has the same cost ---- */
 
 #define REDUCE(name)                                                                                         \
     {                                                                                                        \

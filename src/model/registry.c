@@ -1,17 +1,19 @@
-/* The registry: the rows of all families behind one hash table. */
-#include "model/registry.h"
+/* Looks up an op by name: one hash table of the rows of all families, filled at the first look-up.
+ *
+ * To add a family, declare its rows in family.h and list them in `families`. */
+#include "base/length.h"
+#include "model/family.h"
 
 #include <pthread.h>
 #include <string.h>
 
 /* clang-format off */
-static const gt_model names_only[] = {
-#include "base/length.h"
+static const gt_model ops_without_model[] = {
 #include "model/op_names.inc"
 };
 /* clang-format on */
 
-static const gt_model_rows other_rows = {names_only, GT_LENGTH(names_only)};
+static const gt_model_rows rows_without_model = {ops_without_model, GT_LENGTH(ops_without_model)};
 
 static const gt_model_rows *const families[] = {
     &gt_gemm_models,
@@ -19,18 +21,15 @@ static const gt_model_rows *const families[] = {
     &gt_convolution_models,
     &gt_sdpa_models,
     &gt_inference_attention_models,
-    &gt_unary_models,
-    &gt_binary_models,
+    &gt_elementwise_models,
     &gt_reduce_models,
     &gt_norm_models,
-    &gt_rmsnorm_models,
     &gt_moe_models,
-    &gt_moe_routing_models,
     &gt_collective_models,
     &gt_rope_models,
     &gt_mhc_models,
     &gt_other_models,
-    &other_rows,
+    &rows_without_model,
 };
 
 static const char *const family_names[GT_FAMILY_COUNT] = {
@@ -68,7 +67,7 @@ enum { MAX_ROWS = 1000, SLOTS = 2048 }; /* SLOTS: a power of two, well above the
 
 static const gt_model *rows[MAX_ROWS];
 static size_t row_count;
-static uint16_t slots[SLOTS]; /* index + 1 into rows; 0 where empty */
+static uint16_t slots[SLOTS]; /* index + 1 into rows; 0: empty */
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
@@ -93,7 +92,7 @@ const gt_model *gt_op_find(gt_str name)
     return NULL;
 }
 
-const gt_model *const *gt_op_names(size_t *count)
+const gt_model *const *gt_op_list(size_t *count)
 {
     pthread_once(&filled, fill);
     *count = row_count;

@@ -1,5 +1,5 @@
-/* Rotary position embeddings: each pair of elements is turned by an angle, four products and two sums, which
- * is three operations an element. Elements are read and written once. */
+/* Rotary position embedding: each pair of elements is rotated by an angle. This takes four multiplications
+ * and two additions, that is, three operations per element. Elements are read and written once. */
 #include "base/length.h"
 #include "model/family.h"
 
@@ -7,12 +7,11 @@
 
 /* ---- embedding alone ---- */
 
-/* A type that is not known counts as one of 2 bytes. */
+/* Elements of an unknown type count as 2 bytes. */
 static void set_rotation(gt_reader *r, gt_int elements, const gt_value *type)
 {
-    int bytes = gt_type_bytes(type);
     gt_set_flops(r, GT_PRODUCT(r, 3, elements));
-    gt_set_bytes(r, GT_PRODUCT(r, 2, elements, bytes ? bytes : 2));
+    gt_set_bytes(r, GT_PRODUCT(r, 2, elements, gt_type_bytes_or(type, 2)));
     gt_set_precision(r, gt_type_precision(type));
 }
 
@@ -23,7 +22,7 @@ static void fused_rope(gt_reader *r, const void *variant)
     gt_int elements = gt_read_size(r, 0);
     for (int i = 0; i < 4; i++) gt_add_int(r, names[i], gt_read_dim(r, 0, i));
     gt_add_int(r, "num_elements", elements);
-    set_rotation(r, elements, gt_type_or_default(r, 0, &gt_value_none));
+    set_rotation(r, elements, gt_type_or(r, 0, &gt_value_none));
 }
 
 static void rope_of_two(gt_reader *r, const void *variant)
@@ -34,7 +33,7 @@ static void rope_of_two(gt_reader *r, const void *variant)
     gt_add_tuple(r, "x_shape", x);
     gt_add_tuple(r, "y_shape", y);
     gt_add_int(r, "num_elements", elements);
-    set_rotation(r, elements, gt_type_or_default(r, 0, &gt_value_none));
+    set_rotation(r, elements, gt_type_or(r, 0, &gt_value_none));
 }
 
 static bool is_blank(const gt_value *v)
@@ -45,24 +44,24 @@ static bool is_blank(const gt_value *v)
     return true;
 }
 
-/* Queries and keys of whole rows, of which each head turns its first elements. */
+/* Queries and keys are whole rows; the first elements of each head are rotated. */
 static void rotary_embedding(gt_reader *r, const void *variant)
 {
     (void)variant;
     const gt_value *given = gt_concrete_or_missing(r, 3), *table = gt_dims_or_missing(r, 4);
     gt_int head = is_blank(given) ? gt_read_dim(r, 1, -1) : gt_read_int(r, given);
-    gt_int turned = gt_value_is_list(table) && table->count > 1 ? gt_shape_dim(r, table, 1) : head;
+    gt_int rotated = gt_value_is_list(table) && table->count > 1 ? gt_shape_dim(r, table, 1) : head;
     gt_require(r, head > 0);
     gt_int query_heads = gt_floor_div(r, gt_read_dim(r, 1, 1), head),
            key_heads = gt_floor_div(r, gt_read_dim(r, 2, 1), head);
-    gt_int elements = GT_PRODUCT(r, gt_read_dim(r, 1, 0), GT_SUM(r, query_heads, key_heads), turned);
+    gt_int elements = GT_PRODUCT(r, gt_read_dim(r, 1, 0), GT_SUM(r, query_heads, key_heads), rotated);
     gt_add_int(r, "num_elements", elements);
     set_rotation(r, elements, gt_read_type(r, 1));
 }
 
-/* ---- embedding, then storing keys in the cache: latent attention ---- */
+/* ---- embedding, then storing the keys in the cache (latent attention) ---- */
 
-/* T tokens; Q heads of queries, H of keys, each with L latent elements and P that are turned. */
+/* T tokens; Q query heads and H key heads, each with L latent and P rotated elements. */
 typedef struct latent {
     gt_int T, Q, H, L, P;
     const gt_value *in, *cache; /* types */
@@ -78,7 +77,7 @@ static latent read_latent(gt_reader *r, bool has_key_heads)
                     .P = gt_read_dim(r, 1, 2),
                     .H = has_key_heads ? gt_read_dim(r, 2, 1) : 1,
                     .in = in,
-                    .cache = gt_type_or(r, 4, in)};
+                    .cache = gt_nonempty_type_or(r, 4, in)};
 }
 
 static void add_latent(gt_reader *r, const latent *l)
@@ -94,16 +93,15 @@ static void add_latent(gt_reader *r, const latent *l)
     gt_set_flops(r, GT_PRODUCT(r, 3, l->T, l->P, GT_SUM(r, l->Q, l->H)));
 }
 
-/* Types that are not known count as the input's. */
+/* Elements of an unknown type have the size of the input's. */
 static void set_latent_bytes(gt_reader *r, const latent *l, const gt_value *out)
 {
-    int in_bytes = gt_type_bytes(l->in), cache_bytes = gt_type_bytes(l->cache),
-        out_bytes = gt_type_bytes(out);
+    int in_bytes = gt_type_bytes(l->in);
     if (!in_bytes) return;
-    gt_int key_elements = GT_PRODUCT(r, l->T, GT_SUM(r, l->L, l->P));
+    gt_int elements_per_head = GT_PRODUCT(r, l->T, GT_SUM(r, l->L, l->P));
     gt_set_bytes(
-        r, GT_SUM(r, GT_PRODUCT(r, key_elements, l->Q, in_bytes + (out_bytes ? out_bytes : in_bytes)),
-                  GT_PRODUCT(r, key_elements, l->H, in_bytes + (cache_bytes ? cache_bytes : in_bytes))));
+        r, GT_SUM(r, GT_PRODUCT(r, elements_per_head, l->Q, in_bytes + gt_type_bytes_or(out, in_bytes)),
+                  GT_PRODUCT(r, elements_per_head, l->H, in_bytes + gt_type_bytes_or(l->cache, in_bytes))));
 }
 
 static void rope_cat_and_cache(gt_reader *r, const void *variant)
@@ -118,7 +116,7 @@ static void rope_concat_and_cache(gt_reader *r, const void *variant)
 {
     (void)variant;
     latent l = read_latent(r, false);
-    const gt_value *out = gt_type_or(r, 5, l.in);
+    const gt_value *out = gt_nonempty_type_or(r, 5, l.in);
     add_latent(r, &l);
     gt_add_value(r, "dtype_out", *out);
     set_latent_bytes(r, &l, out);

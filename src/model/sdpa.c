@@ -1,9 +1,9 @@
-/* Attention with whole tensors of queries, keys and values: scaled dot products.
+/* Scaled dot-product attention on whole tensors of queries, keys and values.
  *
- * Forward: S = Q K^T and O = P V, 2 B H_Q N_Q N_KV flops for each dimension of a head. Backward: the
- * gradients of V, P, Q and K, and S once more where the implementation did not keep it (flash). Softmax does
- * not count. A causal mask halves the work; it is only understood where there are as many keys as queries.
- * Elements are taken to have two bytes. */
+ * Forward: S = Q K^T and O = P V, 2 B H_Q N_Q N_KV flops per dimension of a head. Backward: the gradients of
+ * V, P, Q and K, and S again if the implementation does not store it (flash). Softmax is not counted. A
+ * causal mask halves the flops; it is supported only if there are as many keys as queries. Elements count as
+ * two bytes. */
 #include "base/length.h"
 #include "model/family.h"
 
@@ -12,29 +12,30 @@
 typedef enum layout {
     BATCH_LENGTH_HEAD, /* axes of q, k, v: batch, length, head, dim */
     BATCH_HEAD_LENGTH,
-    PACKED,    /* length, head, dim: sequences of different lengths one behind the other */
-    EVOFORMER, /* batch, sequences, length, head, dim; k and v as q */
+    PACKED,    /* length, head, dim: sequences of different lengths, concatenated */
+    EVOFORMER, /* batch, sequences, length, head, dim; k and v have the shape of q */
 } layout;
 
-/* How dropout and causal are written. */
+/* How dropout and causal are represented. */
 typedef enum spelling {
     STRICT,    /* a number, True or False */
-    LENIENT,   /* what is no number is 0; only true (in any case) is true */
-    DEFAULTED, /* as STRICT, but where absent or empty: 0.0 and True */
+    LENIENT,   /* 0 if it is not a number; true only if it is "true", ignoring case */
+    DEFAULTED, /* as STRICT; if absent or empty: 0.0 and True */
 } spelling;
 
 enum { NONE = -1 };
 
 typedef struct variant {
-    int query; /* which argument; key and value follow */
+    int query; /* index of the argument; key and value follow */
     layout layout;
     spelling spelling;
-    int dropout, causal; /* which arguments; NONE: no dropout; not causal */
+    int dropout, causal; /* indices of the arguments; NONE: no dropout; not causal */
     bool flash, strides, dtypes;
     bool backward;       /* the op is a backward op */
-    bool sized_by_dtype; /* elements have the first dtype's bytes, not two */
-    int sequences,
-        longest; /* PACKED: arguments with the ends of the sequences, and with the longest lengths */
+    bool sized_by_dtype; /* elements have the size of the first dtype instead of two bytes */
+    /* PACKED: indices of the arguments with the ends of the sequences and with the longest lengths; those of
+     * the queries, the keys follow. */
+    int sequences, longest;
 } variant;
 
 typedef struct sdpa {
@@ -46,9 +47,10 @@ typedef struct sdpa {
 
 /* ---- formulas ---- */
 
-static gt_int heads_per_key(gt_reader *r, const sdpa *s)
+/* Query heads share key heads; summing their gradients takes one addition less than there are query heads. */
+static gt_int additions_per_key(gt_reader *r, const sdpa *s)
 {
-    return GT_SUM(r, gt_floor_div(r, s->H_Q, s->H_KV), -1); /* whose gradients are added up, less one */
+    return GT_SUM(r, gt_floor_div(r, s->H_Q, s->H_KV), -1);
 }
 
 static gt_int forward_flops(gt_reader *r, const sdpa *s)
@@ -59,7 +61,7 @@ static gt_int forward_flops(gt_reader *r, const sdpa *s)
 static gt_int backward_flops(gt_reader *r, const sdpa *s, bool flash)
 {
     gt_int d = GT_SUM(r, GT_PRODUCT(r, flash ? 3 : 2, s->d_qk), GT_PRODUCT(r, 2, s->d_v));
-    gt_int added = GT_PRODUCT(r, s->B, s->N_KV, GT_SUM(r, s->d_qk, s->d_v), heads_per_key(r, s));
+    gt_int added = GT_PRODUCT(r, s->B, s->N_KV, GT_SUM(r, s->d_qk, s->d_v), additions_per_key(r, s));
     return GT_SUM(r, GT_PRODUCT(r, 2, s->B, s->H_Q, s->N_Q, s->N_KV, d), added);
 }
 
@@ -88,7 +90,7 @@ static void set_bytes(gt_reader *r, const sdpa *s, bool backward, int size)
     gt_set_bytes(r, GT_PRODUCT(r, s->B, elements, size));
 }
 
-/* ---- packed sequences: lengths are floats, and sums are made in this order ---- */
+/* ---- packed sequences: computed with floats, in this order of operations ---- */
 
 static double real_forward(const sdpa *s, double n_q, double n_kv)
 {
@@ -99,13 +101,13 @@ static double real_forward(const sdpa *s, double n_q, double n_kv)
 static double real_backward(gt_reader *r, const sdpa *s, double n_q, double n_kv)
 {
     double B = (double)s->B, d_qk = (double)s->d_qk, d_v = (double)s->d_v, heads = B * (double)s->H_Q;
-    double more = (double)heads_per_key(r, s);
+    double additions = (double)additions_per_key(r, s);
     double q_part = heads * (2 * n_q * n_kv * d_qk), v_part = heads * (2 * n_kv * n_q * d_v);
     double total = q_part;
-    total += v_part + B * n_kv * d_v * more;
+    total += v_part + B * n_kv * d_v * additions;
     total += v_part;
     total += q_part;
-    return total + (q_part + B * n_kv * d_qk * more);
+    return total + (q_part + B * n_kv * d_qk * additions);
 }
 
 static double real_flops(gt_reader *r, const sdpa *s, bool backward, double n_q, double n_kv)
@@ -115,7 +117,7 @@ static double real_flops(gt_reader *r, const sdpa *s, bool backward, double n_q,
     return is_causal(s) ? flops / 2 : flops;
 }
 
-/* One sequence is the longest; the others are taken to share the rest evenly. */
+/* One sequence has the maximum length; the others are assumed to share the rest evenly. */
 static void set_packed_flops(gt_reader *r, const sdpa *s, bool backward)
 {
     double flops = real_flops(r, s, backward, s->longest_q, s->longest_kv);
@@ -131,7 +133,7 @@ static void set_packed_flops(gt_reader *r, const sdpa *s, bool backward)
 
 /* ---- reading ---- */
 
-/* Which axis of a layout is what; NONE: there is no such axis. */
+/* The axes of each layout; NONE: there is no such axis. */
 static const struct {
     int batch, length, head, dim;
 } axes[] = {
@@ -186,7 +188,7 @@ static gt_value read_causal(gt_reader *r, const variant *v)
     if (v->spelling == DEFAULTED && gt_value_is_empty(text)) return gt_value_bool(true);
     if (v->spelling != LENIENT) return gt_read_literal(r, text);
     gt_require(r, text->type == GT_VALUE_STRING);
-    return gt_value_bool(gt_str_is_true(text));
+    return gt_value_bool(gt_is_true_string(text));
 }
 
 static void read_sequences(gt_reader *r, const variant *v, sdpa *s)
@@ -213,10 +215,10 @@ static void add_shapes(gt_reader *r, const sdpa *s)
 static void add_strides(gt_reader *r, const variant *v)
 {
     static const char *const names[] = {"q_stride", "k_stride", "v_stride"};
-    for (int i = 0; i < 3; i++) gt_add_value(r, names[i], gt_strict_stride(r, v->query + i));
+    for (int i = 0; i < 3; i++) gt_add_value(r, names[i], gt_read_stride(r, v->query + i));
 }
 
-/* The first two types, whatever they belong to; fewer where there are fewer. */
+/* The first two types, regardless of the arguments they belong to; fewer if there are fewer. */
 static void add_dtypes(gt_reader *r, const variant *v)
 {
     static const gt_value none = {.type = GT_VALUE_NONE};
@@ -256,7 +258,7 @@ static void evaluate(gt_reader *r, const void *data)
     else
         set_flops(r, &s, backward, v->flash);
     bool sized = v->sized_by_dtype && !r->backward;
-    set_bytes(r, &s, backward, sized ? gt_need_type_bytes(r, gt_read_type(r, 0)) : 2);
+    set_bytes(r, &s, backward, sized ? gt_require_type_bytes(r, gt_read_type(r, 0)) : 2);
     add_shapes(r, &s);
     if (v->strides) add_strides(r, v);
     if (v->layout != EVOFORMER) gt_add_value(r, "dropout", s.dropout);

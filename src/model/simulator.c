@@ -1,6 +1,5 @@
-/* Running the simulator, each command line once, and adding up the tiles of attention. */
-#include "model/simulator.h"
-
+/* Simulated times: runs the user's GEMM simulator (model.h says how) and computes the time of attention from
+ * the GEMMs of its tiles. Each command line runs only once. */
 #include "base/guard.h"
 #include "base/number.h"
 #include "model/family.h"
@@ -19,9 +18,9 @@ enum { MAX_ARGUMENTS = 32, MAX_OUTPUT_BYTES = 1 << 20 };
 struct gt_simulator {
     const gt_gpu_arch *arch;
     const char *python;
-    char *folder, *script; /* of the simulator; script NULL: it is not there */
-    gt_interner *commands; /* command lines that were run, and ... */
-    double *times_us;      /* ... what they printed, by their ids; NaN: nothing; 0: not run yet */
+    char *folder, *script; /* of the simulator; script NULL: it does not exist */
+    gt_interner *commands; /* command lines that were run */
+    double *times_us;      /* the times that they printed, by their ids; NaN: none; 0: not run yet */
     size_t times_count;
 };
 
@@ -50,7 +49,7 @@ void gt_simulator_free(gt_simulator *s)
 
 /* ---- running ---- */
 
-/* Starts the command in the simulator's folder with its output in a pipe; -1 if that fails. */
+/* Starts the command in the simulator's folder and connects its output to a pipe; -1 on failure. */
 static pid_t start(const gt_simulator *s, char *const *arguments, int *output)
 {
     int ends[2];
@@ -71,7 +70,7 @@ typedef struct running {
     int output; /* of the child */
 } running;
 
-/* For a call that fails while the simulator runs. */
+/* Called if an error is raised while the simulator runs. */
 static void stop(void *context)
 {
     const running *r = context;
@@ -94,7 +93,7 @@ static size_t count_digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* The number behind the first Time= that has digits on both sides of a point; NaN where there is none. */
+/* The first number after Time= that has digits before and after the point; NaN if there is none. */
 static double printed_time(const char *output)
 {
     for (const char *at = output; (at = strstr(at, "Time=")); at++) {
@@ -125,9 +124,9 @@ static double run(const gt_simulator *s, char *const *arguments)
 
 typedef struct simulated_gemm {
     int64_t B, M, N, K;
-    const char *precision; /* NULL: not known */
-    bool one_unit;         /* on one compute unit */
-    bool from_l1;          /* with the bandwidth of its cache */
+    const char *precision; /* NULL: unknown */
+    bool one_unit;         /* use one compute unit */
+    bool from_l1;          /* use the bandwidth of its cache */
 } simulated_gemm;
 
 typedef struct command_line {
@@ -167,8 +166,8 @@ static void write_command(const gt_simulator *s, const simulated_gemm *g, comman
     if (!isnan(arch->mem_bw_gbps)) add_number(line, "--hbm_bw", bandwidth);
 }
 
-/* Where the answer to a command line is kept. */
-static double *answer_of(gt_simulator *s, const command_line *line)
+/* The cached time of a command line. */
+static double *time_slot(gt_simulator *s, const command_line *line)
 {
     gt_buffer text = {0};
     for (size_t i = 0; i < line->count; i++)
@@ -184,21 +183,19 @@ static double *answer_of(gt_simulator *s, const command_line *line)
     return &s->times_us[id];
 }
 
-/* NaN where the simulator does not say. */
+/* NaN if the simulator gives no result. */
 static double simulate(gt_simulator *s, const simulated_gemm *g)
 {
     if (!s->script || !g->precision || !s->arch->name[0]) return (double)NAN;
     command_line line = {0};
     write_command(s, g, &line);
-    double *answer = answer_of(s, &line);
-    if (*answer == 0) *answer = run(s, line.arguments);
+    double *time_us = time_slot(s, &line);
+    if (*time_us == 0) *time_us = run(s, line.arguments);
     for (size_t i = 0; i < line.count; i++) gt_free(line.arguments[i]);
-    return *answer;
+    return *time_us;
 }
 
-/* ---- parameters of a result ---- */
-
-static int64_t size_of(const gt_model_result *result, const char *name)
+static int64_t parameter_size(const gt_model_result *result, const char *name)
 {
     const gt_value *value = gt_model_parameter(result, name);
     return value->type == GT_VALUE_INT ? value->integer : 0;
@@ -206,44 +203,46 @@ static int64_t size_of(const gt_model_result *result, const char *name)
 
 static bool simulate_gemm(gt_simulator *s, const gt_model_result *result, double *simulated_us)
 {
-    simulated_gemm g = {.B = size_of(result, "B"), .M = size_of(result, "M"), .N = size_of(result, "N")};
-    g.K = size_of(result, "K");
+    simulated_gemm g = {
+        .B = parameter_size(result, "B"), .M = parameter_size(result, "M"), .N = parameter_size(result, "N")};
+    g.K = parameter_size(result, "K");
     g.precision = gt_type_precision(gt_value_at(gt_model_parameter(result, "dtype_A_B"), 0));
     *simulated_us = simulate(s, &g);
     return !isnan(*simulated_us);
 }
 
-/* ---- attention: a tile of queries and keys at a time on each compute unit ---- */
+/* ---- attention: each compute unit processes one tile of queries and keys at a time ---- */
 
-enum { TILE = 128, ELEMENTWISE_OPS_A_CYCLE = 256, LANES = 64 };
+enum { TILE = 128, ELEMENTWISE_OPS_PER_CYCLE = 256, LANES = 64 };
 enum { GLOBAL_ATOMIC_NS = 400, LOCAL_ATOMIC_NS = 40 };
 
 typedef struct tiling {
-    double queries, keys;        /* of a tile */
-    double waves;                /* of tiles, one a compute unit */
-    double scores_us, values_us; /* its two GEMMs: Q K^T and P V */
+    double queries, keys;        /* per tile */
+    double waves;                /* of tiles, one tile per compute unit */
+    double scores_us, values_us; /* the two GEMMs: Q K^T and P V */
     double softmax_us;
-    double memory_us; /* of all */
+    double memory_us; /* of all waves */
 } tiling;
 
 static double softmax_us(const gt_gpu_arch *arch, const tiling *t, int size, bool from_l1)
 {
     double elements = t->queries * t->keys;
-    double compute_us = 3 * elements / (arch->gemm_units_per_cu * ELEMENTWISE_OPS_A_CYCLE) / arch->freq_mhz;
+    double compute_us = 3 * elements / (arch->gemm_units_per_cu * ELEMENTWISE_OPS_PER_CYCLE) / arch->freq_mhz;
     double memory_us = 2 * elements * size / ((from_l1 ? arch->l1_bw_gbps : arch->mem_bw_gbps) * 1000);
     return fmax(compute_us, memory_us);
 }
 
-/* Tiles along the queries, or backward along the keys, where the implementation makes tiles at all. */
+/* The tiles divide the queries, or in the backward pass the keys, if the implementation uses tiles. */
 static tiling make_tiles(gt_simulator *s, const gt_model_result *result, bool backward, bool tiled,
                          double bytes)
 {
     const gt_value *dtype = gt_value_at(gt_model_parameter(result, "dtype_A_B"), 0);
-    int64_t n_q = size_of(result, "N_Q"), n_kv = size_of(result, "N_KV"), dim = size_of(result, "d_h_qk");
+    int64_t n_q = parameter_size(result, "N_Q"), n_kv = parameter_size(result, "N_KV"),
+            dim = parameter_size(result, "d_h_qk");
     int64_t split = backward ? n_kv : n_q, tile = tiled && split > TILE ? TILE : split;
     int64_t tile_q = backward ? n_q : tile, tile_kv = backward ? tile : n_kv;
-    double tiles =
-        ceil((double)split / (double)tile) * (double)size_of(result, "B") * (double)size_of(result, "H_Q");
+    double tiles = ceil((double)split / (double)tile) * (double)parameter_size(result, "B") *
+                   (double)parameter_size(result, "H_Q");
     tiling t = {.queries = (double)tile_q, .keys = (double)tile_kv, .waves = ceil(tiles / s->arch->num_cus)};
     simulated_gemm scores = {1, tile_q, tile_kv, dim, gt_type_precision(dtype), true, tiled};
     simulated_gemm values = {1, tile_q, dim, tile_kv, gt_type_precision(dtype), true, tiled};
@@ -255,7 +254,7 @@ static tiling make_tiles(gt_simulator *s, const gt_model_result *result, bool ba
     return t;
 }
 
-/* Gradients that several tiles share are added by atomic updates of a wave's lanes. */
+/* Gradients that several tiles contribute to are summed with atomic updates by the lanes of a wave. */
 static double atomics_us(const tiling *t, int64_t dim)
 {
     double updates = ceil((double)dim / LANES) * t->waves;
@@ -285,12 +284,13 @@ static double simulate_attention(gt_simulator *s, const gt_model *model, const g
     bool is_flash_backward = strcmp(model->name, flash_backward) == 0;
     bool tiled = is_named(model, "FlashAttnFunc", "flash_attn::_flash_attn_forward") ||
                  (backward && is_flash_backward);
-    if (!known || !size || !size_of(result, "N_Q") || !size_of(result, "N_KV")) return (double)NAN;
+    if (!known || !size || !parameter_size(result, "N_Q") || !parameter_size(result, "N_KV"))
+        return (double)NAN;
     if (tiled && !(arch->l1_bw_gbps > 0)) return (double)NAN;
-    /* The models count two bytes an element, but for the one that knows better. */
+    /* The models count two bytes per element, except that of flash_backward, which uses the type. */
     double bytes = is_flash_backward && !backward ? result->bytes : result->bytes / 2 * size;
     tiling t = make_tiles(s, result, backward, tiled, bytes);
-    if (backward) return backward_us(&t, tiled, size_of(result, "d_h_qk"));
+    if (backward) return backward_us(&t, tiled, parameter_size(result, "d_h_qk"));
     return t.scores_us + t.softmax_us + t.values_us + t.memory_us;
 }
 

@@ -34,7 +34,7 @@ UNITS = [
     ("extension/apply", "extension/extension", "extension/question"),
     ("input/json/learned", "input/json/record"),
     ("input/perfetto/packets", "input/perfetto/perfetto"),
-    ("model/family", "model/model", "model/triton"),
+    ("model/family", "model/model"),
     ("table/column", "table/table"),
 ]
 

@@ -2,7 +2,6 @@
  * concrete inputs, extra arguments, annotation, a kernel's name. The result must be valid or absent. */
 #include "base/interner.h"
 #include "model/family.h"
-#include "model/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size) return 0;
     size_t count;
-    const gt_model *const *rows = gt_op_names(&count);
+    const gt_model *const *rows = gt_op_list(&count);
     gt_interner *strings = gt_interner_new();
     gt_models *models = gt_models_new(strings);
     gt_model_event event = {.sequence = 1};

@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "model/annotation.h"
-#include "model/gemm_kernel.h"
+#include "model/family.h"
 #include "compat/python_repr.h"
 #include "json/values.h"
 
@@ -149,7 +148,7 @@ static void test_strings_of_a_trace(void **state)
 static void assert_lengths(const char *name, long c_sq, long c_sqsk, long g_sq, long g_sk)
 {
     gt_step_lengths lengths;
-    if (!gt_annotation_lengths(text_of(name), &lengths)) fail_msg("not understood: %s", name);
+    if (!gt_step_lengths_parse(text_of(name), &lengths)) fail_msg("not understood: %s", name);
     assert_int_equal((long)lengths.context.sq, c_sq);
     assert_int_equal((long)lengths.context.sqsk, c_sqsk);
     assert_int_equal((long)lengths.generation.sq, g_sq);
@@ -184,7 +183,7 @@ static void test_steps(void **state)
     };
     gt_step_lengths lengths;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (gt_annotation_lengths(text_of(others[i]), &lengths)) fail_msg("understood: %s", others[i]);
+        if (gt_step_lengths_parse(text_of(others[i]), &lengths)) fail_msg("understood: %s", others[i]);
 }
 
 static void test_gemm_kernels(void **state)

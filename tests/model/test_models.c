@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "compat/python_repr.h"
 #include "base/buffer.h"
-#include "model/metrics.h"
 #include "model/model.h"
 #include "trace/events.h"
 
@@ -236,7 +235,7 @@ static void test_hostile_arguments(void **state)
     (void)state;
     const size_t count = sizeof hostile / sizeof *hostile;
     size_t model_count;
-    const gt_model *const *models = gt_op_names(&model_count);
+    const gt_model *const *models = gt_op_list(&model_count);
     setting s = begin();
     for (size_t m = 0; m < model_count; m++) {
         if (!models[m]->evaluate) continue;
@@ -417,7 +416,7 @@ static void test_documented(void **state)
     (void)state;
     char *document = read_file(GT_TESTS "/../docs/models.md");
     size_t count, models = 0;
-    const gt_model *const *rows = gt_op_names(&count);
+    const gt_model *const *rows = gt_op_list(&count);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i]->evaluate) continue;
         char *quoted = gt_format("`%s`", rows[i]->name);

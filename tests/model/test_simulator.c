@@ -6,8 +6,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "model/metrics.h"
-#include "model/simulator.h"
+#include "model/model.h"
 #include "trace/events.h"
 
 #include <math.h>

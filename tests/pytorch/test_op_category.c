@@ -217,7 +217,7 @@ static void every_known_name_has_its_category(void **unused)
     assert_int_equal(names, 292);
     assert_int_equal(modelled, 245);
     size_t known;
-    gt_op_names(&known);
+    gt_op_list(&known);
     assert_int_equal(known, names);
 }
 

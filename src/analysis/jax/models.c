@@ -8,7 +8,7 @@
 #include "analysis/jax/operands.h"
 #include "base/length.h"
 #include "compat/python_repr.h"
-#include "model/gemm_kernel.h"
+#include "model/model.h"
 
 #include <math.h>
 

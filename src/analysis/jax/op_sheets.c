@@ -7,7 +7,7 @@
 #include "compat/python_repr.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "model/metrics.h"
+#include "model/model.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"

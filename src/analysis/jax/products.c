@@ -13,8 +13,7 @@
 #include "base/length.h"
 #include "compat/python_repr.h"
 #include "base/log.h"
-#include "model/gemm_kernel.h"
-#include "model/metrics.h"
+#include "model/model.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 

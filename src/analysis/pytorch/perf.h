@@ -6,8 +6,7 @@
 #include "analysis/pytorch/extension.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/overlap.h"
-#include "model/metrics.h"
-#include "model/simulator.h"
+#include "model/model.h"
 #include "trace/intervals.h"
 #include "trace/pytorch/calls.h"
 

@@ -1,5 +1,5 @@
-/* `gputally model`: the arguments of an op come from the command line instead of a trace; printed is what its
- * model says of them, and the least time that the op can take on a GPU. */
+/* `gputally model`: evaluates the model of an op for arguments from the command line instead of a trace, and
+ * prints its result and the minimum time of the op on a GPU. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "json/string.h"
@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/family.h"
-#include "model/metrics.h"
 #include "trace/events.h"
 
 #include <math.h>
@@ -118,7 +117,7 @@ static void add_dtype(gt_buffer *json, const char *name, size_t len)
     add_quoted(json, name, len);
 }
 
-/* One type a shape; a single one counts for all that are tensors. */
+/* One type per shape; a single type applies to all tensors. */
 static void dtypes_to_json(const char *text, const gt_value *shapes, gt_buffer *json)
 {
     bool single = !strchr(text, ',');
@@ -137,7 +136,7 @@ static void dtypes_to_json(const char *text, const gt_value *shapes, gt_buffer *
     gt_buffer_add_cstr(json, "]");
 }
 
-/* Those of a contiguous tensor: each dim's is the product of the dims behind it. */
+/* The strides of a contiguous tensor: each is the product of the dims after it. */
 static void add_strides(gt_buffer *json, const gt_value *shape)
 {
     gt_buffer_add_cstr(json, "[");
@@ -170,14 +169,14 @@ static uint32_t intern(gt_interner *strings, gt_buffer *buffer)
     return id;
 }
 
-/* An option's JSON; false where it is none. */
-static bool take_json(const gt_call *call, gt_interner *strings, gt_arena *arena, const char *option,
-                      uint32_t *id)
+/* Interns the JSON value of an option, if it is given. False if it is not JSON. */
+static bool read_json_option(const gt_call *call, gt_interner *strings, gt_arena *arena, const char *option,
+                             uint32_t *id)
 {
     const char *text = gt_arguments_string(&call->arguments, option);
     if (!text) return true;
     if (gt_value_parse(arena, (gt_str){text, strlen(text)})->type == GT_VALUE_MISSING) {
-        gt_usage_error(call->program, "argument --%s: '%s' is no JSON", option, text);
+        gt_usage_error(call->program, "argument --%s: '%s' is not valid JSON", option, text);
         return false;
     }
     *id = gt_interner_add_cstr(strings, text);
@@ -191,31 +190,31 @@ static bool read_event(const gt_call *call, gt_interner *strings, gt_model_event
                *annotation = gt_arguments_string(arguments, "annotation");
     gt_buffer json = {0};
     gt_arena arena = {0};
-    bool sound = true;
+    bool valid = true;
     event->name = gt_interner_add_cstr(strings, arguments->files[0]);
     event->sequence = GT_EVENT_NONE;
     if (annotation) event->annotation = gt_interner_add_cstr(strings, annotation);
     if (shapes_text) {
-        sound = shapes_to_json(shapes_text, &json);
+        valid = shapes_to_json(shapes_text, &json);
         const gt_value *shapes = gt_value_parse(&arena, gt_buffer_str(&json));
-        sound = sound && gt_value_is_list(shapes);
-        if (sound) {
+        valid = valid && gt_value_is_list(shapes);
+        if (valid) {
             event->dims = intern(strings, &json);
             dtypes_to_json(gt_arguments_string(arguments, "dtype"), shapes, &json);
             event->types = intern(strings, &json);
             strides_to_json(shapes, &json);
             event->strides = intern(strings, &json);
         } else {
-            gt_usage_error(call->program, "argument --shapes: '%s' is not like 4096x1024,1024x512",
+            gt_usage_error(call->program, "argument --shapes: '%s' does not have the form 4096x1024,1024x512",
                            shapes_text);
         }
     }
-    sound = sound && take_json(call, strings, &arena, "strides", &event->strides) &&
-            take_json(call, strings, &arena, "concrete", &event->concrete) &&
-            take_json(call, strings, &arena, "extra", &event->extra);
+    valid = valid && read_json_option(call, strings, &arena, "strides", &event->strides) &&
+            read_json_option(call, strings, &arena, "concrete", &event->concrete) &&
+            read_json_option(call, strings, &arena, "extra", &event->extra);
     gt_arena_free(&arena);
     gt_buffer_free(&json);
-    return sound;
+    return valid;
 }
 
 /* ---- output ---- */
@@ -225,7 +224,7 @@ static void print_line(const char *name, const char *value)
     printf("%-20s %s\n", name, value);
 }
 
-/* Whole numbers without a fraction, whatever their size; others as Python prints them. */
+/* Integers of any size without a fraction; other numbers as Python prints them. */
 static void print_number(const char *name, double value)
 {
     char text[400];
@@ -233,22 +232,22 @@ static void print_number(const char *name, double value)
         snprintf(text, sizeof text, "%.0f", value);
     else
         text[gt_print_double(text, value)] = 0;
-    print_line(name, isnan(value) ? "not known" : text);
+    print_line(name, isnan(value) ? "unknown" : text);
 }
 
-static void print_least_time(const gt_model_result *result, const gt_gpu_arch *arch)
+static void print_min_time(const gt_model_result *result, const gt_gpu_arch *arch)
 {
-    gt_min_time least = gt_min_time_of(result, arch);
-    bool knows_compute = !isnan(least.compute_us), knows_memory = !isnan(least.memory_us);
+    gt_min_time min = gt_min_time_of(result, arch);
+    bool knows_compute = !isnan(min.compute_us), knows_memory = !isnan(min.memory_us);
     char text[200];
     if (knows_compute && knows_memory)
         snprintf(text, sizeof text, "at least %.4g us (compute %.4g us, memory %.4g us)",
-                 fmax(least.compute_us, least.memory_us), least.compute_us, least.memory_us);
+                 fmax(min.compute_us, min.memory_us), min.compute_us, min.memory_us);
     else if (knows_memory || knows_compute)
         snprintf(text, sizeof text, "at least %.4g us (only %s is known)",
-                 knows_memory ? least.memory_us : least.compute_us, knows_memory ? "memory" : "compute");
+                 knows_memory ? min.memory_us : min.compute_us, knows_memory ? "memory" : "compute");
     else
-        snprintf(text, sizeof text, "not known");
+        snprintf(text, sizeof text, "unknown");
     print_line(arch->name, text);
 }
 
@@ -266,13 +265,13 @@ static void print_result(const gt_model *model, const gt_model_result *result)
     print_number("flops", result->flops);
     print_number("bytes", result->bytes);
     print_number("flops/byte", metrics.flops_per_byte);
-    print_line("compute spec", result->compute_spec[0] ? result->compute_spec : "not known");
+    print_line("compute spec", result->compute_spec[0] ? result->compute_spec : "unknown");
 }
 
 static gt_exit list_ops(void)
 {
     size_t count;
-    const gt_model *const *ops = gt_op_names(&count);
+    const gt_model *const *ops = gt_op_list(&count);
     for (gt_op_family family = GT_FAMILY_NONE + 1; family < GT_FAMILY_COUNT; family++)
         for (size_t i = 0; i < count; i++)
             if (ops[i]->evaluate && ops[i]->family == family)
@@ -286,19 +285,18 @@ static gt_exit list_ops(void)
 static gt_exit no_model(const gt_call *call, const char *op)
 {
     size_t count, known = 0;
-    const gt_model *const *ops = gt_op_names(&count);
+    const gt_model *const *ops = gt_op_list(&count);
     const char **names = gt_alloc(count * sizeof *names);
     for (size_t i = 0; i < count; i++)
         if (ops[i]->evaluate) names[known++] = ops[i]->name;
     const char *nearest = gt_nearest(op, names, known);
     gt_free(names);
-    if (nearest)
-        return gt_usage_error(call->program, "there is no model of '%s' (did you mean %s?)", op, nearest);
-    return gt_usage_error(call->program, "there is no model of '%s'; '%s list' names those that there are",
-                          op, call->program);
+    if (nearest) return gt_usage_error(call->program, "no model for '%s' (did you mean %s?)", op, nearest);
+    return gt_usage_error(call->program, "no model for '%s'; '%s list' lists all ops with a model", op,
+                          call->program);
 }
 
-/* The GPUs that the command line names. */
+/* The GPUs given on the command line; none is allowed. */
 static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **gpus,
                         size_t *count)
 {
@@ -310,11 +308,10 @@ static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, 
         *gpus = gt_gpu_archs(count);
         return true;
     }
-    if (!name && !path) return true;
-    *count = 1;
-    *gpus = own;
-    if (path && gt_gpu_arch_read(path, arena, own, &error)) return true;
-    if (name && (*gpus = gt_gpu_arch_find(name, &error))) return true;
+    if (gt_gpu_arch_choose(name, path, arena, own, gpus, &error)) {
+        *count = *gpus != NULL;
+        return true;
+    }
     fprintf(stderr, "%s: error: %s\n", call->program, error.text);
     return false;
 }
@@ -328,13 +325,14 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
         gt_model_evaluate(models, model, event, gt_arguments_flag(&call->arguments, "backward"));
     if (result->outcome != GT_MODEL_VALUE) {
         fprintf(stderr,
-                "%s: error: the model of %s has no answer to these arguments; docs/models.md tells which it "
+                "%s: error: the model of %s does not understand these arguments; docs/models.md lists those "
+                "that it "
                 "reads\n",
                 call->program, model->name);
         return GT_EXIT_FAILED;
     }
     print_result(model, result);
-    for (size_t i = 0; i < gpu_count; i++) print_least_time(result, &gpus[i]);
+    for (size_t i = 0; i < gpu_count; i++) print_min_time(result, &gpus[i]);
     return GT_EXIT_DONE;
 }
 
