@@ -1,7 +1,15 @@
-/* Runs a user's Python extension of the PyTorch report: it may change the call tree, and say more of ops.
+/* Runs a user's Python extension of the PyTorch report. It can change the call tree, define models and
+ * categories of ops, and add sheets. docs/extensions.md describes it for users.
  *
- * The extension gets the tree in a process of its own, with what it may import (`TraceLens.PerfModel`) and
- * nothing of this one; what it did comes back as one document, and is checked as any other input. */
+ * The extension runs in its own process, which gets the call tree (the request) and returns what the
+ * extension did (the reply). The reply is checked like any other input.
+ *
+ *     extension.c   writes the request, runs Python, reads the reply
+ *     apply.c       applies the reply to the trace
+ *     models.py     the classes that extensions can import from TraceLens.PerfModel
+ *     run.py        the program that runs in the extension's process; describes request and reply
+ *
+ * Tests: tests/extension. */
 #ifndef GT_EXTENSION_EXTENSION_H
 #define GT_EXTENSION_EXTENSION_H
 
@@ -12,20 +20,24 @@
 
 typedef struct gt_extension_source {
     const char *file;        /* the extension */
-    const char *trace_path;  /* the file that the trace was read from: JSON, plain or gzip */
+    const char *trace_path;  /* the file of the trace: JSON, plain or gzip */
     const char *python;      /* the interpreter; NULL: "python3" */
-    const gt_gpu_arch *arch; /* NULL: not known */
+    const gt_gpu_arch *arch; /* NULL: unknown */
 } gt_extension_source;
 
+/* What the extension returned, apart from its changes of the call tree. */
 typedef struct gt_extension_answer {
-    gt_extension *extension; /* the caller frees it; analyses of the trace take it as an argument */
-    gt_table **sheets;       /* more sheets, which the caller owns; texts are those of the trace */
+    gt_extension *extension; /* freed by the caller; an argument of the analyses */
+    gt_table **sheets;       /* additional sheets, owned by the caller; strings are those of the trace */
     size_t sheet_count, sheet_capacity;
-    size_t added; /* ops */
+    size_t added; /* number of new ops */
 } gt_extension_answer;
 
-/* On failure, which may be the extension's, the trace can only be freed. */
+/* Runs the extension and applies its reply. After a failure, the trace can only be freed. */
 bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
                       gt_extension_answer *answer, gt_error *error);
+
+/* Applies a reply, which is a whole JSON document, to the trace: the second half of gt_extension_run. */
+bool gt_extension_apply(gt_pytorch_linked *trace, gt_str reply, gt_extension_answer *answer, gt_error *error);
 
 #endif

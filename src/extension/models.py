@@ -1,9 +1,9 @@
-# What an extension's performance models are made from: `from TraceLens.PerfModel import GEMM, SDPA, ...`.
+# Base classes for the performance models of extensions: `from TraceLens.PerfModel import GEMM, SDPA, ...`.
 #
-# The formulas are those of src/model; docs/extensions.md says what a model class must have.
+# The formulas are those of src/model. docs/extensions.md describes the members of a model class.
 import math
 
-# Bytes of an element and precision by the profiler's name of a type, in lower case: as in src/model/dtypes.c.
+# Bytes per element and precision by the profiler's name of a type in lower case, as in src/model/dtypes.c.
 _TYPES = {
     "c10::bfloat16": (2, "bf16"), "float": (4, "fp32"), "c10::half": (2, "fp16"), "double": (8, "fp64"),
     "long int": (8, None), "int": (4, None), "scalar": (4, None), "c10::float8_e4m3fnuz": (1, "fp8"),
@@ -14,12 +14,12 @@ _TYPES = {
 
 
 def name2bpe(name):
-    """Bytes of an element; None where the type is not known."""
+    """Bytes per element; None if the type is unknown."""
     return _TYPES.get(name.lower(), (None, None))[0] if name is not None else None
 
 
 def torch_dtype_map(name):
-    """bf16 and so on; None where the type is not known."""
+    """Precision, such as "bf16"; None if the type is unknown."""
     return _TYPES.get(name.lower(), (None, None))[1]
 
 
@@ -48,15 +48,15 @@ class _Model:
         return types[0]
 
     def get_compute_precision(self):
-        kind = self._first_type()
-        return torch_dtype_map(kind) if kind else None
+        dtype = self._first_type()
+        return torch_dtype_map(dtype) if dtype else None
 
 
 class GEMM(_Model):
-    """Y = A B, with A of M x K and B of K x N, and a bias of N elements."""
+    """Y = A B, with A: M x K and B: K x N, and optionally a bias of N elements."""
 
     category = "GEMM"
-    kernel_infos = {}  # by kernel name: {"transpose": (bool, bool)}; filled before models are asked
+    kernel_infos = {}  # by kernel name: {"transpose": (bool, bool)}; set before models are evaluated
 
     def _before_params(self):
         names = self.event.get("kernel_names") or [k["name"] for k in self.event.get("kernel_details", [])]
@@ -100,7 +100,7 @@ class GEMM(_Model):
 
 
 class SDPA(_Model):
-    """Attention of B sequences with H_Q heads of N_Q queries over H_KV heads of N_KV keys and values."""
+    """Attention with B sequences, H_Q heads of N_Q queries, and H_KV heads of N_KV keys and values."""
 
     category, bwd_category = "SDPA_fwd", "SDPA_bwd"
     _SIZES = ("B", "N_Q", "H_Q", "N_KV", "H_KV", "d_h_qk", "d_h_v")
@@ -119,7 +119,7 @@ class SDPA(_Model):
     @staticmethod
     def _causal(flops, N_Q, N_KV, causal):
         if causal and N_Q != N_KV:
-            raise ValueError(f"causal attention of {N_Q} queries over {N_KV} keys")
+            raise ValueError(f"causal attention with {N_Q} queries and {N_KV} keys")
         return flops / 2 if causal else flops
 
     @staticmethod
@@ -138,8 +138,8 @@ class SDPA(_Model):
 
     @staticmethod
     def flops_bwd_func(B, N_Q, H_Q, N_KV, H_KV, d_h_qk, d_h_v, causal, flash_impl):
-        products = 2 * (d_h_qk + d_h_v) + (d_h_qk if flash_impl else 0)  # flash attention makes the scores again
-        shared = B * N_KV * (d_h_qk + d_h_v) * (H_Q // H_KV - 1)  # gradients of shared heads are added up
+        products = 2 * (d_h_qk + d_h_v) + (d_h_qk if flash_impl else 0)  # flash attention recomputes the scores
+        shared = B * N_KV * (d_h_qk + d_h_v) * (H_Q // H_KV - 1)  # gradients of shared heads are summed
         return SDPA._causal(B * H_Q * 2 * N_Q * N_KV * products + shared, N_Q, N_KV, causal)
 
     def flops_bwd(self):
@@ -155,7 +155,7 @@ class SDPA(_Model):
 
 
 def extract_sdpa_cfg(q_shape, k_shape, v_shape, bhnd_idx):
-    """Sizes of an attention; bhnd_idx tells where batch, heads, length and head size stand in the shapes."""
+    """The sizes of attention; bhnd_idx has the axes of batch, heads, length and head size in the shapes."""
     (b_q, h_q, n_q, d_q), (b_k, h_k, n_k, d_k), (b_v, h_v, n_v, d_v) = (
         tuple(shape[i] for i in bhnd_idx) for shape in (q_shape, k_shape, v_shape))
     for what, sizes in (("batches", {b_q, b_k, b_v}), ("heads of keys and values", {h_k, h_v}),
@@ -166,7 +166,7 @@ def extract_sdpa_cfg(q_shape, k_shape, v_shape, bhnd_idx):
 
 
 class GroupedGemm(_Model):
-    """M rows of K, each multiplied with one of G matrices of K x N."""
+    """M rows of K elements, each multiplied with one of G matrices of K x N."""
 
     category, bwd_category = "GroupedGEMM_fwd", "GroupedGEMM_bwd"
 
@@ -210,7 +210,7 @@ class GroupedGemm(_Model):
 
 
 class Normalization(_Model):
-    """Elements brought to mean 0 and deviation 1 over channels, then scaled and shifted."""
+    """Elements are normalized to mean 0 and deviation 1 per channel, then scaled and shifted."""
 
     category, bwd_category, sheet_category = "NORM_fwd", "NORM_bwd", "Normalization"
 

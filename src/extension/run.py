@@ -1,13 +1,24 @@
-# Runs a user's extension for gputally: gives it the call tree, and tells gputally what it did.
+# Runs a user's extension for gputally: passes the call tree to it and reports what it did.
 #
-# The question is one JSON document (file 3): the trace's path, the extension's, and who called whom. The trace itself is
-# read again here, since an extension may look at anything in it. The answer is one JSON document (file 4):
+# The request is one JSON document (file descriptor 3). The trace itself is read again here, because an extension may
+# use anything in it; events are identified by their UID, the position in the trace.
 #
-#     added      new events                       models     ops with a model of the extension's
-#     parents    [event, parent or null], ...     results    what they say: one entry an event and pass
-#     children   [event, [children]], ...         categories of ops
-#     names      [event, name], ...               tables     more sheets
-#     error      what went wrong, instead of all that
+#     trace, extension, python   paths; python is null for the default
+#     events                     number of events, including added ones; checks that the trace is still the same
+#     python_functions           whether the tree has Python functions
+#     arch                       the GPU; null if unknown
+#     added                      events that gputally added
+#     tree, roots                [event, parent, [children]], ...; the root CPU ops
+#     launches, gradients        [runtime event, GPU event], ...; [forward, backward], ...
+#     gemm_kernels               [name, [A is transposed, B is transposed]], ...
+#
+# The reply is one JSON document (file descriptor 4):
+#
+#     added      new events                       models     [op, sheet family, category, backward category], ...
+#     parents    [event, parent or null], ...     results    [event, backward, flops, bytes, spec, parameters], ...
+#     children   [event, [children]], ...         categories [op, category], ...
+#     names      [event, name], ...               tables     additional sheets: [name, titles, columns], ...
+#     error      the error message, instead of all of these
 import collections
 import gzip
 import importlib.util
@@ -26,32 +37,32 @@ INPUTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 
 
 class Failure(Exception):
-    """A sentence for the user."""
+    """An error message for the user."""
 
 
 class TraceTree:
-    """The call tree, as extensions know it. Events are dicts; UID is an event's place in the trace."""
+    """The call tree as extensions see it. Events are dicts; UID is the position in the trace."""
 
-    def __init__(self, document, question):
+    def __init__(self, document, request):
         events = document["traceEvents"] if isinstance(document, dict) else document
         self.trace_metadata = {k: v for k, v in document.items() if k != "traceEvents"} if isinstance(document, dict) else {}
         self.metadata = {}
         self.events = [{**event, "UID": uid} for uid, event in enumerate(events)]
-        if len(self.events) + len(question["added"]) != question["events"]:
-            raise Failure(f"the trace has {len(self.events)} events now, and had others when it was read")
-        self.events += question["added"]
+        if len(self.events) + len(request["added"]) != request["events"]:
+            raise Failure(f"{request['trace']}: the trace has changed since it was read (now {len(self.events)} events)")
+        self.events += request["added"]
         self.events_by_uid = {event["UID"]: event for event in self.events}
         self.event_to_category = lambda event: event.get("cat")
-        self.add_python_func = question["python_functions"]
+        self.add_python_func = request["python_functions"]
         self.name2event_uids = collections.defaultdict(list)
         self.seq_num2event_uids_map = collections.defaultdict(list)
         self.pid_tid_event_map, self.ac2g_event_map = {}, {"start": {}, "end": {}}
         self.linking_id_to_gpu_events = collections.defaultdict(list)
         self.dict_stream_index2event = {}
-        self.runtime_event_uids, self.cpu_root_nodes = [], question["roots"]
+        self.runtime_event_uids, self.cpu_root_nodes = [], request["roots"]
         self._set_linking_key()
         self._index()
-        self._link(question)
+        self._link(request)
         self.label_non_gpu_paths()
 
     def _set_linking_key(self):
@@ -82,16 +93,16 @@ class TraceTree:
             if args.get("stream") is not None:
                 streams[str(args["stream"])].append(event)
         for events in streams.values():
-            for place, event in enumerate(sorted(events, key=lambda e: e.get("ts", 0))):
-                event["args"]["stream_index"] = place
-                self.dict_stream_index2event[event["args"]["stream"], place] = event
+            for position, event in enumerate(sorted(events, key=lambda e: e.get("ts", 0))):
+                event["args"]["stream_index"] = position
+                self.dict_stream_index2event[event["args"]["stream"], position] = event
 
-    def _link(self, question):
+    def _link(self, request):
         in_tree = HOST + (("python_function",) if self.add_python_func else ())
         for event in sorted((e for e in self.events if e["cat"] in in_tree and "ts" in e), key=lambda e: e["ts"]):
             event["tree"] = True
             self.name2event_uids[event.get("name")].append(event["UID"])
-        for uid, parent, children in question["tree"]:
+        for uid, parent, children in request["tree"]:
             event = self.events_by_uid[uid]
             if parent is not None:
                 event["parent"] = parent
@@ -99,9 +110,9 @@ class TraceTree:
                 event["children"] = children
         for uid in self.cpu_root_nodes:
             self.events_by_uid[uid]["cpu_op_root"] = True
-        for runtime, gpu in question["launches"]:
+        for runtime, gpu in request["launches"]:
             self._add_launch(self.events_by_uid[runtime], self.events_by_uid[gpu])
-        for forward, backward in question["gradients"]:
+        for forward, backward in request["gradients"]:
             self.events_by_uid[forward].setdefault("bwd_events", []).append(backward)
             self.events_by_uid[backward]["fwd_event"] = forward
 
@@ -114,7 +125,7 @@ class TraceTree:
             event.setdefault("gpu_events", []).append(gpu["UID"])
             event = self.get_parent_event(event)
 
-    # What extensions call.
+    # The methods below are called by extensions.
 
     def label_non_gpu_paths(self):
         for event in self.events:
@@ -135,16 +146,16 @@ class TraceTree:
         return [self.events_by_uid[uid] for uid in event.get("gpu_events", [])]
 
     def below(self, uid):
-        """The event and all that it called, without recursion."""
-        waiting, seen = [uid], set()
-        while waiting:
-            uid = waiting.pop()
+        """The event and everything that it called, directly or indirectly."""
+        pending, seen = [uid], set()
+        while pending:
+            uid = pending.pop()
             if uid in seen:
                 continue
             seen.add(uid)
             event = self.events_by_uid[uid]
             yield event
-            waiting += reversed(event.get("children", []))
+            pending += reversed(event.get("children", []))
 
     def get_subtree_bwd_events(self, uid):
         found = set()
@@ -157,7 +168,7 @@ class TraceTree:
         return {number for number in numbers if number is not None}
 
     def link_bwd_events(self, uid):
-        """The backward pass of an op, by the sequence numbers of all that it called."""
+        """Sets the backward events of an op, by the sequence numbers of everything that it called."""
         event, found = self.events_by_uid[uid], []
         for number in self.get_seq_nums_for_node_subtree(uid):
             found += [u for u in self.seq_num2event_uids_map[number]
@@ -168,13 +179,13 @@ class TraceTree:
         return event.get("cat") == "python_function" and event.get("name", "").startswith("nn.Module:")
 
     def get_nn_module_children(self, event):
-        found, waiting = [], list(event.get("children", []))
-        while waiting:
-            child = self.events_by_uid[waiting.pop(0)]
+        found, pending = [], list(event.get("children", []))
+        while pending:
+            child = self.events_by_uid[pending.pop(0)]
             if self._is_module(child):
                 found.append(child)
             else:
-                waiting = list(child.get("children", [])) + waiting
+                pending = list(child.get("children", [])) + pending
         return found
 
     def get_nn_module_parent(self, event):
@@ -194,19 +205,19 @@ class TraceTree:
         print(self.traverse_parents_and_get_callstack(event))
 
     def traverse_subtree_and_print(self, event, prune_non_gpu=True, **options):
-        waiting = [(event["UID"], 0)]
-        while waiting:
-            uid, depth = waiting.pop()
+        pending = [(event["UID"], 0)]
+        while pending:
+            uid, depth = pending.pop()
             event = self.events_by_uid[uid]
             if not (prune_non_gpu and event.get("non_gpu_path")):
                 print("  " * depth + f"{event.get('cat')} {event.get('name')} [{uid}]")
-                waiting += [(child, depth + 1) for child in reversed(event.get("children", []))]
+                pending += [(child, depth + 1) for child in reversed(event.get("children", []))]
 
     def apply_annotation(self, name_filters=()):
-        notes = sorted((e for e in self.events if "user_annotation" in (e.get("cat") or "")), key=lambda e: e.get("ts", 0))
+        annotations = sorted((e for e in self.events if "user_annotation" in (e.get("cat") or "")), key=lambda e: e.get("ts", 0))
         for event in self.events:
             if any(event.get("name", "").startswith(start) for start in name_filters):
-                around = (n for n in notes if n["ts"] <= event["ts"] and event["ts"] + event["dur"] < n["ts"] + n["dur"])
+                around = (n for n in annotations if n["ts"] <= event["ts"] and event["ts"] + event["dur"] < n["ts"] + n["dur"])
                 event["annotation"] = next((n.get("name") for n in around), "NA")
 
 
@@ -214,7 +225,7 @@ class TraceTree:
 
 
 def provide_package():
-    """`import TraceLens` gives what is here, whether or not a package of that name is installed."""
+    """`import TraceLens` imports this program's classes, whether or not a package of that name is installed."""
     package, model, tree = (types.ModuleType(name) for name in
                             ("TraceLens", "TraceLens.PerfModel", "TraceLens.Trace2Tree"))
     model.__dict__.update({name: value for name, value in globals().items() if name in (
@@ -224,7 +235,7 @@ def provide_package():
     package.PerfModel, package.Trace2Tree = model, tree
     package.__path__ = model.__path__ = tree.__path__ = []
     for module in (package, model, tree):
-        module.__doc__ = "What extensions of gputally reports may use."
+        module.__doc__ = "Classes for extensions of gputally reports."
         sys.modules[module.__name__] = module
     sys.modules["TraceLens.PerfModel.perf_model"] = model
 
@@ -238,7 +249,7 @@ def load(path):
     return extension
 
 
-def dict_of(extension, name):
+def get_dict(extension, name):
     value = getattr(extension, name, {})
     if not isinstance(value, dict):
         raise Failure(f"expected {name} to be a dict, got {type(value).__name__}")
@@ -252,7 +263,7 @@ def read_trace(path):
         return json.load(file, strict=False)
 
 
-# ---- what it changed ----
+# ---- changes of the tree ----
 
 
 def host_children(tree, event):
@@ -260,7 +271,7 @@ def host_children(tree, event):
 
 
 def inputs_of(event):
-    """As JSON texts, and the sequence number."""
+    """The inputs as JSON strings, and the sequence number."""
     args = event.get("args") or {}
     sequence = args.get("Sequence number")
     texts = [None if args.get(key) is None else json.dumps(args[key], default=str) for key in INPUTS]
@@ -272,33 +283,33 @@ def state(tree, event):
 
 
 def changes(tree, before):
-    answer = {"added": [], "parents": [], "children": [], "names": []}
-    for place, event in enumerate(tree.events):
-        if place < len(before):
-            if before[place] is None:
+    reply = {"added": [], "parents": [], "children": [], "names": []}
+    for position, event in enumerate(tree.events):
+        if position < len(before):
+            if before[position] is None:
                 continue
-            was, now = before[place], state(tree, event)
+            was, now = before[position], state(tree, event)
             for key, old, new in zip(("parents", "children", "names"), was, now):
                 if old != new:
-                    answer[key].append([event["UID"], new])
+                    reply[key].append([event["UID"], new])
             continue
-        if event.get("UID") != place:
-            raise Failure(f"a new event has the UID {event.get('UID')}, not its place among the tree's events, {place}")
+        if event.get("UID") != position:
+            raise Failure(f"new event with the UID {event.get('UID')}; it must be {position}, its position in tree.events")
         if event.get("cat") != "cpu_op":
-            raise Failure(f"the new event {event.get('name')!r} is of category {event.get('cat')!r}; only 'cpu_op' can be added")
+            raise Failure(f"new event {event.get('name')!r} has the category {event.get('cat')!r}; only 'cpu_op' can be added")
         ts, dur = event.get("ts"), event.get("dur")
-        answer["added"].append({"name": event["name"], "pid": json.dumps(event.get("pid")), "tid": json.dumps(event.get("tid")),
+        reply["added"].append({"name": event["name"], "pid": json.dumps(event.get("pid")), "tid": json.dumps(event.get("tid")),
                                 "ts": ts, "dur": dur, "inputs": inputs_of(event)})
-        answer["parents"].append([place, event.get("parent")])
-        answer["children"].append([place, host_children(tree, event)])
-    return answer
+        reply["parents"].append([position, event.get("parent")])
+        reply["children"].append([position, host_children(tree, event)])
+    return reply
 
 
 # ---- models ----
 
 
 def family_of(model):
-    """The name of the sheets that a model's ops stand in."""
+    """The part of sheet names for the ops of a model."""
     family = getattr(model, "sheet_category", None) or model.category
     return family[:-4] if family.endswith(("_fwd", "_bwd")) and not getattr(model, "sheet_category", None) else family
 
@@ -309,12 +320,12 @@ def kernels_of(tree, event, backward):
     return sorted((tree.events_by_uid[uid] for uid in uids), key=lambda e: e.get("ts", 0))
 
 
-def plain(value):
-    """A parameter's value in JSON; a tuple is {"tuple": [...]}, since JSON has none."""
+def to_json(value):
+    """The value of a parameter in JSON; a tuple becomes {"tuple": [...]}, because JSON has no tuples."""
     if isinstance(value, tuple):
-        return {"tuple": [plain(item) for item in value]}
+        return {"tuple": [to_json(item) for item in value]}
     if isinstance(value, (list, set, frozenset)):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -329,24 +340,24 @@ def number(value):
     return value if math.isfinite(value) else None
 
 
-def ask(tree, model, event, backward, question):
+def evaluate(tree, model, event, backward, request):
     event["kernel_details"] = [{"name": k.get("name"), "dur": k.get("dur"), "stream": k.get("args", {}).get("stream"),
                                 "gpu_op_uid": k["UID"]} for k in kernels_of(tree, event, backward)]
-    options = {"event": event, "arch": question["arch"], "python_path": question["python"]}
+    options = {"event": event, "arch": request["arch"], "python_path": request["python"]}
     accepted = inspect.signature(model.__init__).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values())
     options |= {key: value for key, value in (("enable_origami", False), ("inductor_cache_dir", None))
                 if takes_all or key in accepted}
-    made = model(**options)
-    flops = made.flops_bwd() if backward else made.flops()
-    size = made.bytes_bwd() if backward else made.bytes()
-    units = made.get_maf_type() if hasattr(made, "get_maf_type") else None
-    precision = made.get_compute_precision() if hasattr(made, "get_compute_precision") else None
+    instance = model(**options)
+    flops = instance.flops_bwd() if backward else instance.flops()
+    size = instance.bytes_bwd() if backward else instance.bytes()
+    units = instance.get_maf_type() if hasattr(instance, "get_maf_type") else None
+    precision = instance.get_compute_precision() if hasattr(instance, "get_compute_precision") else None
     spec = f"{units}_{precision}" if None not in (units, precision) else ""
-    return [float(flops), number(size), spec, [[str(k), plain(v)] for k, v in made.param_details.items()]]
+    return [float(flops), number(size), spec, [[str(k), to_json(v)] for k, v in instance.param_details.items()]]
 
 
-def ask_all(tree, models, question):
+def evaluate_all(tree, models, request):
     results, reasons = [], collections.Counter()
     for event in tree.events:
         model = models.get(event.get("name"))
@@ -354,10 +365,10 @@ def ask_all(tree, models, question):
             continue
         for backward in (False, True):
             try:
-                results.append([event["UID"], backward, *ask(tree, model, event, backward, question)])
+                results.append([event["UID"], backward, *evaluate(tree, model, event, backward, request)])
             except NotImplementedError:
                 pass
-            except Exception as error:  # a model may fail at any arguments: its op is left out, as with built-in ones
+            except Exception as error:  # a model may fail: its op is omitted, as with built-in models
                 reasons[model.__name__, backward, f"{type(error).__name__}: {error}"] += not backward
     for (name, backward, reason), count in reasons.items():
         if count and not backward:
@@ -370,16 +381,16 @@ def describe_models(models, families):
     for op, model in models.items():
         category = getattr(model, "category", None) or families.get(op)
         if category is None:
-            raise Failure(f"the model {getattr(model, '__name__', model)!r} of {op!r} must define a category attribute")
+            raise Failure(f"model {getattr(model, '__name__', model)!r} of {op!r} must define a category attribute")
         family = families.get(op) or family_of(model)
         described.append([str(op), str(family), str(category), getattr(model, "bwd_category", None)])
     return described
 
 
 def families_by_name(extension):
-    """dict_cat2names_extension, the other way round."""
+    """The inverse of dict_cat2names_extension."""
     families = {}
-    for family, names in dict_of(extension, "dict_cat2names_extension").items():
+    for family, names in get_dict(extension, "dict_cat2names_extension").items():
         if not isinstance(names, (list, tuple)):
             raise Failure(f"expected dict_cat2names_extension[{family!r}] to be a list, got {type(names).__name__}")
         families |= {name: family for name in names}
@@ -390,7 +401,7 @@ def families_by_name(extension):
 
 
 def cell(value):
-    if hasattr(value, "item"):  # a number of numpy's
+    if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
@@ -405,47 +416,47 @@ def tables_of(extension, tree):
             for name, table in (tables or {}).items()]
 
 
-def answer_to(question):
+def run_extension(request):
     provide_package()
     try:
-        document = read_trace(question["trace"])
+        document = read_trace(request["trace"])
     except (OSError, ValueError) as error:
-        raise Failure(f"{question['trace']}: an extension needs a whole trace as JSON, plain or gzip: {error}") from error
-    tree = TraceTree(document, question)
-    GEMM.kernel_infos = {name: {"transpose": tuple(pair)} for name, pair in question["gemm_kernels"]}
-    extension = load(question["extension"])
+        raise Failure(f"{request['trace']}: extensions need a complete JSON trace, plain or gzip: {error}") from error
+    tree = TraceTree(document, request)
+    GEMM.kernel_infos = {name: {"transpose": tuple(pair)} for name, pair in request["gemm_kernels"]}
+    extension = load(request["extension"])
     before = [state(tree, e) if e.get("cat") in HOST + ("python_function",) else None for e in tree.events]
     if hasattr(extension, "tree_postprocess_extension"):
         extension.tree_postprocess_extension(tree)
         tree.label_non_gpu_paths()
-    answer = changes(tree, before)
-    models = dict_of(extension, "perf_model_extension")
+    reply = changes(tree, before)
+    models = get_dict(extension, "perf_model_extension")
     families = families_by_name(extension)
-    answer["models"] = describe_models(models, families)
-    answer["results"] = ask_all(tree, models, question)
+    reply["models"] = describe_models(models, families)
+    reply["results"] = evaluate_all(tree, models, request)
     categories = {op: family for op, family in families.items() if op not in models}
-    categories |= dict_of(extension, "op_category_extension")
-    answer["categories"] = [[str(op), str(category)] for op, category in categories.items()]
-    answer["tables"] = tables_of(extension, tree)
-    return answer
+    categories |= get_dict(extension, "op_category_extension")
+    reply["categories"] = [[str(op), str(category)] for op, category in categories.items()]
+    reply["tables"] = tables_of(extension, tree)
+    return reply
 
 
 def main():
     warnings.simplefilter("default")
     sys.path.insert(0, os.getcwd())
     with os.fdopen(3, "r", encoding="utf-8", errors="surrogateescape") as file:
-        question = json.load(file)
+        request = json.load(file)
     try:
-        answer = answer_to(question)
+        reply = run_extension(request)
     except Failure as failure:
-        answer = {"error": str(failure)}
+        reply = {"error": str(failure)}
     except Exception as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == question["extension"]]
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == request["extension"]]
         where = f", line {frames[-1].lineno}" if frames else ""
-        answer = {"error": f"{question['extension']}{where}: {type(error).__name__}: {error}"}
+        reply = {"error": f"{request['extension']}{where}: {type(error).__name__}: {error}"}
     sys.stdout.flush()
     with os.fdopen(4, "w", encoding="utf-8", errors="replace") as file:
-        json.dump(answer, file, ensure_ascii=True, allow_nan=False)
+        json.dump(reply, file, ensure_ascii=True, allow_nan=False)
 
 
 main()

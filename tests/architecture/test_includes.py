@@ -31,7 +31,6 @@ OPTIONAL = set()
 
 # Modules that are one unit: a public header and the private headers of its implementation.
 UNITS = [
-    ("extension/apply", "extension/extension", "extension/question"),
     ("input/json/learned", "input/json/record"),
     ("input/perfetto/packets", "input/perfetto/perfetto"),
     ("model/family", "model/model"),

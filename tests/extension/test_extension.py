@@ -316,7 +316,7 @@ WRONG = [
     ("a model without a category", "class m: pass\nperf_model_extension = {'my::act': m}\n", ["must define a category attribute"]),
     ("a class that is not offered", "from TraceLens.PerfModel import aten_mm\n", ["ImportError", "aten_mm"]),
     ("an event with a wrong UID", "def tree_postprocess_extension(tree):\n    tree.events.append({'UID': 3, 'cat': 'cpu_op', 'name': 'x'})\n",
-     ["the UID 3, not its place"]),
+     ["the UID 3; it must be"]),
     ("a new kernel", "def tree_postprocess_extension(tree):\n    tree.events.append({'UID': len(tree.events), 'cat': 'kernel', 'name': 'x'})\n",
      ["only 'cpu_op' can be added"]),
     ("a circle of parents", "def tree_postprocess_extension(tree):\n"
@@ -326,8 +326,8 @@ WRONG = [
      "    a, b = (tree.get_UID2event(tree.name2event_uids[n][0]) for n in ('aten::add', 'aten::addmm'))\n"
      "    a['children'].append(b['UID'])\n", ["child of two events"]),
     ("a missing parent", "def tree_postprocess_extension(tree):\n    tree.events[0]['parent'] = 12345\n",
-     ["makes no sense in its part \"parents\""]),
-    ("an exit", "import os\nos._exit(7)\n", ["python3 ended with status 7"]),
+     ["invalid reply from the extension, part \"parents\""]),
+    ("an exit", "import os\nos._exit(7)\n", ["python3: exited with status 7"]),
 ]
 
 

@@ -1,7 +1,7 @@
-/* Fuzzes the handling of an extension's answer: any document, on a small trace. Either it is rejected, or the
+/* Fuzzes the handling of an extension's reply: any document, on a small trace. Either it is rejected, or the
  * sheets can be written. */
 #include "analysis/pytorch/sheets.h"
-#include "extension/apply.h"
+#include "extension/extension.h"
 #include "input/chrome/kineto.h"
 #include "quiet.h"
 

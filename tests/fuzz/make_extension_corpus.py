@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the extension fuzz target: answers of extensions, one feature each.
+"""Writes the seeds of the extension fuzz target: replies of extensions, one feature each.
 
     python3 -m tests.fuzz.make_extension_corpus        writes tests/fuzz/corpus/extension/
 

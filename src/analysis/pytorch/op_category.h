@@ -1,7 +1,7 @@
 /* What kind of work does an op do? The first of these that applies:
  *
  *     the extension's category                   the extension has one for its name
- *     the category of model/registry.h           its name is listed there
+ *     the category of model/model.h              its name is listed there
  *     triton, record_param_comms                 its name starts so
  *     elementwise, reduce, multi_tensor_apply    its first kernel is one of PyTorch's own with this word in
  *                                                its name
