@@ -1,6 +1,6 @@
 /* The names of all sheets, each spelled once: GT_SHEET_GPU_TIMELINE is the handle of "gpu_timeline".
  *
- * Tables that only lead to a sheet have names too: error messages show them. */
+ * Intermediate tables have names too, because error messages show them. */
 #ifndef GT_SCHEMA_SHEETS_H
 #define GT_SCHEMA_SHEETS_H
 
@@ -18,7 +18,7 @@
 #define GT_SHEET_NCCL_LONG                  GT_SHEET("nccl_long")
 #define GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC GT_SHEET("nccl_summary_implicit_sync")
 #define GT_SHEET_NCCL_SUMMARY_LONG          GT_SHEET("nccl_summary_long")
-#define GT_SHEET_SHEET1                     GT_SHEET("Sheet1") /* of a workbook that would have none */
+#define GT_SHEET_SHEET1                     GT_SHEET("Sheet1") /* of a workbook that would have no sheet */
 #define GT_SHEET_SHORT_KERNELS_SUMMARY      GT_SHEET("short_kernels_summary")
 #define GT_SHEET_SHORT_KERNEL_HISTOGRAM     GT_SHEET("short_kernel_histogram")
 #define GT_SHEET_UNNAMED                    GT_SHEET("")
