@@ -121,7 +121,7 @@ static void print_parts(const gt_terminal *terminal, const gt_table *parts)
         {GT_COL_TRACE2_MS, NULL, 3, NULL}, {GT_COL_TRACE2_PERCENT, "share", 1, "%"},
         {GT_COL_PART, NULL, 0, NULL},
     };
-    gt_terminal_heading(terminal, "GPU time by what became of it");
+    gt_terminal_heading(terminal, "GPU time by match");
     gt_terminal_rows(terminal, parts, columns, GT_LENGTH(columns), parts->row_count);
 }
 
