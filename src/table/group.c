@@ -352,6 +352,26 @@ void gt_groups_free(gt_groups *groups)
     *groups = (gt_groups){0};
 }
 
+gt_group_rows gt_group_rows_find(const gt_groups *groups)
+{
+    size_t *begins = gt_alloc_zero(groups->count + 2, sizeof *begins);
+    uint32_t *rows = gt_alloc(groups->row_count * sizeof *rows);
+    for (size_t row = 0; row < groups->row_count; row++)
+        if (groups->of_row[row] != GT_NO_GROUP) begins[groups->of_row[row] + 2]++;
+    for (size_t g = 0; g < groups->count; g++) begins[g + 2] += begins[g + 1];
+    /* begins[g + 1] is where group g begins; adding its rows moves it to where group g + 1 begins. */
+    for (size_t row = 0; row < groups->row_count; row++)
+        if (groups->of_row[row] != GT_NO_GROUP) rows[begins[groups->of_row[row] + 1]++] = (uint32_t)row;
+    return (gt_group_rows){begins, rows};
+}
+
+void gt_group_rows_free(gt_group_rows *rows)
+{
+    gt_free(rows->begins);
+    gt_free(rows->rows);
+    *rows = (gt_group_rows){0};
+}
+
 /* ---- aggregates ---- */
 
 /* A column that aggregates are computed from, and what has been computed so far. */

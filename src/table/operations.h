@@ -91,6 +91,15 @@ gt_groups gt_groups_find(const gt_table *table, const gt_col *keys, size_t key_c
 gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, const gt_interner *strings);
 void gt_groups_free(gt_groups *groups);
 
+/* The rows of each group in row order: those of group g are rows[begins[g]] to rows[begins[g + 1] - 1]. */
+typedef struct gt_group_rows {
+    size_t *begins;
+    uint32_t *rows;
+} gt_group_rows;
+
+gt_group_rows gt_group_rows_find(const gt_groups *groups);
+void gt_group_rows_free(gt_group_rows *rows);
+
 /* ---- join ---- */
 
 typedef enum gt_join_kind {

@@ -240,6 +240,20 @@ static size_t group_slowly(const gt_table *table, const gt_col *keys, size_t key
     return groups;
 }
 
+/* Each group has exactly its rows, in row order. */
+static void check_group_rows(const gt_groups *groups)
+{
+    gt_group_rows by_group = gt_group_rows_find(groups);
+    size_t at = 0;
+    for (size_t g = 0; g < groups->count; g++) {
+        assert_int_equal(by_group.begins[g], at);
+        for (size_t row = 0; row < groups->row_count; row++)
+            if (groups->of_row[row] == g) assert_int_equal(by_group.rows[at++], row);
+    }
+    assert_int_equal(by_group.begins[groups->count], at);
+    gt_group_rows_free(&by_group);
+}
+
 static void random_keys_agree_with_comparing_all_rows(void **state)
 {
     (void)state;
@@ -257,6 +271,7 @@ static void random_keys_agree_with_comparing_all_rows(void **state)
         assert_int_equal(groups.count, count);
         assert_memory_equal(groups.of_row, of_row, rows * sizeof *of_row);
         if (count) assert_memory_equal(groups.first_row, first_row, count * sizeof *first_row);
+        check_group_rows(&groups);
         gt_groups_free(&groups);
         free(of_row);
         free(first_row);
