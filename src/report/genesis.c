@@ -1,7 +1,7 @@
 /* The Genesis report: its sheets and its summary. */
 #include "report/genesis.h"
 
-#include "analysis/rocprof/genesis_category.h"
+#include "analysis/rocprof/genesis.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "output/markdown.h"

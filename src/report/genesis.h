@@ -4,7 +4,7 @@
 #ifndef GT_REPORT_GENESIS_H
 #define GT_REPORT_GENESIS_H
 
-#include "analysis/rocprof/steady_state.h"
+#include "analysis/rocprof/genesis.h"
 #include "base/buffer.h"
 #include "report/tables.h"
 #include "trace/events.h"

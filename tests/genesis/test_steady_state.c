@@ -1,7 +1,6 @@
 /* The steady state of a run, and kinds of simulation kernels: check cases of the specification, and values
  * computed by hand. */
-#include "analysis/rocprof/genesis_category.h"
-#include "analysis/rocprof/steady_state.h"
+#include "analysis/rocprof/genesis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/rocprof/kernel_category.h"
+#include "analysis/rocprof/sheets.h"
 
 static const struct {
     const char *name, *category;

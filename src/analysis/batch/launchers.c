@@ -28,7 +28,7 @@
  * a workbook the measures are above the ranks. */
 #include "analysis/batch/batch.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/length.h"
 #include "base/memory.h"

@@ -9,7 +9,7 @@
  * A class is told by the kernel's name, else by that of its op. Short names are names without digits and
  * without underscores at the end. overlapped_comm = total_comm_time - exposed_comm_time. */
 #include "analysis/jax/breakdown.h"
-#include "analysis/rocprof/gpu_timeline.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/jax/class.h"
 #include "analysis/jax/timeline.h"
 #include "base/buffer.h"

@@ -1,6 +1,6 @@
 /* Group by a text, sum, sort by time, add shares. */
 #include "analysis/jax/summaries.h"
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"

@@ -9,7 +9,7 @@
  *     total_comm_time      communication, whatever else ran
  *     total_memcpy_time    copies and memsets, whatever else ran */
 #include "analysis/jax/timeline.h"
-#include "analysis/rocprof/gpu_timeline.h"
+#include "analysis/sheet_parts.h"
 #include "compat/python_set.h"
 #include "base/length.h"
 #include "schema/columns.h"

@@ -1,7 +1,7 @@
 /* Group by name and arguments, measure, describe, sort by time. */
 #include "analysis/jax/unique_args.h"
 #include "analysis/jax/kernel_stats.h"
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

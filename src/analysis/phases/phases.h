@@ -62,7 +62,7 @@ gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_la
 
 /* What kind of work does a kernel of an inference engine do, by its name alone: "GEMM-CK",
  * "PagedAttention-Reduce", "KVCache-vLLM", ... or "Uncategorized"? Finer than
- * analysis/rocprof/kernel_category.h. */
+ * gt_kernel_category of analysis/rocprof/sheets.h. */
 typedef struct gt_inference_categories gt_inference_categories;
 gt_inference_categories *gt_inference_categories_new(void);
 void gt_inference_categories_free(gt_inference_categories *categories);

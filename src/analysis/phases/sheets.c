@@ -16,7 +16,7 @@
  *     Percent of kernels time (%)    sum / durations of the phase's kernels * 100 */
 #include "analysis/phases/phases.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/buffer.h"
 #include "base/length.h"

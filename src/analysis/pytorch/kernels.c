@@ -22,10 +22,9 @@
  * duration. */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/event_columns.h"
 #include "analysis/pytorch/op_category.h"
-#include "analysis/rocprof/short_kernels.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"

@@ -9,7 +9,7 @@
  *     Cumulative Percentage (%)      running total of Percentage over the rows as shown */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
 #include "base/length.h"
 #include "base/memory.h"

@@ -12,7 +12,7 @@
  *     Cumulative Percentage (%)       running total of Percentage over the rows as shown */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/overlap.h"
 #include "base/length.h"

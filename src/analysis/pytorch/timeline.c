@@ -14,7 +14,7 @@
  * time ms = microseconds / 1000; percent = time / total_time * 100, empty if total_time is 0. */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/rocprof/gpu_timeline.h"
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -12,7 +12,7 @@
  *     Percentage (%), Cumulative Percentage (%)  of the sum of Kernel Time (µs)_sum */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/percentages.h"
+#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"

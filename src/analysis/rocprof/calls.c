@@ -1,16 +1,20 @@
-/* Times by name, the longest total first, equal totals in order of the name.
+/* Sheets about API calls and memory copies: which functions took the CPU's time, how much was copied, how
+ * fast?
+ *
+ * Both are times by name, the largest total first, equal totals in order of the name.
  *
  *     Count                      calls or copies of that name
  *     Total Time (ms)            sum of nanoseconds / 1,000,000
  *     Mean, Median, Std, Min, Max Time (µs)   as in kernel_summary
  *     Percentage (%), Cumulative Percentage (%)   of the sheet's total
- *     Total Bytes                copies: bytes moved; empty where the format does not tell (CSV)
- *     Bandwidth (GB/s)           copies: Total Bytes / total nanoseconds */
-#include "analysis/rocprof/calls.h"
+ *     Total Bytes                copies: bytes moved; empty if the format does not record them (CSV)
+ *     Bandwidth (GB/s)           copies: Total Bytes / total nanoseconds
+ *
+ * A run that was recorded with `--stats` only has no records but statistics by name; the sheets are then made
+ * from those. */
+#include "analysis/rocprof/sheets.h"
 
-#include "analysis/rocprof/kernel_times.h"
-#include "analysis/percentages.h"
-#include "analysis/rocprof/stats.h"
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
@@ -19,7 +23,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const gt_aggregate aggregates[] = {
     {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
@@ -28,17 +31,17 @@ static const gt_aggregate aggregates[] = {
     {GT_COL_DUR_NS, GT_GROUP_MAX, GT_COL_MAX_NS},       {GT_COL_BYTES, GT_GROUP_SUM, GT_COL_TOTAL_BYTES},
     {GT_COL_BYTES, GT_GROUP_COUNT, GT_COL_BYTES_KNOWN},
 };
-enum { CALL_AGGREGATES = 7 };
+enum { CALL_AGGREGATES = 7 }; /* those that need no bytes */
 
 static const struct {
     gt_col ns, us;
-} times[] = {
+} time_columns[] = {
     {GT_COL_MEAN_NS, GT_COL_MEAN_TIME_US}, {GT_COL_MEDIAN_NS, GT_COL_MEDIAN_TIME_US},
     {GT_COL_STD_NS, GT_COL_STD_TIME_US},   {GT_COL_MIN_NS, GT_COL_MIN_TIME_US},
     {GT_COL_MAX_NS, GT_COL_MAX_TIME_US},
 };
 
-static const gt_col columns[] = {
+static const gt_col sheet_columns[] = {
     GT_COL_NAME,
     GT_COL_COUNT_TITLE,
     GT_COL_TOTAL_TIME_MS_TITLE,
@@ -55,29 +58,106 @@ static const gt_col columns[] = {
 
 static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
 
-/* From one row a record (name, dur_ns and perhaps bytes) to one a name. */
-static gt_table *by_name(const gt_table *records, size_t aggregate_count)
+/* ---- statistics of rocprofv3 ----
+ *
+ * Rows with the same name (short names of different kernels, or several processes) are merged. Their common
+ * mean follows from the totals; their common standard deviation is unknown. */
+
+/* All rows of the files; those of another kind have no name and are dropped when grouped. */
+static gt_table *stats_records(const gt_rocprof *run, int64_t kind)
+{
+    static const struct {
+        gt_col name;
+        size_t column;
+    } ints[] = {{GT_COL_COUNT_TITLE, GT_STATS_COUNT},
+                {GT_COL_TOTAL_NS, GT_STATS_TOTAL},
+                {GT_COL_MIN_NS, GT_STATS_MIN},
+                {GT_COL_MAX_NS, GT_STATS_MAX}};
+    size_t count = gt_store_count(run->stats);
+    int64_t *kinds = gt_store_ints(run->stats, GT_STATS_OF);
+    uint32_t *names = gt_store_string_ids(run->stats, GT_STATS_NAME);
+    double *stds = gt_store_times(run->stats, GT_STATS_STD);
+    gt_table *rows = gt_table_new(GT_SHEET_STATS, run->strings);
+    gt_table_add_rows(rows, count);
+    size_t name = gt_table_add_column(rows, GT_COL_NAME, GT_TYPE_STRING),
+           std = gt_table_add_column(rows, GT_COL_STD_NS, GT_TYPE_FLOAT);
+    for (size_t i = 0; i < count; i++) {
+        if (kinds[i] == kind) rows->columns[name].texts[i] = names[i];
+        rows->columns[std].floats[i] = stds[i];
+    }
+    for (size_t c = 0; c < GT_LENGTH(ints); c++) {
+        size_t at = gt_table_add_zeroed(rows, ints[c].name, GT_TYPE_INT);
+        int64_t *values = gt_store_ints(run->stats, ints[c].column);
+        for (size_t i = 0; i < count; i++) rows->columns[at].ints[i] = values[i];
+        gt_free(values);
+    }
+    gt_free(kinds);
+    gt_free(names);
+    gt_free(stds);
+    return rows;
+}
+
+gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t kind)
+{
+    static const gt_col keys[] = {GT_COL_NAME};
+    static const gt_aggregate sums[] = {
+        {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
+        {GT_COL_TOTAL_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
+        {GT_COL_MIN_NS, GT_GROUP_MIN, GT_COL_MIN_NS},
+        {GT_COL_MAX_NS, GT_GROUP_MAX, GT_COL_MAX_NS},
+        {GT_COL_STD_NS, GT_GROUP_FIRST, GT_COL_STD_NS},
+        {GT_NO_COL, GT_GROUP_SIZE, GT_COL_ROWS},
+    };
+    if (!run->stats) return NULL;
+    gt_table *records = stats_records(run, kind);
+    gt_table *names =
+        gt_table_group(records, keys, 1, sums, GT_LENGTH(sums), (gt_group_options){.sorted = true});
+    gt_table_free(records);
+    size_t counts = gt_table_find(names, GT_COL_COUNT_TITLE), totals = gt_table_find(names, GT_COL_TOTAL_NS);
+    /* Sums that overflow an int64 cannot come from a real run. */
+    if (!names->row_count || names->columns[counts].type != GT_TYPE_INT ||
+        names->columns[totals].type != GT_TYPE_INT) {
+        gt_table_free(names);
+        return NULL;
+    }
+    size_t mean = gt_table_add_column(names, GT_COL_MEAN_NS, GT_TYPE_FLOAT);
+    gt_table_add_column(names, GT_COL_MEDIAN_NS, GT_TYPE_FLOAT);
+    const int64_t *merged = gt_table_column(names, GT_COL_ROWS)->ints;
+    gt_column *std = gt_table_column(names, GT_COL_STD_NS);
+    for (size_t row = 0; row < names->row_count; row++) {
+        int64_t count = names->columns[counts].ints[row];
+        if (count > 0)
+            gt_table_set_float(names, mean, row, (double)names->columns[totals].ints[row] / (double)count);
+        if (merged[row] > 1 || count < 2) std->floats[row] = (double)NAN;
+    }
+    return names;
+}
+
+/* ---- the sheets ---- */
+
+/* Groups records (name, dur_ns and, for copies, bytes) by name. */
+static gt_table *group_by_name(const gt_table *records, size_t aggregate_count)
 {
     static const gt_col keys[] = {GT_COL_NAME};
     return gt_table_group(records, keys, 1, aggregates, aggregate_count, (gt_group_options){.sorted = true});
 }
 
-/* From one row a name to the sheet. */
+/* Turns a table by name into the sheet. */
 static gt_table *make_sheet(gt_table *names, gt_sheet sheet)
 {
     gt_table_rename(names, sheet);
     gt_table_sort(names, longest_first, GT_LENGTH(longest_first));
     gt_table_add_percentages(names, gt_table_find(names, GT_COL_TOTAL_NS));
-    for (size_t i = 0; i < GT_LENGTH(times); i++)
-        gt_kernel_times_to_us(names, gt_table_find(names, times[i].ns), times[i].us);
-    gt_kernel_times_to_ms(names, gt_table_find(names, GT_COL_TOTAL_NS), GT_COL_TOTAL_TIME_MS_TITLE);
-    gt_table_select(names, columns, GT_LENGTH(columns));
+    for (size_t i = 0; i < GT_LENGTH(time_columns); i++)
+        gt_table_ns_to_us(names, gt_table_find(names, time_columns[i].ns), time_columns[i].us);
+    gt_table_ns_to_ms(names, gt_table_find(names, GT_COL_TOTAL_NS), GT_COL_TOTAL_TIME_MS_TITLE);
+    gt_table_select(names, sheet_columns, GT_LENGTH(sheet_columns));
     return names;
 }
 
-/* The calls of a domain, name and duration; `count` is how many there are. */
-static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
-                          const int64_t *durations)
+/* The records of the `count` calls of a domain: name and dur_ns. */
+static gt_table *call_records(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
+                              const int64_t *durations)
 {
     uint32_t *names = gt_store_string_ids(run->calls, GT_CALL_NAME);
     uint32_t unknown = gt_interner_add_cstr(run->strings, "unknown");
@@ -94,7 +174,8 @@ static gt_table *calls_of(gt_rocprof *run, gt_call_domain domain, const int64_t 
     return records;
 }
 
-static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+/* The calls of a domain by name; NULL if the run has no records of them. */
+static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
 {
     size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
     if (!count) return NULL;
@@ -105,8 +186,8 @@ static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed
         kept ? gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error) : NULL;
     *failed = kept && !durations;
     if (durations) {
-        gt_table *records = calls_of(run, domain, domains, kept, durations);
-        names = by_name(records, CALL_AGGREGATES);
+        gt_table *records = call_records(run, domain, domains, kept, durations);
+        names = group_by_name(records, CALL_AGGREGATES);
         gt_table_free(records);
     }
     gt_free(durations);
@@ -116,14 +197,15 @@ static gt_table *call_names(gt_rocprof *run, gt_call_domain domain, bool *failed
 
 gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
 {
-    gt_table *names = call_names(run, domain, failed, error);
+    gt_table *names = calls_by_name(run, domain, failed, error);
     if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
     char sheet[64];
     snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
     return names ? make_sheet(names, gt_sheet_named(sheet)) : NULL;
 }
 
-static gt_table *copies(gt_rocprof *run, int64_t *durations)
+/* The records of all copies: name (the direction), dur_ns and bytes. */
+static gt_table *copy_records(gt_rocprof *run, const int64_t *durations)
 {
     size_t count = gt_store_count(run->copies);
     int64_t *directions = gt_store_ints(run->copies, GT_COPY_DIRECTION);
@@ -149,7 +231,7 @@ static gt_table *copies(gt_rocprof *run, int64_t *durations)
     return records;
 }
 
-/* Where the bytes of some copies are not known, neither is their sum. */
+/* The sum of bytes is unknown if the bytes of one copy are. */
 static void add_bandwidth(gt_table *summary)
 {
     size_t total = gt_table_find(summary, GT_COL_TOTAL_NS),
@@ -178,8 +260,8 @@ gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error
             gt_rocprof_durations(run->copies, GT_COPY_START, GT_COPY_END, "memory copy", error);
         *failed = !durations;
         if (!durations) return NULL;
-        gt_table *records = copies(run, durations);
-        names = by_name(records, GT_LENGTH(aggregates));
+        gt_table *records = copy_records(run, durations);
+        names = group_by_name(records, GT_LENGTH(aggregates));
         add_bandwidth(names);
         gt_table_free(records);
         gt_free(durations);

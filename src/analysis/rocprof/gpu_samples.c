@@ -1,5 +1,7 @@
-/* Each column of samples becomes one row; times are texts as Python prints them. */
-#include "analysis/rocprof/gpu_samples.h"
+/* Summary of power and memory samples: each column of samples becomes one row. Times are strings as Python
+ * prints them. */
+#include "analysis/rocprof/sheets.h"
+
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "table/stats.h"
@@ -10,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* "2025-01-31 12:00:00.000123" as seconds; NaN where it is none. */
+/* "2025-01-31 12:00:00.000123" as seconds; NaN if it is not a time. */
 static double seconds_of(const char *text)
 {
     struct tm t = {0};
@@ -34,7 +36,7 @@ static double *times_of(const gt_table *samples)
     return times;
 }
 
-/* The cells as numbers, NaN where they are none ("N/A"). */
+/* The cells as numbers; NaN for cells without a number ("N/A"). */
 static double *values_of(const gt_column *column, size_t rows)
 {
     double *values = gt_alloc((rows + 1) * sizeof *values);
@@ -59,22 +61,22 @@ static void add_gpu(gt_table *summary, const gt_table *samples, size_t column, c
                     bool is_power)
 {
     const gt_column *c = &samples->columns[column];
-    const char *blank = strrchr(c->name, ' ');
+    const char *last_space = strrchr(c->name, ' ');
     size_t rows = samples->row_count, row = gt_table_add_row(summary);
-    double *values = values_of(c, rows), least = INFINITY, most = -INFINITY;
+    double *values = values_of(c, rows), min = INFINITY, max = -INFINITY;
     int64_t count = 0;
     for (size_t i = 0; i < rows; i++) {
         if (isnan(values[i])) continue;
         count++;
-        if (values[i] < least) least = values[i];
-        if (values[i] > most) most = values[i];
+        if (values[i] < min) min = values[i];
+        if (values[i] > max) max = values[i];
     }
-    gt_table_set_cstr(summary, 0, row, blank ? blank + 1 : c->name);
+    gt_table_set_cstr(summary, 0, row, last_space ? last_space + 1 : c->name);
     gt_table_set_int(summary, 1, row, count);
     if (count) {
-        gt_table_set_float(summary, 2, row, least);
+        gt_table_set_float(summary, 2, row, min);
         gt_table_set_float(summary, 3, row, gt_mean(values, rows));
-        gt_table_set_float(summary, 4, row, most);
+        gt_table_set_float(summary, 4, row, max);
         gt_table_set_float(summary, 5, row, gt_quantile(values, rows, 0.95));
         if (is_power) gt_table_set_float(summary, 6, row, energy_of(values, times, rows));
     }
@@ -86,8 +88,9 @@ gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is
     gt_table *summary = gt_table_new(name, samples->strings);
     gt_table_add_column(summary, GT_COL_GPU, GT_TYPE_STRING);
     gt_table_add_column(summary, GT_COL_SAMPLES, GT_TYPE_INT);
-    static const gt_col figures[] = {GT_COL_MIN, GT_COL_MEAN, GT_COL_MAX, GT_COL_P95, GT_COL_ENERGY_J};
-    for (size_t i = 0; i < (is_power ? 5 : 4); i++) gt_table_add_column(summary, figures[i], GT_TYPE_FLOAT);
+    static const gt_col statistics[] = {GT_COL_MIN, GT_COL_MEAN, GT_COL_MAX, GT_COL_P95, GT_COL_ENERGY_J};
+    for (size_t i = 0; i < (is_power ? 5 : 4); i++)
+        gt_table_add_column(summary, statistics[i], GT_TYPE_FLOAT);
     double *times = samples->column_count ? times_of(samples) : NULL;
     for (size_t c = 1; c < samples->column_count; c++) add_gpu(summary, samples, c, times, is_power);
     gt_free(times);

@@ -1,13 +1,103 @@
-/* Sheets agent_info and process_summary: on what did a rocprofv3 run take place? */
+/* All sheets of a rocprofv3 report:
+ *
+ *     gpu_timeline                                      run.c
+ *     agent_info, process_summary                       run.c
+ *     counters_by_kernel                                run.c
+ *     kernel_summary, kernel_summary_by_category        kernels.c
+ *     kernel_details                                    kernels.c
+ *     short_kernels_summary                             kernels.c
+ *     short_kernel_histogram                            analysis/sheet_parts.c
+ *     hip_api_summary, hsa_api_summary, ...             calls.c
+ *     memory_copy_summary                               calls.c
+ *
+ * and the summary of power and memory samples that `gputally run` writes (gpu_samples.c). The report of
+ * simulations has its own sheets in genesis.h.
+ *
+ * A function returns its sheet as a table that the caller frees. String ids in a table are those of the run's
+ * strings, so tables must be freed before the run. Columns are documented in the .c files and in docs/. */
 #ifndef GT_ANALYSIS_ROCPROF_SHEETS_H
 #define GT_ANALYSIS_ROCPROF_SHEETS_H
 
+#include "base/error.h"
 #include "table/table.h"
 #include "trace/rocprof/rocprof.h"
 
-/* The CPUs and GPUs of each host. NULL where the run does not tell. */
+/* ---- the run as a whole ---- */
+
+/* How much of the time was the GPU busy, and with what? Rows: total_time, kernel, memory, busy_time, idle; no
+ * rows if the run has no kernels. */
+gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run);
+
+/* The CPUs and GPUs of each host. NULL if the run has no agents. */
 gt_table *gt_rocprof_agent_info(gt_rocprof *run);
-/* One row a process. NULL where there is one. `durations` are those of gt_rocprof_dispatch_durations. */
+
+/* How is the kernel time spread over the processes? One row per process; NULL if there is only one.
+ * `durations` are those of gt_rocprof_dispatch_durations. */
 gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations);
+
+/* What did the hardware count while each kernel ran? NULL if the run has no counters. */
+gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run);
+
+/* ---- kernels ---- */
+
+/* The table from which the kernel sheets are made: one row per dispatch in trace order, with its name and
+ * duration. A duration may be 0, or negative in damaged records. Sums of durations stay exact integers and
+ * become microseconds or milliseconds in the last step.
+ *
+ * NULL and an error if the sum of the durations does not fit an int64. */
+enum { GT_KERNEL_NAME, GT_KERNEL_DUR_NS, GT_KERNEL_COLUMNS }; /* "name", STRING; "dur_ns", INT */
+gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error);
+
+/* What kind of work does a kernel do, judged by its name alone? "GEMM", "Elementwise", ... or "Other". For
+ * runs that record no ops. */
+const char *gt_kernel_category(gt_str name);
+
+/* The kernel times grouped by name, ascending by name: the input of both summaries. */
+gt_table *gt_kernels_by_name(const gt_table *kernels);
+/* Adds the last column of that table, Category, to a table by name from gt_rocprof_stats_by_name. */
+void gt_kernels_add_categories(gt_table *by_name);
+
+/* Which kernels, and which categories of kernels, took the time? The largest total first, equal totals in
+ * order of the name. */
+gt_table *gt_kernel_summary(const gt_table *by_name);
+gt_table *gt_kernel_summary_by_category(const gt_table *by_name);
+
+/* Which dispatches took longest, and how were they launched? One row per dispatch, the longest first, equal
+ * durations in trace order; at most `rows_max` rows. This is the only sheet as large as the trace, so it is
+ * made in place: `kernels`, the kernel times of the run, becomes the sheet. Without dispatches it has no
+ * columns. */
+void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max);
+
+/* The kernel times that are below the threshold. */
+gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us);
+/* Which kernels are so short that launching them may cost more than running them? By name, the largest sum
+ * first, equal sums in order of the name. `all_ns` is the time of all kernels, short or not. */
+gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns);
+
+/* ---- API calls and copies ---- */
+
+/* Which API calls took the CPU's time? The calls of one domain by function. NULL if the run has none; NULL
+ * with *failed set and an error if the durations cannot be added up in an int64. */
+gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error);
+/* How much was copied in which direction, and how fast? NULL as above. */
+gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error);
+
+/* Statistics that rocprofv3 computed itself (`--stats`), for runs that have no records of that kind. By name,
+ * ascending: name, Count, total_ns, mean_ns, median_ns (always missing), std_ns, min_ns, max_ns. `kind` is a
+ * value of GT_STATS_OF: a gt_call_domain, GT_STATS_COPIES or GT_STATS_KERNELS. NULL if the run has none of
+ * that kind. */
+gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t kind);
+
+/* ---- samples of power and memory ---- */
+
+/* How much power did each GPU draw, how full was its memory? From a table "time, <what> GPU0, <what> GPU1,
+ * ...", one row per GPU:
+ *
+ *     gpu                   "GPU0"
+ *     samples               number of cells with a number
+ *     min, mean, max, p95   of these, in the unit of the samples
+ *     energy_J              sum of each sample times the time to the next one; only if is_power
+ */
+gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is_power);
 
 #endif

@@ -1,6 +1,6 @@
 /* The record of a run: performance numbers found in the log, the run record, and the summary workbook. */
 #include "run/execute/execute.h"
-#include "analysis/rocprof/gpu_samples.h"
+#include "analysis/rocprof/sheets.h"
 #include "base/length.h"
 #include "compat/python_regex.h"
 #include "input/sheets/sheets.h"

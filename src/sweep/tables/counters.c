@@ -1,7 +1,7 @@
 /* `sweep counters`: the folder of each setting is read as one run, with all its processes and counter
  * passes; one setting after the other. */
 #include "sweep/tables/tables.h"
-#include "analysis/rocprof/counters.h"
+#include "analysis/rocprof/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/threads.h"

@@ -1,0 +1,273 @@
+/* Sheets about kernels: which kernels took the time, which dispatches were longest, and which kernels are so
+ * short that launching them may cost more than running them?
+ *
+ * Every sheet starts from the table of gt_rocprof_kernel_times. Durations are summed as integers of
+ * nanoseconds; units change in the last step. */
+#include "analysis/rocprof/sheets.h"
+
+#include "analysis/sheet_parts.h"
+#include "base/length.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "table/operations.h"
+
+#include <string.h>
+
+gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
+{
+    int64_t *durations = gt_rocprof_dispatch_durations(run, error);
+    if (!durations) return NULL;
+    uint32_t *names = gt_rocprof_dispatch_names(run);
+    size_t count = gt_store_count(run->dispatches);
+
+    gt_table *kernels = gt_table_new(GT_SHEET_KERNELS, run->strings);
+    gt_table_add_column(kernels, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(kernels, GT_COL_DUR_NS, GT_TYPE_INT);
+    gt_table_add_rows(kernels, count);
+    if (count) {
+        memcpy(kernels->columns[GT_KERNEL_NAME].texts, names, count * sizeof *names);
+        memcpy(kernels->columns[GT_KERNEL_DUR_NS].ints, durations, count * sizeof *durations);
+    }
+    gt_free(names);
+    gt_free(durations);
+    return kernels;
+}
+
+/* ---- categories ----
+ *
+ * The first rule with a part that occurs in the name, in any case, gives the category. The parts are crude:
+ * an AllReduce_Sum kernel is a Reduction, a convert kernel a Convolution. They are TraceLens's, so that
+ * figures can be compared. */
+
+enum { PARTS_MAX = 4 };
+
+static const struct {
+    const char *category;
+    const char *parts[PARTS_MAX]; /* the unused ones are NULL */
+} rules[] = {
+    {"GEMM", {"gemm", "matmul", "cijk"}}, {"Elementwise", {"elementwise"}},
+    {"Reduction", {"reduce", "sum"}},     {"Convolution", {"conv"}},
+    {"Normalization", {"norm"}},          {"Attention", {"flash", "attn", "fmha"}},
+    {"Memory", {"copy", "memcpy"}},       {"COMM", {"rccl", "nccl"}},
+};
+
+const char *gt_kernel_category(gt_str name)
+{
+    for (size_t i = 0; i < GT_LENGTH(rules); i++)
+        for (size_t j = 0; j < PARTS_MAX && rules[i].parts[j]; j++)
+            if (gt_str_contains_nocase(name, rules[i].parts[j])) return rules[i].category;
+    return "Other";
+}
+
+/* ---- kernel_summary, kernel_summary_by_category ----
+ *
+ *     Count                        dispatches of that name
+ *     Mean Kernel Time (µs)        sum of nanoseconds / Count / 1000
+ *     Median Kernel Time (µs)      the middle one, or the mean of the two in the middle
+ *     Std Kernel Time (µs)         sample standard deviation (divided by Count - 1); empty for one dispatch
+ *     Min, Max Kernel Time (µs)
+ *     Percentage (%)               total / total of all kernels * 100; 0 if that total is not above 0
+ *     Cumulative Percentage (%)    sum of Percentage from the first row to this one
+ *     Total Kernel Time (ms)       sum of nanoseconds / 1,000,000; also total_direct_kernel_time_ms
+ *     Category                     gt_kernel_category of the name */
+
+static const gt_aggregate name_aggregates[] = {
+    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MEDIAN, GT_COL_MEDIAN_NS}, {GT_COL_DUR_NS, GT_GROUP_STD, GT_COL_STD_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MIN, GT_COL_MIN_NS},       {GT_COL_DUR_NS, GT_GROUP_MAX, GT_COL_MAX_NS},
+    {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
+};
+
+static const struct {
+    gt_col ns, us;
+} summary_times[] = {
+    {GT_COL_MEAN_NS, GT_COL_MEAN_KERNEL_TIME_US}, {GT_COL_MEDIAN_NS, GT_COL_MEDIAN_KERNEL_TIME_US},
+    {GT_COL_STD_NS, GT_COL_STD_KERNEL_TIME_US},   {GT_COL_MIN_NS, GT_COL_MIN_KERNEL_TIME_US},
+    {GT_COL_MAX_NS, GT_COL_MAX_KERNEL_TIME_US},
+};
+
+static const gt_col summary_columns[] = {
+    GT_COL_NAME,
+    GT_COL_COUNT_TITLE,
+    GT_COL_MEAN_KERNEL_TIME_US,
+    GT_COL_MEDIAN_KERNEL_TIME_US,
+    GT_COL_STD_KERNEL_TIME_US,
+    GT_COL_MIN_KERNEL_TIME_US,
+    GT_COL_MAX_KERNEL_TIME_US,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_TOTAL_KERNEL_TIME_MS,
+    GT_COL_CATEGORY,
+};
+
+/* TraceLens writes a sheet without rows in this other order. */
+static const gt_col summary_columns_empty[] = {
+    GT_COL_NAME,
+    GT_COL_COUNT_TITLE,
+    GT_COL_MEAN_KERNEL_TIME_US,
+    GT_COL_MEDIAN_KERNEL_TIME_US,
+    GT_COL_STD_KERNEL_TIME_US,
+    GT_COL_MIN_KERNEL_TIME_US,
+    GT_COL_MAX_KERNEL_TIME_US,
+    GT_COL_TOTAL_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_CATEGORY,
+};
+
+static const gt_aggregate category_aggregates[] = {
+    {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
+    {GT_COL_TOTAL_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
+};
+
+static const gt_col category_columns[] = {
+    GT_COL_OP_CATEGORY,
+    GT_COL_COUNT_TITLE,
+    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,
+    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+};
+
+static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
+
+void gt_kernels_add_categories(gt_table *names)
+{
+    size_t name = gt_table_find(names, GT_COL_NAME);
+    size_t category = gt_table_add_column(names, GT_COL_CATEGORY, GT_TYPE_STRING);
+    for (size_t row = 0; row < names->row_count; row++) {
+        gt_str text = gt_interner_get(names->strings, names->columns[name].texts[row]);
+        gt_table_set_cstr(names, category, row, gt_kernel_category(text));
+    }
+}
+
+gt_table *gt_kernels_by_name(const gt_table *kernels)
+{
+    static const gt_col keys[] = {GT_COL_NAME};
+    gt_table *names = gt_table_group(kernels, keys, GT_LENGTH(keys), name_aggregates,
+                                     GT_LENGTH(name_aggregates), (gt_group_options){.sorted = true});
+    gt_kernels_add_categories(names);
+    return names;
+}
+
+gt_table *gt_kernel_summary(const gt_table *by_name)
+{
+    gt_table *summary = gt_table_copy(by_name);
+    gt_table_rename(summary, GT_SHEET_KERNEL_SUMMARY);
+    gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
+    gt_table_add_percentages(summary, gt_table_find(summary, GT_COL_TOTAL_NS));
+    for (size_t i = 0; i < GT_LENGTH(summary_times); i++)
+        gt_table_ns_to_us(summary, gt_table_find(summary, summary_times[i].ns), summary_times[i].us);
+    gt_table_ns_to_ms(summary, gt_table_find(summary, GT_COL_TOTAL_NS), GT_COL_TOTAL_KERNEL_TIME_MS);
+    gt_table_select(summary, summary->row_count ? summary_columns : summary_columns_empty,
+                    GT_LENGTH(summary_columns));
+    return summary;
+}
+
+gt_table *gt_kernel_summary_by_category(const gt_table *by_name)
+{
+    static const gt_col keys[] = {GT_COL_CATEGORY};
+    gt_table *categories = gt_table_group(by_name, keys, GT_LENGTH(keys), category_aggregates,
+                                          GT_LENGTH(category_aggregates), (gt_group_options){.sorted = true});
+    gt_table_rename(categories, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY);
+    gt_table_sort(categories, longest_first, GT_LENGTH(longest_first));
+    gt_table_add_percentages(categories, gt_table_find(categories, GT_COL_TOTAL_NS));
+    gt_table_ns_to_ms(categories, gt_table_find(categories, GT_COL_TOTAL_NS),
+                      GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
+    gt_table_rename_column(categories, gt_table_find(categories, GT_COL_CATEGORY), GT_COL_OP_CATEGORY);
+    gt_table_select(categories, category_columns, GT_LENGTH(category_columns));
+    return categories;
+}
+
+/* ---- kernel_details ----
+ *
+ *     Kernel duration (µs)  (end - start) / 1000.0
+ *     grid_x, _y, _z        in work-items, as recorded (not divided by the block)
+ *     agent_id              the handle of the GPU
+ *
+ * The other columns are as rocprofv3 recorded them. Columns are unpacked and reordered one at a time, so that
+ * memory holds little more than the sheet. */
+
+static const struct {
+    gt_col name;
+    size_t column; /* of the run's dispatches */
+} recorded[] = {
+    {GT_COL_STREAM, GT_DISPATCH_STREAM},   {GT_COL_DISPATCH_ID, GT_DISPATCH_ID},
+    {GT_COL_GRID_X, GT_DISPATCH_GRID_X},   {GT_COL_GRID_Y, GT_DISPATCH_GRID_Y},
+    {GT_COL_GRID_Z, GT_DISPATCH_GRID_Z},   {GT_COL_BLOCK_X, GT_DISPATCH_BLOCK_X},
+    {GT_COL_BLOCK_Y, GT_DISPATCH_BLOCK_Y}, {GT_COL_BLOCK_Z, GT_DISPATCH_BLOCK_Z},
+    {GT_COL_AGENT_ID, GT_DISPATCH_AGENT},  {GT_COL_THREAD_ID, GT_DISPATCH_THREAD},
+};
+
+static void add_recorded_column(gt_table *details, const gt_store *dispatches, const uint32_t *order,
+                                size_t which)
+{
+    size_t column = gt_table_add_zeroed(details, recorded[which].name, GT_TYPE_INT);
+    int64_t *cells = details->columns[column].ints;
+    int64_t *values = gt_store_ints(dispatches, recorded[which].column);
+    for (size_t row = 0; row < details->row_count; row++) cells[row] = values[order[row]];
+    gt_free(values);
+}
+
+void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max)
+{
+    size_t count = kernels->row_count;
+    gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
+    if (!count) {
+        gt_table_select(kernels, NULL, 0);
+        return;
+    }
+    uint32_t *order = gt_order_new(count);
+    gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
+    gt_table_take(kernels, order, count < rows_max ? count : rows_max);
+    gt_table_ns_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) add_recorded_column(kernels, run->dispatches, order, i);
+    gt_free(order);
+}
+
+/* ---- short_kernels_summary ----
+ *
+ * A kernel is short if its duration is strictly below the threshold.
+ *
+ *     Short Kernel count                                dispatches of that name below the threshold
+ *     Short Kernel duration (µs) sum                    sum of nanoseconds / 1000
+ *     Short Kernel duration (µs) mean                   sum of nanoseconds / count / 1000
+ *     Short Kernel duration (µs) percent of total time  sum / time of all kernels * 100; 0 if that time is
+ *                                                       not above 0 */
+
+static const gt_aggregate short_aggregates[] = {
+    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_SHORT_KERNEL_COUNT},
+    {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_SUM_NS},
+    {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
+};
+
+gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
+{
+    __int128 threshold_ns = (__int128)threshold_us * 1000;
+    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
+    uint32_t *rows = gt_alloc(kernels->row_count * sizeof *rows);
+    size_t count = 0;
+    for (size_t row = 0; row < kernels->row_count; row++) {
+        rows[count] = (uint32_t)row;
+        count += dur_ns[row] < threshold_ns;
+    }
+    gt_table *short_kernels = gt_table_copy_rows(kernels, rows, count);
+    gt_free(rows);
+    return short_kernels;
+}
+
+gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns)
+{
+    static const gt_col keys[] = {GT_COL_NAME};
+    static const gt_sort_key largest_sum_first[] = {{GT_COL_SUM_NS, true}};
+    gt_table *summary = gt_table_group(short_kernels, keys, GT_LENGTH(keys), short_aggregates,
+                                       GT_LENGTH(short_aggregates), (gt_group_options){.sorted = true});
+    gt_table_rename(summary, GT_SHEET_SHORT_KERNELS_SUMMARY);
+    gt_table_sort(summary, largest_sum_first, GT_LENGTH(largest_sum_first));
+    size_t sum = gt_table_find(summary, GT_COL_SUM_NS), mean = gt_table_find(summary, GT_COL_MEAN_NS);
+    gt_table_add_percentage(summary, sum, (double)all_ns,
+                            GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
+    gt_table_ns_to_us(summary, sum, GT_COL_SHORT_KERNEL_DURATION_US_SUM);
+    gt_table_ns_to_us(summary, mean, GT_COL_SHORT_KERNEL_DURATION_US_MEAN);
+    return summary;
+}

@@ -1,0 +1,245 @@
+/* Sheets about a rocprofv3 run as a whole: was the GPU busy, on which hardware did the run take place, what
+ * did its processes do, and what did the hardware count? */
+#include "analysis/rocprof/sheets.h"
+
+#include "analysis/sheet_parts.h"
+#include "base/length.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "table/operations.h"
+#include "trace/intervals.h"
+
+#include <math.h>
+
+/* ---- gpu_timeline ----
+ *
+ * All times are computed in microseconds as doubles; a timestamp is its nanoseconds / 1000.0.
+ *
+ *     total_time  fini_time - init_time of the process
+ *     kernel      time in which at least one kernel ran, on any GPU and stream
+ *     memory      time in which at least one memory copy ran
+ *     busy_time   time in which at least one kernel or copy ran
+ *     idle        total_time - busy_time, at least 0
+ *
+ * time ms = microseconds / 1000.0; percent = time / total_time * 100.0, or 0 if total_time is not above 0. */
+
+/* The times in which at least one event of the store ran, in microseconds. */
+static gt_intervals running_times(const gt_store *events, size_t start_column, size_t end_column)
+{
+    size_t count = gt_store_count(events);
+    int64_t *starts = gt_store_ints(events, start_column), *ends = gt_store_ints(events, end_column);
+    gt_intervals list = {0};
+    gt_intervals_reserve(&list, count);
+    for (size_t i = 0; i < count; i++)
+        gt_intervals_add(&list, (double)starts[i] / 1000.0, (double)ends[i] / 1000.0);
+    gt_free(starts);
+    gt_free(ends);
+    gt_intervals_merge(&list);
+    return list;
+}
+
+gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
+{
+    gt_table *timeline = gt_gpu_timeline_new(run->strings);
+    if (!gt_store_count(run->dispatches)) return timeline;
+
+    gt_intervals kernels = running_times(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
+    gt_intervals copies = running_times(run->copies, GT_COPY_START, GT_COPY_END);
+    gt_intervals both = gt_intervals_union(&kernels, &copies);
+
+    double total_us = (double)run->fini_ns / 1000.0 - (double)run->init_ns / 1000.0;
+    double busy_us = gt_intervals_length(&both);
+    const struct {
+        const char *type;
+        double time_us;
+    } parts[] = {
+        {"kernel", gt_intervals_length(&kernels)},
+        {"memory", gt_intervals_length(&copies)},
+        {"busy_time", busy_us},
+        {"idle", fmax(0.0, total_us - busy_us)},
+    };
+    gt_gpu_timeline_add(timeline, "total_time", total_us, 100.0);
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
+        double percent = total_us > 0 ? parts[i].time_us / total_us * 100.0 : 0.0;
+        gt_gpu_timeline_add(timeline, parts[i].type, parts[i].time_us, percent);
+    }
+    gt_intervals_free(&kernels);
+    gt_intervals_free(&copies);
+    gt_intervals_free(&both);
+    return timeline;
+}
+
+/* ---- agent_info ----
+ *
+ * The columns are those of rocprofv3's own agent_info.csv. */
+
+/* All processes of a host list the same agents, so only those of its first process are shown. */
+static bool is_first_of_host(const gt_rocprof *run, int64_t process)
+{
+    if (process <= 0 || (size_t)process >= run->process_count) return process == 0;
+    for (int64_t i = 0; i < process; i++)
+        if (run->process[i].hostname == run->process[process].hostname) return false;
+    return true;
+}
+
+gt_table *gt_rocprof_agent_info(gt_rocprof *run)
+{
+    size_t count = run->agents ? gt_store_count(run->agents) : 0;
+    if (!count) return NULL;
+    gt_table *sheet = gt_table_new(GT_SHEET_AGENT_INFO, run->strings);
+    gt_table_add_rows(sheet, count);
+    for (size_t c = 0; c < GT_AGENT_INFO_COLUMNS; c++) {
+        size_t column = GT_AGENT_INFO + c;
+        if (gt_agent_columns[column].type == GT_STORE_STRING) {
+            size_t at = gt_table_add_column(sheet, gt_col_named(gt_agent_info_names[c]), GT_TYPE_STRING);
+            uint32_t *ids = gt_store_string_ids(run->agents, column);
+            for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = ids[row];
+            gt_free(ids);
+            continue;
+        }
+        size_t at = gt_table_add_column(sheet, gt_col_named(gt_agent_info_names[c]), GT_TYPE_INT);
+        int64_t *ints = gt_store_ints(run->agents, column);
+        for (size_t row = 0; row < count; row++)
+            if (ints[row] != GT_AGENT_ABSENT) gt_table_set_int(sheet, at, row, ints[row]);
+        gt_free(ints);
+    }
+    int64_t *processes = gt_store_ints(run->agents, GT_AGENT_PROCESS);
+    uint8_t *keep = gt_alloc_zero(count, 1);
+    for (size_t row = 0; row < count; row++) keep[row] = is_first_of_host(run, processes[row]);
+    gt_table_keep(sheet, keep);
+    gt_free(keep);
+    gt_free(processes);
+    return sheet;
+}
+
+/* ---- process_summary ----
+ *
+ *     process                  number in the run, from 0: the rank, if a job has one process per GPU
+ *     pid, hostname
+ *     Count                    kernel dispatches
+ *     Total Kernel Time (ms)   sum of their nanoseconds / 1,000,000
+ *     Percentage (%)           of the kernel time of all processes
+ *     total_time ms            the profiled time; empty if the format does not record it */
+
+gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
+{
+    if (run->process_count < 2 || gt_dispatch_width(run->wanted) <= GT_DISPATCH_PROCESS) return NULL;
+    size_t count = gt_store_count(run->dispatches);
+    int64_t *processes = gt_store_ints(run->dispatches, GT_DISPATCH_PROCESS);
+    int64_t *counts = gt_alloc_zero(run->process_count, sizeof *counts);
+    int64_t *totals = gt_alloc_zero(run->process_count, sizeof *totals), all = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i] < 0 || (size_t)processes[i] >= run->process_count) continue;
+        counts[processes[i]]++;
+        totals[processes[i]] += durations[i];
+        all += durations[i];
+    }
+    gt_table *sheet = gt_table_new(GT_SHEET_PROCESS_SUMMARY, run->strings);
+    gt_table_add_column(sheet, GT_COL_PROCESS, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_PID, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING);
+    gt_table_add_column(sheet, GT_COL_COUNT_TITLE, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_TOTAL_KERNEL_TIME_MS, GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, GT_COL_PERCENTAGE_PCT, GT_TYPE_FLOAT);
+    gt_table_add_column(sheet, GT_COL_PROCESS_TOTAL_TIME_MS, GT_TYPE_FLOAT);
+    for (size_t i = 0; i < run->process_count; i++) {
+        const gt_rocprof_process *process = &run->process[i];
+        size_t row = gt_table_add_row(sheet);
+        gt_table_set_int(sheet, 0, row, (int64_t)i);
+        gt_table_set_int(sheet, 1, row, process->pid);
+        gt_table_set_string(sheet, 2, row, process->hostname);
+        gt_table_set_int(sheet, 3, row, counts[i]);
+        gt_table_set_float(sheet, 4, row, (double)totals[i] / 1e6);
+        gt_table_set_float(sheet, 5, row, all > 0 ? (double)totals[i] / (double)all * 100.0 : 0.0);
+        if (process->fini_ns > process->init_ns)
+            gt_table_set_float(sheet, 6, row, ((double)process->fini_ns - (double)process->init_ns) / 1e6);
+    }
+    gt_free(processes);
+    gt_free(counts);
+    gt_free(totals);
+    return sheet;
+}
+
+/* ---- counters_by_kernel ----
+ *
+ * One row per kernel name and one column per counter, both in order of their names.
+ *
+ *     name, Count     the kernel, and how many of its dispatches have counters
+ *     COUNTER         the mean over the dispatches for which the counter was collected; the value of one
+ *                     dispatch is the sum over the hardware's instances. Empty if the counter was not
+ *                     collected for this kernel */
+
+/* The counter records as a table: name, process, dispatch, counter, value. */
+static gt_table *counter_records(gt_rocprof *run)
+{
+    size_t count = gt_store_count(run->counters);
+    int64_t *kernels = gt_store_ints(run->counters, GT_COUNTER_KERNEL_ID);
+    int64_t *dispatches = gt_store_ints(run->counters, GT_COUNTER_DISPATCH);
+    int64_t *processes = gt_store_ints(run->counters, GT_COUNTER_PROCESS);
+    uint32_t *names = gt_store_string_ids(run->counters, GT_COUNTER_NAME);
+    double *values = gt_store_times(run->counters, GT_COUNTER_VALUE);
+    gt_table *rows = gt_table_new(GT_SHEET_COUNTERS, run->strings);
+    gt_table_add_column(rows, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(rows, GT_COL_PROCESS, GT_TYPE_INT);
+    gt_table_add_column(rows, GT_COL_DISPATCH, GT_TYPE_INT);
+    gt_table_add_column(rows, GT_COL_COUNTER, GT_TYPE_STRING);
+    gt_table_add_column(rows, GT_COL_VALUE, GT_TYPE_FLOAT);
+    gt_table_add_rows(rows, count);
+    for (size_t i = 0; i < count; i++) {
+        rows->columns[0].texts[i] = i && kernels[i] == kernels[i - 1]
+                                        ? rows->columns[0].texts[i - 1]
+                                        : gt_rocprof_kernel_name(run, kernels[i]);
+        rows->columns[1].ints[i] = processes[i];
+        rows->columns[2].ints[i] = dispatches[i];
+        rows->columns[3].texts[i] = names[i];
+        rows->columns[4].floats[i] = values[i];
+    }
+    gt_free(kernels);
+    gt_free(dispatches);
+    gt_free(processes);
+    gt_free(names);
+    gt_free(values);
+    return rows;
+}
+
+gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
+{
+    if (!run->counters || !gt_store_count(run->counters)) return NULL;
+    static const gt_col by_dispatch_and_counter[] = {GT_COL_NAME, GT_COL_PROCESS, GT_COL_DISPATCH,
+                                                     GT_COL_COUNTER};
+    static const gt_col by_counter[] = {GT_COL_NAME, GT_COL_COUNTER};
+    static const gt_col by_dispatch[] = {GT_COL_NAME, GT_COL_PROCESS, GT_COL_DISPATCH};
+    static const gt_col by_kernel[] = {GT_COL_NAME};
+    static const gt_aggregate sum[] = {{GT_COL_VALUE, GT_GROUP_SUM, GT_COL_VALUE}};
+    static const gt_aggregate mean[] = {{GT_COL_VALUE, GT_GROUP_MEAN, GT_COL_VALUE}};
+    static const gt_aggregate size[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNTED}};
+    static const gt_aggregate count[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}};
+    gt_group_options sorted = {.sorted = true}, first_seen = {0};
+
+    gt_table *records = counter_records(run);
+    gt_table *sums = gt_table_group(records, by_dispatch_and_counter, 4, sum, 1, first_seen);
+    gt_table *means = gt_table_group(sums, by_counter, 2, mean, 1, sorted);
+    gt_table *dispatches = gt_table_group(sums, by_dispatch, 3, size, 1, first_seen);
+    gt_table *sheet = gt_table_group(dispatches, by_kernel, 1, count, 1, sorted);
+    gt_table_rename(sheet, GT_SHEET_COUNTERS_BY_KERNEL);
+
+    /* Both tables ascend by kernel name, so the counters of a kernel are next to each other in `means`. */
+    gt_table *counters = gt_table_group(means, (gt_col[]){GT_COL_COUNTER}, 1, NULL, 0, sorted);
+    gt_map column_of = {0};
+    for (size_t i = 0; i < counters->row_count; i++) {
+        uint32_t id = counters->columns[0].texts[i];
+        *gt_map_put(&column_of, id, 0) = (uint32_t)gt_table_add_column(
+            sheet, gt_col_named(gt_interner_get(run->strings, id).bytes), GT_TYPE_FLOAT);
+    }
+    for (size_t i = 0, row = 0; i < means->row_count; i++) {
+        while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;
+        gt_table_set_float(sheet, gt_map_get(&column_of, means->columns[1].texts[i], 0), row,
+                           means->columns[2].floats[i]);
+    }
+    gt_map_free(&column_of);
+    gt_table *done[] = {records, sums, means, dispatches, counters};
+    for (size_t i = 0; i < GT_LENGTH(done); i++) gt_table_free(done[i]);
+    return sheet;
+}
