@@ -1,9 +1,7 @@
 /* The batch report, in the order of its sheets. */
 #include "report/batch.h"
 
-#include "analysis/collective/all2allv.h"
-#include "analysis/collective/sync.h"
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"

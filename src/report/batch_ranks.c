@@ -2,7 +2,7 @@
  * frees the trace. The rows are kept by rank until all previous ranks are done, and are then appended. */
 #include "report/batch.h"
 
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/guard.h"
 #include "base/log.h"

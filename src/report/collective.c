@@ -1,10 +1,7 @@
 /* The collective report: sheets are made in the order of their dependencies and then listed in the order of
  * the workbook. */
 #include "report/collective.h"
-#include "analysis/collective/all2allv.h"
-#include "analysis/collective/nodes.h"
-#include "analysis/collective/sync.h"
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"

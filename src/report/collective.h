@@ -6,7 +6,7 @@
 #ifndef GT_REPORT_COLLECTIVE_H
 #define GT_REPORT_COLLECTIVE_H
 
-#include "analysis/collective/aggregations.h"
+#include "analysis/collective/sheets.h"
 #include "analysis/hta/hta.h"
 #include "report/tables.h"
 

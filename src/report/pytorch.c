@@ -1,7 +1,7 @@
 /* The PyTorch report, in the order of its sheets. */
 #include "report/pytorch.h"
 
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "analysis/diff/diff.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/sheets.h"

@@ -1,7 +1,7 @@
 /* Reading the collectives of many ranks. Each thread takes the next rank, reads its trace, makes its rows and
  * frees its events. The rows of all ranks become one table at the end. */
 #include "report/collective.h"
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* `sweep report`: writes the report of every trace, the collective report of every setting, and comparisons
  * across thread settings. */
 #include "sweep/report.h"
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 #include "base/guard.h"
 #include "base/length.h"
 #include "base/log.h"

@@ -2,8 +2,8 @@
  * kernels and with values computed by hand for one or two events. */
 #include "pytorch_trace.h"
 
-#include "analysis/collective/lists.h"
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/internal.h"
+#include "analysis/collective/sheets.h"
 #include "base/buffer.h"
 #include "input/chrome/kineto.h"
 #include "report/collective.h"
@@ -318,8 +318,7 @@ static void ranks_that_disagree(void **state)
         assert_int_equal(made, leave_out);
         if (made) {
             expect(&r, "nccl_implicit_sync", "collective_id\n0_1\n");
-            assert_string_equal(last_warning,
-                                "collectives skipped because their ranks disagree: 1");
+            assert_string_equal(last_warning, "collectives skipped because their ranks disagree: 1");
         } else {
             assert_string_equal(r.error.text,
                                 "Metadata mismatch in 'In msg nelems' for collective 0_0: [10 11]");
@@ -464,7 +463,7 @@ static void heat_map_of_a_smaller_group(void **state)
     gt_log_to(keep_warning);
     make(&r);
     gt_log_to(NULL);
-    assert_non_null(strstr(last_warning, "all_to_allv kernels that are not in the heat map: 2;"));
+    assert_non_null(strstr(last_warning, "all_to_allv kernels missing from the heat map: 2;"));
     expect_csv(sheet(&r, "nccl_all2allv_heatmap"),
                "src_rank,dst_rank,total_sent_MB,avg_sent_MB,count\n0,5,1.0,1.0,1\n0,7,2.0,2.0,1\n");
     end(&r);
@@ -566,7 +565,7 @@ static void lists_in_text(void **state)
         const char *text;
         size_t count;
         int64_t last;
-        bool cut, clean;
+        bool truncated, is_list;
     } lists[] = {
         {"[0, 12, 3]", 3, 3, false, true},
         {"(4,)", 1, 4, false, true},
@@ -582,8 +581,8 @@ static void lists_in_text(void **state)
         gt_int_list_read(&list, (gt_str){lists[i].text, strlen(lists[i].text)});
         assert_int_equal(list.count, lists[i].count);
         if (list.count) assert_int_equal(list.items[list.count - 1], lists[i].last);
-        assert_int_equal(list.cut, lists[i].cut);
-        assert_int_equal(list.clean, lists[i].clean);
+        assert_int_equal(list.truncated, lists[i].truncated);
+        assert_int_equal(list.is_list, lists[i].is_list);
     }
     gt_int_list_free(&list);
 }

@@ -1,7 +1,7 @@
 /* Collectives of one and two ranks: long table and summary, compared with values computed by hand. */
 #include "pytorch_trace.h"
 
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/sheets.h"
 
 #define LONG_HEAD                                                                                            \
     "collective_id,index_in_group,rank,Process Group Name,Process Group Ranks,Collective name,Group "        \

@@ -1,9 +1,9 @@
-/* Names of aggregations, and lists of them that are made at run time. */
-#include "analysis/collective/aggregations.h"
+/* Aggregations that the user names as in pandas (--agg_metrics), and lists of aggregates built from them. */
+#include "analysis/collective/internal.h"
+
 #include "base/length.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -16,7 +16,7 @@ static const struct {
     {"sum", GT_GROUP_SUM, false},   {"count", GT_GROUP_COUNT, false},      {"first", GT_GROUP_FIRST, false},
     {"last", GT_GROUP_LAST, false}, {"nunique", GT_GROUP_DISTINCT, false}, {"size", GT_GROUP_SIZE, false},
 };
-_Static_assert(GT_LENGTH(known) <= GT_AGGREGATIONS_MAX, "all of them may be wanted");
+_Static_assert(GT_LENGTH(known) <= GT_AGGREGATIONS_MAX, "a user may request all of them");
 
 bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *error)
 {
@@ -30,11 +30,10 @@ bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *er
     char names[256] = "";
     for (size_t i = 0; i < GT_LENGTH(known); i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), " %s", known[i].name);
-    return gt_fail(error, "argument --agg_metrics: no aggregation is called '%.100s'; there are%s", name,
-                   names);
+    return gt_fail(error, "argument --agg_metrics: unknown aggregation '%.100s'; known are%s", name, names);
 }
 
-static void add(gt_aggregate_list *list, gt_aggregate aggregate, bool squared)
+static void add_item(gt_aggregate_list *list, gt_aggregate aggregate, bool squared)
 {
     size_t count = list->count;
     GT_PUSH(list->squared, count, list->squared_capacity, squared);
@@ -43,7 +42,7 @@ static void add(gt_aggregate_list *list, gt_aggregate aggregate, bool squared)
 
 void gt_aggregate_list_add(gt_aggregate_list *list, gt_col column, gt_group_kind kind, gt_col name)
 {
-    add(list, (gt_aggregate){column, kind, name}, false);
+    add_item(list, (gt_aggregate){column, kind, name}, false);
 }
 
 void gt_aggregate_list_add_wanted(gt_aggregate_list *list, gt_col column, const gt_aggregations *wanted)
@@ -52,8 +51,8 @@ void gt_aggregate_list_add_wanted(gt_aggregate_list *list, gt_col column, const 
         char *name = gt_format("%s_%s", column.name, known[wanted->items[i]].name);
         gt_col kept = gt_col_named(gt_arena_bytes(&list->names, name, strlen(name)));
         gt_free(name);
-        add(list, (gt_aggregate){column, known[wanted->items[i]].kind, kept},
-            known[wanted->items[i]].squared);
+        add_item(list, (gt_aggregate){column, known[wanted->items[i]].kind, kept},
+                 known[wanted->items[i]].squared);
     }
 }
 

@@ -1,33 +1,29 @@
-/* nccl_all2allv and its summary. With start s, duration d and size z (MB sent) of each rank:
+/* nccl_all2allv, its summary and its heat map. With start s, duration d and size z (MB sent) of each rank:
  *
  *     wall_time (us)      max (s + d) - min s
- *     throughput (GB/s)   GB of all ranks / s of wall time; of a rank: its z over its d
- *     size_imbalance      max z / mean z: 1 where all send the same */
-#include "analysis/collective/all2allv.h"
+ *     throughput (GB/s)   GB sent by all ranks / s of wall time; of a rank: its z / its d
+ *     size_imbalance      max z / mean z: 1 if all ranks send the same amount */
+#include "analysis/collective/internal.h"
+
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static const gt_col agreed[] = {
-    GT_COL_PROCESS_GROUP_NAME,
-    GT_COL_PROCESS_GROUP_RANKS,
-    GT_COL_COLLECTIVE_NAME,
-    GT_COL_GROUP_SIZE,
-    GT_COL_DTYPE,
-    GT_COL_STREAM,
-};
-static const gt_col taken[] = {
+/* The columns of nccl_long that the sheet starts with; all ranks must agree on all but the first. */
+static const gt_col shared_columns[] = {
     GT_COL_COLLECTIVE_ID,   GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS,
     GT_COL_COLLECTIVE_NAME, GT_COL_GROUP_SIZE,         GT_COL_DTYPE,
     GT_COL_STREAM,
 };
 
-/* The values of an exchange, in the order of their columns. */
+/* The figures of an exchange, in the order of their columns. */
 enum {
     TOTAL_MB,
     TOTAL_ELEMENTS,
@@ -41,15 +37,16 @@ enum {
     IMBALANCE,
     START_SKEW,
     END_SKEW,
-    VALUES
+    FIGURES
 };
 
-/* Which columns of the long table make a value: it is INT where they are. */
+/* The columns of nccl_long from which a figure is computed: it is INT if they are.
+ * FRACTIONS are always FLOAT. */
 typedef enum source { FRACTIONS, ELEMENTS, STARTS, DURATIONS, ENDS } source;
 static const struct {
     gt_col name;
     source from;
-} values[VALUES] = {
+} figures[FIGURES] = {
     [TOTAL_MB] = {GT_COL_TOTAL_DATA_COMMUNICATED_MB, FRACTIONS},
     [TOTAL_ELEMENTS] = {GT_COL_TOTAL_NELEMS_COMMUNICATED, ELEMENTS},
     [WALL] = {GT_COL_WALL_TIME_US, ENDS},
@@ -64,8 +61,8 @@ static const struct {
     [END_SKEW] = {GT_COL_SKEW_IN_END_TIME, ENDS},
 };
 
-/* Columns of the long table that each rank has a copy of. */
-static const gt_col copied[] = {
+/* Columns of nccl_long that are copied for each rank. */
+static const gt_col columns_per_rank[] = {
     GT_COL_TS,
     GT_COL_DUR,
     GT_COL_IN_MSG_NELEMS,
@@ -76,20 +73,19 @@ static const gt_col copied[] = {
     GT_COL_OUT_SPLIT_SIZE,
 };
 
+/* Start and end times in us; first and last over the ranks. */
 typedef struct exchange {
     double first, last, first_end, last_end;
-    double value[VALUES];
+    double figures[FIGURES];
 } exchange;
 
 static void set_number(gt_table *table, size_t column, size_t row, double value)
 {
-    if (isnan(value) || fabs(value) > 9e18) return; /* no sum of real sizes is out of int64's range */
-    if (table->columns[column].type == GT_TYPE_INT)
-        gt_table_set_int(table, column, row, (int64_t)value);
-    else
-        gt_table_set_float(table, column, row, value);
+    if (isnan(value) || fabs(value) > 9e18) return; /* would overflow an int64; real sizes do not */
+    gt_collective_set_number(table, column, row, value);
 }
 
+/* The figures of one exchange, whose kernels are `rows` of nccl_long. */
 static exchange measure(const gt_table *events, const uint32_t *rows, size_t count)
 {
     const gt_column *starts = gt_table_column(events, GT_COL_TS),
@@ -97,20 +93,20 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
     const gt_column *sizes = gt_table_column(events, GT_COL_IN_MSG_SIZE_MB);
     const gt_column *elements = gt_table_column(events, GT_COL_IN_MSG_NELEMS);
     exchange x = {INFINITY, -INFINITY, INFINITY, -INFINITY, {0}};
-    double *v = x.value, durs = 0, largest = 0, fastest = -INFINITY, slowest = INFINITY;
+    double *v = x.figures, dur_sum = 0, largest = 0, fastest = -INFINITY, slowest = INFINITY;
     v[MAX_DUR] = -INFINITY;
     v[MIN_DUR] = INFINITY;
     for (size_t i = 0; i < count; i++) {
         double start = gt_column_number(starts, rows[i]), dur = gt_column_number(durations, rows[i]);
-        double size = gt_column_number(sizes, rows[i]), sent = gt_column_number(elements, rows[i]);
+        double size = gt_column_number(sizes, rows[i]), elements_sent = gt_column_number(elements, rows[i]);
         x.first = fmin(x.first, start);
         x.last = fmax(x.last, start);
         x.first_end = fmin(x.first_end, start + dur);
         x.last_end = fmax(x.last_end, start + dur);
         v[MAX_DUR] = fmax(v[MAX_DUR], dur);
         v[MIN_DUR] = fmin(v[MIN_DUR], dur);
-        durs += dur;
-        if (!isnan(sent)) v[TOTAL_ELEMENTS] += sent;
+        dur_sum += dur;
+        if (!isnan(elements_sent)) v[TOTAL_ELEMENTS] += elements_sent;
         if (isnan(size)) continue;
         v[TOTAL_MB] += size;
         largest = fmax(largest, size);
@@ -120,7 +116,7 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
     }
     double mean = v[TOTAL_MB] / (double)count;
     v[WALL] = x.last_end - x.first;
-    v[AVERAGE_DUR] = durs / (double)count;
+    v[AVERAGE_DUR] = dur_sum / (double)count;
     v[THROUGHPUT] = v[WALL] == 0 ? (double)NAN : v[TOTAL_MB] / 1024 / (v[WALL] / 1e6);
     v[MAX_THROUGHPUT] = isinf(fastest) ? (double)NAN : fastest;
     v[MIN_THROUGHPUT] = isinf(slowest) ? (double)NAN : slowest;
@@ -130,7 +126,7 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
     return x;
 }
 
-/* ---- one row an exchange ---- */
+/* ---- one row per exchange ---- */
 
 static void copy_cell(gt_table *table, size_t column, size_t row, const gt_column *from, uint32_t event)
 {
@@ -148,23 +144,12 @@ static void fill_ranks(gt_table *table, size_t row, const gt_rank_columns *of_ra
                     *durations = gt_table_column(events, GT_COL_DUR);
     for (size_t i = 0; i < count; i++) {
         size_t first = of_rank->firsts[0][ranks[rows[i]]], skews = of_rank->firsts[1][ranks[rows[i]]];
-        for (size_t c = 0; c < GT_LENGTH(copied); c++)
-            copy_cell(table, first + c, row, gt_table_column(events, copied[c]), rows[i]);
+        for (size_t c = 0; c < GT_LENGTH(columns_per_rank); c++)
+            copy_cell(table, first + c, row, gt_table_column(events, columns_per_rank[c]), rows[i]);
         double start = gt_column_number(starts, rows[i]);
         set_number(table, skews, row, start - x->first);
         set_number(table, skews + 1, row, x->last_end - (start + gt_column_number(durations, rows[i])));
     }
-}
-
-static gt_table *begin_table(const gt_collective_matches *matches, const uint32_t *exchanges, size_t count)
-{
-    uint32_t *firsts = gt_alloc(count * sizeof *firsts);
-    for (size_t i = 0; i < count; i++) firsts[i] = matches->rows[matches->begins[exchanges[i]]];
-    gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
-    gt_table_rename(table, GT_SHEET_NCCL_ALL2ALLV);
-    gt_table_select(table, taken, GT_LENGTH(taken));
-    gt_free(firsts);
-    return table;
 }
 
 static gt_table *make_table(const gt_collective_matches *matches, const uint32_t *exchanges, size_t count,
@@ -172,7 +157,8 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
 {
     static const gt_sort_key most_first[] = {{GT_COL_TOTAL_DATA_COMMUNICATED_MB, true}};
     const gt_table *events = matches->events;
-    gt_table *table = begin_table(matches, exchanges, count);
+    gt_table *table = gt_collective_first_ranks(matches, exchanges, count, GT_SHEET_NCCL_ALL2ALLV,
+                                                shared_columns, GT_LENGTH(shared_columns));
     gt_type starts = gt_table_column(events, GT_COL_TS)->type,
             durations = gt_table_column(events, GT_COL_DUR)->type;
     const gt_type types[] = {[FRACTIONS] = GT_TYPE_FLOAT,
@@ -180,14 +166,14 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
                              [STARTS] = starts,
                              [DURATIONS] = durations,
                              [ENDS] = starts == GT_TYPE_INT ? durations : GT_TYPE_FLOAT};
-    size_t first_value = table->column_count;
-    for (size_t v = 0; v < VALUES; v++) gt_table_add_column(table, values[v].name, types[values[v].from]);
+    size_t first_figure = table->column_count;
+    for (size_t v = 0; v < FIGURES; v++) gt_table_add_column(table, figures[v].name, types[figures[v].from]);
 
-    gt_column_head copies[GT_LENGTH(copied)];
-    for (size_t c = 0; c < GT_LENGTH(copied); c++)
-        copies[c] = (gt_column_head){copied[c], gt_table_column(events, copied[c])->type};
-    const gt_column_head skews[] = {{values[START_SKEW].name, types[STARTS]},
-                                    {values[END_SKEW].name, types[ENDS]}};
+    gt_column_head copies[GT_LENGTH(columns_per_rank)];
+    for (size_t c = 0; c < GT_LENGTH(columns_per_rank); c++)
+        copies[c] = (gt_column_head){columns_per_rank[c], gt_table_column(events, columns_per_rank[c])->type};
+    const gt_column_head skews[] = {{figures[START_SKEW].name, types[STARTS]},
+                                    {figures[END_SKEW].name, types[ENDS]}};
     gt_rank_columns of_rank = {.parts = {copies, skews},
                                .part_counts = {GT_LENGTH(copies), GT_LENGTH(skews)}};
     gt_rank_columns_begin(&of_rank, matches);
@@ -196,7 +182,7 @@ static gt_table *make_table(const gt_collective_matches *matches, const uint32_t
     for (size_t row = 0; row < count; row++) {
         size_t begin = matches->begins[exchanges[row]], end = matches->begins[exchanges[row] + 1];
         exchange x = measure(events, matches->rows + begin, end - begin);
-        for (size_t v = 0; v < VALUES; v++) set_number(table, first_value + v, row, x.value[v]);
+        for (size_t v = 0; v < FIGURES; v++) set_number(table, first_figure + v, row, x.figures[v]);
         if (rank_columns) fill_ranks(table, row, &of_rank, events, matches->rows + begin, end - begin, &x);
     }
     gt_rank_columns_end(&of_rank);
@@ -213,13 +199,13 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
     *disagreeing = 0;
     for (size_t i = 0; i < matches->count; i++) {
         if (gt_collective_match_type(matches, i) != GT_COLLECTIVE_ALLTOALLV) continue;
-        bool agrees = gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), false, error);
-        *disagreeing += !agrees;
-        if (!agrees && mismatch == GT_MISMATCH_FAILS) {
+        bool keep;
+        if (!gt_collective_check(matches, i, shared_columns + 1, GT_LENGTH(shared_columns) - 1, false,
+                                 mismatch, disagreeing, &keep, error)) {
             gt_free(exchanges);
             return NULL;
         }
-        if (agrees || mismatch == GT_MISMATCH_KEPT) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
+        if (keep) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
     }
     gt_table *table = count ? make_table(matches, exchanges, count, rank_columns)
                             : gt_table_new(GT_SHEET_NCCL_ALL2ALLV, matches->events->strings);
@@ -229,8 +215,8 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
 
 /* ---- summary ---- */
 
-/* Behind what the user asks for. */
-static const gt_aggregate always[] = {
+/* After the aggregations that the user requests. */
+static const gt_aggregate fixed_aggregates[] = {
     GT_AGGREGATE(SIZE_IMBALANCE, MEAN),
     GT_AGGREGATE(SIZE_IMBALANCE, MAX),
     GT_AGGREGATE(MAX_RANK_DUR_US, MEAN),
@@ -251,19 +237,122 @@ gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggrega
     static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_WALL_TIME_MS, true}};
     if (!table->row_count) return gt_table_new(GT_SHEET_NCCL_SUMMARY_ALL2ALLV, table->strings);
     gt_aggregate_list list = {0};
-    gt_aggregate_list_add_wanted(&list, values[TOTAL_MB].name, wanted);
-    gt_aggregate_list_add_wanted(&list, values[WALL].name, wanted);
-    gt_aggregate_list_add(&list, values[WALL].name, GT_GROUP_SUM, GT_COL_TOTAL_WALL_TIME_US);
-    gt_aggregate_list_add_wanted(&list, values[THROUGHPUT].name, wanted);
-    for (size_t i = 0; i < GT_LENGTH(always); i++)
-        gt_aggregate_list_add(&list, always[i].column, always[i].kind, always[i].name);
+    gt_aggregate_list_add_wanted(&list, figures[TOTAL_MB].name, wanted);
+    gt_aggregate_list_add_wanted(&list, figures[WALL].name, wanted);
+    gt_aggregate_list_add(&list, figures[WALL].name, GT_GROUP_SUM, GT_COL_TOTAL_WALL_TIME_US);
+    gt_aggregate_list_add_wanted(&list, figures[THROUGHPUT].name, wanted);
+    for (size_t i = 0; i < GT_LENGTH(fixed_aggregates); i++)
+        gt_aggregate_list_add(&list, fixed_aggregates[i].column, fixed_aggregates[i].kind,
+                              fixed_aggregates[i].name);
     gt_table *summary =
         gt_aggregate_list_group(&list, table, keys, GT_LENGTH(keys), (gt_group_options){.sorted = true});
     gt_table_rename(summary, GT_SHEET_NCCL_SUMMARY_ALL2ALLV);
-    size_t us = gt_table_find(summary, GT_COL_TOTAL_WALL_TIME_US);
-    size_t ms = gt_table_add_column(summary, GT_COL_TOTAL_WALL_TIME_MS, GT_TYPE_FLOAT);
-    for (size_t row = 0; row < summary->row_count; row++)
-        gt_table_set_float(summary, ms, row, gt_column_number(&summary->columns[us], row) / 1000);
+    gt_table_add_ms(summary, GT_COL_TOTAL_WALL_TIME_US, GT_COL_TOTAL_WALL_TIME_MS);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
+}
+
+/* ---- heat map ----
+ *
+ * The split sizes of all exchanges, added up by sender and receiver. The i-th split size of a kernel goes to
+ * the i-th rank of its process group; if the group's ranks are unknown, i itself counts as the receiver. */
+
+enum { RANKS_MAX = 1024, RANKS_MANY = 256 };
+
+typedef struct pair {
+    int64_t from, to;
+    double bytes;
+    int64_t count;
+} pair;
+
+typedef struct heatmap {
+    gt_map indices; /* (from, to) to the index of the pair */
+    pair *pairs;
+    size_t count, capacity;
+} heatmap;
+
+static void add_bytes(heatmap *map, int64_t from, int64_t to, double bytes)
+{
+    uint32_t *index = gt_map_put(&map->indices, (uint64_t)from, (uint64_t)to);
+    if (*index == GT_MAP_NONE) {
+        pair new_pair = {from, to, 0, 0};
+        *index = (uint32_t)map->count;
+        GT_PUSH(map->pairs, map->count, map->capacity, new_pair);
+    }
+    map->pairs[*index].bytes += bytes;
+    map->pairs[*index].count++;
+}
+
+static gt_str string_at(const gt_table *events, gt_col name, size_t row)
+{
+    return gt_interner_get(events->strings, gt_table_column(events, name)->texts[row]);
+}
+
+/* False if the event does not say how much it sent to whom. */
+static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_list *splits,
+                      gt_int_list *group)
+{
+    double size = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), row);
+    int bytes = gt_collective_dtype_bytes(string_at(events, GT_COL_DTYPE, row).bytes);
+    gt_int_list_read(splits, string_at(events, GT_COL_IN_SPLIT_SIZE, row));
+    if (!splits->is_list || !bytes || (size == size && size != (double)splits->count)) return false;
+    gt_int_list_read(group, string_at(events, GT_COL_PROCESS_GROUP_RANKS, row));
+    bool known = group->is_list && group->count == splits->count;
+    int64_t from = gt_table_column(events, GT_COL_RANK)->ints[row];
+    for (size_t i = 0; i < splits->count; i++)
+        add_bytes(map, from, known ? group->items[i] : (int64_t)i, (double)splits->items[i] * bytes);
+    return true;
+}
+
+static gt_table *to_table(const heatmap *map, gt_interner *strings)
+{
+    static const gt_sort_key by_pair[] = {{GT_COL_SRC_RANK, false}, {GT_COL_DST_RANK, false}};
+    gt_table *table = gt_table_new(GT_SHEET_NCCL_ALL2ALLV_HEATMAP, strings);
+    if (!map->count) return table;
+    size_t from = gt_table_add_column(table, GT_COL_SRC_RANK, GT_TYPE_INT);
+    size_t to = gt_table_add_column(table, GT_COL_DST_RANK, GT_TYPE_INT);
+    size_t total = gt_table_add_column(table, GT_COL_TOTAL_SENT_MB, GT_TYPE_FLOAT);
+    size_t average = gt_table_add_column(table, GT_COL_AVG_SENT_MB, GT_TYPE_FLOAT);
+    size_t count = gt_table_add_column(table, GT_COL_COUNT, GT_TYPE_INT);
+    gt_table_add_rows(table, map->count);
+    for (size_t row = 0; row < map->count; row++) {
+        const pair *p = &map->pairs[row];
+        double total_mb = p->bytes / 1048576.0;
+        table->columns[from].ints[row] = p->from;
+        table->columns[to].ints[row] = p->to;
+        table->columns[total].floats[row] = total_mb;
+        table->columns[average].floats[row] = total_mb / (double)p->count;
+        table->columns[count].ints[row] = p->count;
+    }
+    gt_table_sort(table, by_pair, 2);
+    return table;
+}
+
+gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_size)
+{
+    heatmap map = {0};
+    if (world_size > RANKS_MAX) {
+        gt_warn("all_to_allv heat map omitted: %lld ranks, at most %d are supported", (long long)world_size,
+                RANKS_MAX);
+        return to_table(&map, events->strings);
+    }
+    if (world_size > RANKS_MANY)
+        gt_warn("the all_to_allv heat map has up to %lld rows", (long long)(world_size * world_size));
+    gt_int_list splits = {0}, group = {0};
+    size_t unusable = 0;
+    for (size_t row = 0; row < events->row_count; row++)
+        if (gt_collective_type_of(string_at(events, GT_COL_COLLECTIVE_NAME, row).bytes) ==
+            GT_COLLECTIVE_ALLTOALLV)
+            unusable += !add_event(&map, events, row, &splits, &group);
+    if (unusable)
+        gt_warn(
+            "all_to_allv kernels missing from the heat map: %zu; their split sizes are missing, truncated "
+            "or do not match the group, or their dtype is unknown",
+            unusable);
+    gt_table *table = to_table(&map, events->strings);
+    gt_int_list_free(&splits);
+    gt_int_list_free(&group);
+    gt_map_free(&map.indices);
+    gt_free(map.pairs);
+    return table;
 }

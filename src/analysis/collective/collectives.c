@@ -1,24 +1,26 @@
-/* The long table of collectives:
+/* nccl_long: the communication kernels of all ranks, with the metadata that PyTorch records for them.
  *
- *     Process Group Name     "Unknown_Group" where the kernel does not say; "all" where no kernel does and
- *                            each rank has one stream
- *     index_in_group         place by start among the rank's kernels of that group, from 0
- *     collective_id          group and index, which tell the same collective on every rank
- *     In, Out msg size (MB)  elements * bytes of the dtype / 1024^2; empty for dtypes not in the table below
+ *     Process Group Name     "Unknown_Group" if the kernel does not say; "all" if no kernel says and
+ *                            each rank has only one stream
+ *     index_in_group         number of the kernel, by start, among those of its rank and group, from 0
+ *     collective_id          group and index: the same for all kernels of one collective (sheets.h)
+ *     In, Out msg size (MB)  elements * bytes of the dtype / 1024^2; empty for dtypes that are not in
+ *                            the table below
  *
  * As in pandas, a number column with an empty cell is FLOAT. */
-#include "analysis/collective/collectives.h"
+#include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "compat/python_literal.h"
 #include "base/length.h"
 #include "base/memory.h"
+#include "compat/python_literal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/collective_names.h"
 
-#include <stdlib.h>
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -29,26 +31,26 @@ static const struct {
     {"Byte", 1},  {"Double", 8}, {"Half", 2}, {"Short", 2},
 };
 
-/* Columns that come from the store; JSON texts are read when all ranks are there. */
+/* Columns that come from the store. JSON strings are read after the tables of all ranks have been joined. */
 static const struct {
     gt_col name;
     size_t event_column;
     enum {
         INT,
-        TEXT,
-        JSON_AS_TEXT,
-        JSON
-    } kind; /* what JSON texts become: text in any case, or what they are */
+        STRING,
+        JSON_AS_STRING, /* always a string: "[0, 1]", "5" */
+        JSON            /* a number column if all values are numbers */
+    } kind;
 } metadata[] = {
-    {GT_COL_PROCESS_GROUP_NAME, GT_EVENT_GROUP_NAME, JSON_AS_TEXT},
-    {GT_COL_PROCESS_GROUP_RANKS, GT_EVENT_GROUP_RANKS, JSON_AS_TEXT},
-    {GT_COL_COLLECTIVE_NAME, GT_EVENT_COLLECTIVE, TEXT},
+    {GT_COL_PROCESS_GROUP_NAME, GT_EVENT_GROUP_NAME, JSON_AS_STRING},
+    {GT_COL_PROCESS_GROUP_RANKS, GT_EVENT_GROUP_RANKS, JSON_AS_STRING},
+    {GT_COL_COLLECTIVE_NAME, GT_EVENT_COLLECTIVE, STRING},
     {GT_COL_GROUP_SIZE, GT_EVENT_GROUP_SIZE, INT},
-    {GT_COL_DTYPE, GT_EVENT_DTYPE, TEXT},
+    {GT_COL_DTYPE, GT_EVENT_DTYPE, STRING},
     {GT_COL_IN_MSG_NELEMS, GT_EVENT_IN_ELEMENTS, INT},
     {GT_COL_OUT_MSG_NELEMS, GT_EVENT_OUT_ELEMENTS, INT},
-    {GT_COL_IN_SPLIT_SIZE, GT_EVENT_IN_SPLIT, JSON_AS_TEXT},
-    {GT_COL_OUT_SPLIT_SIZE, GT_EVENT_OUT_SPLIT, JSON_AS_TEXT},
+    {GT_COL_IN_SPLIT_SIZE, GT_EVENT_IN_SPLIT, JSON_AS_STRING},
+    {GT_COL_OUT_SPLIT_SIZE, GT_EVENT_OUT_SPLIT, JSON_AS_STRING},
     {GT_COL_STREAM, GT_EVENT_STREAM, JSON},
 };
 
@@ -86,7 +88,7 @@ static const gt_col summary_keys[] = {
     GT_COL_STREAM,
 };
 
-static const gt_aggregate of_summary[] = {
+static const gt_aggregate summary_aggregates[] = {
     GT_AGGREGATE(IN_MSG_SIZE_MB, FIRST),
     GT_AGGREGATE(OUT_MSG_SIZE_MB, FIRST),
     GT_AGGREGATE(DUR, SUM),
@@ -99,21 +101,21 @@ static const gt_aggregate of_summary[] = {
 
 /* ---- the kernels of one rank ---- */
 
-/* Rows of the linked communication kernels; the caller frees them. */
+/* Rows of the communication kernels that are linked to the host; the caller frees them. */
 static uint32_t *find_kernels(const gt_event_view *trace, size_t *count)
 {
-    uint8_t *known =
-        gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 is not, 2 is communication */
+    uint8_t *is_communication =
+        gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 no, 2 yes */
     uint32_t *rows = NULL;
     size_t capacity = 0;
     *count = 0;
     for (uint32_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_KERNEL) continue;
-        uint8_t *is = &known[trace->name[row]];
+        uint8_t *is = &is_communication[trace->name[row]];
         if (!*is) *is = gt_is_communication(gt_event_name(trace, row)) ? 2 : 1;
         if (*is == 2) GT_PUSH(rows, *count, capacity, row);
     }
-    gt_free(known);
+    gt_free(is_communication);
     if (!*count) return rows;
 
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
@@ -129,7 +131,7 @@ static uint32_t *find_kernels(const gt_event_view *trace, size_t *count)
     return rows;
 }
 
-/* Cell i of a column is of the store's row rows[i], or of row i where rows is NULL. */
+/* The row of the store from which row i of the table is made; without `rows`, all rows are used. */
 static size_t row_at(const uint32_t *rows, size_t i)
 {
     return rows ? rows[i] : i;
@@ -139,7 +141,7 @@ static void add_ints(gt_table *table, gt_col name, const gt_store *store, size_t
                      const uint32_t *rows)
 {
     size_t added = gt_table_add_column(table, name, GT_TYPE_INT);
-    if (!table->row_count) return; /* most traces have no collectives: nothing is unpacked for them */
+    if (!table->row_count) return; /* most traces have no collectives: unpack nothing */
     int64_t *values = gt_store_ints(store, event_column);
     for (size_t i = 0; i < table->row_count; i++)
         if (values[row_at(rows, i)] != GT_EVENT_NONE)
@@ -147,17 +149,17 @@ static void add_ints(gt_table *table, gt_col name, const gt_store *store, size_t
     gt_free(values);
 }
 
-static void add_texts(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
-                      const uint32_t *rows)
+static void add_strings(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
+                        const uint32_t *rows)
 {
     size_t added = gt_table_add_column(table, name, GT_TYPE_STRING);
     if (!table->row_count) return;
-    uint32_t *texts = gt_store_string_ids(store, event_column);
-    for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = texts[row_at(rows, i)];
-    gt_free(texts);
+    uint32_t *ids = gt_store_string_ids(store, event_column);
+    for (size_t i = 0; i < table->row_count; i++) table->columns[added].texts[i] = ids[row_at(rows, i)];
+    gt_free(ids);
 }
 
-/* As integers where each of them was written as one. */
+/* As integers if the trace has all of them as integers. */
 static void add_times(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
                       int64_t integral_bit, const uint32_t *rows)
 {
@@ -181,13 +183,14 @@ static void add_times(gt_table *table, gt_col name, const gt_store *store, size_
     gt_free(integral);
 }
 
+/* Kernels without a collective name get one from the kernel name, if it says what it does. */
 static void name_collectives(gt_table *table, const gt_event_view *trace, const uint32_t *rows)
 {
     size_t column = gt_table_find(table, GT_COL_COLLECTIVE_NAME);
     for (size_t i = 0; i < table->row_count; i++) {
         if (!gt_column_is_null(&table->columns[column], i)) continue;
-        const char *told = gt_collective_of_kernel(gt_event_name(trace, rows[i]));
-        if (told) gt_table_set_cstr(table, column, i, told);
+        const char *name = gt_collective_of_kernel(gt_event_name(trace, rows[i]));
+        if (name) gt_table_set_cstr(table, column, i, name);
     }
 }
 
@@ -215,18 +218,18 @@ static void add_sizes(gt_table *table)
     }
 }
 
-/* The columns that need no trace but its store. */
-static gt_table *table_of(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
+/* The columns that can be made from the store alone. */
+static gt_table *table_from_store(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
 {
     gt_table *table = gt_table_new(GT_SHEET_NCCL_LONG, gt_store_strings(store));
     gt_table_add_rows(table, count);
-    size_t of_rank = gt_table_add_zeroed(table, GT_COL_RANK, GT_TYPE_INT);
-    for (size_t i = 0; i < count; i++) table->columns[of_rank].ints[i] = rank;
+    size_t rank_column = gt_table_add_zeroed(table, GT_COL_RANK, GT_TYPE_INT);
+    for (size_t i = 0; i < count; i++) table->columns[rank_column].ints[i] = rank;
     for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
         if (metadata[i].kind == INT)
             add_ints(table, metadata[i].name, store, metadata[i].event_column, rows);
         else
-            add_texts(table, metadata[i].name, store, metadata[i].event_column, rows);
+            add_strings(table, metadata[i].name, store, metadata[i].event_column, rows);
     }
     add_times(table, GT_COL_TS, store, GT_EVENT_START, GT_INTEGRAL_START, rows);
     add_times(table, GT_COL_DUR, store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
@@ -237,7 +240,7 @@ gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
 {
     size_t count;
     uint32_t *rows = find_kernels(trace, &count);
-    gt_table *table = table_of(trace->store, rows, count, rank);
+    gt_table *table = table_from_store(trace->store, rows, count, rank);
     name_collectives(table, trace, rows);
     add_sizes(table);
     gt_free(rows);
@@ -246,14 +249,14 @@ gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
 
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
 {
-    gt_table *table = table_of(store, NULL, gt_store_count(store), rank);
+    gt_table *table = table_from_store(store, NULL, gt_store_count(store), rank);
     add_sizes(table);
     return table;
 }
 
 /* ---- all ranks together ---- */
 
-static bool groups_are_unknown(const gt_table *table)
+static bool all_groups_unknown(const gt_table *table)
 {
     const uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
     for (size_t row = 0; row < table->row_count; row++)
@@ -263,12 +266,12 @@ static bool groups_are_unknown(const gt_table *table)
     return true;
 }
 
-/* Rows of a rank stand together. */
+/* The rows of a rank are next to each other. */
 static bool ranks_have_one_stream(const gt_table *table)
 {
     const int64_t *ranks = gt_table_column(table, GT_COL_RANK)->ints;
     const uint32_t *streams = gt_table_column(table, GT_COL_STREAM)->texts;
-    uint32_t stream = GT_STR_NONE; /* of the rank so far */
+    uint32_t stream = GT_STR_NONE; /* the only stream of this rank so far */
     for (size_t row = 0; row < table->row_count; row++) {
         if (row && ranks[row] != ranks[row - 1]) stream = GT_STR_NONE;
         if (streams[row] == GT_STR_NONE) continue;
@@ -303,12 +306,12 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
     gt_order_by_column(by_start, table->row_count, gt_table_column(table, GT_COL_TS), table->strings, false);
     for (size_t i = 0; i < table->row_count; i++) {
         uint32_t row = by_start[i];
-        int64_t place = next[groups.of_row[row]]++;
-        table->columns[index].ints[row] = place;
+        int64_t number = next[groups.of_row[row]]++;
+        table->columns[index].ints[row] = number;
         const char *name = by_order_alone ? "" : gt_interner_get(table->strings, names[row]).bytes;
-        char *text = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)place);
-        gt_table_set_cstr(table, id, row, text);
-        gt_free(text);
+        char *unique = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)number);
+        gt_table_set_cstr(table, id, row, unique);
+        gt_free(unique);
     }
     gt_free(by_start);
     gt_free(next);
@@ -320,10 +323,10 @@ static void read_json(gt_table *table)
     gt_python_literals *literals = gt_python_literals_new(table->strings, GT_PYTHON_TUPLES);
     for (size_t i = 0; i < GT_LENGTH(metadata); i++) {
         if (metadata[i].kind == JSON) gt_table_read_json(table, metadata[i].name);
-        if (metadata[i].kind != JSON_AS_TEXT) continue;
-        uint32_t *texts = gt_table_column(table, metadata[i].name)->texts;
+        if (metadata[i].kind != JSON_AS_STRING) continue;
+        uint32_t *ids = gt_table_column(table, metadata[i].name)->texts;
         for (size_t row = 0; row < table->row_count; row++)
-            texts[row] = gt_python_literals_of(literals, texts[row]);
+            ids[row] = gt_python_literals_of(literals, ids[row]);
     }
     gt_python_literals_free(literals);
 }
@@ -336,7 +339,7 @@ bool gt_collectives_number(gt_table *rows)
     }
     bool one_stream = ranks_have_one_stream(rows);
     read_json(rows);
-    bool by_order_alone = one_stream && groups_are_unknown(rows);
+    bool by_order_alone = one_stream && all_groups_unknown(rows);
     name_groups(rows, by_order_alone);
     number_in_groups(rows, by_order_alone);
     gt_table_widen_ints(rows);
@@ -348,8 +351,8 @@ gt_table *gt_collectives_summary(const gt_table *long_table)
 {
     static const gt_sort_key longest_first[] = {{GT_COL_DUR_SUM, true}};
     if (!long_table->row_count) return gt_table_new(GT_SHEET_NCCL_SUMMARY_LONG, long_table->strings);
-    gt_table *summary = gt_table_group(long_table, summary_keys, GT_LENGTH(summary_keys), of_summary,
-                                       GT_LENGTH(of_summary), (gt_group_options){.sorted = true});
+    gt_table *summary = gt_table_group(long_table, summary_keys, GT_LENGTH(summary_keys), summary_aggregates,
+                                       GT_LENGTH(summary_aggregates), (gt_group_options){.sorted = true});
     gt_table_rename(summary, GT_SHEET_NCCL_SUMMARY_LONG);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));
     return summary;
@@ -363,4 +366,89 @@ gt_table *gt_coll_analysis(const gt_event_view *trace)
     gt_table_rename(summary, GT_SHEET_COLL_ANALYSIS);
     gt_table_free(rows);
     return summary;
+}
+
+/* ---- lists of integers in strings ---- */
+
+static bool is_int_list(gt_str string)
+{
+    if (string.len < 2) return false;
+    char open = string.bytes[0], close = string.bytes[string.len - 1];
+    return ((open == '[' && close == ']') || (open == '(' && close == ')')) &&
+           strspn(string.bytes + 1, "0123456789, ") == string.len - 2;
+}
+
+void gt_int_list_read(gt_int_list *list, gt_str string)
+{
+    list->count = 0;
+    list->truncated = gt_str_contains(string, "...");
+    list->is_list = is_int_list(string);
+    for (size_t at = 0; at < string.len;) {
+        if (!isdigit((unsigned char)string.bytes[at])) {
+            at++;
+            continue;
+        }
+        int64_t value = 0;
+        for (; at < string.len && isdigit((unsigned char)string.bytes[at]); at++)
+            if (__builtin_mul_overflow(value, 10, &value) ||
+                __builtin_add_overflow(value, string.bytes[at] - '0', &value))
+                value = INT64_MAX;
+        GT_PUSH(list->items, list->count, list->capacity, value);
+    }
+}
+
+void gt_int_list_free(gt_int_list *list)
+{
+    gt_free(list->items);
+    *list = (gt_int_list){0};
+}
+
+/* ---- nodes ----
+ *
+ * node_id is rank / gpus_per_node. node_span is intra_node if all ranks of the group have the same node_id,
+ * otherwise inter_node; "unknown" if the group's ranks are unknown. PyTorch truncates long lists of ranks: if
+ * the listed ranks are on one node, the group is still inter_node if it is larger than a node. */
+
+static void add_node_ids(gt_table *table, int64_t gpus_per_node, int64_t world_size)
+{
+    size_t ranks = gt_table_find(table, GT_COL_RANK);
+    if (ranks == SIZE_MAX) return;
+    size_t nodes = gt_table_add_column(table, GT_COL_NODE_ID, GT_TYPE_INT);
+    for (size_t row = 0; row < table->row_count; row++) {
+        int64_t rank = table->columns[ranks].ints[row];
+        if (rank < world_size) gt_table_set_int(table, nodes, row, rank / gpus_per_node);
+    }
+}
+
+static const char *span_of(const gt_int_list *ranks, double group_size, int64_t gpus_per_node)
+{
+    if (!ranks->count) return "unknown";
+    for (size_t i = 1; i < ranks->count; i++)
+        if (ranks->items[i] / gpus_per_node != ranks->items[0] / gpus_per_node) return "inter_node";
+    return ranks->truncated && group_size > (double)gpus_per_node ? "inter_node" : "intra_node";
+}
+
+static void add_node_spans(gt_table *table, int64_t gpus_per_node)
+{
+    size_t lists = gt_table_find(table, GT_COL_PROCESS_GROUP_RANKS),
+           sizes = gt_table_find(table, GT_COL_GROUP_SIZE);
+    if (lists == SIZE_MAX) return;
+    size_t spans = gt_table_add_column(table, GT_COL_NODE_SPAN, GT_TYPE_STRING);
+    gt_int_list ranks = {0};
+    for (size_t row = 0; row < table->row_count; row++) {
+        uint32_t list = table->columns[lists].texts[row];
+        if (!row || list != table->columns[lists].texts[row - 1])
+            gt_int_list_read(&ranks, gt_interner_get(table->strings, list));
+        double size = sizes == SIZE_MAX ? (double)NAN : gt_column_number(&table->columns[sizes], row);
+        gt_table_set_cstr(table, spans, row, span_of(&ranks, size, gpus_per_node));
+    }
+    gt_int_list_free(&ranks);
+}
+
+void gt_collective_add_nodes(gt_table *table, int64_t gpus_per_node, int64_t world_size)
+{
+    if (!table->row_count) return;
+    add_node_ids(table, gpus_per_node, world_size);
+    add_node_spans(table, gpus_per_node);
+    gt_table_widen_ints(table);
 }

@@ -1,5 +1,7 @@
-/* Rows by their collective, laid out one collective after another. */
-#include "analysis/collective/match.h"
+/* Which kernels of different ranks are one collective, do the ranks agree on what it is, and the parts that
+ * all sheets with one row per collective have. */
+#include "analysis/collective/internal.h"
+
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/python_repr.h"
@@ -7,7 +9,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 gt_collective_matches gt_collective_match(const gt_table *events)
@@ -19,20 +20,14 @@ gt_collective_matches gt_collective_match(const gt_table *events)
         return matches;
     }
     gt_groups groups = gt_groups_find(events, key, 1, (gt_group_options){0});
+    gt_group_rows by_collective = gt_group_rows_find(&groups);
     matches.count = groups.count;
-    matches.begins = gt_alloc_zero(groups.count + 1, sizeof *matches.begins);
-    matches.rows = gt_alloc(events->row_count * sizeof *matches.rows);
-    for (size_t row = 0; row < events->row_count; row++) matches.begins[groups.of_row[row] + 1]++;
-    for (size_t i = 0; i < groups.count; i++) matches.begins[i + 1] += matches.begins[i];
-    size_t *next = gt_alloc(groups.count * sizeof *next);
-    memcpy(next, matches.begins, groups.count * sizeof *next);
-    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
-    for (size_t row = 0; row < events->row_count; row++) {
-        matches.rows[next[groups.of_row[row]]++] = (uint32_t)row;
-        if (ranks[row] >= matches.ranks) matches.ranks = ranks[row] + 1;
-    }
-    gt_free(next);
+    matches.begins = by_collective.begins;
+    matches.rows = by_collective.rows;
     gt_groups_free(&groups);
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
+    for (size_t row = 0; row < events->row_count; row++)
+        if (ranks[row] >= matches.ranks) matches.ranks = ranks[row] + 1;
     return matches;
 }
 
@@ -52,14 +47,14 @@ gt_collective_type gt_collective_match_type(const gt_collective_matches *matches
 
 /* ---- do the ranks agree? ---- */
 
-static bool same(const gt_column *column, uint32_t a, uint32_t b)
+static bool equal_cells(const gt_column *column, uint32_t a, uint32_t b)
 {
     if (column->type == GT_TYPE_STRING) return column->texts[a] == column->texts[b];
     double x = gt_column_number(column, a), y = gt_column_number(column, b);
     return x == y || (isnan(x) && isnan(y));
 }
 
-/* As numpy prints it in an array: 10 (or 10. among fractions), 'text'. */
+/* As numpy prints it in an array: 10 (10. in a float array) or 'text'. */
 static void print_value(gt_buffer *out, const gt_table *table, const gt_column *column, uint32_t row)
 {
     char digits[GT_NUMBER_MAX];
@@ -77,31 +72,33 @@ static void print_value(gt_buffer *out, const gt_table *table, const gt_column *
     }
 }
 
+/* The different values of the ranks: [10 11]. */
 static void print_distinct(gt_buffer *out, const gt_collective_matches *matches, size_t collective,
                            const gt_column *column)
 {
-    enum { MOST = 16 };
-    uint32_t seen[MOST];
+    enum { SHOWN_MAX = 16 };
+    uint32_t seen[SHOWN_MAX];
     size_t count = 0;
     gt_buffer_add_cstr(out, "[");
-    for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1] && count < MOST; i++) {
+    for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1] && count < SHOWN_MAX;
+         i++) {
         size_t j = 0;
-        while (j < count && !same(column, seen[j], matches->rows[i])) j++;
+        while (j < count && !equal_cells(column, seen[j], matches->rows[i])) j++;
         if (j < count) continue;
         if (count) gt_buffer_add_cstr(out, " ");
         print_value(out, matches->events, column, matches->rows[i]);
         seen[count++] = matches->rows[i];
     }
-    gt_buffer_add_cstr(out, count == MOST ? " ...]" : "]");
+    gt_buffer_add_cstr(out, count == SHOWN_MAX ? " ...]" : "]");
 }
 
-static bool fail_differing(const gt_collective_matches *matches, size_t collective, const gt_column *column,
-                           bool say_values, gt_error *error)
+static bool fail_mismatch(const gt_collective_matches *matches, size_t collective, const gt_column *column,
+                          bool show_values, gt_error *error)
 {
     uint32_t first = matches->rows[matches->begins[collective]];
     uint32_t id = gt_table_column(matches->events, GT_COL_COLLECTIVE_ID)->texts[first];
     gt_buffer values = {0};
-    if (say_values) {
+    if (show_values) {
         gt_buffer_add_cstr(&values, ": ");
         print_distinct(&values, matches, collective, column);
     }
@@ -111,20 +108,50 @@ static bool fail_differing(const gt_collective_matches *matches, size_t collecti
     return false;
 }
 
-bool gt_collective_agrees(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
-                          size_t column_count, bool say_values, gt_error *error)
+static bool ranks_agree(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
+                        size_t column_count, bool show_values, gt_error *error)
 {
     uint32_t first = matches->rows[matches->begins[collective]];
     for (size_t c = 0; c < column_count; c++) {
         const gt_column *column = gt_table_column(matches->events, columns[c]);
         for (size_t i = matches->begins[collective] + 1; i < matches->begins[collective + 1]; i++)
-            if (!same(column, first, matches->rows[i]))
-                return fail_differing(matches, collective, column, say_values, error);
+            if (!equal_cells(column, first, matches->rows[i]))
+                return fail_mismatch(matches, collective, column, show_values, error);
     }
     return true;
 }
 
-/* ---- columns for each rank ---- */
+bool gt_collective_check(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
+                         size_t column_count, bool show_values, gt_mismatch mismatch, size_t *disagreeing,
+                         bool *keep, gt_error *error)
+{
+    bool agree = ranks_agree(matches, collective, columns, column_count, show_values, error);
+    *disagreeing += !agree;
+    *keep = agree || mismatch == GT_MISMATCH_KEPT;
+    return agree || mismatch != GT_MISMATCH_FAILS;
+}
+
+/* ---- rows and columns of sheets ---- */
+
+gt_table *gt_collective_first_ranks(const gt_collective_matches *matches, const uint32_t *collectives,
+                                    size_t count, gt_sheet sheet, const gt_col *columns, size_t column_count)
+{
+    uint32_t *firsts = gt_alloc(count * sizeof *firsts);
+    for (size_t i = 0; i < count; i++) firsts[i] = matches->rows[matches->begins[collectives[i]]];
+    gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
+    gt_table_rename(table, sheet);
+    gt_table_select(table, columns, column_count);
+    gt_free(firsts);
+    return table;
+}
+
+void gt_collective_set_number(gt_table *table, size_t column, size_t row, double value)
+{
+    if (table->columns[column].type == GT_TYPE_INT)
+        gt_table_set_int(table, column, row, (int64_t)value);
+    else
+        gt_table_set_float(table, column, row, value);
+}
 
 void gt_rank_columns_begin(gt_rank_columns *columns, const gt_collective_matches *matches)
 {

@@ -1,5 +1,17 @@
-/* Which rank do the others wait for? One that never waits itself: straggler_summary, least wait first. */
-#include "analysis/collective/sync.h"
+/* straggler_summary: for which rank do the others wait?
+ *
+ * The straggler hardly waits itself, because it arrives last at most collectives:
+ *
+ *     wait in collective       1    2    3    total_wait_time
+ *     rank 0                  40   35   50    125
+ *     rank 1                   0    0    0      0      times_arrived_last 3: the straggler
+ *     rank 2                  38   36    2     76
+ *
+ * So rows are in order of the total wait, the least first. A wait is max s - s over the starts s of a
+ * collective's ranks (sync.c); total_nccl_dur_us is the time of all communication kernels of the rank.
+ * Figures are rounded to tenths of a microsecond. */
+#include "analysis/collective/internal.h"
+
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -7,32 +19,33 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-typedef struct straggler {
-    size_t place; /* by first appearance: which of several ranks that came last together counts */
+typedef struct arrivals {
     bool seen;
-    int64_t last, first;
+    size_t place;        /* in order of first appearance among the ranks that were seen */
+    int64_t last, first; /* how often it arrived last and first */
     double *waits;
     size_t wait_count, wait_capacity;
     double *durations; /* of all its kernels */
     size_t duration_count, duration_capacity;
-} straggler;
+} arrivals;
 
-static double tenths(double value)
+static double round_to_tenths(double value)
 {
     return rint(value * 10) / 10;
 }
 
-/* Adds one collective: the ranks' waits, and who came last and first. */
-static void add_collective(straggler *stragglers, size_t *places, const int64_t *ranks,
-                           const gt_column *starts, const uint32_t *events, size_t count)
+/* Adds one collective: the waits of the ranks, and which rank arrived last and first. Of several ranks that
+ * arrive last together, the one seen first counts; of several that arrive first, the one with the highest
+ * rank. */
+static void add_collective(arrivals *by_rank, size_t *places, const int64_t *ranks, const gt_column *starts,
+                           const uint32_t *events, size_t count)
 {
     double latest = -INFINITY, longest = -INFINITY;
     for (size_t i = 0; i < count; i++) latest = fmax(latest, gt_column_number(starts, events[i]));
-    straggler *last = NULL, *first = NULL;
+    arrivals *last = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        straggler *s = &stragglers[ranks[events[i]]];
+        arrivals *s = &by_rank[ranks[events[i]]];
         double wait = latest - gt_column_number(starts, events[i]);
         if (!s->seen) s->place = (*places)++;
         s->seen = true;
@@ -45,43 +58,44 @@ static void add_collective(straggler *stragglers, size_t *places, const int64_t 
     first->first++;
 }
 
-static void collect_durations(straggler *stragglers, const gt_table *events)
+static void collect_durations(arrivals *by_rank, const gt_table *events)
 {
     const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
     const gt_column *durations = gt_table_column(events, GT_COL_DUR);
     for (size_t row = 0; row < events->row_count; row++) {
-        straggler *s = &stragglers[ranks[row]];
+        arrivals *s = &by_rank[ranks[row]];
         GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_column_number(durations, row));
     }
 }
 
-/* Rounded, or a whole number where the times are. */
+/* Sets a rounded sum, or an integer if the times are integers. */
 static void set_sum(gt_table *table, size_t column, size_t row, const double *values, size_t count)
 {
     double sum = gt_sum_pairwise(values, count);
     if (table->columns[column].type == GT_TYPE_INT)
         gt_table_set_int(table, column, row, (int64_t)sum);
     else
-        gt_table_set_float(table, column, row, tenths(sum));
+        gt_table_set_float(table, column, row, round_to_tenths(sum));
 }
 
-/* A rank that misses a collective has an empty cell for it, which makes its waits fractions. */
-static gt_type type_of_waits(const straggler *stragglers, int64_t count, const gt_collective_sync *sync,
-                             const gt_column *starts)
+/* In pandas, a rank that takes no part in a collective has an empty cell there, which makes the waits FLOAT.
+ */
+static gt_type wait_type(const arrivals *by_rank, int64_t count, const gt_collective_sync *sync,
+                         const gt_column *starts)
 {
     for (int64_t rank = 0; rank < count; rank++)
-        if (stragglers[rank].seen && stragglers[rank].wait_count != sync->count) return GT_TYPE_FLOAT;
+        if (by_rank[rank].seen && by_rank[rank].wait_count != sync->count) return GT_TYPE_FLOAT;
     return starts->type;
 }
 
-static gt_table *to_table(const straggler *stragglers, const gt_collective_sync *sync, size_t seen)
+static gt_table *make_sheet(const arrivals *by_rank, const gt_collective_sync *sync, size_t seen)
 {
     const gt_table *events = sync->matches->events;
     gt_table *table = gt_table_new(GT_SHEET_STRAGGLER_SUMMARY, events->strings);
     size_t rank_column = gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT);
     size_t total = gt_table_add_column(
         table, GT_COL_TOTAL_WAIT_TIME_US,
-        type_of_waits(stragglers, sync->matches->ranks, sync, gt_table_column(events, GT_COL_TS)));
+        wait_type(by_rank, sync->matches->ranks, sync, gt_table_column(events, GT_COL_TS)));
     size_t mean = gt_table_add_column(table, GT_COL_MEAN_WAIT_TIME_US, GT_TYPE_FLOAT);
     size_t last = gt_table_add_column(table, GT_COL_TIMES_ARRIVED_LAST, GT_TYPE_INT);
     size_t first = gt_table_add_column(table, GT_COL_TIMES_ARRIVED_FIRST, GT_TYPE_INT);
@@ -92,14 +106,15 @@ static gt_table *to_table(const straggler *stragglers, const gt_collective_sync 
     gt_table_add_rows(table, seen);
     size_t row = 0;
     for (int64_t rank = 0; rank < sync->matches->ranks; rank++) {
-        const straggler *s = &stragglers[rank];
+        const arrivals *s = &by_rank[rank];
         if (!s->seen) continue;
         gt_table_set_int(table, rank_column, row, rank);
         set_sum(table, total, row, s->waits, s->wait_count);
-        gt_table_set_float(table, mean, row, tenths(gt_mean(s->waits, s->wait_count)));
+        gt_table_set_float(table, mean, row, round_to_tenths(gt_mean(s->waits, s->wait_count)));
         gt_table_set_int(table, last, row, s->last);
         gt_table_set_int(table, first, row, s->first);
-        gt_table_set_float(table, percent, row, tenths(100.0 * (double)s->last / (double)sync->count));
+        gt_table_set_float(table, percent, row,
+                           round_to_tenths(100.0 * (double)s->last / (double)sync->count));
         gt_table_set_int(table, collectives, row, (int64_t)sync->count);
         set_sum(table, dur, row, s->durations, s->duration_count);
         row++;
@@ -112,21 +127,21 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync)
     static const gt_sort_key least_wait_first[] = {{GT_COL_TOTAL_WAIT_TIME_US, false}};
     const gt_collective_matches *matches = sync->matches;
     if (!sync->count) return gt_table_new(GT_SHEET_STRAGGLER_SUMMARY, matches->events->strings);
-    straggler *stragglers = gt_alloc_zero((size_t)matches->ranks, sizeof *stragglers);
+    arrivals *by_rank = gt_alloc_zero((size_t)matches->ranks, sizeof *by_rank);
     const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
     const gt_column *starts = gt_table_column(matches->events, GT_COL_TS);
     size_t seen = 0;
     for (size_t i = 0; i < sync->count; i++) {
         size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
-        add_collective(stragglers, &seen, ranks, starts, matches->rows + begin, end - begin);
+        add_collective(by_rank, &seen, ranks, starts, matches->rows + begin, end - begin);
     }
-    collect_durations(stragglers, matches->events);
-    gt_table *table = to_table(stragglers, sync, seen);
+    collect_durations(by_rank, matches->events);
+    gt_table *table = make_sheet(by_rank, sync, seen);
     gt_table_sort(table, least_wait_first, 1);
     for (int64_t rank = 0; rank < matches->ranks; rank++) {
-        gt_free(stragglers[rank].waits);
-        gt_free(stragglers[rank].durations);
+        gt_free(by_rank[rank].waits);
+        gt_free(by_rank[rank].durations);
     }
-    gt_free(stragglers);
+    gt_free(by_rank);
     return table;
 }

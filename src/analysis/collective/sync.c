@@ -1,14 +1,23 @@
-/* nccl_implicit_sync, with start s and duration d of each rank:
+/* nccl_implicit_sync: collectives that no rank can leave before all ranks have arrived.
  *
- *     comm_latency        min d: the rank that came last did not wait
+ * Such a kernel runs from the rank's arrival to the common end, so the rank that arrives last has the
+ * shortest kernel, and that kernel shows how long the transfer itself took:
+ *
+ *     rank 0   |---- waits ----|== transfer ==|      wait time 40, duration 55
+ *     rank 1                   |== transfer ==|      wait time 0, duration 15 = comm_latency
+ *
+ * With start s and duration d of each rank:
+ *
+ *     comm_latency        min d
  *     wait time           max s - s
  *     skew in start time  max s - min s
  *     skew in end time    max (s + d) - min (s + d)
  *     algo bw (GB/s)      GB of the full message / s of comm_latency
- *     bus bw (GB/s)       algo bw * what each link carries of it, by type and group size n
+ *     bus bw (GB/s)       algo bw * the part of it that each link carries, by type and group size n
  *
- * Times are INT where the trace has them so. */
-#include "analysis/collective/sync.h"
+ * Times are INT if the trace has them as integers. */
+#include "analysis/collective/internal.h"
+
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -18,31 +27,20 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static const gt_col agreed[] = {
-    GT_COL_PROCESS_GROUP_NAME,
-    GT_COL_PROCESS_GROUP_RANKS,
-    GT_COL_COLLECTIVE_NAME,
-    GT_COL_GROUP_SIZE,
-    GT_COL_DTYPE,
-    GT_COL_IN_MSG_NELEMS,
-    GT_COL_OUT_MSG_NELEMS,
-    GT_COL_IN_MSG_SIZE_MB,
-    GT_COL_OUT_MSG_SIZE_MB,
-};
-static const gt_col taken[] = {
+/* The columns of nccl_long that the sheet starts with; all ranks must agree on all but the first. */
+static const gt_col shared_columns[] = {
     GT_COL_COLLECTIVE_ID,   GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS,
     GT_COL_COLLECTIVE_NAME, GT_COL_GROUP_SIZE,         GT_COL_DTYPE,
     GT_COL_IN_MSG_NELEMS,   GT_COL_OUT_MSG_NELEMS,     GT_COL_IN_MSG_SIZE_MB,
     GT_COL_OUT_MSG_SIZE_MB,
 };
 
-/* Of the message's size, by type: what of it passes each link of n ranks. */
+/* By type: which message is the full one, and how much of it each link between n ranks carries. */
 static const struct {
-    double shares; /* times (n - 1) / n */
-    bool full_is_out;
-} exchanges[] = {
+    double factor;    /* the link carries factor * (n - 1) / n of the full message */
+    bool full_is_out; /* the output is the full message, otherwise the input */
+} transfers[] = {
     [GT_COLLECTIVE_ALLREDUCE] = {2, false},
     [GT_COLLECTIVE_REDUCESCATTER] = {1, false},
     [GT_COLLECTIVE_ALLGATHER] = {1, true},
@@ -51,7 +49,8 @@ static const struct {
 
 /* ---- which collectives ---- */
 
-static bool is_wanted(gt_collective_type type, bool by_order_alone)
+/* all_to_allv has its own sheet. */
+static bool is_sync(gt_collective_type type, bool by_order_alone)
 {
     return type == GT_COLLECTIVE_OTHER ? by_order_alone : type != GT_COLLECTIVE_ALLTOALLV;
 }
@@ -62,16 +61,15 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
     *sync = (gt_collective_sync){.matches = matches};
     size_t capacity = 0;
     for (size_t i = 0; i < matches->count; i++) {
-        if (!is_wanted(gt_collective_match_type(matches, i), by_order_alone)) continue;
-        if (!by_order_alone && !gt_collective_agrees(matches, i, agreed, GT_LENGTH(agreed), true, error)) {
-            sync->disagreeing++;
-            if (mismatch == GT_MISMATCH_LEFT_OUT) continue;
-            if (mismatch == GT_MISMATCH_FAILS) {
-                gt_collective_sync_free(sync);
-                return false;
-            }
+        if (!is_sync(gt_collective_match_type(matches, i), by_order_alone)) continue;
+        bool keep = true;
+        if (!by_order_alone &&
+            !gt_collective_check(matches, i, shared_columns + 1, GT_LENGTH(shared_columns) - 1, true,
+                                 mismatch, &sync->disagreeing, &keep, error)) {
+            gt_collective_sync_free(sync);
+            return false;
         }
-        GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
+        if (keep) GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
     }
     return true;
 }
@@ -82,34 +80,26 @@ void gt_collective_sync_free(gt_collective_sync *sync)
     *sync = (gt_collective_sync){0};
 }
 
-/* ---- one row a collective ---- */
+/* ---- one row per collective ---- */
 
 typedef struct columns {
-    const gt_column *starts, *durations, *ranks;                              /* of the long table */
-    size_t full, latency, start_skew, earliest, average, end_skew, algo, bus; /* of ours */
+    const gt_column *starts, *durations, *ranks;                              /* of nccl_long */
+    size_t full, latency, start_skew, earliest, average, end_skew, algo, bus; /* of the sheet */
     gt_rank_columns of_rank;
 } columns;
-
-static void set_time(gt_table *table, size_t column, size_t row, double us)
-{
-    if (table->columns[column].type == GT_TYPE_INT)
-        gt_table_set_int(table, column, row, (int64_t)us);
-    else
-        gt_table_set_float(table, column, row, us);
-}
 
 static void fill_bandwidths(gt_table *table, const columns *c, size_t row, gt_collective_type type,
                             double latency_us)
 {
     if (type == GT_COLLECTIVE_OTHER) return;
-    gt_col size = exchanges[type].full_is_out ? GT_COL_OUT_MSG_SIZE_MB : GT_COL_IN_MSG_SIZE_MB;
+    gt_col size = transfers[type].full_is_out ? GT_COL_OUT_MSG_SIZE_MB : GT_COL_IN_MSG_SIZE_MB;
     double full_mb = gt_column_number(gt_table_column(table, size), row);
     gt_table_set_float(table, c->full, row, full_mb);
     if (isnan(full_mb) || latency_us == 0) return;
     double algo = full_mb / 1024 / (latency_us / 1e6);
     double n = gt_column_number(gt_table_column(table, GT_COL_GROUP_SIZE), row);
     gt_table_set_float(table, c->algo, row, algo);
-    if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (exchanges[type].shares * (n - 1) / n));
+    if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (transfers[type].factor * (n - 1) / n));
 }
 
 static void fill_times(gt_table *table, const columns *c, size_t row, const uint32_t *events, size_t count,
@@ -131,42 +121,33 @@ static void fill_times(gt_table *table, const columns *c, size_t row, const uint
     for (size_t i = 0; i < count; i++) {
         double wait = last - gt_column_number(c->starts, events[i]);
         waits += wait;
-        if (wait < longest) continue; /* of equals the highest rank */
+        if (wait < longest) continue; /* of equal waits, that of the highest rank */
         longest = wait;
         earliest = c->ranks->ints[events[i]];
     }
-    set_time(table, c->latency, row, *latency_us);
-    set_time(table, c->start_skew, row, last - first);
+    gt_collective_set_number(table, c->latency, row, *latency_us);
+    gt_collective_set_number(table, c->start_skew, row, last - first);
     gt_table_set_int(table, c->earliest, row, earliest);
     gt_table_set_float(table, c->average, row, waits / (double)count);
-    set_time(table, c->end_skew, row, last_end - first_end);
+    gt_collective_set_number(table, c->end_skew, row, last_end - first_end);
     if (!c->of_rank.parts[0]) return;
     for (size_t i = 0; i < count; i++) {
         int64_t rank = c->ranks->ints[events[i]];
         double start = gt_column_number(c->starts, events[i]);
-        set_time(table, c->of_rank.firsts[0][rank], row, start);
-        set_time(table, c->of_rank.firsts[0][rank] + 1, row, gt_column_number(c->durations, events[i]));
-        set_time(table, c->of_rank.firsts[1][rank], row, last - start);
+        gt_collective_set_number(table, c->of_rank.firsts[0][rank], row, start);
+        gt_collective_set_number(table, c->of_rank.firsts[0][rank] + 1, row,
+                                 gt_column_number(c->durations, events[i]));
+        gt_collective_set_number(table, c->of_rank.firsts[1][rank], row, last - start);
     }
-}
-
-static gt_table *rows_of_first_ranks(const gt_collective_sync *sync)
-{
-    const gt_collective_matches *matches = sync->matches;
-    uint32_t *firsts = gt_alloc(sync->count * sizeof *firsts);
-    for (size_t i = 0; i < sync->count; i++) firsts[i] = matches->rows[matches->begins[sync->collectives[i]]];
-    gt_table *table = gt_table_copy_rows(matches->events, firsts, sync->count);
-    gt_table_rename(table, GT_SHEET_NCCL_IMPLICIT_SYNC);
-    gt_table_select(table, taken, GT_LENGTH(taken));
-    gt_free(firsts);
-    return table;
 }
 
 gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns)
 {
     const gt_collective_matches *matches = sync->matches;
     if (!sync->count) return gt_table_new(GT_SHEET_NCCL_IMPLICIT_SYNC, matches->events->strings);
-    gt_table *table = rows_of_first_ranks(sync);
+    gt_table *table =
+        gt_collective_first_ranks(matches, sync->collectives, sync->count, GT_SHEET_NCCL_IMPLICIT_SYNC,
+                                  shared_columns, GT_LENGTH(shared_columns));
     columns c = {.starts = gt_table_column(matches->events, GT_COL_TS),
                  .durations = gt_table_column(matches->events, GT_COL_DUR),
                  .ranks = gt_table_column(matches->events, GT_COL_RANK)};
@@ -207,7 +188,7 @@ static const gt_col summary_keys[] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_C
 static const gt_col summary_first[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_GROUP_SIZE, GT_COL_FULL_MSG_SIZE_MB};
 static const struct {
     gt_col column;
-    bool if_any; /* left out where no row has a value */
+    bool if_any; /* omit if no row has a value */
 } metrics[] = {
     {GT_COL_COMM_LATENCY, false},    {GT_COL_SKEW_IN_START_TIME, false}, {GT_COL_SKEW_IN_END_TIME, false},
     {GT_COL_ALGO_BW_GB_PER_S, true}, {GT_COL_BUS_BW_GB_PER_S, true},
@@ -225,12 +206,12 @@ static bool has_any(const gt_table *table, gt_col name)
 static void name_missing(gt_table *table, gt_col name)
 {
     gt_column *column = gt_table_column(table, name);
-    uint32_t text = gt_interner_add_cstr(table->strings, unknown);
+    uint32_t id = gt_interner_add_cstr(table->strings, unknown);
     for (size_t row = 0; row < table->row_count; row++)
-        if (column->texts[row] == GT_STR_NONE) column->texts[row] = text;
+        if (column->texts[row] == GT_STR_NONE) column->texts[row] = id;
 }
 
-/* A number column with gaps becomes text, with "Unknown" in them. */
+/* A number column with nulls becomes a STRING column with "Unknown" instead of them. */
 static void name_missing_numbers(gt_table *table, gt_col name)
 {
     size_t from = gt_table_find(table, name);
@@ -246,22 +227,21 @@ static void name_missing_numbers(gt_table *table, gt_col name)
     gt_table_move_column(table, table->column_count - 1, from);
 }
 
-/* The groups' sums as numpy adds them. */
+/* Adds the total latency of each group, summed in numpy's order. */
 static void add_totals(gt_table *summary, const gt_table *table, gt_group_options options)
 {
     gt_groups groups = gt_groups_find(table, summary_keys, GT_LENGTH(summary_keys), options);
+    gt_group_rows by_group = gt_group_rows_find(&groups);
     const gt_column *latency = gt_table_column(table, GT_COL_COMM_LATENCY);
     size_t total = gt_table_add_column(summary, GT_COL_TOTAL_COMM_LATENCY_MS, GT_TYPE_FLOAT);
     double *values = gt_alloc(table->row_count * sizeof *values);
-    size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
-    for (size_t row = 0; row < table->row_count; row++) ends[groups.of_row[row] + 1]++;
-    for (size_t g = 0; g < groups.count; g++) ends[g + 1] += ends[g];
-    for (size_t row = 0; row < table->row_count; row++)
-        values[ends[groups.of_row[row]]++] = gt_column_number(latency, row);
-    for (size_t g = 0, begin = 0; g < groups.count; begin = ends[g++])
-        gt_table_set_float(summary, total, g, gt_sum_pairwise(values + begin, ends[g] - begin) / 1000);
-    gt_free(ends);
+    for (size_t g = 0; g < groups.count; g++) {
+        size_t begin = by_group.begins[g], count = by_group.begins[g + 1] - begin;
+        for (size_t i = 0; i < count; i++) values[i] = gt_column_number(latency, by_group.rows[begin + i]);
+        gt_table_set_float(summary, total, g, gt_sum_pairwise(values, count) / 1000);
+    }
     gt_free(values);
+    gt_group_rows_free(&by_group);
     gt_groups_free(&groups);
 }
 

@@ -1,0 +1,75 @@
+/* What the files of this folder share: the parts of sheets with one row per collective, lists of
+ * aggregations, and lists of integers in strings. */
+#ifndef GT_ANALYSIS_COLLECTIVE_INTERNAL_H
+#define GT_ANALYSIS_COLLECTIVE_INTERNAL_H
+
+#include "analysis/collective/sheets.h"
+#include "base/memory.h"
+#include "table/operations.h"
+
+/* ---- sheets with one row per collective (match.c) ---- */
+
+/* Whether to keep a collective: do all its ranks have the same value in each of these columns, and if not,
+ * what does `mismatch` say? Counts disagreements. Returns false if that is an error; the error names the
+ * first column in which they differ and, if `show_values`, the values. */
+bool gt_collective_check(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
+                         size_t column_count, bool show_values, gt_mismatch mismatch, size_t *disagreeing,
+                         bool *keep, gt_error *error);
+
+/* A table with these columns of nccl_long and one row per collective, as its first rank has it. */
+gt_table *gt_collective_first_ranks(const gt_collective_matches *matches, const uint32_t *collectives,
+                                    size_t count, gt_sheet sheet, const gt_col *columns, size_t column_count);
+
+/* Sets a cell of an INT or FLOAT column. */
+void gt_collective_set_number(gt_table *table, size_t column, size_t row, double value);
+
+/* Columns for each rank. They come in two parts: rank_0_ts, rank_0_dur, rank_1_ts, rank_1_dur, and then
+ * rank_0_wait_time, rank_1_wait_time. Ranks that only later collectives have are added at the end, again in
+ * two parts. */
+typedef struct gt_rank_columns {
+    const gt_column_head *parts[2]; /* "ts" makes rank_0_ts */
+    size_t part_counts[2];
+    size_t *firsts[2]; /* by rank: the index of the first column of each part; SIZE_MAX: not added yet */
+} gt_rank_columns;
+
+void gt_rank_columns_begin(gt_rank_columns *columns, const gt_collective_matches *matches);
+/* Adds the columns of a collective's ranks that do not exist yet, with null cells. */
+void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_collective_matches *matches,
+                         size_t collective);
+void gt_rank_columns_end(gt_rank_columns *columns);
+
+/* ---- lists of aggregations (aggregations.c) ---- */
+
+/* The aggregates of a gt_table_group call, collected at run time. {0} is an empty list. */
+typedef struct gt_aggregate_list {
+    gt_aggregate *items;
+    bool *squared; /* by item: square the result, which makes var from std */
+    size_t count, capacity, squared_capacity;
+    gt_arena names;
+} gt_aggregate_list;
+
+void gt_aggregate_list_add(gt_aggregate_list *list, gt_col column, gt_group_kind kind, gt_col name);
+/* Adds one aggregate per requested aggregation, named "<column>_<aggregation>". */
+void gt_aggregate_list_add_wanted(gt_aggregate_list *list, gt_col column, const gt_aggregations *wanted);
+/* Calls gt_table_group and empties the list. */
+gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table, const gt_col *keys,
+                                  size_t key_count, gt_group_options options);
+
+/* ---- element types and lists in strings (collectives.c) ---- */
+
+/* Bytes per element of a dtype: 4 for "Float"; 0 if the dtype is unknown. */
+int gt_collective_dtype_bytes(const char *dtype);
+
+/* The integers in a string such as "[0, 1, 2]", "(0, 1)" or "[0, 1, ...]". {0} is an empty list. */
+typedef struct gt_int_list {
+    int64_t *items;
+    size_t count, capacity;
+    bool truncated; /* contains "...": PyTorch writes at most 30 elements */
+    bool is_list;   /* only integers between brackets */
+} gt_int_list;
+
+/* Replaces the list by all runs of digits in the string. */
+void gt_int_list_read(gt_int_list *list, gt_str string);
+void gt_int_list_free(gt_int_list *list);
+
+#endif

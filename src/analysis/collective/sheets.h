@@ -1,0 +1,140 @@
+/* All sheets about collectives of PyTorch traces:
+ *
+ *     nccl_long, nccl_summary_long                      collectives.c
+ *     coll_analysis (of one trace)                      collectives.c
+ *     nccl_implicit_sync, nccl_summary_implicit_sync    sync.c
+ *     straggler_summary                                 stragglers.c
+ *     nccl_all2allv, nccl_summary_all2allv              all2allv.c
+ *     nccl_all2allv_heatmap                             all2allv.c
+ *
+ * A collective is an operation in which all ranks of a process group take part, such as an all-reduce. Each
+ * rank's trace has one kernel for it; the sheets put the kernels of all ranks together:
+ *
+ *     rows = gt_collectives_of_rank(trace, 0);          one row per kernel; append other ranks' rows
+ *     in_order = gt_collectives_number(rows);           nccl_long: kernels of one collective share an id
+ *     matches = gt_collective_match(rows);              the kernels of each collective, one per rank
+ *     gt_collective_sync_find(&sync, &matches, ...);    those in which ranks wait for each other
+ *     gt_collective_sync_table(&sync, true);            nccl_implicit_sync
+ *
+ * Which kernels of different ranks are one collective? No id in the traces says so. But ranks issue the
+ * collectives of a process group in the same order, so the n-th kernel of a group on one rank belongs to the
+ * n-th kernel of that group on every other rank:
+ *
+ *     rank 0, group "tp"    allreduce   allgather    allreduce
+ *     rank 1, group "tp"    allreduce     allgather     allreduce
+ *     collective_id         tp_0        tp_1         tp_2
+ *
+ * This goes wrong if a trace lacks kernels at its beginning. Then the ranks usually disagree on the name or
+ * the size of a collective, and gt_mismatch says what to do.
+ *
+ * A function returns its sheet as a table that the caller frees. A sheet without rows has no columns. */
+#ifndef GT_ANALYSIS_COLLECTIVE_SHEETS_H
+#define GT_ANALYSIS_COLLECTIVE_SHEETS_H
+
+#include "base/error.h"
+#include "table/table.h"
+#include "trace/collective_names.h"
+#include "trace/pytorch/pytorch.h"
+
+/* ---- nccl_long ---- */
+
+/* The communication kernels of one rank in file order. Kernels that neither a correlation id nor an external
+ * id links to the host are skipped. */
+gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank);
+/* The same for a store that contains only those kernels. */
+gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
+
+/* Turns the rows of all ranks, in order of ranks, into nccl_long: names the groups, numbers the collectives
+ * in them, and gives the columns their types and order. True if collectives can be matched by their order
+ * alone because no kernel says its process group and each rank has only one stream. */
+bool gt_collectives_number(gt_table *rows);
+
+/* nccl_summary_long: how long did the collectives of each kind, group and size take on each rank? The largest
+ * sum first, equal sums in order of the keys; kernels that lack a key are dropped. */
+gt_table *gt_collectives_summary(const gt_table *long_table);
+
+/* coll_analysis: that summary for a single trace, as rank 0. */
+gt_table *gt_coll_analysis(const gt_event_view *trace);
+
+/* ---- kernels of one collective ---- */
+
+typedef struct gt_collective_matches {
+    const gt_table *events; /* nccl_long, which must outlive the matches */
+    size_t count;           /* collectives, in the order of their first rows */
+    size_t *begins;         /* collective i is rows[begins[i]] to rows[begins[i + 1] - 1] */
+    uint32_t *rows;         /* rows of nccl_long, one per rank, in order of ranks */
+    int64_t ranks;          /* the highest rank + 1 */
+} gt_collective_matches;
+
+/* Matches the kernels with the same collective_id. */
+gt_collective_matches gt_collective_match(const gt_table *events);
+void gt_collective_matches_free(gt_collective_matches *matches);
+
+/* The type by the name that the first rank gives the collective. */
+gt_collective_type gt_collective_match_type(const gt_collective_matches *matches, size_t collective);
+
+/* What to do with collectives whose ranks disagree on name, group or size: fail, skip them, or keep them as
+ * the first rank describes them. */
+typedef enum gt_mismatch { GT_MISMATCH_FAILS, GT_MISMATCH_LEFT_OUT, GT_MISMATCH_KEPT } gt_mismatch;
+
+/* ---- aggregations that the user asks for (--agg_metrics mean max) ---- */
+
+enum { GT_AGGREGATIONS_MAX = 16 };
+
+typedef struct gt_aggregations {
+    size_t items[GT_AGGREGATIONS_MAX]; /* numbers in the table of aggregations.c, in the order requested */
+    size_t count;
+} gt_aggregations;
+
+/* Adds an aggregation by its pandas name, unless it is already there. False if there is none of that name. */
+bool gt_aggregations_add(gt_aggregations *wanted, const char *name, gt_error *error);
+
+/* ---- nccl_implicit_sync ----
+ *
+ * Collectives that no rank can leave before all ranks have arrived: who waited for whom, and how fast was the
+ * transfer itself? */
+
+typedef struct gt_collective_sync {
+    const gt_collective_matches *matches;
+    uint32_t *collectives; /* numbers of such collectives in the matches, ascending */
+    size_t count;
+    size_t disagreeing; /* collectives whose ranks disagree, skipped or kept */
+} gt_collective_sync;
+
+/* `by_order_alone` is the result of gt_collectives_number; if true, kernels of unknown type are included, and
+ * ranks are not checked for agreement. False if ranks disagree and `mismatch` says to fail. */
+bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
+                             bool by_order_alone, gt_mismatch mismatch, gt_error *error);
+void gt_collective_sync_free(gt_collective_sync *sync);
+
+/* One row per collective, with columns for each rank on request. */
+gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns);
+/* That sheet by name, dtype and size; the largest total latency first. */
+gt_table *gt_collective_sync_summary(const gt_table *table, const gt_aggregations *wanted);
+
+/* straggler_summary: for which rank do the others wait? One row per rank, the least total wait first. */
+gt_table *gt_collective_stragglers(const gt_collective_sync *sync);
+
+/* ---- nccl_all2allv ----
+ *
+ * Exchanges in which each rank sends a different amount to each other rank: how much was sent, how fast, and
+ * how evenly? */
+
+/* One row per exchange, the most data first. `disagreeing` counts the exchanges whose ranks disagree. NULL if
+ * there are any and `mismatch` says to fail. */
+gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns,
+                                 gt_mismatch mismatch, size_t *disagreeing, gt_error *error);
+/* That sheet by process group and dtype; the largest total wall time first. */
+gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggregations *wanted);
+/* nccl_all2allv_heatmap: how much did each rank send to each other rank? Warns about kernels without usable
+ * split sizes. */
+gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_size);
+
+/* ---- nodes ---- */
+
+/* On which node is a rank, and does a process group stay on one node? Adds node_id to a table that has rows
+ * and the column rank, and node_span to one that has Process Group Ranks. Ranks fill the nodes in order,
+ * gpus_per_node each. */
+void gt_collective_add_nodes(gt_table *table, int64_t gpus_per_node, int64_t world_size);
+
+#endif
