@@ -4,9 +4,7 @@
 #include "json/string.h"
 #include "report/summary.h"
 
-#include "analysis/pftrace/categories.h"
-#include "analysis/pftrace/copies.h"
-#include "analysis/pftrace/durations.h"
+#include "analysis/pftrace/sheets.h"
 #include "base/memory.h"
 #include "output/markdown.h"
 #include "compat/number.h"

@@ -4,7 +4,7 @@
 #ifndef GT_REPORT_PFTRACE_H
 #define GT_REPORT_PFTRACE_H
 
-#include "analysis/pftrace/api.h"
+#include "analysis/pftrace/sheets.h"
 #include "base/buffer.h"
 #include "report/tables.h"
 #include "trace/events.h"

@@ -1,7 +1,6 @@
 /* Parts of the pftrace reports compared with simple implementations: overlap, exact statistics, classes,
  * Markdown. */
-#include "analysis/pftrace/exact.h"
-#include "analysis/pftrace/overlap.h"
+#include "analysis/pftrace/events.h"
 #include "output/markdown.h"
 #include "trace/events.h"
 

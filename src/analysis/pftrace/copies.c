@@ -1,5 +1,5 @@
-/* Copies by size and direction; the direction is in the event's name. */
-#include "analysis/pftrace/copies.h"
+/* memory_copy_by_copy_bytes: copies by size and direction. The name of the event says the direction. */
+#include "analysis/pftrace/sheets.h"
 
 #include "base/length.h"
 #include "base/memory.h"
@@ -8,10 +8,10 @@
 #include "table/operations.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Parts of names, in any case; %s stands for source and destination. */
+/* Parts of event names, in any case, and how the direction is shown: "h2d (GPU 3)", "d2d (GPU 1 -> GPU 3)".
+ */
 static const struct {
     const char *part, *prefix;
     bool shows_source, shows_destination;
@@ -32,8 +32,7 @@ static gt_str strip(gt_str text)
 
 static bool is_copy(gt_str category)
 {
-    category = strip(category);
-    return gt_str_equals_nocase(category, "memory_copy");
+    return gt_str_equals_nocase(strip(category), "memory_copy");
 }
 
 static void print_agent(char *out, size_t size, gt_str json, bool only_numbers)

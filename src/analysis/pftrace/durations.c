@@ -1,13 +1,15 @@
-/* Durations by name or configuration, the longest total first, equal ones as they are first seen.
+/* kernel_summary and hip_summary: durations by name or configuration, the largest total first, equal totals
+ * in the order of their first events.
  *
  *     Instances                          events
  *     Total Time, Avg, Med, Min, Max (ns)
- *     StdDev (ns)                        over n, as numpy has it
- *     Time %                             of the baseline; 0 where that is 0
- *     Time, Total Time, Avg, ...         the same for people: "21.9%", "1.500 ms", "50.000 μs", "312 ns"
- *     GridX, BlockX                      work-items in all, as rocprofv3 has them; Y and Z are always 1 */
-#include "analysis/pftrace/durations.h"
+ *     StdDev (ns)                        divided by n, as numpy does
+ *     Time %                             of the baseline; 0 if that is 0
+ *     Time, Total Time, Avg, ...         the same in readable form: "21.9%", "1.500 ms", "312 ns"
+ *     GridX, BlockX                      total work-items, as rocprofv3 records them; Y and Z are always 1 */
+#include "analysis/pftrace/sheets.h"
 
+#include "analysis/sheet_parts.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
@@ -16,10 +18,8 @@
 #include "table/stats.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* What tells configurations apart. */
+/* The columns by which configurations are grouped. */
 static const struct {
     gt_col name;
     size_t column; /* of the trace */
@@ -30,7 +30,7 @@ static const struct {
     {GT_COL_SCRATCH, GT_CHROME_SCRATCH},
 };
 
-static const gt_col by_configuration[] = {
+static const gt_col columns_by_configuration[] = {
     GT_COL_TIME,         GT_COL_TOTAL_TIME,   GT_COL_INSTANCES,     GT_COL_AVG,     GT_COL_MED,
     GT_COL_MIN_TITLE,    GT_COL_MAX_TITLE,    GT_COL_STDDEV,        GT_COL_GRIDXYZ, GT_COL_BLOCKXYZ,
     GT_COL_VGPR,         GT_COL_ACCUMVGPR,    GT_COL_SGPR,          GT_COL_LDS,     GT_COL_SCRATCH,
@@ -38,7 +38,7 @@ static const gt_col by_configuration[] = {
     GT_COL_MIN_NS_TITLE, GT_COL_MAX_NS_TITLE, GT_COL_STDDEV_NS,     GT_COL_GRIDX,   GT_COL_GRIDY,
     GT_COL_GRIDZ,        GT_COL_BLOCKX,       GT_COL_BLOCKY,        GT_COL_BLOCKZ,
 };
-static const gt_col by_name[] = {
+static const gt_col columns_by_name[] = {
     GT_COL_TIME,         GT_COL_TOTAL_TIME,   GT_COL_INSTANCES,     GT_COL_AVG,          GT_COL_MED,
     GT_COL_MIN_TITLE,    GT_COL_MAX_TITLE,    GT_COL_STDDEV,        GT_COL_STREAM_TITLE, GT_COL_OP_TITLE,
     GT_COL_NAME_TITLE,   GT_COL_TIME_PCT,     GT_COL_TOTAL_TIME_NS, GT_COL_AVG_NS,       GT_COL_MED_NS,
@@ -47,7 +47,7 @@ static const gt_col by_name[] = {
 
 static const struct {
     gt_col ns, shown;
-} shown_times[] = {
+} readable_times[] = {
     {GT_COL_TOTAL_TIME_NS, GT_COL_TOTAL_TIME},
     {GT_COL_AVG_NS, GT_COL_AVG},
     {GT_COL_MED_NS, GT_COL_MED},
@@ -96,31 +96,29 @@ static void measure(gt_table *table, const duration_columns *c, size_t row, cons
     gt_free(values);
 }
 
-/* One row a group of events, which have the column dur_ns: its keys and what was measured of it. */
+/* One row per group of events, in the order of their first events: the keys and the statistics of dur_ns. */
 static gt_table *measure_groups(const gt_table *events, const gt_col *keys, size_t key_count)
 {
     gt_groups groups = gt_groups_find(events, keys, key_count, (gt_group_options){.keep_nulls = true});
+    gt_group_rows by_group = gt_group_rows_find(&groups);
     gt_table *table = gt_table_copy_rows(events, groups.first_row, groups.count);
     duration_columns columns = add_columns(table);
     const int64_t *dur_ns = gt_table_column(events, GT_COL_DUR_NS)->ints;
-    int64_t *sorted = gt_alloc(events->row_count * sizeof *sorted);
-    size_t *ends = gt_alloc_zero(groups.count + 1, sizeof *ends);
-    for (size_t row = 0; row < events->row_count; row++) ends[groups.of_row[row] + 1]++;
-    for (size_t g = 0; g < groups.count; g++) ends[g + 1] += ends[g];
-    for (size_t row = 0; row < events->row_count; row++) sorted[ends[groups.of_row[row]]++] = dur_ns[row];
+    int64_t *in_group = gt_alloc(events->row_count * sizeof *in_group);
     for (size_t g = 0; g < groups.count; g++) {
-        size_t begin = g ? ends[g - 1] : 0;
-        measure(table, &columns, g, sorted + begin, ends[g] - begin);
+        size_t begin = by_group.begins[g], count = by_group.begins[g + 1] - begin;
+        for (size_t i = 0; i < count; i++) in_group[i] = dur_ns[by_group.rows[begin + i]];
+        measure(table, &columns, g, in_group, count);
     }
-    gt_free(sorted);
-    gt_free(ends);
+    gt_free(in_group);
+    gt_group_rows_free(&by_group);
     gt_groups_free(&groups);
     return table;
 }
 
-/* ---- for people ---- */
+/* ---- readable columns ---- */
 
-static uint32_t time_text(gt_interner *strings, double ns)
+static uint32_t readable_time(gt_interner *strings, double ns)
 {
     char text[64];
     if (ns >= 1e6)
@@ -132,12 +130,12 @@ static uint32_t time_text(gt_interner *strings, double ns)
     return gt_interner_add_cstr(strings, text);
 }
 
-static void add_shown_time(gt_table *table, gt_col ns, gt_col shown)
+static void add_readable_time(gt_table *table, gt_col ns, gt_col shown)
 {
     size_t from = gt_table_find(table, ns), to = gt_table_add_column(table, shown, GT_TYPE_STRING);
     const gt_column *column = &table->columns[from];
     for (size_t row = 0; row < table->row_count; row++)
-        table->columns[to].texts[row] = time_text(table->strings, gt_column_number(column, row));
+        table->columns[to].texts[row] = readable_time(table->strings, gt_column_number(column, row));
 }
 
 static void add_percent(gt_table *table, int64_t baseline_ns)
@@ -154,7 +152,7 @@ static void add_percent(gt_table *table, int64_t baseline_ns)
     }
 }
 
-static void add_sizes(gt_table *table, gt_col x, gt_col y, gt_col z, gt_col all)
+static void add_dimensions(gt_table *table, gt_col x, gt_col y, gt_col z, gt_col all)
 {
     const size_t ones[] = {gt_table_add_zeroed(table, y, GT_TYPE_INT),
                            gt_table_add_zeroed(table, z, GT_TYPE_INT)};
@@ -167,22 +165,22 @@ static void add_sizes(gt_table *table, gt_col x, gt_col y, gt_col z, gt_col all)
     }
 }
 
-static gt_table *finish(gt_table *table, gt_sheet name, int64_t baseline_ns, const gt_col *columns,
-                        size_t count)
+static gt_table *finish_sheet(gt_table *table, gt_sheet name, int64_t baseline_ns, const gt_col *columns,
+                              size_t count)
 {
     static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_TIME_NS, true}};
     gt_table_rename(table, name);
     gt_table_sort(table, longest_first, 1);
     add_percent(table, baseline_ns);
-    for (size_t i = 0; i < GT_LENGTH(shown_times); i++)
-        add_shown_time(table, shown_times[i].ns, shown_times[i].shown);
+    for (size_t i = 0; i < GT_LENGTH(readable_times); i++)
+        add_readable_time(table, readable_times[i].ns, readable_times[i].shown);
     gt_table_select(table, columns, table->row_count ? count : 0);
     return table;
 }
 
 /* ---- sheets ---- */
 
-/* Adds a column of the trace, 0 where an event has no value. */
+/* Adds a column of the trace; 0 if an event has no value. */
 static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_t *rows, gt_col name,
                          size_t recorded)
 {
@@ -193,9 +191,9 @@ static void add_recorded(gt_table *events, const gt_chrome *trace, const uint32_
     gt_free(values);
 }
 
-/* A table of Name and dur_ns, and the events' places in the trace. */
-static gt_table *table_of(gt_interner *strings, const gt_pftrace_list *const *lists, size_t list_count,
-                          bool merge_names, uint32_t **rows)
+/* A table with Name and dur_ns of the events in the lists; `rows` are their indices in the trace. */
+static gt_table *table_of_lists(gt_interner *strings, const gt_pftrace_list *const *lists, size_t list_count,
+                                bool merge_names, uint32_t **rows)
 {
     gt_table *events = gt_table_new(GT_SHEET_EVENTS, strings);
     size_t count = 0, at = 0;
@@ -208,7 +206,8 @@ static gt_table *table_of(gt_interner *strings, const gt_pftrace_list *const *li
         for (size_t j = 0; j < lists[i]->count; j++, at++) {
             const gt_pftrace_event *event = &lists[i]->items[j];
             events->columns[0].texts[at] =
-                merge_names ? gt_pftrace_merged_name(strings, event->name) : event->name;
+                merge_names ? gt_name_without_digits(strings, gt_interner_get(strings, event->name))
+                            : event->name;
             events->columns[1].ints[at] = event->dur_ns;
             (*rows)[at] = event->row;
         }
@@ -226,22 +225,22 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
         if (options->with_communication) lists[list_count++] = &work->communication[gpu];
     }
     uint32_t *rows;
-    gt_table *events = table_of(trace->strings, lists, list_count, options->merge_names, &rows);
+    gt_table *events = table_of_lists(trace->strings, lists, list_count, options->merge_names, &rows);
     for (size_t i = 0; i < GT_LENGTH(configuration) && !options->by_name; i++) {
         add_recorded(events, trace, rows, configuration[i].name, configuration[i].column);
         keys[key_count++] = configuration[i].name;
     }
     gt_table *table = measure_groups(events, keys, key_count);
     if (!options->by_name) {
-        add_sizes(table, GT_COL_GRIDX, GT_COL_GRIDY, GT_COL_GRIDZ, GT_COL_GRIDXYZ);
-        add_sizes(table, GT_COL_BLOCKX, GT_COL_BLOCKY, GT_COL_BLOCKZ, GT_COL_BLOCKXYZ);
+        add_dimensions(table, GT_COL_GRIDX, GT_COL_GRIDY, GT_COL_GRIDZ, GT_COL_GRIDXYZ);
+        add_dimensions(table, GT_COL_BLOCKX, GT_COL_BLOCKY, GT_COL_BLOCKZ, GT_COL_BLOCKXYZ);
     }
     gt_table_free(events);
     gt_free(lists);
     gt_free(rows);
-    return finish(table, GT_SHEET_KERNEL_SUMMARY, options->baseline_ns,
-                  options->by_name ? by_name : by_configuration,
-                  options->by_name ? GT_LENGTH(by_name) : GT_LENGTH(by_configuration));
+    return finish_sheet(table, GT_SHEET_KERNEL_SUMMARY, options->baseline_ns,
+                        options->by_name ? columns_by_name : columns_by_configuration,
+                        options->by_name ? GT_LENGTH(columns_by_name) : GT_LENGTH(columns_by_configuration));
 }
 
 gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *calls, bool by_stream,
@@ -250,7 +249,7 @@ gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *
     gt_col keys[] = {GT_COL_NAME_TITLE, GT_NO_COL, GT_NO_COL};
     size_t key_count = 1;
     uint32_t *rows;
-    gt_table *events = table_of(trace->strings, &calls, 1, false, &rows);
+    gt_table *events = table_of_lists(trace->strings, &calls, 1, false, &rows);
     int64_t total_ns = 0;
     for (size_t i = 0; i < calls->count; i++) total_ns += calls->items[i].dur_ns;
     if (by_stream)
@@ -260,5 +259,5 @@ gt_table *gt_pftrace_hip_summary(const gt_chrome *trace, const gt_pftrace_list *
     gt_table *table = measure_groups(events, keys, key_count);
     gt_table_free(events);
     gt_free(rows);
-    return finish(table, GT_SHEET_HIP_SUMMARY, total_ns, by_name, GT_LENGTH(by_name));
+    return finish_sheet(table, GT_SHEET_HIP_SUMMARY, total_ns, columns_by_name, GT_LENGTH(columns_by_name));
 }

@@ -1,19 +1,20 @@
-/* Times, agents, and lists of what ran. Each name is classified once. */
+/* Times, agents, and lists of what ran on each GPU. */
 #include "analysis/pftrace/events.h"
+
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/buffer.h"
 #include "trace/pytorch/pytorch.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Parts of names, in any case; the first row that fits counts. Communication comes before all of them. */
+/* ---- classes ---- */
+
+/* The first part that occurs in the name, in any case, gives the class, unless it is communication. */
 static const struct {
     gt_pftrace_class class;
     const char *part;
-} parts[] = {
+} class_parts[] = {
     {GT_PFTRACE_GEMM, "cublasLt"},
     {GT_PFTRACE_GEMM, "Cijk"},
     {GT_PFTRACE_GEMM, "gemm"},
@@ -34,8 +35,8 @@ static const struct {
 gt_pftrace_class gt_pftrace_class_of(gt_str name)
 {
     if (gt_is_communication(name)) return GT_PFTRACE_RCCL;
-    for (size_t i = 0; i < GT_LENGTH(parts); i++)
-        if (gt_str_contains_nocase(name, parts[i].part)) return parts[i].class;
+    for (size_t i = 0; i < GT_LENGTH(class_parts); i++)
+        if (gt_str_contains_nocase(name, class_parts[i].part)) return class_parts[i].class;
     return GT_PFTRACE_XLA;
 }
 
@@ -44,20 +45,20 @@ gt_pftrace_class gt_pftrace_class_of(gt_str name)
 gt_pftrace_agents gt_pftrace_find_agents(const gt_chrome *trace)
 {
     gt_pftrace_agents agents = {.of_event = gt_alloc(trace->count * sizeof *agents.of_event)};
-    uint32_t *texts = gt_chrome_strings(trace, GT_CHROME_AGENT);
-    uint32_t *place =
-        gt_alloc_zero(gt_interner_count(trace->strings), sizeof *place); /* 1 + place, by text */
+    uint32_t *ids = gt_chrome_strings(trace, GT_CHROME_AGENT);
+    uint32_t *number =
+        gt_alloc_zero(gt_interner_count(trace->strings), sizeof *number); /* 1 + agent, by string */
     for (size_t i = 0; i < trace->count; i++) {
         agents.of_event[i] = GT_NO_AGENT;
-        if (texts[i] == GT_STR_NONE) continue;
-        if (!place[texts[i]]) {
-            GT_PUSH(agents.names, agents.count, agents.capacity, texts[i]);
-            place[texts[i]] = (uint32_t)agents.count;
+        if (ids[i] == GT_STR_NONE) continue;
+        if (!number[ids[i]]) {
+            GT_PUSH(agents.names, agents.count, agents.capacity, ids[i]);
+            number[ids[i]] = (uint32_t)agents.count;
         }
-        agents.of_event[i] = place[texts[i]] - 1;
+        agents.of_event[i] = number[ids[i]] - 1;
     }
-    gt_free(place);
-    gt_free(texts);
+    gt_free(number);
+    gt_free(ids);
     return agents;
 }
 
@@ -70,23 +71,23 @@ void gt_pftrace_agents_free(gt_pftrace_agents *agents)
 
 /* ---- times ---- */
 
-/* Cuts off what is behind the point; 0 for what is no number or too great. */
-static int64_t whole(double value)
+/* The integer part; 0 for NaN and for values that are too large. */
+static int64_t truncate_time(double value)
 {
     return fabs(value) < 9e15 ? (int64_t)value : 0;
 }
 
 void gt_pftrace_activity_times(const gt_chrome *trace, int64_t **begin_ns, int64_t **dur_ns)
 {
-    static const int64_t first_ns = INT64_C(10000000000);
+    static const int64_t min_ns = INT64_C(10000000000); /* smaller timestamps are in microseconds */
     int64_t *begins = gt_chrome_ints(trace, GT_CHROME_BEGIN_NS),
             *deltas = gt_chrome_ints(trace, GT_CHROME_DELTA_NS);
     double *ts = gt_chrome_times(trace, GT_CHROME_TS), *dur = gt_chrome_times(trace, GT_CHROME_DUR);
     for (size_t i = 0; i < trace->count; i++) {
         if (begins[i] != GT_CHROME_NONE && deltas[i] != GT_CHROME_NONE) continue;
-        int64_t at = whole(ts[i]), unit = at < first_ns ? 1000 : 1;
+        int64_t at = truncate_time(ts[i]), unit = at < min_ns ? 1000 : 1;
         if (__builtin_mul_overflow(at, unit, &begins[i])) begins[i] = 0;
-        if (__builtin_mul_overflow(whole(dur[i]), unit, &deltas[i])) deltas[i] = 0;
+        if (__builtin_mul_overflow(truncate_time(dur[i]), unit, &deltas[i])) deltas[i] = 0;
     }
     gt_free(ts);
     gt_free(dur);
@@ -109,8 +110,8 @@ gt_pftrace_call_times gt_pftrace_find_call_times(const gt_chrome *trace)
             t.dur_ns[i] = GT_CHROME_NONE;
         if (has_both && t.dur_ns[i] != GT_CHROME_NONE) continue;
         bool has_time = !isnan(ts[i]) && !isnan(dur[i]);
-        t.begin_ns[i] = has_time ? whole(ts[i]) * 1000 : GT_CHROME_NONE;
-        t.dur_ns[i] = has_time ? whole(dur[i]) * 1000 : GT_CHROME_NONE;
+        t.begin_ns[i] = has_time ? truncate_time(ts[i]) * 1000 : GT_CHROME_NONE;
+        t.dur_ns[i] = has_time ? truncate_time(dur[i]) * 1000 : GT_CHROME_NONE;
         t.end_ns[i] = GT_CHROME_NONE;
         if (has_time && __builtin_add_overflow(t.begin_ns[i], t.dur_ns[i], &t.end_ns[i]))
             t.begin_ns[i] = t.dur_ns[i] = t.end_ns[i] = GT_CHROME_NONE;
@@ -129,7 +130,7 @@ void gt_pftrace_call_times_free(gt_pftrace_call_times *times)
 
 /* ---- lists ---- */
 
-static _Thread_local const gt_interner *sorted_strings; /* of the names being compared */
+static _Thread_local const gt_interner *sorted_strings; /* has the names that by_time_and_name compares */
 
 static int by_time_and_name(const void *left, const void *right)
 {
@@ -149,7 +150,7 @@ static void sort_list(gt_pftrace_list *list, const gt_interner *strings)
     if (list->count) qsort(list->items, list->count, sizeof *list->items, by_time_and_name);
 }
 
-static void add(gt_pftrace_list *list, gt_pftrace_event event)
+static void add_event(gt_pftrace_list *list, gt_pftrace_event event)
 {
     GT_PUSH(list->items, list->count, list->capacity, event);
 }
@@ -162,11 +163,11 @@ void gt_pftrace_keep_long(gt_pftrace_list *list, int64_t min_ns)
     list->count = kept;
 }
 
-/* The columns that both lists are made from. */
+/* The columns of the trace from which both lists are made. */
 typedef struct columns {
     int64_t *begin_ns, *dur_ns, *tids;
     uint32_t *names;
-    int64_t total_ns; /* of the events that count so far */
+    int64_t total_ns; /* of the events accepted so far */
 } columns;
 
 static columns open_columns(const gt_chrome *trace)
@@ -185,9 +186,9 @@ static void close_columns(columns *c)
     gt_free(c->names);
 }
 
-/* Whether an event counts: it lasts, its end and the sum of all durations fit, and its thread is within the
- * limits. */
-static bool event_at(columns *c, size_t i, int64_t tid, gt_pftrace_limits limits, gt_pftrace_event *event)
+/* Makes an event. False to skip it: its duration is not above 0, its end or the sum of all durations does not
+ * fit an int64, or its thread is outside the limits. */
+static bool make_event(columns *c, size_t i, int64_t tid, gt_pftrace_limits limits, gt_pftrace_event *event)
 {
     int64_t end;
     if (c->dur_ns[i] <= 0 || __builtin_add_overflow(c->begin_ns[i], c->dur_ns[i], &end)) return false;
@@ -200,6 +201,7 @@ static bool event_at(columns *c, size_t i, int64_t tid, gt_pftrace_limits limits
     return true;
 }
 
+/* Classifies each name once. */
 static gt_pftrace_class class_of(gt_pftrace_work *work, const gt_interner *strings, uint32_t name)
 {
     uint8_t *known = &work->classes[name];
@@ -217,10 +219,10 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
     for (size_t i = 0; i < trace->count; i++) {
         gt_pftrace_event event;
         uint32_t gpu = work.agents.of_event[i];
-        if (gpu == GT_NO_AGENT || !event_at(&c, i, c.tids[i], limits, &event)) continue;
+        if (gpu == GT_NO_AGENT || !make_event(&c, i, c.tids[i], limits, &event)) continue;
         gt_pftrace_class class = class_of(&work, trace->strings, event.name);
-        add(class == GT_PFTRACE_RCCL ? &work.communication[gpu] : &work.compute[gpu], event);
-        if (class == GT_PFTRACE_XLA) add(&work.xla, event);
+        add_event(class == GT_PFTRACE_RCCL ? &work.communication[gpu] : &work.compute[gpu], event);
+        if (class == GT_PFTRACE_XLA) add_event(&work.xla, event);
         if (class == GT_PFTRACE_CK_BACKWARD && !work.has_flash_attention_3) {
             gt_str name = gt_interner_get(trace->strings, event.name);
             work.has_flash_attention_3 = gt_str_contains(name, "kernel_func");
@@ -258,23 +260,11 @@ gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits 
         gt_pftrace_event event;
         if (hip == GT_STR_NONE || categories[i] != hip) continue;
         int64_t tid = c.tids[i] == GT_CHROME_NONE ? other_tids[i] : c.tids[i];
-        if (event_at(&c, i, tid, limits, &event)) add(&list, event);
+        if (make_event(&c, i, tid, limits, &event)) add_event(&list, event);
     }
     close_columns(&c);
     gt_free(categories);
     gt_free(other_tids);
     sort_list(&list, trace->strings);
     return list;
-}
-
-uint32_t gt_pftrace_merged_name(gt_interner *strings, uint32_t name)
-{
-    gt_str text = gt_interner_get(strings, name);
-    char *merged = gt_alloc(text.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++)
-        if (!isdigit((unsigned char)text.bytes[i])) merged[len++] = text.bytes[i];
-    uint32_t id = gt_interner_add(strings, merged, len);
-    gt_free(merged);
-    return id;
 }
