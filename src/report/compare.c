@@ -294,7 +294,7 @@ static void hide_columns(gt_table *table, const rule *how)
 static void add_splits(work *w, const gt_merged *merged, const rule *how, gt_sheet result)
 {
     for (size_t variant = 1; variant < merged->report_count; variant++)
-        for (gt_split split = 0; split < GT_SPLITS; split++) {
+        for (gt_split_kind split = 0; split < GT_SPLITS; split++) {
             char *name = gt_format("%s_%s_%s", result.name, gt_split_names[split], merged->tags[variant]);
             gt_table *table =
                 gt_compare_split(merged, gt_sheet_named(name), split, variant, how->differences[0]);
@@ -394,10 +394,10 @@ static bool gates_spoke(const work *w, gt_error *error)
         if (!w->sheets_met[i])
             return gt_fail(error, "--fail_if '%.300s': no sheet '%.100s' was compared", gate->condition,
                            gate->sheet);
-        if (!gate->rows_met)
+        if (!gate->rows_checked)
             return gt_fail(error, "--fail_if '%.300s': sheet %.100s has no row '%.300s'", gate->condition,
                            gate->sheet, gate->row);
-        if (!gate->values_met) gt_warn("--fail_if '%s': no row has a value in both reports", gate->condition);
+        if (!gate->values_checked) gt_warn("--fail_if '%s': no row has a value in both reports", gate->condition);
     }
     return true;
 }

@@ -5,7 +5,7 @@
 #ifndef GT_REPORT_COMPARE_H
 #define GT_REPORT_COMPARE_H
 
-#include "analysis/compare/gate.h"
+#include "analysis/compare/compare.h"
 #include "input/sheets/sheets.h"
 #include "report/tables.h"
 

@@ -435,7 +435,7 @@ static const struct {
     {"ops_unique_args.aten::mm <= -1500", 1, NULL},
     {"gpu_timeline.'*_time' > 1", -1, "has no row '*_time'"},
     {"gpu_timeline.bsy_time > 5%", -1, "has no row 'bsy_time'"},
-    {"gpu_timeline.busy_time.ms > 5%", -1, "no column of numbers 'ms'"},
+    {"gpu_timeline.busy_time.ms > 5%", -1, "does not have the number column 'ms'"},
     {"GEMM.mm > 5%", -1, "no sheet 'GEMM' was compared"},
 };
 

@@ -1,17 +1,17 @@
-/* Side by side: columns get their report's tag, the tables are joined one after another by their keys, and
- * the differences are worked out from the joined columns. */
+/* Sheets side by side: the columns of each report get its tag, the tables are joined one after the other by
+ * their keys, and the differences are computed from the joined columns. */
 #include "analysis/compare/compare.h"
+
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const gt_split_names[GT_SPLITS] = {"intersect", "only_baseline", "only_variant"};
 
-/* ---- keys that compare ---- */
+/* ---- keys of the same type ---- */
 
 static bool is_all_null(const gt_column *column, size_t rows)
 {
@@ -25,7 +25,7 @@ static bool is_number(gt_type type)
     return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
 }
 
-static uint32_t cell_as_text(gt_interner *strings, const gt_column *column, size_t row)
+static uint32_t cell_as_string(gt_interner *strings, const gt_column *column, size_t row)
 {
     char printed[GT_NUMBER_MAX];
     if (gt_column_is_null(column, row)) return GT_STR_NONE;
@@ -37,34 +37,34 @@ static uint32_t cell_as_text(gt_interner *strings, const gt_column *column, size
     return gt_interner_add(strings, printed, len);
 }
 
-static void make_text(gt_table *table, size_t column)
+static void convert_to_string(gt_table *table, size_t column)
 {
     if (table->columns[column].type == GT_TYPE_STRING) return;
     char *name = gt_strdup(table->columns[column].name);
     size_t made = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
-        gt_table_set_string(table, made, row, cell_as_text(table->strings, &table->columns[column], row));
+        gt_table_set_string(table, made, row, cell_as_string(table->strings, &table->columns[column], row));
     gt_table_drop_column(table, column);
     gt_table_move_column(table, made - 1, column);
     gt_free(name);
 }
 
-/* A key that is a number in one report and text in another, or missing throughout one of them, is text in
- * all. */
+/* Makes a key a STRING in all reports if its types do not compare: it is a number in one report and a string
+ * in another, or one report has no value at all. */
 static void align_key(gt_table *const *tables, size_t count, size_t key)
 {
-    bool alike = true;
+    bool comparable = true;
     gt_type first = tables[0]->columns[key].type;
     for (size_t i = 0; i < count; i++) {
         gt_type type = tables[i]->columns[key].type;
-        alike = alike && (type == first || (is_number(type) && is_number(first)));
+        comparable = comparable && (type == first || (is_number(type) && is_number(first)));
     }
-    for (size_t i = 0; i < count && !alike; i++) make_text(tables[i], key);
+    for (size_t i = 0; i < count && !comparable; i++) convert_to_string(tables[i], key);
 }
 
 /* ---- joining ---- */
 
-/* A copy with the keys in front and the tag before all other names. */
+/* A copy with the keys first and the tag before all other column names. */
 static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *rule)
 {
     gt_table *table = gt_table_copy(report->table);
@@ -93,8 +93,8 @@ static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compar
 
 /* ---- differences ---- */
 
-/* Whether the difference of whole numbers is one in every row. */
-static bool stays_whole(const gt_column *base, const gt_column *variant, size_t rows)
+/* Whether both columns are INT and their difference fits an int64 in every row. */
+static bool has_int_difference(const gt_column *base, const gt_column *variant, size_t rows)
 {
     int64_t difference;
     if (base->type != GT_TYPE_INT || variant->type != GT_TYPE_INT) return false;
@@ -135,7 +135,7 @@ static size_t find_tagged(const gt_table *table, const char *tag, gt_col column)
     return index;
 }
 
-/* Adds the two columns of a change behind the others; false where the reports do not hold numbers. */
+/* Adds the two columns of a change at the end; false if the reports do not both have numbers. */
 static bool add_change(gt_merged *merged, size_t variant, gt_col column)
 {
     gt_table *table = merged->table;
@@ -143,7 +143,7 @@ static bool add_change(gt_merged *merged, size_t variant, gt_col column)
     size_t other = find_tagged(table, merged->tags[variant], column);
     if (base == SIZE_MAX || other == SIZE_MAX) return false;
     if (!is_number(table->columns[base].type) || !is_number(table->columns[other].type)) return false;
-    bool whole = stays_whole(&table->columns[base], &table->columns[other], table->row_count);
+    bool whole = has_int_difference(&table->columns[base], &table->columns[other], table->row_count);
     size_t diff =
         add_named(table, column, merged->tags[variant], "diff", whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     size_t pct = add_named(table, column, merged->tags[variant], "pct", GT_TYPE_FLOAT);
@@ -151,7 +151,7 @@ static bool add_change(gt_merged *merged, size_t variant, gt_col column)
     return true;
 }
 
-/* All changes, between the keys and the reports' own columns; says of each column whose it is. */
+/* Adds all changes between the keys and the columns of the reports, and records the report of each column. */
 static void add_changes(gt_merged *merged, const gt_compare_rule *rule, gt_table *const *tables)
 {
     size_t *reports = NULL, count = 0, capacity = 0;
@@ -204,7 +204,7 @@ void gt_merged_free(gt_merged *merged)
     gt_free(merged);
 }
 
-/* ---- asking ---- */
+/* ---- columns and order ---- */
 
 const gt_column *gt_merged_column(const gt_merged *merged, size_t report, gt_col column)
 {
@@ -225,16 +225,17 @@ void gt_merged_sort(gt_merged *merged, size_t report, gt_col column)
     sort_descending(merged->table, merged->tags[report], column);
 }
 
-/* ---- three ways ---- */
+/* ---- rows of both reports, or of one only ---- */
 
-static bool keeps_report(gt_split split, size_t report, size_t variant)
+static bool keeps_report(gt_split_kind kind, size_t report, size_t variant)
 {
     if (report == GT_KEY_COLUMN) return true;
-    return (report == 0 && split != GT_SPLIT_ONLY_VARIANT) ||
-           (report == variant && split != GT_SPLIT_ONLY_BASELINE);
+    return (report == 0 && kind != GT_SPLIT_ONLY_VARIANT) ||
+           (report == variant && kind != GT_SPLIT_ONLY_BASELINE);
 }
 
-static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, size_t variant, gt_col column)
+static void keep_rows(gt_table *table, const gt_merged *merged, gt_split_kind kind, size_t variant,
+                      gt_col column)
 {
     static const struct {
         bool in_base, in_variant;
@@ -243,21 +244,21 @@ static void keep_rows(gt_table *table, const gt_merged *merged, gt_split split, 
     const gt_column *other = gt_merged_column(merged, variant, column);
     uint8_t *keep = gt_alloc(table->row_count);
     for (size_t row = 0; row < table->row_count; row++)
-        keep[row] = gt_column_is_null(base, row) != wanted[split].in_base &&
-                    gt_column_is_null(other, row) != wanted[split].in_variant;
+        keep[row] = gt_column_is_null(base, row) != wanted[kind].in_base &&
+                    gt_column_is_null(other, row) != wanted[kind].in_variant;
     gt_table_keep(table, keep);
     gt_free(keep);
 }
 
-gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split split, size_t variant,
+gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split_kind kind, size_t variant,
                            gt_col column)
 {
     gt_table *table = gt_table_copy(merged->table);
     gt_table_rename(table, name);
-    keep_rows(table, merged, split, variant, column);
-    sort_descending(table, merged->tags[split == GT_SPLIT_ONLY_VARIANT ? variant : 0], column);
+    keep_rows(table, merged, kind, variant, column);
+    sort_descending(table, merged->tags[kind == GT_SPLIT_ONLY_VARIANT ? variant : 0], column);
     for (size_t c = table->column_count; c-- > 0;)
-        if (!keeps_report(split, merged->report_of_column[c], variant) ||
+        if (!keeps_report(kind, merged->report_of_column[c], variant) ||
             is_all_null(&table->columns[c], table->row_count))
             gt_table_drop_column(table, c);
     gt_table_widen_ints(table);

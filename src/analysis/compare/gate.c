@@ -1,5 +1,7 @@
-/* Conditions: read from left to right, then held against the rows of a merged sheet. */
-#include "analysis/compare/gate.h"
+/* The regression gate: conditions are parsed from left to right and then compared with the rows of merged
+ * sheets. */
+#include "analysis/compare/compare.h"
+
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
@@ -11,18 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const op_texts[] = {
+static const char *const op_strings[] = {
     [GT_GATE_AT_LEAST] = ">=", [GT_GATE_AT_MOST] = "<=", [GT_GATE_ABOVE] = ">", [GT_GATE_BELOW] = "<"};
 static const gt_gate_op op_order[] = {GT_GATE_AT_LEAST, GT_GATE_AT_MOST, GT_GATE_ABOVE, GT_GATE_BELOW};
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static const char *skip_spaces(const char *at)
 {
     return at + strspn(at, " \t");
 }
 
-/* A name in quotes; a quote within it is written twice. NULL where it is not closed. */
+/* Reads a name in quotes, in which a quote is written twice. NULL if the closing quote is missing. */
 static char *quoted_name(const char **at)
 {
     char quote = *(*at)++;
@@ -38,7 +40,7 @@ static char *quoted_name(const char **at)
     return copy;
 }
 
-/* NULL where there is none. */
+/* Reads a name with or without quotes. NULL if there is none. */
 static char *next_name(const char **at, bool *quoted)
 {
     *at = skip_spaces(*at);
@@ -58,8 +60,8 @@ static char *next_name(const char **at, bool *quoted)
 static bool next_op(const char **at, gt_gate_op *op)
 {
     for (size_t i = 0; i < GT_LENGTH(op_order); i++) {
-        size_t len = strlen(op_texts[op_order[i]]);
-        if (strncmp(*at, op_texts[op_order[i]], len) != 0) continue;
+        size_t len = strlen(op_strings[op_order[i]]);
+        if (strncmp(*at, op_strings[op_order[i]], len) != 0) continue;
         *op = op_order[i];
         *at += len;
         return true;
@@ -108,7 +110,7 @@ void gt_gate_free(gt_gate *gate)
     *gate = (gt_gate){0};
 }
 
-/* ---- holding it against rows ---- */
+/* ---- comparing with rows ---- */
 
 enum {
     MET_CONDITION,
@@ -184,19 +186,19 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
     const gt_table *table = merged->table;
     const gt_column *keys = gt_table_column(table, rule->keys[0]),
                     *base = gt_merged_column(merged, 0, column);
-    if (keys->type != GT_TYPE_STRING) return true; /* no row of a report goes by such a name */
+    if (keys->type != GT_TYPE_STRING) return true; /* rows of this sheet have no names */
     for (size_t v = 1; v < merged->report_count; v++) {
         const gt_column *variant = gt_merged_column(merged, v, column);
         if (!is_numbers(base) || !is_numbers(variant))
-            return gt_fail(error, "'%.200s': sheet %s has no column of numbers '%s' in every report",
+            return gt_fail(error, "'%.200s': sheet %s does not have the number column '%s' in every report",
                            gate->condition, table->name, column.name);
         for (size_t row = 0; row < table->row_count; row++) {
             const char *name = gt_interner_get(table->strings, keys->texts[row]).bytes;
             if (!row_matches(gate, name)) continue;
             double from = gt_column_number(base, row), to = gt_column_number(variant, row), diff = to - from;
-            gate->rows_met++;
+            gate->rows_checked++;
             if (isnan(from) || isnan(to)) continue;
-            gate->values_met++;
+            gate->values_checked++;
             if (is_met(gate, gate->percent ? percent_of(diff, from) : diff))
                 add_met(met, gate, merged->tags[v], table->name, name, column.name, from, to);
         }
